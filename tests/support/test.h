@@ -1,0 +1,108 @@
+/*
+ * test.h - a test is named as the sentence it proves.
+ *
+ *	TEST(lock, a_second_taker_waits)
+ *	{
+ *		EXPECT(1 + 1 == 2);
+ *		EXPECT_EQ(actual, expected);
+ *	}
+ *	TEST_MAIN("base/lock")
+ *
+ * Tests register themselves, so none can be written and forgotten. They run under cmocka and
+ * report as TAP. A single one: `program suite.name_of_the_claim` (shell wildcards work).
+ */
+#ifndef TESTS_SUPPORT_TEST_H
+#define TESTS_SUPPORT_TEST_H
+
+#include <fnmatch.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { TEST_MAX = 1024 };
+static struct CMUnitTest test_registry[TEST_MAX];
+static size_t test_count;
+
+#define TEST(suite, claim)                                                                         \
+	static void test_##suite##_##claim(void **state);                                          \
+	__attribute__((constructor)) static void test_register_##suite##_##claim(void)             \
+	{                                                                                          \
+		if (test_count == TEST_MAX)                                                        \
+			abort();                                                                   \
+		test_registry[test_count++] = (struct CMUnitTest){                                 \
+			.name = #suite "." #claim, .test_func = test_##suite##_##claim             \
+		};                                                                                 \
+	}                                                                                          \
+	static void test_##suite##_##claim(__attribute__((unused)) void **state)
+
+#define EXPECT(condition)                                                                          \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			print_error("%s:%d: expected: %s\n", __FILE__, __LINE__, #condition);      \
+			_fail(__FILE__, __LINE__);                                                 \
+		}                                                                                  \
+	} while (0)
+
+#define EXPECT_EQ(actual, expected)                                                                \
+	do {                                                                                       \
+		unsigned long long expect_a = (unsigned long long)(actual);                        \
+		unsigned long long expect_b = (unsigned long long)(expected);                      \
+		if (expect_a != expect_b) {                                                        \
+			print_error("%s:%d: %s is 0x%llx, expected %s = 0x%llx\n", __FILE__,       \
+				    __LINE__, #actual, expect_a, #expected, expect_b);             \
+			_fail(__FILE__, __LINE__);                                                 \
+		}                                                                                  \
+	} while (0)
+
+#define EXPECT_STR(actual, expected)                                                               \
+	do {                                                                                       \
+		const char *expect_a = (actual);                                                   \
+		const char *expect_b = (expected);                                                 \
+		if (!expect_a || strcmp(expect_a, expect_b) != 0) {                                \
+			print_error("%s:%d: %s is \"%s\", expected \"%s\"\n", __FILE__, __LINE__,  \
+				    #actual, expect_a ? expect_a : "(null)", expect_b);            \
+			_fail(__FILE__, __LINE__);                                                 \
+		}                                                                                  \
+	} while (0)
+
+#define EXPECT_CONTAINS(text, part)                                                                \
+	do {                                                                                       \
+		const char *expect_a = (text);                                                     \
+		const char *expect_b = (part);                                                     \
+		if (!expect_a || !strstr(expect_a, expect_b)) {                                    \
+			print_error("%s:%d: \"%s\" should contain \"%s\"\n", __FILE__, __LINE__,   \
+				    expect_a ? expect_a : "(null)", expect_b);                     \
+			_fail(__FILE__, __LINE__);                                                 \
+		}                                                                                  \
+	} while (0)
+
+/* The whole registry, or the tests whose name matches the pattern in argv[1]. */
+static inline int test_run(const char *group, int argc, char **argv)
+{
+	static struct CMUnitTest chosen[TEST_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; i < test_count; i++) {
+		if (argc < 2 || fnmatch(argv[1], test_registry[i].name, 0) == 0)
+			chosen[count++] = test_registry[i];
+	}
+	if (count == 0) {
+		fprintf(stderr, "%s: no test matches\n", group);
+		return 2;
+	}
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return _cmocka_run_group_tests(group, chosen, count, NULL, NULL);
+}
+
+#define TEST_MAIN(group)                                                                           \
+	int main(int argc, char **argv)                                                            \
+	{                                                                                          \
+		return test_run(group, argc, argv);                                                \
+	}
+
+#endif
