@@ -1,0 +1,21 @@
+/*
+ * attributes.h - what we say to the compiler, under names that read well.
+ */
+#ifndef BASE_ATTRIBUTES_H
+#define BASE_ATTRIBUTES_H
+
+#include <stddef.h>
+
+#define MUST_CHECK                __attribute__((warn_unused_result))
+#define NORETURN                  __attribute__((noreturn))
+#define PRINTF_LIKE(text, args)   __attribute__((format(printf, text, args)))
+#define LIKELY(condition)         __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition)       __builtin_expect(!!(condition), 0)
+#define EXPORTED                  __attribute__((visibility("default")))
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+/* From a pointer to a member back to the struct around it. */
+#define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
+
+#endif

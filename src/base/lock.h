@@ -1,0 +1,62 @@
+/*
+ * lock.h - mutex and rwlock that know their rank.
+ *
+ * Uncontended: one atomic operation, no system call. Unless NDEBUG is set, every thread keeps a
+ * stack of the locks it holds and stops on the first step against lock_ranks.h, naming both.
+ */
+#ifndef BASE_LOCK_H
+#define BASE_LOCK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/lock_ranks.h"
+
+struct lock {
+	_Atomic uint32_t word; /* 0 free, 1 taken, 2 taken and somebody waits */
+	uint32_t rank;         /* enum lock_rank */
+	const char *name;
+};
+
+#define LOCK_INITIALIZER(lock_rank, lock_name) { .rank = (lock_rank), .name = (lock_name) }
+
+void lock_init(struct lock *lock, enum lock_rank rank, const char *name);
+void lock_finish(struct lock *lock);
+void lock_acquire(struct lock *lock);
+MUST_CHECK bool lock_try_acquire(struct lock *lock);
+void lock_release(struct lock *lock);
+
+/* Many readers or one writer; a waiting writer goes before new readers. Not recursive. */
+struct rwlock {
+	_Atomic uint32_t state;           /* readers, or RWLOCK_WRITER */
+	_Atomic uint32_t waiting_writers;
+	_Atomic uint32_t turn;            /* wait word: changes when somebody should look again */
+	uint32_t rank;
+	const char *name;
+};
+
+#define RWLOCK_INITIALIZER(lock_rank, lock_name) { .rank = (lock_rank), .name = (lock_name) }
+
+void rwlock_init(struct rwlock *lock, enum lock_rank rank, const char *name);
+void rwlock_finish(struct rwlock *lock);
+void rwlock_acquire_shared(struct rwlock *lock);
+MUST_CHECK bool rwlock_try_acquire_shared(struct rwlock *lock);
+void rwlock_release_shared(struct rwlock *lock);
+void rwlock_acquire_exclusive(struct rwlock *lock);
+void rwlock_release_exclusive(struct rwlock *lock);
+
+#ifdef NDEBUG
+#define lock_assert_held(lock)       ((void)(lock))
+#define rwlock_assert_held(lock)     ((void)(lock))
+#define lock_assert_none_held(where) ((void)(where))
+#else
+/* The calling thread holds it (a rwlock in either way). */
+void lock_assert_held(const struct lock *lock);
+void rwlock_assert_held(const struct rwlock *lock);
+/* The calling thread holds nothing of a rank below LOCK_RANK_DEVICE or inner: where strangers are called. */
+void lock_assert_none_held(const char *where);
+#endif
+
+#endif

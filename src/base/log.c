@@ -1,0 +1,105 @@
+/*
+ * log.c - see log.h. One line is one write, so lines of two threads do not mix.
+ */
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static const char *const topic_names[LOG_TOPIC_COUNT] = {
+	[LOG_REFUSALS] = "refusals",
+	[LOG_DRIVER] = "driver",
+	[LOG_START] = "start",
+	[LOG_CALLS] = "calls",
+};
+
+static unsigned topics_on;
+
+static void (*redirect)(void *context, const char *line);
+static void *redirect_context;
+
+static void log_write(const char *format, va_list arguments)
+{
+	char line[1024];
+	int length = snprintf(line, sizeof(line), "dxgk: ");
+
+	length += vsnprintf(line + length, sizeof(line) - (size_t)length - 1, format, arguments);
+	if ((size_t)length > sizeof(line) - 2)
+		length = (int)sizeof(line) - 2;
+	line[length] = '\0';
+	if (redirect) {
+		redirect(redirect_context, line);
+		return;
+	}
+	line[length] = '\n';
+	/* Nowhere to report a failing standard error. */
+	ssize_t ignored = write(STDERR_FILENO, line, (size_t)length + 1);
+	(void)ignored;
+}
+
+__attribute__((constructor)) static void log_read_environment(void)
+{
+	const char *wanted = getenv("DXGK_LOG");
+
+	while (wanted && *wanted) {
+		size_t length = strcspn(wanted, ",");
+		bool is_known = length == 0;
+		for (unsigned topic = 0; topic < LOG_TOPIC_COUNT; topic++) {
+			const char *name = topic_names[topic];
+			bool is_this = strlen(name) == length && !strncmp(wanted, name, length);
+			if (is_this || (length == 3 && !strncmp(wanted, "all", 3))) {
+				topics_on |= 1u << topic;
+				is_known = true;
+			}
+		}
+		if (!is_known)
+			log_warn("DXGK_LOG: \"%.*s\" is not a topic (refusals, driver, start, "
+				 "calls, all)",
+				 (int)length, wanted);
+		wanted += length + (wanted[length] == ',');
+	}
+}
+
+bool log_is_on(enum log_topic topic)
+{
+	return topics_on & (1u << topic);
+}
+
+void log_error(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	log_write(format, arguments);
+	va_end(arguments);
+}
+
+void log_warn(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	log_write(format, arguments);
+	va_end(arguments);
+}
+
+void log_topic(enum log_topic topic, const char *format, ...)
+{
+	va_list arguments;
+
+	if (!log_is_on(topic))
+		return;
+	va_start(arguments, format);
+	log_write(format, arguments);
+	va_end(arguments);
+}
+
+void log_redirect(void (*write_line)(void *context, const char *line), void *context)
+{
+	redirect = write_line;
+	redirect_context = context;
+}

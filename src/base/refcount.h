@@ -1,0 +1,54 @@
+/*
+ * refcount.h - how many still need this; the last one to let go destroys it.
+ */
+#ifndef BASE_REFCOUNT_H
+#define BASE_REFCOUNT_H
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+
+struct refcount {
+	_Atomic uint32_t count;
+};
+
+static inline void refcount_init(struct refcount *refs)
+{
+	atomic_init(&refs->count, 1);
+}
+
+static inline void refcount_get(struct refcount *refs)
+{
+	uint32_t before = atomic_fetch_add_explicit(&refs->count, 1, memory_order_relaxed);
+
+	assert(before != 0 && before != UINT32_MAX);
+	(void)before;
+}
+
+/* For lookups that race with the last put: false when the object is already going away. */
+MUST_CHECK static inline bool refcount_get_unless_zero(struct refcount *refs)
+{
+	uint32_t count = atomic_load_explicit(&refs->count, memory_order_relaxed);
+
+	while (count != 0) {
+		if (atomic_compare_exchange_weak_explicit(&refs->count, &count, count + 1,
+							  memory_order_acquire,
+							  memory_order_relaxed))
+			return true;
+	}
+	return false;
+}
+
+/* True for exactly one caller: the one that has to destroy. */
+MUST_CHECK static inline bool refcount_put(struct refcount *refs)
+{
+	uint32_t before = atomic_fetch_sub_explicit(&refs->count, 1, memory_order_acq_rel);
+
+	assert(before != 0);
+	return before == 1;
+}
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * refusal.h - every refusal has a reason (the kernel's side of <opendxgk/refusal.h>).
+ *
+ *	return refuse(STATUS_INVALID_PARAMETER, RULE_API_FLAGS, "Flags",
+ *		      "has reserved bits 0x%x set", flags & ~known);
+ *
+ * The first refusal of a call stands: whoever noticed it knows most. Outer layers pass the status on.
+ */
+#ifndef BASE_REFUSAL_H
+#define BASE_REFUSAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <opendxgk/refusal.h>
+
+#include "base/attributes.h"
+#include "base/status.h"
+
+enum rule {
+#define RULE(name, id) RULE_##name,
+#include "base/rules.def"
+#undef RULE
+	RULE_COUNT
+};
+
+/* "API-NULL-ARGUMENT" */
+const char *rule_id(enum rule rule);
+
+/*
+ * `argument` opens the sentence, `format` finishes it; without an argument (NULL) the format is
+ * the whole sentence. Returns `status`, which is not a success.
+ */
+NTSTATUS refuse(NTSTATUS status, enum rule rule, const char *argument, const char *format, ...)
+	PRINTF_LIKE(4, 5);
+
+/* The same for element `index` of a list: "phAllocationList[3] is …". */
+NTSTATUS refuse_item(NTSTATUS status, enum rule rule, const char *argument, uint64_t index,
+		     const char *format, ...) PRINTF_LIKE(5, 6);
+
+/*
+ * Between begin and end, refusals of this thread belong to `call`. Nests: a driver that is started
+ * inside D3DKMTEnumAdapters2 has its own refusals, named after the start. end() tells whether one
+ * was recorded since begin().
+ */
+struct refusal_scope {
+	const char *call;
+	bool has_refused;
+	struct refusal_scope *outer;
+};
+
+void refusal_begin(struct refusal_scope *scope, const char *call);
+bool refusal_end(struct refusal_scope *scope);
+
+/* Told of every refusal, on the refusing thread, after it was recorded. Set once, at start. */
+void refusal_listen(void (*listener)(const struct dxgk_refusal *refusal));
+
+/* See <opendxgk/refusal.h>. */
+bool refusal_last(struct dxgk_refusal *refusal);
+
+#endif

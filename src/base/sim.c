@@ -1,0 +1,362 @@
+/*
+ * sim.c - one thread at a time, chosen by a seed, in virtual time.
+ *
+ *   holder     the thread that runs; NULL only while every client thread is outside and no thread
+ *              of ours is ready
+ *   READY      could run, waits for the baton
+ *   BLOCKED    waits for a wake on `blocked_on`, or for `deadline_ns` of virtual time
+ *
+ * Time moves a little at every point and, when nobody is ready, jumps to the next deadline. When
+ * nobody is ready and no deadline is set, the run can never go on: that is reported as a deadlock
+ * with the list of threads, and the process stops.
+ *
+ * A pthread mutex guards the state and each thread sleeps on a condition of its own; nothing else in
+ * the project blocks for real during a seeded run.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/sim.h"
+
+enum {
+	SIM_POINT_NS = 100, /* what one step costs in virtual time */
+	SIM_SWITCH_ODDS = 4 /* at a point, one time in so many somebody else may run */
+};
+
+bool sim_on;
+
+static struct {
+	pthread_mutex_t mutex;
+	struct random random;
+	uint64_t seed;
+	uint64_t now_ns;
+	struct list threads; /* sim_thread.link, in order of registration */
+	struct sim_thread *holder;
+	uint32_t foreign_count;
+	uint32_t last_foreign;
+	pthread_key_t foreign_key;
+} sim = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+
+static _Thread_local struct sim_thread *self;
+
+NORETURN static void sim_deadlock(void)
+{
+	struct list *link;
+
+	fprintf(stderr, "dxgk: simulated run is stuck: every thread waits and no deadline is set "
+			"(DXGK_SEED=%" PRIu64 ", %" PRIu64 " ns)\n",
+		sim.seed, sim.now_ns);
+	list_for_each (link, &sim.threads) {
+		struct sim_thread *thread = container_of(link, struct sim_thread, link);
+		fprintf(stderr, "dxgk:   thread %" PRIu32 " (%s)%s\n", thread->ordinal,
+			thread->name, thread == self ? ", the last to run" : "");
+	}
+	abort();
+}
+
+static bool sim_any_outside(void)
+{
+	struct list *link;
+
+	list_for_each (link, &sim.threads) {
+		if (container_of(link, struct sim_thread, link)->is_outside)
+			return true;
+	}
+	return false;
+}
+
+/* Everybody whose deadline has come is ready. */
+static void sim_expire(void)
+{
+	struct list *link;
+
+	list_for_each (link, &sim.threads) {
+		struct sim_thread *thread = container_of(link, struct sim_thread, link);
+		if (thread->state == SIM_BLOCKED && thread->deadline_ns <= sim.now_ns) {
+			thread->state = SIM_READY;
+			thread->timed_out = true;
+		}
+	}
+}
+
+static struct sim_thread *sim_pick_ready(void)
+{
+	struct list *link;
+	uint64_t ready = 0;
+
+	list_for_each (link, &sim.threads) {
+		struct sim_thread *thread = container_of(link, struct sim_thread, link);
+		ready += thread->state == SIM_READY && !thread->is_outside;
+	}
+	if (ready == 0)
+		return NULL;
+
+	uint64_t chosen = random_below(&sim.random, ready);
+	list_for_each (link, &sim.threads) {
+		struct sim_thread *thread = container_of(link, struct sim_thread, link);
+		if (thread->state == SIM_READY && !thread->is_outside && chosen-- == 0)
+			return thread;
+	}
+	return NULL;
+}
+
+static uint64_t sim_next_deadline(void)
+{
+	uint64_t next = CLOCK_FOREVER;
+	struct list *link;
+
+	list_for_each (link, &sim.threads) {
+		struct sim_thread *thread = container_of(link, struct sim_thread, link);
+		if (thread->state == SIM_BLOCKED && thread->deadline_ns < next)
+			next = thread->deadline_ns;
+	}
+	return next;
+}
+
+/* Who runs now. NULL: nobody of ours, until a client thread comes back. */
+static struct sim_thread *sim_choose(void)
+{
+	sim_expire();
+	struct sim_thread *next = sim_pick_ready();
+	if (next)
+		return next;
+
+	/* A client that is busy with itself may still act before any deadline. */
+	if (sim_any_outside())
+		return NULL;
+
+	uint64_t deadline_ns = sim_next_deadline();
+	if (deadline_ns == CLOCK_FOREVER)
+		sim_deadlock();
+	sim.now_ns = deadline_ns;
+	sim_expire();
+	return sim_pick_ready();
+}
+
+static void sim_hand_over(void)
+{
+	sim.holder = sim_choose();
+	if (sim.holder && sim.holder != self)
+		pthread_cond_signal(&sim.holder->turn);
+}
+
+static void sim_await_turn(struct sim_thread *thread)
+{
+	while (sim.holder != thread)
+		pthread_cond_wait(&thread->turn, &sim.mutex);
+}
+
+static void sim_register_locked(struct sim_thread *thread)
+{
+	pthread_cond_init(&thread->turn, NULL);
+	thread->state = SIM_READY;
+	thread->deadline_ns = CLOCK_FOREVER;
+	list_push_back(&sim.threads, &thread->link);
+}
+
+static void sim_unregister_locked(struct sim_thread *thread)
+{
+	list_remove(&thread->link);
+	if (sim.holder == thread) {
+		sim.holder = NULL;
+		if (!list_is_empty(&sim.threads))
+			sim_hand_over();
+	}
+}
+
+/* A client thread has ended. */
+static void sim_foreign_gone(void *context)
+{
+	struct sim_thread *thread = context;
+
+	pthread_mutex_lock(&sim.mutex);
+	sim.foreign_count--;
+	self = NULL;
+	sim_unregister_locked(thread);
+	pthread_mutex_unlock(&sim.mutex);
+	pthread_cond_destroy(&thread->turn);
+	free(thread);
+}
+
+/* A thread we did not make takes part from now on. Returns with the baton. */
+static void sim_adopt_locked(void)
+{
+	struct sim_thread *thread = calloc(1, sizeof(*thread));
+
+	if (!thread)
+		abort();
+	thread->name = "client";
+	thread->ordinal = ++sim.last_foreign;
+	thread->is_foreign = true;
+	sim.foreign_count++;
+	sim_register_locked(thread);
+	self = thread;
+	pthread_setspecific(sim.foreign_key, thread);
+}
+
+/* Takes the baton if nobody uses it, waits for it otherwise. */
+static void sim_come_in_locked(void)
+{
+	self->is_outside = false;
+	self->state = SIM_READY;
+	if (!sim.holder || sim.holder->is_outside)
+		sim.holder = self;
+	sim_await_turn(self);
+}
+
+static void sim_lock_as_holder(void)
+{
+	pthread_mutex_lock(&sim.mutex);
+	if (!self)
+		sim_adopt_locked();
+	if (sim.holder != self)
+		sim_come_in_locked();
+}
+
+void sim_start(uint64_t seed)
+{
+	random_init(&sim.random, seed);
+	sim.seed = seed;
+	sim.now_ns = NS_PER_S;
+	list_init(&sim.threads);
+	pthread_key_create(&sim.foreign_key, sim_foreign_gone);
+	sim_on = true;
+}
+
+__attribute__((constructor)) static void sim_start_from_environment(void)
+{
+	const char *text = getenv("DXGK_SEED");
+	char *end = NULL;
+
+	if (!text || !*text)
+		return;
+	uint64_t seed = strtoull(text, &end, 0);
+	if (*end != '\0') {
+		fprintf(stderr, "dxgk: DXGK_SEED=%s is not a number; running in real time\n", text);
+		return;
+	}
+	sim_start(seed);
+}
+
+uint64_t sim_now_ns(void)
+{
+	sim_lock_as_holder();
+	uint64_t now_ns = sim.now_ns;
+	sim.now_ns += SIM_POINT_NS; /* a loop that waits for the clock must end */
+	pthread_mutex_unlock(&sim.mutex);
+	return now_ns;
+}
+
+enum thread_wait_result sim_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t deadline_ns)
+{
+	sim_lock_as_holder();
+	self->timed_out = false;
+	if (atomic_load(word) == expected) {
+		self->state = SIM_BLOCKED;
+		self->blocked_on = word;
+		self->deadline_ns = deadline_ns;
+		sim_hand_over();
+		sim_await_turn(self);
+		self->blocked_on = NULL;
+		self->deadline_ns = CLOCK_FOREVER;
+	}
+	bool timed_out = self->timed_out;
+	pthread_mutex_unlock(&sim.mutex);
+	return timed_out ? THREAD_TIMED_OUT : THREAD_WOKEN;
+}
+
+/* Which of several waiters wakes first is the seed's choice. */
+static struct sim_thread *sim_pick_waiter(const void *word)
+{
+	struct sim_thread *chosen = NULL;
+	uint64_t seen = 0;
+	struct list *link;
+
+	list_for_each (link, &sim.threads) {
+		struct sim_thread *thread = container_of(link, struct sim_thread, link);
+		if (thread->state != SIM_BLOCKED || thread->blocked_on != word)
+			continue;
+		if (random_below(&sim.random, ++seen) == 0)
+			chosen = thread;
+	}
+	return chosen;
+}
+
+void sim_wake(const void *word, uint32_t count)
+{
+	struct sim_thread *waiter;
+
+	sim_lock_as_holder();
+	while (count-- > 0 && (waiter = sim_pick_waiter(word)) != NULL)
+		waiter->state = SIM_READY;
+	pthread_mutex_unlock(&sim.mutex);
+	sim_point();
+}
+
+void sim_point(void)
+{
+	sim_lock_as_holder();
+	sim.now_ns += SIM_POINT_NS;
+	if (random_below(&sim.random, SIM_SWITCH_ODDS) == 0) {
+		sim_hand_over();
+		sim_await_turn(self);
+	}
+	pthread_mutex_unlock(&sim.mutex);
+}
+
+void sim_thread_register(struct sim_thread *thread, const char *name, uint32_t ordinal)
+{
+	sim_lock_as_holder();
+	thread->name = name;
+	thread->ordinal = ordinal;
+	sim_register_locked(thread);
+	pthread_mutex_unlock(&sim.mutex);
+}
+
+void sim_thread_begin(struct sim_thread *thread)
+{
+	pthread_mutex_lock(&sim.mutex);
+	self = thread;
+	sim_await_turn(thread);
+	pthread_mutex_unlock(&sim.mutex);
+}
+
+void sim_thread_end(struct sim_thread *thread)
+{
+	pthread_mutex_lock(&sim.mutex);
+	self = NULL;
+	sim_unregister_locked(thread);
+	pthread_mutex_unlock(&sim.mutex);
+	pthread_cond_destroy(&thread->turn);
+}
+
+void sim_thread_forget(struct sim_thread *thread)
+{
+	pthread_mutex_lock(&sim.mutex);
+	list_remove(&thread->link);
+	pthread_mutex_unlock(&sim.mutex);
+	pthread_cond_destroy(&thread->turn);
+}
+
+void sim_enter(void)
+{
+	sim_lock_as_holder();
+	self->is_outside = false;
+	pthread_mutex_unlock(&sim.mutex);
+}
+
+void sim_leave(void)
+{
+	if (!self || !self->is_foreign)
+		return;
+	pthread_mutex_lock(&sim.mutex);
+	self->is_outside = true;
+	/* Alone, it keeps the baton: what it does next is the next step of the run. */
+	if (sim.holder == self && sim.foreign_count > 1)
+		sim_hand_over();
+	pthread_mutex_unlock(&sim.mutex);
+}

@@ -1,0 +1,60 @@
+/*
+ * sim.h - the simulated half of thread.h and clock.h. For base/ only, except sim_start().
+ *
+ * One baton; who has it runs. Every thread that takes part has a sim_thread, which lives as long
+ * as the thread. State is guarded by one private mutex.
+ */
+#ifndef BASE_SIM_H
+#define BASE_SIM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/thread.h"
+
+struct sim_thread {
+	/* Set by whoever registers the thread. */
+	const char *name;
+	uint32_t ordinal;
+	bool is_foreign; /* a client's own thread, adopted at its first call */
+
+	/* Guarded by sim.c's mutex. */
+	struct list link;
+	enum { SIM_READY, SIM_BLOCKED } state;
+	bool is_outside; /* foreign, and now in the client's code */
+	const void *blocked_on;
+	uint64_t deadline_ns;
+	bool timed_out;
+	pthread_cond_t turn;
+};
+
+extern bool sim_on; /* set before the second thread exists, then constant */
+
+static inline bool sim_is_on(void)
+{
+	return UNLIKELY(sim_on);
+}
+
+/* Turns the simulation on by hand, for tests; call before any thread is made. */
+void sim_start(uint64_t seed);
+
+uint64_t sim_now_ns(void);
+
+enum thread_wait_result sim_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t deadline_ns);
+void sim_wake(const void *word, uint32_t count);
+void sim_point(void);
+
+/* A new thread: the maker registers it, the thread itself takes its first turn and its last. */
+void sim_thread_register(struct sim_thread *thread, const char *name, uint32_t ordinal);
+void sim_thread_begin(struct sim_thread *thread);
+void sim_thread_end(struct sim_thread *thread);
+void sim_thread_forget(struct sim_thread *thread); /* it never started */
+
+void sim_enter(void);
+void sim_leave(void);
+uint32_t sim_self_ordinal(void);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * thread.h - threads, and the one way to wait.
+ *
+ * Everything that blocks (locks, notices, workers, the NT dispatcher) is built on thread_wait()
+ * and thread_wake_*(): sleep while a 32-bit word holds a value. There are two implementations
+ * below that line:
+ *
+ *   real        futex; threads run when the machine runs them
+ *   simulated   chosen by DXGK_SEED=n: one thread runs at a time, a seeded scheduler picks the next
+ *               one at every lock, wait and wake, and time is virtual. Same seed, same run.
+ *
+ * A client's own thread becomes part of a simulated run at its first call and keeps the turn
+ * between its calls, so a client with one thread is repeatable to the byte. It must wait through
+ * our calls, not by spinning on memory: while it spins, nobody else runs.
+ */
+#ifndef BASE_THREAD_H
+#define BASE_THREAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/status.h"
+
+struct thread;
+
+enum thread_wait_result { THREAD_WOKEN, THREAD_TIMED_OUT };
+
+/*
+ * Sleeps while *word == expected, until woken or until the deadline (clock.h). May also return
+ * THREAD_WOKEN for no reason: the caller looks again at what it waits for.
+ */
+enum thread_wait_result thread_wait(_Atomic uint32_t *word, uint32_t expected,
+				    uint64_t deadline_ns);
+void thread_wake_one(_Atomic uint32_t *word);
+void thread_wake_all(_Atomic uint32_t *word);
+
+/* `name` shows up in debuggers and traces; at most 15 characters are kept. */
+MUST_CHECK NTSTATUS thread_create(const char *name, void (*run)(void *argument), void *argument,
+				  struct thread **thread_out);
+
+/* Waits for the end of `thread`, then frees it. Accepts NULL. */
+void thread_join(struct thread *thread);
+
+/* For threads nobody joins: frees itself at its end. */
+void thread_detach(struct thread *thread);
+
+/* Ends the calling thread, which thread_create() made. */
+NORETURN void thread_exit(void);
+
+/* The calling thread; NULL when it is a client's own. */
+struct thread *thread_self(void);
+
+/* Small number, 1 for the first thread that asks; repeats in a seeded run. */
+uint32_t thread_id(void);
+const char *thread_name(void);
+
+/* A place where a simulated run may change threads. Nothing in a real one. */
+void thread_point(void);
+
+/*
+ * Around every call from outside. A simulated run uses them to let a second client thread in
+ * while the first one is busy in its own code.
+ */
+void thread_enter_kernel(void);
+void thread_leave_kernel(void);
+
+#endif

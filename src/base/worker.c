@@ -1,0 +1,94 @@
+/*
+ * worker.c - see worker.h.
+ */
+#include "base/clock.h"
+#include "base/worker.h"
+
+void work_init(struct work *work, void (*run)(struct work *work))
+{
+	list_init(&work->link);
+	work->run = run;
+}
+
+static void worker_main(void *context)
+{
+	struct worker *worker = context;
+
+	lock_acquire(&worker->lock);
+	for (;;) {
+		struct list *link = list_pop_front(&worker->queue);
+		if (!link) {
+			if (worker->is_stopping)
+				break;
+			uint32_t seen = notice_read(&worker->changed);
+			lock_release(&worker->lock);
+			notice_wait(&worker->changed, seen, CLOCK_FOREVER);
+			lock_acquire(&worker->lock);
+			continue;
+		}
+		worker->is_running = true;
+		lock_release(&worker->lock);
+
+		struct work *work = container_of(link, struct work, link);
+		work->run(work);
+
+		lock_acquire(&worker->lock);
+		worker->is_running = false;
+		notice_give(&worker->changed);
+	}
+	lock_release(&worker->lock);
+}
+
+NTSTATUS worker_init(struct worker *worker, const char *name)
+{
+	*worker = (struct worker){ 0 };
+	lock_init(&worker->lock, LOCK_RANK_WORKER, name);
+	list_init(&worker->queue);
+	return thread_create(name, worker_main, worker, &worker->thread);
+}
+
+void worker_finish(struct worker *worker)
+{
+	if (!worker->thread)
+		return;
+	lock_acquire(&worker->lock);
+	worker->is_stopping = true;
+	lock_release(&worker->lock);
+	notice_give(&worker->changed);
+	thread_join(worker->thread);
+	lock_finish(&worker->lock);
+	worker->thread = NULL;
+}
+
+bool worker_post(struct worker *worker, struct work *work)
+{
+	lock_acquire(&worker->lock);
+	bool is_new = !list_is_linked(&work->link);
+	if (is_new)
+		list_push_back(&worker->queue, &work->link);
+	lock_release(&worker->lock);
+	if (is_new)
+		notice_give(&worker->changed);
+	return is_new;
+}
+
+bool worker_cancel(struct worker *worker, struct work *work)
+{
+	lock_acquire(&worker->lock);
+	bool was_queued = list_is_linked(&work->link);
+	list_remove(&work->link);
+	lock_release(&worker->lock);
+	return was_queued;
+}
+
+void worker_flush(struct worker *worker)
+{
+	lock_acquire(&worker->lock);
+	while (worker->is_running || !list_is_empty(&worker->queue)) {
+		uint32_t seen = notice_read(&worker->changed);
+		lock_release(&worker->lock);
+		notice_wait(&worker->changed, seen, CLOCK_FOREVER);
+		lock_acquire(&worker->lock);
+	}
+	lock_release(&worker->lock);
+}
