@@ -80,7 +80,8 @@ static inline void list_splice_back(struct list *to, struct list *from)
 	list_init(from);
 }
 
-#define list_for_each(link, head) for ((link) = (head)->next; (link) != (head); (link) = (link)->next)
+#define list_for_each(link, head)                                                                  \
+	for ((link) = (head)->next; (link) != (head); (link) = (link)->next)
 
 /* `following` remembers the next link, so that the body may remove `link`. */
 #define list_for_each_safe(link, following, head)                                                  \

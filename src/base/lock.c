@@ -1,8 +1,8 @@
 /*
  * lock.c - see lock.h.
  *
- * Both locks wait through thread_wait(), so a seeded run decides who gets a contended one, and every
- * acquisition is a place where it may change threads.
+ * Both locks wait through thread_wait(), so a seeded run decides who gets a contended one, and
+ * every acquisition is a place where it may change threads.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -190,7 +190,8 @@ void rwlock_acquire_shared(struct rwlock *lock)
 	order_push(lock, lock->rank, lock->name);
 	thread_point();
 	for (;;) {
-		/* The turn is read before the state, so a change in between is not slept through. */
+		/* The turn is read before the state, so a change in between is not slept through.
+		 */
 		uint32_t turn = atomic_load(&lock->turn);
 		if (LIKELY(rwlock_enter_shared(lock)))
 			return;

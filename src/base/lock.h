@@ -16,11 +16,14 @@
 
 struct lock {
 	_Atomic uint32_t word; /* 0 free, 1 taken, 2 taken and somebody waits */
-	uint32_t rank;         /* enum lock_rank */
+	uint32_t rank;	       /* enum lock_rank */
 	const char *name;
 };
 
-#define LOCK_INITIALIZER(lock_rank, lock_name) { .rank = (lock_rank), .name = (lock_name) }
+#define LOCK_INITIALIZER(lock_rank, lock_name)                                                     \
+	{                                                                                          \
+		.rank = (lock_rank), .name = (lock_name)                                           \
+	}
 
 void lock_init(struct lock *lock, enum lock_rank rank, const char *name);
 void lock_finish(struct lock *lock);
@@ -30,14 +33,17 @@ void lock_release(struct lock *lock);
 
 /* Many readers or one writer; a waiting writer goes before new readers. Not recursive. */
 struct rwlock {
-	_Atomic uint32_t state;           /* readers, or RWLOCK_WRITER */
+	_Atomic uint32_t state; /* readers, or RWLOCK_WRITER */
 	_Atomic uint32_t waiting_writers;
-	_Atomic uint32_t turn;            /* wait word: changes when somebody should look again */
+	_Atomic uint32_t turn; /* wait word: changes when somebody should look again */
 	uint32_t rank;
 	const char *name;
 };
 
-#define RWLOCK_INITIALIZER(lock_rank, lock_name) { .rank = (lock_rank), .name = (lock_name) }
+#define RWLOCK_INITIALIZER(lock_rank, lock_name)                                                   \
+	{                                                                                          \
+		.rank = (lock_rank), .name = (lock_name)                                           \
+	}
 
 void rwlock_init(struct rwlock *lock, enum lock_rank rank, const char *name);
 void rwlock_finish(struct rwlock *lock);
@@ -48,14 +54,15 @@ void rwlock_acquire_exclusive(struct rwlock *lock);
 void rwlock_release_exclusive(struct rwlock *lock);
 
 #ifdef NDEBUG
-#define lock_assert_held(lock)       ((void)(lock))
+#define lock_assert_held(lock)	     ((void)(lock))
 #define rwlock_assert_held(lock)     ((void)(lock))
 #define lock_assert_none_held(where) ((void)(where))
 #else
 /* The calling thread holds it (a rwlock in either way). */
 void lock_assert_held(const struct lock *lock);
 void rwlock_assert_held(const struct rwlock *lock);
-/* The calling thread holds nothing of a rank below LOCK_RANK_DEVICE or inner: where strangers are called. */
+/* The calling thread holds nothing of a rank below LOCK_RANK_DEVICE or inner: where strangers are
+ * called. */
 void lock_assert_none_held(const char *where);
 #endif
 

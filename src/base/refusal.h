@@ -4,7 +4,8 @@
  *	return refuse(STATUS_INVALID_PARAMETER, RULE_API_FLAGS, "Flags",
  *		      "has reserved bits 0x%x set", flags & ~known);
  *
- * The first refusal of a call stands: whoever noticed it knows most. Outer layers pass the status on.
+ * The first refusal of a call stands: whoever noticed it knows most. Outer layers pass the status
+ *on.
  */
 #ifndef BASE_REFUSAL_H
 #define BASE_REFUSAL_H

@@ -10,8 +10,8 @@
  * nobody is ready and no deadline is set, the run can never go on: that is reported as a deadlock
  * with the list of threads, and the process stops.
  *
- * A pthread mutex guards the state and each thread sleeps on a condition of its own; nothing else in
- * the project blocks for real during a seeded run.
+ * A pthread mutex guards the state and each thread sleeps on a condition of its own; nothing else
+ * in the project blocks for real during a seeded run.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,8 +47,9 @@ NORETURN static void sim_deadlock(void)
 {
 	struct list *link;
 
-	fprintf(stderr, "dxgk: simulated run is stuck: every thread waits and no deadline is set "
-			"(DXGK_SEED=%" PRIu64 ", %" PRIu64 " ns)\n",
+	fprintf(stderr,
+		"dxgk: simulated run is stuck: every thread waits and no deadline is set "
+		"(DXGK_SEED=%" PRIu64 ", %" PRIu64 " ns)\n",
 		sim.seed, sim.now_ns);
 	list_for_each (link, &sim.threads) {
 		struct sim_thread *thread = container_of(link, struct sim_thread, link);

@@ -23,9 +23,9 @@ struct worker {
 	struct thread *thread;
 	struct notice changed;
 
-	struct lock lock;   /* LOCK_RANK_WORKER */
-	struct list queue;  /* work.link */
-	bool is_running;    /* an item is being run */
+	struct lock lock;  /* LOCK_RANK_WORKER */
+	struct list queue; /* work.link */
+	bool is_running;   /* an item is being run */
 	bool is_stopping;
 };
 

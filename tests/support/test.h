@@ -34,9 +34,9 @@ static size_t test_count;
 	{                                                                                          \
 		if (test_count == TEST_MAX)                                                        \
 			abort();                                                                   \
-		test_registry[test_count++] = (struct CMUnitTest){                                 \
-			.name = #suite "." #claim, .test_func = test_##suite##_##claim             \
-		};                                                                                 \
+		test_registry[test_count++] =                                                      \
+			(struct CMUnitTest){ .name = #suite "." #claim,                            \
+					     .test_func = test_##suite##_##claim };                \
 	}                                                                                          \
 	static void test_##suite##_##claim(__attribute__((unused)) void **state)
 

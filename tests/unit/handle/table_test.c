@@ -1,0 +1,312 @@
+/*
+ * table_test.c - what clients expect of handles, and that a stale one never finds anything.
+ */
+#include "support/test.h"
+
+#include "base/mem.h"
+#include "base/random.h"
+#include "base/sim.h"
+#include "base/thread.h"
+#include "handle/table.h"
+
+struct thing {
+	struct object object;
+	_Atomic int *destroyed;
+};
+
+static void thing_destroy(struct object *object);
+static void other_destroy(struct object *object);
+
+static const struct object_class thing_class = { "a thing", thing_destroy };
+static const struct object_class other_class = { "another thing", other_destroy };
+
+static void thing_destroy(struct object *object)
+{
+	struct thing *thing = object_cast(object, &thing_class, struct thing, object);
+
+	if (thing->destroyed)
+		atomic_fetch_add(thing->destroyed, 1);
+	mem_free(thing);
+}
+
+static void other_destroy(struct object *object)
+{
+	mem_free(object_cast(object, &other_class, struct thing, object));
+}
+
+static struct thing *thing_create(struct handle_table *table, _Atomic int *destroyed)
+{
+	struct thing *thing = mem_zalloc(sizeof(*thing));
+
+	EXPECT(thing);
+	thing->destroyed = destroyed;
+	EXPECT_EQ(object_init(&thing->object, &thing_class, table), STATUS_SUCCESS);
+	object_publish(&thing->object);
+	return thing;
+}
+
+static void thing_end(struct thing *thing)
+{
+	EXPECT(object_retire(&thing->object));
+	object_put(&thing->object);
+}
+
+static enum handle_verdict find(struct handle_table *table, uint32_t handle)
+{
+	struct object *object = NULL;
+	const struct object_class *found = NULL;
+	enum handle_verdict verdict = handle_find(table, handle, &thing_class, &object, &found);
+
+	if (verdict == HANDLE_FOUND)
+		object_put(object);
+	return verdict;
+}
+
+TEST(handle, numbers_look_as_clients_expect_and_go_up_by_0x40)
+{
+	struct handle_table table;
+	struct thing *things[100];
+
+	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
+	for (int i = 0; i < 100; i++) {
+		things[i] = thing_create(&table, NULL);
+		uint32_t handle = things[i]->object.handle;
+		EXPECT(handle >> 30 != 0);
+		EXPECT_EQ(handle & 0x3f, 0);
+		if (i > 0)
+			EXPECT_EQ(handle, things[i - 1]->object.handle + 0x40);
+	}
+	/* No immediate reuse. */
+	uint32_t freed = things[50]->object.handle;
+	thing_end(things[50]);
+	things[50] = thing_create(&table, NULL);
+	EXPECT(things[50]->object.handle != freed);
+	EXPECT_EQ(things[50]->object.handle, things[99]->object.handle + 0x40);
+	for (int i = 0; i < 100; i++)
+		thing_end(things[i]);
+	handle_table_finish(&table);
+}
+
+TEST(handle, global_handles_end_in_2_and_do_not_pass_for_local_ones)
+{
+	struct handle_table local;
+	struct handle_table global;
+
+	EXPECT_EQ(handle_table_init(&local, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
+	EXPECT_EQ(handle_table_init(&global, HANDLE_TAG_GLOBAL), STATUS_SUCCESS);
+	struct thing *a = thing_create(&local, NULL);
+	struct thing *b = thing_create(&global, NULL);
+	EXPECT_EQ(b->object.handle & 0x3f, 2);
+	EXPECT(find(&local, b->object.handle) == HANDLE_UNKNOWN);
+	EXPECT(find(&global, a->object.handle) == HANDLE_UNKNOWN);
+	EXPECT(find(&global, b->object.handle) == HANDLE_FOUND);
+	thing_end(a);
+	thing_end(b);
+	handle_table_finish(&local);
+	handle_table_finish(&global);
+}
+
+TEST(handle, nonsense_is_unknown)
+{
+	struct handle_table table;
+	struct random random;
+
+	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
+	struct thing *thing = thing_create(&table, NULL);
+	const uint32_t nonsense[] = { 0,	  1,	      0x3fffffff, 0x40000000, 0x40000041,
+				      0xffffffff, 0xffffffc0, 0x80000000, 0x7fffffc0 };
+	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++)
+		EXPECT(find(&table, nonsense[i]) == HANDLE_UNKNOWN);
+	random_init(&random, 1);
+	for (int i = 0; i < 100000; i++) {
+		uint32_t handle = (uint32_t)random_next(&random);
+		if (handle != thing->object.handle)
+			EXPECT(find(&table, handle) == HANDLE_UNKNOWN);
+	}
+	thing_end(thing);
+	handle_table_finish(&table);
+}
+
+TEST(handle, another_kind_is_told_apart_and_keeps_no_reference)
+{
+	struct handle_table table;
+	struct object *object = NULL;
+	const struct object_class *found = NULL;
+
+	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
+	struct thing *thing = mem_zalloc(sizeof(*thing));
+	EXPECT(thing);
+	EXPECT_EQ(object_init(&thing->object, &other_class, &table), STATUS_SUCCESS);
+	object_publish(&thing->object);
+	EXPECT(handle_find(&table, thing->object.handle, &thing_class, &object, &found) ==
+	       HANDLE_OTHER_KIND);
+	EXPECT(found == &other_class);
+	EXPECT(object == NULL);
+	thing_end(thing);
+	handle_table_finish(&table);
+}
+
+TEST(handle, an_object_is_found_from_publish_to_retire_and_lives_to_the_last_put)
+{
+	struct handle_table table;
+	_Atomic int destroyed = 0;
+	struct object *object = NULL;
+	const struct object_class *found = NULL;
+
+	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
+	struct thing *thing = mem_zalloc(sizeof(*thing));
+	EXPECT(thing);
+	thing->destroyed = &destroyed;
+	EXPECT_EQ(object_init(&thing->object, &thing_class, &table), STATUS_SUCCESS);
+	uint32_t handle = thing->object.handle;
+	EXPECT(find(&table, handle) == HANDLE_UNKNOWN);
+	object_publish(&thing->object);
+	EXPECT(handle_find(&table, handle, &thing_class, &object, &found) == HANDLE_FOUND);
+	EXPECT(object == &thing->object);
+
+	EXPECT(object_retire(&thing->object));
+	EXPECT(!object_retire(&thing->object));
+	EXPECT(find(&table, handle) == HANDLE_UNKNOWN);
+	object_put(&thing->object);
+	EXPECT_EQ(destroyed, 0);
+	object_put(object);
+	EXPECT_EQ(destroyed, 1);
+	handle_table_finish(&table);
+}
+
+/* Three chunks' worth of churn around one survivor: the chunks are recycled, the stale stay dead.
+ */
+TEST(handle, a_stale_handle_never_matches_however_often_its_slot_was_reused)
+{
+	struct handle_table table;
+	struct mem_usage before = mem_usage();
+
+	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
+	struct thing *survivor = thing_create(&table, NULL);
+	struct thing *first = thing_create(&table, NULL);
+	uint32_t stale = first->object.handle;
+	thing_end(first);
+	int64_t blocks = 0;
+	for (int i = 0; i < 200 * HANDLE_CHUNK; i++) {
+		thing_end(thing_create(&table, NULL));
+		EXPECT(find(&table, stale) == HANDLE_UNKNOWN);
+		if (i == 4 * HANDLE_CHUNK)
+			blocks = mem_usage().blocks;
+	}
+	EXPECT_EQ(mem_usage().blocks, blocks); /* recycled, not grown */
+	EXPECT(find(&table, survivor->object.handle) == HANDLE_FOUND);
+	thing_end(survivor);
+	handle_table_finish(&table);
+	EXPECT_EQ(mem_usage().blocks, before.blocks);
+}
+
+TEST(handle, the_sequence_comes_round_and_steps_over_those_who_still_live)
+{
+	struct handle_table table;
+
+	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
+	struct thing *old[3];
+	for (int i = 0; i < 3; i++)
+		old[i] = thing_create(&table, NULL); /* ordinals 1, 2, 3 */
+	/* As if fifty million others had come and gone. */
+	atomic_store(&table.drawn, (uint64_t)HANDLE_ORDINALS - 1);
+	struct thing *zero = thing_create(&table, NULL);
+	struct thing *next = thing_create(&table, NULL);
+	EXPECT_EQ(zero->object.handle, 0x40000000);
+	EXPECT_EQ(next->object.handle, 0x40000000 + 4 * 0x40);
+	for (int i = 0; i < 3; i++) {
+		EXPECT(find(&table, old[i]->object.handle) == HANDLE_FOUND);
+		thing_end(old[i]);
+	}
+	thing_end(zero);
+	thing_end(next);
+	handle_table_finish(&table);
+}
+
+TEST(handle, running_out_of_memory_changes_nothing)
+{
+	struct handle_table table;
+	struct thing thing = { 0 };
+
+	mem_fail_nth(1);
+	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_NO_MEMORY);
+	EXPECT(mem_fail_stop());
+	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
+	mem_fail_nth(1);
+	EXPECT_EQ(object_init(&thing.object, &thing_class, &table), STATUS_NO_MEMORY);
+	EXPECT(mem_fail_stop());
+	struct thing *after = thing_create(&table, NULL);
+	EXPECT(find(&table, after->object.handle) == HANDLE_FOUND);
+	thing_end(after);
+	handle_table_finish(&table);
+}
+
+struct race {
+	struct handle_table table;
+	_Atomic uint32_t shared[8]; /* handles that all threads look up and end */
+	_Atomic int created;
+	_Atomic int destroyed;
+	_Atomic int ended;
+};
+
+static void race_run(void *context)
+{
+	struct race *race = context;
+	struct random random;
+
+	random_init(&random, thread_id());
+	for (int i = 0; i < 3000; i++) {
+		_Atomic uint32_t *place = &race->shared[random_below(&random, 8)];
+		uint32_t handle = atomic_load(place);
+		struct object *object = NULL;
+		const struct object_class *found = NULL;
+
+		if (handle != 0 && handle_find(&race->table, handle, &thing_class, &object,
+					       &found) == HANDLE_FOUND) {
+			EXPECT_EQ(object->handle, handle);
+			if (object_retire(object)) {
+				atomic_fetch_add(&race->ended, 1);
+				object_put(object);
+			}
+			object_put(object);
+		}
+		struct thing *thing = thing_create(&race->table, &race->destroyed);
+		atomic_fetch_add(&race->created, 1);
+		atomic_store(place, thing->object.handle);
+	}
+}
+
+static void race_of_threads(int count)
+{
+	struct race race = { 0 };
+	struct thread *threads[4];
+
+	EXPECT_EQ(handle_table_init(&race.table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
+	for (int i = 0; i < count; i++)
+		EXPECT_EQ(thread_create("race", race_run, &race, &threads[i]), STATUS_SUCCESS);
+	for (int i = 0; i < count; i++)
+		thread_join(threads[i]);
+	/* Handles that were overwritten in `shared` before anybody ended them still live. */
+	for (uint32_t ordinal = 0; ordinal < (uint32_t)atomic_load(&race.table.drawn) + 1;
+	     ordinal++) {
+		struct object *object = NULL;
+		const struct object_class *found = NULL;
+		if (handle_find(&race.table, 0x40000000 + (ordinal << 6), &thing_class, &object,
+				&found) != HANDLE_FOUND)
+			continue;
+		EXPECT(object_retire(object));
+		atomic_fetch_add(&race.ended, 1);
+		object_put(object);
+		object_put(object);
+	}
+	EXPECT_EQ(race.created, race.ended);
+	EXPECT_EQ(race.created, race.destroyed);
+	handle_table_finish(&race.table);
+}
+
+TEST(handle, threads_that_find_and_end_the_same_handles_destroy_each_object_once)
+{
+	race_of_threads(4);
+}
+
+TEST_MAIN("handle/table")
