@@ -35,6 +35,9 @@ struct object {
 MUST_CHECK NTSTATUS object_init(struct object *object, const struct object_class *class,
 				struct handle_table *table);
 
+/* Gives the number back without calling destroy(): for objects that were never finished. */
+void object_abandon(struct object *object);
+
 void object_get(struct object *object);
 
 /* Accepts NULL. */

@@ -140,6 +140,25 @@ NTSTATUS object_init(struct object *object, const struct object_class *class,
 	return STATUS_NO_MEMORY;
 }
 
+/* The object is gone; its ordinal rests until the sequence comes round. */
+static void slot_free(struct handle_table *table, uint32_t handle, struct handle_slot *slot)
+{
+	uint32_t index = ((handle - HANDLE_FIRST) >> 6) / HANDLE_CHUNK;
+	struct handle_chunk *chunk =
+		atomic_load_explicit(&table->directory[index], memory_order_acquire);
+
+	slot->object = NULL;
+	atomic_store_explicit(&slot->state, 0, memory_order_release);
+	if (atomic_fetch_sub(&chunk->tickets, 1) == 1)
+		chunk_close(table, index, chunk);
+}
+
+void object_abandon(struct object *object)
+{
+	assert(atomic_load(&object->slot->state) == 1);
+	slot_free(object->table, object->handle, object->slot);
+}
+
 void object_get(struct object *object)
 {
 	uint64_t before = atomic_fetch_add_explicit(&object->slot->state, 1, memory_order_relaxed);
@@ -160,15 +179,9 @@ void object_put(struct object *object)
 	assert(SLOT_HANDLE(before) == 0); /* retired before the last reference went */
 
 	struct handle_table *table = object->table;
-	uint32_t index = ((object->handle - HANDLE_FIRST) >> 6) / HANDLE_CHUNK;
+	uint32_t handle = object->handle;
 	object->class->destroy(object);
-
-	struct handle_chunk *chunk =
-		atomic_load_explicit(&table->directory[index], memory_order_acquire);
-	slot->object = NULL;
-	atomic_store_explicit(&slot->state, 0, memory_order_release);
-	if (atomic_fetch_sub(&chunk->tickets, 1) == 1)
-		chunk_close(table, index, chunk);
+	slot_free(table, handle, slot);
 }
 
 void object_publish(struct object *object)

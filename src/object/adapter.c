@@ -1,0 +1,107 @@
+/*
+ * adapter.c - see adapter.h.
+ */
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "object/adapter.h"
+#include "object/process.h"
+
+static void adapter_open_destroy(struct object *object)
+{
+	mem_free(object_cast(object, &adapter_open_class, struct adapter_open, object));
+}
+
+const struct object_class adapter_open_class = { "an adapter", adapter_open_destroy };
+
+NTSTATUS adapter_create(const struct miniport_config *config, struct dxg_adapter **adapter_out)
+{
+	/* Nobody schedules work yet, so there is nothing to be told of. */
+	static const struct miniport_events no_events;
+	struct dxg_adapter *adapter = mem_zalloc(sizeof(*adapter));
+
+	if (!adapter)
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for an adapter");
+	adapter->id = config->adapter_id;
+	adapter->luid = config->luid;
+	rwlock_init(&adapter->gate, LOCK_RANK_ADAPTER, "adapter gate");
+
+	NTSTATUS status = miniport_start(config, &no_events, adapter, &adapter->miniport);
+	if (!NT_SUCCESS(status)) {
+		mem_free(adapter);
+		return status;
+	}
+	adapter->info = miniport_info(adapter->miniport);
+	*adapter_out = adapter;
+	return STATUS_SUCCESS;
+}
+
+void adapter_destroy(struct dxg_adapter *adapter)
+{
+	if (!adapter)
+		return;
+	/* From here on calls are turned away; the driver is stopped with the gate open, because its
+	   callbacks may need it. */
+	rwlock_acquire_exclusive(&adapter->gate);
+	adapter->is_stopped = true;
+	rwlock_release_exclusive(&adapter->gate);
+	miniport_stop(adapter->miniport);
+	rwlock_finish(&adapter->gate);
+	mem_free(adapter);
+}
+
+NTSTATUS adapter_enter(struct dxg_adapter *adapter)
+{
+	rwlock_acquire_shared(&adapter->gate);
+	if (UNLIKELY(adapter->is_stopped)) {
+		rwlock_release_shared(&adapter->gate);
+		return refuse(STATUS_DEVICE_REMOVED, RULE_API_ADAPTER_GONE, NULL,
+			      "adapter %u was stopped", adapter->id);
+	}
+	return STATUS_SUCCESS;
+}
+
+void adapter_enter_to_release(struct dxg_adapter *adapter)
+{
+	rwlock_acquire_shared(&adapter->gate);
+}
+
+void adapter_leave(struct dxg_adapter *adapter)
+{
+	rwlock_release_shared(&adapter->gate);
+}
+
+NTSTATUS adapter_open_create(struct dxg_process *process, struct dxg_adapter *adapter,
+			     struct adapter_open **open_out)
+{
+	struct adapter_open *open = mem_zalloc(sizeof(*open));
+
+	if (!open)
+		goto no_memory;
+	if (!NT_SUCCESS(object_init(&open->object, &adapter_open_class, &process->handles)))
+		goto free_open;
+	open->adapter = adapter;
+	open->process = process;
+
+	lock_acquire(&process->lock);
+	list_push_back(&process->opens, &open->process_link);
+	lock_release(&process->lock);
+	object_publish(&open->object);
+	*open_out = open;
+	return STATUS_SUCCESS;
+
+free_open:
+	mem_free(open);
+no_memory:
+	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for an adapter handle");
+}
+
+bool adapter_open_close(struct adapter_open *open)
+{
+	if (!object_retire(&open->object))
+		return false;
+	lock_acquire(&open->process->lock);
+	list_remove(&open->process_link);
+	lock_release(&open->process->lock);
+	object_put(&open->object);
+	return true;
+}

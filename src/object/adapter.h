@@ -1,0 +1,62 @@
+/*
+ * adapter.h - one per started miniport.
+ *
+ * Adapters belong to the kernel, from its start to its end; clients hold opens of them. Every call
+ * that may enter the driver first passes the gate, so that a stop has the adapter to itself.
+ */
+#ifndef OBJECT_ADAPTER_H
+#define OBJECT_ADAPTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/lock.h"
+#include "handle/object.h"
+#include "miniport/miniport.h"
+
+struct dxg_process;
+
+struct dxg_adapter {
+	/* Set at start. Read freely afterwards. */
+	uint32_t id;
+	uint64_t luid;
+	struct miniport *miniport;
+	const struct miniport_info *info; /* valid as long as the adapter, also when it is stopped */
+
+	/* Shared: a call is inside. Exclusive: stop. */
+	struct rwlock gate; /* LOCK_RANK_ADAPTER */
+	bool is_stopped;    /* guarded by gate */
+};
+
+/* One successful open by a client: what an adapter handle names. */
+struct adapter_open {
+	struct object object;
+	struct dxg_adapter *adapter;
+	struct dxg_process *process;
+	struct list process_link; /* dxg_process.opens, guarded by its lock */
+};
+
+extern const struct object_class adapter_open_class;
+
+/* Starts the driver. A failure leaves a refusal that says why. */
+MUST_CHECK NTSTATUS adapter_create(const struct miniport_config *config,
+				   struct dxg_adapter **adapter_out);
+
+/* Stops the driver; nothing of any client is left on it. Accepts NULL. */
+void adapter_destroy(struct dxg_adapter *adapter);
+
+/*
+ * Passes the gate for new work; a stopped adapter refuses. Releasing what a client holds must
+ * always be possible, so that has a gate of its own that refuses nobody.
+ */
+MUST_CHECK NTSTATUS adapter_enter(struct dxg_adapter *adapter);
+void adapter_enter_to_release(struct dxg_adapter *adapter);
+void adapter_leave(struct dxg_adapter *adapter);
+
+MUST_CHECK NTSTATUS adapter_open_create(struct dxg_process *process, struct dxg_adapter *adapter,
+					struct adapter_open **open_out);
+
+/* Ends the handle. False when another thread was faster. */
+MUST_CHECK bool adapter_open_close(struct adapter_open *open);
+
+#endif

@@ -1,0 +1,155 @@
+/*
+ * context.c - see context.h.
+ */
+#include <assert.h>
+
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "object/context.h"
+#include "trace/trace.h"
+
+static void context_finish(struct object *object)
+{
+	struct dxg_context *context =
+		object_cast(object, &context_class, struct dxg_context, object);
+	struct dxg_device *device = context->device;
+
+	adapter_enter_to_release(device->adapter);
+	miniport_destroy_context(device->adapter->miniport, device->joined->client,
+				 context->info.driver_context);
+	adapter_leave(device->adapter);
+	trace_context_destroy(device->process->id, object->handle);
+	mem_free(context);
+	object_put(&device->object);
+}
+
+const struct object_class context_class = { "a context", context_finish };
+
+static NTSTATUS context_check(const struct dxg_device *device,
+			      const struct context_options *options)
+{
+	const struct miniport_info *info = device->adapter->info;
+
+	if (options->node >= info->node_count)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "NodeOrdinal",
+			      "is %u, and adapter %u has %u nodes", options->node,
+			      device->adapter->id, info->node_count);
+	if (options->engine_mask > 1)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "EngineAffinity",
+			      "is 0x%x, and an unlinked adapter has only engine 0 (mask 1)",
+			      options->engine_mask);
+	if (options->is_virtual && !info->supports_virtual_addressing)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, NULL,
+			      "adapter %u has no GPU virtual addresses; use D3DKMTCreateContext",
+			      device->adapter->id);
+	return STATUS_SUCCESS;
+}
+
+/* Last step: visible from here on, unless the device is going away meanwhile. */
+static NTSTATUS context_join_device(struct dxg_context *context)
+{
+	struct dxg_device *device = context->device;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	lock_acquire(&device->lock);
+	if (device->is_dying)
+		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
+				"0x%08x was destroyed during the call", device->object.handle);
+	else
+		list_push_back(&device->contexts, &context->device_link);
+	lock_release(&device->lock);
+	return status;
+}
+
+NTSTATUS context_create(struct dxg_device *device, const struct context_options *options,
+			struct dxg_context **context_out)
+{
+	NTSTATUS status = context_check(device, options);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = device_check_alive(device);
+	if (!NT_SUCCESS(status))
+		return status;
+
+	struct dxg_context *context = mem_zalloc(sizeof(*context));
+	if (!context)
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a context");
+	status = object_init(&context->object, &context_class, &device->process->handles);
+	if (!NT_SUCCESS(status)) {
+		refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for a context handle");
+		goto free_context;
+	}
+	context->device = device;
+	context->node = options->node;
+	context->engine_mask = 1;
+	context->is_virtual = options->is_virtual;
+	list_init(&context->device_link);
+
+	const struct miniport_context_desc desc = {
+		.kernel_handle = context,
+		.driver_device = device->driver_device,
+		.node = context->node,
+		.engine_mask = context->engine_mask,
+		.is_virtual = context->is_virtual,
+		.has_hw_queues = options->has_hw_queues,
+		.private_data = options->private_data,
+		.private_bytes = options->private_bytes,
+	};
+	status = adapter_enter(device->adapter);
+	if (!NT_SUCCESS(status))
+		goto give_back_number;
+	status = miniport_create_context(device->adapter->miniport, device->joined->client, &desc,
+					 &context->info);
+	adapter_leave(device->adapter);
+	if (!NT_SUCCESS(status))
+		goto give_back_number;
+	object_get(&device->object);
+	trace_context_create(device->process->id, context->object.handle, device->object.handle,
+			     context->node);
+
+	status = context_join_device(context);
+	if (!NT_SUCCESS(status)) {
+		object_put(&context->object); /* tells the driver, gives back the device */
+		return status;
+	}
+	object_get(&context->object);
+	object_publish(&context->object);
+	*context_out = context;
+	return STATUS_SUCCESS;
+
+give_back_number:
+	object_abandon(&context->object);
+free_context:
+	mem_free(context);
+	return status;
+}
+
+bool context_destroy(struct dxg_context *context)
+{
+	if (!object_retire(&context->object))
+		return false;
+	lock_acquire(&context->device->lock);
+	list_remove(&context->device_link);
+	lock_release(&context->device->lock);
+	object_put(&context->object);
+	return true;
+}
+
+void context_destroy_all(struct dxg_device *device)
+{
+	lock_acquire(&device->lock);
+	assert(device->is_dying);
+	while (!list_is_empty(&device->contexts)) {
+		struct dxg_context *context =
+			container_of(device->contexts.next, struct dxg_context, device_link);
+		object_get(&context->object);
+		/* Off the list here, so that a thread that is ending it right now is not waited for. */
+		list_remove(&context->device_link);
+		lock_release(&device->lock);
+		(void)!context_destroy(context);
+		object_put(&context->object);
+		lock_acquire(&device->lock);
+	}
+	lock_release(&device->lock);
+}

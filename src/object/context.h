@@ -1,0 +1,43 @@
+/*
+ * context.h - a stream of work on one node.
+ */
+#ifndef OBJECT_CONTEXT_H
+#define OBJECT_CONTEXT_H
+
+#include "handle/object.h"
+#include "object/device.h"
+
+struct dxg_context {
+	struct object object;
+
+	/* Set at creation. Read freely afterwards. */
+	struct dxg_device *device; /* with a reference, given back after the driver forgot the context */
+	struct miniport_context_info info;
+	uint32_t node;
+	uint32_t engine_mask;
+	bool is_virtual;
+
+	struct list device_link; /* dxg_device.contexts, guarded by its lock */
+};
+
+extern const struct object_class context_class;
+
+struct context_options {
+	uint32_t node;
+	uint32_t engine_mask; /* one bit; 0 means the only engine */
+	bool is_virtual;
+	bool has_hw_queues;
+	void *private_data;
+	uint32_t private_bytes;
+};
+
+MUST_CHECK NTSTATUS context_create(struct dxg_device *device, const struct context_options *options,
+				   struct dxg_context **context_out);
+
+/* Ends the handle. False when another thread was faster. */
+MUST_CHECK bool context_destroy(struct dxg_context *context);
+
+/* Every context of a device that takes no new ones. */
+void context_destroy_all(struct dxg_device *device);
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * device.c - see device.h.
+ */
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "object/context.h"
+#include "object/device.h"
+#include "trace/trace.h"
+
+/* The last reference is gone: no context is left, in our books or in the driver's. */
+static void device_finish(struct object *object)
+{
+	struct dxg_device *device = object_cast(object, &device_class, struct dxg_device, object);
+
+	adapter_enter_to_release(device->adapter);
+	miniport_destroy_device(device->adapter->miniport, device->joined->client,
+				device->driver_device);
+	adapter_leave(device->adapter);
+	trace_device_destroy(device->process->id, object->handle);
+	lock_finish(&device->lock);
+	mem_free(device);
+}
+
+const struct object_class device_class = { "a device", device_finish };
+
+NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
+		       const struct device_options *options, struct dxg_device **device_out)
+{
+	struct dxg_device *device = mem_zalloc(sizeof(*device));
+
+	if (!device)
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a device");
+	NTSTATUS status = object_init(&device->object, &device_class, &process->handles);
+	if (!NT_SUCCESS(status)) {
+		refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for a device handle");
+		goto free_device;
+	}
+	device->adapter = adapter;
+	device->process = process;
+	device->is_legacy = options->is_legacy;
+	device->has_no_gpu_timeout = options->has_no_gpu_timeout;
+	atomic_init(&device->state, DEVICE_ACTIVE);
+	lock_init(&device->lock, LOCK_RANK_DEVICE, "device");
+	list_init(&device->contexts);
+
+	status = adapter_enter(adapter);
+	if (!NT_SUCCESS(status))
+		goto give_back_number;
+	status = process_join_adapter(process, adapter, &device->joined);
+	if (NT_SUCCESS(status))
+		status = miniport_create_device(adapter->miniport, device->joined->client, device,
+						device->joined->driver_process,
+						&device->driver_device);
+	adapter_leave(adapter);
+	if (!NT_SUCCESS(status))
+		goto give_back_number;
+
+	lock_acquire(&process->lock);
+	list_push_back(&process->devices, &device->process_link);
+	lock_release(&process->lock);
+	trace_device_create(process->id, device->object.handle, adapter->id);
+
+	/* The caller's reference first: from the next line on another thread can end the device. */
+	object_get(&device->object);
+	object_publish(&device->object);
+	*device_out = device;
+	return STATUS_SUCCESS;
+
+give_back_number:
+	object_abandon(&device->object);
+free_device:
+	mem_free(device);
+	return status;
+}
+
+bool device_destroy(struct dxg_device *device)
+{
+	if (!object_retire(&device->object))
+		return false;
+	lock_acquire(&device->process->lock);
+	list_remove(&device->process_link);
+	lock_release(&device->process->lock);
+
+	lock_acquire(&device->lock);
+	device->is_dying = true;
+	lock_release(&device->lock);
+	context_destroy_all(device);
+
+	object_put(&device->object);
+	return true;
+}
+
+NTSTATUS device_check_alive(struct dxg_device *device)
+{
+	if (LIKELY(device_state(device) == DEVICE_ACTIVE))
+		return STATUS_SUCCESS;
+	return refuse(STATUS_DEVICE_REMOVED, RULE_API_DEVICE_GONE, NULL,
+		      "device 0x%08x left the active state (%u)", device->object.handle,
+		      device_state(device));
+}

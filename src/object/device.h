@@ -1,0 +1,71 @@
+/*
+ * device.h - everything a client made on one adapter.
+ *
+ * References: the handle's, one per child that the driver knows, one per call under way. The last one
+ * to go tells the driver, so DxgkDdiDestroyDevice always comes after the device's contexts are gone.
+ */
+#ifndef OBJECT_DEVICE_H
+#define OBJECT_DEVICE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/lock.h"
+#include "handle/object.h"
+#include "object/process.h"
+
+/* As D3DKMT_DEVICEEXECUTION_STATE counts them. A device that left ACTIVE never comes back. */
+enum device_state {
+	DEVICE_ACTIVE = 1,
+	DEVICE_RESET = 2,
+	DEVICE_HUNG = 3,
+	DEVICE_STOPPED = 4,
+	DEVICE_OUT_OF_MEMORY = 5,
+	DEVICE_DMA_FAULT = 6,
+	DEVICE_DMA_PAGE_FAULT = 7,
+};
+
+struct dxg_device {
+	struct object object;
+
+	/* Set at creation. Read freely afterwards. */
+	struct dxg_adapter *adapter;
+	struct dxg_process *process;
+	struct process_adapter *joined;
+	void *driver_device;
+	bool has_no_gpu_timeout;
+	bool is_legacy;
+
+	_Atomic uint32_t state; /* enum device_state */
+
+	struct list process_link; /* dxg_process.devices, guarded by its lock */
+
+	struct lock lock; /* LOCK_RANK_DEVICE */
+	struct list contexts; /* dxg_context.device_link */
+	bool is_dying;        /* nothing is added any more */
+};
+
+extern const struct object_class device_class;
+
+struct device_options {
+	bool is_legacy;
+	bool has_no_gpu_timeout;
+};
+
+MUST_CHECK NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
+				  const struct device_options *options,
+				  struct dxg_device **device_out);
+
+/* Ends the handle and everything the device owns. False when another thread was faster. */
+MUST_CHECK bool device_destroy(struct dxg_device *device);
+
+/* Refuses when the device can do no more work. */
+MUST_CHECK NTSTATUS device_check_alive(struct dxg_device *device);
+
+static inline enum device_state device_state(const struct dxg_device *device)
+{
+	return (enum device_state)atomic_load_explicit(&device->state, memory_order_acquire);
+}
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * kernel.c - see kernel.h.
+ */
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/refusal.h"
+#include "object/kernel.h"
+#include "trace/trace.h"
+
+static void start_one(struct dxg_kernel *kernel, const struct miniport_config *config)
+{
+	struct refusal_scope scope;
+	char what[64];
+
+	snprintf(what, sizeof(what), "start of adapter %u", config->adapter_id);
+	refusal_begin(&scope, what);
+	NTSTATUS status =
+		adapter_create(config, &kernel->adapters[kernel->adapter_count]);
+	refusal_end(&scope);
+	if (NT_SUCCESS(status)) {
+		kernel->adapter_count++;
+		trace_adapter_start(config->adapter_id);
+		return;
+	}
+
+	struct dxgk_refusal why = { .size_bytes = sizeof(why) };
+	bool has_reason = refusal_last(&why);
+	/* Said also when nobody asked for refusals: otherwise the adapter is just not there. */
+	log_warn("adapter %u (driver \"%s\") did not start: %s (%s, %s)", config->adapter_id,
+		 config->driver, has_reason ? why.reason : "no reason was given",
+		 has_reason ? why.rule : "-", status_name(status));
+}
+
+void kernel_start(struct dxg_kernel *kernel, const struct miniport_config *configs, size_t count)
+{
+	assert(count <= KERNEL_MAX_ADAPTERS);
+	*kernel = (struct dxg_kernel){ 0 };
+	for (size_t i = 0; i < count; i++)
+		start_one(kernel, &configs[i]);
+}
+
+void kernel_end(struct dxg_kernel *kernel)
+{
+	while (kernel->adapter_count > 0) {
+		struct dxg_adapter *adapter = kernel->adapters[--kernel->adapter_count];
+		uint32_t id = adapter->id;
+		adapter_destroy(adapter);
+		trace_adapter_stop(id);
+	}
+}
+
+struct dxg_adapter *kernel_find_adapter(struct dxg_kernel *kernel, uint64_t luid)
+{
+	for (uint32_t i = 0; i < kernel->adapter_count; i++) {
+		if (kernel->adapters[i]->luid == luid)
+			return kernel->adapters[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,68 @@
+/*
+ * teardown.c - the end of a process: the one place that fixes the order of destruction.
+ *
+ *	1. devices, newest first, each with its contexts
+ *	2. the driver's process on every adapter
+ *	3. adapter handles
+ *	4. the handle table, which asserts that nothing is left
+ *
+ * A process ends in four ways (a normal exit, D3DKMTCloseDxCoreDevice, later a hang-up of its
+ * connection, and the end of the kernel); all of them come through here, with no call of the process
+ * under way.
+ */
+#include "base/mem.h"
+#include "object/device.h"
+#include "object/process.h"
+#include "trace/trace.h"
+
+static void destroy_devices(struct dxg_process *process)
+{
+	lock_acquire(&process->lock);
+	while (!list_is_empty(&process->devices)) {
+		struct dxg_device *device =
+			container_of(process->devices.prev, struct dxg_device, process_link);
+		object_get(&device->object);
+		lock_release(&process->lock);
+		(void)!device_destroy(device);
+		object_put(&device->object);
+		lock_acquire(&process->lock);
+	}
+	lock_release(&process->lock);
+}
+
+static void leave_adapters(struct dxg_process *process)
+{
+	struct list *link;
+
+	while ((link = list_pop_front(&process->adapters)) != NULL) {
+		struct process_adapter *joined = container_of(link, struct process_adapter, link);
+		struct dxg_adapter *adapter = joined->adapter;
+		adapter_enter_to_release(adapter);
+		miniport_destroy_process(adapter->miniport, joined->client, joined->driver_process);
+		adapter_leave(adapter);
+		miniport_client_destroy(joined->client);
+		mem_free(joined);
+	}
+}
+
+static void close_adapters(struct dxg_process *process)
+{
+	while (!list_is_empty(&process->opens)) {
+		struct adapter_open *open =
+			container_of(process->opens.next, struct adapter_open, process_link);
+		(void)!adapter_open_close(open);
+	}
+}
+
+void process_destroy(struct dxg_process *process)
+{
+	if (!process)
+		return;
+	destroy_devices(process);
+	leave_adapters(process);
+	close_adapters(process);
+	trace_process_destroy(process->id);
+	handle_table_finish(&process->handles);
+	lock_finish(&process->lock);
+	mem_free(process);
+}
