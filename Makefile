@@ -1,0 +1,62 @@
+# The commands a newcomer types; the rest is Meson's. `make run` and `make test` install what is
+# missing on a Debian system first (tools/packages.txt says what and why).
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+VARIANTS ?=
+
+# Where `dxgk` finds drivers that are built but not installed.
+export DXGK_DRIVER_PATH ?= $(CURDIR)/build/drivers/soft
+
+help:
+	@echo 'make run            build everything, start the default adapter, show it (dxgk info)'
+	@echo 'make test           the whole suite: plain, sanitizers, threads, checks of the tree'
+	@echo '                    (VARIANTS="plain asan tsan clang" chooses some of them)'
+	@echo 'make bench          measure'
+	@echo 'make soak           the long tests, which make test leaves out'
+	@echo 'make install        install under PREFIX ($(PREFIX)), below DESTDIR if set'
+	@echo 'make format         lay out the code with clang-format'
+	@echo 'make abi-baseline   accept the exported ABI as it is now'
+	@echo 'make clean          remove the build directories'
+
+run:
+	@tools/setup.sh build
+	@python3 tools/variants.py --first plain -Dtests=false
+	@ninja -C build --quiet
+	build/cli/dxgk info
+
+test:
+	@tools/setup.sh build test
+	@python3 tools/run_tests.py $(VARIANTS)
+
+soak:
+	@tools/setup.sh build test
+	@python3 tools/run_tests.py --suite soak $(or $(VARIANTS),plain)
+
+bench:
+	@tools/setup.sh build bench
+	@python3 tools/variants.py release
+	@ninja -C build-release --quiet
+	@test -f bench/run.py || { echo 'no benchmarks built: there is no bench/run.py'; exit 1; }
+	@python3 bench/run.py build-release
+
+install:
+	@tools/setup.sh build
+	@python3 tools/variants.py release -Dprefix='$(abspath $(PREFIX))'
+	@ninja -C build-release --quiet
+	DESTDIR='$(DESTDIR)' meson install -C build-release --no-rebuild
+
+format:
+	@tools/setup.sh test
+	@python3 tools/check_format.py --fix
+
+abi-baseline:
+	@tools/setup.sh build test
+	@python3 tools/variants.py --first plain -Dtests=false
+	@ninja -C build --quiet
+	@python3 tools/check_exports.py --new-baseline build/src/thunk/libdxcore.so
+
+clean:
+	rm -rf build build-asan build-tsan build-clang build-release
+
+.PHONY: help run test soak bench install format abi-baseline clean

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""check_tidy.py - clang-tidy, with the profile in .clang-tidy, finds nothing.
+
+usage: check_tidy.py builddir [file ...]
+
+Looks at the project's own sources named in builddir/compile_commands.json. A file that was clean
+is not looked at again until it, a header it includes, its flags or the profile change: the hash
+of all that is kept as an empty file in builddir/tidy-clean/.
+"""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import tap
+import tree
+
+FOLDERS = ('src', 'daemon', 'cli', 'drivers')
+JOBS = min(os.cpu_count() or 1, 8)
+# The flags in the list are the chosen compiler's; clang need not know all of gcc's warnings.
+EXTRA = ['-Wno-unknown-warning-option', '-Wno-error']
+
+
+def compilations(builddir, chosen):
+    """-> [(path relative to the project, directory, command)], one for each source"""
+    with open(os.path.join(builddir, 'compile_commands.json'), encoding='utf-8') as file:
+        commands = json.load(file)
+    found = {}
+    for entry in commands:
+        full = os.path.realpath(os.path.join(entry['directory'], entry['file']))
+        path = os.path.relpath(full, os.path.realpath(tree.ROOT))
+        if tree.under(path, FOLDERS) and (not chosen or path in chosen):
+            found.setdefault(path, (path, entry['directory'], entry['command']))
+    return [found[path] for path in sorted(found)]
+
+
+def fingerprint(directory, command, salt):
+    """Hash of the flags and of every project file this compilation reads; None if unknown."""
+    words = [w for w in shlex.split(command)]
+    for option in ('-o', '-MF', '-MQ', '-MT'):
+        while option in words:
+            del words[words.index(option):words.index(option) + 2]
+    words = [w for w in words if w not in ('-c', '-MD', '-MMD')]
+    done = subprocess.run([*words, '-MM'], cwd=directory, capture_output=True, text=True,
+                          check=False)
+    if done.returncode != 0:
+        return None
+    total = hashlib.sha256(salt + '\0'.join(words).encode())
+    for name in shlex.split(done.stdout.replace('\\\n', ' '))[1:]:
+        with open(os.path.join(directory, name), 'rb') as file:
+            total.update(hashlib.sha256(file.read()).digest())
+    return total.hexdigest()
+
+
+def tidy(builddir, full):
+    extra = [f'--extra-arg={flag}' for flag in EXTRA]
+    done = subprocess.run(['clang-tidy', '--quiet', '-p', builddir, *extra, full],
+                          capture_output=True, text=True, check=False)
+    said = done.stdout + done.stderr
+    found = re.findall(r'^\S+?:\d+:\d+: (?:error|warning): .*$', said, re.MULTILINE)
+    if not found and done.returncode != 0:
+        found = [f'{full}: clang-tidy failed: {said.strip()}']
+    return [text.replace(tree.ROOT + '/', '').replace('../', '') for text in found]
+
+
+def look_at(builddir, store, salt, compilation):
+    path, directory, command = compilation
+    mark = fingerprint(directory, command, salt)
+    known = mark and os.path.join(store, mark)
+    if known and os.path.exists(known):
+        os.utime(known)
+        return []
+    problems = tidy(builddir, os.path.join(tree.ROOT, path))
+    if known and not problems:
+        with open(known, 'w', encoding='utf-8'):
+            pass
+    return problems
+
+
+def main(arguments):
+    if not arguments:
+        raise SystemExit('usage: check_tidy.py builddir [file ...]')
+    builddir, chosen = arguments[0], set(arguments[1:])
+    try:
+        version = subprocess.run(['clang-tidy', '--version'], capture_output=True, text=True,
+                                 check=True).stdout
+    except FileNotFoundError:
+        return tap.report([], skip='clang-tidy is not installed')
+    store = os.path.join(builddir, 'tidy-clean')
+    os.makedirs(store, exist_ok=True)
+    salt = (version + tree.read(tree.ROOT, '.clang-tidy') + ' '.join(EXTRA)).encode()
+
+    work = compilations(builddir, chosen)
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        results = pool.map(lambda one: look_at(builddir, store, salt, one), work)
+        problems = sorted({problem for result in results for problem in result})
+    return tap.report([(f'clang-tidy finds nothing in {len(work)} files', problems)])
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

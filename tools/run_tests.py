@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""run_tests.py - builds the variants, runs their suites, counts every single test.
+
+usage: run_tests.py [--suite name] [variant ...]
+
+   plain   gcc, everything, and the checks of the tree itself (suite `habits`)
+   asan    clang, address and undefined-behaviour sanitizers, everything but `habits`
+   tsan    clang, thread sanitizer, suite `threads`
+   clang   clang, release, assertions off: compiles without a warning, nothing is run
+
+Suite `soak` runs only when asked for by name. The last line is `N passed, N failed` over all
+variants (and `, N skipped` if any were). A program that crashes, stops before its plan is fulfilled,
+prints no plan or leaks counts as a failure, whatever its single tests said.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import variants
+
+PLAN = re.compile(r'1\.\.(\d+)\s*(?:#\s*(skip\S*)?\s*(.*))?$', re.IGNORECASE)
+RESULT = re.compile(r'(not )?ok\b(?:\s+(\d+))?(?:\s*-?\s*(.*?))?\s*'
+                    r'(?:(?<!\\)#\s*(skip|todo)\S*\s*(.*))?$', re.IGNORECASE)
+
+RUNS = {
+    'plain': {'suites': ['--no-suite', 'soak'], 'env': {}, 'patience': 1},
+    'asan': {'suites': ['--no-suite', 'soak', '--no-suite', 'habits'], 'patience': 4, 'env': {
+        'ASAN_OPTIONS': 'halt_on_error=1:detect_leaks=1:detect_stack_use_after_return=1',
+        'UBSAN_OPTIONS': 'halt_on_error=1:print_stacktrace=1'}},
+    'tsan': {'suites': ['--suite', 'threads', '--no-suite', 'soak'], 'patience': 8, 'env': {
+        'TSAN_OPTIONS': 'halt_on_error=1:second_deadlock_stack=1'}},
+    'clang': None,
+}
+
+
+class Count:
+    def __init__(self, passed=0, failed=0, skipped=0, reasons=()):
+        self.passed = passed
+        self.failed = failed
+        self.skipped = skipped
+        self.reasons = list(reasons)
+
+    def fail(self, reason):
+        self.failed += 1
+        self.reasons.append(reason)
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.reasons += other.reasons
+
+    def line(self):
+        skipped = f', {self.skipped} skipped' if self.skipped else ''
+        return f'{self.passed} passed, {self.failed} failed{skipped}'
+
+
+def count_tap(output, returncode, result='OK'):
+    """What one test program said and how it ended -> Count."""
+    count = Count()
+    planned = seen = 0
+    has_plan = False
+    for line in output.splitlines():
+        line = line.rstrip()
+        plan = PLAN.match(line)
+        if plan and not has_plan:
+            has_plan = True
+            planned = int(plan.group(1))
+            if planned == 0 and plan.group(2):
+                count.skipped += 1
+            elif planned == 0:
+                count.fail('plans no test')
+            continue
+        if line.startswith('Bail out!'):
+            count.fail(line)
+            continue
+        match = RESULT.match(line)
+        if not match:
+            continue
+        seen += 1
+        directive = (match.group(4) or '').lower()
+        if directive == 'skip':
+            count.skipped += 1
+        elif match.group(1):
+            count.fail(match.group(3) or f'test {seen}')
+        else:
+            count.passed += 1
+    if not has_plan:
+        count.fail('printed no TAP plan')
+    elif seen < planned:
+        count.fail(f'stopped after {seen} of {planned} tests')
+    elif seen > planned:
+        count.fail(f'ran {seen} tests, planned {planned}')
+    if result == 'TIMEOUT':
+        count.fail('took too long and was ended')
+    elif returncode < 0 and count.failed == 0:
+        count.fail(f'ended by signal {-returncode}')
+    elif returncode != 0 and count.failed == 0:
+        count.fail(f'all tests passed, then exit status {returncode}')
+    elif result not in ('OK', 'SKIP', 'FAIL', 'ERROR') and count.failed == 0:
+        count.fail(f'Meson says {result}')
+    return count
+
+
+def fixed_addresses():
+    """Sanitizer runtimes of this age lose a fight with highly random address layouts."""
+    command = ['setarch', '-R']
+    try:
+        works = subprocess.run([*command, 'true'], capture_output=True, check=False)
+        return command if works.returncode == 0 else []
+    except FileNotFoundError:
+        return []
+
+
+def run_variant(name, suite):
+    """Builds and runs one variant, prints its table. -> Count"""
+    count = Count()
+    started = time.monotonic()
+    path = variants.directory(name)
+
+    print(f'\n== {name}: building in {os.path.basename(path)}', flush=True)
+    built = variants.configure(name, {'tests': 'true'}) and variants.run(['ninja', '-C', path], True)
+    build_seconds = time.monotonic() - started
+    if not built:
+        print(f'not ok   {name} does not build')
+        count.fail(f'{name}: does not build')
+        return count
+    if RUNS[name] is None:
+        print(f'ok       {name} compiles without warnings   {build_seconds:.0f} s')
+        return count
+
+    plan = RUNS[name]
+    suites = ['--suite', suite] if suite else plan['suites']
+    log = os.path.join(path, 'meson-logs', 'run_tests.json')
+    if os.path.exists(log):
+        os.remove(log)
+    command = ['meson', 'test', '-C', path, '--no-rebuild', '--logbase', 'run_tests',
+               '--timeout-multiplier', str(plan['patience']), *suites]
+    if plan['env']:
+        command = fixed_addresses() + command
+    done = subprocess.run(command, check=False, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, env={**os.environ, **plan['env']})
+    if not os.path.exists(log):
+        if done.returncode != 0:
+            print(done.stdout)
+            count.fail(f'{name}: meson test did not start')
+        else:
+            print(f'         {name}: no test in {" ".join(suites)}')
+        return count
+
+    with open(log, encoding='utf-8') as lines:
+        records = [json.loads(line) for line in lines]
+    for record in sorted(records, key=lambda r: r['name']):
+        show(name, record, count)
+    total = time.monotonic() - started
+    print(f'   {name}: {count.line()}, {len(records)} programs, '
+          f'build {build_seconds:.0f} s, run {total - build_seconds:.0f} s')
+    return count
+
+
+def show(variant, record, count):
+    """One line for one test program, and all it printed when something failed."""
+    title = record['name'].split(':', 1)[-1]
+    output = record.get('stdout', '')
+    result = count_tap(output, record['returncode'], record['result'])
+    verdict = 'not ok' if result.failed else 'ok'
+    print(f'{verdict:8} {title:44} {result.line():32} {record["duration"]:6.2f} s')
+    if result.failed:
+        for reason in result.reasons:
+            print(f'    failed: {reason}')
+        for line in (output + record.get('stderr', '')).splitlines():
+            print(f'    | {line}')
+    result.reasons = [f'{variant}: {title}: {reason}' for reason in result.reasons]
+    count.add(result)
+
+
+def main():
+    parser = argparse.ArgumentParser(description='builds and runs the test suites')
+    parser.add_argument('--suite', help='run this suite only')
+    parser.add_argument('variant', nargs='*', help=f'default: {" ".join(RUNS)}')
+    options = parser.parse_args()
+    unknown = [name for name in options.variant if name not in RUNS]
+    if unknown:
+        parser.error(f'no variant {unknown[0]}; there are: {" ".join(RUNS)}')
+
+    total = Count()
+    for name in options.variant or RUNS:
+        total.add(run_variant(name, options.suite))
+    print()
+    for reason in total.reasons:
+        print(f'FAILED {reason}')
+    print(total.line(), flush=True)
+    return 1 if total.failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

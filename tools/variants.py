@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""variants.py - the build directories: what each is for, and how it is configured.
+
+usage: variants.py [--first] name [-Doption=value ...]
+
+Configures the directory of one variant where that is still to do, and changes only options that
+differ. With --first the options count for a new directory only.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import tree
+
+# Both sanitizer variants are clang's: drivers are compiled by clang whatever the rest is built with,
+# and program and driver must bring the same runtime. b_lundef=false because clang keeps that
+# runtime in the program only.
+CLANG = {'CC': 'clang', 'CXX': 'clang++'}
+GCC = {'CC': 'gcc', 'CXX': 'g++'}
+
+VARIANTS = {
+    'plain':   {'dir': 'build', 'env': GCC, 'options': {}},
+    'asan':    {'dir': 'build-asan', 'env': CLANG,
+                'options': {'b_sanitize': 'address,undefined', 'b_lundef': 'false'}},
+    'tsan':    {'dir': 'build-tsan', 'env': CLANG,
+                'options': {'b_sanitize': 'thread', 'b_lundef': 'false'}},
+    'clang':   {'dir': 'build-clang', 'env': CLANG,
+                'options': {'buildtype': 'release', 'b_ndebug': 'true'}},
+    'release': {'dir': 'build-release', 'env': GCC,
+                'options': {'buildtype': 'release', 'b_ndebug': 'true', 'tests': 'false'}},
+}
+
+
+def directory(name):
+    return os.path.join(tree.ROOT, VARIANTS[name]['dir'])
+
+
+def run(command, quiet, **more):
+    """Runs; shows what it printed when it fails or when asked to be loud. True when it worked."""
+    done = subprocess.run(command, cwd=tree.ROOT, check=False, text=True, **more,
+                          **({'stdout': subprocess.PIPE, 'stderr': subprocess.STDOUT}
+                             if quiet else {}))
+    if quiet and done.returncode != 0:
+        print(done.stdout, end='', flush=True)
+    return done.returncode == 0
+
+
+def current_options(path):
+    options = subprocess.run(['meson', 'introspect', path, '--buildoptions'], check=True,
+                             capture_output=True, text=True).stdout
+    def text(value):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    return {option['name']: text(option['value']) for option in json.loads(options)}
+
+
+def configure(name, options=(), first_only=False):
+    """True when the variant's directory is ready for ninja."""
+    variant = VARIANTS[name]
+    path = directory(name)
+    is_new = not os.path.exists(os.path.join(path, 'build.ninja'))
+    wanted = dict(variant['options'])
+    if is_new or not first_only:
+        wanted.update(options)
+    arguments = [f'-D{key}={value}' for key, value in wanted.items()]
+    if is_new:
+        return run(['meson', 'setup', path, *arguments], True,
+                   env={**os.environ, **variant['env']})
+    now = current_options(path)
+    changed = [f'-D{key}={value}' for key, value in wanted.items() if now.get(key) != value]
+    return not changed or run(['meson', 'configure', path, *changed], True)
+
+
+def main(arguments):
+    first_only = '--first' in arguments
+    names = [a for a in arguments if not a.startswith('-')]
+    options = [a[2:].split('=', 1) for a in arguments if a.startswith('-D')]
+    if len(names) != 1 or names[0] not in VARIANTS:
+        raise SystemExit(f'variants.py: expected one of: {" ".join(VARIANTS)}')
+    return 0 if configure(names[0], dict(options), first_only) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
