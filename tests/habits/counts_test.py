@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""counts_test.py - run_tests.py counts what test programs say, and mistrusts how they end."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../tools'))
+import run_tests
+import tap
+
+
+def counts(output, returncode=0, result='OK'):
+    count = run_tests.count_tap(output, returncode, result)
+    assert len(count.reasons) == count.failed, count.reasons
+    return count.passed, count.failed, count.skipped
+
+
+def test_passes_and_failures_are_counted_one_by_one(_):
+    assert counts('1..3\nok 1 - a\nnot ok 2 - b\n# why\nok 3 - c\n', 1, 'FAIL') == (2, 1, 0)
+
+
+def test_the_plan_may_come_last(_):
+    assert counts('TAP version 13\nok 1 - a\nok 2 - b\n1..2\n') == (2, 0, 0)
+
+
+def test_a_skipped_test_is_neither(_):
+    assert counts('1..2\nok 1 - a # SKIP no GPU here\nok 2\n') == (1, 0, 1)
+
+
+def test_a_program_may_skip_itself(_):
+    assert counts('1..0 # SKIP no clang-tidy\n', 0, 'SKIP') == (0, 0, 1)
+
+
+def test_a_name_with_a_number_sign_is_no_directive(_):
+    assert counts('1..1\nnot ok 1 - item #3 is skipped\n', 1) == (0, 1, 0)
+
+
+def test_chatter_between_results_is_not_counted(_):
+    assert counts('1..1\nokay, starting\nnot okay\n    ok 1 - nested\nok 1 - a\n') == (1, 0, 0)
+
+
+def test_no_plan_is_a_failure(_):
+    assert counts('hello\n') == (0, 1, 0)
+
+
+def test_silence_is_a_failure(_):
+    assert counts('') == (0, 1, 0)
+
+
+def test_a_plan_for_nothing_is_a_failure(_):
+    assert counts('1..0\n') == (0, 1, 0)
+
+
+def test_a_crash_is_a_failure(_):
+    assert counts('1..2\nok 1 - a\n', -11, 'ERROR') == (1, 1, 0)
+
+
+def test_a_crash_after_the_last_test_is_a_failure(_):
+    assert counts('1..1\nok 1 - a\n', -6, 'ERROR') == (1, 1, 0)
+
+
+def test_a_leak_found_at_exit_is_a_failure(_):
+    assert counts('1..1\nok 1 - a\n', 23, 'ERROR') == (1, 1, 0)
+
+
+def test_too_many_results_are_a_failure(_):
+    assert counts('1..1\nok 1 - a\nok 2 - b\n') == (2, 1, 0)
+
+
+def test_bailing_out_is_a_failure(_):
+    assert counts('1..1\nok 1 - a\nBail out! no memory\n')[1] == 1
+
+
+def test_a_timeout_is_a_failure(_):
+    assert counts('1..1\nok 1 - a\n', -15, 'TIMEOUT')[1] == 1
+
+
+def test_the_closing_line_reads_the_same_every_time(_):
+    assert run_tests.Count(12, 0).line() == '12 passed, 0 failed'
+    assert run_tests.Count(1, 2, 3).line() == '1 passed, 2 failed, 3 skipped'
+
+
+tap.run_tests(globals())

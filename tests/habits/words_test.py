@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""words_test.py - check_words.py finds what should not stay."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../tools'))
+import check_words
+import tap
+
+MACHINE = '/' + 'root' + '/'
+
+
+def problems(root, path, text):
+    tap.write_tree(root, {path: text})
+    return [p for _, found in check_words.check(root) for p in found]
+
+
+def test_ordinary_text_is_accepted(root):
+    assert problems(root, 'src/base/a.c', '/* stubborn, hacksaw, for nowhere, xxxl */\n') == []
+
+
+def test_leftovers_are_reported_whatever_their_case(root):
+    for word in ('TO' + 'DO', 'fix' + 'me', 'X' * 3, 'ha' + 'ck', 'st' + 'ub', 'for ' + 'now'):
+        found = problems(root, 'drivers/soft/a.c', f'int a;\n/* {word}: */\n')
+        assert len(found) == 1 and found[0].startswith('drivers/soft/a.c:2: '), (word, found)
+
+
+def test_leftovers_are_about_code_only(root):
+    assert problems(root, 'docs/a.md', 'a st' + 'ub is not accepted\n') == []
+
+
+def test_machine_paths_are_reported_in_every_file(root):
+    for path in ('README.md', 'tools/a.py', 'src/base/a.c', 'tests/data.json'):
+        found = problems(root, path, f'see "{MACHINE}x"\n')
+        assert found and found[0].startswith(f'{path}:1: '), found
+        os.remove(f'{root}/{path}')
+
+
+def test_such_a_word_inside_a_longer_path_is_fine(root):
+    assert problems(root, 'a.md', f'build{MACHINE}x and ~{MACHINE}y and {MACHINE[:-1]}s/\n') == []
+
+
+def test_a_file_of_800_lines_is_the_longest(root):
+    assert problems(root, 'src/base/a.c', 'int a;\n' * 800) == []
+    found = problems(root, 'src/base/a.c', 'int a;\n' * 801)
+    assert len(found) == 1 and '801 lines' in found[0], found
+
+
+def test_headers_and_abi_tables_may_be_longer(root):
+    assert problems(root, 'include/dxg/d3dkmthk.h', 'int a;\n' * 5000) == []
+    assert problems(root, 'tests/abi/table.c', 'int a;\n' * 5000) == []
+
+
+tap.run_tests(globals())
