@@ -139,7 +139,7 @@ def run_variant(name, suite):
     log = os.path.join(path, 'meson-logs', 'run_tests.json')
     if os.path.exists(log):
         os.remove(log)
-    command = ['meson', 'test', '-C', path, '--no-rebuild', '--logbase', 'run_tests',
+    command = ['meson', 'test', '-C', path, '--logbase', 'run_tests',
                '--timeout-multiplier', str(plan['patience']), *suites]
     if plan['env']:
         command = fixed_addresses() + command

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -18,14 +19,14 @@ _NOT_CODE = re.compile(
 
 def project_files(root=ROOT):
     """Paths, relative to root and sorted: what git tracks or would track, as far as it exists.
-    Outside a git checkout (a release archive): everything but hidden and build folders."""
-    git = subprocess.run(['git', '-C', root, 'rev-parse', '--show-prefix'],
-                         capture_output=True, text=True, check=False)
-    if git.returncode == 0 and git.stdout.strip() == '':
-        names = subprocess.run(
+    Where git does not answer (a release archive): everything but hidden and build folders."""
+    if os.path.exists(os.path.join(root, '.git')) and shutil.which('git'):
+        git = subprocess.run(
             ['git', '-C', root, 'ls-files', '-z', '--cached', '--others', '--exclude-standard'],
-            capture_output=True, text=True, check=True).stdout.split('\0')
-        return sorted({n for n in names if n and os.path.isfile(os.path.join(root, n))})
+            capture_output=True, text=True, check=False)
+        if git.returncode == 0:
+            return sorted({name for name in git.stdout.split('\0')
+                           if name and os.path.isfile(os.path.join(root, name))})
 
     found = []
     for folder, folders, names in os.walk(root):
