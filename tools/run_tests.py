@@ -124,7 +124,8 @@ def run_variant(name, suite):
     path = variants.directory(name)
 
     print(f'\n== {name}: building in {os.path.basename(path)}', flush=True)
-    built = variants.configure(name, {'tests': 'true'}) and variants.run(['ninja', '-C', path], True)
+    built = variants.configure(name, {'tests': 'true'}) and variants.run(
+        ['ninja', '-C', path, '--quiet', '-k', '10'], True)
     build_seconds = time.monotonic() - started
     if not built:
         print(f'not ok   {name} does not build')

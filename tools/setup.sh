@@ -51,8 +51,9 @@ by_hand() {
 	echo "  ${as_root[*]:+sudo }apt-get install ${missing[*]}" >&2
 	exit 1
 }
+# What it unpacks is of no interest; what goes wrong comes on stderr.
 apt() {
-	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@"
+	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@" >/dev/null
 }
 apt update || by_hand
 apt install -y --no-install-recommends "${missing[@]}" || by_hand
