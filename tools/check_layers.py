@@ -105,7 +105,7 @@ class Checker:
         """An include -> (layer it belongs to, the way we write it)."""
         if quoted:
             beside = os.path.normpath(os.path.join(os.path.dirname(path), spec))
-            if beside in self.known:
+            if beside in self.known or (spec.startswith('.') and tree.under(beside, FOLDERS)):
                 layer = layer_of(beside)
                 return layer, f'{layer}/{os.path.basename(beside)}'
         first = spec.split('/', 1)[0]

@@ -68,6 +68,10 @@ def test_a_relative_path_does_not_hide_a_layer(root):
             **{'src/miniport/ddi.h': ''})
 
 
+def test_a_relative_path_to_a_header_the_build_makes_is_understood(root):
+    accepted(root, {'include/ddk/wdm.h': '#include "../dxg/made_by_the_build.h"\n'})
+
+
 def test_angle_brackets_do_not_hide_a_layer(root):
     refused(root, 'src/gpuva/plan.c', '#include <sched/fence.h>\n', 'sched/fence.h')
 
