@@ -22,7 +22,7 @@ static unsigned topics_on;
 static void (*redirect)(void *context, const char *line);
 static void *redirect_context;
 
-static void log_write(const char *format, va_list arguments)
+PRINTF_LIKE(1, 0) static void log_write(const char *format, va_list arguments)
 {
 	char line[1024];
 	int length = snprintf(line, sizeof(line), "dxgk: ");

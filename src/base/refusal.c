@@ -26,6 +26,7 @@ const char *rule_id(enum rule rule)
 	return rule_ids[rule];
 }
 
+PRINTF_LIKE(5, 0)
 static void refusal_record(NTSTATUS status, enum rule rule, const char *argument, int64_t index,
 			   const char *format, va_list arguments)
 {
@@ -56,6 +57,7 @@ static void refusal_record(NTSTATUS status, enum rule rule, const char *argument
 		refusal_listener(&last);
 }
 
+PRINTF_LIKE(5, 0)
 static void refusal_note(NTSTATUS status, enum rule rule, const char *argument, int64_t index,
 			 const char *format, va_list arguments)
 {
