@@ -6,12 +6,12 @@
 
 #include <stddef.h>
 
-#define MUST_CHECK		__attribute__((warn_unused_result))
-#define NORETURN		__attribute__((noreturn))
+#define MUST_CHECK              __attribute__((warn_unused_result))
+#define NORETURN                __attribute__((noreturn))
 #define PRINTF_LIKE(text, args) __attribute__((format(printf, text, args)))
-#define LIKELY(condition)	__builtin_expect(!!(condition), 1)
-#define UNLIKELY(condition)	__builtin_expect(!!(condition), 0)
-#define EXPORTED		__attribute__((visibility("default")))
+#define LIKELY(condition)       __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition)     __builtin_expect(!!(condition), 0)
+#define EXPORTED                __attribute__((visibility("default")))
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 

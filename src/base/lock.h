@@ -16,7 +16,7 @@
 
 struct lock {
 	_Atomic uint32_t word; /* 0 free, 1 taken, 2 taken and somebody waits */
-	uint32_t rank;	       /* enum lock_rank */
+	uint32_t rank;         /* enum lock_rank */
 	const char *name;
 };
 
@@ -54,7 +54,7 @@ void rwlock_acquire_exclusive(struct rwlock *lock);
 void rwlock_release_exclusive(struct rwlock *lock);
 
 #ifdef NDEBUG
-#define lock_assert_held(lock)	     ((void)(lock))
+#define lock_assert_held(lock)       ((void)(lock))
 #define rwlock_assert_held(lock)     ((void)(lock))
 #define lock_assert_none_held(where) ((void)(where))
 #else

@@ -5,26 +5,27 @@
 #define BASE_LOCK_RANKS_H
 
 enum lock_rank {
-	LOCK_RANK_KERNEL,	 /* start and end of the embedded kernel                */
-	LOCK_RANK_ADAPTER_LIST,	 /* which adapters and processes exist                  */
-	LOCK_RANK_ADAPTER,	 /* shared: a call is inside; exclusive: stop, reset    */
-	LOCK_RANK_DDI_PROCESS,	 /* one thread of a process in the driver at a time     */
-	LOCK_RANK_DDI_CLASS,	 /* one thread per class of driver entry points         */
-	LOCK_RANK_DDI_LEVEL,	 /* shared: level 0 and 1; exclusive: alone in driver   */
-	LOCK_RANK_DEVICE,	 /* lists of what a device owns                         */
-	LOCK_RANK_HANDLE_TABLE,	 /* short: make or recycle a chunk of numbers           */
-	LOCK_RANK_VA_SPACE,	 /* one process's GPU addresses                         */
-	LOCK_RANK_ALLOCATION,	 /* several at once only through lock_many()            */
-	LOCK_RANK_SEGMENT,	 /* offsets, residents, counts                          */
-	LOCK_RANK_NODE,		 /* ready queues of one engine                          */
-	LOCK_RANK_FENCE,	 /* value and waiters                                   */
-	LOCK_RANK_INTERRUPT,	 /* stands in for the driver's interrupt lock           */
-	LOCK_RANK_NT_OBJECTS,	 /* NT handles, the registry, physical memory, mappings */
+	LOCK_RANK_KERNEL,        /* start and end of the embedded kernel                */
+	LOCK_RANK_ADAPTER_LIST,  /* which adapters and processes exist                  */
+	LOCK_RANK_ADAPTER,       /* shared: a call is inside; exclusive: stop, reset    */
+	LOCK_RANK_DDI_PROCESS,   /* one thread of a process in the driver at a time     */
+	LOCK_RANK_DDI_CLASS,     /* one thread per class of driver entry points         */
+	LOCK_RANK_DDI_LEVEL,     /* shared: level 0 and 1; exclusive: alone in driver   */
+	LOCK_RANK_DEVICE,        /* lists of what a device owns                         */
+	LOCK_RANK_PROCESS,       /* lists of what a process owns                        */
+	LOCK_RANK_HANDLE_TABLE,  /* short: make or recycle a chunk of numbers           */
+	LOCK_RANK_VA_SPACE,      /* one process's GPU addresses                         */
+	LOCK_RANK_ALLOCATION,    /* several at once only through lock_many()            */
+	LOCK_RANK_SEGMENT,       /* offsets, residents, counts                          */
+	LOCK_RANK_NODE,          /* ready queues of one engine                          */
+	LOCK_RANK_FENCE,         /* value and waiters                                   */
+	LOCK_RANK_INTERRUPT,     /* stands in for the driver's interrupt lock           */
+	LOCK_RANK_NT_OBJECTS,    /* NT handles, the registry, physical memory, mappings */
 	LOCK_RANK_NT_DISPATCHER, /* NT events, timers, waits                            */
-	LOCK_RANK_NT_POOL,	 /* list of pool blocks                                 */
-	LOCK_RANK_WORKER,	 /* a worker's queue                                    */
-	LOCK_RANK_TRACE,	 /* list of rings                                       */
-	LOCK_RANK_LEAF,		 /* nothing is taken under it                           */
+	LOCK_RANK_NT_POOL,       /* list of pool blocks                                 */
+	LOCK_RANK_WORKER,        /* a worker's queue                                    */
+	LOCK_RANK_TRACE,         /* list of rings                                       */
+	LOCK_RANK_LEAF,          /* nothing is taken under it                           */
 };
 
 #endif

@@ -15,9 +15,9 @@
 #include "base/mem.h"
 #include "handle/table.h"
 
-#define HANDLE_FIRST	   UINT32_C(0x40000000)
-#define SLOT_READY	   UINT64_C(0x80000000)
-#define SLOT_REFS	   UINT64_C(0x7fffffff)
+#define HANDLE_FIRST       UINT32_C(0x40000000)
+#define SLOT_READY         UINT64_C(0x80000000)
+#define SLOT_REFS          UINT64_C(0x7fffffff)
 #define SLOT_HANDLE(state) ((uint32_t)((state) >> 32))
 
 struct handle_chunk {

@@ -49,7 +49,7 @@ struct miniport_config {
 /* ---- what the driver said about itself ---- */
 
 struct miniport_segment {
-	uint32_t id;	       /* 1-based, as in every DDI */
+	uint32_t id;           /* 1-based, as in every DDI */
 	uint64_t base_address; /* the GPU's view */
 	uint64_t size_bytes;
 	uint64_t commit_limit_bytes;
@@ -68,7 +68,7 @@ struct miniport_segment {
 	bool is_local_budget_group;
 	bool is_non_local_budget_group;
 	bool is_implicit_system; /* the one after the last, which we add (WDDM 2) */
-	uint32_t flags;		 /* as reported, for people and traces */
+	uint32_t flags;          /* as reported, for people and traces */
 	uint32_t bank_count;
 	const uint64_t *bank_ends; /* bank_count entries, owned by the miniport */
 };
@@ -90,7 +90,7 @@ struct miniport_page_table_level {
 };
 
 struct miniport_gpu_mmu {
-	uint32_t flags;	      /* DXGK_GPUMMUCAPS, bit for bit */
+	uint32_t flags;       /* DXGK_GPUMMUCAPS, bit for bit */
 	uint32_t update_mode; /* 0 CPU_VIRTUAL, 1 GPU_VIRTUAL, 2 GPU_PHYSICAL */
 	uint32_t address_bits;
 	uint32_t leaf_table_size_64k_bytes;
@@ -103,7 +103,7 @@ struct miniport_info {
 	char description[256];
 	char registry_path[256];
 	uint32_t interface_version; /* DRIVER_INITIALIZATION_DATA.Version */
-	uint32_t wddm_version;	    /* 1200, 1300, 2000 … as KMTQAITYPE_DRIVERVERSION says it */
+	uint32_t wddm_version;      /* 1200, 1300, 2000 … as KMTQAITYPE_DRIVERVERSION says it */
 	uint32_t video_present_sources;
 	uint32_t children;
 
@@ -125,7 +125,7 @@ struct miniport_info {
 	uint32_t compute_preemption;
 	uint32_t max_allocation_list_slot;
 
-	uint32_t segment_count;		     /* as reported, without the implicit one */
+	uint32_t segment_count;              /* as reported, without the implicit one */
 	uint32_t implicit_system_segment_id; /* 0 when there is none */
 	struct miniport_segment segments[MINIPORT_MAX_SEGMENTS + 1];
 	uint32_t paging_buffer_segment_id;
@@ -220,7 +220,7 @@ void miniport_destroy_context(struct miniport *miniport, struct miniport_client 
 struct miniport_escape_desc {
 	void *driver_device;  /* or NULL */
 	void *driver_context; /* or NULL */
-	uint32_t flags;	      /* D3DDDI_ESCAPEFLAGS; HardwareAccess means level two */
+	uint32_t flags;       /* D3DDDI_ESCAPEFLAGS; HardwareAccess means level two */
 	void *private_data;
 	uint32_t private_bytes;
 };

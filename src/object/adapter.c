@@ -20,7 +20,8 @@ NTSTATUS adapter_create(const struct miniport_config *config, struct dxg_adapter
 	struct dxg_adapter *adapter = mem_zalloc(sizeof(*adapter));
 
 	if (!adapter)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for an adapter");
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			      "no memory for an adapter");
 	adapter->id = config->adapter_id;
 	adapter->luid = config->luid;
 	rwlock_init(&adapter->gate, LOCK_RANK_ADAPTER, "adapter gate");
@@ -92,7 +93,8 @@ NTSTATUS adapter_open_create(struct dxg_process *process, struct dxg_adapter *ad
 free_open:
 	mem_free(open);
 no_memory:
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for an adapter handle");
+	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+		      "no memory for an adapter handle");
 }
 
 bool adapter_open_close(struct adapter_open *open)

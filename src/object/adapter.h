@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/list.h"
 #include "base/lock.h"
 #include "handle/object.h"
 #include "miniport/miniport.h"
@@ -21,7 +22,8 @@ struct dxg_adapter {
 	uint32_t id;
 	uint64_t luid;
 	struct miniport *miniport;
-	const struct miniport_info *info; /* valid as long as the adapter, also when it is stopped */
+	const struct miniport_info
+		*info; /* valid as long as the adapter, also when it is stopped */
 
 	/* Shared: a call is inside. Exclusive: stop. */
 	struct rwlock gate; /* LOCK_RANK_ADAPTER */

@@ -74,7 +74,8 @@ NTSTATUS context_create(struct dxg_device *device, const struct context_options 
 
 	struct dxg_context *context = mem_zalloc(sizeof(*context));
 	if (!context)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a context");
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			      "no memory for a context");
 	status = object_init(&context->object, &context_class, &device->process->handles);
 	if (!NT_SUCCESS(status)) {
 		refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for a context handle");
@@ -144,7 +145,8 @@ void context_destroy_all(struct dxg_device *device)
 		struct dxg_context *context =
 			container_of(device->contexts.next, struct dxg_context, device_link);
 		object_get(&context->object);
-		/* Off the list here, so that a thread that is ending it right now is not waited for. */
+		/* Off the list here, so that a thread that is ending it right now is not waited
+		 * for. */
 		list_remove(&context->device_link);
 		lock_release(&device->lock);
 		(void)!context_destroy(context);

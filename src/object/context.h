@@ -11,7 +11,8 @@ struct dxg_context {
 	struct object object;
 
 	/* Set at creation. Read freely afterwards. */
-	struct dxg_device *device; /* with a reference, given back after the driver forgot the context */
+	struct dxg_device
+		*device; /* with a reference, given back after the driver forgot the context */
 	struct miniport_context_info info;
 	uint32_t node;
 	uint32_t engine_mask;

@@ -43,10 +43,12 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	lock_init(&device->lock, LOCK_RANK_DEVICE, "device");
 	list_init(&device->contexts);
 
-	status = adapter_enter(adapter);
+	status = process_join_adapter(process, adapter, &device->joined);
+	if (NT_SUCCESS(status))
+		status = adapter_enter(adapter);
 	if (!NT_SUCCESS(status))
 		goto give_back_number;
-	status = process_join_adapter(process, adapter, &device->joined);
+	status = process_introduce(process, device->joined);
 	if (NT_SUCCESS(status))
 		status = miniport_create_device(adapter->miniport, device->joined->client, device,
 						device->joined->driver_process,

@@ -1,8 +1,9 @@
 /*
  * device.h - everything a client made on one adapter.
  *
- * References: the handle's, one per child that the driver knows, one per call under way. The last one
- * to go tells the driver, so DxgkDdiDestroyDevice always comes after the device's contexts are gone.
+ * References: the handle's, one per child that the driver knows, one per call under way. The last
+ * one to go tells the driver, so DxgkDdiDestroyDevice always comes after the device's contexts are
+ * gone.
  */
 #ifndef OBJECT_DEVICE_H
 #define OBJECT_DEVICE_H
@@ -41,7 +42,7 @@ struct dxg_device {
 
 	struct list process_link; /* dxg_process.devices, guarded by its lock */
 
-	struct lock lock; /* LOCK_RANK_DEVICE */
+	struct lock lock;     /* LOCK_RANK_DEVICE */
 	struct list contexts; /* dxg_context.device_link */
 	bool is_dying;        /* nothing is added any more */
 };

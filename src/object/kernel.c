@@ -16,12 +16,11 @@ static void start_one(struct dxg_kernel *kernel, const struct miniport_config *c
 
 	snprintf(what, sizeof(what), "start of adapter %u", config->adapter_id);
 	refusal_begin(&scope, what);
-	NTSTATUS status =
-		adapter_create(config, &kernel->adapters[kernel->adapter_count]);
+	NTSTATUS status = adapter_create(config, &kernel->adapters[kernel->adapter_count]);
 	refusal_end(&scope);
 	if (NT_SUCCESS(status)) {
 		kernel->adapter_count++;
-		trace_adapter_start(config->adapter_id);
+		trace_adapter_start(config->adapter_id, config->driver);
 		return;
 	}
 

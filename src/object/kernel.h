@@ -16,8 +16,8 @@ struct dxg_kernel {
 };
 
 /*
- * Starts every adapter of the profile, in order. One that does not start is left out and said so (log
- * and refusal); the others still work.
+ * Starts every adapter of the profile, in order. One that does not start is left out and said so
+ * (log and refusal); the others still work.
  */
 void kernel_start(struct dxg_kernel *kernel, const struct miniport_config *configs, size_t count);
 

@@ -46,60 +46,89 @@ static struct process_adapter *find_joined_locked(struct dxg_process *process,
 	return NULL;
 }
 
-/* Tells the driver; the record is already in the list, not ready, so that nobody does it twice. */
-static NTSTATUS join_driver(struct dxg_process *process, struct process_adapter *joined)
+static struct process_adapter *join_adapter_locked(struct dxg_process *process,
+						   struct dxg_adapter *adapter)
 {
-	struct miniport *miniport = joined->adapter->miniport;
-	NTSTATUS status = miniport_client_create(miniport, &joined->client);
+	struct process_adapter *joined = mem_zalloc(sizeof(*joined));
 
-	if (!NT_SUCCESS(status))
-		return status;
-	status = miniport_create_process(miniport, joined->client, joined, "client",
-					 &joined->driver_process);
-	if (!NT_SUCCESS(status))
-		miniport_client_destroy(joined->client);
-	return status;
+	if (!joined)
+		return NULL;
+	if (!NT_SUCCESS(miniport_client_create(adapter->miniport, &joined->client))) {
+		mem_free(joined);
+		return NULL;
+	}
+	joined->adapter = adapter;
+	list_push_back(&process->adapters, &joined->link);
+	return joined;
 }
 
 NTSTATUS process_join_adapter(struct dxg_process *process, struct dxg_adapter *adapter,
 			      struct process_adapter **joined_out)
 {
-	struct process_adapter *joined;
-
 	lock_acquire(&process->lock);
-	while ((joined = find_joined_locked(process, adapter)) != NULL) {
-		if (joined->is_ready) {
-			lock_release(&process->lock);
-			*joined_out = joined;
-			return STATUS_SUCCESS;
-		}
+	struct process_adapter *joined = find_joined_locked(process, adapter);
+	if (!joined)
+		joined = join_adapter_locked(process, adapter);
+	lock_release(&process->lock);
+	if (!joined)
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			      "no memory for the process on adapter %u", adapter->id);
+	*joined_out = joined;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS process_introduce(struct dxg_process *process, struct process_adapter *joined)
+{
+	lock_acquire(&process->lock);
+	while (joined->driver_knows == PROCESS_BEING_INTRODUCED) {
 		uint32_t seen = notice_read(&process->changed);
 		lock_release(&process->lock);
 		notice_wait(&process->changed, seen, CLOCK_FOREVER);
 		lock_acquire(&process->lock);
 	}
-	joined = mem_zalloc(sizeof(*joined));
-	if (joined) {
-		joined->adapter = adapter;
-		list_push_back(&process->adapters, &joined->link);
-	}
+	bool is_known = joined->driver_knows == PROCESS_KNOWN;
+	if (!is_known)
+		joined->driver_knows = PROCESS_BEING_INTRODUCED;
 	lock_release(&process->lock);
-	if (!joined)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for the process on adapter %u", adapter->id);
+	if (is_known)
+		return STATUS_SUCCESS;
 
-	NTSTATUS status = join_driver(process, joined);
+	NTSTATUS status = miniport_create_process(joined->adapter->miniport, joined->client, joined,
+						  "client", &joined->driver_process);
 
 	lock_acquire(&process->lock);
-	joined->is_ready = NT_SUCCESS(status);
-	if (!joined->is_ready)
-		list_remove(&joined->link);
+	joined->driver_knows = NT_SUCCESS(status) ? PROCESS_KNOWN : PROCESS_UNKNOWN;
 	lock_release(&process->lock);
 	notice_give(&process->changed);
-	if (!NT_SUCCESS(status)) {
-		mem_free(joined);
+	return status;
+}
+
+NTSTATUS process_escape(struct dxg_process *process, struct dxg_adapter *adapter,
+			const struct miniport_escape_desc *desc)
+{
+	struct process_adapter *joined;
+	NTSTATUS status = process_join_adapter(process, adapter, &joined);
+
+	if (NT_SUCCESS(status))
+		status = adapter_enter(adapter);
+	if (!NT_SUCCESS(status))
 		return status;
-	}
-	*joined_out = joined;
-	return STATUS_SUCCESS;
+	status = miniport_escape(adapter->miniport, joined->client, desc);
+	adapter_leave(adapter);
+	return status;
+}
+
+NTSTATUS process_query_umd_private(struct dxg_process *process, struct dxg_adapter *adapter,
+				   void *data, uint32_t size_bytes)
+{
+	struct process_adapter *joined;
+	NTSTATUS status = process_join_adapter(process, adapter, &joined);
+
+	if (NT_SUCCESS(status))
+		status = adapter_enter(adapter);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = miniport_query_umd_private(adapter->miniport, joined->client, data, size_bytes);
+	adapter_leave(adapter);
+	return status;
 }

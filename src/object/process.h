@@ -1,7 +1,8 @@
 /*
  * process.h - one per client; owns the handles and everything they name.
  *
- * In embedded use there is one. Its end is the same as a client's death: teardown.c fixes the order.
+ * In embedded use there is one. Its end is the same as a client's death: teardown.c fixes the
+ * order.
  */
 #ifndef OBJECT_PROCESS_H
 #define OBJECT_PROCESS_H
@@ -15,28 +16,29 @@
 #include "object/adapter.h"
 
 /*
- * What a process has on one adapter, made with its first device there and kept to its end: the driver's
- * process, and the rule that one thread of a process is in the driver at a time.
+ * What a process has on one adapter, made at its first use and kept to its end: the rule that one
+ * thread of a process is in the driver at a time and, from its first device on, the driver's
+ * process.
  */
 struct process_adapter {
 	struct dxg_adapter *adapter;
 	struct list link; /* dxg_process.adapters */
 	struct miniport_client *client;
-	void *driver_process;
 
-	/* Guarded by dxg_process.lock. Others wait until the maker has finished. */
-	bool is_ready;
+	/* Guarded by dxg_process.lock; `driver_process` is constant once KNOWN. */
+	enum { PROCESS_UNKNOWN, PROCESS_BEING_INTRODUCED, PROCESS_KNOWN } driver_knows;
+	void *driver_process;
 };
 
 struct dxg_process {
 	uint32_t id;
 	struct handle_table handles;
 
-	struct lock lock;         /* LOCK_RANK_PROCESS */
-	struct notice changed;    /* a process_adapter became ready, or went away */
-	struct list adapters;     /* process_adapter.link */
-	struct list opens;        /* adapter_open.process_link */
-	struct list devices;      /* dxg_device.process_link */
+	struct lock lock;      /* LOCK_RANK_PROCESS */
+	struct notice changed; /* a driver came to know the process, or refused to */
+	struct list adapters;  /* process_adapter.link */
+	struct list opens;     /* adapter_open.process_link */
+	struct list devices;   /* dxg_device.process_link */
 };
 
 MUST_CHECK NTSTATUS process_create(uint32_t id, struct dxg_process **process_out);
@@ -44,8 +46,18 @@ MUST_CHECK NTSTATUS process_create(uint32_t id, struct dxg_process **process_out
 /* See teardown.c. No call of this process is under way. Accepts NULL. */
 void process_destroy(struct dxg_process *process);
 
-/* The process's place on `adapter`, made now if this is the first use. The gate is held. */
+/* The process's place on `adapter`, made now if this is its first use. */
 MUST_CHECK NTSTATUS process_join_adapter(struct dxg_process *process, struct dxg_adapter *adapter,
 					 struct process_adapter **joined_out);
+
+/* Makes the driver's process unless it is there (DxgkDdiCreateProcess). The gate is held. */
+MUST_CHECK NTSTATUS process_introduce(struct dxg_process *process, struct process_adapter *joined);
+
+/* The driver's private channels, which need no device. */
+MUST_CHECK NTSTATUS process_escape(struct dxg_process *process, struct dxg_adapter *adapter,
+				   const struct miniport_escape_desc *desc);
+MUST_CHECK NTSTATUS process_query_umd_private(struct dxg_process *process,
+					      struct dxg_adapter *adapter, void *data,
+					      uint32_t size_bytes);
 
 #endif

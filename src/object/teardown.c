@@ -7,8 +7,8 @@
  *	4. the handle table, which asserts that nothing is left
  *
  * A process ends in four ways (a normal exit, D3DKMTCloseDxCoreDevice, later a hang-up of its
- * connection, and the end of the kernel); all of them come through here, with no call of the process
- * under way.
+ * connection, and the end of the kernel); all of them come through here, with no call of the
+ *process under way.
  */
 #include "base/mem.h"
 #include "object/device.h"
@@ -37,9 +37,12 @@ static void leave_adapters(struct dxg_process *process)
 	while ((link = list_pop_front(&process->adapters)) != NULL) {
 		struct process_adapter *joined = container_of(link, struct process_adapter, link);
 		struct dxg_adapter *adapter = joined->adapter;
-		adapter_enter_to_release(adapter);
-		miniport_destroy_process(adapter->miniport, joined->client, joined->driver_process);
-		adapter_leave(adapter);
+		if (joined->driver_knows == PROCESS_KNOWN) {
+			adapter_enter_to_release(adapter);
+			miniport_destroy_process(adapter->miniport, joined->client,
+						 joined->driver_process);
+			adapter_leave(adapter);
+		}
 		miniport_client_destroy(joined->client);
 		mem_free(joined);
 	}

@@ -1,6 +1,6 @@
 /*
- * call.c - calls.def turned into tables. offsetof and sizeof do the work, so the tables cannot disagree
- * with the structs.
+ * call.c - calls.def turned into tables. offsetof and sizeof do the work, so the tables cannot
+ * disagree with the structs.
  */
 #include <stddef.h>
 
@@ -9,7 +9,8 @@
 
 #define SIZE_OF(field) sizeof(((T *)0)->field)
 
-#define FIELD_COMMON(field) .name = #field, .offset = offsetof(T, field), .size_bytes = SIZE_OF(field)
+#define FIELD_COMMON(field)                                                                        \
+	.name = #field, .offset = offsetof(T, field), .size_bytes = SIZE_OF(field)
 
 #define HANDLE(field, what)                                                                        \
 	{                                                                                          \
@@ -19,7 +20,10 @@
 	{                                                                                          \
 		FIELD_COMMON(field), .kind = FIELD_HANDLE_OR_0, .object_kind = OBJECT_KIND_##what  \
 	}
-#define FLAGS(field, known) { FIELD_COMMON(field), .kind = FIELD_FLAGS, .limit = (known) }
+#define FLAGS(field, known)                                                                        \
+	{                                                                                          \
+		FIELD_COMMON(field), .kind = FIELD_FLAGS, .limit = (known)                         \
+	}
 #define BUFFER(field_kind, pointer, count, element, max)                                           \
 	{                                                                                          \
 		FIELD_COMMON(pointer), .kind = (field_kind), .count_offset = offsetof(T, count),   \
@@ -30,7 +34,10 @@
 #define BYTES_INOUT(pointer, count, max) BUFFER(FIELD_BYTES_INOUT, pointer, count, 1, max)
 #define ARRAY_OUT(pointer, count, max)                                                             \
 	BUFFER(FIELD_ARRAY_OUT, pointer, count, sizeof(*((T *)0)->pointer), max)
-#define RESULT(field) { FIELD_COMMON(field), .kind = FIELD_OUT }
+#define RESULT(field)                                                                              \
+	{                                                                                          \
+		FIELD_COMMON(field), .kind = FIELD_OUT                                             \
+	}
 
 /* The fields of a call; a function, because only there can T mean its struct. */
 #define CALL(id, call_name, type, constness, ...)                                                  \
@@ -61,9 +68,9 @@ __attribute__((constructor)) static void call_describe_all(void)
 #include "wire/calls.def"
 #undef CALL
 #undef CALL_NOT_BUILT
-	descriptions[CALL_ShareObjects] = (struct call_description){
-		.name = "D3DKMTShareObjects", .args_bytes = sizeof(struct call_share_objects)
-	};
+	descriptions[CALL_ShareObjects] =
+		(struct call_description){ .name = "D3DKMTShareObjects",
+					   .args_bytes = sizeof(struct call_share_objects) };
 }
 
 const struct call_description *call_describe(uint32_t id)

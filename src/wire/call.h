@@ -10,15 +10,15 @@
 #include <dxg/d3dkmthk.h>
 
 enum {
-	CALL_MAX_ADAPTERS = 34,            /* what EnumAdapters2 says when asked for the room to make */
-	CALL_MAX_PRIVATE_BYTES = 1 << 20,  /* one driver-private buffer */
+	CALL_MAX_ADAPTERS = 34, /* what EnumAdapters2 says when asked for the room to make */
+	CALL_MAX_PRIVATE_BYTES = 1 << 20, /* one driver-private buffer */
 	CALL_MAX_ARGS_BYTES = 1024,
 	CALL_MAX_HANDLES = 4,
 	CALL_MAX_BUFFERS = 2,
 };
 
 enum call_id {
-#define CALL(id, name, type, constness, ...) CALL_##id,
+#define CALL(id, name, type, constness, ...)  CALL_##id,
 #define CALL_NOT_BUILT(name, type, constness) CALL_##name,
 #include "wire/calls.def"
 #undef CALL
@@ -46,22 +46,27 @@ enum call_field_kind {
 	FIELD_OUT,
 };
 
-enum call_object_kind { OBJECT_KIND_ADAPTER, OBJECT_KIND_DEVICE, OBJECT_KIND_CONTEXT, OBJECT_KIND_COUNT };
+enum call_object_kind {
+	OBJECT_KIND_ADAPTER,
+	OBJECT_KIND_DEVICE,
+	OBJECT_KIND_CONTEXT,
+	OBJECT_KIND_COUNT
+};
 
 struct call_field {
 	const char *name;
-	uint8_t kind;            /* enum call_field_kind */
-	uint8_t object_kind;     /* enum call_object_kind, for handles */
+	uint8_t kind;        /* enum call_field_kind */
+	uint8_t object_kind; /* enum call_object_kind, for handles */
 	uint16_t offset;
 	uint16_t size_bytes;
-	uint16_t count_offset;   /* buffers: the 32-bit count */
+	uint16_t count_offset; /* buffers: the 32-bit count */
 	const char *count_name;
-	uint32_t element_bytes;  /* buffers */
-	uint32_t limit;          /* flags: the known bits; buffers: how many elements at most */
+	uint32_t element_bytes; /* buffers */
+	uint32_t limit;         /* flags: the known bits; buffers: how many elements at most */
 };
 
 struct call_description {
-	const char *name;        /* "D3DKMTCreateDevice" */
+	const char *name; /* "D3DKMTCreateDevice" */
 	uint16_t args_bytes;
 	bool is_built;
 	uint8_t field_count;

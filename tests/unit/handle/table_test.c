@@ -113,7 +113,7 @@ TEST(handle, nonsense_is_unknown)
 
 	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
 	struct thing *thing = thing_create(&table, NULL);
-	const uint32_t nonsense[] = { 0,	  1,	      0x3fffffff, 0x40000000, 0x40000041,
+	const uint32_t nonsense[] = { 0,          1,          0x3fffffff, 0x40000000, 0x40000041,
 				      0xffffffff, 0xffffffc0, 0x80000000, 0x7fffffc0 };
 	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++)
 		EXPECT(find(&table, nonsense[i]) == HANDLE_UNKNOWN);

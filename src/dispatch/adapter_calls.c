@@ -1,0 +1,163 @@
+/*
+ * adapter_calls.c - finding, opening and closing adapters; the driver's private channel.
+ */
+#include "base/refusal.h"
+#include "dispatch/dispatch.h"
+
+static LUID luid_from_number(uint64_t number)
+{
+	return (LUID){ .LowPart = (ULONG)number, .HighPart = (LONG)(number >> 32) };
+}
+
+static uint64_t luid_to_number(LUID luid)
+{
+	return (uint64_t)(uint32_t)luid.HighPart << 32 | luid.LowPart;
+}
+
+NTSTATUS dispatch_open_adapter_from_luid(struct call *call, D3DKMT_OPENADAPTERFROMLUID *args)
+{
+	uint64_t luid = luid_to_number(args->AdapterLuid);
+	struct dxg_adapter *adapter = kernel_find_adapter(call->kernel, luid);
+	struct adapter_open *open;
+
+	if (!adapter)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "AdapterLuid",
+			      "%08x:%08x is no adapter", (unsigned)args->AdapterLuid.HighPart,
+			      args->AdapterLuid.LowPart);
+	NTSTATUS status = adapter_open_create(call->process, adapter, &open);
+	if (NT_SUCCESS(status))
+		args->hAdapter = open->object.handle;
+	return status;
+}
+
+/* Opens all of `adapters` or none. */
+static NTSTATUS open_all(struct call *call, struct dxg_adapter *const *adapters, uint32_t count,
+			 D3DKMT_ADAPTERINFO *infos)
+{
+	struct adapter_open *opens[KERNEL_MAX_ADAPTERS];
+	NTSTATUS status = STATUS_SUCCESS;
+	uint32_t opened = 0;
+
+	for (; opened < count; opened++) {
+		status = adapter_open_create(call->process, adapters[opened], &opens[opened]);
+		if (!NT_SUCCESS(status))
+			goto close_opened;
+		infos[opened] = (D3DKMT_ADAPTERINFO){
+			.hAdapter = opens[opened]->object.handle,
+			.AdapterLuid = luid_from_number(adapters[opened]->luid),
+			.NumOfSources = adapters[opened]->info->video_present_sources,
+		};
+	}
+	return STATUS_SUCCESS;
+
+close_opened:
+	while (opened > 0)
+		(void)!adapter_open_close(opens[--opened]);
+	return status;
+}
+
+static NTSTATUS enum_adapters(struct call *call, bool with_compute_only, bool with_display_only,
+			      D3DKMT_ADAPTERINFO *infos, ULONG *count)
+{
+	struct dxg_adapter *chosen[KERNEL_MAX_ADAPTERS];
+	uint32_t chosen_count = 0;
+
+	if (!infos) {
+		/* As Windows: the room that is always enough, not what is there now. */
+		*count = CALL_MAX_ADAPTERS;
+		return STATUS_SUCCESS;
+	}
+	/* A display-only driver (DxgkInitializeDisplayOnlyDriver) cannot be loaded here, so there
+	   is none to leave out. */
+	(void)with_display_only;
+	for (uint32_t i = 0; i < call->kernel->adapter_count; i++) {
+		struct dxg_adapter *adapter = call->kernel->adapters[i];
+		if (with_compute_only || !adapter->info->is_compute_only)
+			chosen[chosen_count++] = adapter;
+	}
+	if (*count < chosen_count || *count == 0)
+		return refuse(STATUS_BUFFER_TOO_SMALL, RULE_API_BUFFER, "NumAdapters",
+			      "is %u, and there are %u adapters", *count, chosen_count);
+	NTSTATUS status = open_all(call, chosen, chosen_count, infos);
+	if (NT_SUCCESS(status))
+		*count = chosen_count;
+	return status;
+}
+
+NTSTATUS dispatch_enum_adapters2(struct call *call, D3DKMT_ENUMADAPTERS2 *args)
+{
+	return enum_adapters(call, true, true, args->pAdapters, &args->NumAdapters);
+}
+
+NTSTATUS dispatch_enum_adapters3(struct call *call, D3DKMT_ENUMADAPTERS3 *args)
+{
+	if (args->Filter.Reserved != 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Filter",
+			      "has reserved bits set");
+	return enum_adapters(call, args->Filter.IncludeComputeOnly, args->Filter.IncludeDisplayOnly,
+			     args->pAdapters, &args->NumAdapters);
+}
+
+NTSTATUS dispatch_close_adapter(struct call *call, D3DKMT_CLOSEADAPTER *args)
+{
+	if (!adapter_open_close(call_adapter(call, 0)))
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAdapter",
+			      "0x%08x was closed by another thread", args->hAdapter);
+	return STATUS_SUCCESS;
+}
+
+/* Which of the escape's flags go together, and what we can carry out. */
+static NTSTATUS check_escape(const D3DKMT_ESCAPE *args)
+{
+	/* HardwareAccess excludes the two that the runtime answers itself. */
+	if (args->Flags.HardwareAccess &&
+	    (args->Flags.DeviceStatusQuery || args->Flags.ChangeFrameLatency))
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
+			      "has HardwareAccess together with a flag it excludes (0x%x)",
+			      args->Flags.Value);
+	if (args->Flags.VirtualMachineData)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Flags",
+			      "has VirtualMachineData, which no client may set");
+	if (args->Type != D3DKMT_ESCAPE_DRIVERPRIVATE)
+		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "Type",
+			      "is %u; only D3DKMT_ESCAPE_DRIVERPRIVATE (0) is built",
+			      (unsigned)args->Type);
+	if (args->Flags.DeviceStatusQuery || args->Flags.ChangeFrameLatency ||
+	    args->Flags.DriverKnownEscape || args->Flags.DriverCommonEscape)
+		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "Flags",
+			      "is 0x%x; escapes that the kernel translates are not built",
+			      args->Flags.Value);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS dispatch_escape(struct call *call, D3DKMT_ESCAPE *args)
+{
+	struct dxg_adapter *adapter = call_adapter(call, 0)->adapter;
+	struct dxg_device *device = call_device(call, 1);
+	struct dxg_context *context = call_context(call, 2);
+	NTSTATUS status = check_escape(args);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	if (device && device->adapter != adapter)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hDevice",
+			      "0x%08x is a device of another adapter", args->hDevice);
+	if (context && context->device != device)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hContext",
+			      "0x%08x is not a context of hDevice 0x%08x", args->hContext,
+			      args->hDevice);
+	if (device) {
+		status = device_check_alive(device);
+		if (!NT_SUCCESS(status))
+			return status;
+	}
+
+	const struct miniport_escape_desc desc = {
+		.driver_device = device ? device->driver_device : NULL,
+		.driver_context = context ? context->info.driver_context : NULL,
+		.flags = args->Flags.Value,
+		.private_data = args->pPrivateDriverData,
+		.private_bytes = args->PrivateDriverDataSize,
+	};
+	return process_escape(call->process, adapter, &desc);
+}

@@ -1,0 +1,211 @@
+/*
+ * decode.c - see decode.h.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "dispatch/decode.h"
+
+static const struct object_class *const class_of_kind[OBJECT_KIND_COUNT] = {
+	[OBJECT_KIND_ADAPTER] = &adapter_open_class,
+	[OBJECT_KIND_DEVICE] = &device_class,
+	[OBJECT_KIND_CONTEXT] = &context_class,
+};
+
+static uint32_t read_u32(const struct call *call, uint16_t offset)
+{
+	uint32_t value;
+
+	memcpy(&value, call->args.bytes + offset, sizeof(value));
+	return value;
+}
+
+static void *read_pointer(const struct call *call, uint16_t offset)
+{
+	void *value;
+
+	memcpy(&value, call->args.bytes + offset, sizeof(value));
+	return value;
+}
+
+static NTSTATUS capture_handle(struct call *call, const struct call_field *field)
+{
+	const struct object_class *wanted = class_of_kind[field->object_kind];
+	const struct object_class *found = NULL;
+	struct object *object = NULL;
+	uint32_t handle = read_u32(call, field->offset);
+
+	if (handle == 0 && field->kind == FIELD_HANDLE_OR_0) {
+		call->objects[call->object_count++] = NULL;
+		return STATUS_SUCCESS;
+	}
+	switch (handle_find(&call->process->handles, handle, wanted, &object, &found)) {
+	case HANDLE_FOUND:
+		call->objects[call->object_count++] = object;
+		return STATUS_SUCCESS;
+	case HANDLE_OTHER_KIND:
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE_KIND, field->name,
+			      "0x%08x is %s, not %s", handle, found->name, wanted->name);
+	case HANDLE_UNKNOWN:
+		break;
+	}
+	return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, field->name,
+		      "0x%08x is not %s of this process", handle, wanted->name);
+}
+
+static NTSTATUS capture_flags(struct call *call, const struct call_field *field)
+{
+	uint32_t reserved = read_u32(call, field->offset) & ~field->limit;
+
+	if (reserved != 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, field->name,
+			      "has reserved bits 0x%x set", reserved);
+	return STATUS_SUCCESS;
+}
+
+/* The handler finds our copy where the client's pointer was. */
+static NTSTATUS capture_buffer(struct call *call, const struct call_field *field)
+{
+	uint32_t elements = read_u32(call, field->count_offset);
+	struct call_buffer *buffer = &call->buffers[call->buffer_count];
+	void *client = read_pointer(call, field->offset);
+	bool is_room = field->kind == FIELD_ARRAY_OUT;
+
+	assert(call->buffer_count < CALL_MAX_BUFFERS);
+	if (!client) {
+		/* Room that is not there is a question for the size; bytes that are not there are
+		 * not. */
+		if (!is_room && elements != 0)
+			return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, field->name,
+				      "is NULL, and %s is %u", field->count_name, elements);
+		call->buffer_count++;
+		return STATUS_SUCCESS;
+	}
+	if (is_room && elements > field->limit)
+		elements = field->limit;
+	if (elements > field->limit)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, field->count_name,
+			      "is %u, and at most %u bytes are taken", elements, field->limit);
+
+	buffer->copy = mem_zalloc_array(elements, field->element_bytes);
+	if (!buffer->copy)
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, field->name,
+			      "has %u elements, and there is no memory to copy them", elements);
+	buffer->client = client;
+	buffer->elements = elements;
+	call->buffer_count++;
+	if (!is_room)
+		memcpy(buffer->copy, client, (size_t)elements * field->element_bytes);
+	memcpy(call->args.bytes + field->offset, &buffer->copy, sizeof(buffer->copy));
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS capture_field(struct call *call, const struct call_field *field)
+{
+	switch ((enum call_field_kind)field->kind) {
+	case FIELD_HANDLE:
+	case FIELD_HANDLE_OR_0:
+		assert(call->object_count < CALL_MAX_HANDLES);
+		return capture_handle(call, field);
+	case FIELD_FLAGS:
+		return capture_flags(call, field);
+	case FIELD_BYTES_IN:
+	case FIELD_BYTES_INOUT:
+	case FIELD_ARRAY_OUT:
+		return capture_buffer(call, field);
+	case FIELD_OUT:
+		break;
+	}
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS call_capture(struct call *call, void *client_args)
+{
+	const struct call_description *description = call->description;
+
+	call->client_args = client_args;
+	call->object_count = 0;
+	call->buffer_count = 0;
+	memset(call->buffers, 0, sizeof(call->buffers));
+	if (!client_args)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, NULL,
+			      "the argument struct is NULL");
+	memcpy(call->args.bytes, client_args, description->args_bytes);
+	for (unsigned i = 0; i < description->field_count; i++) {
+		NTSTATUS status = capture_field(call, &description->fields[i]);
+		if (!NT_SUCCESS(status))
+			return status;
+	}
+	return STATUS_SUCCESS;
+}
+
+static void hand_back_buffer(const struct call *call, const struct call_field *field,
+			     const struct call_buffer *buffer)
+{
+	uint32_t elements = buffer->elements;
+
+	if (!buffer->copy)
+		return;
+	/* The handler left in the count how many elements there are. */
+	if (field->kind == FIELD_ARRAY_OUT && read_u32(call, field->count_offset) < elements)
+		elements = read_u32(call, field->count_offset);
+	memcpy(buffer->client, buffer->copy, (size_t)elements * field->element_bytes);
+}
+
+void call_hand_back(struct call *call)
+{
+	const struct call_description *description = call->description;
+	unsigned buffer = 0;
+
+	for (unsigned i = 0; i < description->field_count; i++) {
+		const struct call_field *field = &description->fields[i];
+		switch ((enum call_field_kind)field->kind) {
+		case FIELD_OUT:
+			memcpy((char *)call->client_args + field->offset,
+			       call->args.bytes + field->offset, field->size_bytes);
+			break;
+		case FIELD_BYTES_INOUT:
+		case FIELD_ARRAY_OUT:
+			hand_back_buffer(call, field, &call->buffers[buffer++]);
+			break;
+		case FIELD_BYTES_IN:
+			buffer++;
+			break;
+		case FIELD_HANDLE:
+		case FIELD_HANDLE_OR_0:
+		case FIELD_FLAGS:
+			break;
+		}
+	}
+}
+
+void call_finish(struct call *call)
+{
+	while (call->buffer_count > 0)
+		mem_free(call->buffers[--call->buffer_count].copy);
+	while (call->object_count > 0)
+		object_put(call->objects[--call->object_count]);
+}
+
+struct adapter_open *call_adapter(const struct call *call, uint32_t position)
+{
+	return object_cast(call->objects[position], &adapter_open_class, struct adapter_open,
+			   object);
+}
+
+struct dxg_device *call_device(const struct call *call, uint32_t position)
+{
+	return call->objects[position] ? object_cast(call->objects[position], &device_class,
+						     struct dxg_device, object)
+				       : NULL;
+}
+
+struct dxg_context *call_context(const struct call *call, uint32_t position)
+{
+	return call->objects[position] ? object_cast(call->objects[position], &context_class,
+						     struct dxg_context, object)
+				       : NULL;
+}

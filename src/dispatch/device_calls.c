@@ -1,0 +1,156 @@
+/*
+ * device_calls.c - devices and contexts.
+ */
+#include <string.h>
+
+#include "base/refusal.h"
+#include "dispatch/dispatch.h"
+
+NTSTATUS dispatch_create_device(struct call *call, D3DKMT_CREATEDEVICE *args)
+{
+	const struct device_options options = {
+		.is_legacy = args->Flags.LegacyMode,
+		.has_no_gpu_timeout = args->Flags.DisableGpuTimeout,
+	};
+	struct dxg_device *device;
+	NTSTATUS status =
+		device_create(call->process, call_adapter(call, 0)->adapter, &options, &device);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	args->hDevice = device->object.handle;
+	object_put(&device->object);
+	/* Every driver we host has contexts; the buffers come from there. */
+	args->pCommandBuffer = NULL;
+	args->CommandBufferSize = 0;
+	args->pAllocationList = NULL;
+	args->AllocationListSize = 0;
+	args->pPatchLocationList = NULL;
+	args->PatchLocationListSize = 0;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS dispatch_destroy_device(struct call *call, D3DKMT_DESTROYDEVICE *args)
+{
+	if (!device_destroy(call_device(call, 0)))
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
+			      "0x%08x was destroyed by another thread", args->hDevice);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS dispatch_get_device_state(struct call *call, D3DKMT_GETDEVICESTATE *args)
+{
+	struct dxg_device *device = call_device(call, 0);
+
+	/* The way to learn what happened, so it succeeds also for a lost device. */
+	if (args->StateType == D3DKMT_DEVICESTATE_EXECUTION) {
+		args->ExecutionState = (D3DKMT_DEVICEEXECUTION_STATE)device_state(device);
+		return STATUS_SUCCESS;
+	}
+
+	NTSTATUS status = device_check_alive(device);
+	if (!NT_SUCCESS(status))
+		return status;
+	switch (args->StateType) {
+	case D3DKMT_DEVICESTATE_PRESENT:
+		/* Nothing is ever presented here; the statistics say so. */
+		memset(&args->PresentState.PresentStats, 0,
+		       sizeof(args->PresentState.PresentStats));
+		return STATUS_SUCCESS;
+	case D3DKMT_DEVICESTATE_PRESENT_DWM:
+		memset(&args->PresentStateDWM.PresentStatsDWM, 0,
+		       sizeof(args->PresentStateDWM.PresentStatsDWM));
+		return STATUS_SUCCESS;
+	case D3DKMT_DEVICESTATE_RESET:
+		args->ResetState.Value = 0; /* there is no desktop to be switched away */
+		return STATUS_SUCCESS;
+	case D3DKMT_DEVICESTATE_PAGE_FAULT:
+		args->PageFaultState = (D3DKMT_DEVICEPAGEFAULT_STATE){
+			.FaultedPrimitiveAPISequenceNumber =
+				DXGK_PRIMITIVE_API_SEQUENCE_NUMBER_UNKNOWN,
+			.FaultedPipelineStage = DXGK_RENDER_PIPELINE_STAGE_UNKNOWN,
+			.FaultedBindTableEntry = DXGK_BIND_TABLE_ENTRY_UNKNOWN,
+			.FaultedVirtualAddress = D3DGPU_NULL,
+		};
+		return STATUS_SUCCESS;
+	case D3DKMT_DEVICESTATE_PRESENT_QUEUE:
+		args->PresentQueueState.bQueuedPresentLimitReached = FALSE;
+		return STATUS_SUCCESS;
+	case D3DKMT_DEVICESTATE_EXECUTION:
+	default:
+		break;
+	}
+	return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "StateType",
+		      "is %d, not one of 1 to 6", (int)args->StateType);
+}
+
+/* What both ways to make a context have in common. */
+static NTSTATUS check_client_hint(D3DKMT_CLIENTHINT hint)
+{
+	if ((unsigned)hint > D3DKMT_CLIENTHINT_MAX)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "ClientHint",
+			      "is %u, and the last one is %u", (unsigned)hint,
+			      (unsigned)D3DKMT_CLIENTHINT_MAX);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS dispatch_create_context(struct call *call, D3DKMT_CREATECONTEXT *args)
+{
+	const struct context_options options = {
+		.node = args->NodeOrdinal,
+		.engine_mask = args->EngineAffinity,
+		.has_hw_queues = args->Flags.HwQueueSupported,
+		.private_data = args->pPrivateDriverData,
+		.private_bytes = args->PrivateDriverDataSize,
+	};
+	struct dxg_context *context;
+	NTSTATUS status = check_client_hint(args->ClientHint);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = context_create(call_device(call, 0), &options, &context);
+	if (!NT_SUCCESS(status))
+		return status;
+	args->hContext = context->object.handle;
+	object_put(&context->object);
+	/* D3DKMTRender is not built; a client gets no buffer that it could not submit. */
+	args->pCommandBuffer = NULL;
+	args->CommandBufferSize = 0;
+	args->pAllocationList = NULL;
+	args->AllocationListSize = 0;
+	args->pPatchLocationList = NULL;
+	args->PatchLocationListSize = 0;
+	args->CommandBuffer = 0;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS dispatch_create_context_virtual(struct call *call, D3DKMT_CREATECONTEXTVIRTUAL *args)
+{
+	const struct context_options options = {
+		.node = args->NodeOrdinal,
+		.engine_mask = args->EngineAffinity,
+		.is_virtual = true,
+		.has_hw_queues = args->Flags.HwQueueSupported,
+		.private_data = args->pPrivateDriverData,
+		.private_bytes = args->PrivateDriverDataSize,
+	};
+	struct dxg_context *context;
+	NTSTATUS status = check_client_hint(args->ClientHint);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = context_create(call_device(call, 0), &options, &context);
+	if (!NT_SUCCESS(status))
+		return status;
+	args->hContext = context->object.handle;
+	object_put(&context->object);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS dispatch_destroy_context(struct call *call, D3DKMT_DESTROYCONTEXT *args)
+{
+	if (!context_destroy(call_context(call, 0)))
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hContext",
+			      "0x%08x was destroyed by another thread", args->hContext);
+	return STATUS_SUCCESS;
+}

@@ -1,0 +1,69 @@
+/*
+ * dispatch.c - calls.def turned into one table of handlers, and the path every call takes.
+ */
+#include <assert.h>
+
+#include "base/log.h"
+#include "base/refusal.h"
+#include "dispatch/dispatch.h"
+#include "trace/trace.h"
+
+/* What the table holds: the typed handler behind a cast. */
+typedef NTSTATUS call_handler(struct call *call, void *args);
+
+#define CALL(id, name, type, constness, ...)                                                       \
+	static NTSTATUS enter_##id(struct call *call, void *args)                                  \
+	{                                                                                          \
+		return dispatch_##id(call, (type *)args);                                          \
+	}
+#define CALL_NOT_BUILT(name, type, constness)
+#include "wire/calls.def"
+#undef CALL
+#undef CALL_NOT_BUILT
+
+static call_handler *const handlers[CALL_COUNT] = {
+#define CALL(id, name, type, constness, ...) [CALL_##id] = enter_##id,
+#define CALL_NOT_BUILT(name, type, constness)
+#include "wire/calls.def"
+#undef CALL
+#undef CALL_NOT_BUILT
+};
+
+static NTSTATUS call_act(struct call *call, uint32_t id, void *client_args)
+{
+	if (!handlers[id])
+		return refuse(STATUS_NOT_IMPLEMENTED, RULE_API_NOT_BUILT, NULL,
+			      "the call is not built yet");
+
+	NTSTATUS status = call_capture(call, client_args);
+	if (NT_SUCCESS(status))
+		status = handlers[id](call, call->args.bytes);
+	if (NT_SUCCESS(status))
+		call_hand_back(call);
+	call_finish(call);
+	return status;
+}
+
+NTSTATUS dispatch_call(struct dxg_kernel *kernel, struct dxg_process *process, uint32_t id,
+		       void *client_args)
+{
+	const struct call_description *description = call_describe(id);
+	struct refusal_scope scope;
+	struct call call;
+
+	assert(description);
+	call.kernel = kernel;
+	call.process = process;
+	call.description = description;
+
+	refusal_begin(&scope, description->name);
+	trace_api_call_begin(description->name);
+	NTSTATUS status = call_act(&call, id, client_args);
+	trace_api_call_end(status);
+	log_topic(LOG_CALLS, "%s: %s", description->name, status_name(status));
+	bool has_refused = refusal_end(&scope);
+	/* Every refusal has a reason: a failure without one is a mistake of ours. */
+	assert(NT_SUCCESS(status) || has_refused);
+	(void)has_refused;
+	return status;
+}

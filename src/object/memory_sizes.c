@@ -1,0 +1,54 @@
+/*
+ * memory_sizes.c - see memory_sizes.h.
+ */
+#include "object/memory_sizes.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Before WDDM 2 no segment is marked; then every one counts. */
+static bool marks_application_target(const struct miniport_info *info)
+{
+	for (uint32_t i = 0; i < info->segment_count; i++) {
+		if (info->segments[i].is_application_target)
+			return true;
+	}
+	return false;
+}
+
+void memory_sizes_compute(const struct miniport_info *info, uint64_t ram_bytes,
+			  struct memory_sizes *sizes_out)
+{
+	uint64_t graphics_ram = ram_bytes / 2 > 64 * MIB ? ram_bytes / 2 : 64 * MIB;
+	bool has_marks = marks_application_target(info);
+	struct memory_sizes sizes = { 0 };
+	uint64_t apertures = 0;
+
+	for (uint32_t i = 0; i < info->segment_count; i++) {
+		const struct miniport_segment *segment = &info->segments[i];
+		if (segment->is_aperture) {
+			apertures += segment->commit_limit_bytes;
+			continue;
+		}
+		if (segment->is_populated_from_system_memory)
+			sizes.dedicated_system_bytes += segment->size_bytes;
+		else
+			sizes.dedicated_video_bytes += segment->size_bytes;
+		if (segment->is_non_local_budget_group)
+			sizes.non_local_bytes += segment->size_bytes;
+		else if (segment->is_application_target || !has_marks)
+			sizes.local_bytes += segment->size_bytes;
+		else
+			sizes.non_budget_bytes += segment->size_bytes;
+	}
+	sizes.dedicated_system_bytes = smaller(sizes.dedicated_system_bytes, graphics_ram);
+	if (info->aperture_commit_limit_bytes != 0)
+		apertures = smaller(apertures, info->aperture_commit_limit_bytes);
+	sizes.shared_system_bytes = smaller(apertures, graphics_ram - sizes.dedicated_system_bytes);
+	sizes.non_local_bytes += sizes.shared_system_bytes;
+	*sizes_out = sizes;
+}
