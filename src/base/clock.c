@@ -21,6 +21,11 @@ uint64_t clock_now_ns(void)
 	return sim_is_on() ? sim_now_ns() : read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t clock_peek_ns(void)
+{
+	return sim_is_on() ? sim_peek_ns() : read_clock(CLOCK_MONOTONIC);
+}
+
 uint64_t clock_wall_ns(void)
 {
 	/* A fixed day, so that a seeded run says the same thing whenever it is repeated. */

@@ -17,6 +17,12 @@
 
 uint64_t clock_now_ns(void);
 
+/*
+ * The same for observers. Reading the clock is a step of a seeded run, looking over its shoulder is
+ * not: a run that is traced must go as it goes untraced.
+ */
+uint64_t clock_peek_ns(void);
+
 /* Nanoseconds since 1970, for people; virtual too, and then always the same. */
 uint64_t clock_wall_ns(void);
 

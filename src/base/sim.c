@@ -252,6 +252,20 @@ uint64_t sim_now_ns(void)
 	return now_ns;
 }
 
+uint64_t sim_peek_ns(void)
+{
+	pthread_mutex_lock(&sim.mutex);
+	uint64_t now_ns = sim.now_ns;
+	pthread_mutex_unlock(&sim.mutex);
+	return now_ns;
+}
+
+void sim_take_turn(void)
+{
+	sim_lock_as_holder();
+	pthread_mutex_unlock(&sim.mutex);
+}
+
 enum thread_wait_result sim_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t deadline_ns)
 {
 	sim_lock_as_holder();
@@ -287,13 +301,18 @@ static struct sim_thread *sim_pick_waiter(const void *word)
 	return chosen;
 }
 
-void sim_wake(const void *word, uint32_t count)
+static void sim_wake_locked(const void *word, uint32_t count)
 {
 	struct sim_thread *waiter;
 
-	sim_lock_as_holder();
 	while (count-- > 0 && (waiter = sim_pick_waiter(word)) != NULL)
 		waiter->state = SIM_READY;
+}
+
+void sim_wake(const void *word, uint32_t count)
+{
+	sim_lock_as_holder();
+	sim_wake_locked(word, count);
 	pthread_mutex_unlock(&sim.mutex);
 	sim_point();
 }
@@ -326,9 +345,11 @@ void sim_thread_begin(struct sim_thread *thread)
 	pthread_mutex_unlock(&sim.mutex);
 }
 
-void sim_thread_end(struct sim_thread *thread)
+/* Wakes and goes in one step: a joiner that had the turn in between would wait for us in vain. */
+void sim_thread_end(struct sim_thread *thread, const void *wake_word)
 {
 	pthread_mutex_lock(&sim.mutex);
+	sim_wake_locked(wake_word, UINT32_MAX);
 	self = NULL;
 	sim_unregister_locked(thread);
 	pthread_mutex_unlock(&sim.mutex);

@@ -42,15 +42,17 @@ static inline bool sim_is_on(void)
 void sim_start(uint64_t seed);
 
 uint64_t sim_now_ns(void);
+uint64_t sim_peek_ns(void);
 
 enum thread_wait_result sim_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t deadline_ns);
 void sim_wake(const void *word, uint32_t count);
 void sim_point(void);
+void sim_take_turn(void); /* returns with the baton; chooses nothing */
 
 /* A new thread: the maker registers it, the thread itself takes its first turn and its last. */
 void sim_thread_register(struct sim_thread *thread, const char *name, uint32_t ordinal);
 void sim_thread_begin(struct sim_thread *thread);
-void sim_thread_end(struct sim_thread *thread);
+void sim_thread_end(struct sim_thread *thread, const void *wake_word);
 void sim_thread_forget(struct sim_thread *thread); /* it never started */
 
 void sim_enter(void);

@@ -10,6 +10,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +36,7 @@ struct thread {
 static _Atomic uint32_t last_id;
 static _Thread_local struct thread *self;
 static _Thread_local uint32_t self_id;
+static pthread_key_t end_key; /* first of the thread_ends of a thread */
 
 static void futex(_Atomic uint32_t *word, int operation, uint32_t value,
 		  const struct timespec *deadline)
@@ -81,15 +83,32 @@ static void thread_disown(struct thread *thread)
 		mem_free(thread);
 }
 
+static void thread_run_ends(void *first)
+{
+	struct thread_end *end = first;
+
+	while (end) {
+		struct thread_end *next = end->next;
+		end->run(end);
+		end = next;
+	}
+}
+
 /* Runs on the ending thread, also when thread_exit() cut run() short. */
 static void thread_finish(void *context)
 {
 	struct thread *thread = context;
 
+	/* Here and not as the key's destructor, because the thread still has its turn. */
+	thread_run_ends(pthread_getspecific(end_key));
+	pthread_setspecific(end_key, NULL);
+
 	atomic_store_explicit(&thread->finished, 1, memory_order_release);
-	thread_wake_all(&thread->finished);
 	if (sim_is_on())
-		sim_thread_end(&thread->sim);
+		sim_thread_end(&thread->sim, &thread->finished);
+	else
+		thread_wake_all(&thread->finished);
+	self = NULL; /* what still runs at the end of a thread finds it gone */
 	thread_disown(thread);
 }
 
@@ -167,7 +186,8 @@ struct thread *thread_self(void)
 uint32_t thread_id(void)
 {
 	if (UNLIKELY(self_id == 0)) {
-		thread_point(); /* a seeded run decides who is first */
+		if (sim_is_on())
+			sim_take_turn(); /* a seeded run decides who is first */
 		self_id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
 	}
 	return self_id;
@@ -176,6 +196,23 @@ uint32_t thread_id(void)
 const char *thread_name(void)
 {
 	return self ? self->name : "client";
+}
+
+__attribute__((constructor(101))) static void thread_make_end_key(void)
+{
+	if (pthread_key_create(&end_key, thread_run_ends) != 0)
+		abort();
+}
+
+void thread_on_end(struct thread_end *end)
+{
+	end->next = pthread_getspecific(end_key);
+	pthread_setspecific(end_key, end);
+}
+
+void thread_on_fork(void (*in_child)(void))
+{
+	pthread_atfork(NULL, NULL, in_child);
 }
 
 void thread_point(void)

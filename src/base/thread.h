@@ -56,6 +56,19 @@ struct thread *thread_self(void);
 uint32_t thread_id(void);
 const char *thread_name(void);
 
+/*
+ * `run` is called once on the calling thread when it ends, whoever made it; not for the thread that
+ * calls exit(). The storage belongs to the caller and is free again when run() is called.
+ */
+struct thread_end {
+	void (*run)(struct thread_end *end);
+	struct thread_end *next;
+};
+void thread_on_end(struct thread_end *end);
+
+/* `in_child` is called in every child of fork(), before fork() returns there. */
+void thread_on_fork(void (*in_child)(void));
+
 /* A place where a simulated run may change threads. Nothing in a real one. */
 void thread_point(void);
 
