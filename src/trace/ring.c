@@ -1,0 +1,171 @@
+/*
+ * ring.c - see ring.h.
+ *
+ * Rings are never freed, but a new thread takes over the ring of one that ended, so there are as
+ * many as there were threads at one time. They are mapped, not allocated: memory that is counted
+ * and fails on demand belongs to what is being traced.
+ */
+#include <assert.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "trace/ring.h"
+#include "trace/spool.h"
+
+enum { RING_SLOTS = 1024 };
+
+struct ring {
+	struct ring *next; /* in `rings`; set before the ring is in it */
+	_Atomic bool is_owned;
+	struct thread_end end;	  /* of the owner */
+	_Atomic uint32_t session; /* which `used` belongs to; written by the owner */
+
+	/*
+	 * Slots below it are filled in and stay as they are until it goes back to zero. Written by
+	 * the owner, read by trace_finish().
+	 */
+	_Atomic uint32_t used;
+	struct trace_record slots[RING_SLOTS];
+};
+
+static struct ring *_Atomic rings; /* only grows */
+static _Thread_local struct ring *self;
+
+/* How many owners are taking a ring or emptying one. Wait word of ring_collect(). */
+static _Atomic uint32_t holders;
+
+static void ring_let_go(void)
+{
+	atomic_fetch_sub(&holders, 1);
+	if (UNLIKELY(atomic_load(&trace_session) == 0))
+		thread_wake_all(&holders);
+}
+
+/*
+ * Keeps ring_collect() away from the rings until ring_let_go(). False when `session` is over; then
+ * they are not the owners' to empty. Counted before the session is looked at, as trace_finish()
+ * changes the session before it looks at the count: one of the two sees the other.
+ */
+static bool ring_hold(uint32_t session)
+{
+	atomic_fetch_add(&holders, 1);
+	if (LIKELY(atomic_load(&trace_session) == session))
+		return true;
+	ring_let_go();
+	return false;
+}
+
+static bool ring_spool(struct ring *ring)
+{
+	if (!ring_hold(atomic_load_explicit(&ring->session, memory_order_relaxed)))
+		return false;
+	spool_append(ring->slots, atomic_load_explicit(&ring->used, memory_order_relaxed));
+	atomic_store_explicit(&ring->used, 0, memory_order_release);
+	ring_let_go();
+	return true;
+}
+
+static void ring_lose_owner(struct thread_end *end)
+{
+	struct ring *ring = container_of(end, struct ring, end);
+
+	if (trace_is_on())
+		ring_spool(ring);
+	self = NULL;
+	atomic_store_explicit(&ring->is_owned, false, memory_order_release);
+}
+
+static struct ring *ring_make(void)
+{
+	struct ring *ring = mmap(NULL, sizeof(*ring), PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (ring == MAP_FAILED)
+		return NULL;
+	atomic_init(&ring->is_owned, true);
+	ring->next = atomic_load(&rings);
+	while (!atomic_compare_exchange_weak(&rings, &ring->next, ring))
+		;
+	return ring;
+}
+
+/* One whose thread has ended, or else a new one. */
+static struct ring *ring_find(void)
+{
+	for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next) {
+		bool is_owned = false;
+		if (atomic_compare_exchange_strong(&ring->is_owned, &is_owned, true))
+			return ring;
+	}
+	return ring_make();
+}
+
+static struct ring *ring_take(uint32_t session)
+{
+	if (!ring_hold(session))
+		return NULL;
+	struct ring *ring = ring_find();
+	if (ring) {
+		atomic_store(&ring->session, 0); /* what its last owner said is spooled */
+		ring->end.run = ring_lose_owner;
+		thread_on_end(&ring->end);
+	}
+	ring_let_go();
+	return ring;
+}
+
+struct ring *ring_get(uint32_t session, bool *is_new_out)
+{
+	if (UNLIKELY(!self))
+		self = ring_take(session);
+	if (UNLIKELY(!self))
+		return NULL;
+	*is_new_out = atomic_load_explicit(&self->session, memory_order_relaxed) != session;
+	if (UNLIKELY(*is_new_out)) {
+		atomic_store_explicit(&self->used, 0, memory_order_relaxed);
+		atomic_store(&self->session, session);
+	}
+	return self;
+}
+
+struct trace_record *ring_reserve(struct ring *ring, uint32_t slots)
+{
+	uint32_t used = atomic_load_explicit(&ring->used, memory_order_relaxed);
+
+	assert(slots <= RING_SLOTS);
+	if (used + slots <= RING_SLOTS)
+		return &ring->slots[used];
+	return ring_spool(ring) ? &ring->slots[0] : NULL;
+}
+
+void ring_commit(struct ring *ring, uint32_t slots)
+{
+	uint32_t used = atomic_load_explicit(&ring->used, memory_order_relaxed);
+
+	atomic_store_explicit(&ring->used, used + slots, memory_order_release);
+}
+
+void ring_collect(uint32_t session)
+{
+	uint32_t busy;
+
+	while ((busy = atomic_load(&holders)) != 0)
+		thread_wait(&holders, busy, CLOCK_FOREVER);
+
+	/* From here on no owner empties its ring; it can only append behind `used`. */
+	for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next) {
+		if (atomic_load(&ring->session) == session)
+			spool_append(ring->slots,
+				     atomic_load_explicit(&ring->used, memory_order_acquire));
+	}
+}
+
+void ring_forget_all(void)
+{
+	atomic_store(&rings, NULL);
+	atomic_store(&holders, 0);
+	self = NULL;
+}

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Reads a trace file the way a viewer does and says what is wrong with it.
+
+check_trace.py FILE [CATEGORY=COUNT …]: every END closes the newest BEGIN of its thread, every async
+end closes an open begin of the same category, id and name, time never goes back, every thread that
+emits has a name. COUNT is how many events the category has to have.
+"""
+import collections
+import json
+import sys
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    trace = json.load(file)
+if set(trace) != {"traceEvents", "displayTimeUnit"} or trace["displayTimeUnit"] != "ns":
+    sys.exit("the outer object is not a trace")
+
+stacks = collections.defaultdict(list)
+alive = {}
+named = set()
+counts = collections.Counter()
+last_ts = -1.0
+for number, event in enumerate(trace["traceEvents"]):
+    where = f"event {number} {event}"
+    phase = event["ph"]
+    if event["pid"] != 1:
+        sys.exit(f"{where}: pid is not 1")
+    if phase == "M":
+        if event["name"] == "thread_name":
+            if event["tid"] in named:
+                sys.exit(f"{where}: named twice")
+            named.add(event["tid"])
+        continue
+    counts[event["cat"]] += 1
+    if event["tid"] not in named:
+        sys.exit(f"{where}: its thread has no name")
+    if event["ts"] < last_ts:
+        sys.exit(f"{where}: earlier than the event before")
+    last_ts = event["ts"]
+    if phase == "B":
+        stacks[event["tid"]].append(event["cat"])
+    elif phase == "E":
+        if not stacks[event["tid"]] or stacks[event["tid"]].pop() != event["cat"]:
+            sys.exit(f"{where}: closes what is not open")
+    elif phase in "be":
+        key = (event["cat"], event["id"], event["name"])
+        if (phase == "b") == (key in alive):
+            sys.exit(f"{where}: {'begins twice' if phase == 'b' else 'ends without a begin'}")
+        if phase == "b":
+            alive[key] = event
+        else:
+            del alive[key]
+    elif phase not in "iC":
+        sys.exit(f"{where}: unknown phase")
+
+for argument in sys.argv[2:]:
+    if argument == "closed":
+        if alive or any(stacks.values()):
+            sys.exit(f"left open: {list(alive)} {dict(stacks)}")
+        continue
+    category, count = argument.split("=")
+    if counts[category] != int(count):
+        sys.exit(f"{counts[category]} events of {category}, expected {count}")
