@@ -9,22 +9,14 @@ static LUID luid_from_number(uint64_t number)
 	return (LUID){ .LowPart = (ULONG)number, .HighPart = (LONG)(number >> 32) };
 }
 
-static uint64_t luid_to_number(LUID luid)
-{
-	return (uint64_t)(uint32_t)luid.HighPart << 32 | luid.LowPart;
-}
-
 NTSTATUS dispatch_open_adapter_from_luid(struct call *call, D3DKMT_OPENADAPTERFROMLUID *args)
 {
-	uint64_t luid = luid_to_number(args->AdapterLuid);
-	struct dxg_adapter *adapter = kernel_find_adapter(call->kernel, luid);
+	struct dxg_adapter *adapter;
 	struct adapter_open *open;
+	NTSTATUS status = call_find_adapter(call, args->AdapterLuid, &adapter);
 
-	if (!adapter)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "AdapterLuid",
-			      "%08x:%08x is no adapter", (unsigned)args->AdapterLuid.HighPart,
-			      args->AdapterLuid.LowPart);
-	NTSTATUS status = adapter_open_create(call->process, adapter, &open);
+	if (NT_SUCCESS(status))
+		status = adapter_open_create(call->process, adapter, &open);
 	if (NT_SUCCESS(status))
 		args->hAdapter = open->object.handle;
 	return status;

@@ -190,6 +190,17 @@ void call_finish(struct call *call)
 		object_put(call->objects[--call->object_count]);
 }
 
+NTSTATUS call_find_adapter(const struct call *call, LUID luid, struct dxg_adapter **adapter_out)
+{
+	uint64_t number = (uint64_t)(uint32_t)luid.HighPart << 32 | luid.LowPart;
+
+	*adapter_out = kernel_find_adapter(call->kernel, number);
+	if (!*adapter_out)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "AdapterLuid",
+			      "%08x:%08x is no adapter", (unsigned)luid.HighPart, luid.LowPart);
+	return STATUS_SUCCESS;
+}
+
 struct adapter_open *call_adapter(const struct call *call, uint32_t position)
 {
 	return object_cast(call->objects[position], &adapter_open_class, struct adapter_open,

@@ -51,6 +51,10 @@ void call_hand_back(struct call *call);
 /* Lets go of handles and copies. */
 void call_finish(struct call *call);
 
+/* The adapter a LUID names. */
+MUST_CHECK NTSTATUS call_find_adapter(const struct call *call, LUID luid,
+				      struct dxg_adapter **adapter_out);
+
 /* The handle fields by position. */
 struct adapter_open *call_adapter(const struct call *call, uint32_t position);
 struct dxg_device *call_device(const struct call *call, uint32_t position);

@@ -24,7 +24,7 @@ NTSTATUS adapter_create(const struct miniport_config *config, struct dxg_adapter
 			      "no memory for an adapter");
 	adapter->id = config->adapter_id;
 	adapter->luid = config->luid;
-	rwlock_init(&adapter->gate, LOCK_RANK_ADAPTER, "adapter gate");
+	gate_init(&adapter->gate, LOCK_RANK_ADAPTER, "adapter gate");
 
 	NTSTATUS status = miniport_start(config, &no_events, adapter, &adapter->miniport);
 	if (!NT_SUCCESS(status)) {
@@ -42,19 +42,18 @@ void adapter_destroy(struct dxg_adapter *adapter)
 		return;
 	/* From here on calls are turned away; the driver is stopped with the gate open, because its
 	   callbacks may need it. */
-	rwlock_acquire_exclusive(&adapter->gate);
+	gate_close(&adapter->gate);
 	adapter->is_stopped = true;
-	rwlock_release_exclusive(&adapter->gate);
+	gate_open(&adapter->gate);
 	miniport_stop(adapter->miniport);
-	rwlock_finish(&adapter->gate);
 	mem_free(adapter);
 }
 
 NTSTATUS adapter_enter(struct dxg_adapter *adapter)
 {
-	rwlock_acquire_shared(&adapter->gate);
+	gate_enter(&adapter->gate);
 	if (UNLIKELY(adapter->is_stopped)) {
-		rwlock_release_shared(&adapter->gate);
+		gate_leave(&adapter->gate);
 		return refuse(STATUS_DEVICE_REMOVED, RULE_API_ADAPTER_GONE, NULL,
 			      "adapter %u was stopped", adapter->id);
 	}
@@ -63,12 +62,12 @@ NTSTATUS adapter_enter(struct dxg_adapter *adapter)
 
 void adapter_enter_to_release(struct dxg_adapter *adapter)
 {
-	rwlock_acquire_shared(&adapter->gate);
+	gate_enter(&adapter->gate);
 }
 
 void adapter_leave(struct dxg_adapter *adapter)
 {
-	rwlock_release_shared(&adapter->gate);
+	gate_leave(&adapter->gate);
 }
 
 NTSTATUS adapter_open_create(struct dxg_process *process, struct dxg_adapter *adapter,

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
-#include "base/lock.h"
+#include "base/gate.h"
 #include "handle/object.h"
 #include "miniport/miniport.h"
 
@@ -25,9 +25,9 @@ struct dxg_adapter {
 	const struct miniport_info
 		*info; /* valid as long as the adapter, also when it is stopped */
 
-	/* Shared: a call is inside. Exclusive: stop. */
-	struct rwlock gate; /* LOCK_RANK_ADAPTER */
-	bool is_stopped;    /* guarded by gate */
+	/* Passed by every call that may enter the driver, closed to stop. */
+	struct gate gate; /* LOCK_RANK_ADAPTER */
+	bool is_stopped;  /* guarded by gate */
 };
 
 /* One successful open by a client: what an adapter handle names. */

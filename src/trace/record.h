@@ -16,7 +16,7 @@ struct trace_record {
 	uint64_t time_ns;
 	uint64_t sequence; /* order of events that happened in the same nanosecond */
 	uint32_t thread;   /* thread_id() */
-	uint16_t event;	   /* enum trace_event; TRACE_NOTHING where a write to the spool failed */
+	uint16_t event;    /* enum trace_event; TRACE_NOTHING where a write to the spool failed */
 	uint16_t text_slots;
 	uint64_t fields[TRACE_FIELDS_MAX];
 };

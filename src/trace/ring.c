@@ -20,7 +20,7 @@ enum { RING_SLOTS = 1024 };
 struct ring {
 	struct ring *next; /* in `rings`; set before the ring is in it */
 	_Atomic bool is_owned;
-	struct thread_end end;	  /* of the owner */
+	struct thread_end end;    /* of the owner */
 	_Atomic uint32_t session; /* which `used` belongs to; written by the owner */
 
 	/*

@@ -11,7 +11,7 @@
 
 static const char kind_phases[] = {
 	[TRACE_KIND_METADATA] = 'M', [TRACE_KIND_INSTANT] = 'i',     [TRACE_KIND_BEGIN] = 'B',
-	[TRACE_KIND_END] = 'E',	     [TRACE_KIND_ASYNC_BEGIN] = 'b', [TRACE_KIND_ASYNC_END] = 'e',
+	[TRACE_KIND_END] = 'E',      [TRACE_KIND_ASYNC_BEGIN] = 'b', [TRACE_KIND_ASYNC_END] = 'e',
 	[TRACE_KIND_COUNTER] = 'C',
 };
 

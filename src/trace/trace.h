@@ -57,25 +57,25 @@ enum { TRACE_FIELDS_MAX = 5 };
 /* Behind the functions below. */
 void trace_write(enum trace_event event, const uint64_t *fields);
 
-#define TRACE_TYPE_U32	   uint32_t
-#define TRACE_TYPE_U64	   uint64_t
-#define TRACE_TYPE_HEX	   uint64_t
+#define TRACE_TYPE_U32     uint32_t
+#define TRACE_TYPE_U64     uint64_t
+#define TRACE_TYPE_HEX     uint64_t
 #define TRACE_TYPE_HANDLE  uint32_t
-#define TRACE_TYPE_KEY	   uint64_t
+#define TRACE_TYPE_KEY     uint64_t
 #define TRACE_TYPE_STATUS  NTSTATUS
-#define TRACE_TYPE_NAME	   const char *
+#define TRACE_TYPE_NAME    const char *
 #define TRACE_TYPE_LITERAL const char *
-#define TRACE_TYPE_TEXT	   const char *
+#define TRACE_TYPE_TEXT    const char *
 
-#define TRACE_VALUE_U32(value)	   (value)
-#define TRACE_VALUE_U64(value)	   (value)
-#define TRACE_VALUE_HEX(value)	   (value)
+#define TRACE_VALUE_U32(value)     (value)
+#define TRACE_VALUE_U64(value)     (value)
+#define TRACE_VALUE_HEX(value)     (value)
 #define TRACE_VALUE_HANDLE(value)  (value)
-#define TRACE_VALUE_KEY(value)	   (value)
+#define TRACE_VALUE_KEY(value)     (value)
 #define TRACE_VALUE_STATUS(value)  ((uint32_t)(value))
-#define TRACE_VALUE_NAME(value)	   ((uintptr_t)(value))
+#define TRACE_VALUE_NAME(value)    ((uintptr_t)(value))
 #define TRACE_VALUE_LITERAL(value) ((uintptr_t)(value))
-#define TRACE_VALUE_TEXT(value)	   ((uintptr_t)(value))
+#define TRACE_VALUE_TEXT(value)    ((uintptr_t)(value))
 
 #define TRACE_PARAMETERS_1(type, field) TRACE_TYPE_##type field
 #define TRACE_PARAMETERS_2(type, field, ...)                                                       \
@@ -87,7 +87,7 @@ void trace_write(enum trace_event event, const uint64_t *fields);
 #define TRACE_PARAMETERS_5(type, field, ...)                                                       \
 	TRACE_TYPE_##type field, TRACE_PARAMETERS_4(__VA_ARGS__)
 
-#define TRACE_VALUES_1(type, field)	 TRACE_VALUE_##type(field)
+#define TRACE_VALUES_1(type, field)      TRACE_VALUE_##type(field)
 #define TRACE_VALUES_2(type, field, ...) TRACE_VALUE_##type(field), TRACE_VALUES_1(__VA_ARGS__)
 #define TRACE_VALUES_3(type, field, ...) TRACE_VALUE_##type(field), TRACE_VALUES_2(__VA_ARGS__)
 #define TRACE_VALUES_4(type, field, ...) TRACE_VALUE_##type(field), TRACE_VALUES_3(__VA_ARGS__)

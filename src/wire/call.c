@@ -70,7 +70,7 @@ __attribute__((constructor)) static void call_describe_all(void)
 #undef CALL_NOT_BUILT
 	descriptions[CALL_ShareObjects] =
 		(struct call_description){ .name = "D3DKMTShareObjects",
-					   .args_bytes = sizeof(struct call_share_objects) };
+					   .args_bytes = sizeof(D3DKMT_SHAREOBJECTS) };
 }
 
 const struct call_description *call_describe(uint32_t id)

@@ -23,17 +23,8 @@ enum call_id {
 #include "wire/calls.def"
 #undef CALL
 #undef CALL_NOT_BUILT
-	CALL_ShareObjects,
+	CALL_ShareObjects, /* no struct in its prototype; it travels as D3DKMT_SHAREOBJECTS */
 	CALL_COUNT
-};
-
-/* D3DKMTShareObjects has no argument struct of its own; this is how it travels. */
-struct call_share_objects {
-	UINT cObjects;
-	const D3DKMT_HANDLE *hObjects;
-	void *pObjectAttributes;
-	DWORD dwDesiredAccess;
-	HANDLE *phSharedNtHandle;
 };
 
 enum call_field_kind {

@@ -1,0 +1,10 @@
+/*
+ * commands.h - one function per verb of dxgk; argv[0] is the verb.
+ */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+int cmd_info(int argc, char **argv);
+int cmd_trace(int argc, char **argv);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * main.c - dxgk: picks the verb.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+} verbs[] = {
+	{ "info", cmd_info, "the adapters there are, or why one did not start" },
+	{ "trace", cmd_trace, "run a program and record what it makes the kernel do" },
+};
+
+static void print_help(FILE *out)
+{
+	fprintf(out, "usage: dxgk VERB [options]\n\n");
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		fprintf(out, "  %-8s %s\n", verbs[i].name, verbs[i].help);
+	fprintf(out,
+		"\nDXGK_PROFILE names a JSON file with the adapters to start; DXGK_LOG=refusals "
+		"says\nwhy a call was refused. `dxgk VERB --help` tells more.\n");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		print_help(stderr);
+		return 2;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+		print_help(stdout);
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		if (strcmp(argv[1], verbs[i].name) == 0)
+			return verbs[i].run(argc - 1, argv + 1);
+	}
+	fprintf(stderr, "dxgk: \"%s\" is not a verb\n", argv[1]);
+	print_help(stderr);
+	return 2;
+}

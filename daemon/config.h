@@ -1,0 +1,24 @@
+/*
+ * config.h - which adapters there are: the file that DXGK_PROFILE names, or the default.
+ */
+#ifndef DAEMON_CONFIG_H
+#define DAEMON_CONFIG_H
+
+#include <stddef.h>
+
+#include "base/attributes.h"
+#include "base/status.h"
+#include "miniport/miniport.h"
+
+struct config {
+	struct miniport_config *adapters;
+	size_t adapter_count;
+};
+
+/* `path` NULL: the default adapter. A broken file is refused with file:line:column. */
+MUST_CHECK NTSTATUS config_read(const char *path, struct config *config);
+
+/* Accepts a zeroed struct. */
+void config_finish(struct config *config);
+
+#endif

@@ -1,0 +1,174 @@
+/*
+ * embed.c - the kernel inside the client's own process.
+ *
+ *	not started ──first call──▶ running ──exit──▶ ended
+ *
+ * One client, so one process object. It ends with D3DKMTCloseDxCoreDevice (and a new one begins
+ *with the next call) or with the program; adapters start with the first call and stop at exit,
+ *after everything the client left was destroyed. Calls pass a gate that both kinds of end close.
+ *
+ * A forked child has our memory but none of our threads, and the parent's drivers are not its own:
+ *it is refused, and its exit destroys nothing.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/attributes.h"
+#include "base/gate.h"
+#include "base/log.h"
+#include "base/refusal.h"
+#include "base/thread.h"
+#include "daemon/config.h"
+#include "dispatch/dispatch.h"
+#include "object/kernel.h"
+#include "trace/trace.h"
+#include "wire/call.h"
+#include "wire/embed.h"
+
+enum embed_state { EMBED_NOT_STARTED, EMBED_RUNNING, EMBED_ENDED, EMBED_FORKED };
+
+static struct {
+	struct gate gate; /* LOCK_RANK_KERNEL; closed to start and to end */
+
+	/* Changed with the gate closed, or in a forked child that is still alone. */
+	_Atomic enum embed_state state;
+	struct dxg_kernel kernel;
+	struct dxg_process *process;
+	uint32_t last_process_id;
+} embed = { .gate = GATE_INITIALIZER(LOCK_RANK_KERNEL, "embedded kernel") };
+
+static void embed_end(void)
+{
+	if (atomic_load(&embed.state) == EMBED_FORKED)
+		return;
+	thread_enter_kernel();
+	gate_close(&embed.gate);
+	if (atomic_load(&embed.state) == EMBED_RUNNING) {
+		process_destroy(embed.process);
+		embed.process = NULL;
+		kernel_end(&embed.kernel);
+	}
+	atomic_store(&embed.state, EMBED_ENDED);
+	gate_open(&embed.gate);
+	trace_finish();
+	thread_leave_kernel();
+}
+
+static void embed_forked(void)
+{
+	atomic_store(&embed.state, EMBED_FORKED);
+}
+
+/* The first call of all: load the profile's drivers. The gate is closed. */
+static NTSTATUS embed_start_kernel(void)
+{
+	struct config config;
+	NTSTATUS status = config_read(getenv("DXGK_PROFILE"), &config);
+
+	if (!NT_SUCCESS(status)) {
+		struct dxgk_refusal why = { .size_bytes = sizeof(why) };
+		if (refusal_last(&why))
+			log_error("%s", why.reason);
+		/* What a client sees when the kernel cannot be reached at all. */
+		return STATUS_UNSUCCESSFUL;
+	}
+	kernel_start(&embed.kernel, config.adapters, config.adapter_count);
+	config_finish(&config);
+	thread_on_fork(embed_forked);
+	atexit(embed_end);
+	atomic_store(&embed.state, EMBED_RUNNING);
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS embed_begin(void)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	gate_close(&embed.gate);
+	switch (atomic_load(&embed.state)) {
+	case EMBED_NOT_STARTED:
+		status = embed_start_kernel();
+		break;
+	case EMBED_ENDED:
+		status = refuse(STATUS_DEVICE_REMOVED, RULE_SYS_ENDED, NULL,
+				"the kernel has ended with the program");
+		break;
+	case EMBED_RUNNING:
+	case EMBED_FORKED:
+		break;
+	}
+	if (NT_SUCCESS(status) && !embed.process)
+		status = process_create(++embed.last_process_id, &embed.process);
+	gate_open(&embed.gate);
+	return status;
+}
+
+static NTSTATUS embed_call_begun(uint32_t id, void *arguments)
+{
+	for (;;) {
+		gate_enter(&embed.gate);
+		if (LIKELY(embed.process != NULL &&
+			   atomic_load_explicit(&embed.state, memory_order_relaxed) ==
+				   EMBED_RUNNING)) {
+			NTSTATUS status =
+				dispatch_call(&embed.kernel, embed.process, id, arguments);
+			gate_leave(&embed.gate);
+			return status;
+		}
+		gate_leave(&embed.gate);
+
+		struct refusal_scope scope;
+		refusal_begin(&scope, call_describe(id)->name);
+		NTSTATUS status = embed_begin();
+		refusal_end(&scope);
+		if (!NT_SUCCESS(status))
+			return status;
+	}
+}
+
+/* Takes no lock: whoever held one in the parent is not here to release it. */
+static NTSTATUS embed_refuse_child(uint32_t id)
+{
+	struct refusal_scope scope;
+
+	refusal_begin(&scope, call_describe(id)->name);
+	NTSTATUS status = refuse(STATUS_NOT_SUPPORTED, RULE_SYS_FORK, NULL,
+				 "the parent's kernel does not live in a forked child; exec first");
+	refusal_end(&scope);
+	return status;
+}
+
+static NTSTATUS embed_call(uint32_t id, void *arguments)
+{
+	if (UNLIKELY(atomic_load_explicit(&embed.state, memory_order_relaxed) == EMBED_FORKED))
+		return embed_refuse_child(id);
+	thread_enter_kernel();
+	NTSTATUS status = embed_call_begun(id, arguments);
+	thread_leave_kernel();
+	return status;
+}
+
+static void embed_close_process(void)
+{
+	if (atomic_load(&embed.state) != EMBED_RUNNING)
+		return;
+	thread_enter_kernel();
+	gate_close(&embed.gate);
+	process_destroy(embed.process);
+	embed.process = NULL;
+	gate_open(&embed.gate);
+	thread_leave_kernel();
+}
+
+EXPORTED const struct dxgk_embed *dxgk_embed(void)
+{
+	static const struct dxgk_embed table = {
+		.version = DXGK_EMBED_VERSION,
+		.call_count = CALL_COUNT,
+		.call = embed_call,
+		.last_refusal = refusal_last,
+		.close_process = embed_close_process,
+	};
+
+	return &table;
+}

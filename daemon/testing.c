@@ -1,0 +1,53 @@
+/*
+ * testing.c - see <opendxgk/testing.h>.
+ */
+#include <string.h>
+
+#include <opendxgk/testing.h>
+
+#include "base/attributes.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "base/thread.h"
+#include "nt/report.h"
+
+EXPORTED struct dxgk_test_memory dxgk_test_memory(void)
+{
+	struct mem_usage usage = mem_usage();
+
+	return (struct dxgk_test_memory){ usage.blocks, usage.bytes };
+}
+
+EXPORTED void dxgk_test_fail_nth_allocation(unsigned long long n)
+{
+	mem_fail_nth(n);
+}
+
+EXPORTED int dxgk_test_fail_stop(void)
+{
+	return mem_fail_stop();
+}
+
+EXPORTED unsigned long long dxgk_test_report_count(const char *rule)
+{
+	for (unsigned i = 0; i < RULE_COUNT; i++) {
+		if (strcmp(rule_id((enum rule)i), rule) == 0)
+			return nt_report_count((enum rule)i);
+	}
+	return 0;
+}
+
+EXPORTED struct dxgk_test_thread *dxgk_test_thread_create(void (*run)(void *argument),
+							  void *argument)
+{
+	struct thread *thread;
+
+	if (!NT_SUCCESS(thread_create("test", run, argument, &thread)))
+		return NULL;
+	return (struct dxgk_test_thread *)thread;
+}
+
+EXPORTED void dxgk_test_thread_join(struct dxgk_test_thread *thread)
+{
+	thread_join((struct thread *)thread);
+}

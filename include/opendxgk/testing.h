@@ -1,0 +1,37 @@
+/*
+ * testing.h - hooks of libdxgk.so for tests of clients and drivers. Not for programs.
+ */
+#ifndef OPENDXGK_TESTING_H
+#define OPENDXGK_TESTING_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the kernel has allocated now; the same before and after, when nothing leaked. */
+struct dxgk_test_memory {
+	long long blocks;
+	long long bytes;
+};
+struct dxgk_test_memory dxgk_test_memory(void);
+
+/* The n-th allocation of the kernel from now on fails; stop tells whether it came to that. */
+void dxgk_test_fail_nth_allocation(unsigned long long n);
+int dxgk_test_fail_stop(void);
+
+/* How often a driver was reported for breaking this rule ("NT-IRQL-WAIT"). */
+unsigned long long dxgk_test_report_count(const char *rule);
+
+/*
+ * A thread that takes part in a seeded run (DXGK_SEED). Join waits for it and frees it. Returns NULL
+ * when there is no memory.
+ */
+struct dxgk_test_thread;
+struct dxgk_test_thread *dxgk_test_thread_create(void (*run)(void *argument), void *argument);
+void dxgk_test_thread_join(struct dxgk_test_thread *thread);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

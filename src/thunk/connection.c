@@ -1,0 +1,70 @@
+/*
+ * connection.c - see connection.h.
+ *
+ * The kernel is a library of its own, loaded here when the first call is made: drivers link to it,
+ * so it cannot hide inside this one. It is looked for beside this library first (run path), then
+ * where the loader looks for libraries.
+ *
+ * No lock: loading it twice finds the same library, and the table it hands out is constant.
+ */
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/refusal.h"
+#include "thunk/connection.h"
+#include "wire/call.h"
+
+static _Atomic(const struct dxgk_embed *) kernel;
+
+static NTSTATUS load_kernel(const struct dxgk_embed **kernel_out)
+{
+	const struct dxgk_embed *(*enter)(void);
+
+	if (getenv("DXGK_SOCKET"))
+		return refuse(STATUS_NOT_SUPPORTED, RULE_SYS_SERVER, "DXGK_SOCKET",
+			      "is set, and this build has no server to connect to");
+	/* Never unloaded: its threads and the drivers' would not survive that. */
+	void *library = dlopen("libdxgk.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	if (!library)
+		return refuse(STATUS_UNSUCCESSFUL, RULE_SYS_LIBRARY, NULL,
+			      "the kernel library cannot be loaded: %s", dlerror());
+	*(void **)&enter = dlsym(library, "dxgk_embed");
+	const struct dxgk_embed *found = enter ? enter() : NULL;
+	if (!found || found->version != DXGK_EMBED_VERSION || found->call_count != CALL_COUNT)
+		return refuse(STATUS_UNSUCCESSFUL, RULE_SYS_LIBRARY, NULL,
+			      "libdxgk.so.0 and libdxcore.so are not of the same build");
+	atomic_store_explicit(&kernel, found, memory_order_release);
+	*kernel_out = found;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS connection_call(uint32_t id, void *arguments)
+{
+	const struct dxgk_embed *found = atomic_load_explicit(&kernel, memory_order_acquire);
+
+	if (UNLIKELY(!found)) {
+		struct refusal_scope scope;
+		refusal_begin(&scope, call_describe(id)->name);
+		NTSTATUS status = load_kernel(&found);
+		refusal_end(&scope);
+		if (!NT_SUCCESS(status))
+			return status;
+	}
+	return found->call(id, arguments);
+}
+
+bool connection_last_refusal(struct dxgk_refusal *refusal)
+{
+	const struct dxgk_embed *found = atomic_load_explicit(&kernel, memory_order_acquire);
+
+	return found ? found->last_refusal(refusal) : refusal_last(refusal);
+}
+
+void connection_close(void)
+{
+	const struct dxgk_embed *found = atomic_load_explicit(&kernel, memory_order_acquire);
+
+	if (found)
+		found->close_process();
+}

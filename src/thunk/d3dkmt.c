@@ -1,0 +1,47 @@
+/*
+ * d3dkmt.c - the public names: each hands its struct to the connection, and nothing else.
+ *
+ * Made from calls.def; the compiler compares every one with its prototype in <dxg/d3dkmthk.h>.
+ */
+#include <dxg/d3dkmthk.h>
+
+#include "base/attributes.h"
+#include "thunk/connection.h"
+#include "wire/call.h"
+
+#define MUTABLE
+
+/* Results are written also where the prototype says const; clients expect that. */
+#define CALL(id, name, type, constness, ...)                                                       \
+	EXPORTED NTSTATUS APIENTRY name(constness type *args)                                      \
+	{                                                                                          \
+		return connection_call(CALL_##id, (void *)args);                                   \
+	}
+#define CALL_NOT_BUILT(name, type, constness)                                                      \
+	EXPORTED NTSTATUS APIENTRY name(constness type *args)                                      \
+	{                                                                                          \
+		return connection_call(CALL_##name, (void *)args);                                 \
+	}
+#include "wire/calls.def"
+#undef CALL
+#undef CALL_NOT_BUILT
+
+EXPORTED NTSTATUS APIENTRY D3DKMTShareObjects(UINT cObjects, const D3DKMT_HANDLE *hObjects,
+					      POBJECT_ATTRIBUTES pObjectAttributes,
+					      DWORD dwDesiredAccess, HANDLE *phSharedNtHandle)
+{
+	D3DKMT_SHAREOBJECTS args = { cObjects, hObjects, pObjectAttributes, dwDesiredAccess,
+				     phSharedNtHandle };
+
+	return connection_call(CALL_ShareObjects, &args);
+}
+
+EXPORTED VOID APIENTRY D3DKMTCloseDxCoreDevice(VOID)
+{
+	connection_close();
+}
+
+EXPORTED int DxgkLastRefusal(struct dxgk_refusal *refusal)
+{
+	return connection_last_refusal(refusal);
+}
