@@ -16,9 +16,6 @@
 #include "../dxg/dxgsal.h"
 #include "../dxg/ntstatus.h"
 
-#ifndef OPENDXGK_BASIC_TYPES
-#define OPENDXGK_BASIC_TYPES
-
 #if defined(__x86_64__) && !defined(_AMD64_)
 #define _AMD64_ 1
 #endif
@@ -45,10 +42,18 @@
 #endif
 
 /* Calling conventions and directions: there is one convention here, and SAL says the rest. */
+#ifndef CALLBACK
 #define CALLBACK
+#endif
+#ifndef WINAPI
 #define WINAPI
+#endif
+#ifndef APIENTRY
 #define APIENTRY
+#endif
+#ifndef NTAPI
 #define NTAPI
+#endif
 #define FASTCALL
 #ifndef __stdcall
 #define __stdcall
@@ -57,11 +62,17 @@
 #endif
 #ifndef IN
 #define IN
+#endif
+#ifndef OUT
 #define OUT
+#endif
+#ifndef OPTIONAL
 #define OPTIONAL
 #endif
 #ifndef FAR
 #define FAR
+#endif
+#ifndef NEAR
 #define NEAR
 #endif
 #ifndef CONST
@@ -75,17 +86,23 @@
 #define __int64 long long
 #define __forceinline inline __attribute__((always_inline))
 #endif
+#ifndef UNALIGNED
 #define UNALIGNED
+#endif
 #define __unaligned
 #define __ptr64
 #define __w64
+
+/* Repeating a typedef is harmless, so these stand outside the guard. */
 
 typedef __SIZE_TYPE__ size_t;
 #ifndef __cplusplus
 typedef __WCHAR_TYPE__ wchar_t;
 #endif
 
+#ifndef VOID
 #define VOID void
+#endif
 typedef void *PVOID, *LPVOID;
 typedef const void *PCVOID, *LPCVOID;
 typedef char CHAR, CCHAR, *PCHAR, *PSTR, *LPSTR, *PCCHAR;
@@ -121,6 +138,9 @@ typedef HANDLE HWND, HDC, HBITMAP, HMONITOR, HINSTANCE, HMODULE, HPALETTE, HRGN;
 typedef ULONG ACCESS_MASK, *PACCESS_MASK;
 typedef ULONG LCID, *PLCID;
 typedef ULONG COLORREF, *LPCOLORREF;
+
+#ifndef OPENDXGK_BASIC_TYPES
+#define OPENDXGK_BASIC_TYPES
 
 typedef struct _LUID {
 	ULONG LowPart;
@@ -173,30 +193,24 @@ typedef struct _RECTL {
 	LONG top;
 	LONG right;
 	LONG bottom;
-} RECTL, *PRECTL, *LPRECTL;
+} RECTL, *PRECTL;
 
 typedef struct tagPOINT {
 	LONG x;
 	LONG y;
-} POINT, *PPOINT, *LPPOINT;
-
-typedef struct _POINTL {
-	LONG x;
-	LONG y;
-} POINTL, *PPOINTL;
+} POINT, *PPOINT;
 
 typedef struct tagSIZE {
 	LONG cx;
 	LONG cy;
-} SIZE, *PSIZE, *LPSIZE;
-typedef SIZE SIZEL, *PSIZEL;
+} SIZE, *PSIZE;
 
 typedef struct tagPALETTEENTRY {
 	BYTE peRed;
 	BYTE peGreen;
 	BYTE peBlue;
 	BYTE peFlags;
-} PALETTEENTRY, *PPALETTEENTRY, *LPPALETTEENTRY;
+} PALETTEENTRY, *PPALETTEENTRY;
 
 #ifdef __cplusplus
 #define C_ASSERT(e) static_assert(e, #e)
@@ -212,6 +226,16 @@ typedef struct tagPALETTEENTRY {
 	((type *)((ULONG_PTR)(address) - __builtin_offsetof(type, field)))
 
 #endif /* OPENDXGK_BASIC_TYPES */
+
+typedef struct _POINTL {
+	LONG x;
+	LONG y;
+} POINTL, *PPOINTL;
+
+typedef POINT *LPPOINT;
+typedef RECTL *LPRECTL;
+typedef SIZE *LPSIZE, SIZEL, *PSIZEL;
+typedef PALETTEENTRY *LPPALETTEENTRY;
 
 C_ASSERT(sizeof(ULONG) == 4 && sizeof(ULONG_PTR) == sizeof(void *) && sizeof(GUID) == 16);
 
