@@ -1,0 +1,4 @@
+#ifndef OPENDXGK_DDK_EXCPT_H
+#define OPENDXGK_DDK_EXCPT_H
+#include "ntdef.h"
+#endif
