@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 
 #define OPENDXGK_BUILD_KERNEL
 #include "ntddk.h"
@@ -280,7 +281,8 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
 		.ExceptionInformation = { 0, (ULONG_PTR)info->si_addr },
 	};
 
-	(void)context;
+	/* The handler never returns: put back the mask itself (a sanitizer may have filled it). */
+	pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
 	raise_record(&record);
 }
 
@@ -290,7 +292,7 @@ void seh_host_start(void)
 
 	memset(&action, 0, sizeof(action));
 	action.sa_sigaction = on_fault;
-	action.sa_flags = SA_SIGINFO | SA_NODEFER;
+	action.sa_flags = SA_SIGINFO;
 	sigaction(SIGSEGV, &action, NULL);
 	sigaction(SIGBUS, &action, NULL);
 	sigaction(SIGFPE, &action, NULL);
