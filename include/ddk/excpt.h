@@ -97,14 +97,16 @@ NTKERNELAPI VOID NTAPI OpendxgkSehFinallyEnd(POPENDXGK_SEH_FRAME Frame);
 NTKERNELAPI NTSTATUS NTAPI OpendxgkSehCode(VOID);
 NTKERNELAPI PEXCEPTION_POINTERS NTAPI OpendxgkSehInformation(VOID);
 
+/* Inlined always: an early exit lends its stack to the __finally block, so the less the better. */
 typedef struct _OPENDXGK_SEH_GUARD {
 	POPENDXGK_SEH_FRAME Frame;
 	BOOLEAN Completed;
 #ifdef __cplusplus
-	_OPENDXGK_SEH_GUARD() : Frame(OpendxgkSehBody()), Completed(FALSE)
+	__attribute__((always_inline)) _OPENDXGK_SEH_GUARD()
+	    : Frame(OpendxgkSehBody()), Completed(FALSE)
 	{
 	}
-	~_OPENDXGK_SEH_GUARD()
+	__attribute__((always_inline)) ~_OPENDXGK_SEH_GUARD()
 	{
 		OpendxgkSehPop(Frame, Completed);
 	}
@@ -144,7 +146,7 @@ OPENDXGK_EXTERN_C_END
 #ifdef __cplusplus
 #define OPENDXGK_SEH_GUARD_VARIABLE OPENDXGK_SEH_GUARD opendxgk_seh
 #else
-OPENDXGK_INLINE VOID OpendxgkSehGuardEnd(OPENDXGK_SEH_GUARD *Guard)
+OPENDXGK_INLINE __attribute__((always_inline)) VOID OpendxgkSehGuardEnd(OPENDXGK_SEH_GUARD *Guard)
 {
 	OpendxgkSehPop(Guard->Frame, Guard->Completed);
 }

@@ -26,6 +26,16 @@
 #include "ntddk.h"
 #include "seh_host.h"
 
+/*
+ * For functions whose stack frames are put aside or looked at: no sanitizer may check the accesses
+ * or count the calls, because they are entered and left in an order of their own.
+ */
+#ifdef __clang__
+#define UNCHECKED __attribute__((noinline, disable_sanitizer_instrumentation))
+#else
+#define UNCHECKED __attribute__((noinline, no_sanitize("address", "thread", "undefined")))
+#endif
+
 enum frame_kind { FRAME_UNKNOWN, FRAME_EXCEPT, FRAME_FINALLY };
 enum frame_reason { REASON_VISIT, REASON_CAUGHT, REASON_LEAVE, REASON_EARLY };
 
@@ -136,16 +146,14 @@ POPENDXGK_SEH_FRAME NTAPI OpendxgkSehBody(VOID)
 	return active;
 }
 
-/* The copies look at dead frames and at red zones of live ones, which is the point. */
-__attribute__((noinline, no_sanitize("address"))) static void copy_stack(char *to, const char *from,
-									 size_t size)
+UNCHECKED static void copy_stack(char *to, const char *from, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
 		((volatile char *)to)[i] = ((const volatile char *)from)[i];
 }
 
 /* Returns when the __finally block has run. */
-__attribute__((noinline)) static void run_finally_block(POPENDXGK_SEH_FRAME frame)
+UNCHECKED static void run_finally_block(POPENDXGK_SEH_FRAME frame)
 {
 	if (__builtin_setjmp(frame->resume) == 0) {
 		frame->stack_low = (char *)__builtin_frame_address(0) - 4096;
@@ -159,8 +167,7 @@ __attribute__((noinline)) static void run_finally_block(POPENDXGK_SEH_FRAME fram
 }
 
 /* Runs below the frames it puts back: `room` is what moved the stack pointer there. */
-__attribute__((noinline)) static DECLSPEC_NORETURN void put_back(POPENDXGK_SEH_FRAME frame,
-								 volatile char *room)
+UNCHECKED static DECLSPEC_NORETURN void put_back(POPENDXGK_SEH_FRAME frame, volatile char *room)
 {
 	room[0] = 0;
 	copy_stack(frame->stack_low, frame->put_aside,
@@ -168,7 +175,7 @@ __attribute__((noinline)) static DECLSPEC_NORETURN void put_back(POPENDXGK_SEH_F
 	__builtin_longjmp(frame->resume, 1);
 }
 
-VOID NTAPI OpendxgkSehPop(POPENDXGK_SEH_FRAME Frame, BOOLEAN Completed)
+UNCHECKED VOID NTAPI OpendxgkSehPop(POPENDXGK_SEH_FRAME Frame, BOOLEAN Completed)
 {
 	take_off(Frame);
 	after = NULL;
@@ -232,7 +239,7 @@ POPENDXGK_SEH_FRAME NTAPI OpendxgkSehFinallyBegin(VOID)
 	return frame;
 }
 
-VOID NTAPI OpendxgkSehFinallyEnd(POPENDXGK_SEH_FRAME Frame)
+UNCHECKED VOID NTAPI OpendxgkSehFinallyEnd(POPENDXGK_SEH_FRAME Frame)
 {
 	if (!Frame)
 		return;
