@@ -140,6 +140,7 @@ typedef struct _D3DKMDT_GDISURFACEDATA {
 
 typedef struct _D3DKMDT_VIRTUALGPUSURFACEDATA {
 	UINT64 Size;
+	UINT Alignment;
 	UINT DriverSegmentId;
 	UINT PrivateDriverData;
 } D3DKMDT_VIRTUALGPUSURFACEDATA;

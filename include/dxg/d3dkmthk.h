@@ -282,9 +282,11 @@ typedef enum _D3DKMDT_MODE_PRUNING_REASON {
 	D3DKMDT_MPR_MAXVALID = 10,
 } D3DKMDT_MODE_PRUNING_REASON;
 
+/* The unnamed field starts a new word: Windows compilers would not mix the two types in one. */
 typedef struct _D3DKMDT_DISPLAYMODE_FLAGS {
 	UINT ValidatedAgainstMonitorCaps : 1;
 	UINT RoundedFakeMode : 1;
+	UINT : 0;
 	D3DKMDT_MODE_PRUNING_REASON ModePruningReason : 4;
 	UINT Stereo : 1;
 	UINT AdvancedScanCapable : 1;

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Every struct, union, enum and call that include/dxg/ declares has its numbers in client_abi.def.
+
+Also the other way round: a name in the table that no header declares is a leftover.
+usage: check_coverage.py <folder of headers> <client_abi.def>
+"""
+import pathlib
+import re
+import sys
+
+# Declared only so that a pointer to it can be passed on.
+OPAQUE = {'OBJECT_ATTRIBUTES'}
+
+
+def declared(text):
+    """Names a header declares: (structs and unions, enums, calls)."""
+    text = re.sub(r'/\*.*?\*/', ' ', text, flags=re.S)
+    kinds = {'struct': set(), 'enum': set()}
+    for match in re.finditer(r'\btypedef\s+(struct|union|enum)\s+\w+\s*\{', text):
+        depth, end = 1, match.end()
+        while depth:
+            depth += {'{': 1, '}': -1}.get(text[end], 0)
+            end += 1
+        name = re.match(r'\s*(\w+)', text[end:]).group(1)
+        kinds['enum' if match.group(1) == 'enum' else 'struct'].add(name)
+    calls = set(re.findall(r'\bNTSTATUS\s+APIENTRY\s+(D3DKMT\w+)\s*\(', text))
+    return kinds['struct'] - OPAQUE, kinds['enum'], calls
+
+
+def main():
+    headers, table = sys.argv[1:]
+    structs, enums, calls = set(), set(), set()
+    for path in sorted(pathlib.Path(headers).glob('*.h')):
+        for into, names in zip((structs, enums, calls), declared(path.read_text())):
+            into |= names
+    rows = re.sub(r'/\*.*?\*/', ' ', pathlib.Path(table).read_text(), flags=re.S)
+
+    def in_table(kind):
+        return set(re.findall(r'^%s\((\w+)' % kind, rows, re.M))
+
+    # D3DKMTShareObjects takes five arguments and has no row of its own.
+    checks = [('struct', structs, in_table('STRUCT')), ('enum', enums, in_table('ENUM')),
+              ('call', calls - {'D3DKMTShareObjects'}, in_table('CALL'))]
+    print('1..%d' % len(checks))
+    failed = False
+    for number, (kind, there, known) in enumerate(checks, 1):
+        for name in sorted(there - known):
+            print(f'# {kind} {name} is declared but not in the table')
+        for name in sorted(known - there):
+            print(f'# {kind} {name} is in the table but not declared')
+        good = there == known and there
+        failed |= not good
+        print(f"{'ok' if good else 'not ok'} {number} - all {len(there)} {kind}s are in the table")
+    return failed
+
+
+if __name__ == '__main__':
+    sys.exit(main())
