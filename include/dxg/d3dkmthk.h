@@ -104,8 +104,7 @@ typedef struct _D3DKMT_CLOSEADAPTER {
 /*
  * ---- Adapters: query -------------------------------------------------------------------------
  * D3DKMTQueryAdapterInfo fills a buffer whose meaning depends on Type; the structs that follow
- * the
- * call are those buffers. Several of them carry an index that the caller sets first.
+ * the call are those buffers. Several of them carry an index that the caller sets first.
  */
 
 typedef enum _KMTQUERYADAPTERINFOTYPE {
@@ -959,7 +958,7 @@ typedef struct _D3DKMT_CREATEALLOCATIONFLAGS {
 	UINT CrossAdapter : 1;	   /* WDDM 1.3: shared cross-adapter resource */
 	UINT OpenCrossAdapter : 1; /* WDDM 1.3: set internally when opening such a resource */
 	UINT PartialSharedCreation : 1;
-	UINT Zeroed : 1;
+	UINT Zeroed : 1; /* out: the memory was zeroed */
 	UINT WriteWatch : 1;
 	UINT StandardAllocation : 1; /* WDDM 2.3: use pStandardAllocation */
 	UINT ExistingSection : 1;    /* WDDM 2.3: back by section handle hSection */
@@ -981,8 +980,8 @@ typedef struct _D3DKMT_CREATEALLOCATION {
 		D3DKMT_CREATESTANDARDALLOCATION *pStandardAllocation; /* in */
 		CONST VOID *pPrivateDriverData;			      /* in */
 	};
-	UINT PrivateDriverDataSize;
-	UINT NumAllocations; /* in: may be 0: a resource with no allocations yet is legal */
+	UINT PrivateDriverDataSize; /* in: 0 for a standard allocation */
+	UINT NumAllocations;	    /* in: may be 0: a resource with no allocations yet is legal */
 	union {
 		D3DDDI_ALLOCATIONINFO *pAllocationInfo;	  /* in/out: v1 array */
 		D3DDDI_ALLOCATIONINFO2 *pAllocationInfo2; /* in/out: v2 array */
@@ -1221,8 +1220,8 @@ typedef struct _D3DKMT_RECLAIMALLOCATIONS2 {
 	D3DKMT_HANDLE *pResources;	 /* in: resource handles or NULL */
 	CONST D3DKMT_HANDLE *HandleList; /* in */
 	union {
-		BOOL *pDiscarded; /* out, optional: BOOL per element */
-		D3DDDI_RECLAIM_RESULT *pResults;
+		BOOL *pDiscarded;		 /* out, optional: BOOL per element */
+		D3DDDI_RECLAIM_RESULT *pResults; /* out */
 	};
 	UINT64 PagingFenceValue; /* out: value to wait for before GPU use */
 } D3DKMT_RECLAIMALLOCATIONS2;
@@ -1407,7 +1406,7 @@ typedef struct _D3DKMT_CREATESYNCFILE {
 	D3DKMT_HANDLE hDevice;	       /* in: owner of the fence */
 	D3DKMT_HANDLE hMonitoredFence; /* in */
 	UINT64 FenceValue;	       /* in */
-	UINT64 hSyncFile;	       /* out */
+	UINT64 hSyncFile;	       /* out: file descriptor */
 } D3DKMT_CREATESYNCFILE;
 
 /*
@@ -1601,7 +1600,7 @@ typedef struct _D3DKMT_SHAREOBJECTS {
 	CONST D3DKMT_HANDLE *ObjectHandleArray; /* in: local handles */
 	PVOID pObjectAttributes; /* in: NT object attributes (name, security, inheritance) */
 	DWORD DesiredAccess;	 /* in */
-	HANDLE *pSharedNtHandle; /* out: receives the NT handle */
+	HANDLE *pSharedNtHandle; /* out: file descriptor on Linux */
 } D3DKMT_SHAREOBJECTS;
 
 typedef struct _D3DKMT_SHAREOBJECTWITHHOST {
@@ -1902,8 +1901,7 @@ typedef struct _D3DKMT_RESETTRACKEDWORKLOADSTATISTICS {
 /*
  * ---- Escapes ---------------------------------------------------------------------------------
  * DRIVERPRIVATE goes to the miniport. The others are the test controls of the kernel itself:
- * forced
- * eviction, budgets, offer discards, delays, timeouts.
+ * forced eviction, budgets, offer discards, delays, timeouts.
  */
 
 #define D3DKMT_GET_PTE_MAX	 64
@@ -2456,8 +2454,7 @@ typedef struct _D3DKMT_ACTIVATE_SPECIFIC_DIAG_ESCAPE {
 /*
  * ---- Statistics ------------------------------------------------------------------------------
  * The selector at the end of D3DKMT_QUERYSTATISTICS is an input and is read before QueryResult
- * is
- * written. A counter that is never reset counts from the start of the adapter.
+ * is written. A counter that is never reset counts from the start of the adapter.
  */
 
 #define D3DKMT_QUERYRESULT_PREEMPTION_ATTEMPT_RESULT_MAX	 16

@@ -140,22 +140,22 @@ typedef UINT64 D3DKMT_SIZE_T, D3DKMT_UINT_PTR, D3DKMT_ULONG_PTR;
 
 /* Access rights as NT spells them, for handles that objects are shared through. */
 #ifndef STANDARD_RIGHTS_REQUIRED
-#define STANDARD_RIGHTS_REQUIRED 0x000F0000L
+#define STANDARD_RIGHTS_REQUIRED 0x000F0000
 #endif
 #ifndef SYNCHRONIZE
-#define SYNCHRONIZE 0x00100000L
+#define SYNCHRONIZE 0x00100000
 #endif
 #ifndef GENERIC_READ
-#define GENERIC_READ 0x80000000L
+#define GENERIC_READ 0x80000000
 #endif
 #ifndef GENERIC_WRITE
-#define GENERIC_WRITE 0x40000000L
+#define GENERIC_WRITE 0x40000000
 #endif
 #ifndef GENERIC_EXECUTE
-#define GENERIC_EXECUTE 0x20000000L
+#define GENERIC_EXECUTE 0x20000000
 #endif
 #ifndef GENERIC_ALL
-#define GENERIC_ALL 0x10000000L
+#define GENERIC_ALL 0x10000000
 #endif
 
 #define D3DDDI_SYNC_OBJECT_WAIT	  0x1
@@ -450,12 +450,12 @@ typedef struct _D3DDDI_MAKERESIDENT_FLAGS {
 /* Answers STATUS_PENDING when the caller has to wait for PagingFenceValue on its paging queue. */
 typedef struct _D3DDDI_MAKERESIDENT {
 	D3DKMT_HANDLE hPagingQueue;	     /* in: queue of the device that owns the allocations */
-	UINT NumAllocations;		     /* in/out: element count. out: number made resident */
+	UINT NumAllocations;		     /* in/out: how many; how many were made resident */
 	CONST D3DKMT_HANDLE *AllocationList; /* in */
 	CONST UINT *PriorityList;	     /* in, optional: per-allocation residency priority */
 	D3DDDI_MAKERESIDENT_FLAGS Flags;     /* in */
 	UINT64 PagingFenceValue;	     /* out: value to wait for when the call is pending */
-	UINT64 NumBytesToTrim;		     /* out: on out-of-memory */
+	UINT64 NumBytesToTrim;		     /* out: what to free first when memory is short */
 } D3DDDI_MAKERESIDENT;
 
 /* What to do to memory that loses its last residency reference. */
@@ -483,8 +483,7 @@ typedef struct _D3DDDI_TRIMRESIDENCYSET_FLAGS {
 } D3DDDI_TRIMRESIDENCYSET_FLAGS;
 
 /*
- * What may go first when memory is short. D3DKMT_OFFER_PRIORITY is the same scale without NONE
- * and AUTO.
+ * What may go first when memory is short. D3DKMT_OFFER_PRIORITY is the same scale without NONE.
  */
 typedef enum _D3DDDI_OFFER_PRIORITY {
 	D3DDDI_OFFER_PRIORITY_NONE = 0,
@@ -535,10 +534,6 @@ typedef enum _D3DDDIGPUVIRTUALADDRESS_RESERVATION_TYPE {
 	D3DDDIGPUVIRTUALADDRESS_RESERVE_NO_COMMIT = 2,
 } D3DDDIGPUVIRTUALADDRESS_RESERVATION_TYPE;
 
-/*
- * Given an adapter, the first union names it and the range belongs to the process on that
- * adapter.
- */
 typedef struct _D3DDDI_RESERVEGPUVIRTUALADDRESS {
 	union {
 		D3DKMT_HANDLE hPagingQueue; /* in: queue ordering the operation */
@@ -587,7 +582,7 @@ typedef enum _D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION_TYPE {
 	D3DDDI_UPDATEGPUVIRTUALADDRESS_MAP_PROTECT = 3,
 } D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION_TYPE;
 
-/* One step of a list that is applied atomically with respect to the hardware. All in bytes. */
+/* One step of D3DKMTUpdateGpuVirtualAddress. All in bytes. */
 typedef struct _D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION {
 	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION_TYPE OperationType; /* in */
 	union {
