@@ -40,20 +40,20 @@ typedef OBJECT_ATTRIBUTES *POBJECT_ATTRIBUTES;
 #define MAX_ENUM_ADAPTERS 16
 
 typedef struct _D3DKMT_ADAPTERINFO {
-	D3DKMT_HANDLE hAdapter;		      /* out: open handle owned by the caller */
-	LUID AdapterLuid;		      /* out */
-	ULONG NumOfSources;		      /* out: number of video present sources */
+	D3DKMT_HANDLE hAdapter;               /* out: open handle owned by the caller */
+	LUID AdapterLuid;                     /* out */
+	ULONG NumOfSources;                   /* out: number of video present sources */
 	BOOL bPrecisePresentRegionsPreferred; /* out: hint for present code */
 } D3DKMT_ADAPTERINFO;
 
 typedef struct _D3DKMT_ENUMADAPTERS {
-	ULONG NumAdapters;				/* out: adapters written, 0..16 */
+	ULONG NumAdapters;                              /* out: adapters written, 0..16 */
 	D3DKMT_ADAPTERINFO Adapters[MAX_ENUM_ADAPTERS]; /* out: first NumAdapters entries valid */
 } D3DKMT_ENUMADAPTERS;
 
 /* Every entry that is returned holds an open handle, to be closed by the caller. */
 typedef struct _D3DKMT_ENUMADAPTERS2 {
-	ULONG NumAdapters;	       /* in/out: capacity of pAdapters in elements */
+	ULONG NumAdapters;             /* in/out: capacity of pAdapters in elements */
 	D3DKMT_ADAPTERINFO *pAdapters; /* out, optional: array; NULL = size query */
 } D3DKMT_ENUMADAPTERS2;
 
@@ -68,12 +68,12 @@ typedef union _D3DKMT_ENUMADAPTERS_FILTER {
 
 typedef struct _D3DKMT_ENUMADAPTERS3 {
 	D3DKMT_ENUMADAPTERS_FILTER Filter; /* in */
-	ULONG NumAdapters;		   /* in/out */
-	D3DKMT_ADAPTERINFO *pAdapters;	   /* out, optional */
+	ULONG NumAdapters;                 /* in/out */
+	D3DKMT_ADAPTERINFO *pAdapters;     /* out, optional */
 } D3DKMT_ENUMADAPTERS3;
 
 typedef struct _D3DKMT_OPENADAPTERFROMLUID {
-	LUID AdapterLuid;	/* in: LUID of the adapter to open */
+	LUID AdapterLuid;       /* in: LUID of the adapter to open */
 	D3DKMT_HANDLE hAdapter; /* out: new adapter handle */
 } D3DKMT_OPENADAPTERFROMLUID;
 
@@ -189,7 +189,7 @@ typedef enum _KMTQUERYADAPTERINFOTYPE {
 
 /* The buffer is in and out: see the type. */
 typedef struct _D3DKMT_QUERYADAPTERINFO {
-	D3DKMT_HANDLE hAdapter;	      /* in */
+	D3DKMT_HANDLE hAdapter;       /* in */
 	KMTQUERYADAPTERINFOTYPE Type; /* in */
 	VOID *pPrivateDriverData;     /* in/out: buffer; several types also read inputs from it */
 	UINT PrivateDriverDataSize;   /* in */
@@ -224,11 +224,11 @@ typedef struct _D3DKMT_SEGMENTSIZEINFO {
 
 /* KMTQAITYPE_GETSEGMENTGROUPSIZE. The two groups are those of D3DKMT_MEMORY_SEGMENT_GROUP. */
 typedef struct _D3DKMT_SEGMENTGROUPSIZEINFO {
-	UINT32 PhysicalAdapterIndex;	   /* in: LDA index */
+	UINT32 PhysicalAdapterIndex;       /* in: LDA index */
 	D3DKMT_SEGMENTSIZEINFO LegacyInfo; /* out */
-	ULONGLONG LocalMemory;		   /* out: bytes in the LOCAL budget group */
-	ULONGLONG NonLocalMemory;	   /* out: bytes in the NON_LOCAL budget group */
-	ULONGLONG NonBudgetMemory;	   /* out */
+	ULONGLONG LocalMemory;             /* out: bytes in the LOCAL budget group */
+	ULONGLONG NonLocalMemory;          /* out: bytes in the NON_LOCAL budget group */
+	ULONGLONG NonBudgetMemory;         /* out */
 } D3DKMT_SEGMENTGROUPSIZEINFO;
 
 typedef struct _D3DKMT_ADAPTERADDRESS {
@@ -348,7 +348,7 @@ typedef struct _D3DKMT_ADAPTERTYPE {
 			UINT RenderSupported : 1;  /* can render */
 			UINT DisplaySupported : 1; /* has display outputs */
 			UINT SoftwareDevice : 1;   /* software adapter */
-			UINT PostDevice : 1;	   /* firmware boot display */
+			UINT PostDevice : 1;       /* firmware boot display */
 			UINT HybridDiscrete : 1;
 			UINT HybridIntegrated : 1;
 			UINT IndirectDisplayDevice : 1;
@@ -613,8 +613,8 @@ typedef struct _D3DKMT_HISTORY_BUFFER_STATUS {
 
 /* How an installed driver's name tells that it comes in several parts. */
 #define D3DKMT_COMPONENTIZED_INDICATOR L'#'
-#define D3DKMT_SUBKEY_DX9	       L"DX9"
-#define D3DKMT_SUBKEY_OPENGL	       L"OpenGL"
+#define D3DKMT_SUBKEY_DX9              L"DX9"
+#define D3DKMT_SUBKEY_OPENGL           L"OpenGL"
 
 /*
  * ---- Devices and contexts --------------------------------------------------------------------
@@ -622,7 +622,7 @@ typedef struct _D3DKMT_HISTORY_BUFFER_STATUS {
 
 typedef struct _D3DKMT_CREATEDEVICEFLAGS {
 	UINT LegacyMode : 1;
-	UINT RequestVSync : 1;	    /* keep the vsync interrupt enabled while the device lives */
+	UINT RequestVSync : 1;      /* keep the vsync interrupt enabled while the device lives */
 	UINT DisableGpuTimeout : 1; /* Windows 8+: TDR is off for this device */
 	UINT Reserved : 29;
 } D3DKMT_CREATEDEVICEFLAGS;
@@ -631,16 +631,16 @@ typedef struct _D3DKMT_CREATEDEVICEFLAGS {
 typedef struct _D3DKMT_CREATEDEVICE {
 	union {
 		D3DKMT_HANDLE hAdapter; /* in: user-mode creation: adapter handle */
-		VOID *pAdapter;		/* in: kernel-mode creation only (overlaps hAdapter) */
+		VOID *pAdapter;         /* in: kernel-mode creation only (overlaps hAdapter) */
 	};
-	D3DKMT_CREATEDEVICEFLAGS Flags;		      /* in */
-	D3DKMT_HANDLE hDevice;			      /* out: device handle */
-	VOID *pCommandBuffer;			      /* out: legacy single-context devices only */
-	UINT CommandBufferSize;			      /* out */
-	D3DDDI_ALLOCATIONLIST *pAllocationList;	      /* out */
-	UINT AllocationListSize;		      /* out */
+	D3DKMT_CREATEDEVICEFLAGS Flags;               /* in */
+	D3DKMT_HANDLE hDevice;                        /* out: device handle */
+	VOID *pCommandBuffer;                         /* out: legacy single-context devices only */
+	UINT CommandBufferSize;                       /* out */
+	D3DDDI_ALLOCATIONLIST *pAllocationList;       /* out */
+	UINT AllocationListSize;                      /* out */
 	D3DDDI_PATCHLOCATIONLIST *pPatchLocationList; /* out */
-	UINT PatchLocationListSize;		      /* out */
+	UINT PatchLocationListSize;                   /* out */
 } D3DKMT_CREATEDEVICE;
 
 typedef struct _D3DKMT_DESTROYDEVICE {
@@ -673,33 +673,33 @@ typedef enum _D3DKMT_CLIENTHINT {
 
 /* For the patching model: the kernel owns the command buffer and the two lists. */
 typedef struct _D3DKMT_CREATECONTEXT {
-	D3DKMT_HANDLE hDevice;		 /* in: owner device */
-	UINT NodeOrdinal;		 /* in */
-	UINT EngineAffinity;		 /* in */
+	D3DKMT_HANDLE hDevice;           /* in: owner device */
+	UINT NodeOrdinal;                /* in */
+	UINT EngineAffinity;             /* in */
 	D3DDDI_CREATECONTEXTFLAGS Flags; /* in */
-	VOID *pPrivateDriverData;	 /* in: opaque to the kernel, passed to the miniport */
-	UINT PrivateDriverDataSize;	 /* in */
-	D3DKMT_CLIENTHINT ClientHint;	 /* in */
-	D3DKMT_HANDLE hContext;		 /* out: context handle */
-	VOID *pCommandBuffer;		 /* out: first command buffer for D3DKMTRender */
-	UINT CommandBufferSize;		 /* out */
-	D3DDDI_ALLOCATIONLIST *pAllocationList;	      /* out: first D3DDDI_ALLOCATIONLIST array */
-	UINT AllocationListSize;		      /* out */
+	VOID *pPrivateDriverData;        /* in: opaque to the kernel, passed to the miniport */
+	UINT PrivateDriverDataSize;      /* in */
+	D3DKMT_CLIENTHINT ClientHint;    /* in */
+	D3DKMT_HANDLE hContext;          /* out: context handle */
+	VOID *pCommandBuffer;            /* out: first command buffer for D3DKMTRender */
+	UINT CommandBufferSize;          /* out */
+	D3DDDI_ALLOCATIONLIST *pAllocationList;       /* out: first D3DDDI_ALLOCATIONLIST array */
+	UINT AllocationListSize;                      /* out */
 	D3DDDI_PATCHLOCATIONLIST *pPatchLocationList; /* out */
-	UINT PatchLocationListSize;		      /* out */
-	D3DGPU_VIRTUAL_ADDRESS CommandBuffer;	      /* out */
+	UINT PatchLocationListSize;                   /* out */
+	D3DGPU_VIRTUAL_ADDRESS CommandBuffer;         /* out */
 } D3DKMT_CREATECONTEXT;
 
 /* For GPU virtual addressing: the client owns its command buffers. */
 typedef struct _D3DKMT_CREATECONTEXTVIRTUAL {
-	D3DKMT_HANDLE hDevice;		 /* in: owner device */
-	UINT NodeOrdinal;		 /* in: node index */
-	UINT EngineAffinity;		 /* in */
+	D3DKMT_HANDLE hDevice;           /* in: owner device */
+	UINT NodeOrdinal;                /* in: node index */
+	UINT EngineAffinity;             /* in */
 	D3DDDI_CREATECONTEXTFLAGS Flags; /* in */
-	VOID *pPrivateDriverData;	 /* in */
-	UINT PrivateDriverDataSize;	 /* in */
-	D3DKMT_CLIENTHINT ClientHint;	 /* in */
-	D3DKMT_HANDLE hContext;		 /* out: context handle */
+	VOID *pPrivateDriverData;        /* in */
+	UINT PrivateDriverDataSize;      /* in */
+	D3DKMT_CLIENTHINT ClientHint;    /* in */
+	D3DKMT_HANDLE hContext;          /* out: context handle */
 } D3DKMT_CREATECONTEXTVIRTUAL;
 
 typedef struct _D3DKMT_DESTROYCONTEXT {
@@ -707,11 +707,11 @@ typedef struct _D3DKMT_DESTROYCONTEXT {
 } D3DKMT_DESTROYCONTEXT;
 
 typedef struct _D3DKMT_CREATEHWCONTEXT {
-	D3DKMT_HANDLE hDevice;		   /* in: owner device */
-	UINT NodeOrdinal;		   /* in */
-	UINT EngineAffinity;		   /* in: engine mask */
+	D3DKMT_HANDLE hDevice;             /* in: owner device */
+	UINT NodeOrdinal;                  /* in */
+	UINT EngineAffinity;               /* in: engine mask */
 	D3DDDI_CREATEHWCONTEXTFLAGS Flags; /* in */
-	UINT PrivateDriverDataSize;	   /* in */
+	UINT PrivateDriverDataSize;        /* in */
 	VOID *pPrivateDriverData; /* in/out: exchanged with the miniport (both directions) */
 	D3DKMT_HANDLE hHwContext; /* out */
 } D3DKMT_CREATEHWCONTEXT;
@@ -723,11 +723,11 @@ typedef struct _D3DKMT_DESTROYHWCONTEXT {
 /* The progress fence counts what the queue has finished. */
 typedef struct _D3DKMT_CREATEHWQUEUE {
 	D3DKMT_HANDLE hHwContext; /* in: hw context, or a context created with HwQueueSupported */
-	D3DDDI_CREATEHWQUEUEFLAGS Flags;	     /* in */
-	UINT PrivateDriverDataSize;		     /* in */
-	VOID *pPrivateDriverData;		     /* in/out: exchanged with the miniport */
-	D3DKMT_HANDLE hHwQueue;			     /* out: queue handle */
-	D3DKMT_HANDLE hHwQueueProgressFence;	     /* out: monitored fence owned by the queue */
+	D3DDDI_CREATEHWQUEUEFLAGS Flags;             /* in */
+	UINT PrivateDriverDataSize;                  /* in */
+	VOID *pPrivateDriverData;                    /* in/out: exchanged with the miniport */
+	D3DKMT_HANDLE hHwQueue;                      /* out: queue handle */
+	D3DKMT_HANDLE hHwQueueProgressFence;         /* out: monitored fence owned by the queue */
 	VOID *HwQueueProgressFenceCPUVirtualAddress; /* out */
 	D3DGPU_VIRTUAL_ADDRESS HwQueueProgressFenceGPUVirtualAddress; /* out */
 } D3DKMT_CREATEHWQUEUE;
@@ -818,12 +818,12 @@ typedef struct _D3DKMT_DEVICERESET_STATE {
 } D3DKMT_DEVICERESET_STATE;
 
 typedef struct _D3DKMT_DEVICEPAGEFAULT_STATE {
-	UINT64 FaultedPrimitiveAPISequenceNumber;	 /* out: draw that faulted */
+	UINT64 FaultedPrimitiveAPISequenceNumber;        /* out: draw that faulted */
 	DXGK_RENDER_PIPELINE_STAGE FaultedPipelineStage; /* out */
-	UINT FaultedBindTableEntry;			 /* out: or DXGK_BIND_TABLE_ENTRY_UNKNOWN */
-	DXGK_PAGE_FAULT_FLAGS PageFaultFlags;		 /* out: nature of the fault */
-	DXGK_FAULT_ERROR_CODE FaultErrorCode;		 /* out */
-	D3DGPU_VIRTUAL_ADDRESS FaultedVirtualAddress;	 /* out: GPU VA, or D3DGPU_NULL */
+	UINT FaultedBindTableEntry;                      /* out: or DXGK_BIND_TABLE_ENTRY_UNKNOWN */
+	DXGK_PAGE_FAULT_FLAGS PageFaultFlags;            /* out: nature of the fault */
+	DXGK_FAULT_ERROR_CODE FaultErrorCode;            /* out */
+	D3DGPU_VIRTUAL_ADDRESS FaultedVirtualAddress;    /* out: GPU VA, or D3DGPU_NULL */
 } D3DKMT_DEVICEPAGEFAULT_STATE;
 
 typedef struct _D3DKMT_PRESENT_STATS {
@@ -881,14 +881,14 @@ typedef enum _D3DKMT_DEVICESTATE_TYPE {
 
 /* StateType chooses the member of the union. */
 typedef struct _D3DKMT_GETDEVICESTATE {
-	D3DKMT_HANDLE hDevice;		   /* in */
+	D3DKMT_HANDLE hDevice;             /* in */
 	D3DKMT_DEVICESTATE_TYPE StateType; /* in */
 	union {
-		D3DKMT_DEVICEEXECUTION_STATE ExecutionState;	    /* out */
-		D3DKMT_DEVICEPRESENT_STATE PresentState;	    /* in/out */
-		D3DKMT_DEVICERESET_STATE ResetState;		    /* out */
-		D3DKMT_DEVICEPRESENT_STATE_DWM PresentStateDWM;	    /* in/out */
-		D3DKMT_DEVICEPAGEFAULT_STATE PageFaultState;	    /* out */
+		D3DKMT_DEVICEEXECUTION_STATE ExecutionState;        /* out */
+		D3DKMT_DEVICEPRESENT_STATE PresentState;            /* in/out */
+		D3DKMT_DEVICERESET_STATE ResetState;                /* out */
+		D3DKMT_DEVICEPRESENT_STATE_DWM PresentStateDWM;     /* in/out */
+		D3DKMT_DEVICEPAGEFAULT_STATE PageFaultState;        /* out */
 		D3DKMT_DEVICEPRESENT_QUEUE_STATE PresentQueueState; /* in/out */
 	};
 } D3DKMT_GETDEVICESTATE;
@@ -899,7 +899,7 @@ __extension__ typedef enum _D3DKMT_DEVICE_ERROR_REASON {
 } D3DKMT_DEVICE_ERROR_REASON;
 
 typedef struct _D3DKMT_MARKDEVICEASERROR {
-	D3DKMT_HANDLE hDevice;		   /* in */
+	D3DKMT_HANDLE hDevice;             /* in */
 	D3DKMT_DEVICE_ERROR_REASON Reason; /* in */
 } D3DKMT_MARKDEVICEASERROR;
 
@@ -938,24 +938,24 @@ typedef struct _D3DKMT_CREATESTANDARDALLOCATIONFLAGS {
 
 /* An allocation that needs no driver private data; only an existing heap is open to clients. */
 typedef struct _D3DKMT_CREATESTANDARDALLOCATION {
-	D3DKMT_STANDARDALLOCATIONTYPE Type;			 /* in */
+	D3DKMT_STANDARDALLOCATIONTYPE Type;                      /* in */
 	D3DKMT_STANDARDALLOCATION_EXISTINGHEAP ExistingHeapData; /* in */
-	D3DKMT_CREATESTANDARDALLOCATIONFLAGS Flags;		 /* in */
+	D3DKMT_CREATESTANDARDALLOCATIONFLAGS Flags;              /* in */
 } D3DKMT_CREATESTANDARDALLOCATION;
 
 typedef struct _D3DKMT_CREATEALLOCATIONFLAGS {
 	UINT CreateResource : 1;       /* make a resource and return its handle */
-	UINT CreateShared : 1;	       /* resource visible to other devices/processes */
-	UINT NonSecure : 1;	       /* may be opened by any process, secure or not */
+	UINT CreateShared : 1;         /* resource visible to other devices/processes */
+	UINT NonSecure : 1;            /* may be opened by any process, secure or not */
 	UINT CreateProtected : 1;      /* reserved; kernel-mode creators only (Win7+) */
 	UINT RestrictSharedAccess : 1; /* shared, but access limited */
 	UINT ExistingSysMem : 1;    /* back the allocation with the caller's memory (pSystemMem) */
 	UINT NtSecuritySharing : 1; /* Win8+: share by NT handle only, no global handle */
-	UINT ReadOnly : 1;	    /* Win8+: allocation may only be read */
+	UINT ReadOnly : 1;          /* Win8+: allocation may only be read */
 	UINT CreateWriteCombined : 1; /* kernel-mode creators only */
-	UINT CreateCached : 1;	      /* kernel-mode creators only */
+	UINT CreateCached : 1;        /* kernel-mode creators only */
 	UINT SwapChainBackBuffer : 1;
-	UINT CrossAdapter : 1;	   /* WDDM 1.3: shared cross-adapter resource */
+	UINT CrossAdapter : 1;     /* WDDM 1.3: shared cross-adapter resource */
 	UINT OpenCrossAdapter : 1; /* WDDM 1.3: set internally when opening such a resource */
 	UINT PartialSharedCreation : 1;
 	UINT Zeroed : 1; /* out: the memory was zeroed */
@@ -964,26 +964,26 @@ typedef struct _D3DKMT_CREATEALLOCATIONFLAGS {
 	UINT ExistingSection : 1;    /* WDDM 2.3: back by section handle hSection */
 	UINT AllowNotZeroed : 1;
 	UINT PhysicallyContiguous : 1; /* WDDM 2.7: must be physically contiguous */
-	UINT NoKmdAccess : 1;	       /* WDDM 2.7: miniport is not told about the allocation */
+	UINT NoKmdAccess : 1;          /* WDDM 2.7: miniport is not told about the allocation */
 	UINT SharedDisplayable : 1;
 	UINT Reserved : 10;
 } D3DKMT_CREATEALLOCATIONFLAGS;
 
 /* Creates a resource, allocations in it, or allocations on their own. All of them or none. */
 typedef struct _D3DKMT_CREATEALLOCATION {
-	D3DKMT_HANDLE hDevice;	 /* in: owning device */
+	D3DKMT_HANDLE hDevice;   /* in: owning device */
 	D3DKMT_HANDLE hResource; /* in/out: 0, or an existing resource of this device to add to */
-	D3DKMT_HANDLE hGlobalShare;	 /* out: legacy global share handle */
+	D3DKMT_HANDLE hGlobalShare;      /* out: legacy global share handle */
 	CONST VOID *pPrivateRuntimeData; /* in, optional: blob stored with the resource */
-	UINT PrivateRuntimeDataSize;	 /* in */
+	UINT PrivateRuntimeDataSize;     /* in */
 	union {
 		D3DKMT_CREATESTANDARDALLOCATION *pStandardAllocation; /* in */
-		CONST VOID *pPrivateDriverData;			      /* in */
+		CONST VOID *pPrivateDriverData;                       /* in */
 	};
 	UINT PrivateDriverDataSize; /* in: 0 for a standard allocation */
-	UINT NumAllocations;	    /* in: may be 0: a resource with no allocations yet is legal */
+	UINT NumAllocations;        /* in: may be 0: a resource with no allocations yet is legal */
 	union {
-		D3DDDI_ALLOCATIONINFO *pAllocationInfo;	  /* in/out: v1 array */
+		D3DDDI_ALLOCATIONINFO *pAllocationInfo;   /* in/out: v1 array */
 		D3DDDI_ALLOCATIONINFO2 *pAllocationInfo2; /* in/out: v2 array */
 	};
 	D3DKMT_CREATEALLOCATIONFLAGS Flags;   /* in/out */
@@ -999,63 +999,63 @@ typedef struct _D3DKMT_DESTROYALLOCATION {
 
 /* Either a resource with all it holds, or a list. */
 typedef struct _D3DKMT_DESTROYALLOCATION2 {
-	D3DKMT_HANDLE hDevice;			/* in: device that created or opened the objects */
-	D3DKMT_HANDLE hResource;		/* in */
-	CONST D3DKMT_HANDLE *phAllocationList;	/* in: handles; must be NULL if hResource is set */
-	UINT AllocationCount;			/* in: ignored if hResource is set */
+	D3DKMT_HANDLE hDevice;                  /* in: device that created or opened the objects */
+	D3DKMT_HANDLE hResource;                /* in */
+	CONST D3DKMT_HANDLE *phAllocationList;  /* in: handles; must be NULL if hResource is set */
+	UINT AllocationCount;                   /* in: ignored if hResource is set */
 	D3DDDICB_DESTROYALLOCATION2FLAGS Flags; /* in */
 } D3DKMT_DESTROYALLOCATION2;
 
 typedef struct _D3DKMT_LOCK {
-	D3DKMT_HANDLE hDevice;			  /* in */
-	D3DKMT_HANDLE hAllocation;		  /* in/out */
-	UINT PrivateDriverData;			  /* in */
-	UINT NumPages;				  /* in */
-	CONST UINT *pPages;			  /* in */
-	VOID *pData;				  /* out */
-	D3DDDICB_LOCKFLAGS Flags;		  /* in */
+	D3DKMT_HANDLE hDevice;                    /* in */
+	D3DKMT_HANDLE hAllocation;                /* in/out */
+	UINT PrivateDriverData;                   /* in */
+	UINT NumPages;                            /* in */
+	CONST UINT *pPages;                       /* in */
+	VOID *pData;                              /* out */
+	D3DDDICB_LOCKFLAGS Flags;                 /* in */
 	D3DGPU_VIRTUAL_ADDRESS GpuVirtualAddress; /* out */
 } D3DKMT_LOCK;
 
 typedef struct _D3DKMT_UNLOCK {
-	D3DKMT_HANDLE hDevice;		    /* in */
-	UINT NumAllocations;		    /* in */
+	D3DKMT_HANDLE hDevice;              /* in */
+	UINT NumAllocations;                /* in */
 	CONST D3DKMT_HANDLE *phAllocations; /* in: handles, all of the same device */
 } D3DKMT_UNLOCK;
 
 typedef struct _D3DKMT_LOCK2 {
-	D3DKMT_HANDLE hDevice;	   /* in */
+	D3DKMT_HANDLE hDevice;     /* in */
 	D3DKMT_HANDLE hAllocation; /* in */
 	D3DDDICB_LOCK2FLAGS Flags; /* in */
-	PVOID pData;		   /* out: CPU address of the backing store or of video memory */
+	PVOID pData;               /* out: CPU address of the backing store or of video memory */
 } D3DKMT_LOCK2;
 
 typedef struct _D3DKMT_UNLOCK2 {
-	D3DKMT_HANDLE hDevice;	   /* in */
+	D3DKMT_HANDLE hDevice;     /* in */
 	D3DKMT_HANDLE hAllocation; /* in: one allocation */
 } D3DKMT_UNLOCK2;
 
 typedef struct _D3DKMT_INVALIDATECACHE {
-	D3DKMT_HANDLE hDevice;	   /* in */
+	D3DKMT_HANDLE hDevice;     /* in */
 	D3DKMT_HANDLE hAllocation; /* in */
-	D3DKMT_SIZE_T Offset;	   /* in: byte offset */
-	D3DKMT_SIZE_T Length;	   /* in */
+	D3DKMT_SIZE_T Offset;      /* in: byte offset */
+	D3DKMT_SIZE_T Length;      /* in */
 } D3DKMT_INVALIDATECACHE;
 
 typedef struct _D3DKMT_SETALLOCATIONPRIORITY {
-	D3DKMT_HANDLE hDevice;		       /* in */
-	D3DKMT_HANDLE hResource;	       /* in: resource, or 0 */
+	D3DKMT_HANDLE hDevice;                 /* in */
+	D3DKMT_HANDLE hResource;               /* in: resource, or 0 */
 	CONST D3DKMT_HANDLE *phAllocationList; /* in: NULL if hResource set */
-	UINT AllocationCount;		       /* in: 0 if hResource set */
-	CONST UINT *pPriorities;	       /* in: one element if hResource set */
+	UINT AllocationCount;                  /* in: 0 if hResource set */
+	CONST UINT *pPriorities;               /* in: one element if hResource set */
 } D3DKMT_SETALLOCATIONPRIORITY;
 
 typedef struct _D3DKMT_GETALLOCATIONPRIORITY {
-	D3DKMT_HANDLE hDevice;		       /* in */
-	D3DKMT_HANDLE hResource;	       /* in: resource or 0 */
+	D3DKMT_HANDLE hDevice;                 /* in */
+	D3DKMT_HANDLE hResource;               /* in: resource or 0 */
 	CONST D3DKMT_HANDLE *phAllocationList; /* in */
-	UINT AllocationCount;		       /* in */
-	UINT *pPriorities;		       /* out: one value per allocation */
+	UINT AllocationCount;                  /* in */
+	UINT *pPriorities;                     /* out: one value per allocation */
 } D3DKMT_GETALLOCATIONPRIORITY;
 
 typedef struct _D3DKMT_GETRUNTIMEDATA {
@@ -1074,21 +1074,21 @@ typedef struct _D3DKMT_FLUSHHEAPTRANSITIONS {
  */
 
 typedef struct _D3DKMT_CREATEPAGINGQUEUE {
-	D3DKMT_HANDLE hDevice;		      /* in */
+	D3DKMT_HANDLE hDevice;                /* in */
 	D3DDDI_PAGINGQUEUE_PRIORITY Priority; /* in */
-	D3DKMT_HANDLE hPagingQueue;	      /* out: queue handle */
-	D3DKMT_HANDLE hSyncObject;	      /* out: monitored fence of the queue */
+	D3DKMT_HANDLE hPagingQueue;           /* out: queue handle */
+	D3DKMT_HANDLE hSyncObject;            /* out: monitored fence of the queue */
 	VOID *FenceValueCPUVirtualAddress;    /* out */
-	UINT PhysicalAdapterIndex;	      /* in */
+	UINT PhysicalAdapterIndex;            /* in */
 } D3DKMT_CREATEPAGINGQUEUE;
 
 /* Takes back one residency reference of each allocation. */
 typedef struct _D3DKMT_EVICT {
-	D3DKMT_HANDLE hDevice;		     /* in: device owning the allocations */
-	UINT NumAllocations;		     /* in */
+	D3DKMT_HANDLE hDevice;               /* in: device owning the allocations */
+	UINT NumAllocations;                 /* in */
 	CONST D3DKMT_HANDLE *AllocationList; /* in */
-	D3DDDI_EVICT_FLAGS Flags;	     /* in */
-	UINT64 NumBytesToTrim;		     /* out */
+	D3DDDI_EVICT_FLAGS Flags;            /* in */
+	UINT64 NumBytesToTrim;               /* out */
 } D3DKMT_EVICT;
 
 typedef enum _D3DKMT_ALLOCATIONRESIDENCYSTATUS {
@@ -1098,31 +1098,31 @@ typedef enum _D3DKMT_ALLOCATIONRESIDENCYSTATUS {
 } D3DKMT_ALLOCATIONRESIDENCYSTATUS;
 
 typedef struct _D3DKMT_QUERYALLOCATIONRESIDENCY {
-	D3DKMT_HANDLE hDevice;				    /* in */
-	D3DKMT_HANDLE hResource;			    /* in: resource or 0 */
-	CONST D3DKMT_HANDLE *phAllocationList;		    /* in: NULL if hResource set */
-	UINT AllocationCount;				    /* in: 0 if hResource set */
+	D3DKMT_HANDLE hDevice;                              /* in */
+	D3DKMT_HANDLE hResource;                            /* in: resource or 0 */
+	CONST D3DKMT_HANDLE *phAllocationList;              /* in: NULL if hResource set */
+	UINT AllocationCount;                               /* in: 0 if hResource set */
 	D3DKMT_ALLOCATIONRESIDENCYSTATUS *pResidencyStatus; /* out: one element for a resource */
 } D3DKMT_QUERYALLOCATIONRESIDENCY;
 
 typedef struct _D3DKMT_TRIMNOTIFICATION {
-	VOID *Context;			     /* in: from registration */
+	VOID *Context;                       /* in: from registration */
 	D3DDDI_TRIMRESIDENCYSET_FLAGS Flags; /* in */
-	UINT64 NumBytesToTrim;		     /* in: valid with TrimToBudget */
+	UINT64 NumBytesToTrim;               /* in: valid with TrimToBudget */
 } D3DKMT_TRIMNOTIFICATION;
 
 typedef VOID(APIENTRY *PFND3DKMT_TRIMNOTIFICATIONCALLBACK)(_Inout_ D3DKMT_TRIMNOTIFICATION *);
 
 typedef struct _D3DKMT_REGISTERTRIMNOTIFICATION {
-	LUID AdapterLuid;			     /* in: adapter of the device */
-	D3DKMT_HANDLE hDevice;			     /* in */
+	LUID AdapterLuid;                            /* in: adapter of the device */
+	D3DKMT_HANDLE hDevice;                       /* in */
 	PFND3DKMT_TRIMNOTIFICATIONCALLBACK Callback; /* in */
-	VOID *Context;				     /* in: passed back */
-	VOID *Handle;				     /* out: token for unregistering */
+	VOID *Context;                               /* in: passed back */
+	VOID *Handle;                                /* out: token for unregistering */
 } D3DKMT_REGISTERTRIMNOTIFICATION;
 
 typedef struct _D3DKMT_UNREGISTERTRIMNOTIFICATION {
-	VOID *Handle;				     /* in */
+	VOID *Handle;                                /* in */
 	PFND3DKMT_TRIMNOTIFICATIONCALLBACK Callback; /* in: used only when Handle is NULL */
 } D3DKMT_UNREGISTERTRIMNOTIFICATION;
 
@@ -1137,22 +1137,22 @@ typedef enum _D3DKMT_MEMORY_SEGMENT_GROUP {
 
 /* Everything but the selectors is out. */
 typedef struct _D3DKMT_QUERYVIDEOMEMORYINFO {
-	HANDLE hProcess;				/* in, optional: NULL = caller */
-	D3DKMT_HANDLE hAdapter;				/* in */
+	HANDLE hProcess;                                /* in, optional: NULL = caller */
+	D3DKMT_HANDLE hAdapter;                         /* in */
 	D3DKMT_MEMORY_SEGMENT_GROUP MemorySegmentGroup; /* in: 0 LOCAL, 1 NON_LOCAL */
-	UINT64 Budget;					/* out */
-	UINT64 CurrentUsage;				/* out: bytes resident/committed now */
-	UINT64 CurrentReservation;	/* out: what ChangeVideoMemoryReservation set */
+	UINT64 Budget;                                  /* out */
+	UINT64 CurrentUsage;                            /* out: bytes resident/committed now */
+	UINT64 CurrentReservation;      /* out: what ChangeVideoMemoryReservation set */
 	UINT64 AvailableForReservation; /* out: upper limit for a reservation */
-	UINT PhysicalAdapterIndex;	/* in: LDA index, 0 otherwise */
+	UINT PhysicalAdapterIndex;      /* in: LDA index, 0 otherwise */
 } D3DKMT_QUERYVIDEOMEMORYINFO;
 
 typedef struct _D3DKMT_CHANGEVIDEOMEMORYRESERVATION {
-	HANDLE hProcess;				/* in, optional */
-	D3DKMT_HANDLE hAdapter;				/* in */
+	HANDLE hProcess;                                /* in, optional */
+	D3DKMT_HANDLE hAdapter;                         /* in */
 	D3DKMT_MEMORY_SEGMENT_GROUP MemorySegmentGroup; /* in: 0 LOCAL, 1 NON_LOCAL */
-	UINT64 Reservation;				/* in: 0 .. AvailableForReservation */
-	UINT PhysicalAdapterIndex;			/* in: LDA index */
+	UINT64 Reservation;                             /* in: 0 .. AvailableForReservation */
+	UINT PhysicalAdapterIndex;                      /* in: LDA index */
 } D3DKMT_CHANGEVIDEOMEMORYRESERVATION;
 
 typedef struct _D3DKMT_BUDGETCHANGENOTIFICATION {
@@ -1164,10 +1164,10 @@ typedef VOID(APIENTRY *PFND3DKMT_BUDGETCHANGENOTIFICATIONCALLBACK)(
 	_In_ D3DKMT_BUDGETCHANGENOTIFICATION *);
 
 typedef struct _D3DKMT_REGISTERBUDGETCHANGENOTIFICATION {
-	D3DKMT_HANDLE hDevice;				     /* in */
+	D3DKMT_HANDLE hDevice;                               /* in */
 	PFND3DKMT_BUDGETCHANGENOTIFICATIONCALLBACK Callback; /* in */
-	VOID *Context;					     /* in: passed back */
-	VOID *Handle;					     /* out */
+	VOID *Context;                                       /* in: passed back */
+	VOID *Handle;                                        /* out */
 } D3DKMT_REGISTERBUDGETCHANGENOTIFICATION;
 
 typedef struct _D3DKMT_UNREGISTERBUDGETCHANGENOTIFICATION {
@@ -1197,38 +1197,38 @@ typedef struct _D3DKMT_OFFER_FLAGS {
 } D3DKMT_OFFER_FLAGS;
 
 typedef struct _D3DKMT_OFFERALLOCATIONS {
-	D3DKMT_HANDLE hDevice;		 /* in: device that created the allocations */
-	D3DKMT_HANDLE *pResources;	 /* in: resource handles */
+	D3DKMT_HANDLE hDevice;           /* in: device that created the allocations */
+	D3DKMT_HANDLE *pResources;       /* in: resource handles */
 	CONST D3DKMT_HANDLE *HandleList; /* in: allocation handles */
-	UINT NumAllocations;		 /* in: elements of whichever array is non-NULL */
-	D3DKMT_OFFER_PRIORITY Priority;	 /* in */
-	D3DKMT_OFFER_FLAGS Flags;	 /* in */
+	UINT NumAllocations;             /* in: elements of whichever array is non-NULL */
+	D3DKMT_OFFER_PRIORITY Priority;  /* in */
+	D3DKMT_OFFER_FLAGS Flags;        /* in */
 } D3DKMT_OFFERALLOCATIONS;
 
 typedef struct _D3DKMT_RECLAIMALLOCATIONS {
-	D3DKMT_HANDLE hDevice;		 /* in: device that created them */
-	D3DKMT_HANDLE *pResources;	 /* in: resource handles or NULL */
+	D3DKMT_HANDLE hDevice;           /* in: device that created them */
+	D3DKMT_HANDLE *pResources;       /* in: resource handles or NULL */
 	CONST D3DKMT_HANDLE *HandleList; /* in */
-	BOOL *pDiscarded;		 /* out, optional */
-	UINT NumAllocations;		 /* in: element count */
+	BOOL *pDiscarded;                /* out, optional */
+	UINT NumAllocations;             /* in: element count */
 } D3DKMT_RECLAIMALLOCATIONS;
 
 /* Results and pDiscarded are the new and the old form of the same answer. */
 typedef struct _D3DKMT_RECLAIMALLOCATIONS2 {
-	D3DKMT_HANDLE hPagingQueue;	 /* in */
-	UINT NumAllocations;		 /* in: element count */
-	D3DKMT_HANDLE *pResources;	 /* in: resource handles or NULL */
+	D3DKMT_HANDLE hPagingQueue;      /* in */
+	UINT NumAllocations;             /* in: element count */
+	D3DKMT_HANDLE *pResources;       /* in: resource handles or NULL */
 	CONST D3DKMT_HANDLE *HandleList; /* in */
 	union {
-		BOOL *pDiscarded;		 /* out, optional: BOOL per element */
+		BOOL *pDiscarded;                /* out, optional: BOOL per element */
 		D3DDDI_RECLAIM_RESULT *pResults; /* out */
 	};
 	UINT64 PagingFenceValue; /* out: value to wait for before GPU use */
 } D3DKMT_RECLAIMALLOCATIONS2;
 
 typedef struct _D3DKMT_QUERYPROCESSOFFERINFO {
-	ULONG cbSize;		   /* in */
-	HANDLE hProcess;	   /* in */
+	ULONG cbSize;              /* in */
+	HANDLE hProcess;           /* in */
 	UINT64 DecommitUniqueness; /* out */
 	UINT64 DecommittableBytes; /* out */
 } D3DKMT_QUERYPROCESSOFFERINFO;
@@ -1243,11 +1243,11 @@ typedef union _D3DKMT_TRIMPROCESSCOMMITMENT_FLAGS {
 } D3DKMT_TRIMPROCESSCOMMITMENT_FLAGS;
 
 typedef struct _D3DKMT_TRIMPROCESSCOMMITMENT {
-	ULONG cbSize;				  /* in: sizeof this struct */
-	HANDLE hProcess;			  /* in */
+	ULONG cbSize;                             /* in: sizeof this struct */
+	HANDLE hProcess;                          /* in */
 	D3DKMT_TRIMPROCESSCOMMITMENT_FLAGS Flags; /* in */
-	UINT64 DecommitRequested;		  /* in: bytes wanted */
-	UINT64 NumBytesDecommitted;		  /* out: bytes actually released */
+	UINT64 DecommitRequested;                 /* in: bytes wanted */
+	UINT64 NumBytesDecommitted;               /* out: bytes actually released */
 } D3DKMT_TRIMPROCESSCOMMITMENT;
 
 /*
@@ -1256,17 +1256,17 @@ typedef struct _D3DKMT_TRIMPROCESSCOMMITMENT {
  */
 
 typedef struct _D3DKMT_FREEGPUVIRTUALADDRESS {
-	D3DKMT_HANDLE hAdapter;		    /* in: adapter (not device, not queue) */
+	D3DKMT_HANDLE hAdapter;             /* in: adapter (not device, not queue) */
 	D3DGPU_VIRTUAL_ADDRESS BaseAddress; /* in: bytes, 4 KiB aligned */
-	D3DGPU_SIZE_T Size;		    /* in: bytes, 4 KiB multiple */
+	D3DGPU_SIZE_T Size;                 /* in: bytes, 4 KiB multiple */
 } D3DKMT_FREEGPUVIRTUALADDRESS;
 
 /* The operations are ordered like work submitted to hContext. */
 typedef struct _D3DKMT_UPDATEGPUVIRTUALADDRESS {
-	D3DKMT_HANDLE hDevice;	    /* in */
-	D3DKMT_HANDLE hContext;	    /* in: rendering context the update is ordered with */
+	D3DKMT_HANDLE hDevice;      /* in */
+	D3DKMT_HANDLE hContext;     /* in: rendering context the update is ordered with */
 	D3DKMT_HANDLE hFenceObject; /* in */
-	UINT NumOperations;	    /* in: array size */
+	UINT NumOperations;         /* in: array size */
 	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION *Operations; /* in */
 	D3DKMT_SIZE_T Reserved0;
 	UINT64 Reserved1;
@@ -1285,15 +1285,15 @@ typedef struct _D3DKMT_UPDATEGPUVIRTUALADDRESS {
  */
 
 typedef struct _D3DKMT_CREATESYNCHRONIZATIONOBJECT {
-	D3DKMT_HANDLE hDevice;		       /* in */
+	D3DKMT_HANDLE hDevice;                 /* in */
 	D3DDDI_SYNCHRONIZATIONOBJECTINFO Info; /* in */
-	D3DKMT_HANDLE hSyncObject;	       /* out */
+	D3DKMT_HANDLE hSyncObject;             /* out */
 } D3DKMT_CREATESYNCHRONIZATIONOBJECT;
 
 typedef struct _D3DKMT_CREATESYNCHRONIZATIONOBJECT2 {
-	D3DKMT_HANDLE hDevice;			/* in */
+	D3DKMT_HANDLE hDevice;                  /* in */
 	D3DDDI_SYNCHRONIZATIONOBJECTINFO2 Info; /* in/out */
-	D3DKMT_HANDLE hSyncObject;		/* out */
+	D3DKMT_HANDLE hSyncObject;              /* out */
 } D3DKMT_CREATESYNCHRONIZATIONOBJECT2;
 
 typedef struct _D3DKMT_DESTROYSYNCHRONIZATIONOBJECT {
@@ -1313,8 +1313,8 @@ typedef struct _D3DKMT_WAITFORSYNCHRONIZATIONOBJECT {
 } D3DKMT_WAITFORSYNCHRONIZATIONOBJECT;
 
 typedef struct _D3DKMT_WAITFORSYNCHRONIZATIONOBJECT2 {
-	D3DKMT_HANDLE hContext;					      /* in: waiting context */
-	UINT ObjectCount;					      /* in: 1..32 */
+	D3DKMT_HANDLE hContext;                                       /* in: waiting context */
+	UINT ObjectCount;                                             /* in: 1..32 */
 	D3DKMT_HANDLE ObjectHandleArray[D3DDDI_MAX_OBJECT_WAITED_ON]; /* in */
 	union {
 		struct {
@@ -1333,9 +1333,9 @@ typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECT {
 
 typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECT2 {
 	D3DKMT_HANDLE hContext; /* in: context whose stream carries the signal */
-	UINT ObjectCount;	/* in: 0..32 */
+	UINT ObjectCount;       /* in: 0..32 */
 	D3DKMT_HANDLE ObjectHandleArray[D3DDDI_MAX_OBJECT_SIGNALED]; /* in */
-	D3DDDICB_SIGNALFLAGS Flags;				     /* in */
+	D3DDDICB_SIGNALFLAGS Flags;                                  /* in */
 	ULONG BroadcastContextCount; /* in: additional contexts, 0..64 */
 	D3DKMT_HANDLE BroadcastContext[D3DDDI_MAX_BROADCAST_CONTEXT]; /* in */
 	union {
@@ -1349,36 +1349,36 @@ typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECT2 {
 
 /* With an event the call returns at once and the event is signalled later. */
 typedef struct _D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU {
-	D3DKMT_HANDLE hDevice;					/* in */
-	UINT ObjectCount;					/* in */
-	CONST D3DKMT_HANDLE *ObjectHandleArray;			/* in: monitored fences */
-	CONST UINT64 *FenceValueArray;				/* in */
-	HANDLE hAsyncEvent;					/* in, optional */
+	D3DKMT_HANDLE hDevice;                                  /* in */
+	UINT ObjectCount;                                       /* in */
+	CONST D3DKMT_HANDLE *ObjectHandleArray;                 /* in: monitored fences */
+	CONST UINT64 *FenceValueArray;                          /* in */
+	HANDLE hAsyncEvent;                                     /* in, optional */
 	D3DDDI_WAITFORSYNCHRONIZATIONOBJECTFROMCPU_FLAGS Flags; /* in */
 } D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU;
 
 typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU {
-	D3DKMT_HANDLE hDevice;			/* in */
-	UINT ObjectCount;			/* in */
+	D3DKMT_HANDLE hDevice;                  /* in */
+	UINT ObjectCount;                       /* in */
 	CONST D3DKMT_HANDLE *ObjectHandleArray; /* in: monitored fences */
-	CONST UINT64 *FenceValueArray;		/* in: values, index-matched */
-	D3DDDICB_SIGNALFLAGS Flags;		/* in */
+	CONST UINT64 *FenceValueArray;          /* in: values, index-matched */
+	D3DDDICB_SIGNALFLAGS Flags;             /* in */
 } D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU;
 
 typedef struct _D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU {
-	D3DKMT_HANDLE hContext;			/* in: context to hold */
-	UINT ObjectCount;			/* in: count; all must be satisfied */
+	D3DKMT_HANDLE hContext;                 /* in: context to hold */
+	UINT ObjectCount;                       /* in: count; all must be satisfied */
 	CONST D3DKMT_HANDLE *ObjectHandleArray; /* in: objects (monitored or packet fences) */
 	union {
 		CONST UINT64 *MonitoredFenceValueArray; /* in */
-		UINT64 FenceValue;			/* in */
+		UINT64 FenceValue;                      /* in */
 		UINT64 Reserved[8];
 	};
 } D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU;
 
 typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU {
-	D3DKMT_HANDLE hContext;			/* in */
-	UINT ObjectCount;			/* in */
+	D3DKMT_HANDLE hContext;                 /* in */
+	UINT ObjectCount;                       /* in */
 	CONST D3DKMT_HANDLE *ObjectHandleArray; /* in */
 	union {
 		CONST UINT64 *MonitoredFenceValueArray; /* in */
@@ -1388,14 +1388,14 @@ typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU {
 
 /* The union: fence values, one for all objects, or an event. */
 typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 {
-	UINT ObjectCount;			    /* in */
-	CONST D3DKMT_HANDLE *ObjectHandleArray;	    /* in */
-	D3DDDICB_SIGNALFLAGS Flags;		    /* in */
-	ULONG BroadcastContextCount;		    /* in: number of contexts */
+	UINT ObjectCount;                           /* in */
+	CONST D3DKMT_HANDLE *ObjectHandleArray;     /* in */
+	D3DDDICB_SIGNALFLAGS Flags;                 /* in */
+	ULONG BroadcastContextCount;                /* in: number of contexts */
 	CONST D3DKMT_HANDLE *BroadcastContextArray; /* in */
 	union {
-		UINT64 FenceValue;			/* in: D3DDDI_FENCE objects */
-		HANDLE CpuEventHandle;			/* in: only with Flags.EnqueueCpuEvent */
+		UINT64 FenceValue;                      /* in: D3DDDI_FENCE objects */
+		HANDLE CpuEventHandle;                  /* in: only with Flags.EnqueueCpuEvent */
 		CONST UINT64 *MonitoredFenceValueArray; /* in: monitored fences */
 		UINT64 Reserved[8];
 	};
@@ -1403,10 +1403,10 @@ typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 {
 
 /* Linux only: a fence value as a file descriptor that polls readable. */
 typedef struct _D3DKMT_CREATESYNCFILE {
-	D3DKMT_HANDLE hDevice;	       /* in: owner of the fence */
+	D3DKMT_HANDLE hDevice;         /* in: owner of the fence */
 	D3DKMT_HANDLE hMonitoredFence; /* in */
-	UINT64 FenceValue;	       /* in */
-	UINT64 hSyncFile;	       /* out: file descriptor */
+	UINT64 FenceValue;             /* in */
+	UINT64 hSyncFile;              /* out: file descriptor */
 } D3DKMT_CREATESYNCFILE;
 
 /*
@@ -1452,11 +1452,11 @@ typedef struct _D3DKMT_CREATEKEYEDMUTEX2_FLAGS {
 } D3DKMT_CREATEKEYEDMUTEX2_FLAGS;
 
 typedef struct _D3DKMT_CREATEKEYEDMUTEX2 {
-	UINT64 InitialValue;		      /* in: initial key */
-	D3DKMT_HANDLE hSharedHandle;	      /* out: global handle (0 with NtSecuritySharing) */
-	D3DKMT_HANDLE hKeyedMutex;	      /* out: local handle */
-	VOID *pPrivateRuntimeData;	      /* in: blob stored in the mutex */
-	UINT PrivateRuntimeDataSize;	      /* in */
+	UINT64 InitialValue;                  /* in: initial key */
+	D3DKMT_HANDLE hSharedHandle;          /* out: global handle (0 with NtSecuritySharing) */
+	D3DKMT_HANDLE hKeyedMutex;            /* out: local handle */
+	VOID *pPrivateRuntimeData;            /* in: blob stored in the mutex */
+	UINT PrivateRuntimeDataSize;          /* in */
 	D3DKMT_CREATEKEYEDMUTEX2_FLAGS Flags; /* in */
 } D3DKMT_CREATEKEYEDMUTEX2;
 
@@ -1468,7 +1468,7 @@ typedef struct _D3DKMT_OPENKEYEDMUTEX2 {
 } D3DKMT_OPENKEYEDMUTEX2;
 
 typedef struct _D3DKMT_OPENKEYEDMUTEXFROMNTHANDLE {
-	HANDLE hNtHandle;	     /* in: NT handle of a set containing the mutex */
+	HANDLE hNtHandle;            /* in: NT handle of a set containing the mutex */
 	D3DKMT_HANDLE hKeyedMutex;   /* out: local handle */
 	VOID *pPrivateRuntimeData;   /* in */
 	UINT PrivateRuntimeDataSize; /* in */
@@ -1476,17 +1476,17 @@ typedef struct _D3DKMT_OPENKEYEDMUTEXFROMNTHANDLE {
 
 typedef struct _D3DKMT_ACQUIREKEYEDMUTEX2 {
 	D3DKMT_HANDLE hKeyedMutex;   /* in */
-	UINT64 Key;		     /* in: key to acquire */
+	UINT64 Key;                  /* in: key to acquire */
 	PLARGE_INTEGER pTimeout;     /* in, optional: 100 ns units */
-	UINT64 FenceValue;	     /* out: GPU fence value given by the last releaser */
+	UINT64 FenceValue;           /* out: GPU fence value given by the last releaser */
 	VOID *pPrivateRuntimeData;   /* out: buffer for the mutex's private data */
 	UINT PrivateRuntimeDataSize; /* in */
 } D3DKMT_ACQUIREKEYEDMUTEX2;
 
 typedef struct _D3DKMT_RELEASEKEYEDMUTEX2 {
 	D3DKMT_HANDLE hKeyedMutex;   /* in */
-	UINT64 Key;		     /* in: key that the next acquirer must name */
-	UINT64 FenceValue;	     /* in: GPU fence value to hand over */
+	UINT64 Key;                  /* in: key that the next acquirer must name */
+	UINT64 FenceValue;           /* in: GPU fence value to hand over */
 	VOID *pPrivateRuntimeData;   /* in: replaces the stored private data */
 	UINT PrivateRuntimeDataSize; /* in */
 } D3DKMT_RELEASEKEYEDMUTEX2;
@@ -1496,11 +1496,11 @@ typedef struct _D3DKMT_RELEASEKEYEDMUTEX2 {
  */
 
 typedef struct _D3DKMT_RENDERFLAGS {
-	UINT ResizeCommandBuffer : 1;	  /* honour NewCommandBufferSize */
-	UINT ResizeAllocationList : 1;	  /* honour NewAllocationListSize */
+	UINT ResizeCommandBuffer : 1;     /* honour NewCommandBufferSize */
+	UINT ResizeAllocationList : 1;    /* honour NewAllocationListSize */
 	UINT ResizePatchLocationList : 1; /* honour NewPatchLocationListSize */
-	UINT NullRendering : 1;		  /* do not execute */
-	UINT PresentRedirected : 1;	  /* redirected present */
+	UINT NullRendering : 1;           /* do not execute */
+	UINT PresentRedirected : 1;       /* redirected present */
 	UINT RenderKm : 1;
 	UINT RenderKmReadback : 1;
 	UINT Reserved : 25;
@@ -1509,31 +1509,31 @@ typedef struct _D3DKMT_RENDERFLAGS {
 /* Hands over a filled command buffer and receives the next one. */
 typedef struct _D3DKMT_RENDER {
 	union {
-		D3DKMT_HANDLE hDevice;	/* in */
+		D3DKMT_HANDLE hDevice;  /* in */
 		D3DKMT_HANDLE hContext; /* in */
 	};
-	UINT CommandOffset;	   /* in: first command in the current command buffer */
-	UINT CommandLength;	   /* in */
-	UINT AllocationCount;	   /* in: entries used in the current allocation list */
+	UINT CommandOffset;        /* in: first command in the current command buffer */
+	UINT CommandLength;        /* in */
+	UINT AllocationCount;      /* in: entries used in the current allocation list */
 	UINT PatchLocationCount;   /* in: entries used in the current patch list */
 	VOID *pNewCommandBuffer;   /* out: buffer for the next submission */
 	UINT NewCommandBufferSize; /* in/out: wanted size (only with Resize flag) / actual */
-	D3DDDI_ALLOCATIONLIST *pNewAllocationList;		      /* out */
-	UINT NewAllocationListSize;				      /* in/out: wanted / actual */
-	D3DDDI_PATCHLOCATIONLIST *pNewPatchLocationList;	      /* out: next list */
-	UINT NewPatchLocationListSize;				      /* in/out: wanted / actual */
-	D3DKMT_RENDERFLAGS Flags;				      /* in */
-	ULONGLONG PresentHistoryToken;				      /* in: redirected presents */
-	ULONG BroadcastContextCount;				      /* in: additional contexts */
+	D3DDDI_ALLOCATIONLIST *pNewAllocationList;                    /* out */
+	UINT NewAllocationListSize;                                   /* in/out: wanted / actual */
+	D3DDDI_PATCHLOCATIONLIST *pNewPatchLocationList;              /* out: next list */
+	UINT NewPatchLocationListSize;                                /* in/out: wanted / actual */
+	D3DKMT_RENDERFLAGS Flags;                                     /* in */
+	ULONGLONG PresentHistoryToken;                                /* in: redirected presents */
+	ULONG BroadcastContextCount;                                  /* in: additional contexts */
 	D3DKMT_HANDLE BroadcastContext[D3DDDI_MAX_BROADCAST_CONTEXT]; /* in */
 	ULONG QueuedBufferCount; /* out: DMA buffers queued on the context after this call */
 	D3DGPU_VIRTUAL_ADDRESS NewCommandBuffer; /* out: GPU VA of the next command buffer */
-	VOID *pPrivateDriverData;		 /* in */
-	UINT PrivateDriverDataSize;		 /* in */
+	VOID *pPrivateDriverData;                /* in */
+	UINT PrivateDriverDataSize;              /* in */
 } D3DKMT_RENDER;
 
 typedef struct _D3DKMT_SUBMITCOMMANDFLAGS {
-	UINT NullRendering : 1;	    /* miniport pretends: fence interrupt without execution */
+	UINT NullRendering : 1;     /* miniport pretends: fence interrupt without execution */
 	UINT PresentRedirected : 1; /* contains a redirected present */
 	UINT NoKmdAccess : 1;
 	UINT Reserved : 29;
@@ -1541,65 +1541,65 @@ typedef struct _D3DKMT_SUBMITCOMMANDFLAGS {
 
 typedef struct _D3DKMT_SUBMITCOMMAND {
 	D3DGPU_VIRTUAL_ADDRESS Commands; /* in: GPU VA of the commands */
-	UINT CommandLength;		 /* in */
+	UINT CommandLength;              /* in */
 	D3DKMT_SUBMITCOMMANDFLAGS Flags; /* in */
-	ULONGLONG PresentHistoryToken;	 /* in */
-	UINT BroadcastContextCount;	 /* in: at least 1 */
+	ULONGLONG PresentHistoryToken;   /* in */
+	UINT BroadcastContextCount;      /* in: at least 1 */
 	D3DKMT_HANDLE BroadcastContext[D3DDDI_MAX_BROADCAST_CONTEXT]; /* in */
 	VOID *pPrivateDriverData;   /* in: one-way to the miniport */
 	UINT PrivateDriverDataSize; /* in */
-	UINT NumPrimaries;	    /* in: 0..16 */
+	UINT NumPrimaries;          /* in: 0..16 */
 	D3DKMT_HANDLE WrittenPrimaries[D3DDDI_MAX_WRITTEN_PRIMARIES]; /* in */
-	UINT NumHistoryBuffers;					      /* in: reserved, 0 */
-	D3DKMT_HANDLE *HistoryBufferArray;			      /* in: reserved, NULL */
+	UINT NumHistoryBuffers;                                       /* in: reserved, 0 */
+	D3DKMT_HANDLE *HistoryBufferArray;                            /* in: reserved, NULL */
 } D3DKMT_SUBMITCOMMAND;
 
 typedef struct _D3DKMT_SUBMITCOMMANDTOHWQUEUE {
-	D3DKMT_HANDLE hHwQueue;		       /* in */
-	UINT64 HwQueueProgressFenceId;	       /* in */
+	D3DKMT_HANDLE hHwQueue;                /* in */
+	UINT64 HwQueueProgressFenceId;         /* in */
 	D3DGPU_VIRTUAL_ADDRESS CommandBuffer;  /* in: GPU VA */
-	UINT CommandLength;		       /* in */
-	UINT PrivateDriverDataSize;	       /* in */
-	VOID *pPrivateDriverData;	       /* in */
-	UINT NumPrimaries;		       /* in */
+	UINT CommandLength;                    /* in */
+	UINT PrivateDriverDataSize;            /* in */
+	VOID *pPrivateDriverData;              /* in */
+	UINT NumPrimaries;                     /* in */
 	CONST D3DKMT_HANDLE *WrittenPrimaries; /* in */
 } D3DKMT_SUBMITCOMMANDTOHWQUEUE;
 
 typedef struct _D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE {
-	D3DKMT_HANDLE hHwQueue;			/* in: queue to hold */
-	UINT ObjectCount;			/* in */
+	D3DKMT_HANDLE hHwQueue;                 /* in: queue to hold */
+	UINT ObjectCount;                       /* in */
 	CONST D3DKMT_HANDLE *ObjectHandleArray; /* in: monitored fences */
-	CONST UINT64 *FenceValueArray;		/* in */
+	CONST UINT64 *FenceValueArray;          /* in */
 } D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE;
 
 typedef struct _D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE {
-	D3DDDICB_SIGNALFLAGS Flags;		    /* in */
-	ULONG BroadcastHwQueueCount;		    /* in: number of queues (all of them) */
+	D3DDDICB_SIGNALFLAGS Flags;                 /* in */
+	ULONG BroadcastHwQueueCount;                /* in: number of queues (all of them) */
 	CONST D3DKMT_HANDLE *BroadcastHwQueueArray; /* in: queues */
-	UINT ObjectCount;			    /* in */
-	CONST D3DKMT_HANDLE *ObjectHandleArray;	    /* in: monitored fences */
-	CONST UINT64 *FenceValueArray;		    /* in */
+	UINT ObjectCount;                           /* in */
+	CONST D3DKMT_HANDLE *ObjectHandleArray;     /* in: monitored fences */
+	CONST UINT64 *FenceValueArray;              /* in */
 } D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE;
 
 /*
  * ---- Sharing between processes ---------------------------------------------------------------
  */
 
-#define D3DKMT_MAX_OBJECTS_PER_HANDLE	     3
+#define D3DKMT_MAX_OBJECTS_PER_HANDLE        3
 #define D3DKMT_MAX_BUNDLE_OBJECTS_PER_HANDLE 16
 
 /* Old-style global handles carry this in their low bits. */
 #define D3DKMT_GDI_STYLE_HANDLE_DECORATION 0x2
 
-#define SHARED_ALLOCATION_WRITE	     0x1
+#define SHARED_ALLOCATION_WRITE      0x1
 #define SHARED_ALLOCATION_ALL_ACCESS (STANDARD_RIGHTS_REQUIRED | SHARED_ALLOCATION_WRITE)
 
 /* The arguments of D3DKMTShareObjects in one struct, as they travel to the kernel. */
 typedef struct _D3DKMT_SHAREOBJECTS {
-	UINT ObjectCount;			/* in */
+	UINT ObjectCount;                       /* in */
 	CONST D3DKMT_HANDLE *ObjectHandleArray; /* in: local handles */
 	PVOID pObjectAttributes; /* in: NT object attributes (name, security, inheritance) */
-	DWORD DesiredAccess;	 /* in */
+	DWORD DesiredAccess;     /* in */
 	HANDLE *pSharedNtHandle; /* out: file descriptor on Linux */
 } D3DKMT_SHAREOBJECTS;
 
@@ -1611,41 +1611,41 @@ typedef struct _D3DKMT_SHAREOBJECTWITHHOST {
 } D3DKMT_SHAREOBJECTWITHHOST;
 
 typedef struct _D3DKMT_QUERYRESOURCEINFO {
-	D3DKMT_HANDLE hDevice;		    /* in: device that will open it */
-	D3DKMT_HANDLE hGlobalShare;	    /* in: global handle */
-	VOID *pPrivateRuntimeData;	    /* in, optional */
-	UINT PrivateRuntimeDataSize;	    /* in/out: buffer size / required or copied size */
+	D3DKMT_HANDLE hDevice;              /* in: device that will open it */
+	D3DKMT_HANDLE hGlobalShare;         /* in: global handle */
+	VOID *pPrivateRuntimeData;          /* in, optional */
+	UINT PrivateRuntimeDataSize;        /* in/out: buffer size / required or copied size */
 	UINT TotalPrivateDriverDataSize;    /* out: sum of per-allocation driver data */
 	UINT ResourcePrivateDriverDataSize; /* out: per-resource driver data */
-	UINT NumAllocations;		    /* out: allocations in the resource */
+	UINT NumAllocations;                /* out: allocations in the resource */
 } D3DKMT_QUERYRESOURCEINFO;
 
 typedef struct _D3DKMT_QUERYRESOURCEINFOFROMNTHANDLE {
-	D3DKMT_HANDLE hDevice;		    /* in */
-	HANDLE hNtHandle;		    /* in: NT handle */
-	VOID *pPrivateRuntimeData;	    /* in, optional */
-	UINT PrivateRuntimeDataSize;	    /* in/out */
+	D3DKMT_HANDLE hDevice;              /* in */
+	HANDLE hNtHandle;                   /* in: NT handle */
+	VOID *pPrivateRuntimeData;          /* in, optional */
+	UINT PrivateRuntimeDataSize;        /* in/out */
 	UINT TotalPrivateDriverDataSize;    /* out */
 	UINT ResourcePrivateDriverDataSize; /* out */
-	UINT NumAllocations;		    /* out */
+	UINT NumAllocations;                /* out */
 } D3DKMT_QUERYRESOURCEINFOFROMNTHANDLE;
 
 /* Sizes come from D3DKMTQueryResourceInfo. */
 typedef struct _D3DKMT_OPENRESOURCE {
-	D3DKMT_HANDLE hDevice;	    /* in */
+	D3DKMT_HANDLE hDevice;      /* in */
 	D3DKMT_HANDLE hGlobalShare; /* in: global handle */
-	UINT NumAllocations;	    /* in: must match the resource's count (from the query) */
+	UINT NumAllocations;        /* in: must match the resource's count (from the query) */
 	union {
-		D3DDDI_OPENALLOCATIONINFO *pOpenAllocationInfo;	  /* in/out: v1 array */
+		D3DDDI_OPENALLOCATIONINFO *pOpenAllocationInfo;   /* in/out: v1 array */
 		D3DDDI_OPENALLOCATIONINFO2 *pOpenAllocationInfo2; /* in/out */
 	};
-	VOID *pPrivateRuntimeData;	  /* in: buffer that receives the creator's runtime data */
-	UINT PrivateRuntimeDataSize;	  /* in */
+	VOID *pPrivateRuntimeData;        /* in: buffer that receives the creator's runtime data */
+	UINT PrivateRuntimeDataSize;      /* in */
 	VOID *pResourcePrivateDriverData; /* in/out: buffer for per-resource driver data */
 	UINT ResourcePrivateDriverDataSize;    /* in */
 	VOID *pTotalPrivateDriverDataBuffer;   /* in/out */
 	UINT TotalPrivateDriverDataBufferSize; /* in/out: capacity / bytes written */
-	D3DKMT_HANDLE hResource;	       /* out: new local resource handle */
+	D3DKMT_HANDLE hResource;               /* out: new local resource handle */
 } D3DKMT_OPENRESOURCE;
 
 typedef struct _D3DKMT_OPENRESOURCEFROMNTHANDLE {
@@ -1653,17 +1653,17 @@ typedef struct _D3DKMT_OPENRESOURCEFROMNTHANDLE {
 	HANDLE hNtHandle;      /* in: NT handle from ShareObjects / OpenNtHandleFromName */
 	UINT NumAllocations;   /* in */
 	D3DDDI_OPENALLOCATIONINFO2 *pOpenAllocationInfo2; /* in/out */
-	UINT PrivateRuntimeDataSize;			  /* in */
-	VOID *pPrivateRuntimeData;			  /* in: out buffer */
-	UINT ResourcePrivateDriverDataSize;		  /* in */
-	VOID *pResourcePrivateDriverData;		  /* in: out buffer */
-	UINT TotalPrivateDriverDataBufferSize;		  /* in/out: capacity / written */
-	VOID *pTotalPrivateDriverDataBuffer;		  /* in: out buffer */
-	D3DKMT_HANDLE hResource;			  /* out */
-	D3DKMT_HANDLE hKeyedMutex;	       /* out: keyed mutex when the set has one, else 0 */
+	UINT PrivateRuntimeDataSize;                      /* in */
+	VOID *pPrivateRuntimeData;                        /* in: out buffer */
+	UINT ResourcePrivateDriverDataSize;               /* in */
+	VOID *pResourcePrivateDriverData;                 /* in: out buffer */
+	UINT TotalPrivateDriverDataBufferSize;            /* in/out: capacity / written */
+	VOID *pTotalPrivateDriverDataBuffer;              /* in: out buffer */
+	D3DKMT_HANDLE hResource;                          /* out */
+	D3DKMT_HANDLE hKeyedMutex;             /* out: keyed mutex when the set has one, else 0 */
 	VOID *pKeyedMutexPrivateRuntimeData;   /* in, optional */
 	UINT KeyedMutexPrivateRuntimeDataSize; /* in */
-	D3DKMT_HANDLE hSyncObject;	       /* out: sync object when the set has one, else 0 */
+	D3DKMT_HANDLE hSyncObject;             /* out: sync object when the set has one, else 0 */
 } D3DKMT_OPENRESOURCEFROMNTHANDLE;
 
 typedef struct _D3DKMT_OPENSYNCOBJECTFROMNTHANDLE {
@@ -1672,10 +1672,10 @@ typedef struct _D3DKMT_OPENSYNCOBJECTFROMNTHANDLE {
 } D3DKMT_OPENSYNCOBJECTFROMNTHANDLE;
 
 typedef struct _D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 {
-	HANDLE hNtHandle;			  /* in: NT handle */
-	D3DKMT_HANDLE hDevice;			  /* in */
+	HANDLE hNtHandle;                         /* in: NT handle */
+	D3DKMT_HANDLE hDevice;                    /* in */
 	D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS Flags; /* in */
-	D3DKMT_HANDLE hSyncObject;		  /* out */
+	D3DKMT_HANDLE hSyncObject;                /* out */
 	union {
 		struct {
 			VOID *FenceValueCPUVirtualAddress; /* out: CPU mapping in this process */
@@ -1687,9 +1687,9 @@ typedef struct _D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 {
 } D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2;
 
 typedef struct _D3DKMT_OPENNTHANDLEFROMNAME {
-	DWORD dwDesiredAccess;	       /* in */
+	DWORD dwDesiredAccess;         /* in */
 	OBJECT_ATTRIBUTES *pObjAttrib; /* in: object attributes including the name */
-	HANDLE hNtHandle;	       /* out */
+	HANDLE hNtHandle;              /* out */
 } D3DKMT_OPENNTHANDLEFROMNAME;
 
 typedef struct _D3DKMT_OPENSYNCOBJECTNTHANDLEFROMNAME {
@@ -1713,8 +1713,8 @@ typedef struct _D3DKMT_CHECKSHAREDRESOURCEACCESS {
 
 typedef struct _D3DKMT_GETSHAREDRESOURCEADAPTERLUID {
 	D3DKMT_HANDLE hGlobalShare; /* in: global handle, or 0 */
-	HANDLE hNtHandle;	    /* in: NT handle, or NULL */
-	LUID AdapterLuid;	    /* out: adapter the resource was created on */
+	HANDLE hNtHandle;           /* in: NT handle, or NULL */
+	LUID AdapterLuid;           /* out: adapter the resource was created on */
 } D3DKMT_GETSHAREDRESOURCEADAPTERLUID;
 
 typedef union _D3DKMT_PINRESOURCEFLAGS {
@@ -1904,7 +1904,7 @@ typedef struct _D3DKMT_RESETTRACKEDWORKLOADSTATISTICS {
  * forced eviction, budgets, offer discards, delays, timeouts.
  */
 
-#define D3DKMT_GET_PTE_MAX	 64
+#define D3DKMT_GET_PTE_MAX       64
 #define D3DKMT_MAX_SEGMENT_COUNT 32
 
 typedef enum _D3DKMT_ESCAPETYPE {
@@ -1960,13 +1960,13 @@ typedef enum _D3DKMT_ESCAPETYPE {
 
 /* pPrivateDriverData points to one of the structs below, or to the driver's own. */
 typedef struct _D3DKMT_ESCAPE {
-	D3DKMT_HANDLE hAdapter;	    /* in */
-	D3DKMT_HANDLE hDevice;	    /* in, optional */
-	D3DKMT_ESCAPETYPE Type;	    /* in: 0 DRIVERPRIVATE is the only non-test type for clients */
+	D3DKMT_HANDLE hAdapter;     /* in */
+	D3DKMT_HANDLE hDevice;      /* in, optional */
+	D3DKMT_ESCAPETYPE Type;     /* in: 0 DRIVERPRIVATE is the only non-test type for clients */
 	D3DDDI_ESCAPEFLAGS Flags;   /* in */
 	VOID *pPrivateDriverData;   /* in/out: data, both directions */
 	UINT PrivateDriverDataSize; /* in */
-	D3DKMT_HANDLE hContext;	    /* in, optional: requires hDevice, which must own it */
+	D3DKMT_HANDLE hContext;     /* in, optional: requires hDevice, which must own it */
 } D3DKMT_ESCAPE;
 
 typedef enum _D3DKMT_VIDMMESCAPETYPE {
@@ -2457,11 +2457,11 @@ typedef struct _D3DKMT_ACTIVATE_SPECIFIC_DIAG_ESCAPE {
  * is written. A counter that is never reset counts from the start of the adapter.
  */
 
-#define D3DKMT_QUERYRESULT_PREEMPTION_ATTEMPT_RESULT_MAX	 16
-#define D3DKMT_QUERYSTATISTICS_DMA_PACKET_TYPE_MAX		 4
-#define D3DKMT_QUERYSTATISTICS_QUEUE_PACKET_TYPE_MAX		 8
-#define D3DKMT_QUERYSTATISTICS_ALLOCATION_PRIORITY_CLASS_MAX	 5
-#define D3DKMT_QUERYSTATISTICS_SEGMENT_PREFERENCE_MAX		 5
+#define D3DKMT_QUERYRESULT_PREEMPTION_ATTEMPT_RESULT_MAX         16
+#define D3DKMT_QUERYSTATISTICS_DMA_PACKET_TYPE_MAX               4
+#define D3DKMT_QUERYSTATISTICS_QUEUE_PACKET_TYPE_MAX             8
+#define D3DKMT_QUERYSTATISTICS_ALLOCATION_PRIORITY_CLASS_MAX     5
+#define D3DKMT_QUERYSTATISTICS_SEGMENT_PREFERENCE_MAX            5
 #define D3DKMT_QUERYSTATISTICS_PROCESS_INTERFERENCE_BUCKET_COUNT 9
 
 typedef enum _D3DKMT_QUERYRESULT_PREEMPTION_ATTEMPT_RESULT {
@@ -2646,23 +2646,23 @@ typedef struct _D3DKMT_QUERYSTATISTICS_ADAPTER_INFORMATION_FLAGS {
 } D3DKMT_QUERYSTATISTICS_ADAPTER_INFORMATION_FLAGS;
 
 typedef struct _D3DKMT_QUERYSTATISTICS_ADAPTER_INFORMATION {
-	ULONG NbSegments;					       /* out: number of segments */
-	ULONG NodeCount;					       /* out: number of nodes */
-	ULONG VidPnSourceCount;					       /* out: number of sources */
-	ULONG VSyncEnabled;					       /* out */
-	ULONG TdrDetectedCount;					       /* out: TDRs so far */
-	LONGLONG ZeroLengthDmaBuffers;				       /* out */
-	ULONGLONG RestartedPeriod;				       /* out */
+	ULONG NbSegments;                                              /* out: number of segments */
+	ULONG NodeCount;                                               /* out: number of nodes */
+	ULONG VidPnSourceCount;                                        /* out: number of sources */
+	ULONG VSyncEnabled;                                            /* out */
+	ULONG TdrDetectedCount;                                        /* out: TDRs so far */
+	LONGLONG ZeroLengthDmaBuffers;                                 /* out */
+	ULONGLONG RestartedPeriod;                                     /* out */
 	D3DKMT_QUERYSTATSTICS_REFERENCE_DMA_BUFFER ReferenceDmaBuffer; /* out */
-	D3DKMT_QUERYSTATSTICS_RENAMING Renaming;		       /* out */
-	D3DKMT_QUERYSTATSTICS_PREPRATION Preparation;		       /* out */
-	D3DKMT_QUERYSTATSTICS_PAGING_FAULT PagingFault;		       /* out */
-	D3DKMT_QUERYSTATSTICS_PAGING_TRANSFER PagingTransfer;	       /* out */
-	D3DKMT_QUERYSTATSTICS_SWIZZLING_RANGE SwizzlingRange;	       /* out */
-	D3DKMT_QUERYSTATSTICS_LOCKS Locks;			       /* out */
-	D3DKMT_QUERYSTATSTICS_ALLOCATIONS Allocations;		       /* out */
-	D3DKMT_QUERYSTATSTICS_TERMINATIONS Terminations;	       /* out */
-	D3DKMT_QUERYSTATISTICS_ADAPTER_INFORMATION_FLAGS Flags;	       /* out */
+	D3DKMT_QUERYSTATSTICS_RENAMING Renaming;                       /* out */
+	D3DKMT_QUERYSTATSTICS_PREPRATION Preparation;                  /* out */
+	D3DKMT_QUERYSTATSTICS_PAGING_FAULT PagingFault;                /* out */
+	D3DKMT_QUERYSTATSTICS_PAGING_TRANSFER PagingTransfer;          /* out */
+	D3DKMT_QUERYSTATSTICS_SWIZZLING_RANGE SwizzlingRange;          /* out */
+	D3DKMT_QUERYSTATSTICS_LOCKS Locks;                             /* out */
+	D3DKMT_QUERYSTATSTICS_ALLOCATIONS Allocations;                 /* out */
+	D3DKMT_QUERYSTATSTICS_TERMINATIONS Terminations;               /* out */
+	D3DKMT_QUERYSTATISTICS_ADAPTER_INFORMATION_FLAGS Flags;        /* out */
 	UINT64 Reserved[7];
 } D3DKMT_QUERYSTATISTICS_ADAPTER_INFORMATION;
 
@@ -2679,14 +2679,14 @@ typedef struct _D3DKMT_QUERYSTATISTICS_MEMORY {
 } D3DKMT_QUERYSTATISTICS_MEMORY;
 
 typedef struct _D3DKMT_QUERYSTATISTICS_SEGMENT_INFORMATION {
-	ULONGLONG CommitLimit;		      /* out */
-	ULONGLONG BytesCommitted;	      /* out */
-	ULONGLONG BytesResident;	      /* out */
+	ULONGLONG CommitLimit;                /* out */
+	ULONGLONG BytesCommitted;             /* out */
+	ULONGLONG BytesResident;              /* out */
 	D3DKMT_QUERYSTATISTICS_MEMORY Memory; /* out */
-	ULONG Aperture;			      /* out */
+	ULONG Aperture;                       /* out */
 	ULONGLONG TotalBytesEvictedByPriority
 		[D3DKMT_QUERYSTATISTICS_ALLOCATION_PRIORITY_CLASS_MAX]; /* out */
-	UINT64 SystemMemoryEndAddress;					/* out */
+	UINT64 SystemMemoryEndAddress;                                  /* out */
 	struct {
 		UINT64 PreservedDuringStandby : 1;
 		UINT64 PreservedDuringHibernate : 1;
@@ -2719,16 +2719,16 @@ typedef struct _D3DKMT_QUERYSTATISTICS_DMA_PACKET_TYPE_INFORMATION {
 
 typedef struct _D3DKMT_QUERYSTATISTICS_PACKET_INFORMATION {
 	D3DKMT_QUERYSTATISTICS_QUEUE_PACKET_TYPE_INFORMATION
-		QueuePacket[D3DKMT_QUERYSTATISTICS_QUEUE_PACKET_TYPE_MAX];
+	QueuePacket[D3DKMT_QUERYSTATISTICS_QUEUE_PACKET_TYPE_MAX];
 	D3DKMT_QUERYSTATISTICS_DMA_PACKET_TYPE_INFORMATION
-		DmaPacket[D3DKMT_QUERYSTATISTICS_DMA_PACKET_TYPE_MAX];
+	DmaPacket[D3DKMT_QUERYSTATISTICS_DMA_PACKET_TYPE_MAX];
 } D3DKMT_QUERYSTATISTICS_PACKET_INFORMATION;
 
 typedef struct _D3DKMT_QUERYSTATISTICS_PROCESS_NODE_INFORMATION {
-	LARGE_INTEGER RunningTime;					    /* out: GPU time */
-	ULONG ContextSwitch;						    /* out */
+	LARGE_INTEGER RunningTime;                                          /* out: GPU time */
+	ULONG ContextSwitch;                                                /* out */
 	D3DKMT_QUERYSTATISTICS_PREEMPTION_INFORMATION PreemptionStatistics; /* out */
-	D3DKMT_QUERYSTATISTICS_PACKET_INFORMATION PacketStatistics;	    /* out */
+	D3DKMT_QUERYSTATISTICS_PACKET_INFORMATION PacketStatistics;         /* out */
 	UINT64 Reserved[8];
 } D3DKMT_QUERYSTATISTICS_PROCESS_NODE_INFORMATION;
 
@@ -2802,21 +2802,21 @@ typedef struct _D3DKMT_QUERYSTATISTICS_PROCESS_INTERFERENCE_COUNTERS {
 } D3DKMT_QUERYSTATISTICS_PROCESS_INTERFERENCE_COUNTERS;
 
 typedef struct _D3DKMT_QUERYSTATISTICS_PROCESS_ADAPTER_INFORMATION {
-	ULONG NbSegments;			     /* out */
-	ULONG NodeCount;			     /* out */
-	ULONG VidPnSourceCount;			     /* out */
-	ULONG VirtualMemoryUsage;		     /* out: CPU VA used by VidMm for the process */
+	ULONG NbSegments;                            /* out */
+	ULONG NodeCount;                             /* out */
+	ULONG VidPnSourceCount;                      /* out */
+	ULONG VirtualMemoryUsage;                    /* out: CPU VA used by VidMm for the process */
 	D3DKMT_QUERYSTATISTICS_DMA_BUFFER DmaBuffer; /* out */
-	D3DKMT_QUERYSTATISTICS_COMMITMENT_DATA CommitmentData;				  /* out */
-	D3DKMT_QUERYSTATISTICS_POLICY _Policy;						  /* out */
+	D3DKMT_QUERYSTATISTICS_COMMITMENT_DATA CommitmentData;                            /* out */
+	D3DKMT_QUERYSTATISTICS_POLICY _Policy;                                            /* out */
 	D3DKMT_QUERYSTATISTICS_PROCESS_INTERFERENCE_COUNTERS ProcessInterferenceCounters; /* out */
-	D3DKMT_CLIENTHINT ClientHint;							  /* out */
+	D3DKMT_CLIENTHINT ClientHint;                                                     /* out */
 } D3DKMT_QUERYSTATISTICS_PROCESS_ADAPTER_INFORMATION;
 
 typedef struct _D3DKMT_QUERYSTATISTICS_VIDEO_MEMORY {
 	ULONG AllocsCommitted;
 	D3DKMT_QUERYSTATISTICS_COUNTER
-		AllocsResidentInP[D3DKMT_QUERYSTATISTICS_SEGMENT_PREFERENCE_MAX];
+	AllocsResidentInP[D3DKMT_QUERYSTATISTICS_SEGMENT_PREFERENCE_MAX];
 	D3DKMT_QUERYSTATISTICS_COUNTER AllocsResidentInNonPreferred;
 	ULONGLONG TotalBytesEvictedDueToPreparation;
 } D3DKMT_QUERYSTATISTICS_VIDEO_MEMORY;
@@ -2837,9 +2837,9 @@ typedef struct _D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT_INFORMATION {
 } D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT_INFORMATION;
 
 typedef struct _D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT_GROUP_INFORMATION {
-	UINT64 Budget;	  /* out */
+	UINT64 Budget;    /* out */
 	UINT64 Requested; /* out: bytes the process wants resident */
-	UINT64 Usage;	  /* out: bytes resident */
+	UINT64 Usage;     /* out: bytes resident */
 	UINT64 Demoted[D3DKMT_QUERYSTATISTICS_ALLOCATION_PRIORITY_CLASS_MAX]; /* out */
 } D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT_GROUP_INFORMATION;
 
@@ -2875,19 +2875,19 @@ typedef struct _D3DKMT_QUERYSTATISTICS_QUERY_PHYSICAL_ADAPTER {
 
 /* 808 bytes on every 64-bit system. */
 typedef struct _D3DKMT_QUERYSTATISTICS {
-	D3DKMT_QUERYSTATISTICS_TYPE Type;	   /* in: selects result and query member */
-	LUID AdapterLuid;			   /* in: adapter by LUID (no handle needed) */
-	HANDLE hProcess;			   /* in: process for PROCESS_ types, else NULL */
+	D3DKMT_QUERYSTATISTICS_TYPE Type;          /* in: selects result and query member */
+	LUID AdapterLuid;                          /* in: adapter by LUID (no handle needed) */
+	HANDLE hProcess;                           /* in: process for PROCESS_ types, else NULL */
 	D3DKMT_QUERYSTATISTICS_RESULT QueryResult; /* out */
 	union {
-		D3DKMT_QUERYSTATISTICS_QUERY_SEGMENT QuerySegment;		  /* in */
-		D3DKMT_QUERYSTATISTICS_QUERY_SEGMENT QueryProcessSegment;	  /* in */
-		D3DKMT_MEMORY_SEGMENT_GROUP QueryProcessSegmentGroup;		  /* in */
-		D3DKMT_QUERYSTATISTICS_QUERY_NODE QueryNode;			  /* in */
-		D3DKMT_QUERYSTATISTICS_QUERY_NODE QueryProcessNode;		  /* in */
-		D3DKMT_QUERYSTATISTICS_QUERY_VIDPNSOURCE QueryVidPnSource;	  /* in */
+		D3DKMT_QUERYSTATISTICS_QUERY_SEGMENT QuerySegment;                /* in */
+		D3DKMT_QUERYSTATISTICS_QUERY_SEGMENT QueryProcessSegment;         /* in */
+		D3DKMT_MEMORY_SEGMENT_GROUP QueryProcessSegmentGroup;             /* in */
+		D3DKMT_QUERYSTATISTICS_QUERY_NODE QueryNode;                      /* in */
+		D3DKMT_QUERYSTATISTICS_QUERY_NODE QueryProcessNode;               /* in */
+		D3DKMT_QUERYSTATISTICS_QUERY_VIDPNSOURCE QueryVidPnSource;        /* in */
 		D3DKMT_QUERYSTATISTICS_QUERY_VIDPNSOURCE QueryProcessVidPnSource; /* in */
-		D3DKMT_QUERYSTATISTICS_QUERY_PHYSICAL_ADAPTER QueryPhysAdapter;	  /* in */
+		D3DKMT_QUERYSTATISTICS_QUERY_PHYSICAL_ADAPTER QueryPhysAdapter;   /* in */
 	};
 } D3DKMT_QUERYSTATISTICS;
 
@@ -2898,8 +2898,8 @@ typedef struct _D3DKMT_QUERYSTATISTICS {
 #define D3DKMT_MAX_PRESENT_HISTORY_RECTS       16
 #define D3DKMT_MAX_PRESENT_HISTORY_SCATTERBLTS 12
 #define D3DKMT_GETPRESENTHISTORY_MAXTOKENS     2048
-#define FLIPEX_TIMEOUT_USER		       2000
-#define FLIPEX_TIMEOUT_KERNEL		       (FLIPEX_TIMEOUT_USER * 10000)
+#define FLIPEX_TIMEOUT_USER                    2000
+#define FLIPEX_TIMEOUT_KERNEL                  (FLIPEX_TIMEOUT_USER * 10000)
 
 typedef ULONGLONG D3DKMT_VISTABLTMODEL_PRESENTHISTORYTOKEN;
 
@@ -3283,7 +3283,7 @@ typedef struct _D3DKMT_QUERYFSEBLOCK {
  * ---- Multiplane overlays ---------------------------------------------------------------------
  */
 
-#define D3DKMT_MAX_MULTIPLANE_OVERLAY_PLANES		    8
+#define D3DKMT_MAX_MULTIPLANE_OVERLAY_PLANES                8
 #define D3DKMT_MAX_MULTIPLANE_OVERLAY_ALLOCATIONS_PER_PLANE 256
 
 typedef enum _D3DKMT_MULTIPLANE_OVERLAY_FLAGS {

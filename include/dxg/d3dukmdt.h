@@ -33,25 +33,25 @@ extern "C" {
  * The number a miniport registers with. Structures only ever grow from one to the next.
  */
 
-#define DXGKDDI_INTERFACE_VERSION_VISTA				    0x1052
-#define DXGKDDI_INTERFACE_VERSION_VISTA_SP1			    0x1053
-#define DXGKDDI_INTERFACE_VERSION_WIN7				    0x2005
-#define DXGKDDI_INTERFACE_VERSION_WIN8				    0x300E
-#define DXGKDDI_INTERFACE_VERSION_WDDM1_3			    0x4002
+#define DXGKDDI_INTERFACE_VERSION_VISTA                             0x1052
+#define DXGKDDI_INTERFACE_VERSION_VISTA_SP1                         0x1053
+#define DXGKDDI_INTERFACE_VERSION_WIN7                              0x2005
+#define DXGKDDI_INTERFACE_VERSION_WIN8                              0x300E
+#define DXGKDDI_INTERFACE_VERSION_WDDM1_3                           0x4002
 #define DXGKDDI_INTERFACE_VERSION_WDDM1_3_PATH_INDEPENDENT_ROTATION 0x4003
-#define DXGKDDI_INTERFACE_VERSION_WDDM2_0			    0x5023
-#define DXGKDDI_INTERFACE_VERSION_WDDM2_1			    0x6003
-#define DXGKDDI_INTERFACE_VERSION_WDDM2_1_5			    0x6010
-#define DXGKDDI_INTERFACE_VERSION_WDDM2_1_6			    0x6011
-#define DXGKDDI_INTERFACE_VERSION_WDDM2_2			    0x700A
-#define DXGKDDI_INTERFACE_VERSION_WDDM2_3			    0x8001
-#define DXGKDDI_INTERFACE_VERSION_WDDM2_4			    0x9006
-#define DXGKDDI_INTERFACE_VERSION_WDDM2_5			    0xA00B
-#define DXGKDDI_INTERFACE_VERSION_WDDM2_6			    0xB004
-#define DXGKDDI_INTERFACE_VERSION_WDDM2_7			    0xC004
-#define DXGKDDI_INTERFACE_VERSION_WDDM2_8			    0xD001
-#define DXGKDDI_INTERFACE_VERSION_WDDM2_9			    0xE003
-#define DXGKDDI_INTERFACE_VERSION_WDDM3_0			    0xF003
+#define DXGKDDI_INTERFACE_VERSION_WDDM2_0                           0x5023
+#define DXGKDDI_INTERFACE_VERSION_WDDM2_1                           0x6003
+#define DXGKDDI_INTERFACE_VERSION_WDDM2_1_5                         0x6010
+#define DXGKDDI_INTERFACE_VERSION_WDDM2_1_6                         0x6011
+#define DXGKDDI_INTERFACE_VERSION_WDDM2_2                           0x700A
+#define DXGKDDI_INTERFACE_VERSION_WDDM2_3                           0x8001
+#define DXGKDDI_INTERFACE_VERSION_WDDM2_4                           0x9006
+#define DXGKDDI_INTERFACE_VERSION_WDDM2_5                           0xA00B
+#define DXGKDDI_INTERFACE_VERSION_WDDM2_6                           0xB004
+#define DXGKDDI_INTERFACE_VERSION_WDDM2_7                           0xC004
+#define DXGKDDI_INTERFACE_VERSION_WDDM2_8                           0xD001
+#define DXGKDDI_INTERFACE_VERSION_WDDM2_9                           0xE003
+#define DXGKDDI_INTERFACE_VERSION_WDDM3_0                           0xF003
 
 #define IS_OFFICIAL_DDI_INTERFACE_VERSION(version)                                                 \
 	((version) == DXGKDDI_INTERFACE_VERSION_VISTA ||                                           \
@@ -79,9 +79,9 @@ extern "C" {
 #define DXGKDDI_INTERFACE_VERSION DXGKDDI_INTERFACE_VERSION_WDDM2_6
 #endif
 
-#define D3D_UMD_INTERFACE_VERSION_VISTA	  0x000C
-#define D3D_UMD_INTERFACE_VERSION_WIN7	  0x2003
-#define D3D_UMD_INTERFACE_VERSION_WIN8	  0x3004
+#define D3D_UMD_INTERFACE_VERSION_VISTA   0x000C
+#define D3D_UMD_INTERFACE_VERSION_WIN7    0x2003
+#define D3D_UMD_INTERFACE_VERSION_WIN8    0x3004
 #define D3D_UMD_INTERFACE_VERSION_WDDM1_3 0x4002
 #define D3D_UMD_INTERFACE_VERSION_WDDM2_0 0x5002
 #define D3D_UMD_INTERFACE_VERSION_WDDM2_1 0x6003
@@ -118,7 +118,7 @@ typedef UINT64 D3DKMT_SIZE_T, D3DKMT_UINT_PTR, D3DKMT_ULONG_PTR;
 #define D3DKMT_PTR(Type, Name) Type Name
 #define D3DKMT_PTR_INIT(x)     (x)
 
-#define D3DGPU_NULL			0
+#define D3DGPU_NULL                     0
 #define D3DGPU_UNIQUE_DRIVER_PROTECTION 0x8000000000000000ULL
 
 #define DXGK_MIN_PAGE_TABLE_LEVEL_COUNT 2
@@ -126,17 +126,17 @@ typedef UINT64 D3DKMT_SIZE_T, D3DKMT_UINT_PTR, D3DKMT_ULONG_PTR;
 
 #define D3DDDI_ID_NOTAPPLICABLE ((UINT)0)
 #define D3DDDI_ID_UNINITIALIZED ((UINT)~0u)
-#define D3DDDI_ID_ANY		((UINT)~1u)
-#define D3DDDI_ID_ALL		((UINT)~2u)
+#define D3DDDI_ID_ANY           ((UINT)~1u)
+#define D3DDDI_ID_ALL           ((UINT)~2u)
 
 #define D3DKMDT_MAX_VIDPN_SOURCES_BITCOUNT 4
-#define D3DKMDT_MAX_VIDPN_SOURCES	   (1 << D3DKMDT_MAX_VIDPN_SOURCES_BITCOUNT)
+#define D3DKMDT_MAX_VIDPN_SOURCES          (1 << D3DKMDT_MAX_VIDPN_SOURCES_BITCOUNT)
 
-#define D3DDDI_MAX_BROADCAST_CONTEXT	   64
-#define D3DDDI_MAX_WRITTEN_PRIMARIES	   16
+#define D3DDDI_MAX_BROADCAST_CONTEXT       64
+#define D3DDDI_MAX_WRITTEN_PRIMARIES       16
 #define D3DDDI_MAX_MPO_PRESENT_DIRTY_RECTS 0xFFF
-#define D3DDDI_MAX_OBJECT_WAITED_ON	   32
-#define D3DDDI_MAX_OBJECT_SIGNALED	   32
+#define D3DDDI_MAX_OBJECT_WAITED_ON        32
+#define D3DDDI_MAX_OBJECT_SIGNALED         32
 
 /* Access rights as NT spells them, for handles that objects are shared through. */
 #ifndef STANDARD_RIGHTS_REQUIRED
@@ -158,7 +158,7 @@ typedef UINT64 D3DKMT_SIZE_T, D3DKMT_UINT_PTR, D3DKMT_ULONG_PTR;
 #define GENERIC_ALL 0x10000000
 #endif
 
-#define D3DDDI_SYNC_OBJECT_WAIT	  0x1
+#define D3DDDI_SYNC_OBJECT_WAIT   0x1
 #define D3DDDI_SYNC_OBJECT_SIGNAL 0x2
 #define D3DDDI_SYNC_OBJECT_ALL_ACCESS                                                              \
 	(STANDARD_RIGHTS_REQUIRED | SYNCHRONIZE | D3DDDI_SYNC_OBJECT_WAIT |                        \
@@ -228,9 +228,9 @@ typedef struct _D3DDDIRECT {
 
 /* Higher survives longer. Any value may be used; these are the names of five classes. */
 #define D3DDDI_ALLOCATIONPRIORITY_MINIMUM 0x28000000
-#define D3DDDI_ALLOCATIONPRIORITY_LOW	  0x50000000
+#define D3DDDI_ALLOCATIONPRIORITY_LOW     0x50000000
 #define D3DDDI_ALLOCATIONPRIORITY_NORMAL  0x78000000
-#define D3DDDI_ALLOCATIONPRIORITY_HIGH	  0xa0000000
+#define D3DDDI_ALLOCATIONPRIORITY_HIGH    0xa0000000
 #define D3DDDI_ALLOCATIONPRIORITY_MAXIMUM 0xc8000000
 
 /* Used with D3DKMTCreateAllocation. */
@@ -254,7 +254,7 @@ typedef struct _D3DDDI_ALLOCATIONINFO {
 typedef struct _D3DDDI_ALLOCATIONINFO2 {
 	D3DKMT_HANDLE hAllocation; /* out: allocation handle */
 	union {
-		HANDLE hSection;	/* in: with ExistingSection */
+		HANDLE hSection;        /* in: with ExistingSection */
 		CONST VOID *pSystemMem; /* in */
 	};
 	VOID *pPrivateDriverData;   /* in/out, optional: per-allocation miniport data */
@@ -268,10 +268,10 @@ typedef struct _D3DDDI_ALLOCATIONINFO2 {
 			UINT Reserved : 29;
 		};
 		UINT Value;
-	} Flags;				  /* in */
+	} Flags;                                  /* in */
 	D3DGPU_VIRTUAL_ADDRESS GpuVirtualAddress; /* out: GPU VA assigned at creation if any */
 	union {
-		UINT Priority;	  /* in: initial eviction priority */
+		UINT Priority;    /* in: initial eviction priority */
 		ULONG_PTR Unused; /* pads Priority to 8 */
 	};
 	ULONG_PTR Reserved[5];
@@ -284,9 +284,9 @@ typedef struct _D3DDDI_OPENALLOCATIONINFO {
 } D3DDDI_OPENALLOCATIONINFO;
 
 typedef struct _D3DDDI_OPENALLOCATIONINFO2 {
-	D3DKMT_HANDLE hAllocation;	/* out: local allocation handle */
+	D3DKMT_HANDLE hAllocation;      /* out: local allocation handle */
 	CONST VOID *pPrivateDriverData; /* out: points into pTotalPrivateDriverDataBuffer */
-	UINT PrivateDriverDataSize;	/* out: bytes of that slice */
+	UINT PrivateDriverDataSize;     /* out: bytes of that slice */
 	D3DGPU_VIRTUAL_ADDRESS GpuVirtualAddress; /* out: GPU VA if assigned at open */
 	ULONG_PTR Reserved[6];
 } D3DDDI_OPENALLOCATIONINFO2;
@@ -313,7 +313,7 @@ typedef struct _D3DDDICB_LOCKFLAGS {
 			UINT LockEntire : 1; /* whole allocation */
 			UINT DonotEvict : 1;
 			UINT AcquireAperture : 1; /* call DxgkDdiAcquireSwizzlingRange */
-			UINT Discard : 1;	  /* allow renaming */
+			UINT Discard : 1;         /* allow renaming */
 			UINT NoExistingReference : 1;
 			UINT UseAlternateVA : 1; /* lock at a different CPU VA/footprint */
 			UINT IgnoreReadSync : 1; /* wait only for GPU writes */
@@ -368,12 +368,12 @@ typedef struct _D3DDDI_UPDATEALLOCPROPERTY_FLAGS {
 } D3DDDI_UPDATEALLOCPROPERTY_FLAGS;
 
 typedef struct _D3DDDI_UPDATEALLOCPROPERTY {
-	D3DKMT_HANDLE hPagingQueue;		   /* in: paging queue that orders the operation */
-	D3DKMT_HANDLE hAllocation;		   /* in */
-	UINT SupportedSegmentSet;		   /* in: new set */
+	D3DKMT_HANDLE hPagingQueue;                /* in: paging queue that orders the operation */
+	D3DKMT_HANDLE hAllocation;                 /* in */
+	UINT SupportedSegmentSet;                  /* in: new set */
 	D3DDDI_SEGMENTPREFERENCE PreferredSegment; /* in */
-	D3DDDI_UPDATEALLOCPROPERTY_FLAGS Flags;	   /* in */
-	UINT64 PagingFenceValue;		   /* out */
+	D3DDDI_UPDATEALLOCPROPERTY_FLAGS Flags;    /* in */
+	UINT64 PagingFenceValue;                   /* out */
 	union {
 		struct {
 			UINT SetAccessedPhysically : 1;
@@ -449,13 +449,13 @@ typedef struct _D3DDDI_MAKERESIDENT_FLAGS {
 
 /* Answers STATUS_PENDING when the caller has to wait for PagingFenceValue on its paging queue. */
 typedef struct _D3DDDI_MAKERESIDENT {
-	D3DKMT_HANDLE hPagingQueue;	     /* in: queue of the device that owns the allocations */
-	UINT NumAllocations;		     /* in/out: how many; how many were made resident */
+	D3DKMT_HANDLE hPagingQueue;          /* in: queue of the device that owns the allocations */
+	UINT NumAllocations;                 /* in/out: how many; how many were made resident */
 	CONST D3DKMT_HANDLE *AllocationList; /* in */
-	CONST UINT *PriorityList;	     /* in, optional: per-allocation residency priority */
+	CONST UINT *PriorityList;            /* in, optional: per-allocation residency priority */
 	D3DDDI_MAKERESIDENT_FLAGS Flags;     /* in */
-	UINT64 PagingFenceValue;	     /* out: value to wait for when the call is pending */
-	UINT64 NumBytesToTrim;		     /* out: what to free first when memory is short */
+	UINT64 PagingFenceValue;             /* out: value to wait for when the call is pending */
+	UINT64 NumBytesToTrim;               /* out: what to free first when memory is short */
 } D3DDDI_MAKERESIDENT;
 
 /* What to do to memory that loses its last residency reference. */
@@ -517,10 +517,10 @@ typedef enum _D3DDDI_RECLAIM_RESULT {
 typedef struct _D3DDDIGPUVIRTUALADDRESS_PROTECTION_TYPE {
 	union {
 		struct {
-			UINT64 Write : 1;	  /* read-write (read is always implied) */
-			UINT64 Execute : 1;	  /* executable */
-			UINT64 Zero : 1;	  /* zero state; hAllocation must be 0 */
-			UINT64 NoAccess : 1;	  /* invalid state; hAllocation must be 0 */
+			UINT64 Write : 1;         /* read-write (read is always implied) */
+			UINT64 Execute : 1;       /* executable */
+			UINT64 Zero : 1;          /* zero state; hAllocation must be 0 */
+			UINT64 NoAccess : 1;      /* invalid state; hAllocation must be 0 */
 			UINT64 SystemUseOnly : 1; /* never from user mode */
 			UINT64 Reserved : 59;
 		};
@@ -537,42 +537,42 @@ typedef enum _D3DDDIGPUVIRTUALADDRESS_RESERVATION_TYPE {
 typedef struct _D3DDDI_RESERVEGPUVIRTUALADDRESS {
 	union {
 		D3DKMT_HANDLE hPagingQueue; /* in: queue ordering the operation */
-		D3DKMT_HANDLE hAdapter;	    /* in */
+		D3DKMT_HANDLE hAdapter;     /* in */
 	};
 	D3DGPU_VIRTUAL_ADDRESS BaseAddress;    /* in, optional: bytes, 64 KiB aligned */
 	D3DGPU_VIRTUAL_ADDRESS MinimumAddress; /* in, optional: 64 KiB aligned; 0 = from 0 */
 	D3DGPU_VIRTUAL_ADDRESS MaximumAddress; /* in, optional: 64 KiB aligned */
-	D3DGPU_SIZE_T Size;		       /* in: bytes, multiple of 64 KiB */
+	D3DGPU_SIZE_T Size;                    /* in: bytes, multiple of 64 KiB */
 	union {
 		D3DDDIGPUVIRTUALADDRESS_RESERVATION_TYPE ReservationType; /* in: initial state */
-		UINT Reserved0;						  /* in */
+		UINT Reserved0;                                           /* in */
 	};
 	union {
 		UINT64 DriverProtection; /* in */
-		UINT64 Reserved1;	 /* in */
+		UINT64 Reserved1;        /* in */
 	};
 	D3DGPU_VIRTUAL_ADDRESS VirtualAddress; /* out: base of the reservation */
 	union {
 		UINT64 PagingFenceValue; /* out: value on the queue's fence; 0 = done */
-		UINT64 Reserved2;	 /* out */
+		UINT64 Reserved2;        /* out */
 	};
 } D3DDDI_RESERVEGPUVIRTUALADDRESS;
 
 /* Offsets and sizes are in 4 KiB pages; addresses are in bytes. */
 typedef struct _D3DDDI_MAPGPUVIRTUALADDRESS {
 	D3DKMT_HANDLE hPagingQueue; /* in: queue (and so the physical GPU whose tables change) */
-	D3DGPU_VIRTUAL_ADDRESS BaseAddress;		    /* in, optional */
-	D3DGPU_VIRTUAL_ADDRESS MinimumAddress;		    /* in, optional */
-	D3DGPU_VIRTUAL_ADDRESS MaximumAddress;		    /* in, optional: 4 KiB aligned */
-	D3DKMT_HANDLE hAllocation;			    /* in */
-	D3DGPU_SIZE_T OffsetInPages;			    /* in */
-	D3DGPU_SIZE_T SizeInPages;			    /* in */
+	D3DGPU_VIRTUAL_ADDRESS BaseAddress;                 /* in, optional */
+	D3DGPU_VIRTUAL_ADDRESS MinimumAddress;              /* in, optional */
+	D3DGPU_VIRTUAL_ADDRESS MaximumAddress;              /* in, optional: 4 KiB aligned */
+	D3DKMT_HANDLE hAllocation;                          /* in */
+	D3DGPU_SIZE_T OffsetInPages;                        /* in */
+	D3DGPU_SIZE_T SizeInPages;                          /* in */
 	D3DDDIGPUVIRTUALADDRESS_PROTECTION_TYPE Protection; /* in */
-	UINT64 DriverProtection;			    /* in */
+	UINT64 DriverProtection;                            /* in */
 	UINT Reserved0;
 	UINT64 Reserved1;
 	D3DGPU_VIRTUAL_ADDRESS VirtualAddress; /* out: resulting base */
-	UINT64 PagingFenceValue;	       /* out: wait before GPU access; 0 = complete */
+	UINT64 PagingFenceValue;               /* out: wait before GPU access; 0 = complete */
 } D3DDDI_MAPGPUVIRTUALADDRESS;
 
 typedef enum _D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION_TYPE {
@@ -588,28 +588,28 @@ typedef struct _D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION {
 	union {
 		struct {
 			D3DGPU_VIRTUAL_ADDRESS BaseAddress;    /* in: 4 KiB aligned VA */
-			D3DGPU_SIZE_T SizeInBytes;	       /* in: 4 KiB multiple */
-			D3DKMT_HANDLE hAllocation;	       /* in: tile pool allocation */
+			D3DGPU_SIZE_T SizeInBytes;             /* in: 4 KiB multiple */
+			D3DKMT_HANDLE hAllocation;             /* in: tile pool allocation */
 			D3DGPU_SIZE_T AllocationOffsetInBytes; /* in: 4 KiB aligned */
 			D3DGPU_SIZE_T AllocationSizeInBytes;   /* in: 0 = SizeInBytes */
 		} Map;
 		struct {
-			D3DGPU_VIRTUAL_ADDRESS BaseAddress;		    /* in */
-			D3DGPU_SIZE_T SizeInBytes;			    /* in */
-			D3DKMT_HANDLE hAllocation;			    /* in */
-			D3DGPU_SIZE_T AllocationOffsetInBytes;		    /* in */
-			D3DGPU_SIZE_T AllocationSizeInBytes;		    /* in */
+			D3DGPU_VIRTUAL_ADDRESS BaseAddress;                 /* in */
+			D3DGPU_SIZE_T SizeInBytes;                          /* in */
+			D3DKMT_HANDLE hAllocation;                          /* in */
+			D3DGPU_SIZE_T AllocationOffsetInBytes;              /* in */
+			D3DGPU_SIZE_T AllocationSizeInBytes;                /* in */
 			D3DDDIGPUVIRTUALADDRESS_PROTECTION_TYPE Protection; /* in */
 			UINT64 DriverProtection; /* in: driver protection */
 		} MapProtect;
 		struct {
-			D3DGPU_VIRTUAL_ADDRESS BaseAddress;		    /* in: 4 KiB aligned */
-			D3DGPU_SIZE_T SizeInBytes;			    /* in: 4 KiB multiple */
+			D3DGPU_VIRTUAL_ADDRESS BaseAddress;                 /* in: 4 KiB aligned */
+			D3DGPU_SIZE_T SizeInBytes;                          /* in: 4 KiB multiple */
 			D3DDDIGPUVIRTUALADDRESS_PROTECTION_TYPE Protection; /* in */
 		} Unmap;
 		struct {
 			D3DGPU_VIRTUAL_ADDRESS SourceAddress; /* in: 4 KiB aligned */
-			D3DGPU_SIZE_T SizeInBytes;	      /* in: 4 KiB multiple */
+			D3DGPU_SIZE_T SizeInBytes;            /* in: 4 KiB multiple */
 			D3DGPU_VIRTUAL_ADDRESS DestAddress;   /* in: 4 KiB aligned */
 		} Copy;
 	};
@@ -708,14 +708,14 @@ typedef struct _D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS {
 
 /* The member of the union is chosen by Type. */
 typedef struct _D3DDDI_SYNCHRONIZATIONOBJECTINFO2 {
-	D3DDDI_SYNCHRONIZATIONOBJECT_TYPE Type;	  /* in */
+	D3DDDI_SYNCHRONIZATIONOBJECT_TYPE Type;   /* in */
 	D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS Flags; /* in */
 	union {
 		struct {
 			BOOL InitialState; /* in: TRUE = initially owned */
 		} SynchronizationMutex;
 		struct {
-			UINT MaxCount;	   /* in: maximum count */
+			UINT MaxCount;     /* in: maximum count */
 			UINT InitialCount; /* in: initial count */
 		} Semaphore;
 		struct {
@@ -725,19 +725,19 @@ typedef struct _D3DDDI_SYNCHRONIZATIONOBJECTINFO2 {
 			HANDLE Event; /* in: event handle */
 		} CPUNotification;
 		struct {
-			UINT64 InitialFenceValue;			    /* in: initial value */
-			VOID *FenceValueCPUVirtualAddress;		    /* out */
+			UINT64 InitialFenceValue;                           /* in: initial value */
+			VOID *FenceValueCPUVirtualAddress;                  /* out */
 			D3DGPU_VIRTUAL_ADDRESS FenceValueGPUVirtualAddress; /* out */
-			UINT EngineAffinity;				    /* in */
+			UINT EngineAffinity;                                /* in */
 			UINT Padding;
 		} MonitoredFence;
 		struct {
 			D3DKMT_HANDLE hAdapter; /* in: adapter of the target */
 			D3DDDI_VIDEO_PRESENT_TARGET_ID VidPnTargetId; /* in */
-			UINT64 Time;				      /* in: offset before vsync */
-			VOID *FenceValueCPUVirtualAddress;	      /* out */
+			UINT64 Time;                                  /* in: offset before vsync */
+			VOID *FenceValueCPUVirtualAddress;            /* out */
 			D3DGPU_VIRTUAL_ADDRESS FenceValueGPUVirtualAddress; /* out */
-			UINT EngineAffinity;				    /* in */
+			UINT EngineAffinity;                                /* in */
 			UINT Padding;
 		} PeriodicMonitoredFence;
 		struct {
@@ -807,10 +807,10 @@ typedef struct _D3DDDI_QUERYREGISTRY_FLAGS {
 typedef struct _D3DDDI_QUERYREGISTRY_INFO {
 	D3DDDI_QUERYREGISTRY_TYPE QueryType;   /* in */
 	D3DDDI_QUERYREGISTRY_FLAGS QueryFlags; /* in */
-	WCHAR ValueName[MAX_PATH];	       /* in */
-	ULONG ValueType;		       /* in: registry type expected */
-	ULONG PhysicalAdapterIndex;	       /* in: LDA index */
-	ULONG OutputValueSize;		       /* out: bytes written, or required on overflow */
+	WCHAR ValueName[MAX_PATH];             /* in */
+	ULONG ValueType;                       /* in: registry type expected */
+	ULONG PhysicalAdapterIndex;            /* in: LDA index */
+	ULONG OutputValueSize;                 /* out: bytes written, or required on overflow */
 	D3DDDI_QUERYREGISTRY_STATUS Status;    /* out: 0 success, 1 buffer overflow, 2 fail */
 	union {
 		DWORD OutputDword;     /* out: start of the variable-size result */

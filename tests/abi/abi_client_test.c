@@ -14,10 +14,10 @@
 #ifdef __cplusplus
 #include <type_traits>
 #define ABI_ASSERT(condition, text) static_assert(condition, text)
-#define SAME_TYPE(a, b)		    (std::is_same<a, b>::value)
+#define SAME_TYPE(a, b)             (std::is_same<a, b>::value)
 #else
 #define ABI_ASSERT(condition, text) _Static_assert(condition, text)
-#define SAME_TYPE(a, b)		    __builtin_types_compatible_p(a, b)
+#define SAME_TYPE(a, b)             __builtin_types_compatible_p(a, b)
 #endif
 
 /* Checked while compiling. */
@@ -29,7 +29,7 @@
 	ABI_ASSERT(__builtin_offsetof(name, field) == (offset), "offset of " #name "." #field);
 #define BITS(name, field, first, bits, type)
 #define ENUM(name, enumerator, value) ABI_ASSERT((long long)(enumerator) == (value), #enumerator);
-#define CONSTANT(name, value)	      ABI_ASSERT((unsigned long long)(name) == (value), #name);
+#define CONSTANT(name, value)         ABI_ASSERT((unsigned long long)(name) == (value), #name);
 #define CALL(name, pointer, argument)                                                              \
 	ABI_ASSERT(SAME_TYPE(__typeof__(&name), pointer), #pointer);                               \
 	ABI_ASSERT(SAME_TYPE(pointer, NTSTATUS(APIENTRY *)(argument *)), "argument of " #name);
