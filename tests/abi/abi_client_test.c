@@ -8,8 +8,8 @@
  */
 #include <dxg/d3dkmthk.h>
 
+#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
 #ifdef __cplusplus
 #include <type_traits>
@@ -21,6 +21,9 @@
 #endif
 
 /* Checked while compiling. */
+#define TYPE(name, type) ABI_ASSERT(SAME_TYPE(name, type), "what " #name " is");
+#include "basic_types.def"
+#undef TYPE
 #define STRUCT(name, bytes) ABI_ASSERT(sizeof(name) == (bytes), "size of " #name);
 #define FIELD(name, field, offset, bytes)                                                          \
 	ABI_ASSERT(__builtin_offsetof(name, field) == (offset), "offset of " #name "." #field);    \
@@ -44,8 +47,12 @@
 
 /* Counted: what the run reports. */
 static const struct {
-	unsigned structs, fields, bits, enumerators, constants, calls;
+	unsigned types, structs, fields, bits, enumerators, constants, calls;
 } counts = {
+#define TYPE(...) +1
+#include "basic_types.def"
+	,
+#undef TYPE
 #define STRUCT(...) +1
 #define FIELD(...)
 #define TAIL(...)
@@ -146,12 +153,13 @@ int main(void)
 {
 	check_bit_fields();
 
-	printf("1..6\n");
+	printf("1..7\n");
 	printf("ok 1 - %u structs have their size\n", counts.structs);
 	printf("ok 2 - %u fields have their offset and size\n", counts.fields);
 	printf("%s 3 - %u bit fields fill their bits\n", failures ? "not ok" : "ok", counts.bits);
 	printf("ok 4 - %u enumerators have their value\n", counts.enumerators);
 	printf("ok 5 - %u constants have their value\n", counts.constants);
 	printf("ok 6 - %u calls take their argument\n", counts.calls);
+	printf("ok 7 - %u basic types are what they have to be\n", counts.types);
 	return failures != 0;
 }

@@ -10,8 +10,14 @@
 #endif
 #include <dxg/d3dkmthk.h>
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+
+#define TYPE(name, type)                                                                           \
+	_Static_assert(__builtin_types_compatible_p(name, type), "what " #name " is");
+#include "basic_types.def"
+#undef TYPE
 
 struct row {
 	const char *name;
