@@ -6,6 +6,7 @@
  * presentation come after that, prototypes at the end. The comment behind a field says which way it
  * travels; fields without one are in, unless the struct's comment says otherwise.
  *
+ * A window or device context is padded to 8 bytes, whatever the basic types make of its handle.
  * Prototypes are const where the kernel contract calls the struct an input, even if buffers it
  * points to, or a few of its own fields, are written.
  */
@@ -91,7 +92,10 @@ typedef struct _D3DKMT_OPENADAPTERFROMGDIDISPLAYNAME {
 } D3DKMT_OPENADAPTERFROMGDIDISPLAYNAME;
 
 typedef struct _D3DKMT_OPENADAPTERFROMHDC {
-	HDC hDc;
+	union {
+		HDC hDc;
+		UINT64 hDc_Align;
+	};
 	D3DKMT_HANDLE hAdapter;
 	LUID AdapterLuid;
 	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
@@ -3152,7 +3156,10 @@ typedef struct _D3DKMT_PRESENT {
 		D3DKMT_HANDLE hDevice;
 		D3DKMT_HANDLE hContext;
 	};
-	HWND hWindow;
+	union {
+		HWND hWindow;
+		UINT64 hWindow_Align;
+	};
 	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
 	D3DKMT_HANDLE hSource;
 	D3DKMT_HANDLE hDestination;
@@ -3246,7 +3253,10 @@ typedef struct _D3DKMT_GETPRESENTHISTORY {
 } D3DKMT_GETPRESENTHISTORY;
 
 typedef struct _D3DKMT_CHECKOCCLUSION {
-	HWND hWindow;
+	union {
+		HWND hWindow;
+		UINT64 hWindow_Align;
+	};
 } D3DKMT_CHECKOCCLUSION;
 
 typedef union _D3DKMT_SETFSEBLOCKFLAGS {
@@ -3767,7 +3777,10 @@ typedef struct _D3DKMT_CHECKVIDPNEXCLUSIVEOWNERSHIP {
 
 typedef struct _D3DKMT_QUERYVIDPNEXCLUSIVEOWNERSHIP {
 	HANDLE hProcess;
-	HWND hWindow;
+	union {
+		HWND hWindow;
+		UINT64 hWindow_Align;
+	};
 	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
 	LUID AdapterLuid;
 	D3DKMT_VIDPNSOURCEOWNER_TYPE OwnerType;
@@ -3894,19 +3907,31 @@ typedef struct _D3DKMT_CREATEDCFROMMEMORY {
 	UINT Width;
 	UINT Height;
 	UINT Pitch;
-	HDC hDeviceDc;
+	union {
+		HDC hDeviceDc;
+		UINT64 hDeviceDc_Align;
+	};
 	PALETTEENTRY *pColorTable;
-	HDC hDc;
+	union {
+		HDC hDc;
+		UINT64 hDc_Align;
+	};
 	HANDLE hBitmap;
 } D3DKMT_CREATEDCFROMMEMORY;
 
 typedef struct _D3DKMT_DESTROYDCFROMMEMORY {
-	HDC hDc;
+	union {
+		HDC hDc;
+		UINT64 hDc_Align;
+	};
 	HANDLE hBitmap;
 } D3DKMT_DESTROYDCFROMMEMORY;
 
 typedef struct _D3DKMT_CHANGESURFACEPOINTER {
-	HDC hDC;
+	union {
+		HDC hDC;
+		UINT64 hDC_Align;
+	};
 	HANDLE hBitmap;
 	LPVOID pSurfacePointer;
 	UINT Width;

@@ -7,6 +7,9 @@
  * Drivers take the same names from ddk/ntdef.h, where WCHAR has 16 bits. The guard below is shared
  * with it: whichever of the two comes first decides, and the D3D headers serve both. No libc header
  * is included, so that the D3D headers survive -ffreestanding and -fms-compatibility.
+ *
+ * A program that also uses DirectX-Headers includes their <wsl/winadapter.h> first; its basic types
+ * have the same widths and stay in force.
  */
 #ifndef OPENDXGK_BASIC_TYPES
 #define OPENDXGK_BASIC_TYPES
@@ -79,6 +82,15 @@
 #define VOID void
 #endif
 
+#ifndef OPENDXGK_NTSTATUS_TYPE
+#define OPENDXGK_NTSTATUS_TYPE
+typedef int NTSTATUS;
+#endif
+typedef NTSTATUS *PNTSTATUS;
+
+/* winadapter.h has no include guard to ask for; it is known by what it leaves behind. */
+#if !defined(COM_NO_WINDOWS_H) || !defined(DECLSPEC_NOVTABLE)
+
 typedef char CHAR;
 typedef signed char INT8;
 typedef unsigned char UCHAR, UINT8, BYTE, BOOLEAN;
@@ -130,12 +142,6 @@ typedef FLOAT *PFLOAT;
 
 typedef void *HANDLE, **PHANDLE;
 typedef HANDLE HWND, HDC, HMODULE, HINSTANCE, HMONITOR, HBITMAP, HPALETTE, HRGN;
-
-#ifndef OPENDXGK_NTSTATUS_TYPE
-#define OPENDXGK_NTSTATUS_TYPE
-typedef int NTSTATUS;
-#endif
-typedef NTSTATUS *PNTSTATUS;
 
 typedef struct _LUID {
 	ULONG LowPart;
@@ -208,6 +214,8 @@ typedef struct tagPALETTEENTRY {
 	BYTE peBlue;
 	BYTE peFlags;
 } PALETTEENTRY, *PPALETTEENTRY;
+
+#endif /* not from winadapter.h */
 
 #ifndef C_ASSERT
 #ifdef __cplusplus

@@ -21,9 +21,7 @@
 #endif
 
 /* Checked while compiling. */
-#define TYPE(name, type) ABI_ASSERT(SAME_TYPE(name, type), "what " #name " is");
-#include "basic_types.def"
-#undef TYPE
+#define TYPE(name, type)    ABI_ASSERT(SAME_TYPE(name, type), "what " #name " is");
 #define STRUCT(name, bytes) ABI_ASSERT(sizeof(name) == (bytes), "size of " #name);
 #define FIELD(name, field, offset, bytes)                                                          \
 	ABI_ASSERT(__builtin_offsetof(name, field) == (offset), "offset of " #name "." #field);    \
@@ -36,7 +34,9 @@
 #define CALL(name, pointer, argument)                                                              \
 	ABI_ASSERT(SAME_TYPE(__typeof__(&name), pointer), #pointer);                               \
 	ABI_ASSERT(SAME_TYPE(pointer, NTSTATUS(APIENTRY *)(argument *)), "argument of " #name);
+#include "basic_types.def"
 #include "client_abi.def"
+#undef TYPE
 #undef STRUCT
 #undef FIELD
 #undef TAIL
@@ -46,55 +46,28 @@
 #undef CALL
 
 /* Counted: what the run reports. */
-static const struct {
-	unsigned types, structs, fields, bits, enumerators, constants, calls;
-} counts = {
-#define TYPE(...) +1
+enum {
+	COUNT_TYPE,
+	COUNT_STRUCT,
+	COUNT_FIELD,
+	COUNT_BITS,
+	COUNT_ENUM,
+	COUNT_CONSTANT,
+	COUNT_CALL,
+	COUNT_KINDS,
+};
+static const unsigned char kinds[] = {
+#define TYPE(...)     COUNT_TYPE,
+#define STRUCT(...)   COUNT_STRUCT,
+#define FIELD(...)    COUNT_FIELD,
+#define TAIL(...)     COUNT_FIELD,
+#define BITS(...)     COUNT_BITS,
+#define ENUM(...)     COUNT_ENUM,
+#define CONSTANT(...) COUNT_CONSTANT,
+#define CALL(...)     COUNT_CALL,
 #include "basic_types.def"
-	,
+#include "client_abi.def"
 #undef TYPE
-#define STRUCT(...) +1
-#define FIELD(...)
-#define TAIL(...)
-#define BITS(...)
-#define ENUM(...)
-#define CONSTANT(...)
-#define CALL(...)
-#include "client_abi.def"
-	,
-#undef STRUCT
-#undef FIELD
-#undef TAIL
-#define STRUCT(...)
-#define FIELD(...) +1
-#define TAIL(...)  +1
-#include "client_abi.def"
-	,
-#undef FIELD
-#undef TAIL
-#undef BITS
-#define FIELD(...)
-#define TAIL(...)
-#define BITS(...) +1
-#include "client_abi.def"
-	,
-#undef BITS
-#undef ENUM
-#define BITS(...)
-#define ENUM(...) +1
-#include "client_abi.def"
-	,
-#undef ENUM
-#undef CONSTANT
-#define ENUM(...)
-#define CONSTANT(...) +1
-#include "client_abi.def"
-	,
-#undef CONSTANT
-#undef CALL
-#define CONSTANT(...)
-#define CALL(...) +1
-#include "client_abi.def"
 #undef STRUCT
 #undef FIELD
 #undef TAIL
@@ -151,15 +124,24 @@ static void check_bit_fields(void)
 
 int main(void)
 {
+	static const char *const claims[COUNT_KINDS] = {
+		"basic types are what they have to be",
+		"structs have their size",
+		"fields have their offset and size",
+		"bit fields fill their bits",
+		"enumerators have their value",
+		"constants have their value",
+		"calls take their argument",
+	};
+	unsigned counts[COUNT_KINDS] = { 0 };
+
+	for (size_t i = 0; i < sizeof(kinds); i++)
+		counts[kinds[i]]++;
 	check_bit_fields();
 
-	printf("1..7\n");
-	printf("ok 1 - %u structs have their size\n", counts.structs);
-	printf("ok 2 - %u fields have their offset and size\n", counts.fields);
-	printf("%s 3 - %u bit fields fill their bits\n", failures ? "not ok" : "ok", counts.bits);
-	printf("ok 4 - %u enumerators have their value\n", counts.enumerators);
-	printf("ok 5 - %u constants have their value\n", counts.constants);
-	printf("ok 6 - %u calls take their argument\n", counts.calls);
-	printf("ok 7 - %u basic types are what they have to be\n", counts.types);
+	printf("1..%d\n", COUNT_KINDS);
+	for (unsigned i = 0; i < COUNT_KINDS; i++)
+		printf("%s %u - %u %s\n", i == COUNT_BITS && failures ? "not ok" : "ok", i + 1,
+		       counts[i], claims[i]);
 	return failures != 0;
 }

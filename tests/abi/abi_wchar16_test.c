@@ -14,15 +14,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TYPE(name, type)                                                                           \
-	_Static_assert(__builtin_types_compatible_p(name, type), "what " #name " is");
-#include "basic_types.def"
-#undef TYPE
-
 struct row {
 	const char *name;
 	size_t bytes, expected;
 };
+
+#define TYPE(name, type)                                                                           \
+	_Static_assert(__builtin_types_compatible_p(name, type), "what " #name " is");
+#define STRUCT(name, bytes) _Static_assert(sizeof(name) == (bytes), "size of " #name);
+#define FIELD(name, field, offset, bytes)                                                          \
+	_Static_assert(offsetof(name, field) == (offset), "offset of " #name "." #field);
+#include "basic_types.def"
+#undef TYPE
+#undef STRUCT
+#undef FIELD
 
 static const struct row measured[] = {
 #define STRUCT(name, bytes) { #name, sizeof(name), bytes },

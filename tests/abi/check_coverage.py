@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Every struct, union, enum and call that include/dxg/ declares has its numbers in client_abi.def.
+"""Every struct, union, enum and call that include/dxg/ declares has its numbers in a table.
 
 Also the other way round: a name in the table that no header declares is a leftover.
-usage: check_coverage.py <folder of headers> <client_abi.def>
+usage: check_coverage.py <folder of headers> <table.def>...
 """
 import pathlib
 import re
@@ -28,12 +28,13 @@ def declared(text):
 
 
 def main():
-    headers, table = sys.argv[1:]
+    headers, *tables = sys.argv[1:]
     structs, enums, calls = set(), set(), set()
     for path in sorted(pathlib.Path(headers).glob('*.h')):
         for into, names in zip((structs, enums, calls), declared(path.read_text())):
             into |= names
-    rows = re.sub(r'/\*.*?\*/', ' ', pathlib.Path(table).read_text(), flags=re.S)
+    rows = ''.join(pathlib.Path(table).read_text() for table in tables)
+    rows = re.sub(r'/\*.*?\*/', ' ', rows, flags=re.S)
 
     def in_table(kind):
         return set(re.findall(r'^%s\((\w+)' % kind, rows, re.M))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 
+WSL = '/usr/include'
 STRICT = ['-Wall', '-Wextra', '-Wpedantic', '-Werror', '-fsyntax-only']
 DRIVER = ['-fms-extensions', '-fms-compatibility', '-ffreestanding', '-fshort-wchar',
           '-Wall', '-Wextra', '-Werror', '-fsyntax-only']
@@ -34,6 +35,18 @@ def attempts(include):
             yield (f'{way}: <d3dkmthk.h> after ntdef.h', compiler,
                    flags + [f'-I{include}/ddk', f'-I{include}/dxg'], suffix,
                    '#include <ntdef.h>\n#include <d3dkmthk.h>\n')
+    # Programs that use DirectX-Headers bring their basic types along: same layout on top of those.
+    table = pathlib.Path(__file__).resolve().parent / 'client_abi.def'
+    for compiler in ('g++', 'clang++'):
+        yield (f'{compiler}: <d3dkmthk.h> after <wsl/winadapter.h>', compiler,
+               ['-std=c++17', '-Werror', '-fsyntax-only', f'-I{WSL}/wsl/stubs', f'-I{include}/dxg'],
+               'cc',
+               '#include <wsl/winadapter.h>\n#include <directx/dxcore.h>\n#include <d3dkmthk.h>\n'
+               '#define STRUCT(name, bytes) static_assert(sizeof(name) == (bytes), #name);\n'
+               '#define FIELD(name, field, offset, bytes) \\\n'
+               'static_assert(__builtin_offsetof(name, field) == (offset), #name "." #field);\n'
+               '#define TAIL(...)\n#define BITS(...)\n#define ENUM(...)\n#define CONSTANT(...)\n'
+               f'#define CALL(...)\n#include "{table}"\n')
     # libstdc++ names its variables like some of the old annotations.
     for compiler in ('g++', 'clang++'):
         yield (f'{compiler}: the C++ library after our headers', compiler,
@@ -49,8 +62,11 @@ def main():
     print(f'1..{len(todo)}')
     with tempfile.TemporaryDirectory() as folder:
         for number, (claim, compiler, flags, suffix, text) in enumerate(todo, 1):
-            if not shutil.which(compiler):
-                print(f'ok {number} - {claim} # SKIP {compiler} is not installed')
+            missing = None if shutil.which(compiler) else compiler
+            if 'winadapter.h' in text and not pathlib.Path(WSL, 'wsl', 'winadapter.h').exists():
+                missing = 'directx-headers-dev'
+            if missing:
+                print(f'ok {number} - {claim} # SKIP install {missing}')
                 continue
             source = pathlib.Path(folder) / f'alone.{suffix}'
             source.write_text(text + 'int alone;\n')
