@@ -1,0 +1,53 @@
+/*
+ * d3d12umddi.h: the few Direct3D 12 types that a user-mode driver and its miniport put into the
+ * private data and command buffers they exchange. The user-mode driver interface itself is not
+ * here.
+ */
+#ifndef OPENDXGK_DDK_D3D12UMDDI_H
+#define OPENDXGK_DDK_D3D12UMDDI_H
+
+#include "d3d10umddi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef UINT64 D3D12DDI_GPU_VIRTUAL_ADDRESS;
+typedef D3D10DDI_HRESOURCE D3D12DDI_HRESOURCE;
+
+typedef enum D3D12DDI_RESOURCE_DIMENSION {
+	D3D12DDI_RD_BUFFER = 1,
+	D3D12DDI_RD_TEXTURE1D = 2,
+	D3D12DDI_RD_TEXTURE2D = 3,
+	D3D12DDI_RD_TEXTURE3D = 4,
+	D3D12DDI_RD_TEXTURECUBE = 5,
+} D3D12DDI_RESOURCE_DIMENSION;
+
+typedef enum D3D12DDI_TEXTURE_LAYOUT {
+	D3D12DDI_TL_UNDEFINED = 0,
+	D3D12DDI_TL_ROW_MAJOR = 1,
+	D3D12DDI_TL_64KB_TILE_UNDEFINED_SWIZZLE = 2,
+	D3D12DDI_TL_64KB_TILE_STANDARD_SWIZZLE = 3,
+} D3D12DDI_TEXTURE_LAYOUT;
+
+typedef enum D3D12DDI_BUFFER_UAV_FLAGS {
+	D3D12DDI_BUFFER_UAV_FLAG_NONE = 0x0,
+	D3D12DDI_BUFFER_UAV_FLAG_RAW = 0x1,
+	D3D12DDI_BUFFER_UAV_FLAG_APPEND = 0x2,
+	D3D12DDI_BUFFER_UAV_FLAG_COUNTER = 0x4,
+} D3D12DDI_BUFFER_UAV_FLAGS;
+
+typedef struct D3D12DDIARG_BUFFER_UNORDERED_ACCESS_VIEW {
+	D3D12DDI_HRESOURCE hDrvCounterResource;
+	UINT64 FirstElement;
+	UINT NumElements;
+	UINT StructureByteStride;
+	UINT64 CounterOffsetInBytes;
+	D3D12DDI_BUFFER_UAV_FLAGS Flags;
+} D3D12DDIARG_BUFFER_UNORDERED_ACCESS_VIEW;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* OPENDXGK_DDK_D3D12UMDDI_H */
