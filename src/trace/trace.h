@@ -34,8 +34,9 @@ MUST_CHECK bool trace_start(const char *path);
  */
 void trace_finish(void);
 
-/* Which trace is running, counted from 1; 0 when none is. */
-extern _Atomic uint32_t trace_session;
+/* Which trace is running, counted from 1; 0 when none is. Hidden, so that reading it is one load.
+ */
+extern _Atomic uint32_t trace_session __attribute__((visibility("hidden")));
 
 static inline bool trace_is_on(void)
 {

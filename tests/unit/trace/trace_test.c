@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -14,60 +13,7 @@
 #include "base/thread.h"
 #include "support/test.h"
 #include "trace/trace.h"
-
-static char folder[] = P_tmpdir "/dxgk-trace-test-XXXXXX";
-
-static const char *in_folder(const char *name)
-{
-	static char paths[4][256];
-	static unsigned next;
-	char *path = paths[next++ % 4];
-
-	if (folder[strlen(folder) - 1] == 'X' && !mkdtemp(folder))
-		abort();
-	snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
-	return path;
-}
-
-__attribute__((destructor)) static void remove_folder(void)
-{
-	char command[300];
-
-	if (folder[strlen(folder) - 1] == 'X')
-		return;
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	if (system(command) != 0)
-		fprintf(stderr, "left behind: %s\n", folder);
-}
-
-/* Runs the shell command; its exit status. */
-static int shell(const char *format, ...)
-{
-	char command[2048];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(command, sizeof(command), format, arguments);
-	va_end(arguments);
-	int status = system(command);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static char *read_all(const char *path)
-{
-	FILE *file = fopen(path, "r");
-	char *text = NULL;
-	size_t size = 0;
-
-	if (!file)
-		return NULL;
-	if (getdelim(&text, &size, EOF, file) < 0) {
-		free(text);
-		text = strdup("");
-	}
-	fclose(file);
-	return text;
-}
+#include "shell.h"
 
 static bool same_files(const char *a, const char *b)
 {
