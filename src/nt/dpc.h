@@ -1,0 +1,27 @@
+/*
+ * dpc.h - deferred procedure calls and work items, the host's side.
+ */
+#ifndef NT_DPC_H
+#define NT_DPC_H
+
+#include <stdbool.h>
+
+#include <ddk/wdm.h>
+
+#include "base/attributes.h"
+#include "base/status.h"
+
+/* Starts the thread that DPCs run on; it also starts by itself at the first DPC. */
+MUST_CHECK NTSTATUS nt_dpc_start(void);
+
+/* Runs what is queued, then ends the threads of DPCs and work items. */
+void nt_dpc_stop(void);
+
+/* Returns when the DPCs and work items queued before have run. At PASSIVE_LEVEL. */
+void nt_dpc_flush(void);
+
+/* The caller holds the dispatcher lock. False when it is queued already. */
+bool nt_dpc_insert_locked(KDPC *dpc, void *argument1, void *argument2);
+bool nt_dpc_uses_memory_locked(const void *begin, const void *end);
+
+#endif

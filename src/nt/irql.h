@@ -1,0 +1,45 @@
+/*
+ * irql.h - the interrupt request level of the calling thread.
+ *
+ * A thread of this process has a level as a processor has one on Windows. Raising it stops nobody
+ * else; it is kept so that a driver sees the level it was promised, and so that what it may not do
+ * there is noticed.
+ */
+#ifndef NT_IRQL_H
+#define NT_IRQL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Host side: around every call into a driver. */
+struct nt_irql {
+	uint8_t before;
+	uint8_t entered;
+};
+
+void nt_irql_enter(struct nt_irql *scope, uint8_t level);
+
+/* Reports a routine that comes back at another level, and restores the one before. */
+void nt_irql_leave(const struct nt_irql *scope, const char *routine);
+
+uint8_t nt_irql_current(void);
+
+/* "DISPATCH_LEVEL" */
+const char *nt_irql_name(uint8_t level);
+
+/* Reports NT-IRQL-HIGH when the caller runs above `highest`. True when the call is in order. */
+bool nt_irql_require(uint8_t highest, const char *routine);
+
+/* Reports NT-IRQL-WAIT: the caller is about to block, which it may only below DISPATCH_LEVEL. */
+void nt_irql_require_waitable(const char *routine);
+
+/* Many readers or one writer in a 32-bit word, zero when free; for the locks built on it. */
+void nt_rw_acquire_shared(_Atomic uint32_t *word);
+void nt_rw_acquire_exclusive(_Atomic uint32_t *word);
+
+/* False, and nothing done, when it is not held in that way. */
+bool nt_rw_release_shared(_Atomic uint32_t *word);
+bool nt_rw_release_exclusive(_Atomic uint32_t *word);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * nt.c - start and end of the NT environment, and the end of a driver in it.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nt/dispatcher.h"
+#include "nt/nt.h"
+
+NTSTATUS nt_start(void)
+{
+	NTSTATUS status = nt_dpc_start();
+
+	if (NT_SUCCESS(status))
+		status = nt_timers_start();
+	if (!NT_SUCCESS(status))
+		nt_dpc_stop();
+	return status;
+}
+
+void nt_stop(void)
+{
+	nt_timers_stop(); /* first: timers queue DPCs */
+	nt_dpc_stop();
+	nt_threads_reap();
+	nt_seh_stop();
+	nt_report_summarize();
+	nt_report_reset();
+}
+
+bool nt_driver_unloaded(const void *begin, const void *end)
+{
+	nt_dpc_flush();
+	uint32_t running = nt_threads_report_running(begin, end);
+	bool has_queued = nt_dispatcher_uses_memory(begin, end);
+	if (has_queued)
+		nt_report(RULE_NT_TIMER_LEFT, "The driver is unloaded while a timer or DPC in its "
+					      "image is queued");
+	/* Memory of a thread that still runs is not taken from under it. */
+	if (running == 0)
+		nt_pool_report_leaks(begin, end);
+	nt_report_summarize();
+	return running == 0 && !has_queued;
+}

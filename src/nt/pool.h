@@ -1,0 +1,27 @@
+/*
+ * pool.h - what the host asks about the memory drivers allocated.
+ */
+#ifndef NT_POOL_H
+#define NT_POOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct nt_pool_usage {
+	uint64_t blocks;
+	uint64_t bytes;
+};
+
+/* What is allocated by all drivers now. */
+struct nt_pool_usage nt_pool_usage(void);
+
+/*
+ * The image [begin, end) is being unloaded: reports what it allocated and did not free, per tag,
+ * frees it, and returns how many blocks that were.
+ */
+uint64_t nt_pool_report_leaks(const void *begin, const void *end);
+
+/* For routines that allocate for a driver: the block counts as allocated at `site`. */
+void *nt_pool_alloc_at(const void *site, size_t size_bytes, uint32_t tag);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * report.h - a driver broke a rule: say which, and where.
+ *
+ * A report is one warning, "driver: <sentence> (<RULE-ID>)", and the driver's call stack under it.
+ * It changes nothing else: the routine that noticed goes on in the way that keeps the process
+ * alive. The same rule broken again at the same place is counted, not printed.
+ *
+ * Rules are those of base/rules.def; docs/rules.md explains them.
+ */
+#ifndef NT_REPORT_H
+#define NT_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/refusal.h"
+
+/* The sentence opens with the routine that was misused: "ExFreePool was given …". */
+void nt_report(enum rule rule, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* How often the rule was broken since the process began, or since nt_report_reset(). */
+uint64_t nt_report_count(enum rule rule);
+
+/* Told of every report, also of repeated ones, on the reporting thread. NULL: nobody. */
+void nt_report_listen(void (*listener)(void *context, enum rule rule, const char *sentence),
+		      void *context);
+
+/* "function (file.c:12) in driver.so", as much of it as is known. */
+void nt_report_where(const void *address, char *text, size_t size_bytes);
+
+/* Prints how often each report was repeated, and starts counting anew. At driver unload. */
+void nt_report_summarize(void);
+
+/* As if nothing had been reported yet; gives back the symbol tables. */
+void nt_report_reset(void);
+
+#endif

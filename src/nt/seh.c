@@ -1,0 +1,517 @@
+/*
+ * seh.c - __try, __except and __finally for drivers: the host's half of <ddk/excpt.h>.
+ *
+ *   in:   frames that bodies push and pop, statuses that are raised, faults of the processor
+ *   out:  jumps to the part of the driver's function behind the body
+ *
+ * Frames are in a list per thread, innermost first. An exception takes the first one off and jumps
+ * to it with siglongjmp; `after` tells the part behind the body which frame that was. While a
+ *filter or a __finally block runs, its frame is in `unfinished`.
+ *
+ * Leaving the body of a __finally early (return, break, goto) has to run the block and then go on
+ * leaving. The block belongs to the function that is being left, so it runs on that function's
+ *stack, over the frames of OpendxgkSehPop() and of what called it. They are put aside first, and
+ *put back when the block has ended:
+ *
+ *	high addresses	| function that says __try |	<- stack_top: its stack pointer
+ *			| guard's destructor, Pop  |	<- put aside while the block runs
+ *	low addresses	|                          |	<- stack_low
+ *
+ * Faults arrive as signals. Handlers are installed at the first __try; a fault of a thread that is
+ *in no __try goes to whoever was there before, as if we were not.
+ *
+ * Locks: none, everything belongs to one thread, except the handlers (a small one-time lock).
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include <ddk/wdm.h>
+
+#include "base/lock.h"
+#include "base/log.h"
+#include "nt/report.h"
+#include "nt/seh.h"
+
+enum frame_kind { FRAME_UNKNOWN, FRAME_EXCEPT, FRAME_FINALLY };
+enum frame_reason { REASON_VISIT, REASON_CAUGHT, REASON_LEAVE, REASON_EARLY };
+
+enum { STACK_MARGIN = 4096 }; /* what the functions that copy the stack use of it themselves */
+
+struct _OPENDXGK_SEH_FRAME {
+	sigjmp_buf registers;
+	void *resume[5];                   /* of __builtin_setjmp */
+	struct _OPENDXGK_SEH_FRAME *outer; /* in active, or in unfinished */
+	uint32_t depth;                    /* active frames when the part behind the body began */
+	enum frame_kind kind;
+	enum frame_reason reason;
+	EXCEPTION_RECORD record;
+	char *stack_top;
+	char *stack_low;
+	char *put_aside; /* copy of [stack_low, stack_top) */
+};
+
+static _Thread_local struct {
+	POPENDXGK_SEH_FRAME active;
+	uint32_t active_count;
+	POPENDXGK_SEH_FRAME after;
+	POPENDXGK_SEH_FRAME unfinished;
+	EXCEPTION_RECORD current;
+	EXCEPTION_POINTERS pointers;
+} self;
+
+/* ---- frames ---- */
+
+NORETURN static void no_memory(void)
+{
+	log_error("no memory for a __try; there is no way to tell the driver");
+	abort();
+}
+
+static void frame_free(POPENDXGK_SEH_FRAME frame)
+{
+	free(frame->put_aside);
+	free(frame);
+}
+
+static uint32_t unfinished_free(uint32_t depth)
+{
+	uint32_t count = 0;
+
+	while (self.unfinished && self.unfinished->depth > depth) {
+		POPENDXGK_SEH_FRAME lost = self.unfinished;
+		self.unfinished = lost->outer;
+		frame_free(lost);
+		count++;
+	}
+	return count;
+}
+
+static void frame_take_off(POPENDXGK_SEH_FRAME frame)
+{
+	/* Frames inside it belong to functions that were left without a word. */
+	while (self.active != frame) {
+		POPENDXGK_SEH_FRAME lost = self.active;
+		self.active = lost->outer;
+		self.active_count--;
+		frame_free(lost);
+	}
+	self.active = frame->outer;
+	self.active_count--;
+	/* Filters and blocks that were inside its body and did not come to their end. */
+	unfinished_free(self.active_count);
+}
+
+static void part_behind_begin(POPENDXGK_SEH_FRAME frame)
+{
+	frame->depth = self.active_count;
+	frame->outer = self.unfinished;
+	self.unfinished = frame;
+}
+
+static POPENDXGK_SEH_FRAME take_after(void)
+{
+	POPENDXGK_SEH_FRAME frame = self.after;
+
+	self.after = NULL;
+	return frame;
+}
+
+NORETURN static void jump_behind_body(POPENDXGK_SEH_FRAME frame, enum frame_reason reason)
+{
+	frame->reason = reason;
+	self.after = frame;
+	siglongjmp(frame->registers, OPENDXGK_SEH_AFTER);
+}
+
+NORETURN static void raise_record(const EXCEPTION_RECORD *record)
+{
+	POPENDXGK_SEH_FRAME frame = self.active;
+
+	if (!frame) {
+		nt_report(RULE_NT_SEH_UNHANDLED, "%s was raised and no __try is there to catch it",
+			  status_name(record->ExceptionCode));
+		KeBugCheckEx(KMODE_EXCEPTION_NOT_HANDLED, (ULONG_PTR)(ULONG)record->ExceptionCode,
+			     (ULONG_PTR)record->ExceptionAddress, record->ExceptionInformation[0],
+			     record->ExceptionInformation[1]);
+	}
+	frame->record = *record;
+	frame_take_off(frame);
+	jump_behind_body(frame, REASON_CAUGHT);
+}
+
+/* ---- faults ---- */
+
+static const int fault_signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+
+/* Written before the handler can run, then constant; are_installed is guarded by its lock. */
+static struct sigaction fault_previous[ARRAY_SIZE(fault_signals)];
+static struct lock install_lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "nt fault handlers");
+static _Atomic bool are_installed;
+
+static NTSTATUS fault_status(int number, const siginfo_t *info)
+{
+	switch (number) {
+	case SIGBUS:
+		return info->si_code == BUS_ADRALN ? STATUS_DATATYPE_MISALIGNMENT
+						   : STATUS_IN_PAGE_ERROR;
+	case SIGFPE:
+		switch (info->si_code) {
+		case FPE_INTOVF:
+			return STATUS_INTEGER_OVERFLOW;
+		case FPE_FLTDIV:
+			return STATUS_FLOAT_DIVIDE_BY_ZERO;
+		case FPE_FLTOVF:
+			return STATUS_FLOAT_OVERFLOW;
+		case FPE_FLTUND:
+			return STATUS_FLOAT_UNDERFLOW;
+		case FPE_FLTRES:
+			return STATUS_FLOAT_INEXACT_RESULT;
+		case FPE_FLTINV:
+			return STATUS_FLOAT_INVALID_OPERATION;
+		default:
+			return STATUS_INTEGER_DIVIDE_BY_ZERO;
+		}
+	case SIGILL:
+		return STATUS_ILLEGAL_INSTRUCTION;
+	default:
+		return STATUS_ACCESS_VIOLATION;
+	}
+}
+
+static void fault_describe(EXCEPTION_RECORD *record, int number, const siginfo_t *info,
+			   const ucontext_t *context)
+{
+	*record = (EXCEPTION_RECORD){ .ExceptionCode = fault_status(number, info) };
+#if defined(__x86_64__)
+	record->ExceptionAddress = (PVOID)context->uc_mcontext.gregs[REG_RIP];
+	bool is_write = (context->uc_mcontext.gregs[REG_ERR] & 2) != 0;
+#else
+	record->ExceptionAddress = (PVOID)context->uc_mcontext.pc;
+	bool is_write = false;
+#endif
+	if (number == SIGSEGV || number == SIGBUS) {
+		record->NumberParameters = 2;
+		record->ExceptionInformation[0] = is_write;
+		record->ExceptionInformation[1] = (ULONG_PTR)info->si_addr;
+	}
+}
+
+/* Nobody was there before us: the default, with the fault as it was. */
+static void fault_default(int number, const siginfo_t *info)
+{
+	struct sigaction action = { .sa_handler = SIG_DFL };
+
+	sigaction(number, &action, NULL);
+	/* A fault happens again when we return; a signal that was sent has to be sent again. */
+	if (info->si_code <= 0)
+		raise(number);
+}
+
+static void fault_pass_on(struct sigaction *previous, int number, siginfo_t *info, void *context)
+{
+	sigset_t before;
+
+	if (!(previous->sa_flags & SA_SIGINFO) &&
+	    (previous->sa_handler == SIG_DFL ||
+	     (previous->sa_handler == SIG_IGN && info->si_code > 0))) {
+		fault_default(number, info);
+		return;
+	}
+	if (!(previous->sa_flags & SA_SIGINFO) && previous->sa_handler == SIG_IGN)
+		return;
+
+	/* The mask the kernel would have set for it; this thread's, on Linux. */
+	sigset_t blocked = previous->sa_mask;
+	if (!(previous->sa_flags & SA_NODEFER))
+		sigaddset(&blocked, number);
+	sigset_t wanted = ((const ucontext_t *)context)->uc_sigmask;
+	sigorset(&wanted, &wanted, &blocked);
+	sigprocmask(SIG_SETMASK, &wanted, &before);
+
+	struct sigaction handler = *previous;
+	if (previous->sa_flags & (int)SA_RESETHAND)
+		*previous = (struct sigaction){ .sa_handler = SIG_DFL };
+	if (handler.sa_flags & SA_SIGINFO)
+		handler.sa_sigaction(number, info, context);
+	else
+		handler.sa_handler(number);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+	unsigned index = 0;
+
+	/* A signal that somebody sent is no fault of the code that runs. */
+	if (self.active && info->si_code > 0) {
+		EXCEPTION_RECORD record;
+		fault_describe(&record, number, info, context);
+		/* This handler does not return, so the mask is put back by hand. */
+		sigprocmask(SIG_SETMASK, &((const ucontext_t *)context)->uc_sigmask, NULL);
+		raise_record(&record);
+	}
+	while (fault_signals[index] != number)
+		index++;
+	fault_pass_on(&fault_previous[index], number, info, context);
+}
+
+static void faults_install(void)
+{
+	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+
+	if (LIKELY(atomic_load_explicit(&are_installed, memory_order_acquire)))
+		return;
+	lock_acquire(&install_lock);
+	if (!atomic_load_explicit(&are_installed, memory_order_relaxed)) {
+		for (unsigned i = 0; i < ARRAY_SIZE(fault_signals); i++)
+			sigaction(fault_signals[i], NULL, &fault_previous[i]);
+		for (unsigned i = 0; i < ARRAY_SIZE(fault_signals); i++)
+			sigaction(fault_signals[i], &action, NULL);
+		atomic_store_explicit(&are_installed, true, memory_order_release);
+	}
+	lock_release(&install_lock);
+}
+
+void nt_seh_stop(void)
+{
+	struct sigaction now;
+
+	lock_acquire(&install_lock);
+	for (unsigned i = 0; are_installed && i < ARRAY_SIZE(fault_signals); i++) {
+		sigaction(fault_signals[i], NULL, &now);
+		if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault)
+			sigaction(fault_signals[i], &fault_previous[i], NULL);
+	}
+	atomic_store_explicit(&are_installed, false, memory_order_release);
+	lock_release(&install_lock);
+}
+
+/* ---- what the macros of excpt.h call ---- */
+
+PVOID OpendxgkSehPush(PVOID StackPointer)
+{
+	/* Not counted by base/mem.h and never made to fail: a __try cannot. */
+	POPENDXGK_SEH_FRAME frame = calloc(1, sizeof(*frame));
+
+	if (!frame)
+		no_memory();
+	faults_install();
+	frame->stack_top = StackPointer;
+	frame->outer = self.active;
+	self.active = frame;
+	self.active_count++;
+	self.after = frame; /* the reason is REASON_VISIT */
+	return frame->registers;
+}
+
+POPENDXGK_SEH_FRAME OpendxgkSehBody(VOID)
+{
+	return self.active;
+}
+
+/* Looks at dead frames and at the red zones of live ones, which is the point. */
+__attribute__((noinline, no_sanitize("address"), no_sanitize("thread"))) static void copy_stack(
+	char *to, const char *from, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		((volatile char *)to)[i] = ((const volatile char *)from)[i];
+}
+
+/* Returns when the __finally block has run. */
+__attribute__((noinline)) static void run_finally_block(POPENDXGK_SEH_FRAME frame)
+{
+	if (__builtin_setjmp(frame->resume) != 0)
+		return;
+	frame->stack_low = (char *)__builtin_frame_address(0) - STACK_MARGIN;
+	frame->put_aside = malloc((size_t)(frame->stack_top - frame->stack_low));
+	if (!frame->put_aside)
+		no_memory();
+	copy_stack(frame->put_aside, frame->stack_low,
+		   (size_t)(frame->stack_top - frame->stack_low));
+	jump_behind_body(frame, REASON_EARLY);
+}
+
+/* Runs below the frames it puts back: `room` is what moved the stack pointer there. */
+NORETURN __attribute__((noinline)) static void put_back(POPENDXGK_SEH_FRAME frame,
+							volatile char *room)
+{
+	room[0] = 0;
+	copy_stack(frame->stack_low, frame->put_aside,
+		   (size_t)(frame->stack_top - frame->stack_low));
+	__builtin_longjmp(frame->resume, 1);
+}
+
+VOID OpendxgkSehPop(POPENDXGK_SEH_FRAME Frame, BOOLEAN Completed)
+{
+	frame_take_off(Frame);
+	self.after = NULL;
+	if (!Completed && Frame->kind == FRAME_FINALLY)
+		run_finally_block(Frame);
+	frame_free(Frame);
+}
+
+VOID OpendxgkSehLeave(POPENDXGK_SEH_FRAME Frame)
+{
+	frame_take_off(Frame);
+	jump_behind_body(Frame, REASON_LEAVE);
+}
+
+BOOLEAN OpendxgkSehCaught(VOID)
+{
+	POPENDXGK_SEH_FRAME frame = take_after();
+
+	if (frame->reason == REASON_VISIT) {
+		frame->kind = FRAME_EXCEPT;
+		siglongjmp(frame->registers, OPENDXGK_SEH_RUN);
+	}
+	if (frame->reason == REASON_LEAVE) {
+		frame_free(frame);
+		return FALSE;
+	}
+	self.current = frame->record;
+	part_behind_begin(frame);
+	return TRUE;
+}
+
+BOOLEAN OpendxgkSehAccept(LONG Disposition)
+{
+	POPENDXGK_SEH_FRAME frame = self.unfinished;
+
+	self.unfinished = frame->outer;
+	self.current = frame->record; /* the filter may have caught something of its own */
+	frame_free(frame);
+	if (Disposition < 0) {
+		nt_report(RULE_NT_SEH_CONTINUE,
+			  "A filter answered EXCEPTION_CONTINUE_EXECUTION to %s",
+			  status_name(self.current.ExceptionCode));
+		KeBugCheckEx(KMODE_EXCEPTION_NOT_HANDLED,
+			     (ULONG_PTR)(ULONG)self.current.ExceptionCode,
+			     (ULONG_PTR)self.current.ExceptionAddress, 0, 0);
+	}
+	if (Disposition == EXCEPTION_CONTINUE_SEARCH)
+		raise_record(&self.current);
+	return TRUE;
+}
+
+POPENDXGK_SEH_FRAME OpendxgkSehFinallyBegin(VOID)
+{
+	POPENDXGK_SEH_FRAME frame = take_after();
+
+	if (!frame)
+		return NULL;
+	if (frame->reason == REASON_VISIT) {
+		frame->kind = FRAME_FINALLY;
+		siglongjmp(frame->registers, OPENDXGK_SEH_RUN);
+	}
+	if (frame->reason == REASON_LEAVE) {
+		frame_free(frame);
+		return NULL;
+	}
+	part_behind_begin(frame);
+	return frame;
+}
+
+VOID OpendxgkSehFinallyEnd(POPENDXGK_SEH_FRAME Frame)
+{
+	if (!Frame)
+		return;
+	self.unfinished = Frame->outer;
+	if (Frame->reason == REASON_EARLY) {
+		char *here = __builtin_frame_address(0);
+		size_t gap = here > Frame->stack_low ? (size_t)(here - Frame->stack_low) : 0;
+		put_back(Frame, __builtin_alloca(gap + STACK_MARGIN));
+	}
+	EXCEPTION_RECORD record = Frame->record;
+	frame_free(Frame);
+	raise_record(&record);
+}
+
+NTSTATUS OpendxgkSehCode(VOID)
+{
+	return self.current.ExceptionCode;
+}
+
+PEXCEPTION_POINTERS OpendxgkSehInformation(VOID)
+{
+	self.pointers.ExceptionRecord = &self.current;
+	return &self.pointers;
+}
+
+/* ---- raising ---- */
+
+NORETURN static void raise_status(NTSTATUS status, void *address)
+{
+	EXCEPTION_RECORD record = { .ExceptionCode = status,
+				    .ExceptionFlags = EXCEPTION_NONCONTINUABLE,
+				    .ExceptionAddress = address };
+
+	raise_record(&record);
+}
+
+VOID ExRaiseStatus(NTSTATUS Status)
+{
+	raise_status(Status, __builtin_return_address(0));
+}
+
+VOID ExRaiseAccessViolation(VOID)
+{
+	raise_status(STATUS_ACCESS_VIOLATION, __builtin_return_address(0));
+}
+
+VOID ExRaiseDatatypeMisalignment(VOID)
+{
+	raise_status(STATUS_DATATYPE_MISALIGNMENT, __builtin_return_address(0));
+}
+
+void nt_seh_raise_if_guarded(NTSTATUS status)
+{
+	if (self.active)
+		raise_status(status, __builtin_return_address(0));
+}
+
+uint32_t nt_seh_forget_frames(void)
+{
+	uint32_t count = 0;
+
+	while (self.active) {
+		frame_take_off(self.active);
+		count++;
+	}
+	return count + unfinished_free(0);
+}
+
+/* There is no border between user and kernel here; what can be checked is the shape of the range.
+ */
+static void probe(uintptr_t address, size_t length, ULONG alignment)
+{
+	uintptr_t end;
+
+	if (alignment > 1 && (address & (alignment - 1)) != 0)
+		ExRaiseDatatypeMisalignment();
+	if (__builtin_add_overflow(address, length, &end))
+		ExRaiseAccessViolation();
+}
+
+VOID ProbeForRead(const volatile VOID *Address, SIZE_T Length, ULONG Alignment)
+{
+	if (Length != 0)
+		probe((uintptr_t)Address, Length, Alignment);
+}
+
+/* Writes what is there to every page, so that a page that cannot be written faults here. */
+VOID ProbeForWrite(volatile VOID *Address, SIZE_T Length, ULONG Alignment)
+{
+	if (Length == 0)
+		return;
+	probe((uintptr_t)Address, Length, Alignment);
+	uintptr_t last = (uintptr_t)Address + Length - 1;
+	for (uintptr_t at = (uintptr_t)Address; at <= last; at = (at | (PAGE_SIZE - 1)) + 1)
+		__atomic_fetch_or((volatile char *)at, 0, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,21 @@
+/*
+ * seh.h - exceptions of drivers, the host's side. Drivers use <ddk/excpt.h>.
+ */
+#ifndef NT_SEH_H
+#define NT_SEH_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* Raises if a __try of this thread is there to catch it; returns otherwise. */
+void nt_seh_raise_if_guarded(NTSTATUS status);
+
+/* The thread leaves the driver's code for good: forgets the frames it entered. How many. */
+uint32_t nt_seh_forget_frames(void);
+
+/* Puts back the fault handlers that were there before the first __try, unless they were replaced.
+ */
+void nt_seh_stop(void);
+
+#endif
