@@ -187,13 +187,12 @@ static NTSTATUS config_default(struct config *config)
 	adapter->name = mem_strdup("opendxgk Virtual Render Adapter");
 	if (!adapter->driver || !adapter->name)
 		return STATUS_NO_MEMORY;
-	for (; adapter->setting_count < ARRAY_SIZE(defaults); adapter->setting_count++) {
-		const struct miniport_setting *from = &defaults[adapter->setting_count];
-		struct miniport_setting *to = &settings[adapter->setting_count];
-		to->number = from->number;
-		to->name = mem_strdup(from->name);
-		to->text = from->text ? mem_strdup(from->text) : NULL;
-		if (!to->name || (from->text && !to->text))
+	for (size_t i = 0; i < ARRAY_SIZE(defaults); i++) {
+		struct miniport_setting *setting = &settings[adapter->setting_count++];
+		setting->number = defaults[i].number;
+		setting->name = mem_strdup(defaults[i].name);
+		setting->text = defaults[i].text ? mem_strdup(defaults[i].text) : NULL;
+		if (!setting->name || (defaults[i].text && !setting->text))
 			return STATUS_NO_MEMORY;
 	}
 	return STATUS_SUCCESS;

@@ -432,6 +432,10 @@ NTSTATUS json_read(const char *path, struct json_document *document)
 		if (reader.at != reader.end)
 			status = complain_at(&reader, "the end of the file");
 	}
+	if (!NT_SUCCESS(status)) {
+		json_free(document->root);
+		document->root = NULL;
+	}
 	mem_free(text);
 	return status;
 }
