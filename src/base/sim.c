@@ -1,30 +1,34 @@
 /*
  * sim.c - one thread at a time, chosen by a seed, in virtual time.
  *
- *   holder     the thread that runs; NULL only while every client thread is outside and no thread
- *              of ours is ready
+ *   holder     the thread that runs; NULL only while no thread of ours is ready and there is a
+ *              client thread outside, or none at all
  *   READY      could run, waits for the baton
  *   BLOCKED    waits for a wake on `blocked_on`, or for `deadline_ns` of virtual time
  *
- * Time moves a little at every point and, when nobody is ready, jumps to the next deadline. When
- * nobody is ready and no deadline is set, the run can never go on: that is reported as a deadlock
- * with the list of threads, and the process stops.
+ * Time moves a little at every point and, when nobody is ready, jumps to the next deadline; after a
+ * moment of real time when a client could still come in. When nobody is ready, no deadline is set and
+ * all clients are inside, the run can never go on: that is reported as a deadlock with the list of
+ * threads, and the process stops.
  *
  * A pthread mutex guards the state and each thread sleeps on a condition of its own; nothing else
  * in the project blocks for real during a seeded run.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/sim.h"
 
 enum {
-	SIM_POINT_NS = 100, /* what one step costs in virtual time */
-	SIM_SWITCH_ODDS = 4 /* at a point, one time in so many somebody else may run */
+	SIM_POINT_NS = 100,  /* what one step costs in virtual time */
+	SIM_SWITCH_ODDS = 4, /* at a point, one time in so many somebody else may run */
+	SIM_PATIENCE_NS = 10000000 /* of real time, that a client has before virtual time goes on */
 };
 
 bool sim_on;
@@ -59,15 +63,19 @@ NORETURN static void sim_deadlock(void)
 	abort();
 }
 
-static bool sim_any_outside(void)
+/* Every client thread we know waits in here, and there is one: only time can help them. */
+static bool sim_clients_wait(void)
 {
+	bool has_client = false;
 	struct list *link;
 
 	list_for_each (link, &sim.threads) {
-		if (container_of(link, struct sim_thread, link)->is_outside)
-			return true;
+		struct sim_thread *thread = container_of(link, struct sim_thread, link);
+		if (thread->is_outside)
+			return false;
+		has_client |= thread->is_foreign;
 	}
-	return false;
+	return has_client;
 }
 
 /* Everybody whose deadline has come is ready. */
@@ -105,50 +113,86 @@ static struct sim_thread *sim_pick_ready(void)
 	return NULL;
 }
 
-static uint64_t sim_next_deadline(void)
+/* The thread whose deadline comes first; NULL when nobody has one. */
+static struct sim_thread *sim_earliest(void)
 {
-	uint64_t next = CLOCK_FOREVER;
+	struct sim_thread *earliest = NULL;
+	uint64_t next_ns = CLOCK_FOREVER;
 	struct list *link;
 
 	list_for_each (link, &sim.threads) {
 		struct sim_thread *thread = container_of(link, struct sim_thread, link);
-		if (thread->state == SIM_BLOCKED && thread->deadline_ns < next)
-			next = thread->deadline_ns;
+		if (thread->state == SIM_BLOCKED && thread->deadline_ns < next_ns) {
+			next_ns = thread->deadline_ns;
+			earliest = thread;
+		}
 	}
-	return next;
+	return earliest;
 }
 
-/* Who runs now. NULL: nobody of ours, until a client thread comes back. */
+/* Nobody is ready: time jumps to the next deadline. */
+static struct sim_thread *sim_pass_time(const struct sim_thread *earliest)
+{
+	sim.now_ns = earliest->deadline_ns;
+	sim_expire();
+	return sim_pick_ready();
+}
+
+/*
+ * Who runs now. NULL: nobody of ours, until a client thread comes in. One that is busy with itself,
+ * or that we have not met yet, may still act before any deadline.
+ */
 static struct sim_thread *sim_choose(void)
 {
 	sim_expire();
 	struct sim_thread *next = sim_pick_ready();
-	if (next)
+	if (next || !sim_clients_wait())
 		return next;
 
-	/* A client that is busy with itself may still act before any deadline. */
-	if (sim_any_outside())
-		return NULL;
-
-	uint64_t deadline_ns = sim_next_deadline();
-	if (deadline_ns == CLOCK_FOREVER)
+	struct sim_thread *earliest = sim_earliest();
+	if (!earliest)
 		sim_deadlock();
-	sim.now_ns = deadline_ns;
-	sim_expire();
-	return sim_pick_ready();
+	return sim_pass_time(earliest);
 }
 
 static void sim_hand_over(void)
 {
 	sim.holder = sim_choose();
-	if (sim.holder && sim.holder != self)
-		pthread_cond_signal(&sim.holder->turn);
+	/* When nobody runs, the earliest is the one to keep the time. */
+	struct sim_thread *next = sim.holder ? sim.holder : sim_earliest();
+	if (next && next != self)
+		pthread_cond_signal(&next->turn);
+}
+
+/*
+ * Nobody runs and `thread` has the next deadline. The client gets a little real time to come in; it
+ * may itself be waiting for a thread that sleeps in here, so after that time goes on without it.
+ */
+static void sim_be_patient(struct sim_thread *thread)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += SIM_PATIENCE_NS;
+	if (until.tv_nsec >= (long)NS_PER_S) {
+		until.tv_nsec -= (long)NS_PER_S;
+		until.tv_sec++;
+	}
+	if (pthread_cond_timedwait(&thread->turn, &sim.mutex, &until) == ETIMEDOUT && !sim.holder) {
+		sim.holder = sim_pass_time(thread);
+		if (sim.holder != thread)
+			pthread_cond_signal(&sim.holder->turn);
+	}
 }
 
 static void sim_await_turn(struct sim_thread *thread)
 {
-	while (sim.holder != thread)
-		pthread_cond_wait(&thread->turn, &sim.mutex);
+	while (sim.holder != thread) {
+		if (!sim.holder && sim_earliest() == thread)
+			sim_be_patient(thread);
+		else
+			pthread_cond_wait(&thread->turn, &sim.mutex);
+	}
 }
 
 static void sim_register_locked(struct sim_thread *thread)
@@ -162,11 +206,9 @@ static void sim_register_locked(struct sim_thread *thread)
 static void sim_unregister_locked(struct sim_thread *thread)
 {
 	list_remove(&thread->link);
-	if (sim.holder == thread) {
-		sim.holder = NULL;
-		if (!list_is_empty(&sim.threads))
-			sim_hand_over();
-	}
+	/* Nobody may run because of a client that was outside and is now gone. */
+	if (sim.holder == thread || !sim.holder)
+		sim_hand_over();
 }
 
 /* A client thread has ended. */

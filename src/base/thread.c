@@ -118,6 +118,7 @@ static void *thread_main(void *context)
 
 	self = thread;
 	self_id = thread->id;
+	pthread_setname_np(pthread_self(), thread->name);
 	if (sim_is_on())
 		sim_thread_begin(&thread->sim);
 	pthread_cleanup_push(thread_finish, thread);
@@ -150,7 +151,6 @@ NTSTATUS thread_create(const char *name, void (*run)(void *argument), void *argu
 		mem_free(thread);
 		return STATUS_NO_MEMORY;
 	}
-	pthread_setname_np(thread->native, thread->name);
 	thread_point();
 	return STATUS_SUCCESS;
 }

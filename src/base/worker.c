@@ -26,15 +26,13 @@ static void worker_main(void *context)
 			lock_acquire(&worker->lock);
 			continue;
 		}
-		worker->is_running = true;
 		lock_release(&worker->lock);
 
 		struct work *work = container_of(link, struct work, link);
 		work->run(work);
 
 		lock_acquire(&worker->lock);
-		worker->is_running = false;
-		notice_give(&worker->changed);
+		notice_give(&worker->changed); /* a flush may be over */
 	}
 	lock_release(&worker->lock);
 }
@@ -81,10 +79,30 @@ bool worker_cancel(struct worker *worker, struct work *work)
 	return was_queued;
 }
 
+/* A work item that stands for everything in front of it. */
+struct flush {
+	struct work work;
+	struct worker *worker;
+	bool is_done; /* guarded by the worker's lock */
+};
+
+static void flush_run(struct work *work)
+{
+	struct flush *flush = container_of(work, struct flush, work);
+
+	lock_acquire(&flush->worker->lock);
+	flush->is_done = true;
+	lock_release(&flush->worker->lock);
+}
+
 void worker_flush(struct worker *worker)
 {
+	struct flush flush = { .worker = worker };
+
+	work_init(&flush.work, flush_run);
+	worker_post(worker, &flush.work);
 	lock_acquire(&worker->lock);
-	while (worker->is_running || !list_is_empty(&worker->queue)) {
+	while (!flush.is_done) {
 		uint32_t seen = notice_read(&worker->changed);
 		lock_release(&worker->lock);
 		notice_wait(&worker->changed, seen, CLOCK_FOREVER);

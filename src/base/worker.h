@@ -25,7 +25,6 @@ struct worker {
 
 	struct lock lock;  /* LOCK_RANK_WORKER */
 	struct list queue; /* work.link */
-	bool is_running;   /* an item is being run */
 	bool is_stopping;
 };
 

@@ -1,0 +1,290 @@
+/*
+ * thread_test.c - threads and the one way to wait, on the real machine and in seeded runs.
+ */
+#include <pthread.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "support/test.h"
+#include "child.h"
+
+struct report {
+	struct thread *self;
+	uint32_t id;
+	char name[32];
+	char native_name[32];
+	bool is_past_exit;
+};
+
+static void tell(void *argument)
+{
+	struct report *report = argument;
+
+	report->self = thread_self();
+	report->id = thread_id();
+	snprintf(report->name, sizeof(report->name), "%s", thread_name());
+	pthread_getname_np(pthread_self(), report->native_name, sizeof(report->native_name));
+}
+
+TEST(thread, runs_and_is_joined)
+{
+	struct mem_usage before = mem_usage();
+	struct report report = { 0 };
+	struct thread *thread = NULL;
+
+	EXPECT(NT_SUCCESS(thread_create("a name that is long", tell, &report, &thread)));
+	EXPECT(thread != NULL);
+	struct thread *made = thread;
+	thread_join(thread);
+	EXPECT(report.self == made);
+	EXPECT_STR(report.name, "a name that is ");
+	EXPECT_STR(report.native_name, "a name that is ");
+	EXPECT(report.id != thread_id());
+	EXPECT_EQ(mem_usage().blocks, before.blocks);
+	thread_join(NULL);
+}
+
+TEST(thread, a_clients_thread_is_not_ours)
+{
+	EXPECT(thread_self() == NULL);
+	EXPECT_STR(thread_name(), "client");
+	EXPECT(thread_id() != 0);
+	EXPECT_EQ(thread_id(), thread_id());
+}
+
+static void exit_early(void *argument)
+{
+	thread_exit();
+	((struct report *)argument)->is_past_exit = true;
+}
+
+TEST(thread, can_end_itself_anywhere)
+{
+	struct mem_usage before = mem_usage();
+	struct report report = { 0 };
+	struct thread *thread;
+
+	EXPECT(NT_SUCCESS(thread_create("exit", exit_early, &report, &thread)));
+	thread_join(thread);
+	EXPECT(!report.is_past_exit);
+	EXPECT_EQ(mem_usage().blocks, before.blocks);
+}
+
+static _Atomic uint32_t word;
+
+static void set_word(void *argument)
+{
+	word = (uint32_t)(uintptr_t)argument;
+	thread_wake_all(&word);
+}
+
+static void wait_for_word(uint32_t value)
+{
+	uint32_t now;
+
+	while ((now = word) != value)
+		thread_wait(&word, now, CLOCK_FOREVER);
+}
+
+TEST(thread, a_detached_one_runs_to_its_end_alone)
+{
+	struct thread *thread;
+
+	word = 0;
+	EXPECT(NT_SUCCESS(thread_create("detached", set_word, (void *)1, &thread)));
+	thread_detach(thread);
+	wait_for_word(1);
+}
+
+static struct thread *itself;
+
+static void detach_itself(void *argument)
+{
+	(void)argument;
+	thread_detach(itself);
+	set_word((void *)2);
+}
+
+TEST(thread, may_detach_itself_while_it_is_being_made)
+{
+	for (int i = 0; i < 50; i++) {
+		word = 0;
+		EXPECT(NT_SUCCESS(thread_create("itself", detach_itself, NULL, &itself)));
+		wait_for_word(2);
+	}
+}
+
+TEST(thread, without_memory_there_is_none)
+{
+	struct thread *thread = NULL;
+
+	mem_fail_nth(1);
+	EXPECT_EQ(thread_create("none", set_word, NULL, &thread), STATUS_NO_MEMORY);
+	EXPECT(mem_fail_stop());
+	EXPECT(thread == NULL);
+}
+
+/* ---- waiting ---- */
+
+TEST(thread_wait, returns_at_once_when_the_word_is_another)
+{
+	word = 5;
+	EXPECT_EQ(thread_wait(&word, 4, CLOCK_FOREVER), THREAD_WOKEN);
+}
+
+TEST(thread_wait, returns_at_its_deadline)
+{
+	word = 5;
+	EXPECT_EQ(thread_wait(&word, 5, 0), THREAD_TIMED_OUT);
+	EXPECT_EQ(thread_wait(&word, 5, clock_now_ns()), THREAD_TIMED_OUT);
+}
+
+static void wait_an_hour(void)
+{
+	uint64_t start_ns = clock_now_ns();
+
+	word = 0;
+	CHILD_EXPECT(thread_wait(&word, 0, start_ns + 3600 * NS_PER_S) == THREAD_TIMED_OUT);
+	CHILD_EXPECT(clock_now_ns() - start_ns >= 3600 * NS_PER_S);
+	CHILD_EXPECT(clock_now_ns() - start_ns < 3601 * NS_PER_S);
+	CHILD_EXPECT(thread_wait(&word, 0, 0) == THREAD_TIMED_OUT);
+	CHILD_EXPECT(thread_wait(&word, 1, CLOCK_FOREVER) == THREAD_WOKEN);
+}
+
+TEST(thread_wait, an_hour_costs_nothing_in_a_seeded_run)
+{
+	EXPECT_SEEDED_OK(1, wait_an_hour);
+}
+
+static _Atomic uint32_t woken;
+
+static void sleep_once(void *argument)
+{
+	(void)argument;
+	CHILD_EXPECT(thread_wait(&word, 0, CLOCK_FOREVER) == THREAD_WOKEN);
+	woken++;
+}
+
+static void wake_by_number(void)
+{
+	struct thread *threads[5];
+
+	word = 0;
+	for (int i = 0; i < 5; i++)
+		CHILD_EXPECT(NT_SUCCESS(thread_create("sleeper", sleep_once, NULL, &threads[i])));
+	clock_sleep_until(clock_deadline(NS_PER_MS));
+	CHILD_EXPECT(woken == 0);
+	thread_wake_one(&word);
+	clock_sleep_until(clock_deadline(NS_PER_MS));
+	CHILD_EXPECT(woken == 1);
+	thread_wake_one(&woken); /* another word */
+	clock_sleep_until(clock_deadline(NS_PER_MS));
+	CHILD_EXPECT(woken == 1);
+	thread_wake_one(&word);
+	thread_wake_one(&word);
+	clock_sleep_until(clock_deadline(NS_PER_MS));
+	CHILD_EXPECT(woken == 3);
+	thread_wake_all(&word);
+	for (int i = 0; i < 5; i++)
+		thread_join(threads[i]);
+	CHILD_EXPECT(woken == 5);
+}
+
+TEST(thread_wait, one_or_all_are_woken)
+{
+	for (uint64_t seed = 0; seed < 20; seed++)
+		EXPECT_SEEDED_OK(seed, wake_by_number);
+}
+
+static void pass_it_on(void *argument)
+{
+	uint32_t mine = (uint32_t)(uintptr_t)argument;
+
+	for (uint32_t round = 0; round < 200; round++) {
+		wait_for_word(round * 4 + mine);
+		word = round * 4 + mine + 1;
+		thread_wake_all(&word);
+	}
+}
+
+TEST(thread_wait, four_threads_pass_a_word_round_on_the_real_machine)
+{
+	struct thread *threads[4];
+
+	word = 0;
+	for (uintptr_t i = 0; i < 4; i++)
+		EXPECT(NT_SUCCESS(thread_create("round", pass_it_on, (void *)i, &threads[i])));
+	for (int i = 0; i < 4; i++)
+		thread_join(threads[i]);
+	EXPECT_EQ(word, 800);
+}
+
+/* ---- ends ---- */
+
+struct ending {
+	struct thread_end end;
+	char name;
+};
+
+static char endings[8];
+
+static void note_ending(struct thread_end *end)
+{
+	endings[strlen(endings)] = container_of(end, struct ending, end)->name;
+}
+
+static struct ending first = { .end.run = note_ending, .name = 'a' };
+static struct ending second = { .end.run = note_ending, .name = 'b' };
+
+static void ask_to_be_told(void *argument)
+{
+	(void)argument;
+	thread_on_end(&first.end);
+	thread_on_end(&second.end);
+}
+
+static void *native_ask_to_be_told(void *argument)
+{
+	ask_to_be_told(argument);
+	return NULL;
+}
+
+TEST(thread_on_end, tells_of_the_end_of_any_thread_once)
+{
+	struct thread *thread;
+	pthread_t native;
+
+	memset(endings, 0, sizeof(endings));
+	EXPECT(NT_SUCCESS(thread_create("ours", ask_to_be_told, NULL, &thread)));
+	thread_join(thread);
+	EXPECT_STR(endings, "ba");
+	EXPECT_EQ(pthread_create(&native, NULL, native_ask_to_be_told, NULL), 0);
+	pthread_join(native, NULL);
+	EXPECT_STR(endings, "baba");
+}
+
+static int in_child_calls;
+
+static void note_child(void)
+{
+	in_child_calls++;
+}
+
+static void print_calls(void *argument)
+{
+	(void)argument;
+	printf("%d", in_child_calls);
+}
+
+TEST(thread_on_fork, tells_the_child_and_not_the_parent)
+{
+	struct child_result result;
+
+	thread_on_fork(note_child);
+	child_run(&result, print_calls, NULL);
+	EXPECT_STR(result.out, "1");
+	EXPECT_EQ(in_child_calls, 0);
+}
+
+TEST_MAIN("base/thread")
