@@ -1,0 +1,2 @@
+/* poppack.h - ends what the last pshpack header began. */
+#pragma pack(pop)
