@@ -14,13 +14,13 @@
 OPENDXGK_EXTERN_C_BEGIN
 
 #ifndef TRACE_LEVEL_NONE
-#define TRACE_LEVEL_NONE	0
-#define TRACE_LEVEL_CRITICAL	1
-#define TRACE_LEVEL_FATAL	1
-#define TRACE_LEVEL_ERROR	2
-#define TRACE_LEVEL_WARNING	3
+#define TRACE_LEVEL_NONE        0
+#define TRACE_LEVEL_CRITICAL    1
+#define TRACE_LEVEL_FATAL       1
+#define TRACE_LEVEL_ERROR       2
+#define TRACE_LEVEL_WARNING     3
 #define TRACE_LEVEL_INFORMATION 4
-#define TRACE_LEVEL_VERBOSE	5
+#define TRACE_LEVEL_VERBOSE     5
 #endif
 
 typedef HANDLE RECORDER_LOG, *PRECORDER_LOG;
@@ -31,17 +31,13 @@ typedef struct _RECORDER_CONFIGURE_PARAMS {
 } RECORDER_CONFIGURE_PARAMS, *PRECORDER_CONFIGURE_PARAMS;
 
 /* One for all files of a driver image, and never another image's. */
-#ifdef __cplusplus
-__attribute__((weak, visibility("hidden"))) inline BOOLEAN OpendxgkWppFilter = FALSE;
-#else
-__attribute__((weak, visibility("hidden"))) BOOLEAN OpendxgkWppFilter;
-#endif
+__attribute__((weak, visibility("hidden"))) BOOLEAN OpendxgkWppFilter = FALSE;
 
-#define WPP_RECORDER_LEVEL_FILTER(flag)		     OpendxgkWppFilter
-#define WPP_RECORDER_LEVEL_ARGS(level)		     (level)
+#define WPP_RECORDER_LEVEL_FILTER(flag)              OpendxgkWppFilter
+#define WPP_RECORDER_LEVEL_ARGS(level)               (level)
 #define WPP_RECORDER_LEVEL_FLAGS_FILTER(level, flag) OpendxgkWppFilter
 #define WPP_RECORDER_LEVEL_FLAGS_ARGS(level, flag)   (level)
-#define WPP_LEVEL_FLAGS_ENABLED(level, flag)	     ((level) < TRACE_LEVEL_VERBOSE || OpendxgkWppFilter)
+#define WPP_LEVEL_FLAGS_ENABLED(level, flag)         ((level) < TRACE_LEVEL_VERBOSE || OpendxgkWppFilter)
 #define WPP_INIT_TRACING(driver_object, registry_path)                                             \
 	((void)(driver_object), (void)(registry_path))
 #define WPP_CLEANUP(driver_object) ((void)(driver_object))
@@ -66,7 +62,7 @@ OPENDXGK_INLINE RECORDER_LOG WppRecorderLogGetDefault(VOID)
 /* Prints "Function: message". The message may name the function itself with %!FUNC!. */
 OPENDXGK_INLINE VOID OpendxgkWppTrace(PCSTR Function, int Level, PCSTR Format, ...)
 {
-	ULONG filter_level = Level <= TRACE_LEVEL_ERROR	    ? DPFLTR_ERROR_LEVEL
+	ULONG filter_level = Level <= TRACE_LEVEL_ERROR     ? DPFLTR_ERROR_LEVEL
 			     : Level == TRACE_LEVEL_WARNING ? DPFLTR_WARNING_LEVEL
 							    : DPFLTR_INFO_LEVEL;
 	char format[512];

@@ -43,7 +43,7 @@ OPENDXGK_EXTERN_C_BEGIN
 #define EXCEPTION_NONCONTINUABLE     0x1
 #define EXCEPTION_MAXIMUM_PARAMETERS 15
 #define EXCEPTION_ACCESS_VIOLATION   STATUS_ACCESS_VIOLATION
-#define EXCEPTION_IN_PAGE_ERROR	     STATUS_IN_PAGE_ERROR
+#define EXCEPTION_IN_PAGE_ERROR      STATUS_IN_PAGE_ERROR
 
 typedef struct _EXCEPTION_RECORD {
 	NTSTATUS ExceptionCode;
@@ -172,11 +172,11 @@ OPENDXGK_INLINE __attribute__((always_inline)) VOID OpendxgkSehGuardEnd(OPENDXGK
 /* clang-format on */
 #define __leave OpendxgkSehLeave(opendxgk_seh.Frame)
 
-#define GetExceptionCode()	  OpendxgkSehCode()
+#define GetExceptionCode()        OpendxgkSehCode()
 #define GetExceptionInformation() OpendxgkSehInformation()
-#define AbnormalTermination()	  (opendxgk_finally.Frame != NULL)
-#define _exception_code		  GetExceptionCode
-#define _exception_info		  GetExceptionInformation
-#define _abnormal_termination	  AbnormalTermination
+#define AbnormalTermination()     (opendxgk_finally.Frame != NULL)
+#define _exception_code           GetExceptionCode
+#define _exception_info           GetExceptionInformation
+#define _abnormal_termination     AbnormalTermination
 
 #endif

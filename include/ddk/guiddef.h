@@ -11,10 +11,10 @@
 
 #ifdef __cplusplus
 #define REFGUID const GUID &
-#define REFIID	const IID &
+#define REFIID  const IID &
 #else
 #define REFGUID const GUID *
-#define REFIID	const IID *
+#define REFIID  const IID *
 #endif
 
 OPENDXGK_INLINE int OpendxgkEqualGuid(const GUID *a, const GUID *b)
@@ -41,7 +41,7 @@ static inline __attribute__((unused)) bool operator!=(const GUID &a, const GUID 
 #define IsEqualGUID(a, b) OpendxgkEqualGuid(a, b)
 #endif
 #define InlineIsEqualGUID(a, b) IsEqualGUID(a, b)
-#define IsEqualIID(a, b)	IsEqualGUID(a, b)
+#define IsEqualIID(a, b)        IsEqualGUID(a, b)
 
 #define OPENDXGK_GUID_DECLARE(name) EXTERN_C const GUID name
 #define OPENDXGK_GUID_DEFINE(name, l, w1, w2, b1, b2, b3, b4, b5, b6, b7, b8)                      \

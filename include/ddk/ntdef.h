@@ -242,7 +242,7 @@ C_ASSERT(sizeof(ULONG) == 4 && sizeof(ULONG_PTR) == sizeof(void *) && sizeof(GUI
 /* Whichever header came first, these are needed below. */
 #ifdef __cplusplus
 #define OPENDXGK_EXTERN_C_BEGIN extern "C" {
-#define OPENDXGK_EXTERN_C_END	}
+#define OPENDXGK_EXTERN_C_END   }
 #ifndef EXTERN_C
 #define EXTERN_C extern "C"
 #endif
@@ -266,21 +266,21 @@ C_ASSERT(sizeof(ULONG) == 4 && sizeof(ULONG_PTR) == sizeof(void *) && sizeof(GUI
 #define NTKERNELAPI
 #endif
 #endif
-#define NTSYSAPI	NTKERNELAPI
-#define NTHALAPI	NTKERNELAPI
-#define NTSYSCALLAPI	NTKERNELAPI
+#define NTSYSAPI        NTKERNELAPI
+#define NTHALAPI        NTKERNELAPI
+#define NTSYSCALLAPI    NTKERNELAPI
 #define OPENDXGK_INLINE static inline __attribute__((unused))
 
 #ifndef FORCEINLINE
 #define FORCEINLINE __inline__ __attribute__((always_inline))
 #endif
-#define CFORCEINLINE	    FORCEINLINE
+#define CFORCEINLINE        FORCEINLINE
 #define DECLSPEC_ALIGN(x)   __attribute__((aligned(x)))
 #define DECLSPEC_NORETURN   __attribute__((noreturn))
 #define DECLSPEC_NOINLINE   __attribute__((noinline))
 #define DECLSPEC_DEPRECATED __attribute__((deprecated))
 #define DECLSPEC_SELECTANY  __attribute__((weak))
-#define DECLSPEC_EXPORT	    __attribute__((visibility("default")))
+#define DECLSPEC_EXPORT     __attribute__((visibility("default")))
 #define DECLSPEC_IMPORT
 #define DECLSPEC_NOVTABLE
 #define DECLSPEC_CACHEALIGN DECLSPEC_ALIGN(64)
@@ -298,20 +298,20 @@ C_ASSERT(sizeof(ULONG) == 4 && sizeof(ULONG_PTR) == sizeof(void *) && sizeof(GUI
 #define MAXUCHAR      0xffU
 #define MAXUSHORT     0xffffU
 #define MAXULONG      0xffffffffU
-#define MINCHAR	      0x80
-#define MAXCHAR	      0x7f
+#define MINCHAR       0x80
+#define MAXCHAR       0x7f
 #define MINSHORT      0x8000
 #define MAXSHORT      0x7fff
-#define MINLONG	      0x80000000
-#define MAXLONG	      0x7fffffff
+#define MINLONG       0x80000000
+#define MAXLONG       0x7fffffff
 #define MAXULONGLONG  (~(ULONGLONG)0)
 #define MAXLONGLONG   0x7fffffffffffffffLL
 #define MAXULONG_PTR  (~(ULONG_PTR)0)
 #define MAXDWORD      0xffffffffU
-#define MAXUINT	      0xffffffffU
+#define MAXUINT       0xffffffffU
 #define MAXUINT32     0xffffffffU
 #define MAXUINT64     (~(UINT64)0)
-#define MAXINT	      0x7fffffff
+#define MAXINT        0x7fffffff
 #ifndef MAX_PATH
 #define MAX_PATH 260
 #endif
@@ -322,7 +322,7 @@ C_ASSERT(sizeof(ULONG) == 4 && sizeof(ULONG_PTR) == sizeof(void *) && sizeof(GUI
 #define UNICODE_STRING_MAX_BYTES ((USHORT)65534)
 #define UNICODE_STRING_MAX_CHARS 32767
 
-#define RTL_NUMBER_OF(array)	    (sizeof(array) / sizeof((array)[0]))
+#define RTL_NUMBER_OF(array)        (sizeof(array) / sizeof((array)[0]))
 #define RTL_FIELD_SIZE(type, field) (sizeof(((type *)0)->field))
 #define RTL_SIZEOF_THROUGH_FIELD(type, field)                                                      \
 	(__builtin_offsetof(type, field) + RTL_FIELD_SIZE(type, field))
@@ -339,42 +339,42 @@ C_ASSERT(sizeof(ULONG) == 4 && sizeof(ULONG_PTR) == sizeof(void *) && sizeof(GUI
 #ifndef UNREFERENCED_PARAMETER
 #define UNREFERENCED_PARAMETER(parameter) ((void)(parameter))
 #endif
-#define DBG_UNREFERENCED_PARAMETER(p)	   ((void)(p))
+#define DBG_UNREFERENCED_PARAMETER(p)      ((void)(p))
 #define DBG_UNREFERENCED_LOCAL_VARIABLE(v) ((void)(v))
 #ifndef DEFAULT_UNREACHABLE
 #define DEFAULT_UNREACHABLE                                                                        \
 	default:                                                                                   \
 		__builtin_unreachable()
 #endif
-#define LOWORD(value)				  ((WORD)((ULONG_PTR)(value)&0xffff))
-#define HIWORD(value)				  ((WORD)(((ULONG_PTR)(value) >> 16) & 0xffff))
-#define LOBYTE(value)				  ((BYTE)((ULONG_PTR)(value)&0xff))
-#define HIBYTE(value)				  ((BYTE)(((ULONG_PTR)(value) >> 8) & 0xff))
-#define MAKEWORD(low, high)			  ((WORD)(((BYTE)(low)) | (((WORD)((BYTE)(high))) << 8)))
-#define MAKELONG(low, high)			  ((LONG)(((WORD)(low)) | (((DWORD)((WORD)(high))) << 16)))
-#define HandleToULong(handle)			  ((ULONG)(ULONG_PTR)(handle))
-#define HandleToUlong(handle)			  HandleToULong(handle)
-#define HandleToLong(handle)			  ((LONG)(LONG_PTR)(handle))
-#define ULongToHandle(value)			  ((HANDLE)(ULONG_PTR)(value))
-#define UlongToHandle(value)			  ULongToHandle(value)
-#define LongToHandle(value)			  ((HANDLE)(LONG_PTR)(value))
-#define PtrToUlong(pointer)			  ((ULONG)(ULONG_PTR)(pointer))
-#define PtrToULong(pointer)			  PtrToUlong(pointer)
-#define PtrToLong(pointer)			  ((LONG)(LONG_PTR)(pointer))
-#define PtrToUint(pointer)			  ((UINT)(UINT_PTR)(pointer))
-#define UlongToPtr(value)			  ((PVOID)(ULONG_PTR)(ULONG)(value))
-#define ULongToPtr(value)			  UlongToPtr(value)
-#define LongToPtr(value)			  ((PVOID)(LONG_PTR)(value))
-#define Int32x32To64(a, b)			  ((LONGLONG)(LONG)(a) * (LONGLONG)(LONG)(b))
-#define UInt32x32To64(a, b)			  ((ULONGLONG)(UINT)(a) * (ULONGLONG)(UINT)(b))
-#define ALIGN_DOWN_BY(length, alignment)	  ((ULONG_PTR)(length) & ~((ULONG_PTR)(alignment)-1))
-#define ALIGN_UP_BY(length, alignment)		  ALIGN_DOWN_BY((ULONG_PTR)(length) + (alignment)-1, alignment)
-#define ALIGN_DOWN(length, type)		  ALIGN_DOWN_BY(length, sizeof(type))
-#define ALIGN_UP(length, type)			  ALIGN_UP_BY(length, sizeof(type))
+#define LOWORD(value)                             ((WORD)((ULONG_PTR)(value)&0xffff))
+#define HIWORD(value)                             ((WORD)(((ULONG_PTR)(value) >> 16) & 0xffff))
+#define LOBYTE(value)                             ((BYTE)((ULONG_PTR)(value)&0xff))
+#define HIBYTE(value)                             ((BYTE)(((ULONG_PTR)(value) >> 8) & 0xff))
+#define MAKEWORD(low, high)                       ((WORD)(((BYTE)(low)) | (((WORD)((BYTE)(high))) << 8)))
+#define MAKELONG(low, high)                       ((LONG)(((WORD)(low)) | (((DWORD)((WORD)(high))) << 16)))
+#define HandleToULong(handle)                     ((ULONG)(ULONG_PTR)(handle))
+#define HandleToUlong(handle)                     HandleToULong(handle)
+#define HandleToLong(handle)                      ((LONG)(LONG_PTR)(handle))
+#define ULongToHandle(value)                      ((HANDLE)(ULONG_PTR)(value))
+#define UlongToHandle(value)                      ULongToHandle(value)
+#define LongToHandle(value)                       ((HANDLE)(LONG_PTR)(value))
+#define PtrToUlong(pointer)                       ((ULONG)(ULONG_PTR)(pointer))
+#define PtrToULong(pointer)                       PtrToUlong(pointer)
+#define PtrToLong(pointer)                        ((LONG)(LONG_PTR)(pointer))
+#define PtrToUint(pointer)                        ((UINT)(UINT_PTR)(pointer))
+#define UlongToPtr(value)                         ((PVOID)(ULONG_PTR)(ULONG)(value))
+#define ULongToPtr(value)                         UlongToPtr(value)
+#define LongToPtr(value)                          ((PVOID)(LONG_PTR)(value))
+#define Int32x32To64(a, b)                        ((LONGLONG)(LONG)(a) * (LONGLONG)(LONG)(b))
+#define UInt32x32To64(a, b)                       ((ULONGLONG)(UINT)(a) * (ULONGLONG)(UINT)(b))
+#define ALIGN_DOWN_BY(length, alignment)          ((ULONG_PTR)(length) & ~((ULONG_PTR)(alignment)-1))
+#define ALIGN_UP_BY(length, alignment)            ALIGN_DOWN_BY((ULONG_PTR)(length) + (alignment)-1, alignment)
+#define ALIGN_DOWN(length, type)                  ALIGN_DOWN_BY(length, sizeof(type))
+#define ALIGN_UP(length, type)                    ALIGN_UP_BY(length, sizeof(type))
 #define ALIGN_DOWN_POINTER_BY(address, alignment) ((PVOID)ALIGN_DOWN_BY(address, alignment))
-#define ALIGN_UP_POINTER_BY(address, alignment)	  ((PVOID)ALIGN_UP_BY(address, alignment))
-#define ALIGN_DOWN_POINTER(address, type)	  ALIGN_DOWN_POINTER_BY(address, sizeof(type))
-#define ALIGN_UP_POINTER(address, type)		  ALIGN_UP_POINTER_BY(address, sizeof(type))
+#define ALIGN_UP_POINTER_BY(address, alignment)   ((PVOID)ALIGN_UP_BY(address, alignment))
+#define ALIGN_DOWN_POINTER(address, type)         ALIGN_DOWN_POINTER_BY(address, sizeof(type))
+#define ALIGN_UP_POINTER(address, type)           ALIGN_UP_POINTER_BY(address, sizeof(type))
 
 #ifdef __cplusplus
 #define DEFINE_ENUM_FLAG_OPERATORS(type)                                                           \
@@ -480,12 +480,12 @@ typedef struct _OBJECT_ATTRIBUTES {
 #endif
 typedef const OBJECT_ATTRIBUTES *PCOBJECT_ATTRIBUTES;
 
-#define OBJ_INHERIT	       0x00000002
-#define OBJ_PERMANENT	       0x00000010
-#define OBJ_EXCLUSIVE	       0x00000020
+#define OBJ_INHERIT            0x00000002
+#define OBJ_PERMANENT          0x00000010
+#define OBJ_EXCLUSIVE          0x00000020
 #define OBJ_CASE_INSENSITIVE   0x00000040
-#define OBJ_OPENIF	       0x00000080
-#define OBJ_OPENLINK	       0x00000100
+#define OBJ_OPENIF             0x00000080
+#define OBJ_OPENLINK           0x00000100
 #define OBJ_KERNEL_HANDLE      0x00000200
 #define OBJ_FORCE_ACCESS_CHECK 0x00000400
 #define OBJ_VALID_ATTRIBUTES   0x000007f2
@@ -514,7 +514,7 @@ NTKERNELAPI VOID NTAPI OpendxgkAssertionFailed(PCSTR Expression, PCSTR File, ULO
 		OpendxgkPagedCode(__FILE__, __LINE__);                                             \
 	}
 #define PAGED_ASSERT(expression) NT_ASSERT(expression)
-#define PAGED_CODE_LOCKED()	 NOTHING
+#define PAGED_CODE_LOCKED()      NOTHING
 
 #if defined(DBG) && DBG
 #define NT_ASSERT(expression)                                                                      \
@@ -522,18 +522,18 @@ NTKERNELAPI VOID NTAPI OpendxgkAssertionFailed(PCSTR Expression, PCSTR File, ULO
 #define NT_ASSERTMSG(message, expression)                                                          \
 	((expression) ? TRUE : (OpendxgkAssertionFailed(message, __FILE__, __LINE__), FALSE))
 #else
-#define NT_ASSERT(expression)		  ((void)0)
+#define NT_ASSERT(expression)             ((void)0)
 #define NT_ASSERTMSG(message, expression) ((void)0)
 #endif
 #define NT_ASSERT_ACTION(expression) NT_ASSERT(expression)
 #define NT_VERIFY(expression)                                                                      \
 	((expression) ? TRUE : (OpendxgkAssertionFailed(#expression, __FILE__, __LINE__), FALSE))
 #define NT_VERIFYMSG(message, expression) NT_VERIFY(expression)
-#define NT_FRE_ASSERT(expression)	  NT_VERIFY(expression)
+#define NT_FRE_ASSERT(expression)         NT_VERIFY(expression)
 #ifndef ASSERT
-#define ASSERT(expression)	       ((void)NT_ASSERT(expression))
+#define ASSERT(expression)             ((void)NT_ASSERT(expression))
 #define ASSERTMSG(message, expression) ((void)NT_ASSERTMSG(message, expression))
-#define RTL_VERIFY(expression)	       NT_VERIFY(expression)
+#define RTL_VERIFY(expression)         NT_VERIFY(expression)
 #endif
 
 OPENDXGK_EXTERN_C_END

@@ -39,21 +39,21 @@ OPENDXGK_INTSAFE_ARITHMETIC(LongLong, LONGLONG)
 OPENDXGK_INTSAFE_ARITHMETIC(LongPtr, LONG_PTR)
 OPENDXGK_INTSAFE_ARITHMETIC(IntPtr, INT_PTR)
 
-#define RtlSIZETAdd	RtlSizeTAdd
-#define RtlSIZETSub	RtlSizeTSub
-#define RtlSIZETMult	RtlSizeTMult
-#define RtlDWordAdd	RtlULongAdd
-#define RtlDWordSub	RtlULongSub
-#define RtlDWordMult	RtlULongMult
-#define RtlWordAdd	RtlUShortAdd
-#define RtlUInt16Add	RtlUShortAdd
-#define RtlUInt16Mult	RtlUShortMult
-#define RtlUInt32Add	RtlUIntAdd
-#define RtlUInt32Sub	RtlUIntSub
-#define RtlUInt32Mult	RtlUIntMult
-#define RtlUInt64Add	RtlULongLongAdd
-#define RtlUInt64Sub	RtlULongLongSub
-#define RtlUInt64Mult	RtlULongLongMult
+#define RtlSIZETAdd     RtlSizeTAdd
+#define RtlSIZETSub     RtlSizeTSub
+#define RtlSIZETMult    RtlSizeTMult
+#define RtlDWordAdd     RtlULongAdd
+#define RtlDWordSub     RtlULongSub
+#define RtlDWordMult    RtlULongMult
+#define RtlWordAdd      RtlUShortAdd
+#define RtlUInt16Add    RtlUShortAdd
+#define RtlUInt16Mult   RtlUShortMult
+#define RtlUInt32Add    RtlUIntAdd
+#define RtlUInt32Sub    RtlUIntSub
+#define RtlUInt32Mult   RtlUIntMult
+#define RtlUInt64Add    RtlULongLongAdd
+#define RtlUInt64Sub    RtlULongLongSub
+#define RtlUInt64Mult   RtlULongLongMult
 #define RtlDWordLongAdd RtlULongLongAdd
 
 /* Adding nothing across types is a conversion that knows about signs. */
@@ -93,10 +93,10 @@ OPENDXGK_INTSAFE_CONVERSIONS(IntPtr, INT_PTR)
 OPENDXGK_INTSAFE_CONVERSIONS(ULongPtr, ULONG_PTR)
 OPENDXGK_INTSAFE_CONVERSIONS(SizeT, SIZE_T)
 
-#define RtlSIZETToULong	     RtlSizeTToULong
-#define RtlSIZETToUInt	     RtlSizeTToUInt
+#define RtlSIZETToULong      RtlSizeTToULong
+#define RtlSIZETToUInt       RtlSizeTToUInt
 #define RtlSIZETToUShort     RtlSizeTToUShort
-#define RtlULongToSIZET	     RtlULongToSizeT
+#define RtlULongToSIZET      RtlULongToSizeT
 #define RtlULongLongToSIZET  RtlULongLongToSizeT
 #define RtlDWordToUShort     RtlULongToUShort
 #define RtlUInt64ToULong     RtlULongLongToULong

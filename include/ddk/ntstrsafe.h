@@ -11,13 +11,13 @@
 
 #include "wdm_rtl.h"
 
-#define NTSTRSAFE_MAX_CCH		 2147483647
+#define NTSTRSAFE_MAX_CCH                2147483647
 #define NTSTRSAFE_UNICODE_STRING_MAX_CCH (0xffff / sizeof(WCHAR))
-#define NTSTRSAFEDDI			 OPENDXGK_INLINE NTSTATUS
-#define NTSTRSAFE_PWSTR			 PWSTR
-#define NTSTRSAFE_PCWSTR		 PCWSTR
-#define NTSTRSAFE_PSTR			 PSTR
-#define NTSTRSAFE_PCSTR			 PCSTR
+#define NTSTRSAFEDDI                     OPENDXGK_INLINE NTSTATUS
+#define NTSTRSAFE_PWSTR                  PWSTR
+#define NTSTRSAFE_PCWSTR                 PCWSTR
+#define NTSTRSAFE_PSTR                   PSTR
+#define NTSTRSAFE_PCSTR                  PCSTR
 
 /* The same family for both widths: X is the suffix, C the character. */
 #define OPENDXGK_STRSAFE_FAMILY(X, C, vformat)                                                     \

@@ -4,8 +4,8 @@
 #ifndef OPENDXGK_DDK_NTVERP_H
 #define OPENDXGK_DDK_NTVERP_H
 
-#define VER_PRODUCTBUILD	22000
-#define VER_PRODUCTBUILD_QFE	1
+#define VER_PRODUCTBUILD        22000
+#define VER_PRODUCTBUILD_QFE    1
 #define VER_PRODUCTMAJORVERSION 10
 #define VER_PRODUCTMINORVERSION 0
 #define VER_PRODUCTVERSION                                                                         \

@@ -45,26 +45,26 @@ typedef enum _POOL_TYPE {
 
 #define POOL_QUOTA_FAIL_INSTEAD_OF_RAISE 8
 #define POOL_RAISE_IF_ALLOCATION_FAILURE 16
-#define POOL_COLD_ALLOCATION		 256
-#define POOL_ZERO_ALLOCATION		 1024
+#define POOL_COLD_ALLOCATION             256
+#define POOL_ZERO_ALLOCATION             1024
 
 typedef ULONG64 POOL_FLAGS;
 #define POOL_FLAG_REQUIRED_START    0x0000000000000001ULL
-#define POOL_FLAG_USE_QUOTA	    0x0000000000000001ULL
-#define POOL_FLAG_UNINITIALIZED	    0x0000000000000002ULL
-#define POOL_FLAG_SESSION	    0x0000000000000004ULL
-#define POOL_FLAG_CACHE_ALIGNED	    0x0000000000000008ULL
-#define POOL_FLAG_RESERVED1	    0x0000000000000010ULL
+#define POOL_FLAG_USE_QUOTA         0x0000000000000001ULL
+#define POOL_FLAG_UNINITIALIZED     0x0000000000000002ULL
+#define POOL_FLAG_SESSION           0x0000000000000004ULL
+#define POOL_FLAG_CACHE_ALIGNED     0x0000000000000008ULL
+#define POOL_FLAG_RESERVED1         0x0000000000000010ULL
 #define POOL_FLAG_RAISE_ON_FAILURE  0x0000000000000020ULL
-#define POOL_FLAG_NON_PAGED	    0x0000000000000040ULL
+#define POOL_FLAG_NON_PAGED         0x0000000000000040ULL
 #define POOL_FLAG_NON_PAGED_EXECUTE 0x0000000000000080ULL
-#define POOL_FLAG_PAGED		    0x0000000000000100ULL
-#define POOL_FLAG_RESERVED2	    0x0000000000000200ULL
-#define POOL_FLAG_RESERVED3	    0x0000000000000400ULL
-#define POOL_FLAG_REQUIRED_END	    0x0000000080000000ULL
+#define POOL_FLAG_PAGED             0x0000000000000100ULL
+#define POOL_FLAG_RESERVED2         0x0000000000000200ULL
+#define POOL_FLAG_RESERVED3         0x0000000000000400ULL
+#define POOL_FLAG_REQUIRED_END      0x0000000080000000ULL
 #define POOL_FLAG_OPTIONAL_START    0x0000000100000000ULL
-#define POOL_FLAG_SPECIAL_POOL	    0x0000000100000000ULL
-#define POOL_FLAG_OPTIONAL_END	    0x8000000000000000ULL
+#define POOL_FLAG_SPECIAL_POOL      0x0000000100000000ULL
+#define POOL_FLAG_OPTIONAL_END      0x8000000000000000ULL
 
 typedef enum POOL_EXTENDED_PARAMETER_TYPE {
 	PoolExtendedParameterInvalidType = 0,
@@ -205,31 +205,31 @@ OPENDXGK_INLINE UCHAR InterlockedBitTestAndReset(LONG volatile *Base, LONG Bit)
 	       1;
 }
 
-#define InterlockedIncrementAcquire		 InterlockedIncrement
-#define InterlockedIncrementRelease		 InterlockedIncrement
-#define InterlockedIncrementNoFence		 InterlockedIncrement
-#define InterlockedDecrementAcquire		 InterlockedDecrement
-#define InterlockedDecrementRelease		 InterlockedDecrement
-#define InterlockedDecrementNoFence		 InterlockedDecrement
-#define InterlockedExchangeAcquire		 InterlockedExchange
-#define InterlockedExchangeNoFence		 InterlockedExchange
-#define InterlockedCompareExchangeAcquire	 InterlockedCompareExchange
-#define InterlockedCompareExchangeRelease	 InterlockedCompareExchange
-#define InterlockedCompareExchangeNoFence	 InterlockedCompareExchange
-#define InterlockedExchangePointerNoFence	 InterlockedExchangePointer
+#define InterlockedIncrementAcquire              InterlockedIncrement
+#define InterlockedIncrementRelease              InterlockedIncrement
+#define InterlockedIncrementNoFence              InterlockedIncrement
+#define InterlockedDecrementAcquire              InterlockedDecrement
+#define InterlockedDecrementRelease              InterlockedDecrement
+#define InterlockedDecrementNoFence              InterlockedDecrement
+#define InterlockedExchangeAcquire               InterlockedExchange
+#define InterlockedExchangeNoFence               InterlockedExchange
+#define InterlockedCompareExchangeAcquire        InterlockedCompareExchange
+#define InterlockedCompareExchangeRelease        InterlockedCompareExchange
+#define InterlockedCompareExchangeNoFence        InterlockedCompareExchange
+#define InterlockedExchangePointerNoFence        InterlockedExchangePointer
 #define InterlockedCompareExchangePointerNoFence InterlockedCompareExchangePointer
-#define InterlockedIncrementSizeT(a)		 ((SIZE_T)InterlockedIncrement64((LONG64 volatile *)(a)))
-#define InterlockedDecrementSizeT(a)		 ((SIZE_T)InterlockedDecrement64((LONG64 volatile *)(a)))
-#define ReadAcquire(source)			 __atomic_load_n(source, __ATOMIC_ACQUIRE)
-#define ReadNoFence(source)			 __atomic_load_n(source, __ATOMIC_RELAXED)
-#define ReadULongAcquire(source)		 __atomic_load_n(source, __ATOMIC_ACQUIRE)
-#define ReadULongNoFence(source)		 __atomic_load_n(source, __ATOMIC_RELAXED)
-#define ReadPointerAcquire(source)		 __atomic_load_n(source, __ATOMIC_ACQUIRE)
-#define ReadPointerNoFence(source)		 __atomic_load_n(source, __ATOMIC_RELAXED)
-#define WriteRelease(destination, value)	 __atomic_store_n(destination, value, __ATOMIC_RELEASE)
-#define WriteNoFence(destination, value)	 __atomic_store_n(destination, value, __ATOMIC_RELAXED)
-#define WriteULongRelease(destination, value)	 __atomic_store_n(destination, value, __ATOMIC_RELEASE)
-#define WriteULongNoFence(destination, value)	 __atomic_store_n(destination, value, __ATOMIC_RELAXED)
+#define InterlockedIncrementSizeT(a)             ((SIZE_T)InterlockedIncrement64((LONG64 volatile *)(a)))
+#define InterlockedDecrementSizeT(a)             ((SIZE_T)InterlockedDecrement64((LONG64 volatile *)(a)))
+#define ReadAcquire(source)                      __atomic_load_n(source, __ATOMIC_ACQUIRE)
+#define ReadNoFence(source)                      __atomic_load_n(source, __ATOMIC_RELAXED)
+#define ReadULongAcquire(source)                 __atomic_load_n(source, __ATOMIC_ACQUIRE)
+#define ReadULongNoFence(source)                 __atomic_load_n(source, __ATOMIC_RELAXED)
+#define ReadPointerAcquire(source)               __atomic_load_n(source, __ATOMIC_ACQUIRE)
+#define ReadPointerNoFence(source)               __atomic_load_n(source, __ATOMIC_RELAXED)
+#define WriteRelease(destination, value)         __atomic_store_n(destination, value, __ATOMIC_RELEASE)
+#define WriteNoFence(destination, value)         __atomic_store_n(destination, value, __ATOMIC_RELAXED)
+#define WriteULongRelease(destination, value)    __atomic_store_n(destination, value, __ATOMIC_RELEASE)
+#define WriteULongNoFence(destination, value)    __atomic_store_n(destination, value, __ATOMIC_RELAXED)
 #define WritePointerRelease(destination, value)                                                    \
 	__atomic_store_n(destination, value, __ATOMIC_RELEASE)
 
@@ -279,14 +279,14 @@ NTKERNELAPI PSLIST_ENTRY NTAPI ExpInterlockedPushEntrySList(PSLIST_HEADER ListHe
 NTKERNELAPI PSLIST_ENTRY NTAPI ExpInterlockedPopEntrySList(PSLIST_HEADER ListHead);
 NTKERNELAPI PSLIST_ENTRY NTAPI ExpInterlockedFlushSList(PSLIST_HEADER ListHead);
 NTKERNELAPI USHORT NTAPI ExQueryDepthSList(PSLIST_HEADER SListHead);
-#define ExInitializeSListHead			       InitializeSListHead
-#define InterlockedPushEntrySList		       ExpInterlockedPushEntrySList
-#define InterlockedPopEntrySList		       ExpInterlockedPopEntrySList
-#define InterlockedFlushSList			       ExpInterlockedFlushSList
-#define ExInterlockedFlushSList			       ExpInterlockedFlushSList
-#define QueryDepthSList				       ExQueryDepthSList
+#define ExInitializeSListHead                          InitializeSListHead
+#define InterlockedPushEntrySList                      ExpInterlockedPushEntrySList
+#define InterlockedPopEntrySList                       ExpInterlockedPopEntrySList
+#define InterlockedFlushSList                          ExpInterlockedFlushSList
+#define ExInterlockedFlushSList                        ExpInterlockedFlushSList
+#define QueryDepthSList                                ExQueryDepthSList
 #define ExInterlockedPushEntrySList(head, entry, lock) ExpInterlockedPushEntrySList(head, entry)
-#define ExInterlockedPopEntrySList(head, lock)	       ExpInterlockedPopEntrySList(head)
+#define ExInterlockedPopEntrySList(head, lock)         ExpInterlockedPopEntrySList(head)
 
 /* Lookaside lists. */
 
@@ -398,9 +398,9 @@ NTKERNELAPI VOID NTAPI ExReleaseFastMutex(PFAST_MUTEX FastMutex);
 NTKERNELAPI VOID NTAPI ExAcquireFastMutexUnsafe(PFAST_MUTEX FastMutex);
 NTKERNELAPI VOID NTAPI ExReleaseFastMutexUnsafe(PFAST_MUTEX FastMutex);
 #define KeInitializeGuardedMutex    ExInitializeFastMutex
-#define KeAcquireGuardedMutex	    ExAcquireFastMutex
+#define KeAcquireGuardedMutex       ExAcquireFastMutex
 #define KeTryToAcquireGuardedMutex  ExTryToAcquireFastMutex
-#define KeReleaseGuardedMutex	    ExReleaseFastMutex
+#define KeReleaseGuardedMutex       ExReleaseFastMutex
 #define KeAcquireGuardedMutexUnsafe ExAcquireFastMutexUnsafe
 #define KeReleaseGuardedMutexUnsafe ExReleaseFastMutexUnsafe
 
@@ -472,8 +472,8 @@ NTKERNELAPI VOID NTAPI ExAcquirePushLockSharedEx(PEX_PUSH_LOCK PushLock, ULONG F
 NTKERNELAPI VOID NTAPI ExReleasePushLockSharedEx(PEX_PUSH_LOCK PushLock, ULONG Flags);
 #define ExAcquirePushLockExclusive(lock) ExAcquirePushLockExclusiveEx(lock, 0)
 #define ExReleasePushLockExclusive(lock) ExReleasePushLockExclusiveEx(lock, 0)
-#define ExAcquirePushLockShared(lock)	 ExAcquirePushLockSharedEx(lock, 0)
-#define ExReleasePushLockShared(lock)	 ExReleasePushLockSharedEx(lock, 0)
+#define ExAcquirePushLockShared(lock)    ExAcquirePushLockSharedEx(lock, 0)
+#define ExReleasePushLockShared(lock)    ExReleasePushLockSharedEx(lock, 0)
 
 /* Reader/writer spin locks. */
 

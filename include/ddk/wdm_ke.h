@@ -144,8 +144,8 @@ typedef enum _KWAIT_REASON {
 	MaximumWaitReason
 } KWAIT_REASON;
 
-#define EVENT_INCREMENT	    1
-#define IO_NO_INCREMENT	    0
+#define EVENT_INCREMENT     1
+#define IO_NO_INCREMENT     0
 #define IO_VIDEO_INCREMENT  1
 #define SEMAPHORE_INCREMENT 1
 
@@ -257,7 +257,7 @@ NTKERNELAPI VOID NTAPI KeLowerIrql(KIRQL NewIrql);
 NTKERNELAPI KIRQL NTAPI KeRaiseIrqlToDpcLevel(VOID);
 NTKERNELAPI KIRQL NTAPI KeRaiseIrqlToSynchLevel(VOID);
 #define KeRaiseIrql(new_irql, old_irql) ((VOID)(*(old_irql) = KfRaiseIrql(new_irql)))
-#define KfLowerIrql			KeLowerIrql
+#define KfLowerIrql                     KeLowerIrql
 
 /* Spin locks: eight bytes, zero when free. */
 
@@ -290,9 +290,9 @@ NTKERNELAPI VOID NTAPI KeReleaseInStackQueuedSpinLockFromDpcLevel(PKLOCK_QUEUE_H
 
 /* Threads and processors. */
 
-#define LOW_PRIORITY	      0
+#define LOW_PRIORITY          0
 #define LOW_REALTIME_PRIORITY 16
-#define HIGH_PRIORITY	      31
+#define HIGH_PRIORITY         31
 #define MAXIMUM_PRIORITY      32
 #define MAXIMUM_PROCESSORS    64
 
@@ -353,7 +353,7 @@ OPENDXGK_INLINE VOID KeMemoryBarrier(VOID)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 #define KeMemoryBarrierWithoutFence() __atomic_signal_fence(__ATOMIC_SEQ_CST)
-#define MemoryBarrier()		      __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define MemoryBarrier()               __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #if defined(__x86_64__)
 #define YieldProcessor() __builtin_ia32_pause()
 #elif defined(__aarch64__)
@@ -362,8 +362,8 @@ OPENDXGK_INLINE VOID KeMemoryBarrier(VOID)
 #define YieldProcessor() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 #endif
 #define _ReadWriteBarrier() __atomic_signal_fence(__ATOMIC_SEQ_CST)
-#define _ReadBarrier()	    __atomic_signal_fence(__ATOMIC_ACQUIRE)
-#define _WriteBarrier()	    __atomic_signal_fence(__ATOMIC_RELEASE)
+#define _ReadBarrier()      __atomic_signal_fence(__ATOMIC_ACQUIRE)
+#define _WriteBarrier()     __atomic_signal_fence(__ATOMIC_RELEASE)
 
 /* Time: 100 ns units; system time counts from 1601, interrupt time from start. */
 
@@ -385,6 +385,16 @@ NTKERNELAPI DECLSPEC_NORETURN VOID NTAPI KeBugCheck(ULONG BugCheckCode);
 NTKERNELAPI DECLSPEC_NORETURN VOID NTAPI KeBugCheckEx(ULONG BugCheckCode, ULONG_PTR Parameter1,
 						      ULONG_PTR Parameter2, ULONG_PTR Parameter3,
 						      ULONG_PTR Parameter4);
+
+#if defined(__cplusplus) && !defined(OPENDXGK_BUILD_KERNEL)
+/* Drivers are linked without a C++ library; this is the one routine of it they need. */
+__attribute__((weak, visibility("hidden"))) void __cxa_pure_virtual(void)
+{
+	KeBugCheckEx(0x0000001E /* KMODE_EXCEPTION_NOT_HANDLED */,
+		     (ULONG_PTR)STATUS_NOT_IMPLEMENTED, (ULONG_PTR)__builtin_return_address(0), 0,
+		     0);
+}
+#endif
 
 typedef enum _KBUGCHECK_CALLBACK_REASON {
 	KbCallbackInvalid,

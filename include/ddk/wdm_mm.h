@@ -18,8 +18,8 @@ OPENDXGK_EXTERN_C_BEGIN
 #define PAGE_SHIFT 12
 #define PAGE_MASK  (PAGE_SIZE - 1)
 
-#define BYTE_OFFSET(va)	  ((ULONG)((ULONG_PTR)(va) & (PAGE_SIZE - 1)))
-#define PAGE_ALIGN(va)	  ((PVOID)((ULONG_PTR)(va) & ~(ULONG_PTR)(PAGE_SIZE - 1)))
+#define BYTE_OFFSET(va)   ((ULONG)((ULONG_PTR)(va) & (PAGE_SIZE - 1)))
+#define PAGE_ALIGN(va)    ((PVOID)((ULONG_PTR)(va) & ~(ULONG_PTR)(PAGE_SIZE - 1)))
 #define ROUND_TO_PAGES(n) (((ULONG_PTR)(n) + PAGE_SIZE - 1) & ~(ULONG_PTR)(PAGE_SIZE - 1))
 #define BYTES_TO_PAGES(n) (((n) >> PAGE_SHIFT) + (((n) & (PAGE_SIZE - 1)) != 0))
 #define ADDRESS_AND_SIZE_TO_SPAN_PAGES(va, size)                                                   \
@@ -49,33 +49,33 @@ typedef enum _MM_PAGE_PRIORITY {
 	HighPagePriority = 32
 } MM_PAGE_PRIORITY;
 
-#define MdlMappingNoWrite		      0x80000000
-#define MdlMappingNoExecute		      0x40000000
-#define MdlMappingWithGuardPtes		      0x20000000
-#define MM_DONT_ZERO_ALLOCATION		      0x00000001
+#define MdlMappingNoWrite                     0x80000000
+#define MdlMappingNoExecute                   0x40000000
+#define MdlMappingWithGuardPtes               0x20000000
+#define MM_DONT_ZERO_ALLOCATION               0x00000001
 #define MM_ALLOCATE_FROM_LOCAL_NODE_ONLY      0x00000002
-#define MM_ALLOCATE_FULLY_REQUIRED	      0x00000004
-#define MM_ALLOCATE_NO_WAIT		      0x00000008
-#define MM_ALLOCATE_PREFER_CONTIGUOUS	      0x00000010
+#define MM_ALLOCATE_FULLY_REQUIRED            0x00000004
+#define MM_ALLOCATE_NO_WAIT                   0x00000008
+#define MM_ALLOCATE_PREFER_CONTIGUOUS         0x00000010
 #define MM_ALLOCATE_REQUIRE_CONTIGUOUS_CHUNKS 0x00000020
-#define MM_ALLOCATE_FAST_LARGE_PAGES	      0x00000040
-#define MM_ALLOCATE_AND_HOT_REMOVE	      0x00000100
+#define MM_ALLOCATE_FAST_LARGE_PAGES          0x00000040
+#define MM_ALLOCATE_AND_HOT_REMOVE            0x00000100
 
-#define PAGE_NOACCESS	       0x01
-#define PAGE_READONLY	       0x02
-#define PAGE_READWRITE	       0x04
-#define PAGE_WRITECOPY	       0x08
-#define PAGE_EXECUTE	       0x10
+#define PAGE_NOACCESS          0x01
+#define PAGE_READONLY          0x02
+#define PAGE_READWRITE         0x04
+#define PAGE_WRITECOPY         0x08
+#define PAGE_EXECUTE           0x10
 #define PAGE_EXECUTE_READ      0x20
 #define PAGE_EXECUTE_READWRITE 0x40
-#define PAGE_GUARD	       0x100
-#define PAGE_NOCACHE	       0x200
+#define PAGE_GUARD             0x100
+#define PAGE_NOCACHE           0x200
 #define PAGE_WRITECOMBINE      0x400
-#define MEM_COMMIT	       0x00001000
-#define MEM_RESERVE	       0x00002000
-#define MEM_DECOMMIT	       0x00004000
-#define MEM_RELEASE	       0x00008000
-#define SEC_COMMIT	       0x08000000
+#define MEM_COMMIT             0x00001000
+#define MEM_RESERVE            0x00002000
+#define MEM_DECOMMIT           0x00004000
+#define MEM_RELEASE            0x00008000
+#define SEC_COMMIT             0x08000000
 
 typedef struct _MDL {
 	struct _MDL *Next;
@@ -89,29 +89,29 @@ typedef struct _MDL {
 } MDL, *PMDL;
 typedef const MDL *PCMDL;
 
-#define MDL_MAPPED_TO_SYSTEM_VA	    0x0001
-#define MDL_PAGES_LOCKED	    0x0002
+#define MDL_MAPPED_TO_SYSTEM_VA     0x0001
+#define MDL_PAGES_LOCKED            0x0002
 #define MDL_SOURCE_IS_NONPAGED_POOL 0x0004
 #define MDL_ALLOCATED_FIXED_SIZE    0x0008
-#define MDL_PARTIAL		    0x0010
+#define MDL_PARTIAL                 0x0010
 #define MDL_PARTIAL_HAS_BEEN_MAPPED 0x0020
-#define MDL_IO_PAGE_READ	    0x0040
-#define MDL_WRITE_OPERATION	    0x0080
-#define MDL_LOCKED_PAGE_TABLES	    0x0100
+#define MDL_IO_PAGE_READ            0x0040
+#define MDL_WRITE_OPERATION         0x0080
+#define MDL_LOCKED_PAGE_TABLES      0x0100
 #define MDL_PARENT_MAPPED_SYSTEM_VA MDL_LOCKED_PAGE_TABLES
-#define MDL_FREE_EXTRA_PTES	    0x0200
-#define MDL_DESCRIBES_AWE	    0x0400
-#define MDL_IO_SPACE		    0x0800
-#define MDL_NETWORK_HEADER	    0x1000
-#define MDL_MAPPING_CAN_FAIL	    0x2000
+#define MDL_FREE_EXTRA_PTES         0x0200
+#define MDL_DESCRIBES_AWE           0x0400
+#define MDL_IO_SPACE                0x0800
+#define MDL_NETWORK_HEADER          0x1000
+#define MDL_MAPPING_CAN_FAIL        0x2000
 #define MDL_PAGE_CONTENTS_INVARIANT 0x4000
 #define MDL_ALLOCATED_MUST_SUCCEED  MDL_PAGE_CONTENTS_INVARIANT
-#define MDL_INTERNAL		    0x8000
+#define MDL_INTERNAL                0x8000
 
-#define MmGetMdlByteCount(mdl)	    ((mdl)->ByteCount)
-#define MmGetMdlByteOffset(mdl)	    ((mdl)->ByteOffset)
-#define MmGetMdlBaseVa(mdl)	    ((mdl)->StartVa)
-#define MmGetMdlPfnArray(mdl)	    ((PPFN_NUMBER)((mdl) + 1))
+#define MmGetMdlByteCount(mdl)      ((mdl)->ByteCount)
+#define MmGetMdlByteOffset(mdl)     ((mdl)->ByteOffset)
+#define MmGetMdlBaseVa(mdl)         ((mdl)->StartVa)
+#define MmGetMdlPfnArray(mdl)       ((PPFN_NUMBER)((mdl) + 1))
 #define MmGetMdlVirtualAddress(mdl) ((PVOID)((PCHAR)((mdl)->StartVa) + (mdl)->ByteOffset))
 #define MmSizeOfMdl(base, length)                                                                  \
 	(sizeof(MDL) + sizeof(PFN_NUMBER) * (SIZE_T)ADDRESS_AND_SIZE_TO_SPAN_PAGES(base, length))

@@ -11,26 +11,26 @@
 
 OPENDXGK_EXTERN_C_BEGIN
 
-#define DELETE			 0x00010000
-#define READ_CONTROL		 0x00020000
-#define WRITE_DAC		 0x00040000
-#define WRITE_OWNER		 0x00080000
-#define SYNCHRONIZE		 0x00100000
+#define DELETE                   0x00010000
+#define READ_CONTROL             0x00020000
+#define WRITE_DAC                0x00040000
+#define WRITE_OWNER              0x00080000
+#define SYNCHRONIZE              0x00100000
 #define STANDARD_RIGHTS_REQUIRED 0x000F0000
-#define STANDARD_RIGHTS_READ	 READ_CONTROL
-#define STANDARD_RIGHTS_WRITE	 READ_CONTROL
-#define STANDARD_RIGHTS_EXECUTE	 READ_CONTROL
-#define STANDARD_RIGHTS_ALL	 0x001F0000
-#define MAXIMUM_ALLOWED		 0x02000000
-#define GENERIC_READ		 0x80000000
-#define GENERIC_WRITE		 0x40000000
-#define GENERIC_EXECUTE		 0x20000000
-#define GENERIC_ALL		 0x10000000
-#define THREAD_ALL_ACCESS	 (STANDARD_RIGHTS_REQUIRED | SYNCHRONIZE | 0xFFFF)
-#define PROCESS_ALL_ACCESS	 (STANDARD_RIGHTS_REQUIRED | SYNCHRONIZE | 0xFFFF)
-#define EVENT_QUERY_STATE	 0x0001
-#define EVENT_MODIFY_STATE	 0x0002
-#define EVENT_ALL_ACCESS	 (STANDARD_RIGHTS_REQUIRED | SYNCHRONIZE | 0x3)
+#define STANDARD_RIGHTS_READ     READ_CONTROL
+#define STANDARD_RIGHTS_WRITE    READ_CONTROL
+#define STANDARD_RIGHTS_EXECUTE  READ_CONTROL
+#define STANDARD_RIGHTS_ALL      0x001F0000
+#define MAXIMUM_ALLOWED          0x02000000
+#define GENERIC_READ             0x80000000
+#define GENERIC_WRITE            0x40000000
+#define GENERIC_EXECUTE          0x20000000
+#define GENERIC_ALL              0x10000000
+#define THREAD_ALL_ACCESS        (STANDARD_RIGHTS_REQUIRED | SYNCHRONIZE | 0xFFFF)
+#define PROCESS_ALL_ACCESS       (STANDARD_RIGHTS_REQUIRED | SYNCHRONIZE | 0xFFFF)
+#define EVENT_QUERY_STATE        0x0001
+#define EVENT_MODIFY_STATE       0x0002
+#define EVENT_ALL_ACCESS         (STANDARD_RIGHTS_REQUIRED | SYNCHRONIZE | 0x3)
 
 /* Threads and processes. */
 
@@ -95,9 +95,9 @@ NTKERNELAPI LONG_PTR NTAPI ObfReferenceObjectWithTag(PVOID Object, ULONG Tag);
 NTKERNELAPI LONG_PTR NTAPI ObfDereferenceObject(PVOID Object);
 NTKERNELAPI LONG_PTR NTAPI ObfDereferenceObjectWithTag(PVOID Object, ULONG Tag);
 NTKERNELAPI VOID NTAPI ObDereferenceObjectDeferDelete(PVOID Object);
-#define ObReferenceObject(object)		ObfReferenceObject(object)
-#define ObReferenceObjectWithTag(object, tag)	ObfReferenceObjectWithTag(object, tag)
-#define ObDereferenceObject(object)		ObfDereferenceObject(object)
+#define ObReferenceObject(object)               ObfReferenceObject(object)
+#define ObReferenceObjectWithTag(object, tag)   ObfReferenceObjectWithTag(object, tag)
+#define ObDereferenceObject(object)             ObfDereferenceObject(object)
 #define ObDereferenceObjectWithTag(object, tag) ObfDereferenceObjectWithTag(object, tag)
 
 NTKERNELAPI NTSTATUS NTAPI ZwClose(HANDLE Handle);
@@ -114,32 +114,32 @@ NTKERNELAPI NTSTATUS NTAPI ZwSetEvent(HANDLE EventHandle, PLONG PreviousState);
 
 /* The registry. */
 
-#define REG_NONE		       0
-#define REG_SZ			       1
-#define REG_EXPAND_SZ		       2
-#define REG_BINARY		       3
-#define REG_DWORD		       4
-#define REG_DWORD_LITTLE_ENDIAN	       4
-#define REG_DWORD_BIG_ENDIAN	       5
-#define REG_LINK		       6
-#define REG_MULTI_SZ		       7
-#define REG_RESOURCE_LIST	       8
+#define REG_NONE                       0
+#define REG_SZ                         1
+#define REG_EXPAND_SZ                  2
+#define REG_BINARY                     3
+#define REG_DWORD                      4
+#define REG_DWORD_LITTLE_ENDIAN        4
+#define REG_DWORD_BIG_ENDIAN           5
+#define REG_LINK                       6
+#define REG_MULTI_SZ                   7
+#define REG_RESOURCE_LIST              8
 #define REG_FULL_RESOURCE_DESCRIPTOR   9
 #define REG_RESOURCE_REQUIREMENTS_LIST 10
-#define REG_QWORD		       11
-#define REG_QWORD_LITTLE_ENDIAN	       11
+#define REG_QWORD                      11
+#define REG_QWORD_LITTLE_ENDIAN        11
 
 #define REG_OPTION_NON_VOLATILE 0
-#define REG_OPTION_VOLATILE	1
-#define REG_CREATED_NEW_KEY	1
+#define REG_OPTION_VOLATILE     1
+#define REG_CREATED_NEW_KEY     1
 #define REG_OPENED_EXISTING_KEY 2
 
-#define KEY_QUERY_VALUE	       0x0001
-#define KEY_SET_VALUE	       0x0002
+#define KEY_QUERY_VALUE        0x0001
+#define KEY_SET_VALUE          0x0002
 #define KEY_CREATE_SUB_KEY     0x0004
 #define KEY_ENUMERATE_SUB_KEYS 0x0008
-#define KEY_NOTIFY	       0x0010
-#define KEY_CREATE_LINK	       0x0020
+#define KEY_NOTIFY             0x0010
+#define KEY_CREATE_LINK        0x0020
 #define KEY_READ                                                                                   \
 	((STANDARD_RIGHTS_READ | KEY_QUERY_VALUE | KEY_ENUMERATE_SUB_KEYS | KEY_NOTIFY) &          \
 	 ~SYNCHRONIZE)
@@ -249,17 +249,17 @@ typedef struct _IO_STATUS_BLOCK {
 typedef VOID NTAPI IO_APC_ROUTINE(PVOID ApcContext, PIO_STATUS_BLOCK IoStatusBlock, ULONG Reserved);
 typedef IO_APC_ROUTINE *PIO_APC_ROUTINE;
 
-#define FILE_READ_DATA	      0x0001
+#define FILE_READ_DATA        0x0001
 #define FILE_LIST_DIRECTORY   0x0001
-#define FILE_WRITE_DATA	      0x0002
+#define FILE_WRITE_DATA       0x0002
 #define FILE_APPEND_DATA      0x0004
-#define FILE_READ_EA	      0x0008
-#define FILE_WRITE_EA	      0x0010
-#define FILE_EXECUTE	      0x0020
+#define FILE_READ_EA          0x0008
+#define FILE_WRITE_EA         0x0010
+#define FILE_EXECUTE          0x0020
 #define FILE_READ_ATTRIBUTES  0x0080
 #define FILE_WRITE_ATTRIBUTES 0x0100
-#define FILE_ALL_ACCESS	      (STANDARD_RIGHTS_REQUIRED | SYNCHRONIZE | 0x1FF)
-#define FILE_ANY_ACCESS	      0
+#define FILE_ALL_ACCESS       (STANDARD_RIGHTS_REQUIRED | SYNCHRONIZE | 0x1FF)
+#define FILE_ANY_ACCESS       0
 #define FILE_READ_ACCESS      0x0001
 #define FILE_WRITE_ACCESS     0x0002
 #define FILE_GENERIC_READ                                                                          \
@@ -267,26 +267,26 @@ typedef IO_APC_ROUTINE *PIO_APC_ROUTINE;
 #define FILE_GENERIC_WRITE                                                                         \
 	(STANDARD_RIGHTS_WRITE | FILE_WRITE_DATA | FILE_WRITE_ATTRIBUTES | FILE_WRITE_EA |         \
 	 FILE_APPEND_DATA | SYNCHRONIZE)
-#define FILE_SHARE_READ		     0x00000001
-#define FILE_SHARE_WRITE	     0x00000002
-#define FILE_SHARE_DELETE	     0x00000004
-#define FILE_ATTRIBUTE_READONLY	     0x00000001
-#define FILE_ATTRIBUTE_NORMAL	     0x00000080
-#define FILE_SUPERSEDE		     0x00000000
-#define FILE_OPEN		     0x00000001
-#define FILE_CREATE		     0x00000002
-#define FILE_OPEN_IF		     0x00000003
-#define FILE_OVERWRITE		     0x00000004
-#define FILE_OVERWRITE_IF	     0x00000005
-#define FILE_SUPERSEDED		     0x00000000
-#define FILE_OPENED		     0x00000001
-#define FILE_CREATED		     0x00000002
-#define FILE_DIRECTORY_FILE	     0x00000001
-#define FILE_WRITE_THROUGH	     0x00000002
-#define FILE_SEQUENTIAL_ONLY	     0x00000004
+#define FILE_SHARE_READ              0x00000001
+#define FILE_SHARE_WRITE             0x00000002
+#define FILE_SHARE_DELETE            0x00000004
+#define FILE_ATTRIBUTE_READONLY      0x00000001
+#define FILE_ATTRIBUTE_NORMAL        0x00000080
+#define FILE_SUPERSEDE               0x00000000
+#define FILE_OPEN                    0x00000001
+#define FILE_CREATE                  0x00000002
+#define FILE_OPEN_IF                 0x00000003
+#define FILE_OVERWRITE               0x00000004
+#define FILE_OVERWRITE_IF            0x00000005
+#define FILE_SUPERSEDED              0x00000000
+#define FILE_OPENED                  0x00000001
+#define FILE_CREATED                 0x00000002
+#define FILE_DIRECTORY_FILE          0x00000001
+#define FILE_WRITE_THROUGH           0x00000002
+#define FILE_SEQUENTIAL_ONLY         0x00000004
 #define FILE_SYNCHRONOUS_IO_ALERT    0x00000010
 #define FILE_SYNCHRONOUS_IO_NONALERT 0x00000020
-#define FILE_NON_DIRECTORY_FILE	     0x00000040
+#define FILE_NON_DIRECTORY_FILE      0x00000040
 
 typedef enum _FILE_INFORMATION_CLASS {
 	FileDirectoryInformation = 1,
@@ -328,7 +328,7 @@ NTKERNELAPI NTSTATUS NTAPI ZwQueryInformationFile(HANDLE FileHandle, PIO_STATUS_
 						  FILE_INFORMATION_CLASS FileInformationClass);
 
 typedef enum _SECTION_INHERIT { ViewShare = 1, ViewUnmap = 2 } SECTION_INHERIT;
-#define SECTION_QUERY	   0x0001
+#define SECTION_QUERY      0x0001
 #define SECTION_MAP_WRITE  0x0002
 #define SECTION_MAP_READ   0x0004
 #define SECTION_ALL_ACCESS (STANDARD_RIGHTS_REQUIRED | 0x1F)

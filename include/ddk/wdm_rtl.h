@@ -21,7 +21,7 @@ OPENDXGK_EXTERN_C_BEGIN
 #ifndef va_start
 typedef __builtin_va_list va_list;
 #define va_start(list, last) __builtin_va_start(list, last)
-#define va_end(list)	     __builtin_va_end(list)
+#define va_end(list)         __builtin_va_end(list)
 #define va_arg(list, type)   __builtin_va_arg(list, type)
 #define va_copy(to, from)    __builtin_va_copy(to, from)
 #endif
@@ -100,30 +100,30 @@ NTKERNELAPI int DxgkRt_vswprintf_s(WCHAR *Buffer, size_t Count, const WCHAR *For
 #ifndef OPENDXGK_BUILD_KERNEL
 #define _stricmp    DxgkRt_stricmp
 #define _strnicmp   DxgkRt_strnicmp
-#define tolower	    DxgkRt_tolower
-#define toupper	    DxgkRt_toupper
-#define atoi	    DxgkRt_atoi
-#define strtoul	    DxgkRt_strtoul
+#define tolower     DxgkRt_tolower
+#define toupper     DxgkRt_toupper
+#define atoi        DxgkRt_atoi
+#define strtoul     DxgkRt_strtoul
 #define strcpy_s    DxgkRt_strcpy_s
 #define strcat_s    DxgkRt_strcat_s
 #define strncpy_s   DxgkRt_strncpy_s
 #define memcpy_s    DxgkRt_memcpy_s
 #define memmove_s   DxgkRt_memmove_s
-#define wcslen	    DxgkRt_wcslen
-#define wcsnlen	    DxgkRt_wcsnlen
-#define wcscmp	    DxgkRt_wcscmp
-#define wcsncmp	    DxgkRt_wcsncmp
+#define wcslen      DxgkRt_wcslen
+#define wcsnlen     DxgkRt_wcsnlen
+#define wcscmp      DxgkRt_wcscmp
+#define wcsncmp     DxgkRt_wcsncmp
 #define _wcsicmp    DxgkRt_wcsicmp
 #define _wcsnicmp   DxgkRt_wcsnicmp
-#define wcscpy	    DxgkRt_wcscpy
-#define wcsncpy	    DxgkRt_wcsncpy
-#define wcscat	    DxgkRt_wcscat
-#define wcsncat	    DxgkRt_wcsncat
-#define wcschr	    DxgkRt_wcschr
-#define wcsrchr	    DxgkRt_wcsrchr
-#define wcsstr	    DxgkRt_wcsstr
-#define wcstoul	    DxgkRt_wcstoul
-#define _wtoi	    DxgkRt_wtoi
+#define wcscpy      DxgkRt_wcscpy
+#define wcsncpy     DxgkRt_wcsncpy
+#define wcscat      DxgkRt_wcscat
+#define wcsncat     DxgkRt_wcsncat
+#define wcschr      DxgkRt_wcschr
+#define wcsrchr     DxgkRt_wcsrchr
+#define wcsstr      DxgkRt_wcsstr
+#define wcstoul     DxgkRt_wcstoul
+#define _wtoi       DxgkRt_wtoi
 #define towlower    DxgkRt_towlower
 #define towupper    DxgkRt_towupper
 #define wcscpy_s    DxgkRt_wcscpy_s
@@ -138,9 +138,9 @@ NTKERNELAPI int DxgkRt_vswprintf_s(WCHAR *Buffer, size_t Count, const WCHAR *For
 #define swprintf_s  DxgkRt_swprintf_s
 #define vswprintf_s DxgkRt_vswprintf_s
 #ifdef __cplusplus
-#define strchr	DxgkRt_strchr
+#define strchr  DxgkRt_strchr
 #define strrchr DxgkRt_strrchr
-#define strstr	DxgkRt_strstr
+#define strstr  DxgkRt_strstr
 #endif
 #endif
 
@@ -148,17 +148,17 @@ NTKERNELAPI int DxgkRt_vswprintf_s(WCHAR *Buffer, size_t Count, const WCHAR *For
 
 #define RtlCopyMemory(destination, source, size) memcpy((destination), (source), (size))
 #define RtlMoveMemory(destination, source, size) memmove((destination), (source), (size))
-#define RtlFillMemory(destination, size, fill)	 memset((destination), (fill), (size))
-#define RtlZeroMemory(destination, size)	 memset((destination), 0, (size))
-#define RtlEqualMemory(first, second, size)	 (!memcmp((first), (second), (size)))
-#define RtlCopyBytes				 RtlCopyMemory
-#define RtlZeroBytes				 RtlZeroMemory
-#define RtlFillBytes				 RtlFillMemory
-#define RtlCopyMemoryNonTemporal		 RtlCopyMemory
-#define CopyMemory				 RtlCopyMemory
-#define MoveMemory				 RtlMoveMemory
-#define FillMemory				 RtlFillMemory
-#define ZeroMemory				 RtlZeroMemory
+#define RtlFillMemory(destination, size, fill)   memset((destination), (fill), (size))
+#define RtlZeroMemory(destination, size)         memset((destination), 0, (size))
+#define RtlEqualMemory(first, second, size)      (!memcmp((first), (second), (size)))
+#define RtlCopyBytes                             RtlCopyMemory
+#define RtlZeroBytes                             RtlZeroMemory
+#define RtlFillBytes                             RtlFillMemory
+#define RtlCopyMemoryNonTemporal                 RtlCopyMemory
+#define CopyMemory                               RtlCopyMemory
+#define MoveMemory                               RtlMoveMemory
+#define FillMemory                               RtlFillMemory
+#define ZeroMemory                               RtlZeroMemory
 
 /* How many leading bytes are equal. */
 NTKERNELAPI SIZE_T NTAPI RtlCompareMemory(const VOID *Source1, const VOID *Source2, SIZE_T Length);
@@ -377,8 +377,8 @@ OPENDXGK_INLINE UCHAR BitScanReverse64(ULONG *Index, ULONG64 Mask)
 		*Index = 63 - (ULONG)__builtin_clzll(Mask);
 	return Mask != 0;
 }
-#define _BitScanForward	     BitScanForward
-#define _BitScanReverse	     BitScanReverse
+#define _BitScanForward      BitScanForward
+#define _BitScanReverse      BitScanReverse
 #define _BitScanForward64    BitScanForward64
 #define _BitScanReverse64    BitScanReverse64
 #define RtlUshortByteSwap    __builtin_bswap16
@@ -428,21 +428,21 @@ typedef struct _RTL_QUERY_REGISTRY_TABLE {
 	ULONG DefaultLength;
 } RTL_QUERY_REGISTRY_TABLE, *PRTL_QUERY_REGISTRY_TABLE;
 
-#define RTL_QUERY_REGISTRY_SUBKEY	   0x00000001
-#define RTL_QUERY_REGISTRY_TOPKEY	   0x00000002
-#define RTL_QUERY_REGISTRY_REQUIRED	   0x00000004
-#define RTL_QUERY_REGISTRY_NOVALUE	   0x00000008
-#define RTL_QUERY_REGISTRY_NOEXPAND	   0x00000010
-#define RTL_QUERY_REGISTRY_DIRECT	   0x00000020
-#define RTL_QUERY_REGISTRY_DELETE	   0x00000040
-#define RTL_QUERY_REGISTRY_NOSTRING	   0x00000080
-#define RTL_QUERY_REGISTRY_TYPECHECK	   0x00000100
+#define RTL_QUERY_REGISTRY_SUBKEY          0x00000001
+#define RTL_QUERY_REGISTRY_TOPKEY          0x00000002
+#define RTL_QUERY_REGISTRY_REQUIRED        0x00000004
+#define RTL_QUERY_REGISTRY_NOVALUE         0x00000008
+#define RTL_QUERY_REGISTRY_NOEXPAND        0x00000010
+#define RTL_QUERY_REGISTRY_DIRECT          0x00000020
+#define RTL_QUERY_REGISTRY_DELETE          0x00000040
+#define RTL_QUERY_REGISTRY_NOSTRING        0x00000080
+#define RTL_QUERY_REGISTRY_TYPECHECK       0x00000100
 #define RTL_QUERY_REGISTRY_TYPECHECK_SHIFT 24
-#define RTL_REGISTRY_ABSOLUTE		   0
-#define RTL_REGISTRY_SERVICES		   1
-#define RTL_REGISTRY_CONTROL		   2
-#define RTL_REGISTRY_HANDLE		   0x40000000
-#define RTL_REGISTRY_OPTIONAL		   0x80000000
+#define RTL_REGISTRY_ABSOLUTE              0
+#define RTL_REGISTRY_SERVICES              1
+#define RTL_REGISTRY_CONTROL               2
+#define RTL_REGISTRY_HANDLE                0x40000000
+#define RTL_REGISTRY_OPTIONAL              0x80000000
 
 NTKERNELAPI NTSTATUS NTAPI RtlQueryRegistryValues(ULONG RelativeTo, PCWSTR Path,
 						  PRTL_QUERY_REGISTRY_TABLE QueryTable,
@@ -493,8 +493,8 @@ OPENDXGK_INLINE LARGE_INTEGER RtlConvertUlongToLargeInteger(ULONG UnsignedIntege
 #define DPFLTR_WARNING_LEVEL 1
 #define DPFLTR_TRACE_LEVEL   2
 #define DPFLTR_INFO_LEVEL    3
-#define DPFLTR_MASK	     0x80000000
-#define DPFLTR_VIDEO_ID	     22
+#define DPFLTR_MASK          0x80000000
+#define DPFLTR_VIDEO_ID      22
 #define DPFLTR_IHVDRIVER_ID  77
 #define DPFLTR_IHVVIDEO_ID   78
 #define DPFLTR_DEFAULT_ID    101
@@ -514,7 +514,7 @@ NTKERNELAPI NTSTATUS NTAPI KdEnableDebugger(VOID);
 NTKERNELAPI BOOLEAN NTAPI KdRefreshDebuggerNotPresent(VOID);
 extern NTKERNELAPI PBOOLEAN KdDebuggerEnabled;
 extern NTKERNELAPI PBOOLEAN KdDebuggerNotPresent;
-#define KD_DEBUGGER_ENABLED	(*KdDebuggerEnabled)
+#define KD_DEBUGGER_ENABLED     (*KdDebuggerEnabled)
 #define KD_DEBUGGER_NOT_PRESENT (*KdDebuggerNotPresent)
 #ifndef __debugbreak
 #define __debugbreak() DbgBreakPoint()
@@ -523,7 +523,7 @@ extern NTKERNELAPI PBOOLEAN KdDebuggerNotPresent;
 #if defined(DBG) && DBG
 #define KdPrint(arguments)   DbgPrint arguments
 #define KdPrintEx(arguments) DbgPrintEx arguments
-#define KdBreakPoint()	     DbgBreakPoint()
+#define KdBreakPoint()       DbgBreakPoint()
 #else
 #define KdPrint(arguments)
 #define KdPrintEx(arguments)

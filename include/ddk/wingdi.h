@@ -37,12 +37,12 @@ typedef struct tagBITMAPINFOHEADER {
 #define GetRValue(rgb) ((BYTE)(rgb))
 #define GetGValue(rgb) ((BYTE)((rgb) >> 8))
 #define GetBValue(rgb) ((BYTE)((rgb) >> 16))
-#define BI_RGB	       0
+#define BI_RGB         0
 #define CCHDEVICENAME  32
 #define CCHFORMNAME    32
 
 #define DMDO_DEFAULT 0
-#define DMDO_90	     1
+#define DMDO_90      1
 #define DMDO_180     2
 #define DMDO_270     3
 

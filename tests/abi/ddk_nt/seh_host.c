@@ -24,7 +24,6 @@
 
 #define OPENDXGK_BUILD_KERNEL
 #include "ntddk.h"
-#include "seh_host.h"
 
 /*
  * For functions whose stack frames are put aside or looked at: no sanitizer may check the accesses
@@ -41,9 +40,9 @@ enum frame_reason { REASON_VISIT, REASON_CAUGHT, REASON_LEAVE, REASON_EARLY };
 
 struct _OPENDXGK_SEH_FRAME {
 	sigjmp_buf registers;
-	void *resume[5];		   /* __builtin_setjmp */
+	void *resume[5];                   /* __builtin_setjmp */
 	struct _OPENDXGK_SEH_FRAME *outer; /* in active, or in unfinished */
-	unsigned depth;			   /* active frames when the part behind the body began */
+	unsigned depth;                    /* active frames when the part behind the body began */
 	enum frame_kind kind;
 	enum frame_reason reason;
 	EXCEPTION_RECORD record;
@@ -58,18 +57,20 @@ static _Thread_local POPENDXGK_SEH_FRAME after;
 static _Thread_local POPENDXGK_SEH_FRAME unfinished; /* filters and __finally blocks running */
 static _Thread_local EXCEPTION_RECORD current;
 static _Thread_local EXCEPTION_POINTERS current_pointers;
-static _Thread_local int frames;
-
-int seh_host_frames(void)
-{
-	return frames;
-}
 
 static void frame_free(POPENDXGK_SEH_FRAME frame)
 {
 	free(frame->put_aside);
 	free(frame);
-	frames--;
+}
+
+DECLSPEC_NORETURN VOID NTAPI KeBugCheckEx(ULONG BugCheckCode, ULONG_PTR Parameter1,
+					  ULONG_PTR Parameter2, ULONG_PTR Parameter3,
+					  ULONG_PTR Parameter4)
+{
+	fprintf(stderr, "bug check %x (%lx, %lx, %lx, %lx)\n", BugCheckCode, Parameter1, Parameter2,
+		Parameter3, Parameter4);
+	abort();
 }
 
 static DECLSPEC_NORETURN void fatal(const char *what)
@@ -132,7 +133,6 @@ PVOID NTAPI OpendxgkSehPush(PVOID StackPointer)
 
 	if (!frame)
 		fatal("no memory");
-	frames++;
 	frame->stack_top = StackPointer;
 	frame->outer = active;
 	active = frame;
@@ -293,7 +293,7 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
 	raise_record(&record);
 }
 
-void seh_host_start(void)
+__attribute__((constructor)) static void start(void)
 {
 	struct sigaction action;
 
