@@ -34,6 +34,7 @@ extern const struct nt_object_type nt_type_process;
 extern const struct nt_object_type nt_type_event;
 extern const struct nt_object_type nt_type_semaphore;
 extern const struct nt_object_type nt_type_file;
+extern const struct nt_object_type nt_type_section;
 extern const struct nt_object_type nt_type_key;
 extern const struct nt_object_type nt_type_device;
 extern const struct nt_object_type nt_type_driver;
@@ -72,8 +73,8 @@ MUST_CHECK NTSTATUS nt_handle_open(struct nt_object *object, void **handle_out);
 
 /*
  * Takes a reference. STATUS_INVALID_HANDLE when it names nothing, STATUS_OBJECT_TYPE_MISMATCH when
- * it names something else (`type` NULL accepts all). Not a refusal by itself: the caller knows which
- * routine was asked.
+ * it names something else (`type` NULL accepts all). Not a refusal by itself: the caller knows
+ * which routine was asked.
  */
 MUST_CHECK NTSTATUS nt_handle_get(void *handle, const struct nt_object_type *type,
 				  struct nt_object **object_out);
@@ -83,5 +84,8 @@ NTSTATUS nt_handle_close(void *handle);
 
 /* How many handles are open: what a driver left behind shows here after its unload. */
 uint32_t nt_handle_count(void);
+
+/* Closes what is still open and gives the table back. For the end, and for tests. */
+void nt_handle_finish(void);
 
 #endif

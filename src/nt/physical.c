@@ -1,0 +1,772 @@
+/*
+ * physical.c - see physical.h.
+ *
+ *   in:   sizes, alignments, ranges
+ *   out:  frame numbers
+ *
+ * Four bits per page, in four bitmaps: taken, first of a run, last of a run, and dirty (has been
+ * handed out since its contents were last known to be zero). A summary bitmap says which words of
+ * `taken` are full, so looking for a free page skips 4096 pages at a time.
+ *
+ * Runs are placed at the lowest fit; single pages are taken from a cursor that starts further up,
+ * so that small pages do not cut up the low part where runs live.
+ *
+ * Locks: one, LOCK_RANK_NT_OBJECTS. Zeroing and giving back to the host happen outside it, while
+ * the pages belong to the caller.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "nt/physical.h"
+
+#define FIRST_PFN (NT_PHYSICAL_FIRST >> NT_PAGE_SHIFT)
+
+enum {
+	DEFAULT_MIB = 4095, /* with the empty first MiB: ends at 4 GiB */
+	MIN_MIB = 16,
+	MAX_MIB = 1 << 20,
+	PUNCH_PAGES = 16, /* shorter ranges are zeroed at the next hand-out instead */
+	NOT_FOUND = -1,
+};
+
+/* A view that needed a mapping of its own. */
+struct view {
+	struct list link;
+	char *start;
+	uint64_t count;
+	uint64_t pfns[];
+};
+
+static struct {
+	struct lock lock;
+
+	/* Set once, under the lock; constant until nt_physical_finish(). */
+	int fd;
+	char *window;
+	uint64_t pages; /* 0: not set up */
+
+	/* Guarded by lock. Indices are pages of the memfd. */
+	uint64_t *taken;
+	uint64_t *full; /* one bit per word of `taken` */
+	uint64_t *first;
+	uint64_t *last;
+	uint64_t *dirty;
+	uint64_t taken_pages;
+	uint64_t cursor; /* where the search for single pages goes on */
+	struct list views;
+	uint64_t view_count;
+
+	_Atomic int64_t driver_pages;
+} memory = {
+	.lock = LOCK_INITIALIZER(LOCK_RANK_NT_OBJECTS, "physical memory"),
+	.fd = -1,
+	.views = { &memory.views, &memory.views },
+};
+
+/* Bits. */
+
+static bool bit_get(const uint64_t *map, uint64_t bit)
+{
+	return (map[bit / 64] >> (bit % 64) & 1) != 0;
+}
+
+static void bit_set(uint64_t *map, uint64_t bit)
+{
+	map[bit / 64] |= UINT64_C(1) << (bit % 64);
+}
+
+static void bit_clear(uint64_t *map, uint64_t bit)
+{
+	map[bit / 64] &= ~(UINT64_C(1) << (bit % 64));
+}
+
+static uint64_t word_mask(uint64_t bit, uint64_t count)
+{
+	uint64_t mask = count >= 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
+
+	return mask << bit;
+}
+
+static void range_take(uint64_t first, uint64_t count)
+{
+	memory.taken_pages += count;
+	while (count > 0) {
+		uint64_t bit = first % 64;
+		uint64_t width = 64 - bit < count ? 64 - bit : count;
+
+		memory.taken[first / 64] |= word_mask(bit, width);
+		if (memory.taken[first / 64] == UINT64_MAX)
+			bit_set(memory.full, first / 64);
+		first += width;
+		count -= width;
+	}
+}
+
+static void range_release(uint64_t first, uint64_t count)
+{
+	memory.taken_pages -= count;
+	while (count > 0) {
+		uint64_t bit = first % 64;
+		uint64_t width = 64 - bit < count ? 64 - bit : count;
+
+		memory.taken[first / 64] &= ~word_mask(bit, width);
+		bit_clear(memory.full, first / 64);
+		first += width;
+		count -= width;
+	}
+}
+
+/* First free page in [from, end), or `end`. */
+static uint64_t find_free(uint64_t from, uint64_t end)
+{
+	while (from < end) {
+		uint64_t free_bits = ~memory.taken[from / 64] >> (from % 64);
+		uint64_t word;
+		uint64_t open_words;
+
+		if (free_bits != 0) {
+			from += (uint64_t)__builtin_ctzll(free_bits);
+			break;
+		}
+		/* The next word that is not full, by the summary. */
+		word = from / 64 + 1;
+		while (word * 64 < end) {
+			open_words = ~memory.full[word / 64] >> (word % 64);
+			if (open_words != 0) {
+				word += (uint64_t)__builtin_ctzll(open_words);
+				break;
+			}
+			word = (word | 63) + 1;
+		}
+		from = word * 64;
+	}
+	return from < end ? from : end;
+}
+
+/* First taken page in [from, end), or `end`. */
+static uint64_t find_taken(uint64_t from, uint64_t end)
+{
+	while (from < end) {
+		uint64_t taken_bits = memory.taken[from / 64] >> (from % 64);
+
+		if (taken_bits != 0) {
+			from += (uint64_t)__builtin_ctzll(taken_bits);
+			break;
+		}
+		from = (from | 63) + 1;
+	}
+	return from < end ? from : end;
+}
+
+/* Set-up. */
+
+static uint64_t wanted_mib(void)
+{
+	const char *text = getenv("DXGK_PHYSICAL_MIB");
+	char *end;
+	unsigned long long mib;
+
+	if (!text)
+		return DEFAULT_MIB;
+	errno = 0;
+	mib = strtoull(text, &end, 10);
+	if (errno != 0 || end == text || *end != '\0' || mib < MIN_MIB || mib > MAX_MIB) {
+		log_warn("DXGK_PHYSICAL_MIB: \"%s\" is not a number from %d to %d; %d is used",
+			 text, MIN_MIB, MAX_MIB, DEFAULT_MIB);
+		return DEFAULT_MIB;
+	}
+	return mib;
+}
+
+static bool memory_is_set_up_locked(void)
+{
+	uint64_t size_bytes;
+	uint64_t pages;
+	uint64_t words;
+	uint64_t *maps;
+
+	lock_assert_held(&memory.lock);
+	if (memory.pages != 0)
+		return true;
+
+	size_bytes = wanted_mib() << 20;
+	pages = size_bytes >> NT_PAGE_SHIFT;
+	words = (pages + 63) / 64;
+	maps = mem_zalloc_array(words * 4 + (words + 63) / 64, sizeof(*maps));
+	if (!maps)
+		return false;
+	memory.fd = memfd_create("dxgk-physical", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (memory.fd < 0 || ftruncate(memory.fd, (off_t)size_bytes) != 0)
+		goto free_maps;
+	/* Whoever is given the descriptor can neither cut pages off under us nor add any. */
+	if (fcntl(memory.fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+		goto free_maps;
+	memory.window = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+			     memory.fd, 0);
+	if (memory.window == MAP_FAILED)
+		goto free_maps;
+
+	memory.taken = maps;
+	memory.first = maps + words;
+	memory.last = maps + 2 * words;
+	memory.dirty = maps + 3 * words;
+	memory.full = maps + 4 * words;
+	memory.taken_pages = 0;
+	memory.cursor = pages / 4;
+	memory.pages = pages;
+	return true;
+
+free_maps:
+	log_error("no physical memory: %s", strerror(errno));
+	if (memory.fd >= 0)
+		close(memory.fd);
+	memory.fd = -1;
+	memory.window = NULL;
+	mem_free(maps);
+	return false;
+}
+
+void nt_physical_finish(void)
+{
+	struct list *link;
+
+	lock_acquire(&memory.lock);
+	while ((link = list_pop_front(&memory.views))) {
+		struct view *view = container_of(link, struct view, link);
+
+		munmap(view->start, view->count * NT_PAGE_BYTES);
+		mem_free(view);
+	}
+	memory.view_count = 0;
+	if (memory.pages != 0) {
+		munmap(memory.window, memory.pages * NT_PAGE_BYTES);
+		close(memory.fd);
+		mem_free(memory.taken);
+	}
+	memory.fd = -1;
+	memory.window = NULL;
+	memory.pages = 0;
+	memory.taken_pages = 0;
+	memory.taken = NULL;
+	lock_release(&memory.lock);
+	atomic_store(&memory.driver_pages, 0);
+}
+
+/* Handing out. */
+
+/* Turns an address range into pages of the memfd; false when it holds none. */
+static bool range_of_pages_locked(uint64_t lowest, uint64_t highest, uint64_t *first_out,
+				  uint64_t *end_out)
+{
+	uint64_t memory_end = NT_PHYSICAL_FIRST + memory.pages * NT_PAGE_BYTES;
+	uint64_t end = highest >= memory_end ? memory_end : align_down(highest + 1, NT_PAGE_BYTES);
+
+	if (lowest < NT_PHYSICAL_FIRST)
+		lowest = NT_PHYSICAL_FIRST;
+	if (!checked_align_up(lowest, NT_PAGE_BYTES, &lowest) || lowest >= end)
+		return false;
+	*first_out = (lowest - NT_PHYSICAL_FIRST) >> NT_PAGE_SHIFT;
+	*end_out = (end - NT_PHYSICAL_FIRST) >> NT_PAGE_SHIFT;
+	return true;
+}
+
+/* Zeroes what was used before. The pages are the caller's, so nobody else asks for their bits. */
+static void run_prepare(uint64_t first, uint64_t count)
+{
+	while (count > 0) {
+		uint64_t bit = first % 64;
+		uint64_t width = 64 - bit < count ? 64 - bit : count;
+		uint64_t was_dirty;
+
+		lock_acquire(&memory.lock);
+		was_dirty = memory.dirty[first / 64] & word_mask(bit, width);
+		memory.dirty[first / 64] |= word_mask(bit, width);
+		lock_release(&memory.lock);
+
+		for (; was_dirty != 0; was_dirty &= was_dirty - 1) {
+			uint64_t page = first - bit + (uint64_t)__builtin_ctzll(was_dirty);
+			memset(memory.window + page * NT_PAGE_BYTES, 0, NT_PAGE_BYTES);
+		}
+		first += width;
+		count -= width;
+	}
+}
+
+/* How many of the first pages follow each other. */
+static uint64_t neighbours(const uint64_t pfns[], uint64_t count)
+{
+	uint64_t run = 1;
+
+	while (run < count && pfns[run] == pfns[0] + run)
+		run++;
+	return run;
+}
+
+/* Moves `page` up to the next place where a run of `count` may start. */
+static uint64_t run_place(uint64_t page, uint64_t count, uint64_t align_bytes,
+			  uint64_t boundary_bytes)
+{
+	uint64_t address = NT_PHYSICAL_FIRST + page * NT_PAGE_BYTES;
+
+	address = align_down(address + align_bytes - 1, align_bytes);
+	if (boundary_bytes != 0 &&
+	    align_down(address, boundary_bytes) !=
+		    align_down(address + count * NT_PAGE_BYTES - 1, boundary_bytes)) {
+		address = align_down(address, boundary_bytes) + boundary_bytes;
+		address = align_down(address + align_bytes - 1, align_bytes);
+	}
+	return (address - NT_PHYSICAL_FIRST) >> NT_PAGE_SHIFT;
+}
+
+static int64_t find_run_locked(uint64_t first, uint64_t end, uint64_t count, uint64_t align_bytes,
+			       uint64_t boundary_bytes)
+{
+	for (;;) {
+		uint64_t start;
+		uint64_t run_end;
+
+		first = find_free(first, end);
+		start = run_place(first, count, align_bytes, boundary_bytes);
+		if (start >= end || count > end - start)
+			return NOT_FOUND;
+		run_end = find_taken(start, start + count);
+		if (run_end == start + count)
+			return (int64_t)start;
+		first = run_end + 1;
+	}
+}
+
+NTSTATUS nt_physical_alloc_contiguous(uint64_t size_bytes, uint64_t align_bytes, uint64_t lowest,
+				      uint64_t highest, uint64_t boundary_bytes,
+				      uint64_t *address_out)
+{
+	uint64_t rounded;
+	uint64_t count;
+	uint64_t first;
+	uint64_t end;
+	int64_t found = NOT_FOUND;
+
+	if (align_bytes < NT_PAGE_BYTES)
+		align_bytes = align_bytes == 0 || is_power_of_two(align_bytes) ? NT_PAGE_BYTES : 0;
+	if (size_bytes == 0 || lowest > highest || !is_power_of_two(align_bytes) ||
+	    (boundary_bytes != 0 && !is_power_of_two(boundary_bytes)))
+		return STATUS_INVALID_PARAMETER;
+	if (!checked_align_up(size_bytes, NT_PAGE_BYTES, &rounded) || rounded > UINT64_MAX / 4 ||
+	    align_bytes > UINT64_C(1) << 52)
+		return STATUS_NO_MEMORY;
+	/* What is larger than the boundary crosses it wherever it stands. */
+	if (boundary_bytes != 0 && rounded > boundary_bytes)
+		return STATUS_NO_MEMORY;
+	count = rounded >> NT_PAGE_SHIFT;
+
+	lock_acquire(&memory.lock);
+	if (memory_is_set_up_locked() && range_of_pages_locked(lowest, highest, &first, &end))
+		found = find_run_locked(first, end, count, align_bytes, boundary_bytes);
+	if (found != NOT_FOUND) {
+		range_take((uint64_t)found, count);
+		bit_set(memory.first, (uint64_t)found);
+		bit_set(memory.last, (uint64_t)found + count - 1);
+	}
+	lock_release(&memory.lock);
+
+	if (found == NOT_FOUND)
+		return STATUS_NO_MEMORY;
+	run_prepare((uint64_t)found, count);
+	*address_out = NT_PHYSICAL_FIRST + (uint64_t)found * NT_PAGE_BYTES;
+	return STATUS_SUCCESS;
+}
+
+/* The next free page from the cursor on, round once; `end` when there is none in [first, end). */
+static uint64_t find_page_locked(uint64_t first, uint64_t end)
+{
+	uint64_t from = memory.cursor >= first && memory.cursor < end ? memory.cursor : first;
+	uint64_t page = find_free(from, end);
+
+	if (page == end && find_free(first, from) < from)
+		page = find_free(first, from);
+	return page;
+}
+
+uint64_t nt_physical_alloc_some_pages(uint64_t count, uint64_t lowest, uint64_t highest,
+				      uint64_t pfns[])
+{
+	uint64_t first;
+	uint64_t end;
+	uint64_t got = 0;
+
+	lock_acquire(&memory.lock);
+	if (memory_is_set_up_locked() && range_of_pages_locked(lowest, highest, &first, &end)) {
+		for (; got < count; got++) {
+			uint64_t page = find_page_locked(first, end);
+
+			if (page == end)
+				break;
+			range_take(page, 1);
+			bit_set(memory.first, page);
+			bit_set(memory.last, page);
+			pfns[got] = FIRST_PFN + page;
+			memory.cursor = page + 1 < memory.pages ? page + 1 : 0;
+		}
+	}
+	lock_release(&memory.lock);
+
+	for (uint64_t i = 0, run; i < got; i += run) {
+		run = neighbours(pfns + i, got - i);
+		run_prepare(pfns[i] - FIRST_PFN, run);
+	}
+	return got;
+}
+
+NTSTATUS nt_physical_alloc_pages(uint64_t count, uint64_t pfns[])
+{
+	uint64_t got = nt_physical_alloc_some_pages(count, 0, UINT64_MAX - 1, pfns);
+
+	if (got == count)
+		return STATUS_SUCCESS;
+	nt_physical_free_pages(got, pfns);
+	return STATUS_NO_MEMORY;
+}
+
+/* Taking back. */
+
+/* Gives the bytes of a long run to the host; they read as zero from then on. */
+static bool run_punch(uint64_t first, uint64_t count)
+{
+	return count >= PUNCH_PAGES &&
+	       fallocate(memory.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			 (off_t)(first * NT_PAGE_BYTES), (off_t)(count * NT_PAGE_BYTES)) == 0;
+}
+
+static void run_release(uint64_t first, uint64_t count)
+{
+	bool is_clean = run_punch(first, count);
+
+	lock_acquire(&memory.lock);
+	for (uint64_t page = first; is_clean && page < first + count; page++)
+		bit_clear(memory.dirty, page);
+	range_release(first, count);
+	lock_release(&memory.lock);
+}
+
+/* Pages of the run that starts at `page`, 0 when none does. */
+static uint64_t run_length_locked(uint64_t page)
+{
+	uint64_t end = page;
+
+	lock_assert_held(&memory.lock);
+	if (page >= memory.pages || !bit_get(memory.taken, page) || !bit_get(memory.first, page))
+		return 0;
+	while (!bit_get(memory.last, end))
+		end++;
+	return end + 1 - page;
+}
+
+static bool page_of_address(uint64_t address, uint64_t *page_out)
+{
+	if (address < NT_PHYSICAL_FIRST || !is_aligned(address, NT_PAGE_BYTES))
+		return false;
+	*page_out = (address - NT_PHYSICAL_FIRST) >> NT_PAGE_SHIFT;
+	return true;
+}
+
+uint64_t nt_physical_run_bytes(uint64_t address)
+{
+	uint64_t page;
+	uint64_t count = 0;
+
+	lock_acquire(&memory.lock);
+	if (page_of_address(address, &page))
+		count = run_length_locked(page);
+	lock_release(&memory.lock);
+	return count * NT_PAGE_BYTES;
+}
+
+bool nt_physical_free_contiguous(uint64_t address)
+{
+	uint64_t page = 0;
+	uint64_t count = 0;
+
+	lock_acquire(&memory.lock);
+	if (page_of_address(address, &page))
+		count = run_length_locked(page);
+	if (count > 0) {
+		/* From here on nobody else can free it. */
+		bit_clear(memory.first, page);
+		bit_clear(memory.last, page + count - 1);
+	}
+	lock_release(&memory.lock);
+
+	if (count > 0)
+		run_release(page, count);
+	return count > 0;
+}
+
+void nt_physical_split(uint64_t address)
+{
+	uint64_t page = 0;
+	uint64_t count = 0;
+
+	lock_acquire(&memory.lock);
+	if (page_of_address(address, &page))
+		count = run_length_locked(page);
+	for (uint64_t i = 0; i < count; i++) {
+		bit_set(memory.first, page + i);
+		bit_set(memory.last, page + i);
+	}
+	lock_release(&memory.lock);
+}
+
+void nt_physical_free_pages(uint64_t count, const uint64_t pfns[])
+{
+	for (uint64_t i = 0, run; i < count; i += run) {
+		uint64_t first = pfns[i] - FIRST_PFN;
+
+		run = neighbours(pfns + i, count - i);
+		lock_acquire(&memory.lock);
+		for (uint64_t page = first; page < first + run; page++) {
+			assert(run_length_locked(page) == 1);
+			bit_clear(memory.first, page);
+			bit_clear(memory.last, page);
+		}
+		lock_release(&memory.lock);
+		run_release(first, run);
+	}
+}
+
+/* Names of a page. */
+
+bool nt_physical_is_memory(uint64_t address, uint64_t size_bytes)
+{
+	uint64_t end;
+
+	lock_acquire(&memory.lock);
+	uint64_t memory_end = NT_PHYSICAL_FIRST + memory.pages * NT_PAGE_BYTES;
+	lock_release(&memory.lock);
+
+	return checked_add(address, size_bytes, &end) && address >= NT_PHYSICAL_FIRST &&
+	       end <= memory_end;
+}
+
+bool nt_physical_is_taken(uint64_t address, uint64_t size_bytes)
+{
+	uint64_t first;
+	uint64_t end;
+	bool is_taken;
+
+	if (size_bytes == 0 || !nt_physical_is_memory(address, size_bytes))
+		return false;
+	first = (address - NT_PHYSICAL_FIRST) >> NT_PAGE_SHIFT;
+	end = ((address + size_bytes - 1 - NT_PHYSICAL_FIRST) >> NT_PAGE_SHIFT) + 1;
+	lock_acquire(&memory.lock);
+	is_taken = find_free(first, end) == end;
+	lock_release(&memory.lock);
+	return is_taken;
+}
+
+void *nt_physical_to_pointer(uint64_t address)
+{
+	if (nt_physical_is_foreign(address))
+		return (void *)(uintptr_t)(address - NT_PHYSICAL_FOREIGN);
+	if (!nt_physical_is_memory(address, 1))
+		return NULL;
+	return memory.window + (address - NT_PHYSICAL_FIRST);
+}
+
+bool nt_physical_from_pointer(const void *pointer, uint64_t *address_out)
+{
+	const char *byte = pointer;
+	struct list *link;
+	bool is_found = false;
+
+	lock_acquire(&memory.lock);
+	if (memory.pages != 0 && byte >= memory.window &&
+	    byte < memory.window + memory.pages * NT_PAGE_BYTES) {
+		*address_out = NT_PHYSICAL_FIRST + (uint64_t)(byte - memory.window);
+		is_found = true;
+	}
+	list_for_each (link, &memory.views) {
+		struct view *view = container_of(link, struct view, link);
+
+		if (is_found || byte < view->start ||
+		    byte >= view->start + view->count * NT_PAGE_BYTES)
+			continue;
+		*address_out = (view->pfns[(uint64_t)(byte - view->start) >> NT_PAGE_SHIFT]
+				<< NT_PAGE_SHIFT) +
+			       ((uintptr_t)byte & (NT_PAGE_BYTES - 1));
+		is_found = true;
+	}
+	lock_release(&memory.lock);
+	return is_found;
+}
+
+int nt_physical_fd(void)
+{
+	lock_acquire(&memory.lock);
+	int fd = memory_is_set_up_locked() ? memory.fd : -1;
+	lock_release(&memory.lock);
+	return fd;
+}
+
+struct nt_physical_usage nt_physical_usage(void)
+{
+	lock_acquire(&memory.lock);
+	struct nt_physical_usage usage = {
+		.total_pages = memory.pages,
+		.taken_pages = memory.taken_pages,
+		.driver_pages = (uint64_t)atomic_load(&memory.driver_pages),
+		.mapped_views = memory.view_count,
+	};
+	lock_release(&memory.lock);
+	return usage;
+}
+
+void nt_physical_charge_driver(int64_t pages)
+{
+	atomic_fetch_add(&memory.driver_pages, pages);
+}
+
+/* Views. */
+
+void *nt_physical_map(const uint64_t pfns[], uint64_t count)
+{
+	struct view *view;
+	char *start;
+
+	if (count == 0 || count > UINT64_C(1) << 40)
+		return NULL;
+	if (neighbours(pfns, count) == count &&
+	    (nt_physical_is_foreign(pfns[0] << NT_PAGE_SHIFT) ||
+	     nt_physical_is_memory(pfns[0] << NT_PAGE_SHIFT, count * NT_PAGE_BYTES)))
+		return nt_physical_to_pointer(pfns[0] << NT_PAGE_SHIFT);
+	for (uint64_t i = 0; i < count; i++) {
+		if (!nt_physical_is_memory(pfns[i] << NT_PAGE_SHIFT, NT_PAGE_BYTES))
+			return NULL;
+	}
+
+	view = mem_alloc(sizeof(*view) + count * sizeof(view->pfns[0]));
+	if (!view)
+		return NULL;
+	start = mmap(NULL, count * NT_PAGE_BYTES, PROT_NONE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (start == MAP_FAILED)
+		goto free_view;
+	for (uint64_t i = 0; i < count;) {
+		uint64_t run = neighbours(pfns + i, count - i);
+		void *at = start + i * NT_PAGE_BYTES;
+		uint64_t offset = nt_physical_file_offset(pfns[i] << NT_PAGE_SHIFT);
+
+		if (mmap(at, run * NT_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+			 memory.fd, (off_t)offset) == MAP_FAILED)
+			goto unmap_start;
+		i += run;
+	}
+
+	view->start = start;
+	view->count = count;
+	memcpy(view->pfns, pfns, count * sizeof(pfns[0]));
+	lock_acquire(&memory.lock);
+	list_push_back(&memory.views, &view->link);
+	memory.view_count++;
+	lock_release(&memory.lock);
+	return start;
+
+unmap_start:
+	munmap(start, count * NT_PAGE_BYTES);
+free_view:
+	mem_free(view);
+	return NULL;
+}
+
+void nt_physical_unmap(void *start, uint64_t count)
+{
+	struct list *link;
+	struct view *found = NULL;
+
+	lock_acquire(&memory.lock);
+	list_for_each (link, &memory.views) {
+		struct view *view = container_of(link, struct view, link);
+
+		if (view->start == start && view->count == count)
+			found = view;
+	}
+	if (found) {
+		list_remove(&found->link);
+		memory.view_count--;
+	}
+	lock_release(&memory.lock);
+
+	/* Not one of ours: the pages were neighbours, and their pointer is the window's. */
+	if (!found)
+		return;
+	munmap(found->start, found->count * NT_PAGE_BYTES);
+	mem_free(found);
+}
+
+/* Probing. */
+
+/*
+ * The kernel reads a signal set from the address before it looks at the (impossible) request, so
+ * it tells a readable address from another without a fault and without side effects.
+ */
+static bool byte_is_readable(const void *pointer)
+{
+	const void *word = (const void *)((uintptr_t)pointer & ~(uintptr_t)7);
+
+	return syscall(SYS_rt_sigprocmask, ~0, word, NULL, 8) == 0 || errno != EFAULT;
+}
+
+static bool is_readable_page_by_page(const void *pointer, uint64_t size_bytes)
+{
+	uintptr_t page = (uintptr_t)pointer & ~(uintptr_t)(NT_PAGE_BYTES - 1);
+	uintptr_t last = (uintptr_t)pointer + size_bytes - 1;
+
+	for (; page <= last; page += NT_PAGE_BYTES) {
+		if (!byte_is_readable((const void *)page))
+			return false;
+	}
+	return true;
+}
+
+/* Brings pages in, writable, without changing them. Linux 5.14 and later. */
+static int populate(const void *pointer, uint64_t size_bytes)
+{
+	uintptr_t page = (uintptr_t)pointer & ~(uintptr_t)(NT_PAGE_BYTES - 1);
+
+	return madvise((void *)page, (uintptr_t)pointer + size_bytes - page, MADV_POPULATE_WRITE);
+}
+
+static bool range_is_sane(const void *pointer, uint64_t size_bytes)
+{
+	uint64_t end;
+
+	return size_bytes > 0 && checked_add((uintptr_t)pointer, size_bytes, &end) &&
+	       end <= UINT64_C(1) << 47;
+}
+
+bool nt_memory_is_readable(const void *pointer, uint64_t size_bytes)
+{
+	return range_is_sane(pointer, size_bytes) && is_readable_page_by_page(pointer, size_bytes);
+}
+
+bool nt_memory_is_writable(void *pointer, uint64_t size_bytes)
+{
+	char here = 0;
+
+	if (!range_is_sane(pointer, size_bytes))
+		return false;
+	if (populate(pointer, size_bytes) == 0)
+		return true;
+	/* An older kernel cannot tell; then readable has to be enough. */
+	return populate(&here, 1) != 0 && is_readable_page_by_page(pointer, size_bytes);
+}
