@@ -18,6 +18,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -322,6 +323,46 @@ void image_unload(struct image *image)
 	lock_release(&loading_lock);
 	close(image->file);
 	*image = (struct image){ 0 };
+}
+
+struct range {
+	uintptr_t base; /* where the loader put it: what tells one library from another */
+	uintptr_t begin;
+	uintptr_t end;
+};
+
+static int add_segments(struct dl_phdr_info *info, size_t size_bytes, void *argument)
+{
+	struct range *range = argument;
+
+	(void)size_bytes;
+	if (info->dlpi_addr != range->base)
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+		uintptr_t end = begin + info->dlpi_phdr[i].p_memsz;
+
+		if (info->dlpi_phdr[i].p_type != PT_LOAD)
+			continue;
+		if (range->begin == 0 || begin < range->begin)
+			range->begin = begin;
+		if (end > range->end)
+			range->end = end;
+	}
+	return 1;
+}
+
+void image_range(const struct image *image, const void **begin_out, const void **end_out)
+{
+	struct link_map *map = NULL;
+	struct range range = { 0 };
+
+	if (dlinfo(image->library, RTLD_DI_LINKMAP, &map) == 0 && map) {
+		range.base = map->l_addr;
+		dl_iterate_phdr(add_segments, &range);
+	}
+	*begin_out = (const void *)range.begin;
+	*end_out = (const void *)range.end;
 }
 
 void *image_symbol(const struct image *image, const char *name)

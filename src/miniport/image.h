@@ -32,6 +32,9 @@ MUST_CHECK NTSTATUS image_load(struct image *image, const char *path);
 /* Accepts a zeroed struct. */
 void image_unload(struct image *image);
 
+/* The addresses of a loaded image: code, constants and statics. */
+void image_range(const struct image *image, const void **begin_out, const void **end_out);
+
 /* Never NULL for DriverEntry of a loaded image. */
 void *image_symbol(const struct image *image, const char *name);
 

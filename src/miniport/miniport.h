@@ -218,6 +218,7 @@ void miniport_destroy_context(struct miniport *miniport, struct miniport_client 
 			      void *driver_context);
 
 struct miniport_escape_desc {
+	void *driver_process; /* or NULL */
 	void *driver_device;  /* or NULL */
 	void *driver_context; /* or NULL */
 	uint32_t flags;       /* D3DDDI_ESCAPEFLAGS; HardwareAccess means level two */

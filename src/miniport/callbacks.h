@@ -1,0 +1,23 @@
+/*
+ * callbacks.h - what callbacks.c and callbacks_unbuilt.c share.
+ */
+#ifndef MINIPORT_CALLBACKS_H
+#define MINIPORT_CALLBACKS_H
+
+#include "miniport/internal.h"
+
+/* Stands for the handle in callbacks that have none. */
+#define CALLBACK_NO_HANDLE ((HANDLE)(~(uintptr_t)0))
+
+/*
+ * Opens every callback: the driver is traced as being in it, the handle is the DeviceHandle of
+ * DXGKRNL_INTERFACE, and the caller's IRQL is not above `highest_irql`. NULL, after a report, when
+ * the call is not in order; callback_end() follows in any case.
+ */
+struct miniport *callback_begin(HANDLE handle, const char *name, uint8_t highest_irql);
+NTSTATUS callback_end(NTSTATUS status);
+
+/* The members that are not served yet: an honest failure, recorded. */
+void callbacks_fill_unbuilt(DXGKRNL_INTERFACE *interface);
+
+#endif

@@ -1,0 +1,215 @@
+/*
+ * ddi.c - see ddi.h.
+ *
+ * The levels of WDDM, as locks, outermost first:
+ *
+ *   client->entry      levels 0 and 1: no two threads of one process in the driver
+ *   class_locks[]      level 1: one thread per class
+ *   level_lock         shared by levels 0 and 1, exclusive for levels 2 and 3: alone in the driver
+ *
+ * Level 2 also promises an idle GPU and level 3 evicted memory; that is arranged by whoever decides
+ * to go there, before it comes here. Interrupts and DPCs (level NONE) take none of these locks, so
+ * an entry point may wait for a thread that is in a callback.
+ *
+ * A level is a mutex even where the driver runs at DISPATCH_LEVEL: locks are taken before the IRQL
+ * goes up, as the scheduler thread would do it on NT.
+ */
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/refusal.h"
+#include "miniport/internal.h"
+#include "nt/report.h"
+#include "trace/trace.h"
+
+const struct ddi_info ddi_infos[DDI_COUNT] = {
+#define DDI(ddi_name, member, ddi_index, ddi_need, ddi_irql, ddi_level, ddi_class, ddi_result)     \
+	[DDI_##ddi_name] = {                                                                       \
+		.name = "DxgkDdi" #member,                                                         \
+		.index = (ddi_index),                                                              \
+		.need = DDI_NEED_##ddi_need,                                                       \
+		.irql = DDI_IRQL_##ddi_irql,                                                       \
+		.level = DDI_LEVEL_##ddi_level,                                                    \
+		.class = DDI_CLASS_##ddi_class,                                                    \
+		.result = DDI_RESULT_##ddi_result,                                                 \
+	},
+#include "miniport/ddi.def"
+#undef DDI
+};
+
+/* The struct is Version and then pointers only: a member's index is its place. */
+#define DDI(name, member, index, need, irql, level, class, result)                                 \
+	_Static_assert(offsetof(DRIVER_INITIALIZATION_DATA, DxgkDdi##member) ==                    \
+			       (index) * sizeof(void *),                                           \
+		       "ddi.def and the header disagree about DxgkDdi" #member);
+#include "miniport/ddi.def"
+#undef DDI
+
+static const struct {
+	uint32_t interface_version;
+	uint32_t wddm_version;
+	uint32_t member_count;
+} known_versions[] = {
+	{ DXGKDDI_INTERFACE_VERSION_WIN7, 0x1100, 71 },
+	{ DXGKDDI_INTERFACE_VERSION_WIN8, 0x1200, 83 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM1_3, 0x1300, 89 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM1_3_PATH_INDEPENDENT_ROTATION, 0x1300, 89 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_0, 0x2000, 104 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_1, 0x2100, 110 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_1_5, 0x2100, 110 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_1_6, 0x2100, 110 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_2, 0x2200, 129 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_3, 0x2300, 132 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_4, 0x2400, 144 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_5, 0x2500, 149 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_6, 0x2600, 153 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_7, 0x2700, 154 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_8, 0x2800, 154 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_9, 0x2900, 158 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM3_0, 0x3000, 162 },
+	{ 0x10004, 0x3100, 172 },
+	/* What 3.2 adds is not documented: its drivers are read as far as 3.1 goes. */
+	{ 0x11007, 0x3200, 172 },
+};
+
+uint32_t ddi_member_count(uint32_t interface_version)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(known_versions); i++) {
+		if (known_versions[i].interface_version == interface_version)
+			return known_versions[i].member_count;
+	}
+	return 0;
+}
+
+uint32_t ddi_wddm_version(uint32_t interface_version)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(known_versions); i++) {
+		if (known_versions[i].interface_version == interface_version)
+			return known_versions[i].wddm_version;
+	}
+	return 0;
+}
+
+static uint8_t irql_of(enum ddi_irql irql)
+{
+	switch (irql) {
+	case DDI_IRQL_PASSIVE:
+		return PASSIVE_LEVEL;
+	case DDI_IRQL_DISPATCH:
+		return DISPATCH_LEVEL;
+	case DDI_IRQL_DIRQL:
+		return DDI_DEVICE_IRQL;
+	case DDI_IRQL_ANY:
+		break;
+	}
+	return nt_irql_current();
+}
+
+static void locks_acquire(struct ddi_crossing *crossing)
+{
+	const struct ddi_info *info = &ddi_infos[crossing->ddi];
+
+	switch (crossing->level) {
+	case DDI_LEVEL_0:
+	case DDI_LEVEL_1:
+		lock_acquire(&crossing->client->entry);
+		if (crossing->level == DDI_LEVEL_1)
+			lock_acquire(&crossing->miniport->class_locks[info->class]);
+		rwlock_acquire_shared(&crossing->miniport->level_lock);
+		break;
+	case DDI_LEVEL_2:
+	case DDI_LEVEL_3:
+		rwlock_acquire_exclusive(&crossing->miniport->level_lock);
+		break;
+	case DDI_LEVEL_NONE:
+		break;
+	}
+}
+
+static void locks_release(struct ddi_crossing *crossing)
+{
+	const struct ddi_info *info = &ddi_infos[crossing->ddi];
+
+	switch (crossing->level) {
+	case DDI_LEVEL_0:
+	case DDI_LEVEL_1:
+		rwlock_release_shared(&crossing->miniport->level_lock);
+		if (crossing->level == DDI_LEVEL_1)
+			lock_release(&crossing->miniport->class_locks[info->class]);
+		lock_release(&crossing->client->entry);
+		break;
+	case DDI_LEVEL_2:
+	case DDI_LEVEL_3:
+		rwlock_release_exclusive(&crossing->miniport->level_lock);
+		break;
+	case DDI_LEVEL_NONE:
+		break;
+	}
+}
+
+void ddi_enter_level(struct ddi_crossing *crossing, struct miniport *miniport,
+		     struct miniport_client *client, enum ddi ddi, enum ddi_level level)
+{
+	const struct ddi_info *info = &ddi_infos[ddi];
+	uint8_t irql = irql_of(info->irql);
+
+	*crossing = (struct ddi_crossing){
+		.miniport = miniport,
+		.client = client,
+		.ddi = ddi,
+		.level = level,
+	};
+	lock_assert_none_held(info->name);
+	locks_acquire(crossing);
+	trace_ddi_call_begin(info->name, irql);
+	nt_irql_enter(&crossing->irql, irql);
+}
+
+void ddi_enter(struct ddi_crossing *crossing, struct miniport *miniport,
+	       struct miniport_client *client, enum ddi ddi)
+{
+	ddi_enter_level(crossing, miniport, client, ddi, ddi_infos[ddi].level);
+}
+
+static void cross_back(struct ddi_crossing *crossing, NTSTATUS status)
+{
+	const char *name = ddi_infos[crossing->ddi].name;
+
+	nt_irql_leave(&crossing->irql, name);
+	trace_ddi_call_end(status);
+	locks_release(crossing);
+	log_topic(LOG_CALLS, "%s: %s", name, status_name(status));
+}
+
+NTSTATUS ddi_leave_quietly(struct ddi_crossing *crossing, NTSTATUS status)
+{
+	cross_back(crossing, status);
+	if (status > 0)
+		return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_STATUS_CLASS,
+			      ddi_infos[crossing->ddi].name,
+			      "returned %s, which is neither success nor failure",
+			      status_name(status));
+	return status;
+}
+
+NTSTATUS ddi_leave(struct ddi_crossing *crossing, NTSTATUS status)
+{
+	const struct ddi_info *info = &ddi_infos[crossing->ddi];
+
+	if (info->result == DDI_RESULT_MUST_SUCCEED) {
+		cross_back(crossing, status);
+		if (status != STATUS_SUCCESS)
+			nt_report(RULE_DDI_MUST_SUCCEED, "%s returned %s, and nothing can be done",
+				  info->name, status_name(status));
+		return status;
+	}
+	NTSTATUS judged = ddi_leave_quietly(crossing, status);
+
+	if (!NT_SUCCESS(status))
+		refuse(status, RULE_DDI_STATUS, info->name, "returned %s", status_name(status));
+	return judged;
+}
+
+void ddi_leave_void(struct ddi_crossing *crossing)
+{
+	cross_back(crossing, STATUS_SUCCESS);
+}

@@ -1,0 +1,121 @@
+/*
+ * ddi.h - crossing the driver line.
+ *
+ *	struct ddi_crossing crossing;
+ *
+ *	ddi_enter(&crossing, miniport, client, DDI_CREATE_CONTEXT);
+ *	status = miniport->ddi.DxgkDdiCreateContext(device, &args);
+ *	status = ddi_leave(&crossing, status);
+ *
+ * In between the thread has the IRQL, and the company in the driver, that WDDM promises for that
+ * entry point (ddi.def). Leaving puts the IRQL back, whatever the driver did to it, and judges what
+ * came back.
+ */
+#ifndef MINIPORT_DDI_H
+#define MINIPORT_DDI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/status.h"
+#include "nt/irql.h"
+
+struct miniport;
+struct miniport_client;
+
+enum ddi {
+#define DDI(name, member, index, need, irql, level, class, result) DDI_##name,
+#include "miniport/ddi.def"
+#undef DDI
+	DDI_COUNT
+};
+
+enum ddi_need {
+	DDI_NEED_OPTIONAL,
+	DDI_NEED_REQUIRED,
+	DDI_NEED_PHYSICAL,
+	DDI_NEED_PATCHING,
+	DDI_NEED_VIRTUAL,
+	DDI_NEED_GPU_MMU,
+	DDI_NEED_RESIZABLE_ROOT,
+	DDI_NEED_PREEMPTION,
+	DDI_NEED_CANCEL,
+	DDI_NEED_ENGINE_RESET,
+	DDI_NEED_HOST_APERTURE,
+};
+
+enum ddi_irql { DDI_IRQL_PASSIVE, DDI_IRQL_DISPATCH, DDI_IRQL_DIRQL, DDI_IRQL_ANY };
+
+enum ddi_level { DDI_LEVEL_0, DDI_LEVEL_1, DDI_LEVEL_2, DDI_LEVEL_3, DDI_LEVEL_NONE };
+
+enum ddi_class {
+	DDI_CLASS_SCHEDULER,
+	DDI_CLASS_VIDMM,
+	DDI_CLASS_SWIZZLING,
+	DDI_CLASS_OVERLAY,
+	DDI_CLASS_POINTER,
+	DDI_CLASS_CHILD,
+	DDI_CLASS_DISPLAY,
+	DDI_CLASS_COUNT,
+	DDI_CLASS_NONE = DDI_CLASS_COUNT
+};
+
+enum ddi_result {
+	DDI_RESULT_STATUS,
+	DDI_RESULT_MUST_SUCCEED,
+	DDI_RESULT_NOTHING,
+	DDI_RESULT_OTHER
+};
+
+/* Where a device's interrupt routine runs: above DISPATCH_LEVEL, below PROFILE_LEVEL. */
+enum { DDI_DEVICE_IRQL = 5 };
+
+struct ddi_info {
+	const char *name; /* "DxgkDdiCreateContext" */
+	uint32_t index;	  /* in DRIVER_INITIALIZATION_DATA */
+	enum ddi_need need;
+	enum ddi_irql irql;
+	enum ddi_level level;
+	enum ddi_class class;
+	enum ddi_result result;
+};
+
+extern const struct ddi_info ddi_infos[DDI_COUNT];
+
+/* Members of DRIVER_INITIALIZATION_DATA, counting Version, in a known interface version; else 0. */
+uint32_t ddi_member_count(uint32_t interface_version);
+
+/* DXGK_WDDMVERSION of a known interface version: 0x2600 for WDDM 2.6; else 0. */
+uint32_t ddi_wddm_version(uint32_t interface_version);
+
+struct ddi_crossing {
+	struct miniport *miniport;
+	struct miniport_client *client;
+	enum ddi ddi;
+	enum ddi_level level;
+	struct nt_irql irql;
+};
+
+/* `client` may be NULL for entry points of level 2, 3 and none. */
+void ddi_enter(struct ddi_crossing *crossing, struct miniport *miniport,
+	       struct miniport_client *client, enum ddi ddi);
+
+/* For the one entry point whose arguments decide (Escape). */
+void ddi_enter_level(struct ddi_crossing *crossing, struct miniport *miniport,
+		     struct miniport_client *client, enum ddi ddi, enum ddi_level level);
+
+/*
+ * Returns what the driver said: STATUS_SUCCESS, or its failure unchanged and refused (DDI-STATUS).
+ * What is neither becomes STATUS_DRIVER_INTERNAL_ERROR. Where success is a duty, a failure is
+ * reported instead of refused.
+ */
+NTSTATUS ddi_leave(struct ddi_crossing *crossing, NTSTATUS status);
+
+/* The same where the driver may fail without that being worth a word. */
+NTSTATUS ddi_leave_quietly(struct ddi_crossing *crossing, NTSTATUS status);
+
+/* For entry points without a status. */
+void ddi_leave_void(struct ddi_crossing *crossing);
+
+#endif

@@ -1,0 +1,151 @@
+/*
+ * internal.h - struct miniport, and what the files of this folder ask of each other.
+ *
+ * The only header besides ddi.h and the validators through which DXGK types are seen.
+ */
+#ifndef MINIPORT_INTERNAL_H
+#define MINIPORT_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ddk/ntddk.h>
+#include <ddk/dispmprt.h>
+
+#include "base/list.h"
+#include "base/lock.h"
+#include "miniport/ddi.h"
+#include "miniport/image.h"
+#include "miniport/miniport.h"
+
+/* What one DxgkCbNotifyInterrupt said, until the DPC that follows it. */
+struct interrupt_record {
+	enum { INTERRUPT_COMPLETED, INTERRUPT_PREEMPTED, INTERRUPT_FAULTED } kind;
+	uint32_t node;
+	uint32_t fence;
+	uint32_t last_completed;
+};
+
+enum { INTERRUPT_RECORDS = 1024 };
+
+struct interrupt {
+	/* Held around everything that runs at the device's IRQL. */
+	struct lock lock; /* LOCK_RANK_INTERRUPT */
+
+	KDPC dpc;
+	_Atomic bool is_connected; /* from the call of StartDevice to the return of StopDevice */
+
+	/* Guarded by records_lock. */
+	struct lock records_lock; /* LOCK_RANK_LEAF */
+	struct interrupt_record records[INTERRUPT_RECORDS];
+	uint32_t first;
+	uint32_t count;
+	bool is_delivering; /* somebody is: one at a time keeps the order */
+};
+
+struct miniport_client {
+	struct lock entry; /* LOCK_RANK_DDI_PROCESS: one thread of a process in the driver */
+};
+
+/*
+ * A driver and its one adapter. Made by miniport_start(), freed by miniport_stop(); everything is
+ * set while it starts and only read afterwards, except where a lock is named.
+ */
+struct miniport {
+	struct image image;
+	DRIVER_OBJECT *driver_object;
+	DEVICE_OBJECT *device_object; /* the physical device object AddDevice is given */
+	uint32_t adapter_id;
+	char start_name[64]; /* what refusals during the start call it */
+
+	/* From DxgkInitialize: members past the registered version are NULL. */
+	DRIVER_INITIALIZATION_DATA ddi;
+	NTSTATUS initialize_status; /* STATUS_PENDING until the driver called it */
+
+	PVOID context; /* MiniportDeviceContext, hAdapter in every entry point */
+	DXGKRNL_INTERFACE interface;
+	const struct miniport_events *events; /* may be NULL */
+	void *listener;
+	struct miniport_info info;
+	uint64_t *bank_ends; /* behind info.segments[].bank_ends */
+	bool is_patching;    /* not NoDmaPatching */
+
+	/* The kernel's own process, device and context: paging. */
+	struct miniport_client system_client;
+	void *system_process;
+	void *system_device;
+	struct miniport_context_info system_context;
+
+	/* Guarded by mappings_lock: what DxgkCbMapMemory gave out. */
+	struct lock mappings_lock; /* LOCK_RANK_LEAF */
+	struct list mappings;
+
+	struct lock class_locks[DDI_CLASS_COUNT]; /* LOCK_RANK_DDI_CLASS */
+	struct rwlock level_lock;		  /* LOCK_RANK_DDI_LEVEL */
+	struct interrupt interrupt;
+};
+
+/* The status for an answer that no driver may give. */
+#define STATUS_ILLEGAL_ANSWER STATUS_GRAPHICS_INVALID_DRIVER_MODEL
+
+/* ---- entry.c: DriverEntry and DxgkInitialize ---- */
+
+MUST_CHECK NTSTATUS entry_run(struct miniport *miniport);
+
+/* Refuses the driver when an entry point for `need` is missing. */
+MUST_CHECK NTSTATUS entry_require(const struct miniport *miniport, enum ddi_need need);
+
+/* ---- query.c ---- */
+
+/* Before StartDevice, what WDDM 2.9 asks there. */
+void query_before_start(struct miniport *miniport);
+
+/* Everything the driver says about itself, judged, into miniport->info. */
+MUST_CHECK NTSTATUS query_everything(struct miniport *miniport);
+
+/* ---- callbacks.c ---- */
+
+/* Makes miniport->interface, and from now on callbacks find the miniport by its handle. */
+MUST_CHECK NTSTATUS callbacks_open(struct miniport *miniport);
+void callbacks_close(struct miniport *miniport);
+
+/* ---- interrupt.c ---- */
+
+void interrupt_init(struct miniport *miniport);
+void interrupt_finish(struct miniport *miniport);
+void interrupt_connect(struct miniport *miniport);
+
+/* When it returns no DPC runs and none will. What was not delivered is dropped. */
+void interrupt_disconnect(struct miniport *miniport);
+
+/* The DxgkCb functions of the same name, after their arguments were checked. */
+bool interrupt_queue_dpc(struct miniport *miniport);
+MUST_CHECK NTSTATUS interrupt_synchronize(struct miniport *miniport,
+					  PKSYNCHRONIZE_ROUTINE routine, PVOID context,
+					  BOOLEAN *result_out);
+void interrupt_notify(struct miniport *miniport, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
+void interrupt_deliver(struct miniport *miniport);
+
+/* ---- wrappers.c ---- */
+
+/* As miniport_create_device() and its kin, for the kernel itself. */
+MUST_CHECK NTSTATUS system_objects_create(struct miniport *miniport);
+void system_objects_destroy(struct miniport *miniport);
+
+/*
+ * DxgkDdiQueryAdapterInfo. `what` names the type in refusals; a driver may fail an optional one and
+ * the status is all there is to it.
+ */
+struct query {
+	DXGK_QUERYADAPTERINFOTYPE type;
+	const char *what;
+	bool is_optional;
+	const void *input;
+	uint32_t input_bytes;
+	void *output; /* zeroed by the caller */
+	uint32_t output_bytes;
+};
+MUST_CHECK NTSTATUS miniport_query(struct miniport *miniport, struct miniport_client *client,
+				   const struct query *query);
+
+#endif

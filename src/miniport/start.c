@@ -1,0 +1,373 @@
+/*
+ * start.c - the life of a driver: load, add, start, ask, stop, remove, unload.
+ *
+ *   DriverEntry  AddDevice  StartDevice  …queries…  system process, device, context
+ *   Unload       RemoveDevice  StopDevice           in reverse
+ *
+ * What fails undoes what succeeded before it, in reverse, and no more: a StartDevice that failed is
+ * not stopped, an AddDevice that failed is not removed.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "miniport/internal.h"
+#include "nt/io.h"
+#include "nt/nt.h"
+#include "nt/registry.h"
+#include "trace/trace.h"
+
+/* How many DMA buffers a driver has to be able to queue at once. */
+enum { DMA_QUEUE_ENTRIES = 16 };
+
+#define SERVICES "\\Registry\\Machine\\System\\CurrentControlSet\\Services\\"
+
+static NTSTATUS no_memory(const char *what)
+{
+	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "There is no memory for %s",
+		      what);
+}
+
+/* ---- registry ---- */
+
+/* "/usr/lib/opendxgk/drivers/soft.so" -> "soft" */
+static void driver_name(const char *driver, char *name, size_t size_bytes)
+{
+	const char *slash = strrchr(driver, '/');
+	const char *start = slash ? slash + 1 : driver;
+	size_t length = strlen(start);
+
+	if (length > 3 && strcmp(start + length - 3, ".so") == 0)
+		length -= 3;
+	snprintf(name, size_bytes, "%.*s", (int)length, start);
+	for (char *c = name; *c; c++) {
+		if (*c == '\\')
+			*c = '_';
+	}
+}
+
+static NTSTATUS registry_write(struct miniport *miniport, const struct miniport_config *config)
+{
+	const char *path = miniport->info.registry_path;
+	NTSTATUS status = nt_registry_set_string(path, "DriverDesc", miniport->info.description);
+
+	for (size_t i = 0; NT_SUCCESS(status) && i < config->setting_count; i++) {
+		const struct miniport_setting *setting = &config->settings[i];
+
+		if (setting->text)
+			status = nt_registry_set_string(path, setting->name, setting->text);
+		else
+			status = nt_registry_set_dword(path, setting->name, setting->number);
+	}
+	if (!NT_SUCCESS(status)) {
+		nt_registry_delete_tree(path);
+		return refuse(status, RULE_DDI_REGISTRY, "registry",
+			      "cannot hold the settings of the adapter: %s", status_name(status));
+	}
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS miniport_query_registry(struct miniport *miniport, const char *value_name,
+				 enum miniport_value_type *type_out, void *data, size_t capacity,
+				 size_t *needed_out)
+{
+	uint32_t type = 0;
+	NTSTATUS status = nt_registry_query(miniport->info.registry_path, value_name, &type, data,
+					    capacity, needed_out);
+
+	if (NT_SUCCESS(status) || status == STATUS_BUFFER_TOO_SMALL ||
+	    status == STATUS_BUFFER_OVERFLOW)
+		*type_out = (enum miniport_value_type)type;
+	return status == STATUS_BUFFER_TOO_SMALL ? STATUS_BUFFER_OVERFLOW : status;
+}
+
+/* ---- plug and play ---- */
+
+static NTSTATUS add_device(struct miniport *miniport)
+{
+	struct ddi_crossing crossing;
+	PVOID context = NULL;
+
+	ddi_enter(&crossing, miniport, NULL, DDI_ADD_DEVICE);
+	NTSTATUS status = miniport->ddi.DxgkDdiAddDevice(miniport->device_object, &context);
+	status = ddi_leave(&crossing, status);
+
+	if (NT_SUCCESS(status) && !context)
+		status = refuse(STATUS_NO_SUCH_DEVICE, RULE_DDI_NO_CONTEXT, "MiniportDeviceContext",
+				"is NULL after DxgkDdiAddDevice: the driver has no use for this "
+				"adapter");
+	miniport->context = context;
+	return status;
+}
+
+static void remove_device(struct miniport *miniport)
+{
+	struct ddi_crossing crossing;
+
+	ddi_enter(&crossing, miniport, NULL, DDI_REMOVE_DEVICE);
+	ddi_leave(&crossing, miniport->ddi.DxgkDdiRemoveDevice(miniport->context));
+}
+
+/* What a display driver could tell about the firmware's screen; there is none. */
+static void exchange_pre_start_info(struct miniport *miniport)
+{
+	DXGK_PRE_START_INFO info = { 0 };
+	struct ddi_crossing crossing;
+
+	if (!miniport->ddi.DxgkDdiExchangePreStartInfo)
+		return;
+	ddi_enter(&crossing, miniport, NULL, DDI_EXCHANGE_PRE_START_INFO);
+	NTSTATUS status = miniport->ddi.DxgkDdiExchangePreStartInfo(miniport->context, &info);
+	ddi_leave_quietly(&crossing, status);
+}
+
+static NTSTATUS start_device(struct miniport *miniport, uint64_t luid)
+{
+	DXGK_START_INFO info = {
+		.RequiredDmaQueueEntry = DMA_QUEUE_ENTRIES,
+		.AdapterGuid = { .Data1 = (ULONG)luid, .Data2 = (USHORT)(luid >> 32),
+				 .Data4 = "opendxg" },
+		.AdapterLuid = { .LowPart = (ULONG)luid, .HighPart = (LONG)(luid >> 32) },
+	};
+	ULONG sources = 0;
+	ULONG children = 0;
+	struct ddi_crossing crossing;
+
+	interrupt_connect(miniport);
+	ddi_enter(&crossing, miniport, NULL, DDI_START_DEVICE);
+	NTSTATUS status = miniport->ddi.DxgkDdiStartDevice(
+		miniport->context, &info, &miniport->interface, &sources, &children);
+	status = ddi_leave(&crossing, status);
+
+	if (!NT_SUCCESS(status))
+		interrupt_disconnect(miniport);
+	miniport->info.video_present_sources = sources;
+	miniport->info.children = children;
+	return status;
+}
+
+static void stop_device(struct miniport *miniport)
+{
+	struct ddi_crossing crossing;
+
+	ddi_enter(&crossing, miniport, NULL, DDI_STOP_DEVICE);
+	ddi_leave(&crossing, miniport->ddi.DxgkDdiStopDevice(miniport->context));
+	interrupt_disconnect(miniport);
+}
+
+static void call_unload(struct miniport *miniport)
+{
+	struct ddi_crossing crossing;
+
+	ddi_enter(&crossing, miniport, NULL, DDI_UNLOAD);
+	miniport->ddi.DxgkDdiUnload();
+	ddi_leave_void(&crossing);
+}
+
+/* An image whose threads still run, or whose timers are still set, stays where it is. */
+static void release_image(struct miniport *miniport)
+{
+	const void *begin;
+	const void *end;
+
+	image_range(&miniport->image, &begin, &end);
+	if (nt_driver_unloaded(begin, end))
+		image_unload(&miniport->image);
+	else
+		log_warn("%s: the driver stays loaded, something of it still runs",
+			 miniport->start_name);
+}
+
+/* ---- start and stop ---- */
+
+static struct miniport *miniport_create(const struct miniport_config *config,
+					const struct miniport_events *events, void *listener)
+{
+	struct miniport *miniport = mem_zalloc(sizeof(*miniport));
+	char name[128];
+
+	if (!miniport)
+		return NULL;
+	driver_name(config->driver, name, sizeof(name));
+	snprintf(miniport->start_name, sizeof(miniport->start_name), "adapter %u (%.40s)",
+		 config->adapter_id, name);
+	snprintf(miniport->info.registry_path, sizeof(miniport->info.registry_path),
+		 SERVICES "%.100s%u", name, config->adapter_id);
+	snprintf(miniport->info.description, sizeof(miniport->info.description), "%s",
+		 config->name ? config->name : name);
+	miniport->adapter_id = config->adapter_id;
+	miniport->events = events;
+	miniport->listener = listener;
+	lock_init(&miniport->system_client.entry, LOCK_RANK_DDI_PROCESS, "system process");
+	for (size_t i = 0; i < DDI_CLASS_COUNT; i++)
+		lock_init(&miniport->class_locks[i], LOCK_RANK_DDI_CLASS, "driver class");
+	rwlock_init(&miniport->level_lock, LOCK_RANK_DDI_LEVEL, "driver level");
+	lock_init(&miniport->mappings_lock, LOCK_RANK_LEAF, "mappings");
+	list_init(&miniport->mappings);
+	interrupt_init(miniport);
+	return miniport;
+}
+
+static void miniport_destroy(struct miniport *miniport)
+{
+	interrupt_finish(miniport);
+	lock_finish(&miniport->mappings_lock);
+	rwlock_finish(&miniport->level_lock);
+	for (size_t i = 0; i < DDI_CLASS_COUNT; i++)
+		lock_finish(&miniport->class_locks[i]);
+	lock_finish(&miniport->system_client.entry);
+	mem_free(miniport->bank_ends);
+	mem_free(miniport);
+}
+
+/* Everything up to a DriverEntry that succeeded. */
+static NTSTATUS load_driver(struct miniport *miniport, const struct miniport_config *config)
+{
+	struct miniport_info *info = &miniport->info;
+	NTSTATUS status =
+		image_find(config->driver, info->driver_path, sizeof(info->driver_path));
+
+	if (NT_SUCCESS(status))
+		status = image_load(&miniport->image, info->driver_path);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = registry_write(miniport, config);
+	if (!NT_SUCCESS(status))
+		goto unload_image;
+	status = nt_driver_object_create(miniport->start_name, info->registry_path,
+					 &miniport->driver_object);
+	if (!NT_SUCCESS(status)) {
+		no_memory("the driver object");
+		goto delete_registry;
+	}
+	status = entry_run(miniport);
+	if (!NT_SUCCESS(status))
+		goto destroy_driver_object;
+	return STATUS_SUCCESS;
+
+destroy_driver_object:
+	/* First: what the driver left behind may refer to its object. */
+	release_image(miniport);
+	nt_driver_object_destroy(miniport->driver_object);
+	nt_registry_delete_tree(info->registry_path);
+	return status;
+delete_registry:
+	nt_registry_delete_tree(info->registry_path);
+unload_image:
+	image_unload(&miniport->image);
+	return status;
+}
+
+static void unload_driver(struct miniport *miniport)
+{
+	call_unload(miniport);
+	release_image(miniport);
+	nt_driver_object_destroy(miniport->driver_object);
+	nt_registry_delete_tree(miniport->info.registry_path);
+}
+
+static NTSTATUS create_device_object(struct miniport *miniport)
+{
+	static const char *const hardware_ids[] = { "ROOT\\opendxgk" };
+	struct nt_device_config config = {
+		.hardware_ids = hardware_ids,
+		.hardware_id_count = ARRAY_SIZE(hardware_ids),
+		.description = miniport->info.description,
+	};
+	NTSTATUS status = nt_device_object_create(miniport->driver_object, &config,
+						  &miniport->device_object);
+
+	return NT_SUCCESS(status) ? status : no_memory("the device object");
+}
+
+static NTSTATUS start(struct miniport *miniport, const struct miniport_config *config)
+{
+	NTSTATUS status = load_driver(miniport, config);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = create_device_object(miniport);
+	if (!NT_SUCCESS(status))
+		goto unload_driver;
+	status = add_device(miniport);
+	if (!NT_SUCCESS(status))
+		goto destroy_device_object;
+	status = callbacks_open(miniport);
+	if (!NT_SUCCESS(status))
+		goto remove_device;
+	query_before_start(miniport);
+	exchange_pre_start_info(miniport);
+	status = start_device(miniport, config->luid);
+	if (!NT_SUCCESS(status))
+		goto close_callbacks;
+	status = query_everything(miniport);
+	if (!NT_SUCCESS(status))
+		goto stop_device;
+	status = system_objects_create(miniport);
+	if (!NT_SUCCESS(status))
+		goto stop_device;
+	return STATUS_SUCCESS;
+
+stop_device:
+	stop_device(miniport);
+close_callbacks:
+remove_device:
+	remove_device(miniport);
+	callbacks_close(miniport);
+destroy_device_object:
+	nt_device_object_destroy(miniport->device_object);
+unload_driver:
+	unload_driver(miniport);
+	return status;
+}
+
+NTSTATUS miniport_start(const struct miniport_config *config, const struct miniport_events *events,
+			void *listener, struct miniport **miniport_out)
+{
+	struct miniport *miniport;
+	struct refusal_scope scope;
+	NTSTATUS status;
+
+	if (!config->driver || !*config->driver)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_DDI_IMAGE_FIND, "driver",
+			      "is empty: a name or an absolute path is needed");
+	miniport = miniport_create(config, events, listener);
+	if (!miniport)
+		return no_memory("an adapter");
+
+	refusal_begin(&scope, miniport->start_name);
+	log_topic(LOG_START, "%s: starting %s", miniport->start_name, config->driver);
+	status = start(miniport, config);
+	log_topic(LOG_START, "%s: %s", miniport->start_name, status_name(status));
+	refusal_end(&scope);
+
+	if (!NT_SUCCESS(status)) {
+		miniport_destroy(miniport);
+		return status;
+	}
+	trace_adapter_start(miniport->adapter_id, miniport->info.driver_path);
+	*miniport_out = miniport;
+	return STATUS_SUCCESS;
+}
+
+void miniport_stop(struct miniport *miniport)
+{
+	if (!miniport)
+		return;
+	log_topic(LOG_START, "%s: stopping", miniport->start_name);
+	system_objects_destroy(miniport);
+	stop_device(miniport);
+	remove_device(miniport);
+	callbacks_close(miniport);
+	nt_device_object_destroy(miniport->device_object);
+	unload_driver(miniport);
+	trace_adapter_stop(miniport->adapter_id);
+	miniport_destroy(miniport);
+}
+
+const struct miniport_info *miniport_info(const struct miniport *miniport)
+{
+	return &miniport->info;
+}

@@ -1,0 +1,282 @@
+/*
+ * wrappers.c - one function per entry point: miniport.h as calls into the driver.
+ *
+ * A wrapper builds the argument struct, crosses (ddi.h), and takes the answer apart. An optional
+ * entry point is tested for NULL here and nowhere else.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "miniport/answers.h"
+#include "miniport/internal.h"
+#include "nt/unicode.h"
+
+NTSTATUS miniport_client_create(struct miniport *miniport, struct miniport_client **client_out)
+{
+	struct miniport_client *client = mem_zalloc(sizeof(*client));
+
+	(void)miniport;
+	if (!client)
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			      "There is no memory for a client of the driver");
+	lock_init(&client->entry, LOCK_RANK_DDI_PROCESS, "driver client");
+	*client_out = client;
+	return STATUS_SUCCESS;
+}
+
+void miniport_client_destroy(struct miniport_client *client)
+{
+	if (!client)
+		return;
+	lock_finish(&client->entry);
+	mem_free(client);
+}
+
+/* ---- processes ---- */
+
+static NTSTATUS create_process(struct miniport *miniport, struct miniport_client *client,
+			       void *kernel_handle, const char *name, bool is_system,
+			       void **driver_process_out)
+{
+	size_t name_length = 0;
+	uint16_t *name16 = NULL;
+	struct ddi_crossing crossing;
+
+	if (!miniport->ddi.DxgkDdiCreateProcess) {
+		*driver_process_out = NULL;
+		return STATUS_SUCCESS;
+	}
+	if (name) {
+		name16 = nt_utf16_dup(name, &name_length);
+		if (!name16)
+			return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+				      "There is no memory for the name of a process");
+	}
+	DXGKARG_CREATEPROCESS args = {
+		.hDxgkProcess = kernel_handle,
+		.Flags = { .SystemProcess = is_system },
+		.ProcessNameLength = (UINT)name_length,
+		.pProcessName = (WCHAR *)name16,
+	};
+
+	ddi_enter(&crossing, miniport, client, DDI_CREATE_PROCESS);
+	NTSTATUS status = miniport->ddi.DxgkDdiCreateProcess(miniport->context, &args);
+	status = ddi_leave(&crossing, status);
+
+	mem_free(name16);
+	if (NT_SUCCESS(status))
+		*driver_process_out = args.hKmdProcess;
+	return status;
+}
+
+NTSTATUS miniport_create_process(struct miniport *miniport, struct miniport_client *client,
+				 void *kernel_handle, const char *name, void **driver_process_out)
+{
+	return create_process(miniport, client, kernel_handle, name, false, driver_process_out);
+}
+
+void miniport_destroy_process(struct miniport *miniport, struct miniport_client *client,
+			      void *driver_process)
+{
+	struct ddi_crossing crossing;
+
+	if (!miniport->ddi.DxgkDdiDestroyProcess)
+		return;
+	ddi_enter(&crossing, miniport, client, DDI_DESTROY_PROCESS);
+	ddi_leave(&crossing,
+		  miniport->ddi.DxgkDdiDestroyProcess(miniport->context, driver_process));
+}
+
+/* ---- devices ---- */
+
+static NTSTATUS create_device(struct miniport *miniport, struct miniport_client *client,
+			      void *kernel_handle, void *driver_process, bool is_system,
+			      void **driver_device_out)
+{
+	DXGKARG_CREATEDEVICE args = { .hDevice = kernel_handle, .hKmdProcess = driver_process };
+	struct ddi_crossing crossing;
+
+	args.Flags.SystemDevice = is_system;
+	ddi_enter(&crossing, miniport, client, DDI_CREATE_DEVICE);
+	NTSTATUS status = miniport->ddi.DxgkDdiCreateDevice(miniport->context, &args);
+	status = ddi_leave(&crossing, status);
+
+	if (NT_SUCCESS(status))
+		*driver_device_out = args.hDevice;
+	return status;
+}
+
+NTSTATUS miniport_create_device(struct miniport *miniport, struct miniport_client *client,
+				void *kernel_handle, void *driver_process,
+				void **driver_device_out)
+{
+	return create_device(miniport, client, kernel_handle, driver_process, false,
+			     driver_device_out);
+}
+
+void miniport_destroy_device(struct miniport *miniport, struct miniport_client *client,
+			     void *driver_device)
+{
+	struct ddi_crossing crossing;
+
+	ddi_enter(&crossing, miniport, client, DDI_DESTROY_DEVICE);
+	ddi_leave(&crossing, miniport->ddi.DxgkDdiDestroyDevice(driver_device));
+}
+
+/* ---- contexts ---- */
+
+static NTSTATUS create_context(struct miniport *miniport, struct miniport_client *client,
+			       const struct miniport_context_desc *desc, bool is_system,
+			       struct miniport_context_info *info_out)
+{
+	DXGKARG_CREATECONTEXT args = {
+		.hContext = desc->kernel_handle,
+		.NodeOrdinal = desc->node,
+		.EngineAffinity = desc->engine_mask,
+		.Flags = {
+			.SystemContext = is_system,
+			.VirtualAddressing = desc->is_virtual,
+			.HwQueueSupported = desc->has_hw_queues,
+		},
+		.pPrivateDriverData = desc->private_data,
+		.PrivateDriverDataSize = desc->private_bytes,
+	};
+	struct ddi_crossing crossing;
+
+	ddi_enter(&crossing, miniport, client, DDI_CREATE_CONTEXT);
+	NTSTATUS status = miniport->ddi.DxgkDdiCreateContext(desc->driver_device, &args);
+	status = ddi_leave(&crossing, status);
+	if (!NT_SUCCESS(status))
+		return status;
+
+	/* What the kernel's own contexts submit is described with the segments. */
+	if (!is_system)
+		status = context_info_accept(&args.ContextInfo, desc->is_virtual, &miniport->info,
+					     info_out);
+	if (!NT_SUCCESS(status)) {
+		miniport_destroy_context(miniport, client, args.hContext);
+		return status;
+	}
+	info_out->driver_context = args.hContext;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS miniport_create_context(struct miniport *miniport, struct miniport_client *client,
+				 const struct miniport_context_desc *desc,
+				 struct miniport_context_info *info_out)
+{
+	return create_context(miniport, client, desc, false, info_out);
+}
+
+void miniport_destroy_context(struct miniport *miniport, struct miniport_client *client,
+			      void *driver_context)
+{
+	struct ddi_crossing crossing;
+
+	ddi_enter(&crossing, miniport, client, DDI_DESTROY_CONTEXT);
+	ddi_leave(&crossing, miniport->ddi.DxgkDdiDestroyContext(driver_context));
+}
+
+/* ---- the kernel's own ---- */
+
+NTSTATUS system_objects_create(struct miniport *miniport)
+{
+	struct miniport_client *client = &miniport->system_client;
+	NTSTATUS status;
+
+	/* The handles only have to be distinct, and ours: callbacks compare them. */
+	status = create_process(miniport, client, &miniport->system_process, "System", true,
+				&miniport->system_process);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = create_device(miniport, client, &miniport->system_device,
+			       miniport->system_process, true, &miniport->system_device);
+	if (!NT_SUCCESS(status))
+		goto destroy_process;
+
+	struct miniport_context_desc desc = {
+		.kernel_handle = &miniport->system_context,
+		.driver_device = miniport->system_device,
+		.node = miniport->info.paging_node,
+		.engine_mask = 1,
+		.is_virtual = miniport->info.supports_gpu_mmu,
+	};
+	status = create_context(miniport, client, &desc, true, &miniport->system_context);
+	if (!NT_SUCCESS(status))
+		goto destroy_device;
+	return STATUS_SUCCESS;
+
+destroy_device:
+	miniport_destroy_device(miniport, client, miniport->system_device);
+destroy_process:
+	miniport_destroy_process(miniport, client, miniport->system_process);
+	return status;
+}
+
+void system_objects_destroy(struct miniport *miniport)
+{
+	struct miniport_client *client = &miniport->system_client;
+
+	miniport_destroy_context(miniport, client, miniport->system_context.driver_context);
+	miniport_destroy_device(miniport, client, miniport->system_device);
+	miniport_destroy_process(miniport, client, miniport->system_process);
+}
+
+/* ---- escape and queries ---- */
+
+NTSTATUS miniport_escape(struct miniport *miniport, struct miniport_client *client,
+			 const struct miniport_escape_desc *desc)
+{
+	DXGKARG_ESCAPE args = {
+		.hDevice = desc->driver_device,
+		.Flags = { .Value = desc->flags },
+		.pPrivateDriverData = desc->private_data,
+		.PrivateDriverDataSize = desc->private_bytes,
+		.hContext = desc->driver_context,
+		.hKmdProcessHandle = desc->driver_process,
+	};
+	struct ddi_crossing crossing;
+
+	if (!miniport->ddi.DxgkDdiEscape)
+		return refuse(STATUS_NOT_SUPPORTED, RULE_DDI_ENTRY_MISSING, "DxgkDdiEscape",
+			      "is NULL: this driver knows no escapes");
+	ddi_enter_level(&crossing, miniport, client, DDI_ESCAPE,
+			args.Flags.HardwareAccess ? DDI_LEVEL_2 : DDI_LEVEL_0);
+	NTSTATUS status = miniport->ddi.DxgkDdiEscape(miniport->context, &args);
+	return ddi_leave(&crossing, status);
+}
+
+NTSTATUS miniport_query(struct miniport *miniport, struct miniport_client *client,
+			const struct query *query)
+{
+	DXGKARG_QUERYADAPTERINFO args = {
+		.Type = query->type,
+		.pInputData = (void *)query->input,
+		.InputDataSize = query->input_bytes,
+		.pOutputData = query->output,
+		.OutputDataSize = query->output_bytes,
+	};
+	struct ddi_crossing crossing;
+
+	ddi_enter(&crossing, miniport, client, DDI_QUERY_ADAPTER_INFO);
+	NTSTATUS status = miniport->ddi.DxgkDdiQueryAdapterInfo(miniport->context, &args);
+	status = ddi_leave_quietly(&crossing, status);
+
+	if (!NT_SUCCESS(status) && !query->is_optional)
+		refuse(status, RULE_DDI_STATUS, "DxgkDdiQueryAdapterInfo", "returned %s for %s",
+		       status_name(status), query->what);
+	return status;
+}
+
+NTSTATUS miniport_query_umd_private(struct miniport *miniport, struct miniport_client *client,
+				    void *data, uint32_t size_bytes)
+{
+	return miniport_query(miniport, client,
+			      &(struct query){
+				      .type = DXGKQAITYPE_UMDRIVERPRIVATE,
+				      .what = "UMDRIVERPRIVATE",
+				      .output = data,
+				      .output_bytes = size_bytes,
+			      });
+}
