@@ -109,7 +109,7 @@ static int print_adapters(bool as_json)
 		print_last_refusal("D3DKMTEnumAdapters2");
 		return 1;
 	}
-	all.pAdapters = calloc(all.NumAdapters, sizeof(*all.pAdapters));
+	all.pAdapters = calloc(all.NumAdapters + 1, sizeof(*all.pAdapters));
 	if (!all.pAdapters || !NT_SUCCESS(D3DKMTEnumAdapters2(&all))) {
 		print_last_refusal("D3DKMTEnumAdapters2");
 		free(all.pAdapters);

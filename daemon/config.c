@@ -9,7 +9,6 @@
 #include "base/refusal.h"
 #include "daemon/config.h"
 #include "daemon/json.h"
-#include "object/kernel.h"
 
 /* New for every start of an adapter on Windows; here the number in the profile is enough. */
 static uint64_t luid_of(size_t index)

@@ -8,7 +8,7 @@
 
 #include "base/attributes.h"
 #include "base/status.h"
-#include "miniport/miniport.h"
+#include "object/kernel.h"
 
 struct config {
 	struct miniport_config *adapters;

@@ -17,26 +17,32 @@
 
 static _Atomic(const struct dxgk_embed *) kernel;
 
-static NTSTATUS load_kernel(const struct dxgk_embed **kernel_out)
+/* NULL after a refusal, whose status is in *status_out. */
+static const struct dxgk_embed *load_kernel(NTSTATUS *status_out)
 {
 	const struct dxgk_embed *(*enter)(void);
 
-	if (getenv("DXGK_SOCKET"))
-		return refuse(STATUS_NOT_SUPPORTED, RULE_SYS_SERVER, "DXGK_SOCKET",
-			      "is set, and this build has no server to connect to");
+	if (getenv("DXGK_SOCKET")) {
+		*status_out = refuse(STATUS_NOT_SUPPORTED, RULE_SYS_SERVER, "DXGK_SOCKET",
+				     "is set, and this build has no server to connect to");
+		return NULL;
+	}
 	/* Never unloaded: its threads and the drivers' would not survive that. */
 	void *library = dlopen("libdxgk.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-	if (!library)
-		return refuse(STATUS_UNSUCCESSFUL, RULE_SYS_LIBRARY, NULL,
-			      "the kernel library cannot be loaded: %s", dlerror());
+	if (!library) {
+		*status_out = refuse(STATUS_UNSUCCESSFUL, RULE_SYS_LIBRARY, NULL,
+				     "the kernel library cannot be loaded: %s", dlerror());
+		return NULL;
+	}
 	*(void **)&enter = dlsym(library, "dxgk_embed");
 	const struct dxgk_embed *found = enter ? enter() : NULL;
-	if (!found || found->version != DXGK_EMBED_VERSION || found->call_count != CALL_COUNT)
-		return refuse(STATUS_UNSUCCESSFUL, RULE_SYS_LIBRARY, NULL,
-			      "libdxgk.so.0 and libdxcore.so are not of the same build");
+	if (!found || found->version != DXGK_EMBED_VERSION || found->call_count != CALL_COUNT) {
+		*status_out = refuse(STATUS_UNSUCCESSFUL, RULE_SYS_LIBRARY, NULL,
+				     "libdxgk.so.0 and libdxcore.so are not of the same build");
+		return NULL;
+	}
 	atomic_store_explicit(&kernel, found, memory_order_release);
-	*kernel_out = found;
-	return STATUS_SUCCESS;
+	return found;
 }
 
 NTSTATUS connection_call(uint32_t id, void *arguments)
@@ -44,11 +50,12 @@ NTSTATUS connection_call(uint32_t id, void *arguments)
 	const struct dxgk_embed *found = atomic_load_explicit(&kernel, memory_order_acquire);
 
 	if (UNLIKELY(!found)) {
+		NTSTATUS status = STATUS_UNSUCCESSFUL;
 		struct refusal_scope scope;
 		refusal_begin(&scope, call_describe(id)->name);
-		NTSTATUS status = load_kernel(&found);
+		found = load_kernel(&status);
 		refusal_end(&scope);
-		if (!NT_SUCCESS(status))
+		if (!found)
 			return status;
 	}
 	return found->call(id, arguments);
