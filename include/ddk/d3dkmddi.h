@@ -62,10 +62,10 @@ typedef CONST D3DDDI_VIDEO_PRESENT_TARGET_ID IN_CONST_D3DDDI_VIDEO_PRESENT_TARGE
 
 #define DXGK_MAX_ASYMETRICAL_PROCESSING_NODES 64
 #define DXGK_ALLOCATION_LIST_SIZE_GDICONTEXT  256
-#define DXGK_MIN_PAGE_TABLE_LEVEL_COUNT	      2
-#define DXGK_MAX_PAGE_TABLE_LEVEL_COUNT	      6
-#define DXGK_MAX_F_STATES		      8
-#define DXGK_POWER_COMPONENT_NAME_SIZE	      40
+#define DXGK_MIN_PAGE_TABLE_LEVEL_COUNT       2
+#define DXGK_MAX_PAGE_TABLE_LEVEL_COUNT       6
+#define DXGK_MAX_F_STATES                     8
+#define DXGK_POWER_COMPONENT_NAME_SIZE        40
 #define DXGK_MAX_POWER_COMPONENT_PROVIDERS    16
 
 /* ---- capabilities: DxgkDdiQueryAdapterInfo ---- */
@@ -140,7 +140,7 @@ typedef struct _DXGKARG_QUERYADAPTERINFO {
 	VOID *pOutputData;
 	UINT OutputDataSize;
 	DXGK_QUERYADAPTERINFOFLAGS Flags; /* WDDM 2.4 */
-	HANDLE hKmdProcessHandle;	  /* WDDM 2.4 */
+	HANDLE hKmdProcessHandle;         /* WDDM 2.4 */
 } DXGKARG_QUERYADAPTERINFO;
 typedef CONST DXGKARG_QUERYADAPTERINFO *IN_CONST_PDXGKARG_QUERYADAPTERINFO;
 
@@ -279,18 +279,18 @@ typedef struct _DXGK_VIDMMCAPS {
 			UINT OutOfOrderLock : 1;
 			UINT DedicatedPagingEngine : 1;
 			UINT PagingEngineCanSwizzle : 1;
-			UINT SectionBackedPrimary : 1;	     /* WDDM 1.2 */
-			UINT CrossAdapterResource : 1;	     /* WDDM 1.3 */
+			UINT SectionBackedPrimary : 1;       /* WDDM 1.2 */
+			UINT CrossAdapterResource : 1;       /* WDDM 1.3 */
 			UINT VirtualAddressingSupported : 1; /* WDDM 2.0 */
 			UINT GpuMmuSupported : 1;
 			UINT IoMmuSupported : 1;
 			UINT ReplicateGdiContent : 1;
-			UINT NonCpuVisiblePrimary : 1;	      /* WDDM 2.1 */
+			UINT NonCpuVisiblePrimary : 1;        /* WDDM 2.1 */
 			UINT ParavirtualizationSupported : 1; /* WDDM 2.2 */
 			UINT IoMmuSecureModeSupported : 1;    /* WDDM 2.4 */
 			UINT DisableSelfRefreshVRAMInS3 : 1;
 			UINT IoMmuSecureModeRequired : 1; /* WDDM 2.7 */
-			UINT MapAperture2Supported : 1;	  /* WDDM 2.9 */
+			UINT MapAperture2Supported : 1;   /* WDDM 2.9 */
 			UINT CrossAdapterResourceTexture : 1;
 			UINT CrossAdapterResourceScanout : 1;
 			UINT AlwaysPoweredVRAM : 1;
@@ -388,17 +388,17 @@ typedef struct _DXGK_DRIVERCAPS {
 		struct {
 			UINT SupportContextlessPresent : 1;
 			UINT Detachable : 1;
-			UINT VirtualGpuOnly : 1;		  /* WDDM 2.5 */
-			UINT ComputeOnly : 1;			  /* WDDM 2.6 */
-			UINT IndependentVidPnVSyncControl : 1;	  /* WDDM 2.7 */
+			UINT VirtualGpuOnly : 1;                  /* WDDM 2.5 */
+			UINT ComputeOnly : 1;                     /* WDDM 2.6 */
+			UINT IndependentVidPnVSyncControl : 1;    /* WDDM 2.7 */
 			UINT NoHybridDiscreteDListDllSupport : 1; /* WDDM 2.8 */
-			UINT DisplayableSupport : 1;		  /* WDDM 3.0 */
+			UINT DisplayableSupport : 1;              /* WDDM 3.0 */
 			UINT NoHybridDiscreteDListDllMuxSupport : 1;
 			UINT CursorDoesNotSupportXorBlendWithMultiPlaneOverlay : 1;
 			UINT Reserved : 23;
 		};
 		UINT Value;
-	} MiscCaps;	       /* WDDM 2.4 */
+	} MiscCaps;            /* WDDM 2.4 */
 	UINT MaxHwQueuedFlips; /* WDDM 2.9 */
 	DXGK_HWQUEUEDFLIP_CAPS HwQueuedFlipCaps;
 } DXGK_DRIVERCAPS;
@@ -408,13 +408,12 @@ typedef struct _DXGK_DISPLAY_DRIVERCAPS_EXTENSION {
 		struct {
 			UINT SecureDisplaySupport : 1;
 			UINT VirtualModeSupport : 1;
-			UINT NonSpecificPrimarySupport : 1;
 			UINT HdrFP16ScanoutSupport : 1;
 			UINT HdrARGB10ScanoutSupport : 1;
 			UINT Hdr10MetadataSupport : 1;
 			UINT VirtualRefreshRateSupport : 1;
 			UINT SupportUsb4Targets : 1;
-			UINT Reserved : 24;
+			UINT Reserved : 25;
 		};
 		UINT Value;
 	};
@@ -511,7 +510,7 @@ typedef struct _DXGK_PHYSICALADAPTERCAPS {
 	WORD PagingNodeIndex;
 	HANDLE DxgkPhysicalAdapterHandle;
 	DXGK_PHYSICALADAPTERFLAGS Flags;
-	UINT VPRPagingNode;	   /* WDDM 2.1 */
+	UINT VPRPagingNode;        /* WDDM 2.1 */
 	UINT VirtualCopyNodeIndex; /* WDDM 2.7 */
 } DXGK_PHYSICALADAPTERCAPS;
 
@@ -544,7 +543,7 @@ typedef struct _DXGK_SEGMENTFLAGS {
 			UINT PreservedDuringHibernate : 1;
 			UINT PartiallyPreservedDuringHibernate : 1;
 			UINT DirectFlip : 1;
-			UINT Use64KBPages : 1;	 /* WDDM 2.0 */
+			UINT Use64KBPages : 1;   /* WDDM 2.0 */
 			UINT ReservedSysMem : 1; /* set by the host alone */
 			UINT SupportsCpuHostAperture : 1;
 			UINT SupportsCachedCpuHostAperture : 1;
@@ -751,7 +750,7 @@ typedef struct _DXGK_GPUMMUCAPS {
 			UINT SysMem64KBPageSupported : 1;
 			UINT InvalidTlbEntriesNotCached : 1; /* WDDM 2.6 */
 			UINT SysMemLargePageSupported : 1;   /* WDDM 2.9 */
-			UINT CachedPageTables : 1;	     /* WDDM 3.1 */
+			UINT CachedPageTables : 1;           /* WDDM 3.1 */
 			UINT Reserved : 19;
 		};
 		UINT Value;
@@ -919,7 +918,7 @@ typedef struct _DXGK_CONTEXTINFO {
 	UINT DmaBufferPrivateDataSize;
 	UINT AllocationListSize;
 	UINT PatchLocationListSize;
-	UINT Reserved;		    /* WDDM 1.1 */
+	UINT Reserved;              /* WDDM 1.1 */
 	DXGK_CONTEXTINFO_CAPS Caps; /* WDDM 2.0 */
 	ULONG PagingCompanionNodeId;
 } DXGK_CONTEXTINFO;
@@ -980,7 +979,7 @@ typedef struct _DXGK_ALLOCATIONINFOFLAGS {
 			UINT SynchronousPaging : 1;
 			UINT LinkMirrored : 1;
 			UINT LinkInstanced : 1;
-			UINT HistoryBuffer : 1;	     /* WDDM 1.3 */
+			UINT HistoryBuffer : 1;      /* WDDM 1.3 */
 			UINT AccessedPhysically : 1; /* WDDM 2.0 */
 			UINT ExplicitResidencyNotification : 1;
 			UINT HardwareProtected : 1;
@@ -1048,9 +1047,12 @@ typedef struct _DXGK_ALLOCATIONINFOFLAGS2 {
 	union {
 		struct {
 			UINT ShareBackingStoreWithKmd : 1;
+			UINT NoImplicitSynchronization : 1;
+			UINT DisablePartialResidency : 1;
+			UINT RestrictedToSingleSegment : 1;
 			UINT NotifyEviction : 1;
 			UINT NotifyIoMmuUnmap : 1;
-			UINT Reserved : 29;
+			UINT Reserved : 26;
 		};
 		UINT Value;
 	};
@@ -1216,7 +1218,7 @@ typedef struct _DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA {
 		D3DKMDT_SHAREDPRIMARYSURFACEDATA *pCreateSharedPrimarySurfaceData;
 		D3DKMDT_SHADOWSURFACEDATA *pCreateShadowSurfaceData;
 		D3DKMDT_STAGINGSURFACEDATA *pCreateStagingSurfaceData;
-		D3DKMDT_GDISURFACEDATA *pCreateGdiSurfaceData;		     /* WDDM 1.1 */
+		D3DKMDT_GDISURFACEDATA *pCreateGdiSurfaceData;               /* WDDM 1.1 */
 		D3DKMDT_VIRTUALGPUSURFACEDATA *pCreateVirtualGpuSurfaceData; /* WDDM 2.1 */
 	};
 	VOID *pAllocationPrivateDriverData;
@@ -1580,7 +1582,7 @@ typedef struct _DXGKARG_BUILDPAGINGBUFFER {
 				PVOID VirtualAddress;
 				D3DGPU_VIRTUAL_ADDRESS GpuVirtualAddress; /* WDDM 2.0 */
 			} Destination;
-		} InitContextResource;					/* WDDM 1.2 */
+		} InitContextResource;                                  /* WDDM 1.2 */
 		DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL TransferVirtual; /* WDDM 2.0 */
 		DXGK_BUILDPAGINGBUFFER_FILLVIRTUAL FillVirtual;
 		DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE UpdatePageTable;
@@ -1744,7 +1746,7 @@ typedef struct _DXGKARG_SUBMITCOMMAND {
 	DXGK_SUBMITCOMMANDFLAGS Flags;
 	UINT EngineOrdinal;
 	D3DGPU_VIRTUAL_ADDRESS DmaBufferVirtualAddress; /* WDDM 1.1 */
-	UINT NodeOrdinal;				/* WDDM 1.2 */
+	UINT NodeOrdinal;                               /* WDDM 1.2 */
 } DXGKARG_SUBMITCOMMAND;
 typedef CONST DXGKARG_SUBMITCOMMAND *IN_CONST_PDXGKARG_SUBMITCOMMAND;
 
@@ -2632,6 +2634,10 @@ typedef struct _DXGK_HISTORY_BUFFER {
 	UINT8 DriverPrivateData[1];
 } DXGK_HISTORY_BUFFER;
 
+typedef struct _DXGK_QUERYHISTORYBUFFERPRECISIONIN {
+	UINT PhysicalAdapterIndex; /* WDDM 2.0 */
+} DXGK_QUERYHISTORYBUFFERPRECISIONIN;
+
 typedef struct _DXGKARG_HISTORYBUFFERPRECISION {
 	UINT32 PrecisionBits;
 } DXGKARG_HISTORYBUFFERPRECISION;
@@ -2807,7 +2813,7 @@ typedef struct _DXGKARG_PRESENT {
 	UINT DmaBufferPrivateDataSize;
 	union {
 		DXGK_ALLOCATIONLIST *pAllocationList;
-		DXGK_PRESENTALLOCATIONINFO *pAllocationInfo;			  /* WDDM 2.0 */
+		DXGK_PRESENTALLOCATIONINFO *pAllocationInfo;                      /* WDDM 2.0 */
 		DXGK_PRESENTMULTIPLANEOVERLAYINFO *pPresentMultiPlaneOverlayInfo; /* WDDM 1.2 */
 	};
 	D3DDDI_PATCHLOCATIONLIST *pPatchLocationListOut;
@@ -2822,7 +2828,7 @@ typedef struct _DXGKARG_PRESENT {
 	DXGK_PRESENTFLAGS Flags;
 	UINT DmaBufferSegmentId;
 	PHYSICAL_ADDRESS DmaBufferPhysicalAddress;
-	UINT Reserved;					   /* WDDM 1.3 */
+	UINT Reserved;                                     /* WDDM 1.3 */
 	D3DGPU_VIRTUAL_ADDRESS DmaBufferGpuVirtualAddress; /* WDDM 2.0 */
 	UINT NumSrcAllocations;
 	UINT NumDstAllocations;
@@ -3364,7 +3370,7 @@ typedef struct _DXGKARG_SETVIDPNSOURCEADDRESS {
 	UINT ContextCount;
 	HANDLE Context[1 + D3DDDI_MAX_BROADCAST_CONTEXT];
 	DXGK_SETVIDPNSOURCEADDRESS_FLAGS Flags;
-	UINT Duration;						    /* WDDM 1.3 */
+	UINT Duration;                                              /* WDDM 1.3 */
 	DXGK_PRIMARYDATA PrimaryData[D3DDDI_MAX_BROADCAST_CONTEXT]; /* WDDM 2.0 */
 	UINT DriverPrivateDataSize;
 	PVOID pDriverPrivateData;
@@ -3545,8 +3551,15 @@ typedef struct _DXGK_CONNECTION_CHANGE {
 	};
 } DXGK_CONNECTION_CHANGE, *PDXGK_CONNECTION_CHANGE;
 
+typedef struct _DXGK_CONNECTION_USB4_INFO {
+	UINT Dpcd_DP_IN_Adapter_Number;
+	UINT Dpcd_USB4_Driver_ID;
+	BYTE Dpcd_USB4_ROUTER_TOPOLOGY_ID[5];
+} DXGK_CONNECTION_USB4_INFO, *PDXGK_CONNECTION_USB4_INFO;
+
 typedef struct _DXGKARG_QUERYCONNECTIONCHANGE {
 	DXGK_CONNECTION_CHANGE ConnectionChange;
+	DXGK_CONNECTION_USB4_INFO Usb4MonitorInfo; /* WDDM 3.0 */
 } DXGKARG_QUERYCONNECTIONCHANGE;
 typedef DXGKARG_QUERYCONNECTIONCHANGE *PDXGKARG_QUERYCONNECTIONCHANGE;
 
@@ -3606,6 +3619,23 @@ enum {
 	DXGK_GLITCH_DURATION_SINGLE_LINE = 4,
 	DXGK_GLITCH_DURATION_NONE = 255,
 };
+
+typedef struct _DXGK_INHERITED_TIMING_INFO {
+	union {
+		D3DDDI_COLOR_SPACE_TYPE OutputColorSpace;
+		D3DDDI_OUTPUT_WIRE_COLOR_SPACE_TYPE OutputWireColorSpace; /* WDDM 2.3 */
+	};
+	D3DKMDT_WIRE_FORMAT_AND_PREFERENCE SelectedWireFormat;
+	union {
+		struct {
+			DXGK_GLITCH_CAUSE GlitchCause;
+			DXGK_GLITCH_EFFECT GlitchEffect;
+			DXGK_GLITCH_DURATION GlitchDuration;
+			UINT8 Reserved;
+		};
+		UINT DiagnosticInfo;
+	};
+} DXGK_INHERITED_TIMING_INFO, *PDXGK_INHERITED_TIMING_INFO;
 
 typedef struct _DXGK_SET_TIMING_FLAGS {
 	union {
@@ -3757,7 +3787,7 @@ typedef union _DXGK_MONITORLINKINFO_CAPABILITIES {
 		UINT SyncLockIdentical : 1;
 		UINT Hdr10Plus : 1;
 		UINT DolbyVisionLowLatency : 1; /* WDDM 2.5 */
-		UINT VariableRefresh : 1;	/* WDDM 2.6 */
+		UINT VariableRefresh : 1;       /* WDDM 2.6 */
 		UINT Reserved : 20;
 	};
 	UINT Value;
@@ -3805,6 +3835,71 @@ typedef DXGKARG_CREATEPROTECTEDSESSION *INOUT_PDXGKARG_CREATEPROTECTEDSESSION;
 typedef struct _DXGK_QAITARGETIN {
 	D3DDDI_VIDEO_PRESENT_TARGET_ID TargetId;
 } DXGK_QAITARGETIN;
+
+typedef enum _DXGK_DISPLAYPANELORIENTATION {
+	DXGK_DPO_0 = 0,
+	DXGK_DPO_90 = 1,
+	DXGK_DPO_180 = 2,
+	DXGK_DPO_270 = 3,
+} DXGK_DISPLAYPANELORIENTATION;
+
+typedef union _DXGK_INTEGRATEDDISPLAYFLAGS {
+	struct {
+		UINT UndockedOrientation : 2; /* DXGK_DISPLAYPANELORIENTATION */
+		UINT DockedOrientation : 2;
+		UINT Reserved : 28;
+	};
+	UINT Value;
+} DXGK_INTEGRATEDDISPLAYFLAGS;
+
+typedef enum _DXGK_DISPLAY_TECHNOLOGY {
+	DXGK_DT_INVALID = 0,
+	DXGK_DT_OTHER = 1,
+	DXGK_DT_LCD = 2,
+	DXGK_DT_OLED = 3,
+	DXGK_DT_PROJECTOR = 4,
+	DXGK_DT_MAX = 5,
+} DXGK_DISPLAY_TECHNOLOGY;
+
+typedef enum _DXGK_DISPLAY_USAGE {
+	DXGK_DU_INVALID = 0,
+	DXGK_DU_GENERIC = 1,
+	DXGK_DU_AR = 2,
+	DXGK_DU_VR = 3,
+	DXGK_DU_MEDICAL_IMAGING = 4,
+	DXGK_DU_ACCESSORY = 5,
+	DXGK_DU_MAX = 6,
+} DXGK_DISPLAY_USAGE;
+
+typedef enum _DXGK_DISPLAY_DESCRIPTOR_TYPE {
+	DXGK_DDT_INVALID = 0,
+	DXGK_DDT_EDID = 1,
+	DXGK_DDT_DISPLAYID = 2,
+} DXGK_DISPLAY_DESCRIPTOR_TYPE;
+
+typedef struct _DXGK_QUERYINTEGRATEDDISPLAYOUT {
+	DXGK_INTEGRATEDDISPLAYFLAGS Flags;
+	D3DKMDT_VIDEO_SIGNAL_INFO NativeTiming;
+	DXGK_MONITORLINKINFO_CAPABILITIES LinkCapabilities;
+	DXGK_COLORIMETRY Colorimetry;
+	DXGK_DISPLAY_TECHNOLOGY DisplayTechnology;
+	DXGK_DISPLAY_USAGE IntendedUsage;
+	BYTE Instance;
+	DXGK_DISPLAY_DESCRIPTOR_TYPE DescriptorType;
+	BYTE Descriptor[1];
+} DXGK_QUERYINTEGRATEDDISPLAYOUT, *PDXGK_QUERYINTEGRATEDDISPLAYOUT;
+
+typedef struct _DXGK_QUERYINTEGRATEDDISPLAYOUT2 {
+	DXGK_INTEGRATEDDISPLAYFLAGS Flags;
+	D3DKMDT_VIDEO_SIGNAL_INFO NativeTiming;
+	DXGK_MONITORLINKINFO_CAPABILITIES LinkCapabilities;
+	DXGK_COLORIMETRY Colorimetry;
+	DXGK_DISPLAY_TECHNOLOGY DisplayTechnology;
+	DXGK_DISPLAY_USAGE IntendedUsage;
+	BYTE Instance;
+	DXGK_DISPLAY_DESCRIPTOR_TYPE DescriptorType;
+	D3DKMDT_WIRE_FORMAT_AND_PREFERENCE DitheringSupport;
+} DXGK_QUERYINTEGRATEDDISPLAYOUT2, *PDXGK_QUERYINTEGRATEDDISPLAYOUT2;
 
 typedef struct _DXGK_QUERYDISPLAYIDIN {
 	D3DDDI_VIDEO_PRESENT_TARGET_ID TargetId;
@@ -4579,6 +4674,18 @@ typedef struct _DXGKARGCB_NOTIFY_INTERRUPT_DATA {
 			ULONGLONG GpuFrequency;
 			ULONGLONG GpuClockCounter;
 		} CrtcVsyncWithMultiPlaneOverlay3; /* WDDM 2.9 */
+		struct {
+			UINT NodeOrdinal;
+			UINT EngineOrdinal;
+			UINT SignaledNativeFenceCount;
+			HANDLE *pSignaledNativeFenceArray;
+			HANDLE hHWQueue;
+		} NativeFenceSignaled; /* WDDM 3.1 */
+		struct {
+			UINT NodeOrdinal;
+			UINT EngineOrdinal;
+			UINT NewState;
+		} EngineStateChange;
 		struct {
 			UINT Reserved[16];
 		} Reserved;
