@@ -7,9 +7,9 @@
  *   BLOCKED    waits for a wake on `blocked_on`, or for `deadline_ns` of virtual time
  *
  * Time moves a little at every point and, when nobody is ready, jumps to the next deadline; after a
- * moment of real time when a client could still come in. When nobody is ready, no deadline is set and
- * all clients are inside, the run can never go on: that is reported as a deadlock with the list of
- * threads, and the process stops.
+ * moment of real time when a client could still come in. When nobody is ready, no deadline is set
+ * and all clients are inside, the run can never go on: that is reported as a deadlock with the list
+ * of threads, and the process stops.
  *
  * A pthread mutex guards the state and each thread sleeps on a condition of its own; nothing else
  * in the project blocks for real during a seeded run.
@@ -26,8 +26,8 @@
 #include "base/sim.h"
 
 enum {
-	SIM_POINT_NS = 100,  /* what one step costs in virtual time */
-	SIM_SWITCH_ODDS = 4, /* at a point, one time in so many somebody else may run */
+	SIM_POINT_NS = 100,        /* what one step costs in virtual time */
+	SIM_SWITCH_ODDS = 4,       /* at a point, one time in so many somebody else may run */
 	SIM_PATIENCE_NS = 10000000 /* of real time, that a client has before virtual time goes on */
 };
 

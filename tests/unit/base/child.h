@@ -17,9 +17,9 @@
 enum { CHILD_LIMIT_S = 60 }; /* a child that hangs is ended, and its test fails */
 
 struct child_result {
-	int signal;	 /* that ended it, or 0 */
+	int signal;      /* that ended it, or 0 */
 	int exit_status; /* or -1 */
-	char out[8192];	 /* what it wrote to standard output */
+	char out[8192];  /* what it wrote to standard output */
 	char err[8192];
 };
 

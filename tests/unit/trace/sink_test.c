@@ -137,7 +137,7 @@ TEST(sink, what_is_not_utf_8_is_replaced)
 {
 	EXPECT_STR(name_as_json("cut \xe2\x82"), "\"cut \\ufffd\\ufffd\"");
 	EXPECT_STR(name_as_json("\xff\x80x"), "\"\\ufffd\\ufffdx\"");
-	EXPECT_STR(name_as_json("\xc0\xaf"), "\"\\ufffd\\ufffd\"");	       /* too long a form */
+	EXPECT_STR(name_as_json("\xc0\xaf"), "\"\\ufffd\\ufffd\"");            /* too long a form */
 	EXPECT_STR(name_as_json("\xed\xa0\x80"), "\"\\ufffd\\ufffd\\ufffd\""); /* half a pair */
 	EXPECT_STR(name_as_json("\xf4\x90\x80\x80"),
 		   "\"\\ufffd\\ufffd\\ufffd\\ufffd\""); /* beyond the last character */

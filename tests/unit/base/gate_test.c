@@ -1,0 +1,146 @@
+/*
+ * gate_test.c - many inside, or one who closed.
+ */
+#include "base/clock.h"
+#include "base/gate.h"
+#include "base/thread.h"
+#include "support/test.h"
+#include "child.h"
+
+enum { THREADS = 12, ROUNDS = 200 }; /* more threads than the gate has counters */
+
+static struct gate gate = GATE_INITIALIZER(LOCK_RANK_ADAPTER, "the gate");
+static uint64_t value; /* plain: only a closed gate keeps it right */
+
+static void pass_and_close(void *argument)
+{
+	for (uintptr_t i = (uintptr_t)argument; i < (uintptr_t)argument + ROUNDS; i++) {
+		if (i % 10 == 0) {
+			gate_close(&gate);
+			value++;
+			gate_open(&gate);
+		} else {
+			gate_enter(&gate);
+			if (value > THREADS * ROUNDS)
+				abort();
+			gate_leave(&gate);
+		}
+	}
+}
+
+static void pass_with_threads(void)
+{
+	struct thread *threads[THREADS];
+
+	value = 0;
+	for (uintptr_t i = 0; i < THREADS; i++) {
+		if (!NT_SUCCESS(thread_create("pass", pass_and_close, (void *)i, &threads[i])))
+			abort();
+	}
+	for (int i = 0; i < THREADS; i++)
+		thread_join(threads[i]);
+	if (value != THREADS * ROUNDS / 10)
+		abort();
+}
+
+TEST(gate, nobody_is_inside_a_closed_one)
+{
+	pass_with_threads();
+}
+
+TEST(gate, nobody_is_forgotten_whatever_the_seed)
+{
+	for (uint64_t seed = 0; seed < 20; seed++)
+		EXPECT_SEEDED_OK(seed, pass_with_threads);
+}
+
+static void pass_once(void *argument)
+{
+	(void)argument;
+	gate_enter(&gate);
+	gate_leave(&gate);
+}
+
+TEST(gate, many_are_inside_together)
+{
+	struct thread *thread;
+
+	gate_enter(&gate);
+	EXPECT(NT_SUCCESS(thread_create("pass", pass_once, NULL, &thread)));
+	thread_join(thread);
+	gate_leave(&gate);
+}
+
+static char happened[8];
+
+static void happen(char what)
+{
+	happened[strlen(happened)] = what;
+}
+
+static void close_it(void *argument)
+{
+	(void)argument;
+	gate_close(&gate);
+	happen('c');
+	clock_sleep_until(clock_deadline(NS_PER_S));
+	happen('o');
+	gate_open(&gate);
+}
+
+static void enter_it(void *argument)
+{
+	(void)argument;
+	gate_enter(&gate);
+	happen('e');
+	gate_leave(&gate);
+}
+
+static void let_others_run(void)
+{
+	clock_sleep_until(clock_deadline(NS_PER_MS));
+}
+
+static void closing_waits_and_makes_wait(void)
+{
+	struct thread *closer, *passer;
+
+	gate_enter(&gate);
+	CHILD_EXPECT(NT_SUCCESS(thread_create("closer", close_it, NULL, &closer)));
+	let_others_run();
+	CHILD_EXPECT(NT_SUCCESS(thread_create("passer", enter_it, NULL, &passer)));
+	let_others_run();
+	CHILD_EXPECT(happened[0] == '\0'); /* the closer for us, the passer for the closer */
+	gate_leave(&gate);
+	thread_join(closer);
+	thread_join(passer);
+	CHILD_EXPECT(strcmp(happened, "coe") == 0);
+}
+
+TEST(gate, closing_waits_for_those_inside_and_newcomers_wait_for_it)
+{
+	for (uint64_t seed = 0; seed < 20; seed++)
+		EXPECT_SEEDED_OK(seed, closing_waits_and_makes_wait);
+}
+
+#ifndef NDEBUG
+
+static void enter_twice(void *argument)
+{
+	(void)argument;
+	gate_enter(&gate);
+	gate_enter(&gate);
+}
+
+TEST(gate, has_a_rank_like_a_lock)
+{
+	struct child_result result;
+
+	child_run(&result, enter_twice, NULL);
+	EXPECT_EQ(result.signal, SIGABRT);
+	EXPECT_CONTAINS(result.err, "\"the gate\"");
+}
+
+#endif
+
+TEST_MAIN("base/gate")
