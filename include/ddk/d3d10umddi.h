@@ -2,13 +2,15 @@
  * d3d10umddi.h: the few Direct3D 10/11 and DXGI types that a user-mode driver and its miniport put
  * into the private data they exchange. The user-mode driver interface itself is not here.
  *
- * DXGI_FORMAT comes from dxgiformat.h.
+ * DXGI_FORMAT comes from dxgiformat.h; the result codes come along because code that is written
+ * against the real header expects them here.
  */
 #ifndef OPENDXGK_DDK_D3D10UMDDI_H
 #define OPENDXGK_DDK_D3D10UMDDI_H
 
 #include "d3dukmdt.h"
 #include "dxgiformat.h"
+#include "winerror.h"
 
 #ifdef __cplusplus
 extern "C" {

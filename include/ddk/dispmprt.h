@@ -12,6 +12,7 @@
 #ifndef OPENDXGK_DDK_DISPMPRT_H
 #define OPENDXGK_DDK_DISPMPRT_H
 
+#include "acpiioct.h"
 #include "d3dkmddi.h"
 
 #ifdef __cplusplus
@@ -34,68 +35,10 @@ extern "C" {
 #define DXGK_EXCLUDE_CALL_SYNCHRONOUS 0x00000002
 #define DXGK_EXCLUDE_BRIDGE_ACCESS    0x00000004
 
-/* ---- ACPI method calls ---- */
-
-#ifndef ACPI_EVAL_INPUT_BUFFER_COMPLEX_SIGNATURE
-#define ACPI_EVAL_INPUT_BUFFER_SIGNATURE                0x42696541 /* 'BieA' */
-#define ACPI_EVAL_INPUT_BUFFER_SIMPLE_INTEGER_SIGNATURE 0x49696541 /* 'IieA' */
-#define ACPI_EVAL_INPUT_BUFFER_SIMPLE_STRING_SIGNATURE  0x53696541 /* 'SieA' */
-#define ACPI_EVAL_INPUT_BUFFER_COMPLEX_SIGNATURE        0x43696541 /* 'CieA' */
-#define ACPI_EVAL_OUTPUT_BUFFER_SIGNATURE               0x426F6541 /* 'BoeA' */
-
-#define ACPI_METHOD_ARGUMENT_INTEGER    0x0
-#define ACPI_METHOD_ARGUMENT_STRING     0x1
-#define ACPI_METHOD_ARGUMENT_BUFFER     0x2
-#define ACPI_METHOD_ARGUMENT_PACKAGE    0x3
-#define ACPI_METHOD_ARGUMENT_PACKAGE_EX 0x4
-
-#define ACPI_METHOD_HARDWARE_ID 0x4449485F /* "_HID" */
-
-typedef struct _ACPI_METHOD_ARGUMENT {
-	USHORT Type;
-	USHORT DataLength;
-	union {
-		ULONG Argument;
-		UCHAR Data[1];
-	};
-} ACPI_METHOD_ARGUMENT, *PACPI_METHOD_ARGUMENT;
-
-typedef struct _ACPI_EVAL_INPUT_BUFFER {
-	ULONG Signature;
-	union {
-		UCHAR MethodName[4];
-		ULONG MethodNameAsUlong;
-	};
-} ACPI_EVAL_INPUT_BUFFER, *PACPI_EVAL_INPUT_BUFFER;
-
-typedef struct _ACPI_EVAL_INPUT_BUFFER_COMPLEX {
-	ULONG Signature;
-	union {
-		UCHAR MethodName[4];
-		ULONG MethodNameAsUlong;
-	};
-	ULONG Size;
-	ULONG ArgumentCount;
-	ACPI_METHOD_ARGUMENT Argument[1];
-} ACPI_EVAL_INPUT_BUFFER_COMPLEX, *PACPI_EVAL_INPUT_BUFFER_COMPLEX;
-
-typedef struct _ACPI_EVAL_OUTPUT_BUFFER {
-	ULONG Signature;
-	ULONG Length;
-	ULONG Count;
-	ACPI_METHOD_ARGUMENT Argument[1];
-} ACPI_EVAL_OUTPUT_BUFFER, *PACPI_EVAL_OUTPUT_BUFFER;
-
-/* An argument takes at least the room of an integer. */
-#define ACPI_METHOD_ARGUMENT_LENGTH(length)                                                        \
-	(FIELD_OFFSET(ACPI_METHOD_ARGUMENT, Data) +                                                \
-	 ((length) > sizeof(ULONG) ? (length) : sizeof(ULONG)))
-#define ACPI_METHOD_ARGUMENT_LENGTH_FROM_ARGUMENT(argument)                                        \
-	ACPI_METHOD_ARGUMENT_LENGTH(((PACPI_METHOD_ARGUMENT)(argument))->DataLength)
-#define ACPI_METHOD_NEXT_ARGUMENT(argument)                                                        \
-	((PACPI_METHOD_ARGUMENT)((PUCHAR)(argument) +                                              \
-				 ACPI_METHOD_ARGUMENT_LENGTH_FROM_ARGUMENT(argument)))
-#endif /* ACPI_EVAL_INPUT_BUFFER_COMPLEX_SIGNATURE */
+/* The ACPI method that names the hardware, "_HID", as DxgkCbEvalAcpiMethod takes it. */
+#ifndef ACPI_METHOD_HARDWARE_ID
+#define ACPI_METHOD_HARDWARE_ID 0x4449485F
+#endif
 
 /* ---- what is left of the video port: requests and interfaces ---- */
 
@@ -584,6 +527,109 @@ typedef enum {
 	DxgkServicesIDD = 6,
 } DXGK_SERVICES;
 
+/* What DxgkCbQueryServices fills in, one structure per service; each begins like INTERFACE. */
+
+#define DXGK_AGP_INTERFACE_VERSION_1             0x01
+#define DXGK_DEBUG_REPORT_INTERFACE_VERSION_1    0x01
+#define DXGK_TIMED_OPERATION_INTERFACE_VERSION_1 0x01
+#define DXGK_SPB_INTERFACE_VERSION_1             0x01
+#define DXGK_FIRMWARE_TABLE_INTERFACE_VERSION_1  0x01
+
+typedef NTSTATUS(APIENTRY *DXGKCB_AGP_ALLOCATE_POOL)(HANDLE Context, ULONG AllocationSize,
+						     MEMORY_CACHING_TYPE CacheType,
+						     PPHYSICAL_ADDRESS PhysicalAddress,
+						     PVOID *VirtualAddress);
+typedef NTSTATUS(APIENTRY *DXGKCB_AGP_FREE_POOL)(HANDLE Context, PVOID VirtualAddress);
+typedef NTSTATUS(APIENTRY *DXGKCB_AGP_SET_COMMAND)(HANDLE Context, ULONG Command);
+
+typedef struct _DXGK_AGP_INTERFACE {
+	USHORT Size;
+	USHORT Version;
+	PVOID Context;
+	PINTERFACE_REFERENCE InterfaceReference;
+	PINTERFACE_DEREFERENCE InterfaceDereference;
+	DXGKCB_AGP_ALLOCATE_POOL AgpAllocatePool;
+	DXGKCB_AGP_FREE_POOL AgpFreePool;
+	DXGKCB_AGP_SET_COMMAND AgpSetCommand;
+} DXGK_AGP_INTERFACE, *PDXGK_AGP_INTERFACE;
+
+typedef struct _DXGK_DEBUG_REPORT *DXGK_DEBUG_REPORT_HANDLE;
+
+typedef struct _DXGK_DEBUG_REPORT_INTERFACE {
+	USHORT Size;
+	USHORT Version;
+	PVOID Context;
+	PINTERFACE_REFERENCE InterfaceReference;
+	PINTERFACE_DEREFERENCE InterfaceDereference;
+	DXGK_DEBUG_REPORT_HANDLE(*DbgReportCreate)
+	(HANDLE DeviceHandle, ULONG ulCode, ULONG_PTR ulpArg1, ULONG_PTR ulpArg2, ULONG_PTR ulpArg3,
+	 ULONG_PTR ulpArg4);
+	BOOLEAN(*DbgReportSecondaryData)
+	(DXGK_DEBUG_REPORT_HANDLE hReport, PVOID pvData, ULONG ulDataSize);
+	VOID (*DbgReportComplete)(DXGK_DEBUG_REPORT_HANDLE hReport);
+} DXGK_DEBUG_REPORT_INTERFACE, *PDXGK_DEBUG_REPORT_INTERFACE;
+
+typedef struct _DXGK_TIMED_OPERATION {
+	USHORT Size;
+	ULONG_PTR OwnerTag;
+	BOOLEAN OsHandled;
+	BOOLEAN TimeoutTriggered;
+	LARGE_INTEGER Timeout;
+	LARGE_INTEGER StartTick;
+} DXGK_TIMED_OPERATION, *PDXGK_TIMED_OPERATION;
+
+typedef struct _DXGK_TIMED_OPERATION_INTERFACE {
+	USHORT Size;
+	USHORT Version;
+	PVOID Context;
+	PINTERFACE_REFERENCE InterfaceReference;
+	PINTERFACE_DEREFERENCE InterfaceDereference;
+	NTSTATUS(*TimedOperationStart)
+	(DXGK_TIMED_OPERATION *Op, CONST LARGE_INTEGER *Timeout, BOOLEAN OsHandled);
+	NTSTATUS(*TimedOperationDelay)
+	(DXGK_TIMED_OPERATION *Op, KPROCESSOR_MODE WaitMode, BOOLEAN Alertable,
+	 CONST LARGE_INTEGER *Interval);
+	NTSTATUS(*TimedOperationWaitForSingleObject)
+	(DXGK_TIMED_OPERATION *Op, PVOID Object, KWAIT_REASON WaitReason, KPROCESSOR_MODE WaitMode,
+	 BOOLEAN Alertable, CONST LARGE_INTEGER *Timeout);
+} DXGK_TIMED_OPERATION_INTERFACE, *PDXGK_TIMED_OPERATION_INTERFACE;
+
+typedef struct _DXGK_SPB_INTERFACE {
+	USHORT Size;
+	USHORT Version;
+	PVOID Context;
+	PINTERFACE_REFERENCE InterfaceReference;
+	PINTERFACE_DEREFERENCE InterfaceDereference;
+	NTSTATUS(*OpenSpbResource)
+	(HANDLE DeviceHandle, LARGE_INTEGER SpbResourceId, UNICODE_STRING *SpbResourceSubName,
+	 ACCESS_MASK DesiredAccess, ULONG ShareAccess, ULONG OpenOptions, VOID **SpbResource);
+	NTSTATUS (*CloseSpbResource)(HANDLE DeviceHandle, VOID *SpbResource);
+	NTSTATUS(*ReadSpbResource)
+	(HANDLE DeviceHandle, VOID *SpbResource, ULONG Length, VOID *Buffer,
+	 LARGE_INTEGER *ByteOffset, HANDLE EventHandle, IO_STATUS_BLOCK *IoStatusBlock);
+	NTSTATUS(*WriteSpbResource)
+	(HANDLE DeviceHandle, VOID *SpbResource, ULONG Length, VOID *Buffer,
+	 LARGE_INTEGER *ByteOffset, HANDLE EventHandle, IO_STATUS_BLOCK *IoStatusBlock);
+	NTSTATUS(*SpbResourceIoControl)
+	(HANDLE DeviceHandle, VOID *SpbResource, ULONG IoControlCode, ULONG InBufferSize,
+	 VOID *InputBuffer, ULONG OutBufferSize, VOID *OutputBuffer, HANDLE EventHandle,
+	 IO_STATUS_BLOCK *IoStatusBlock);
+} DXGK_SPB_INTERFACE, *PDXGK_SPB_INTERFACE;
+
+typedef struct _DXGK_FIRMWARE_TABLE_INTERFACE {
+	USHORT Size;
+	USHORT Version;
+	PVOID Context;
+	PINTERFACE_REFERENCE InterfaceReference;
+	PINTERFACE_DEREFERENCE InterfaceDereference;
+	NTSTATUS(*EnumSystemFirmwareTables)
+	(VOID *Context, ULONG ProviderSignature, ULONG TableId, ULONG BufferSize, VOID *Buffer,
+	 ULONG *RequiredSize);
+	NTSTATUS(*ReadSystemFirmwareTable)
+	(VOID *Context, ULONG ProviderSignature, ULONG TableId, ULONG BufferSize, VOID *Buffer,
+	 ULONG *RequiredSize);
+} DXGK_FIRMWARE_TABLE_INTERFACE, *PDXGK_FIRMWARE_TABLE_INTERFACE;
+
 /* Opaque: no public page shows what the host of another bus would fill in. */
 struct _PCI_DEVICE_PRESENCE_PARAMETERS;
 
@@ -717,14 +763,14 @@ typedef struct _DRIVER_INITIALIZATION_DATA {
 	PDXGKDDI_QUERYENGINESTATUS DxgkDdiQueryEngineStatus;
 	PDXGKDDI_RESETENGINE DxgkDdiResetEngine;
 	PDXGKDDI_STOP_DEVICE_AND_RELEASE_POST_DISPLAY_OWNERSHIP
-		DxgkDdiStopDeviceAndReleasePostDisplayOwnership;
+	DxgkDdiStopDeviceAndReleasePostDisplayOwnership;
 	PDXGKDDI_SYSTEM_DISPLAY_ENABLE DxgkDdiSystemDisplayEnable;
 	PDXGKDDI_SYSTEM_DISPLAY_WRITE DxgkDdiSystemDisplayWrite;
 	PDXGKDDI_CANCELCOMMAND DxgkDdiCancelCommand;
 	PDXGKDDI_GET_CHILD_CONTAINER_ID DxgkDdiGetChildContainerId;
 	PDXGKDDIPOWERRUNTIMECONTROLREQUEST DxgkDdiPowerRuntimeControlRequest;
 	PDXGKDDI_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY
-		DxgkDdiSetVidPnSourceAddressWithMultiPlaneOverlay;
+	DxgkDdiSetVidPnSourceAddressWithMultiPlaneOverlay;
 	PDXGKDDI_NOTIFY_SURPRISE_REMOVAL DxgkDdiNotifySurpriseRemoval;
 
 	/* WDDM 1.3 */
@@ -746,7 +792,7 @@ typedef struct _DRIVER_INITIALIZATION_DATA {
 	PDXGKDDI_CREATEPROCESS DxgkDdiCreateProcess;
 	PDXGKDDI_DESTROYPROCESS DxgkDdiDestroyProcess;
 	PDXGKDDI_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY2
-		DxgkDdiSetVidPnSourceAddressWithMultiPlaneOverlay2;
+	DxgkDdiSetVidPnSourceAddressWithMultiPlaneOverlay2;
 	PVOID Reserved1;
 	PVOID Reserved2;
 	PDXGKDDIPOWERRUNTIMESETDEVICEHANDLE DxgkDdiPowerRuntimeSetDeviceHandle;
@@ -756,7 +802,7 @@ typedef struct _DRIVER_INITIALIZATION_DATA {
 	/* WDDM 2.1 */
 	PDXGKDDI_CHECKMULTIPLANEOVERLAYSUPPORT3 DxgkDdiCheckMultiPlaneOverlaySupport3;
 	PDXGKDDI_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY3
-		DxgkDdiSetVidPnSourceAddressWithMultiPlaneOverlay3;
+	DxgkDdiSetVidPnSourceAddressWithMultiPlaneOverlay3;
 	PDXGKDDI_POSTMULTIPLANEOVERLAYPRESENT DxgkDdiPostMultiPlaneOverlayPresent;
 	PDXGKDDI_VALIDATEUPDATEALLOCATIONPROPERTY DxgkDdiValidateUpdateAllocationProperty;
 	PDXGKDDI_CONTROLMODEBEHAVIOR DxgkDdiControlModeBehavior;
@@ -981,7 +1027,7 @@ typedef struct _KMDDOD_INITIALIZATION_DATA {
 	PDXGKDDI_QUERYVIDPNHWCAPABILITY DxgkDdiQueryVidPnHWCapability;
 	PDXGKDDI_PRESENTDISPLAYONLY DxgkDdiPresentDisplayOnly;
 	PDXGKDDI_STOP_DEVICE_AND_RELEASE_POST_DISPLAY_OWNERSHIP
-		DxgkDdiStopDeviceAndReleasePostDisplayOwnership;
+	DxgkDdiStopDeviceAndReleasePostDisplayOwnership;
 	PDXGKDDI_SYSTEM_DISPLAY_ENABLE DxgkDdiSystemDisplayEnable;
 	PDXGKDDI_SYSTEM_DISPLAY_WRITE DxgkDdiSystemDisplayWrite;
 	PDXGKDDI_GET_CHILD_CONTAINER_ID DxgkDdiGetChildContainerId;
