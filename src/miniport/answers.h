@@ -19,7 +19,8 @@
 /* info->interface_version is set. Fills in what DXGK_DRIVERCAPS says. */
 MUST_CHECK NTSTATUS caps_accept(const DXGK_DRIVERCAPS *caps, struct miniport_info *info);
 
-/* For WDDM 2: node count and paging node, where the driver answers DXGKQAITYPE_PHYSICALADAPTERCAPS. */
+/* For WDDM 2: node count and paging node, where the driver answers DXGKQAITYPE_PHYSICALADAPTERCAPS.
+ */
 MUST_CHECK NTSTATUS physical_caps_accept(const DXGK_PHYSICALADAPTERCAPS *caps,
 					 struct miniport_info *info);
 

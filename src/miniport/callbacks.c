@@ -23,6 +23,9 @@
 
 enum { ADAPTERS_MAX = 64 };
 
+/* WDDM 3.1: as far as the members of DXGKRNL_INTERFACE go. */
+enum { NEWEST_INTERFACE = 0x10004 };
+
 static _Atomic(struct miniport *) adapters[ADAPTERS_MAX];
 
 static struct miniport *adapter_of(HANDLE handle)
@@ -96,11 +99,10 @@ static NTSTATUS APIENTRY get_device_information(HANDLE handle, PDXGK_DEVICE_INFO
 	*info = (DXGK_DEVICE_INFO){
 		.MiniportDeviceContext = miniport->context,
 		.PhysicalDeviceObject = miniport->device_object,
-		.DeviceRegistryPath = *nt_driver_registry_path(miniport->driver_object),
+		.DeviceRegistryPath = *nt_driver_object_registry_path(miniport->driver_object),
 		.TranslatedResourceList = &no_resources,
 		.SystemMemorySize.QuadPart = (LONGLONG)memory_bytes,
-		.HighestPhysicalAddress.QuadPart =
-			(LONGLONG)(NT_PHYSICAL_FIRST + memory_bytes - 1),
+		.HighestPhysicalAddress.QuadPart = (LONGLONG)(NT_PHYSICAL_FIRST + memory_bytes - 1),
 		.DockingState = DockStateUnsupported,
 	};
 	return callback_end(STATUS_SUCCESS);
@@ -111,8 +113,7 @@ static NTSTATUS APIENTRY eval_acpi_method(HANDLE handle, ULONG device_uid,
 					  PACPI_EVAL_INPUT_BUFFER_COMPLEX input, ULONG input_bytes,
 					  PACPI_EVAL_OUTPUT_BUFFER output, ULONG output_bytes)
 {
-	struct miniport *miniport =
-		callback_begin(handle, "DxgkCbEvalAcpiMethod", PASSIVE_LEVEL);
+	struct miniport *miniport = callback_begin(handle, "DxgkCbEvalAcpiMethod", PASSIVE_LEVEL);
 
 	(void)device_uid;
 	(void)input;
@@ -341,8 +342,8 @@ static NTSTATUS APIENTRY synchronize_execution(HANDLE handle, PKSYNCHRONIZE_ROUT
 	if (!miniport)
 		return callback_end(STATUS_INVALID_PARAMETER);
 	if (!routine || !result_out)
-		return bad_argument(name, routine ? "a NULL ReturnValue" :
-						    "a NULL SynchronizeRoutine");
+		return bad_argument(name,
+				    routine ? "a NULL ReturnValue" : "a NULL SynchronizeRoutine");
 	if (message_number != 0)
 		return bad_argument(name, "a MessageNumber other than 0, the only one there is");
 	return callback_end(interrupt_synchronize(miniport, routine, context, result_out));
@@ -427,8 +428,7 @@ static VOID APIENTRY complete_p_state_transition(IN_CONST_HANDLE handle, UINT co
 
 /* ---- what is not there, said plainly ---- */
 
-static VOID APIENTRY log_etw_event(const LPCGUID event, UCHAR type, USHORT size_bytes,
-				   PVOID data)
+static VOID APIENTRY log_etw_event(const LPCGUID event, UCHAR type, USHORT size_bytes, PVOID data)
 {
 	callback_begin(CALLBACK_NO_HANDLE, "DxgkCbLogEtwEvent", HIGH_LEVEL);
 	callback_end(STATUS_SUCCESS);
@@ -489,7 +489,7 @@ NTSTATUS callbacks_open(struct miniport *miniport)
 
 	callbacks_fill_unbuilt(interface);
 	interface->Size = sizeof(*interface);
-	interface->Version = DXGKDDI_INTERFACE_VERSION;
+	interface->Version = NEWEST_INTERFACE;
 	interface->DeviceHandle = miniport;
 	interface->DxgkCbEvalAcpiMethod = eval_acpi_method;
 	interface->DxgkCbGetDeviceInformation = get_device_information;

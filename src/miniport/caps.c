@@ -124,9 +124,9 @@ NTSTATUS caps_accept(const DXGK_DRIVERCAPS *caps, struct miniport_info *info)
 	if (NT_SUCCESS(status))
 		status = addressing_accept(caps, info);
 	if (NT_SUCCESS(status))
-		status = node_count_accept(CAPS "GpuEngineTopology.NbAsymetricProcessingNodes",
-					   caps->GpuEngineTopology.NbAsymetricProcessingNodes,
-					   info);
+		status =
+			node_count_accept(CAPS "GpuEngineTopology.NbAsymetricProcessingNodes",
+					  caps->GpuEngineTopology.NbAsymetricProcessingNodes, info);
 	/* PagingNode means nothing to a driver that knows of one engine only. */
 	if (NT_SUCCESS(status) && info->is_multi_engine_aware)
 		status = paging_node_accept(CAPS "MemoryManagementCaps.PagingNode",

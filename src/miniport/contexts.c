@@ -1,8 +1,8 @@
 /*
  * contexts.c - judging DXGK_CONTEXTINFO. Pure.
  *
- * A context that addresses memory virtually needs no buffers of ours, and drivers leave those fields
- * at zero; what is said there anyway is held to the same rules.
+ * A context that addresses memory virtually needs no buffers of ours, and drivers leave those
+ * fields at zero; what is said there anyway is held to the same rules.
  */
 #include "base/refusal.h"
 #include "miniport/answers.h"

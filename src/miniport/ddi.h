@@ -73,7 +73,7 @@ enum { DDI_DEVICE_IRQL = 5 };
 
 struct ddi_info {
 	const char *name; /* "DxgkDdiCreateContext" */
-	uint32_t index;	  /* in DRIVER_INITIALIZATION_DATA */
+	uint32_t index;   /* in DRIVER_INITIALIZATION_DATA */
 	enum ddi_need need;
 	enum ddi_irql irql;
 	enum ddi_level level;

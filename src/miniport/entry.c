@@ -26,14 +26,14 @@ static NTSTATUS check_arguments(const DRIVER_OBJECT *driver_object,
 	if (!driver_object || !registry_path || !data)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_DDI_INITIALIZE, "DxgkInitialize",
 			      "was given a NULL %s",
-			      !driver_object ? "DriverObject" :
-			      !registry_path ? "RegistryPath" :
-					       "DriverInitializationData");
+			      !driver_object   ? "DriverObject"
+			      : !registry_path ? "RegistryPath"
+					       : "DriverInitializationData");
 	if (!loading || loading->driver_object != driver_object)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_DDI_INITIALIZE, "DxgkInitialize",
 			      "was called %s",
-			      loading ? "with a DriverObject that is not this driver's" :
-					"outside DriverEntry");
+			      loading ? "with a DriverObject that is not this driver's"
+				      : "outside DriverEntry");
 	return STATUS_SUCCESS;
 }
 
@@ -104,8 +104,8 @@ EXPORTED NTSTATUS NTAPI DxgkUnInitialize(PDRIVER_OBJECT DriverObject)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_DDI_INITIALIZE, "DxgkUnInitialize",
 			      "is for a DriverEntry that fails after DxgkInitialize");
 	if (loading->initialize_status == STATUS_PENDING)
-		return refuse(STATUS_INVALID_DEVICE_STATE, RULE_DDI_INITIALIZE,
-			      "DxgkUnInitialize", "was called before DxgkInitialize");
+		return refuse(STATUS_INVALID_DEVICE_STATE, RULE_DDI_INITIALIZE, "DxgkUnInitialize",
+			      "was called before DxgkInitialize");
 	loading->initialize_status = STATUS_PENDING;
 	return STATUS_SUCCESS;
 }
@@ -122,7 +122,7 @@ NTSTATUS entry_run(struct miniport *miniport)
 	trace_ddi_call_begin("DriverEntry", PASSIVE_LEVEL);
 	nt_irql_enter(&irql, PASSIVE_LEVEL);
 	status = driver_entry(miniport->driver_object,
-			      (PUNICODE_STRING)nt_driver_registry_path(miniport->driver_object));
+			      nt_driver_object_registry_path(miniport->driver_object));
 	nt_irql_leave(&irql, "DriverEntry");
 	trace_ddi_call_end(status);
 	loading = NULL;

@@ -145,9 +145,8 @@ static bool elf_defines(const uint8_t *file, size_t file_size, const Elf64_Shdr 
 	if (!text || !symbol || symbols->sh_offset % _Alignof(Elf64_Sym) != 0)
 		return false;
 	for (uint64_t i = 0; i < count; i++) {
-		uint64_t room = symbol[i].st_name < names->sh_size ?
-					names->sh_size - symbol[i].st_name :
-					0;
+		uint64_t room =
+			symbol[i].st_name < names->sh_size ? names->sh_size - symbol[i].st_name : 0;
 
 		if (symbol[i].st_shndx != SHN_UNDEF && room > strlen(wanted) &&
 		    memcmp(text + symbol[i].st_name, wanted, strlen(wanted) + 1) == 0)
@@ -187,9 +186,8 @@ static NTSTATUS image_inspect(int file, const char *path)
 	const char *complaint;
 
 	if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode))
-		return refuse(STATUS_INVALID_IMAGE_FORMAT, RULE_DDI_IMAGE, "driver",
-			      "%.180s is %s", path,
-			      S_ISDIR(info.st_mode) ? "a directory" : "not a regular file");
+		return refuse(STATUS_INVALID_IMAGE_FORMAT, RULE_DDI_IMAGE, "driver", "%.180s is %s",
+			      path, S_ISDIR(info.st_mode) ? "a directory" : "not a regular file");
 	if (info.st_size == 0)
 		return refuse(STATUS_INVALID_IMAGE_FORMAT, RULE_DDI_IMAGE, "driver",
 			      "%.180s is an empty file", path);
@@ -203,8 +201,8 @@ static NTSTATUS image_inspect(int file, const char *path)
 
 	if (*complaint == '\0')
 		return STATUS_SUCCESS;
-	return refuse(strstr(complaint, "DriverEntry") ? STATUS_DRIVER_ENTRYPOINT_NOT_FOUND :
-							  STATUS_INVALID_IMAGE_FORMAT,
+	return refuse(strstr(complaint, "DriverEntry") ? STATUS_DRIVER_ENTRYPOINT_NOT_FOUND
+						       : STATUS_INVALID_IMAGE_FORMAT,
 		      RULE_DDI_IMAGE, "driver", "%.150s %s", path, complaint);
 }
 
@@ -294,8 +292,8 @@ NTSTATUS image_load(struct image *image, const char *path)
 		int reason = errno;
 
 		*image = (struct image){ 0 };
-		return refuse(reason == ENOENT ? STATUS_OBJECT_NAME_NOT_FOUND :
-						 STATUS_DRIVER_UNABLE_TO_LOAD,
+		return refuse(reason == ENOENT ? STATUS_OBJECT_NAME_NOT_FOUND
+					       : STATUS_DRIVER_UNABLE_TO_LOAD,
 			      RULE_DDI_IMAGE_FIND, "driver", "%.180s: %s", path, strerror(reason));
 	}
 	snprintf(image->path, sizeof(image->path), "%s", path);

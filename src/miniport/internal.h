@@ -81,7 +81,7 @@ struct miniport {
 	struct list mappings;
 
 	struct lock class_locks[DDI_CLASS_COUNT]; /* LOCK_RANK_DDI_CLASS */
-	struct rwlock level_lock;		  /* LOCK_RANK_DDI_LEVEL */
+	struct rwlock level_lock;                 /* LOCK_RANK_DDI_LEVEL */
 	struct interrupt interrupt;
 };
 
@@ -120,9 +120,8 @@ void interrupt_disconnect(struct miniport *miniport);
 
 /* The DxgkCb functions of the same name, after their arguments were checked. */
 bool interrupt_queue_dpc(struct miniport *miniport);
-MUST_CHECK NTSTATUS interrupt_synchronize(struct miniport *miniport,
-					  PKSYNCHRONIZE_ROUTINE routine, PVOID context,
-					  BOOLEAN *result_out);
+MUST_CHECK NTSTATUS interrupt_synchronize(struct miniport *miniport, PKSYNCHRONIZE_ROUTINE routine,
+					  PVOID context, BOOLEAN *result_out);
 void interrupt_notify(struct miniport *miniport, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
 void interrupt_deliver(struct miniport *miniport);
 

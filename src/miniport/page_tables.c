@@ -23,8 +23,7 @@ NTSTATUS gpu_mmu_accept(const DXGK_GPUMMUCAPS *caps, struct miniport_info *info)
 	if (caps->VirtualAddressBitCount <= OFFSET_BITS || caps->VirtualAddressBitCount > 64)
 		return refuse(STATUS_ILLEGAL_ANSWER, RULE_DDI_MMU_CAPS,
 			      "DXGK_GPUMMUCAPS.VirtualAddressBitCount",
-			      "is %u, an address has 13 to 64 bits",
-			      caps->VirtualAddressBitCount);
+			      "is %u, an address has 13 to 64 bits", caps->VirtualAddressBitCount);
 	if (caps->LeafPageTableSizeFor64KPagesInBytes % HOST_PAGE_SIZE != 0)
 		return refuse(STATUS_ILLEGAL_ANSWER, RULE_DDI_MMU_TABLE,
 			      "DXGK_GPUMMUCAPS.LeafPageTableSizeFor64KPagesInBytes",

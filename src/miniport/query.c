@@ -51,9 +51,9 @@ void query_before_start(struct miniport *miniport)
 static NTSTATUS query_caps(struct miniport *miniport)
 {
 	DXGK_DRIVERCAPS caps = { 0 };
-	NTSTATUS status = miniport_query(
-		miniport, &miniport->system_client,
-		ASK(DRIVERCAPS, .output = &caps, .output_bytes = sizeof(caps)));
+	NTSTATUS status =
+		miniport_query(miniport, &miniport->system_client,
+			       ASK(DRIVERCAPS, .output = &caps, .output_bytes = sizeof(caps)));
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -68,10 +68,10 @@ static NTSTATUS query_physical_caps(struct miniport *miniport)
 
 	if (miniport->info.wddm_version < 2000)
 		return STATUS_SUCCESS;
-	NTSTATUS status = miniport_query(
-		miniport, &miniport->system_client,
-		ASK(PHYSICALADAPTERCAPS, .is_optional = true, .input = &input,
-		    .input_bytes = sizeof(input), .output = &caps, .output_bytes = sizeof(caps)));
+	NTSTATUS status = miniport_query(miniport, &miniport->system_client,
+					 ASK(PHYSICALADAPTERCAPS, .is_optional = true,
+					     .input = &input, .input_bytes = sizeof(input),
+					     .output = &caps, .output_bytes = sizeof(caps)));
 
 	return NT_SUCCESS(status) ? physical_caps_accept(&caps, &miniport->info) : STATUS_SUCCESS;
 }
@@ -139,10 +139,10 @@ static NTSTATUS ask_segments_4(struct miniport *miniport, struct segment_pass *p
 		.pSegmentDescriptor = pass->descriptors,
 		.SegmentDescriptorStride = pass->stride,
 	};
-	NTSTATUS status = miniport_query(
-		miniport, &miniport->system_client,
-		ASK(QUERYSEGMENT4, .input = &input, .input_bytes = sizeof(input),
-		    .output = &output, .output_bytes = sizeof(output)));
+	NTSTATUS status =
+		miniport_query(miniport, &miniport->system_client,
+			       ASK(QUERYSEGMENT4, .input = &input, .input_bytes = sizeof(input),
+				   .output = &output, .output_bytes = sizeof(output)));
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -165,10 +165,10 @@ static NTSTATUS ask_segments_3(struct miniport *miniport, struct segment_pass *p
 		.NbSegment = pass->count,
 		.pSegmentDescriptor = (DXGK_SEGMENTDESCRIPTOR3 *)pass->descriptors,
 	};
-	NTSTATUS status = miniport_query(
-		miniport, &miniport->system_client,
-		ASK(QUERYSEGMENT3, .input = &input, .input_bytes = sizeof(input),
-		    .output = &output, .output_bytes = sizeof(output)));
+	NTSTATUS status =
+		miniport_query(miniport, &miniport->system_client,
+			       ASK(QUERYSEGMENT3, .input = &input, .input_bytes = sizeof(input),
+				   .output = &output, .output_bytes = sizeof(output)));
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -186,10 +186,10 @@ static NTSTATUS ask_segments_1(struct miniport *miniport, struct segment_pass *p
 		.NbSegment = pass->count,
 		.pSegmentDescriptor = (DXGK_SEGMENTDESCRIPTOR *)pass->descriptors,
 	};
-	NTSTATUS status = miniport_query(miniport, &miniport->system_client,
-					 ASK(QUERYSEGMENT, .input = &input,
-					     .input_bytes = sizeof(input), .output = &output,
-					     .output_bytes = sizeof(output)));
+	NTSTATUS status =
+		miniport_query(miniport, &miniport->system_client,
+			       ASK(QUERYSEGMENT, .input = &input, .input_bytes = sizeof(input),
+				   .output = &output, .output_bytes = sizeof(output)));
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -266,9 +266,9 @@ static NTSTATUS judge_segments(struct miniport *miniport, enum segment_query kin
 /* Two passes: how many, and then which. */
 static NTSTATUS query_segments(struct miniport *miniport)
 {
-	enum segment_query kind = miniport->info.wddm_version >= 2000 ? SEGMENT_QUERY_4 :
-				  miniport->info.wddm_version >= 1200 ? SEGMENT_QUERY_3 :
-									SEGMENT_QUERY_1;
+	enum segment_query kind = miniport->info.wddm_version >= 2000   ? SEGMENT_QUERY_4
+				  : miniport->info.wddm_version >= 1200 ? SEGMENT_QUERY_3
+									: SEGMENT_QUERY_1;
 	struct segment_pass first = { 0 };
 	NTSTATUS status = ask_segments(miniport, kind, &first);
 
@@ -376,10 +376,10 @@ static NTSTATUS query_history_precision(struct miniport *miniport)
 
 	if (miniport->info.wddm_version < 1300)
 		return STATUS_SUCCESS;
-	NTSTATUS status = miniport_query(
-		miniport, &miniport->system_client,
-		ASK(HISTORYBUFFERPRECISION, .is_optional = true, .output = precision,
-		    .output_bytes = node_count * (uint32_t)sizeof(precision[0])));
+	NTSTATUS status =
+		miniport_query(miniport, &miniport->system_client,
+			       ASK(HISTORYBUFFERPRECISION, .is_optional = true, .output = precision,
+				   .output_bytes = node_count * (uint32_t)sizeof(precision[0])));
 
 	for (uint32_t node = 0; NT_SUCCESS(status) && node < node_count; node++) {
 		if (precision[node].PrecisionBits > 64)
@@ -417,16 +417,16 @@ static NTSTATUS require_entries(const struct miniport *miniport)
 		{ DDI_NEED_HOST_APERTURE, has_host_aperture },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(needs); i++) {
-		NTSTATUS status = needs[i].is_needed ? entry_require(miniport, needs[i].need) :
-						       STATUS_SUCCESS;
+		NTSTATUS status = needs[i].is_needed ? entry_require(miniport, needs[i].need)
+						     : STATUS_SUCCESS;
 
 		if (!NT_SUCCESS(status))
 			return status;
 	}
 	if (!miniport->ddi.DxgkDdiCreateProcess != !miniport->ddi.DxgkDdiDestroyProcess)
 		return refuse(STATUS_ILLEGAL_ANSWER, RULE_DDI_ENTRY_MISSING,
-			      miniport->ddi.DxgkDdiCreateProcess ? "DxgkDdiDestroyProcess" :
-								   "DxgkDdiCreateProcess",
+			      miniport->ddi.DxgkDdiCreateProcess ? "DxgkDdiDestroyProcess"
+								 : "DxgkDdiCreateProcess",
 			      "is NULL, and its counterpart is not");
 	return STATUS_SUCCESS;
 }

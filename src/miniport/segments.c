@@ -53,16 +53,15 @@ struct segment_answer segment_from_v4(const DXGK_SEGMENTDESCRIPTOR4 *descriptor)
 	if (descriptor->Flags.SupportsCpuHostAperture)
 		answer.cpu_host_aperture = descriptor->CpuHostAperture;
 	else
-		answer.cpu_translated_address =
-			(uint64_t)descriptor->CpuTranslatedAddress.QuadPart;
+		answer.cpu_translated_address = (uint64_t)descriptor->CpuTranslatedAddress.QuadPart;
 	return answer;
 }
 
 NTSTATUS segment_count_accept(uint32_t count, const struct miniport_info *info)
 {
 	/* With WDDM 2 the id after the last is the kernel's own segment of system memory. */
-	uint32_t most = info->wddm_version >= 2000 ? MINIPORT_MAX_SEGMENTS - 1 :
-						     MINIPORT_MAX_SEGMENTS;
+	uint32_t most =
+		info->wddm_version >= 2000 ? MINIPORT_MAX_SEGMENTS - 1 : MINIPORT_MAX_SEGMENTS;
 
 	if (count == 0 || count > most)
 		return refuse(STATUS_ILLEGAL_ANSWER, RULE_DDI_SEGMENT_COUNT, "NbSegment",
@@ -122,8 +121,7 @@ static NTSTATUS range_accept(const struct segment_answer *segment, uint32_t id)
 			      (unsigned long long)segment->size_bytes);
 	if (segment->flags.CpuVisible && !segment->flags.Aperture &&
 	    !checked_add(segment->cpu_translated_address, segment->size_bytes - 1, &end))
-		return refuse(STATUS_ILLEGAL_ANSWER, RULE_DDI_SEGMENT_RANGE,
-			      "CpuTranslatedAddress",
+		return refuse(STATUS_ILLEGAL_ANSWER, RULE_DDI_SEGMENT_RANGE, "CpuTranslatedAddress",
 			      "of segment %u and its Size reach past the last address", id);
 	if (segment->flags.SupportsCpuHostAperture && segment->cpu_host_aperture.SizeInPages == 0)
 		return refuse(STATUS_ILLEGAL_ANSWER, RULE_DDI_SEGMENT_APERTURE,
@@ -175,8 +173,8 @@ static NTSTATUS segment_accept(const struct segment_answer *answer, uint32_t id,
 		.id = id,
 		.base_address = answer->base_address,
 		.size_bytes = answer->size_bytes,
-		.commit_limit_bytes = answer->commit_limit_bytes ? answer->commit_limit_bytes :
-								   answer->size_bytes,
+		.commit_limit_bytes = answer->commit_limit_bytes ? answer->commit_limit_bytes
+								 : answer->size_bytes,
 		.system_memory_end_address = answer->system_memory_end_address,
 		.is_aperture = flags->Aperture,
 		.is_cpu_visible = flags->CpuVisible && !flags->Aperture,
@@ -211,8 +209,7 @@ static NTSTATUS windows_accept(const struct miniport_segment *segments, uint32_t
 			const struct miniport_segment *b = &segments[k];
 
 			if (a->is_cpu_visible && b->is_cpu_visible &&
-			    a->cpu_translated_address <
-				    b->cpu_translated_address + b->size_bytes &&
+			    a->cpu_translated_address < b->cpu_translated_address + b->size_bytes &&
 			    b->cpu_translated_address < a->cpu_translated_address + a->size_bytes)
 				return refuse(STATUS_ILLEGAL_ANSWER, RULE_DDI_SEGMENT_RANGE,
 					      "CpuTranslatedAddress",

@@ -22,8 +22,6 @@
 /* How many DMA buffers a driver has to be able to queue at once. */
 enum { DMA_QUEUE_ENTRIES = 16 };
 
-#define SERVICES "\\Registry\\Machine\\System\\CurrentControlSet\\Services\\"
-
 static NTSTATUS no_memory(const char *what)
 {
 	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "There is no memory for %s",
@@ -127,7 +125,8 @@ static NTSTATUS start_device(struct miniport *miniport, uint64_t luid)
 {
 	DXGK_START_INFO info = {
 		.RequiredDmaQueueEntry = DMA_QUEUE_ENTRIES,
-		.AdapterGuid = { .Data1 = (ULONG)luid, .Data2 = (USHORT)(luid >> 32),
+		.AdapterGuid = { .Data1 = (ULONG)luid,
+				 .Data2 = (USHORT)(luid >> 32),
 				 .Data4 = "opendxg" },
 		.AdapterLuid = { .LowPart = (ULONG)luid, .HighPart = (LONG)(luid >> 32) },
 	};
@@ -194,7 +193,7 @@ static struct miniport *miniport_create(const struct miniport_config *config,
 	snprintf(miniport->start_name, sizeof(miniport->start_name), "adapter %u (%.40s)",
 		 config->adapter_id, name);
 	snprintf(miniport->info.registry_path, sizeof(miniport->info.registry_path),
-		 SERVICES "%.100s%u", name, config->adapter_id);
+		 NT_REGISTRY_SERVICES "\\%.100s%u", name, config->adapter_id);
 	snprintf(miniport->info.description, sizeof(miniport->info.description), "%s",
 		 config->name ? config->name : name);
 	miniport->adapter_id = config->adapter_id;
@@ -226,8 +225,7 @@ static void miniport_destroy(struct miniport *miniport)
 static NTSTATUS load_driver(struct miniport *miniport, const struct miniport_config *config)
 {
 	struct miniport_info *info = &miniport->info;
-	NTSTATUS status =
-		image_find(config->driver, info->driver_path, sizeof(info->driver_path));
+	NTSTATUS status = image_find(config->driver, info->driver_path, sizeof(info->driver_path));
 
 	if (NT_SUCCESS(status))
 		status = image_load(&miniport->image, info->driver_path);
@@ -276,8 +274,8 @@ static NTSTATUS create_device_object(struct miniport *miniport)
 		.hardware_id_count = ARRAY_SIZE(hardware_ids),
 		.description = miniport->info.description,
 	};
-	NTSTATUS status = nt_device_object_create(miniport->driver_object, &config,
-						  &miniport->device_object);
+	NTSTATUS status =
+		nt_device_object_create(miniport->driver_object, &config, &miniport->device_object);
 
 	return NT_SUCCESS(status) ? status : no_memory("the device object");
 }

@@ -108,8 +108,7 @@ static NTSTATUS create_device(struct miniport *miniport, struct miniport_client 
 }
 
 NTSTATUS miniport_create_device(struct miniport *miniport, struct miniport_client *client,
-				void *kernel_handle, void *driver_process,
-				void **driver_device_out)
+				void *kernel_handle, void *driver_process, void **driver_device_out)
 {
 	return create_device(miniport, client, kernel_handle, driver_process, false,
 			     driver_device_out);
@@ -190,8 +189,8 @@ NTSTATUS system_objects_create(struct miniport *miniport)
 				&miniport->system_process);
 	if (!NT_SUCCESS(status))
 		return status;
-	status = create_device(miniport, client, &miniport->system_device,
-			       miniport->system_process, true, &miniport->system_device);
+	status = create_device(miniport, client, &miniport->system_device, miniport->system_process,
+			       true, &miniport->system_device);
 	if (!NT_SUCCESS(status))
 		goto destroy_process;
 
