@@ -259,6 +259,20 @@ static bool is_loaded_already(const char *name)
 	return library != NULL;
 }
 
+/*
+ * A driver need not be linked to the library it imports from: the loader of Windows finds the
+ * kernel's routines by themselves. libdxcore.so loads us for itself only; this makes our exports
+ * visible to drivers that name no library. Does nothing when we are part of the program.
+ */
+static void offer_kernel_exports(void)
+{
+	static const char ours;
+	Dl_info here;
+
+	if (dladdr(&ours, &here) != 0 && here.dli_fname)
+		(void)!dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+}
+
 static NTSTATUS image_open(struct image *image)
 {
 	char name[4096];
@@ -276,6 +290,7 @@ static NTSTATUS image_open(struct image *image)
 		loader_name(image->file, name, sizeof(name));
 	}
 
+	offer_kernel_exports();
 	image->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 	if (!image->library)
 		return refuse(STATUS_DRIVER_UNABLE_TO_LOAD, RULE_DDI_IMAGE, "driver", "%.200s",

@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "base/refusal.h"
 #include "object/kernel.h"
-#include "trace/trace.h"
 
 static void start_one(struct dxg_kernel *kernel, const struct miniport_config *config)
 {
@@ -20,7 +19,6 @@ static void start_one(struct dxg_kernel *kernel, const struct miniport_config *c
 	refusal_end(&scope);
 	if (NT_SUCCESS(status)) {
 		kernel->adapter_count++;
-		trace_adapter_start(config->adapter_id, config->driver);
 		return;
 	}
 
@@ -42,12 +40,8 @@ void kernel_start(struct dxg_kernel *kernel, const struct miniport_config *confi
 
 void kernel_end(struct dxg_kernel *kernel)
 {
-	while (kernel->adapter_count > 0) {
-		struct dxg_adapter *adapter = kernel->adapters[--kernel->adapter_count];
-		uint32_t id = adapter->id;
-		adapter_destroy(adapter);
-		trace_adapter_stop(id);
-	}
+	while (kernel->adapter_count > 0)
+		adapter_destroy(kernel->adapters[--kernel->adapter_count]);
 }
 
 struct dxg_adapter *kernel_find_adapter(struct dxg_kernel *kernel, uint64_t luid)
