@@ -308,11 +308,12 @@ static void block_retire(struct pool_block *block, uint32_t tag, const char *rou
 			  tag_text(block->tag, text), tag_text(tag, given));
 	if (!is_whole_before || !is_whole_after) {
 		nt_report_where(block->site, where, sizeof(where));
-		nt_report(RULE_NT_POOL_OVERRUN,
-			  "%s found the memory %s a block of %zu bytes overwritten, tag '%s', "
-			  "allocated at %s",
-			  routine, is_whole_before ? "behind" : "in front of", block->size_bytes,
-			  tag_text(block->tag, text), where);
+		nt_report_about(
+			RULE_NT_POOL_OVERRUN, (uint64_t)(uintptr_t)block->site,
+			"%s found the memory %s a block of %zu bytes overwritten, tag '%s', "
+			"allocated at %s",
+			routine, is_whole_before ? "behind" : "in front of", block->size_bytes,
+			tag_text(block->tag, text), where);
 	}
 	if (nt_dispatcher_uses_memory(block->payload, block->payload + block->size_bytes))
 		nt_report(RULE_NT_POOL_IN_USE,
@@ -716,8 +717,8 @@ uint64_t nt_pool_report_leaks(const void *begin, const void *end)
 	unsigned count = leaks_sum(&taken, leaks);
 	for (unsigned i = 0; i < count; i++) {
 		nt_report_where(leaks[i].site, where, sizeof(where));
-		nt_report(
-			RULE_NT_POOL_LEAK,
+		nt_report_about(
+			RULE_NT_POOL_LEAK, leaks[i].tag,
 			"The driver left %llu block%s of %llu bytes, tag '%s', the first allocated "
 			"at %s",
 			(unsigned long long)leaks[i].blocks, leaks[i].blocks == 1 ? "" : "s",

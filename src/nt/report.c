@@ -32,7 +32,7 @@ enum {
 /* Where a rule was broken. */
 struct place {
 	enum rule rule;
-	uintptr_t site;
+	uint64_t site;
 	uint64_t repeats;
 	char sentence[SENTENCE_MAX];
 };
@@ -137,40 +137,46 @@ void nt_report_where(const void *address, char *text, size_t size_bytes)
 struct stack {
 	void *frames[FRAMES_MAX]; /* return addresses, innermost first */
 	int count;
-	int first; /* of the driver; the frames before it are ours */
+	int first; /* to be shown; the frames before it are ours */
+	bool has_driver;
 };
 
+/*
+ * A driver is entered from our image and calls back into it, so its frames are the first ones that
+ * are not ours and have one of ours further out. Without any, all frames are shown.
+ */
 static void stack_walk(struct stack *stack)
 {
 	const void *host = host_image();
+	int outermost = 0;
 
 	stack->count = backtrace(stack->frames, FRAMES_MAX);
+	for (int i = 0; i < stack->count; i++) {
+		if (image_of(stack->frames[i]) == host)
+			outermost = i;
+	}
 	stack->first = 0;
-	while (stack->first < stack->count && image_of(stack->frames[stack->first]) == host)
+	while (stack->first < outermost && image_of(stack->frames[stack->first]) == host)
 		stack->first++;
-	/* A driver linked into our own image, as in tests: everything is worth showing. */
-	if (stack->first == stack->count)
-		stack->first = stack->count > 2 ? 2 : 0;
+	stack->has_driver = stack->first < outermost;
+	if (!stack->has_driver)
+		stack->first = 0;
 }
 
-/* One place in the source: the driver's return address; its way there if all is one image. */
-static uintptr_t stack_site(const struct stack *stack)
+/* One place in the source: the driver's return address, and which of our routines it called. */
+static uint64_t stack_site(const struct stack *stack)
 {
-	if (stack->first >= stack->count)
-		return 0;
-	if (image_of(stack->frames[stack->first]) != host_image())
-		return (uintptr_t)stack->frames[stack->first];
+	int last = stack->has_driver ? stack->first : stack->count - 1;
+	uint64_t site = 0;
 
-	uintptr_t site = 0;
-	for (int i = stack->first; i < stack->count; i++)
-		site = site * 31 + (uintptr_t)stack->frames[i];
+	for (int i = 0; i <= last; i++)
+		site = site * 31 + (uint64_t)(uintptr_t)stack->frames[i];
 	return site;
 }
 
 static void stack_print_locked(const struct stack *stack)
 {
 	const void *host = host_image();
-	bool is_driver = stack->count > 0 && image_of(stack->frames[stack->first]) != host;
 	bool has_symbols = symbols_refresh_locked();
 	char text[512];
 
@@ -180,7 +186,7 @@ static void stack_print_locked(const struct stack *stack)
 		where_locked(address, has_symbols, text, sizeof(text));
 		log_warn("  at %s", text);
 		/* One frame of ours tells how the driver was entered. */
-		if (is_driver && image_of(address) == host)
+		if (stack->has_driver && image_of(address) == host)
 			break;
 	}
 }
@@ -188,7 +194,7 @@ static void stack_print_locked(const struct stack *stack)
 /* ---- reports ---- */
 
 /* NULL when there is no room to remember it. */
-static struct place *place_find_locked(enum rule rule, uintptr_t site, bool *is_new_out)
+static struct place *place_find_locked(enum rule rule, uint64_t site, bool *is_new_out)
 {
 	lock_assert_held(&report_lock);
 
@@ -205,24 +211,21 @@ static struct place *place_find_locked(enum rule rule, uintptr_t site, bool *is_
 	return &places[place_count++];
 }
 
-void nt_report(enum rule rule, const char *format, ...)
+__attribute__((noinline)) static void report(enum rule rule, uint64_t subject, const char *format,
+					     va_list arguments)
 {
 	char sentence[SENTENCE_MAX];
 	struct stack stack;
 	bool is_new;
-	va_list arguments;
 
-	va_start(arguments, format);
 	vsnprintf(sentence, sizeof(sentence), format, arguments);
-	va_end(arguments);
-
 	atomic_fetch_add_explicit(&counts[rule], 1, memory_order_relaxed);
 	if (report_listener)
 		report_listener(report_listener_context, rule, sentence);
 	stack_walk(&stack);
 
 	lock_acquire(&report_lock);
-	struct place *place = place_find_locked(rule, stack_site(&stack), &is_new);
+	struct place *place = place_find_locked(rule, stack_site(&stack) + subject, &is_new);
 	if (is_new) {
 		if (place)
 			snprintf(place->sentence, sizeof(place->sentence), "%s", sentence);
@@ -232,6 +235,24 @@ void nt_report(enum rule rule, const char *format, ...)
 		place->repeats++;
 	}
 	lock_release(&report_lock);
+}
+
+void nt_report(enum rule rule, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	report(rule, 0, format, arguments);
+	va_end(arguments);
+}
+
+void nt_report_about(enum rule rule, uint64_t subject, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	report(rule, subject, format, arguments);
+	va_end(arguments);
 }
 
 uint64_t nt_report_count(enum rule rule)

@@ -19,6 +19,12 @@
 /* The sentence opens with the routine that was misused: "ExFreePool was given …". */
 void nt_report(enum rule rule, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/*
+ * The same for one of several subjects at the same place, such as a tag: each is printed once. Any
+ * value that tells them apart.
+ */
+void nt_report_about(enum rule rule, uint64_t subject, const char *format, ...) PRINTF_LIKE(3, 4);
+
 /* How often the rule was broken since the process began, or since nt_report_reset(). */
 uint64_t nt_report_count(enum rule rule);
 

@@ -27,6 +27,7 @@
 #include "nt/irql.h"
 #include "nt/object.h"
 #include "nt/report.h"
+#include "nt/seh.h"
 #include "nt/threads.h"
 
 enum { NORMAL_PRIORITY = 8 };
@@ -76,18 +77,20 @@ static void system_thread_ended(struct _KTHREAD *thread)
 	struct nt_irql scope = { .before = PASSIVE_LEVEL, .entered = PASSIVE_LEVEL };
 
 	nt_irql_leave(&scope, "The routine of a system thread");
+	nt_seh_forget_frames(); /* of bodies that PsTerminateSystemThread() jumped out of */
 	if (thread->region_depth != 0 && IsListEmpty(&thread->owned_mutexes))
 		nt_report(RULE_NT_REGION, "A system thread ended inside a critical region");
+
+	/* Before it is signaled: who waited for it may want it reaped at once. */
+	lock_acquire(&nt_dispatcher_lock);
+	list_remove(&thread->link);
+	list_push_back(&ended, &thread->link);
+	lock_release(&nt_dispatcher_lock);
 
 	uint32_t abandoned = nt_dispatcher_thread_ended(thread);
 	if (abandoned != 0)
 		nt_report(RULE_NT_THREAD_MUTEX, "A system thread ended and still owned %u mutex%s",
 			  abandoned, abandoned == 1 ? "" : "es");
-
-	lock_acquire(&nt_dispatcher_lock);
-	list_remove(&thread->link);
-	list_push_back(&ended, &thread->link);
-	lock_release(&nt_dispatcher_lock);
 }
 
 static void system_thread_main(void *argument)

@@ -1,0 +1,138 @@
+/*
+ * interlocked_test.c - lists that several threads use at once.
+ */
+#include "unit/nt/nt_test.h"
+
+enum { THREADS = 4, ROUNDS = 200, ITEMS = 16 };
+
+struct item {
+	LIST_ENTRY link;
+	SINGLE_LIST_ENTRY single;
+};
+
+TEST(list, inserting_returns_the_entry_that_was_there_and_null_for_an_empty_list)
+{
+	LIST_ENTRY head;
+	struct item first, second, third;
+	KSPIN_LOCK lock = 0;
+
+	nt_test_begin();
+	InitializeListHead(&head);
+	EXPECT(!ExInterlockedRemoveHeadList(&head, &lock));
+	EXPECT(!ExInterlockedInsertTailList(&head, &first.link, &lock));
+	EXPECT(ExInterlockedInsertTailList(&head, &second.link, &lock) == &first.link);
+	EXPECT(ExInterlockedInsertHeadList(&head, &third.link, &lock) == &first.link);
+	EXPECT(ExInterlockedRemoveHeadList(&head, &lock) == &third.link);
+	EXPECT(ExInterlockedRemoveHeadList(&head, &lock) == &first.link);
+	EXPECT(ExInterlockedRemoveHeadList(&head, &lock) == &second.link);
+	EXPECT(!ExInterlockedRemoveHeadList(&head, &lock));
+	EXPECT_EQ(lock, 0);
+	EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(list, works_at_any_level)
+{
+	struct nt_irql scope;
+	LIST_ENTRY head;
+	struct item item;
+	KSPIN_LOCK lock = 0;
+
+	nt_test_begin();
+	InitializeListHead(&head);
+	nt_irql_enter(&scope, 11);
+	ExInterlockedInsertTailList(&head, &item.link, &lock);
+	EXPECT_EQ(KeGetCurrentIrql(), 11);
+	EXPECT(ExInterlockedRemoveHeadList(&head, &lock) == &item.link);
+	nt_irql_leave(&scope, "DxgkDdiInterruptRoutine");
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(list, single_lists_are_stacks)
+{
+	SINGLE_LIST_ENTRY head = { NULL };
+	struct item first, second;
+	KSPIN_LOCK lock = 0;
+
+	nt_test_begin();
+	EXPECT(!ExInterlockedPopEntryList(&head, &lock));
+	EXPECT(!ExInterlockedPushEntryList(&head, &first.single, &lock));
+	EXPECT(ExInterlockedPushEntryList(&head, &second.single, &lock) == &first.single);
+	EXPECT(ExInterlockedPopEntryList(&head, &lock) == &second.single);
+	EXPECT(ExInterlockedPopEntryList(&head, &lock) == &first.single);
+	EXPECT(!ExInterlockedPopEntryList(&head, &lock));
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+struct slist_item {
+	SLIST_ENTRY entry;
+	unsigned users;
+};
+
+struct lists {
+	SLIST_HEADER stack;
+	struct slist_item items[ITEMS];
+};
+
+TEST(slist, knows_its_depth_and_flushes_everything)
+{
+	struct lists *lists;
+
+	nt_test_begin();
+	lists = ExAllocatePoolWithTag(NonPagedPoolNx, sizeof(*lists), 1);
+	InitializeSListHead(&lists->stack);
+	EXPECT_EQ(ExQueryDepthSList(&lists->stack), 0);
+	EXPECT(!InterlockedPopEntrySList(&lists->stack));
+	EXPECT(!InterlockedPushEntrySList(&lists->stack, &lists->items[0].entry));
+	EXPECT(InterlockedPushEntrySList(&lists->stack, &lists->items[1].entry) ==
+	       &lists->items[0].entry);
+	EXPECT_EQ(ExQueryDepthSList(&lists->stack), 2);
+	EXPECT(InterlockedPopEntrySList(&lists->stack) == &lists->items[1].entry);
+	InterlockedPushEntrySList(&lists->stack, &lists->items[2].entry);
+	PSLIST_ENTRY all = InterlockedFlushSList(&lists->stack);
+	EXPECT(all == &lists->items[2].entry && all->Next == &lists->items[0].entry);
+	EXPECT_EQ(ExQueryDepthSList(&lists->stack), 0);
+	ExFreePool(lists);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+static VOID NTAPI borrow_items(PVOID context)
+{
+	struct lists *lists = context;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		PSLIST_ENTRY entry = InterlockedPopEntrySList(&lists->stack);
+		if (!entry)
+			continue;
+		struct slist_item *item = CONTAINING_RECORD(entry, struct slist_item, entry);
+		EXPECT_EQ(item->users++, 0);
+		item->users--;
+		InterlockedPushEntrySList(&lists->stack, entry);
+	}
+}
+
+TEST(slist, gives_an_entry_to_one_thread_at_a_time)
+{
+	PKTHREAD threads[THREADS];
+	struct lists *lists;
+
+	nt_test_begin();
+	lists = ExAllocatePoolZero(NonPagedPoolNx, sizeof(*lists), 1);
+	InitializeSListHead(&lists->stack);
+	for (int i = 0; i < 3; i++)
+		InterlockedPushEntrySList(&lists->stack, &lists->items[i].entry);
+	for (int i = 0; i < THREADS; i++)
+		threads[i] = nt_test_start(borrow_items, lists);
+	for (int i = 0; i < THREADS; i++)
+		nt_test_join(threads[i]);
+	EXPECT_EQ(ExQueryDepthSList(&lists->stack), 3);
+	ExFreePool(lists);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST_MAIN("nt/interlocked")

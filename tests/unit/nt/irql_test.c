@@ -1,0 +1,250 @@
+/*
+ * irql_test.c - levels per thread and the spin locks that go with them.
+ */
+#include "unit/nt/nt_test.h"
+
+TEST(irql, a_thread_starts_at_passive_level_and_keeps_its_own_level)
+{
+	KIRQL old;
+
+	nt_test_begin();
+	EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+	KeRaiseIrql(APC_LEVEL, &old);
+	EXPECT_EQ(old, PASSIVE_LEVEL);
+	EXPECT_EQ(KeRaiseIrqlToDpcLevel(), APC_LEVEL);
+	EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+	KeLowerIrql(APC_LEVEL);
+	EXPECT_EQ(KeGetCurrentIrql(), APC_LEVEL);
+	KeLowerIrql(PASSIVE_LEVEL);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(irql, raising_downwards_and_lowering_upwards_are_reported)
+{
+	nt_test_begin();
+	KeRaiseIrqlToDpcLevel();
+	EXPECT_EQ(KfRaiseIrql(APC_LEVEL), DISPATCH_LEVEL);
+	EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+	EXPECT_REPORTS(RULE_NT_IRQL_ORDER, 1);
+	KeLowerIrql(PASSIVE_LEVEL);
+	KeLowerIrql(DISPATCH_LEVEL);
+	EXPECT_REPORTS(RULE_NT_IRQL_ORDER, 2);
+	KeLowerIrql(PASSIVE_LEVEL);
+	nt_test_finish();
+}
+
+TEST(irql, a_routine_that_returns_at_another_level_is_reported_and_the_level_restored)
+{
+	struct nt_irql scope;
+
+	nt_test_begin();
+	nt_irql_enter(&scope, DISPATCH_LEVEL);
+	EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+	nt_irql_leave(&scope, "DxgkDdiSubmitCommand");
+	EXPECT_NO_REPORT();
+
+	nt_irql_enter(&scope, DISPATCH_LEVEL);
+	KeLowerIrql(PASSIVE_LEVEL);
+	nt_irql_leave(&scope, "DxgkDdiSubmitCommand");
+	EXPECT_REPORTS(RULE_NT_IRQL_RETURN, 1);
+	EXPECT_CONTAINS(nt_test_log, "dxgk: driver: DxgkDdiSubmitCommand was called at "
+				     "DISPATCH_LEVEL and returned at PASSIVE_LEVEL "
+				     "(NT-IRQL-RETURN)");
+	EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+	nt_test_finish();
+}
+
+static void paged_routine(void)
+{
+	PAGED_CODE();
+}
+
+TEST(irql, paged_code_is_reported_from_dispatch_level_on)
+{
+	KIRQL old;
+
+	nt_test_begin();
+	paged_routine();
+	KeRaiseIrql(APC_LEVEL, &old);
+	paged_routine();
+	EXPECT_NO_REPORT();
+	KeRaiseIrqlToDpcLevel();
+	paged_routine();
+	EXPECT_REPORTS(RULE_NT_IRQL_PAGED, 1);
+	EXPECT_CONTAINS(nt_test_log, "irql_test.c");
+	KeLowerIrql(PASSIVE_LEVEL);
+	nt_test_finish();
+}
+
+TEST(irql, a_spin_lock_raises_to_dispatch_level_and_gives_the_old_level_back)
+{
+	KSPIN_LOCK lock;
+	KIRQL old = HIGH_LEVEL;
+
+	nt_test_begin();
+	KeInitializeSpinLock(&lock);
+	EXPECT_EQ(lock, 0);
+	EXPECT(KeTestSpinLock(&lock));
+	KeAcquireSpinLock(&lock, &old);
+	EXPECT_EQ(old, PASSIVE_LEVEL);
+	EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+	EXPECT(!KeTestSpinLock(&lock));
+	EXPECT(!KeTryToAcquireSpinLockAtDpcLevel(&lock));
+	KeReleaseSpinLock(&lock, old);
+	EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+	EXPECT_EQ(lock, 0);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(irql, the_dpc_level_calls_need_dispatch_level)
+{
+	KSPIN_LOCK lock = 0;
+
+	nt_test_begin();
+	KeAcquireSpinLockAtDpcLevel(&lock);
+	EXPECT_REPORTS(RULE_NT_IRQL_LOW, 1);
+	KeReleaseSpinLockFromDpcLevel(&lock);
+	EXPECT_REPORTS(RULE_NT_IRQL_LOW, 2);
+
+	KIRQL old = KeRaiseIrqlToDpcLevel();
+	KeAcquireSpinLockAtDpcLevel(&lock);
+	EXPECT(!KeTestSpinLock(&lock));
+	KeReleaseSpinLockFromDpcLevel(&lock);
+	EXPECT(KeTryToAcquireSpinLockAtDpcLevel(&lock));
+	KeReleaseSpinLockFromDpcLevel(&lock);
+	KeLowerIrql(old);
+	EXPECT_REPORTS(RULE_NT_IRQL_LOW, 2);
+	nt_test_finish();
+}
+
+TEST(irql, taking_a_spin_lock_twice_is_reported_and_does_not_hang)
+{
+	KSPIN_LOCK lock = 0;
+	KIRQL old, inner;
+
+	nt_test_begin();
+	KeAcquireSpinLock(&lock, &old);
+	KeAcquireSpinLock(&lock, &inner);
+	EXPECT_REPORTS(RULE_NT_LOCK_RECURSION, 1);
+	KeReleaseSpinLock(&lock, inner);
+	EXPECT(KeTestSpinLock(&lock));
+	KeLowerIrql(old);
+	nt_test_finish();
+}
+
+TEST(irql, releasing_a_spin_lock_that_is_not_held_is_reported_and_leaves_it_alone)
+{
+	KSPIN_LOCK lock = 0;
+
+	nt_test_begin();
+	KIRQL old = KeRaiseIrqlToDpcLevel();
+	KeReleaseSpinLock(&lock, old);
+	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
+	EXPECT(KeTestSpinLock(&lock));
+	nt_test_finish();
+}
+
+TEST(irql, above_dispatch_level_a_spin_lock_is_reported_and_the_level_kept)
+{
+	KSPIN_LOCK lock = 0;
+	struct nt_irql scope;
+	KIRQL old;
+
+	nt_test_begin();
+	nt_irql_enter(&scope, 11);
+	KeAcquireSpinLock(&lock, &old);
+	EXPECT_REPORTS(RULE_NT_IRQL_HIGH, 1);
+	EXPECT_EQ(KeGetCurrentIrql(), 11);
+	KeReleaseSpinLock(&lock, old);
+	EXPECT_EQ(KeGetCurrentIrql(), 11);
+	nt_irql_leave(&scope, "DxgkDdiInterruptRoutine");
+	EXPECT_REPORTS(RULE_NT_IRQL_HIGH, 1);
+	nt_test_finish();
+}
+
+struct counter {
+	KSPIN_LOCK lock;
+	EX_SPIN_LOCK rw_lock;
+	unsigned value;
+	unsigned copy;
+};
+
+enum { ROUNDS = 300, THREADS = 4 };
+
+static VOID NTAPI count_with_spin_lock(PVOID context)
+{
+	struct counter *counter = context;
+	KLOCK_QUEUE_HANDLE handle;
+	KIRQL old;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		if (i % 2) {
+			KeAcquireSpinLock(&counter->lock, &old);
+			counter->value++;
+			KeReleaseSpinLock(&counter->lock, old);
+		} else {
+			KeAcquireInStackQueuedSpinLock(&counter->lock, &handle);
+			counter->value++;
+			KeReleaseInStackQueuedSpinLock(&handle);
+		}
+	}
+}
+
+TEST(irql, a_spin_lock_lets_one_thread_in)
+{
+	struct counter counter = { 0 };
+	PKTHREAD threads[THREADS];
+
+	nt_test_begin();
+	for (unsigned i = 0; i < THREADS; i++)
+		threads[i] = nt_test_start(count_with_spin_lock, &counter);
+	for (unsigned i = 0; i < THREADS; i++)
+		nt_test_join(threads[i]);
+	EXPECT_EQ(counter.value, THREADS * ROUNDS);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+static VOID NTAPI read_and_write(PVOID context)
+{
+	struct counter *counter = context;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		if (i % 4 == 0) {
+			KIRQL old = ExAcquireSpinLockExclusive(&counter->rw_lock);
+			counter->value++;
+			counter->copy++;
+			ExReleaseSpinLockExclusive(&counter->rw_lock, old);
+		} else {
+			KIRQL old = ExAcquireSpinLockShared(&counter->rw_lock);
+			EXPECT_EQ(counter->value, counter->copy);
+			ExReleaseSpinLockShared(&counter->rw_lock, old);
+		}
+	}
+}
+
+TEST(irql, a_reader_writer_spin_lock_keeps_writers_apart_from_everybody)
+{
+	struct counter counter = { 0 };
+	PKTHREAD threads[THREADS];
+
+	nt_test_begin();
+	for (unsigned i = 0; i < THREADS; i++)
+		threads[i] = nt_test_start(read_and_write, &counter);
+	for (unsigned i = 0; i < THREADS; i++)
+		nt_test_join(threads[i]);
+	EXPECT_EQ(counter.value, THREADS * ROUNDS / 4);
+	EXPECT_EQ(counter.rw_lock, 0);
+	KIRQL old = ExAcquireSpinLockShared(&counter.rw_lock);
+	EXPECT_EQ(old, PASSIVE_LEVEL);
+	EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+	ExReleaseSpinLockShared(&counter.rw_lock, old);
+	EXPECT_NO_REPORT();
+	ExReleaseSpinLockExclusive(&counter.rw_lock, KeRaiseIrqlToDpcLevel());
+	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
+	nt_test_finish();
+}
+
+TEST_MAIN("nt/irql")

@@ -1,0 +1,301 @@
+/*
+ * locks_test.c - fast mutexes, resources, push locks and rundown protection.
+ */
+#include "unit/nt/nt_test.h"
+
+enum { THREADS = 4, ROUNDS = 100 };
+
+struct shared {
+	FAST_MUTEX mutex;
+	ERESOURCE resource;
+	EX_PUSH_LOCK push;
+	EX_RUNDOWN_REF rundown;
+	unsigned value;
+	unsigned copy;
+	KEVENT entered;
+	KEVENT go;
+};
+
+static void run_on_threads(PKSTART_ROUTINE routine, struct shared *shared)
+{
+	PKTHREAD threads[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		threads[i] = nt_test_start(routine, shared);
+	for (int i = 0; i < THREADS; i++)
+		nt_test_join(threads[i]);
+}
+
+/* ---- fast mutexes ---- */
+
+TEST(fast_mutex, raises_to_apc_level_and_gives_the_level_back)
+{
+	FAST_MUTEX mutex;
+
+	nt_test_begin();
+	ExInitializeFastMutex(&mutex);
+	ExAcquireFastMutex(&mutex);
+	EXPECT_EQ(KeGetCurrentIrql(), APC_LEVEL);
+	EXPECT(!ExTryToAcquireFastMutex(&mutex));
+	ExReleaseFastMutex(&mutex);
+	EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+	EXPECT(ExTryToAcquireFastMutex(&mutex));
+	EXPECT_EQ(KeGetCurrentIrql(), APC_LEVEL);
+	ExReleaseFastMutex(&mutex);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(fast_mutex, misuse_is_reported_and_does_not_hang)
+{
+	FAST_MUTEX mutex;
+
+	nt_test_begin();
+	ExInitializeFastMutex(&mutex);
+	ExReleaseFastMutexUnsafe(&mutex);
+	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
+	nt_test_finish();
+
+	nt_test_begin();
+	ExAcquireFastMutexUnsafe(&mutex);
+	ExAcquireFastMutexUnsafe(&mutex);
+	EXPECT_REPORTS(RULE_NT_LOCK_RECURSION, 1);
+	ExReleaseFastMutexUnsafe(&mutex);
+	EXPECT_EQ(mutex.Count, 1);
+	nt_test_finish();
+
+	nt_test_begin();
+	KIRQL old = KeRaiseIrqlToDpcLevel();
+	ExAcquireFastMutex(&mutex);
+	EXPECT_REPORTS(RULE_NT_IRQL_WAIT, 1);
+	EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+	ExReleaseFastMutex(&mutex);
+	KeLowerIrql(old);
+	nt_test_finish();
+}
+
+static VOID NTAPI count_with_fast_mutex(PVOID context)
+{
+	struct shared *shared = context;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		ExAcquireFastMutex(&shared->mutex);
+		shared->value++;
+		ExReleaseFastMutex(&shared->mutex);
+	}
+}
+
+TEST(fast_mutex, lets_one_thread_in)
+{
+	struct shared shared = { .value = 0 };
+
+	nt_test_begin();
+	ExInitializeFastMutex(&shared.mutex);
+	run_on_threads(count_with_fast_mutex, &shared);
+	EXPECT_EQ(shared.value, THREADS * ROUNDS);
+	EXPECT_EQ(shared.mutex.Count, 1);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+/* ---- resources ---- */
+
+TEST(resource, is_recursive_in_both_ways_and_knows_its_owner)
+{
+	ERESOURCE resource;
+
+	nt_test_begin();
+	EXPECT_EQ(ExInitializeResourceLite(&resource), STATUS_SUCCESS);
+	KeEnterCriticalRegion();
+	EXPECT(ExAcquireResourceExclusiveLite(&resource, TRUE));
+	EXPECT(ExAcquireResourceExclusiveLite(&resource, FALSE));
+	EXPECT(ExAcquireResourceSharedLite(&resource, FALSE));
+	EXPECT(ExIsResourceAcquiredExclusiveLite(&resource));
+	EXPECT_EQ(ExIsResourceAcquiredSharedLite(&resource), 3);
+	for (int i = 0; i < 3; i++)
+		ExReleaseResourceLite(&resource);
+	EXPECT(!ExIsResourceAcquiredExclusiveLite(&resource));
+	EXPECT(ExAcquireResourceSharedLite(&resource, TRUE));
+	EXPECT(ExAcquireResourceSharedLite(&resource, TRUE));
+	EXPECT_EQ(ExIsResourceAcquiredSharedLite(&resource), 2);
+	EXPECT(!ExAcquireResourceExclusiveLite(&resource, FALSE));
+	ExReleaseResourceLite(&resource);
+	ExReleaseResourceLite(&resource);
+	EXPECT_EQ(ExIsResourceAcquiredSharedLite(&resource), 0);
+	KeLeaveCriticalRegion();
+	EXPECT_EQ(ExDeleteResourceLite(&resource), STATUS_SUCCESS);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(resource, misuse_is_reported_and_does_not_hang)
+{
+	ERESOURCE resource;
+
+	nt_test_begin();
+	ExInitializeResourceLite(&resource);
+	EXPECT(ExAcquireResourceSharedLite(&resource, TRUE));
+	EXPECT_REPORTS(RULE_NT_REGION, 1);
+	ExReleaseResourceLite(&resource);
+	ExDeleteResourceLite(&resource);
+	nt_test_finish();
+
+	nt_test_begin();
+	ExInitializeResourceLite(&resource);
+	ExReleaseResourceLite(&resource);
+	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
+	nt_test_finish();
+
+	nt_test_begin();
+	ExInitializeResourceLite(&resource);
+	ExEnterCriticalRegionAndAcquireResourceShared(&resource);
+	EXPECT(!ExAcquireResourceExclusiveLite(&resource, TRUE));
+	EXPECT_REPORTS(RULE_NT_LOCK_RECURSION, 1);
+	ExReleaseResourceAndLeaveCriticalRegion(&resource);
+	ExDeleteResourceLite(&resource);
+	nt_test_finish();
+}
+
+static VOID NTAPI hold_shared(PVOID context)
+{
+	struct shared *shared = context;
+
+	ExEnterCriticalRegionAndAcquireResourceShared(&shared->resource);
+	KeSetEvent(&shared->entered, 0, FALSE);
+	nt_test_wait(&shared->go);
+	ExReleaseResourceAndLeaveCriticalRegion(&shared->resource);
+}
+
+TEST(resource, readers_share_and_a_writer_waits_for_them)
+{
+	struct shared shared = { .value = 0 };
+
+	nt_test_begin();
+	ExInitializeResourceLite(&shared.resource);
+	KeInitializeEvent(&shared.entered, SynchronizationEvent, FALSE);
+	KeInitializeEvent(&shared.go, NotificationEvent, FALSE);
+	PKTHREAD reader = nt_test_start(hold_shared, &shared);
+	nt_test_wait(&shared.entered);
+	KeEnterCriticalRegion();
+	EXPECT(ExAcquireResourceSharedLite(&shared.resource, FALSE));
+	ExReleaseResourceLite(&shared.resource);
+	EXPECT(!ExAcquireResourceExclusiveLite(&shared.resource, FALSE));
+	KeSetEvent(&shared.go, 0, FALSE);
+	EXPECT(ExAcquireResourceExclusiveLite(&shared.resource, TRUE));
+	ExConvertExclusiveToSharedLite(&shared.resource);
+	EXPECT(!ExIsResourceAcquiredExclusiveLite(&shared.resource));
+	EXPECT_EQ(ExIsResourceAcquiredSharedLite(&shared.resource), 1);
+	ExReleaseResourceLite(&shared.resource);
+	KeLeaveCriticalRegion();
+	nt_test_join(reader);
+	ExDeleteResourceLite(&shared.resource);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+static VOID NTAPI use_resource(PVOID context)
+{
+	struct shared *shared = context;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		if (i % 4 == 0) {
+			ExEnterCriticalRegionAndAcquireResourceExclusive(&shared->resource);
+			shared->value++;
+			shared->copy++;
+		} else {
+			ExEnterCriticalRegionAndAcquireResourceShared(&shared->resource);
+			EXPECT_EQ(shared->value, shared->copy);
+		}
+		ExReleaseResourceAndLeaveCriticalRegion(&shared->resource);
+	}
+}
+
+TEST(resource, keeps_writers_apart_from_everybody)
+{
+	struct shared shared = { .value = 0 };
+
+	nt_test_begin();
+	ExInitializeResourceLite(&shared.resource);
+	run_on_threads(use_resource, &shared);
+	EXPECT_EQ(shared.value, THREADS * ROUNDS / 4);
+	EXPECT_EQ(shared.resource.ActiveCount, 0);
+	ExDeleteResourceLite(&shared.resource);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+/* ---- push locks ---- */
+
+static VOID NTAPI use_push_lock(PVOID context)
+{
+	struct shared *shared = context;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		if (i % 4 == 0) {
+			ExAcquirePushLockExclusive(&shared->push);
+			shared->value++;
+			shared->copy++;
+			ExReleasePushLockExclusive(&shared->push);
+		} else {
+			ExAcquirePushLockShared(&shared->push);
+			EXPECT_EQ(shared->value, shared->copy);
+			ExReleasePushLockShared(&shared->push);
+		}
+	}
+}
+
+TEST(push_lock, keeps_writers_apart_from_everybody)
+{
+	struct shared shared = { .value = 0 };
+
+	nt_test_begin();
+	ExInitializePushLock(&shared.push);
+	run_on_threads(use_push_lock, &shared);
+	EXPECT_EQ(shared.value, THREADS * ROUNDS / 4);
+	EXPECT_EQ(shared.push, 0);
+	EXPECT_NO_REPORT();
+	ExReleasePushLockShared(&shared.push);
+	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
+	nt_test_finish();
+}
+
+/* ---- rundown protection ---- */
+
+static VOID NTAPI use_until_rundown(PVOID context)
+{
+	struct shared *shared = context;
+
+	while (ExAcquireRundownProtection(&shared->rundown)) {
+		EXPECT_EQ(__atomic_load_n(&shared->value, __ATOMIC_RELAXED), 0);
+		KeSetEvent(&shared->entered, 0, FALSE);
+		ExReleaseRundownProtection(&shared->rundown);
+	}
+}
+
+TEST(rundown, waits_for_users_and_lets_nobody_in_afterwards)
+{
+	struct shared shared = { .value = 0 };
+	PKTHREAD threads[THREADS];
+
+	nt_test_begin();
+	ExInitializeRundownProtection(&shared.rundown);
+	KeInitializeEvent(&shared.entered, SynchronizationEvent, FALSE);
+	for (int i = 0; i < THREADS; i++)
+		threads[i] = nt_test_start(use_until_rundown, &shared);
+	nt_test_wait(&shared.entered);
+	ExWaitForRundownProtectionRelease(&shared.rundown);
+	__atomic_store_n(&shared.value, 1, __ATOMIC_RELAXED);
+	EXPECT(!ExAcquireRundownProtection(&shared.rundown));
+	for (int i = 0; i < THREADS; i++)
+		nt_test_join(threads[i]);
+	ExRundownCompleted(&shared.rundown);
+	ExReInitializeRundownProtection(&shared.rundown);
+	EXPECT(ExAcquireRundownProtection(&shared.rundown));
+	ExReleaseRundownProtection(&shared.rundown);
+	EXPECT_NO_REPORT();
+	ExReleaseRundownProtection(&shared.rundown);
+	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
+	nt_test_finish();
+}
+
+TEST_MAIN("nt/locks")

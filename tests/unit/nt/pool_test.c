@@ -1,0 +1,321 @@
+/*
+ * pool_test.c - what the pool promises, and what it notices.
+ */
+#include "unit/nt/nt_test.h"
+
+#include "nt/dispatcher.h"
+
+#define TAG 0x74736554 /* "Test" */
+
+static bool is_filled(const unsigned char *memory, size_t size, unsigned char byte)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (memory[i] != byte)
+			return false;
+	}
+	return true;
+}
+
+TEST(pool, blocks_are_aligned_to_16_bytes_and_from_a_page_on_to_pages)
+{
+	static const size_t sizes[] = { 1, 15, 16, 17, 100, 4095, 4096, 4097, 70000 };
+
+	nt_test_begin();
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		void *memory = ExAllocatePoolWithTag(NonPagedPoolNx, sizes[i], TAG);
+		size_t alignment = sizes[i] >= PAGE_SIZE ? PAGE_SIZE : 16;
+		EXPECT(memory != NULL);
+		EXPECT_EQ((uintptr_t)memory % alignment, 0);
+		memset(memory, 0x5a, sizes[i]);
+		ExFreePoolWithTag(memory, TAG);
+	}
+	void *aligned = ExAllocatePoolWithTag(NonPagedPoolNxCacheAligned, 40, TAG);
+	EXPECT_EQ((uintptr_t)aligned % 64, 0);
+	ExFreePool(aligned);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(pool, fresh_memory_is_poisoned_unless_zeros_were_promised)
+{
+	nt_test_begin();
+	unsigned char *memory = ExAllocatePoolWithTag(PagedPool, 64, TAG);
+	EXPECT(is_filled(memory, 64, 0xcd));
+	ExFreePool(memory);
+	memory = ExAllocatePoolUninitialized(NonPagedPoolNx, 64, TAG);
+	EXPECT(is_filled(memory, 64, 0xcd));
+	ExFreePool(memory);
+	memory = ExAllocatePoolZero(NonPagedPoolNx, 64, TAG);
+	EXPECT(is_filled(memory, 64, 0));
+	ExFreePool(memory);
+	memory = ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, TAG);
+	EXPECT(is_filled(memory, 64, 0));
+	ExFreePool(memory);
+	memory = ExAllocatePool2(POOL_FLAG_PAGED | POOL_FLAG_UNINITIALIZED, 64, TAG);
+	EXPECT(is_filled(memory, 64, 0xcd));
+	ExFreePool(memory);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(pool, type_zero_holds_code_that_runs)
+{
+#if defined(__x86_64__)
+	static const unsigned char code[] = { 0xb8, 0x2a, 0x00, 0x00, 0x00, 0xc3 }; /* return 42 */
+	int (*run)(void);
+
+	nt_test_begin();
+	void *memory = ExAllocatePoolWithTag(NonPagedPoolExecute, sizeof(code), TAG);
+	memcpy(memory, code, sizeof(code));
+	*(void **)&run = memory;
+	EXPECT_EQ(run(), 42);
+	ExFreePoolWithTag(memory, TAG);
+
+	memory = ExAllocatePool2(POOL_FLAG_NON_PAGED_EXECUTE, 4096, TAG);
+	EXPECT_EQ((uintptr_t)memory % PAGE_SIZE, 0);
+	memcpy(memory, code, sizeof(code));
+	*(void **)&run = memory;
+	EXPECT_EQ(run(), 42);
+	ExFreePool(memory);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+#endif
+}
+
+TEST(pool, a_second_free_is_reported_and_does_no_harm)
+{
+	nt_test_begin();
+	void *memory = ExAllocatePoolWithTag(NonPagedPoolNx, 64, TAG);
+	ExFreePoolWithTag(memory, TAG);
+	ExFreePoolWithTag(memory, TAG);
+	EXPECT_REPORTS(RULE_NT_POOL_DOUBLE_FREE, 1);
+	EXPECT_CONTAINS(nt_test_log, "tag 'Test'; it was freed at ");
+	nt_test_finish();
+}
+
+TEST(pool, freeing_what_is_no_block_is_reported)
+{
+	int local;
+
+	nt_test_begin();
+	ExFreePool(&local);
+	ExFreePool(NULL);
+	char *memory = ExAllocatePoolWithTag(NonPagedPoolNx, 64, TAG);
+	ExFreePool(memory + 16);
+	EXPECT_REPORTS(RULE_NT_POOL_BAD_FREE, 3);
+	ExFreePool(memory);
+	nt_test_finish();
+}
+
+TEST(pool, the_wrong_tag_is_reported_and_the_block_freed)
+{
+	nt_test_begin();
+	void *memory = ExAllocatePoolWithTag(NonPagedPoolNx, 64, TAG);
+	ExFreePoolWithTag(memory, 0x72657254);
+	EXPECT_REPORTS(RULE_NT_POOL_TAG, 1);
+	EXPECT_CONTAINS(nt_test_log, "frees a block of tag 'Test' with tag 'Trer'");
+	EXPECT_EQ(nt_pool_usage().blocks, 0);
+	memory = ExAllocatePoolWithTag(NonPagedPoolNx, 64, 0);
+	ExFreePool(memory);
+	EXPECT_REPORTS(RULE_NT_POOL_TAG, 2);
+	nt_test_finish();
+}
+
+TEST(pool, writing_over_either_end_is_found_at_the_free)
+{
+	nt_test_begin();
+	char *memory = ExAllocatePoolWithTag(NonPagedPoolNx, 33, TAG);
+	memory[33] = 1;
+	ExFreePool(memory);
+	EXPECT_REPORTS(RULE_NT_POOL_OVERRUN, 1);
+	EXPECT_CONTAINS(nt_test_log, "behind a block of 33 bytes overwritten, tag 'Test', "
+				     "allocated at ");
+	memory = ExAllocatePoolWithTag(NonPagedPoolExecute, 33, TAG);
+	memory[-1] = 1;
+	ExFreePool(memory);
+	EXPECT_REPORTS(RULE_NT_POOL_OVERRUN, 2);
+	EXPECT_CONTAINS(nt_test_log, "in front of a block of 33 bytes");
+	nt_test_finish();
+}
+
+TEST(pool, no_bytes_and_bad_flags_are_reported)
+{
+	nt_test_begin();
+	void *memory = ExAllocatePoolWithTag(NonPagedPoolNx, 0, TAG);
+	EXPECT(memory != NULL);
+	ExFreePool(memory);
+	EXPECT_REPORTS(RULE_NT_POOL_SIZE, 1);
+	nt_test_finish();
+
+	nt_test_begin();
+	EXPECT(!ExAllocatePool2(0, 16, TAG));
+	EXPECT(!ExAllocatePool2(POOL_FLAG_PAGED | POOL_FLAG_NON_PAGED, 16, TAG));
+	EXPECT(!ExAllocatePool2(POOL_FLAG_PAGED | POOL_FLAG_RESERVED2, 16, TAG));
+	EXPECT_REPORTS(RULE_NT_POOL_TYPE, 3);
+	/* Optional flags that are not known are ignored. */
+	memory = ExAllocatePool2(POOL_FLAG_PAGED | POOL_FLAG_SPECIAL_POOL, 16, TAG);
+	EXPECT(memory != NULL);
+	ExFreePool(memory);
+	EXPECT_REPORTS(RULE_NT_POOL_TYPE, 3);
+	nt_test_finish();
+}
+
+TEST(pool, paged_pool_at_dispatch_level_is_reported_both_ways)
+{
+	nt_test_begin();
+	KIRQL old = KeRaiseIrqlToDpcLevel();
+	void *memory = ExAllocatePoolWithTag(NonPagedPoolNx, 16, TAG);
+	ExFreePool(memory);
+	EXPECT_NO_REPORT();
+	memory = ExAllocatePoolWithTag(PagedPool, 16, TAG);
+	EXPECT_REPORTS(RULE_NT_IRQL_PAGED, 1);
+	ExFreePool(memory);
+	EXPECT_REPORTS(RULE_NT_IRQL_PAGED, 2);
+	KeLowerIrql(old);
+	nt_test_finish();
+}
+
+TEST(pool, sizes_that_cannot_be_are_refused)
+{
+	nt_test_begin();
+	EXPECT(!ExAllocatePoolWithTag(NonPagedPoolNx, SIZE_MAX, TAG));
+	EXPECT(!ExAllocatePoolWithTag(NonPagedPoolNx, SIZE_MAX - 4096, TAG));
+	EXPECT(!ExAllocatePoolWithTag(NonPagedPoolExecute, SIZE_MAX / 2, TAG));
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(pool, failing_memory_gives_null_and_leaks_nothing)
+{
+	static const POOL_TYPE types[] = { NonPagedPoolNx, NonPagedPoolExecute, PagedPool };
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		uint64_t fail_at = 0;
+		bool fired;
+		do {
+			nt_test_begin();
+			mem_fail_nth(++fail_at);
+			void *memory = ExAllocatePoolWithTag(types[i], 100, TAG);
+			fired = mem_fail_stop();
+			EXPECT(memory || fired);
+			if (memory)
+				ExFreePool(memory);
+			EXPECT_NO_REPORT();
+			nt_test_finish();
+		} while (fired);
+		EXPECT(fail_at > 1);
+	}
+}
+
+TEST(pool, freeing_a_block_with_an_armed_timer_is_reported)
+{
+	nt_test_begin();
+	KTIMER *timer = ExAllocatePoolWithTag(NonPagedPoolNx, sizeof(*timer), TAG);
+	KeInitializeTimer(timer);
+	KeSetTimer(timer, nt_test_us(1000000), NULL);
+	KTIMER *other = ExAllocatePoolWithTag(NonPagedPoolNx, sizeof(*other), TAG);
+	ExFreePool(other);
+	EXPECT_NO_REPORT();
+	KeCancelTimer(timer);
+	KeSetTimer(timer, nt_test_us(1000000), NULL);
+	EXPECT(nt_dispatcher_uses_memory(timer, timer + 1));
+	KeCancelTimer(timer);
+	ExFreePool(timer);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(pool, many_blocks_are_found_again)
+{
+	enum { COUNT = 3000 };
+	static void *blocks[COUNT];
+
+	nt_test_begin();
+	for (int i = 0; i < COUNT; i++)
+		blocks[i] = ExAllocatePoolWithTag(NonPagedPoolNx, (size_t)i % 97 + 1, TAG);
+	EXPECT_EQ(nt_pool_usage().blocks, COUNT);
+	for (int i = 0; i < COUNT; i++)
+		ExFreePoolWithTag(blocks[(i * 7) % COUNT], TAG);
+	EXPECT_EQ(nt_pool_usage().blocks, 0);
+	EXPECT_EQ(nt_pool_usage().bytes, 0);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+/* ---- lookaside lists ---- */
+
+static unsigned own_allocations;
+
+static PVOID NTAPI own_allocate(POOL_TYPE type, SIZE_T size, ULONG tag)
+{
+	own_allocations++;
+	return ExAllocatePoolWithTag(type, size, tag);
+}
+
+static VOID NTAPI own_free(PVOID memory)
+{
+	own_allocations--;
+	ExFreePool(memory);
+}
+
+TEST(lookaside, entries_have_the_size_and_tag_of_the_list)
+{
+	NPAGED_LOOKASIDE_LIST list;
+	PAGED_LOOKASIDE_LIST paged;
+
+	nt_test_begin();
+	ExInitializeNPagedLookasideList(&list, NULL, NULL, (ULONG)NonPagedPoolNx, 48, TAG, 0);
+	char *first = ExAllocateFromNPagedLookasideList(&list);
+	char *second = ExAllocateFromNPagedLookasideList(&list);
+	EXPECT(first && second && first != second);
+	memset(first, 1, 48);
+	memset(second, 2, 48);
+	EXPECT_EQ(nt_pool_usage().bytes, 96);
+	ExFreeToNPagedLookasideList(&list, first);
+	ExFreeToNPagedLookasideList(&list, second);
+	ExDeleteNPagedLookasideList(&list);
+	EXPECT_EQ(nt_pool_usage().blocks, 0);
+
+	ExInitializePagedLookasideList(&paged, own_allocate, own_free, 0, 10, TAG, 0);
+	first = ExAllocateFromPagedLookasideList(&paged);
+	EXPECT_EQ(own_allocations, 1);
+	ExFreeToPagedLookasideList(&paged, first);
+	EXPECT_EQ(own_allocations, 0);
+	ExDeletePagedLookasideList(&paged);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+static PVOID NTAPI extended_allocate(POOL_TYPE type, SIZE_T size, ULONG tag,
+				     PLOOKASIDE_LIST_EX list)
+{
+	EXPECT_EQ(list->L.Size, size);
+	return ExAllocatePoolWithTag(type, size, tag);
+}
+
+static VOID NTAPI extended_free(PVOID memory, PLOOKASIDE_LIST_EX list)
+{
+	EXPECT_EQ(list->L.Tag, TAG);
+	ExFreePool(memory);
+}
+
+TEST(lookaside, extended_lists_call_the_drivers_routines)
+{
+	LOOKASIDE_LIST_EX list;
+
+	nt_test_begin();
+	EXPECT_EQ(ExInitializeLookasideListEx(&list, NULL, NULL, NonPagedPoolNx, 0, 32, TAG, 7),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(ExInitializeLookasideListEx(&list, extended_allocate, extended_free,
+					      NonPagedPoolNx, 0, 32, TAG, 0),
+		  STATUS_SUCCESS);
+	void *entry = ExAllocateFromLookasideListEx(&list);
+	EXPECT(entry != NULL);
+	ExFreeToLookasideListEx(&list, entry);
+	ExFlushLookasideListEx(&list);
+	ExDeleteLookasideListEx(&list);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST_MAIN("nt/pool")

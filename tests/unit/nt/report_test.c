@@ -1,0 +1,168 @@
+/*
+ * report_test.c - a broken rule is told once per place, with the driver's call stack.
+ */
+#include <dlfcn.h>
+
+#include "unit/nt/nt_test.h"
+#include "unit/nt/report_driver.h"
+
+static struct {
+	void *image;
+	void (*wait)(KEVENT *event);
+	void *(*allocate)(SIZE_T size, ULONG tag);
+} driver;
+
+static const struct report_driver_routines routines = { .wait = KeWaitForSingleObject,
+							.allocate = ExAllocatePoolWithTag };
+
+static void driver_load(void)
+{
+	void (*init)(const struct report_driver_routines *);
+
+	driver.image = dlopen(REPORT_DRIVER, RTLD_NOW | RTLD_LOCAL);
+	if (!driver.image)
+		print_error("%s\n", dlerror());
+	EXPECT(driver.image != NULL);
+	*(void **)&init = dlsym(driver.image, "report_driver_init");
+	*(void **)&driver.wait = dlsym(driver.image, "report_driver_wait");
+	*(void **)&driver.allocate = dlsym(driver.image, "report_driver_allocate");
+	init(&routines);
+}
+
+static unsigned count_lines(const char *part)
+{
+	unsigned count = 0;
+
+	for (const char *at = nt_test_log; (at = strstr(at, part)) != NULL; at++)
+		count++;
+	return count;
+}
+
+TEST(report, names_function_file_line_and_image_of_every_frame_of_the_driver)
+{
+	KEVENT event;
+
+	nt_test_begin();
+	driver_load();
+	KeInitializeEvent(&event, NotificationEvent, FALSE);
+	KIRQL old = KeRaiseIrqlToDpcLevel();
+	driver.wait(&event);
+	KeLowerIrql(old);
+
+	EXPECT_REPORTS(RULE_NT_IRQL_WAIT, 1);
+	const char *first = strstr(nt_test_log, "dxgk:   at ");
+	EXPECT_CONTAINS(nt_test_log, "dxgk: driver: KeWaitForSingleObject waits at DISPATCH_LEVEL");
+	/* Our own frames in front are not shown: the first one is the driver's. */
+	EXPECT(first && strncmp(first, "dxgk:   at wait_in_a_helper (", 29) == 0);
+	EXPECT_CONTAINS(first, "report_driver.c:23) in report_driver.so\n"
+			       "dxgk:   at report_driver_wait (");
+	EXPECT_CONTAINS(first, "report_driver.c:29) in report_driver.so\n");
+	/* One frame of the host tells how the driver was entered, and there it ends. */
+	EXPECT_CONTAINS(first, "report_test.c:");
+	EXPECT_EQ(count_lines("dxgk:   at "), 3);
+	dlclose(driver.image);
+	nt_test_finish();
+}
+
+TEST(report, the_same_place_is_printed_once_and_summed_up)
+{
+	KEVENT event;
+
+	nt_test_begin();
+	driver_load();
+	KeInitializeEvent(&event, NotificationEvent, FALSE);
+	KIRQL old = KeRaiseIrqlToDpcLevel();
+	for (int i = 0; i < 5; i++)
+		driver.wait(&event);
+	KeLowerIrql(old);
+	EXPECT_REPORTS(RULE_NT_IRQL_WAIT, 5);
+	EXPECT_EQ(count_lines("(NT-IRQL-WAIT)"), 1);
+	nt_report_summarize();
+	EXPECT_CONTAINS(nt_test_log, "driver: 4 more times: KeWaitForSingleObject waits");
+	EXPECT_EQ(count_lines("(NT-IRQL-WAIT)"), 2);
+	dlclose(driver.image);
+	nt_test_finish();
+}
+
+struct heard {
+	unsigned count;
+	enum rule rule;
+	char sentence[200];
+};
+
+static void listen(void *context, enum rule rule, const char *sentence)
+{
+	struct heard *heard = context;
+
+	heard->count++;
+	heard->rule = rule;
+	snprintf(heard->sentence, sizeof(heard->sentence), "%.199s", sentence);
+}
+
+TEST(report, a_listener_hears_every_one)
+{
+	struct heard heard = { 0 };
+
+	nt_test_begin();
+	nt_report_listen(listen, &heard);
+	for (int i = 0; i < 3; i++)
+		nt_report(RULE_NT_POOL_TAG, "round %d", i);
+	nt_report_listen(NULL, NULL);
+	nt_report(RULE_NT_POOL_TAG, "unheard");
+	EXPECT_EQ(heard.count, 3);
+	EXPECT_EQ(heard.rule, RULE_NT_POOL_TAG);
+	EXPECT_STR(heard.sentence, "round 2");
+	EXPECT_REPORTS(RULE_NT_POOL_TAG, 4);
+	nt_test_finish();
+}
+
+TEST(report, more_places_than_are_remembered_are_still_printed)
+{
+	nt_test_begin();
+	for (unsigned i = 0; i < 10; i++) {
+		for (unsigned rule = RULE_NT_IRQL_WAIT; rule <= RULE_NT_POOL_LEAK; rule++) {
+			nt_test_log_length = 0;
+			nt_report((enum rule)rule, "rule %u of round %u", rule, i);
+		}
+	}
+	EXPECT_EQ(nt_report_count(RULE_NT_IRQL_WAIT), 10);
+	nt_test_finish();
+}
+
+/* The range of the driver's image, from where its code is. */
+static void driver_range(const void **begin, const void **end)
+{
+	Dl_info info;
+
+	EXPECT(dladdr(*(void **)&driver.allocate, &info) != 0);
+	*begin = info.dli_fbase;
+	*end = (const char *)info.dli_fbase + 0x100000;
+}
+
+TEST(report, leaks_are_told_per_tag_with_count_bytes_and_first_call_site)
+{
+	const void *begin, *end;
+
+	nt_test_begin();
+	driver_load();
+	driver_range(&begin, &end);
+	driver.allocate(100, 0x31676154);
+	driver.allocate(28, 0x31676154);
+	driver.allocate(5000, 0x32676154);
+	void *ours = ExAllocatePoolWithTag(NonPagedPoolNx, 10, 0x33676154);
+
+	EXPECT_EQ(nt_pool_report_leaks(begin, end), 3);
+	EXPECT_CONTAINS(nt_test_log, "The driver left 2 blocks of 128 bytes, tag 'Tag1', the first "
+				     "allocated at report_driver_allocate (");
+	EXPECT_CONTAINS(nt_test_log, "report_driver.c:");
+	EXPECT_CONTAINS(nt_test_log, "The driver left 1 block of 5000 bytes, tag 'Tag2'");
+	EXPECT_REPORTS(RULE_NT_POOL_LEAK, 2);
+	EXPECT_EQ(nt_pool_usage().blocks, 1); /* what somebody else allocated stays */
+	EXPECT_EQ(nt_pool_report_leaks(begin, end), 0);
+	ExFreePool(ours);
+	EXPECT(nt_driver_unloaded(begin, end));
+	dlclose(driver.image);
+	nt_test_finish();
+}
+
+TEST_MAIN("nt/report")
