@@ -9,6 +9,7 @@
  * threads, so `report_lock` guards it together with the list of places.
  */
 #include <dlfcn.h>
+#include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <execinfo.h>
 #include <stdarg.h>
@@ -102,6 +103,27 @@ static void where_without_symbols(const void *address, char *text, size_t size_b
 		snprintf(text, size_bytes, "%p in %s", address, base_name(info.dli_fname));
 }
 
+/* NULL when it is not known. */
+static const char *source_of(Dwfl_Module *module, Dwarf_Addr address, int *line_out)
+{
+	Dwfl_Line *known = dwfl_module_getsrc(module, address);
+	Dwarf_Die *unit = NULL;
+	Dwarf_Addr bias;
+
+	if (known)
+		return dwfl_lineinfo(known, NULL, line_out, NULL, NULL, NULL);
+
+	/* clang writes no index of addresses: ask every unit. */
+	while ((unit = dwfl_module_nextcu(module, unit, &bias)) != NULL) {
+		if (dwarf_haspc(unit, address - bias) <= 0)
+			continue;
+		Dwarf_Line *line = dwarf_getsrc_die(unit, address - bias);
+		if (line && dwarf_lineno(line, line_out) == 0)
+			return dwarf_linesrc(line, NULL, NULL);
+	}
+	return NULL;
+}
+
 static void where_locked(const void *address, bool has_symbols, char *text, size_t size_bytes)
 {
 	Dwarf_Addr wanted = (Dwarf_Addr)(uintptr_t)address;
@@ -112,12 +134,9 @@ static void where_locked(const void *address, bool has_symbols, char *text, size
 		where_without_symbols(address, text, size_bytes);
 		return;
 	}
-	const char *file = NULL;
 	const char *image = dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 	int line = 0;
-	Dwfl_Line *source = dwfl_module_getsrc(module, wanted);
-	if (source)
-		file = dwfl_lineinfo(source, NULL, &line, NULL, NULL, NULL);
+	const char *file = source_of(module, wanted, &line);
 	if (file)
 		snprintf(text, size_bytes, "%s (%s:%d) in %s", function, file, line,
 			 base_name(image));
@@ -211,8 +230,8 @@ static struct place *place_find_locked(enum rule rule, uint64_t site, bool *is_n
 	return &places[place_count++];
 }
 
-__attribute__((noinline)) static void report(enum rule rule, uint64_t subject, const char *format,
-					     va_list arguments)
+PRINTF_LIKE(3, 0)
+static void report(enum rule rule, uint64_t subject, const char *format, va_list arguments)
 {
 	char sentence[SENTENCE_MAX];
 	struct stack stack;

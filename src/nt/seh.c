@@ -481,7 +481,9 @@ uint32_t nt_seh_forget_frames(void)
 	uint32_t count = 0;
 
 	while (self.active) {
-		frame_take_off(self.active);
+		POPENDXGK_SEH_FRAME frame = self.active;
+		frame_take_off(frame);
+		frame_free(frame);
 		count++;
 	}
 	return count + unfinished_free(0);
@@ -512,6 +514,11 @@ VOID ProbeForWrite(volatile VOID *Address, SIZE_T Length, ULONG Alignment)
 		return;
 	probe((uintptr_t)Address, Length, Alignment);
 	uintptr_t last = (uintptr_t)Address + Length - 1;
-	for (uintptr_t at = (uintptr_t)Address; at <= last; at = (at | (PAGE_SIZE - 1)) + 1)
-		__atomic_fetch_or((volatile char *)at, 0, __ATOMIC_RELAXED);
+	for (uintptr_t at = (uintptr_t)Address; at <= last; at = (at | (PAGE_SIZE - 1)) + 1) {
+		volatile char *byte = (volatile char *)at;
+		char seen = *byte;
+		/* Exchanged, so that a write of somebody else is not undone. */
+		__atomic_compare_exchange_n(byte, &seen, seen, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+	}
 }

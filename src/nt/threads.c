@@ -10,6 +10,7 @@
  * Locks: the lists belong to the dispatcher lock.
  */
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,7 +36,8 @@ enum { NORMAL_PRIORITY = 8 };
 /* Guarded by the dispatcher lock. */
 static struct list running = { &running, &running }; /* _KTHREAD.link */
 static struct list ended = { &ended, &ended };       /* _KTHREAD.link */
-static uint32_t threads_made;
+
+static _Atomic uint32_t last_id;
 
 static _Thread_local struct nt_thread *self;
 static _Thread_local struct nt_thread adopted;
@@ -52,6 +54,7 @@ static void kthread_init(struct nt_thread *thread, void (*destroy)(struct nt_obj
 	nt_dispatcher_header_init(&thread->kthread.header, NT_THREAD, 0);
 	InitializeListHead(&thread->kthread.owned_mutexes);
 	list_init(&thread->kthread.link);
+	thread->kthread.id = atomic_fetch_add(&last_id, 1) + 1;
 	thread->kthread.priority = NORMAL_PRIORITY;
 }
 
@@ -59,7 +62,6 @@ struct _KTHREAD *nt_thread_current(void)
 {
 	if (UNLIKELY(!self)) {
 		kthread_init(&adopted, adopted_destroy);
-		adopted.kthread.id = thread_id();
 		self = &adopted;
 	}
 	return &self->kthread;
@@ -99,7 +101,6 @@ static void system_thread_main(void *argument)
 	jmp_buf end_point;
 
 	self = thread;
-	thread->kthread.id = thread_id();
 	thread->kthread.end_point = &end_point;
 	if (_setjmp(end_point) == 0)
 		thread->kthread.start(thread->kthread.start_context);
@@ -137,8 +138,8 @@ NTSTATUS PsCreateSystemThread(PHANDLE ThreadHandle, ULONG DesiredAccess,
 
 	/* The thread gets our reference, and may be over and reaped before we look again. */
 	nt_object_get(&thread->object);
+	snprintf(name, sizeof(name), "driver-%u", thread->kthread.id);
 	lock_acquire(&nt_dispatcher_lock);
-	snprintf(name, sizeof(name), "driver-%u", ++threads_made);
 	list_push_back(&running, &thread->kthread.link);
 	lock_release(&nt_dispatcher_lock);
 	status = thread_create(name, system_thread_main, thread, &thread->kthread.thread);

@@ -1,7 +1,7 @@
 /*
  * dispatcher_test.c - events, semaphores, mutexes, timers and waits, from their WDK pages.
  */
-#include "unit/nt/nt_test.h"
+#include "unit/nt/nt_harness.h"
 
 #include <stdatomic.h>
 

@@ -1,7 +1,7 @@
 /*
  * dpc_test.c - deferred procedure calls and work items.
  */
-#include "unit/nt/nt_test.h"
+#include "unit/nt/nt_harness.h"
 
 #include "base/lock.h"
 

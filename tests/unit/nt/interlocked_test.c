@@ -1,7 +1,7 @@
 /*
  * interlocked_test.c - lists that several threads use at once.
  */
-#include "unit/nt/nt_test.h"
+#include "unit/nt/nt_harness.h"
 
 enum { THREADS = 4, ROUNDS = 200, ITEMS = 16 };
 

@@ -1,7 +1,7 @@
 /*
  * irql_test.c - levels per thread and the spin locks that go with them.
  */
-#include "unit/nt/nt_test.h"
+#include "unit/nt/nt_harness.h"
 
 TEST(irql, a_thread_starts_at_passive_level_and_keeps_its_own_level)
 {

@@ -1,7 +1,7 @@
 /*
  * locks_test.c - fast mutexes, resources, push locks and rundown protection.
  */
-#include "unit/nt/nt_test.h"
+#include "unit/nt/nt_harness.h"
 
 enum { THREADS = 4, ROUNDS = 100 };
 

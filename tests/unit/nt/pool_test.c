@@ -1,7 +1,7 @@
 /*
  * pool_test.c - what the pool promises, and what it notices.
  */
-#include "unit/nt/nt_test.h"
+#include "unit/nt/nt_harness.h"
 
 #include "nt/dispatcher.h"
 

@@ -4,7 +4,7 @@
  * Each run is a child process that begins a simulation, lets several NT threads write what they do
  * into one record, and sends the record back.
  */
-#include "unit/nt/nt_test.h"
+#include "unit/nt/nt_harness.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

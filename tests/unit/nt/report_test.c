@@ -3,7 +3,7 @@
  */
 #include <dlfcn.h>
 
-#include "unit/nt/nt_test.h"
+#include "unit/nt/nt_harness.h"
 #include "unit/nt/report_driver.h"
 
 static struct {

@@ -1,7 +1,7 @@
 /*
  * seh_test.c - exceptions of drivers, and faults that are none of ours.
  */
-#include "unit/nt/nt_test.h"
+#include "unit/nt/nt_harness.h"
 
 #include <setjmp.h>
 #include <signal.h>

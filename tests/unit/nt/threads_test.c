@@ -1,7 +1,7 @@
 /*
  * threads_test.c - system threads and what a thread remembers.
  */
-#include "unit/nt/nt_test.h"
+#include "unit/nt/nt_harness.h"
 
 struct run {
 	PKTHREAD self;

@@ -1,7 +1,7 @@
 /*
  * time_test.c - the clocks a driver sees.
  */
-#include "unit/nt/nt_test.h"
+#include "unit/nt/nt_harness.h"
 
 #include "base/clock.h"
 

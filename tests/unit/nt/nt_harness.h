@@ -1,11 +1,11 @@
 /*
- * nt_test.h - what the tests of nt/ share: a driver's view of threads, and what was reported.
+ * nt_harness.h - what the tests of nt/ share: a driver's view of threads, and what was reported.
  *
  * Between nt_test_begin() and nt_test_finish() reports go to a buffer; finish() stops nt/ and fails
  * when it holds on to memory. The tests run on the real machine and under seeds.
  */
-#ifndef TESTS_UNIT_NT_NT_TEST_H
-#define TESTS_UNIT_NT_NT_TEST_H
+#ifndef TESTS_UNIT_NT_NT_HARNESS_H
+#define TESTS_UNIT_NT_NT_HARNESS_H
 
 #include "support/test.h"
 
