@@ -226,7 +226,7 @@ static void format_signed(struct format *f, const struct format_spec *spec)
 	else if (spec->size == SIZE_CHAR)
 		value = (int8_t)value;
 	format_number(f, spec, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, 10, false,
-		      value < 0	    ? "-"
+		      value < 0     ? "-"
 		      : spec->plus  ? "+"
 		      : spec->space ? " "
 				    : "");

@@ -25,6 +25,9 @@ void nt_stop(void)
 	nt_dpc_stop();
 	nt_threads_reap();
 	nt_seh_stop();
+	nt_handle_finish();
+	nt_registry_finish();
+	nt_physical_finish();
 	nt_report_summarize();
 	nt_report_reset();
 }

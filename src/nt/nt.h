@@ -13,12 +13,19 @@
 #include "base/attributes.h"
 #include "base/status.h"
 
+#include "nt/debug.h"
 #include "nt/dpc.h"
+#include "nt/io.h"
 #include "nt/irql.h"
+#include "nt/mdl.h"
+#include "nt/object.h"
+#include "nt/physical.h"
 #include "nt/pool.h"
+#include "nt/registry.h"
 #include "nt/report.h"
 #include "nt/seh.h"
 #include "nt/threads.h"
+#include "nt/unicode.h"
 
 /*
  * Starts the threads that timers and DPCs run on. Without it they start at first use, where nobody

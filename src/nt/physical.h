@@ -32,9 +32,9 @@
 #define NT_PAGE_BYTES UINT64_C(4096)
 #define NT_PAGE_SHIFT 12
 
-#define NT_PHYSICAL_FIRST   UINT64_C(0x100000)	/* address of the memfd's first byte */
+#define NT_PHYSICAL_FIRST   UINT64_C(0x100000)  /* address of the memfd's first byte */
 #define NT_PHYSICAL_FOREIGN (UINT64_C(1) << 51) /* address of the page at pointer 0  */
-#define NT_PHYSICAL_NOWHERE UINT64_C(0)		/* never the address of anything     */
+#define NT_PHYSICAL_NOWHERE UINT64_C(0)         /* never the address of anything     */
 
 /*
  * A run of consecutive pages within [lowest, highest] (addresses of the first and the last byte

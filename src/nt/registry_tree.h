@@ -36,7 +36,7 @@ struct registry_key_info {
 	uint32_t longest_value_name; /* units */
 	uint32_t largest_value_bytes;
 	uint32_t name_length; /* units; the whole path when asked for */
-	uint16_t *name;	      /* mem_free() it */
+	uint16_t *name;       /* mem_free() it */
 };
 
 /*
