@@ -750,8 +750,9 @@ static bool range_is_sane(const void *pointer, uint64_t size_bytes)
 {
 	uint64_t end;
 
-	return size_bytes > 0 && checked_add((uintptr_t)pointer, size_bytes, &end) &&
-	       end <= UINT64_C(1) << 47;
+	/* The first page is nobody's; the kernel takes NULL for "no pointer" and would not look. */
+	return size_bytes > 0 && (uintptr_t)pointer >= NT_PAGE_BYTES &&
+	       checked_add((uintptr_t)pointer, size_bytes, &end) && end <= UINT64_C(1) << 47;
 }
 
 bool nt_memory_is_readable(const void *pointer, uint64_t size_bytes)

@@ -1,7 +1,7 @@
 /*
  * bitmap_test.c - RTL_BITMAP against a plain array of bools.
  */
-#include "nt_test.h"
+#include "nt_harness.h"
 
 #include "base/random.h"
 

@@ -1,7 +1,7 @@
 /*
  * format_test.c - formats mean what they mean in the Windows kernel.
  */
-#include "nt_test.h"
+#include "nt_harness.h"
 
 #include "nt/format.h"
 

@@ -1,7 +1,7 @@
 /*
  * runtime_test.c - the C functions of drivers, with their 16-bit characters.
  */
-#include "nt_test.h"
+#include "nt_harness.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /*
  * strings_test.c - counted strings, numbers and GUIDs as text.
  */
-#include "nt_test.h"
+#include "nt_harness.h"
 
 static bool is_text(const UNICODE_STRING *string, const WCHAR *text)
 {

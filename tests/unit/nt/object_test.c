@@ -1,0 +1,262 @@
+/*
+ * object_test.c - references, handles, and the routines that use them.
+ */
+#include "nt_harness.h"
+
+struct thing {
+	struct nt_object object;
+	uint64_t body[2];
+};
+
+static unsigned destroyed;
+
+static void thing_destroy(struct nt_object *object)
+{
+	destroyed++;
+	mem_free(container_of(object, struct thing, object));
+}
+
+static struct thing *thing_create(const struct nt_object_type *type)
+{
+	struct thing *thing = mem_zalloc(sizeof(*thing));
+
+	nt_object_init(&thing->object, type, thing_destroy);
+	return thing;
+}
+
+TEST(object, the_body_finds_its_header_and_nothing_else_does)
+{
+	uint64_t other[16] = { 0 };
+	struct thing *thing = thing_create(&nt_type_file);
+
+	EXPECT(nt_object_body(&thing->object) == thing->body);
+	EXPECT(nt_object_from_body(thing->body) == &thing->object);
+	EXPECT(!nt_object_from_body(NULL));
+	EXPECT(!nt_object_from_body(&other[8]));
+	EXPECT(!nt_object_from_body((char *)thing->body + 4));
+	EXPECT_EQ((uintptr_t)thing->body % 16, 0);
+	nt_object_abandon(&thing->object);
+	EXPECT(!nt_object_from_body(thing->body));
+	mem_free(thing);
+}
+
+TEST(object, a_handle_holds_a_reference_of_its_own)
+{
+	struct thing *thing = thing_create(&nt_type_file);
+	void *handle;
+	struct nt_object *found;
+
+	destroyed = 0;
+	EXPECT_EQ(nt_handle_open(&thing->object, &handle), STATUS_SUCCESS);
+	nt_object_put(&thing->object);
+	EXPECT_EQ(destroyed, 0);
+	EXPECT(handle && ((uintptr_t)handle & 3) == 0);
+	EXPECT_EQ(nt_handle_get(handle, &nt_type_file, &found), STATUS_SUCCESS);
+	EXPECT(found == &thing->object);
+	EXPECT_EQ(nt_handle_get(handle, &nt_type_event, &found), STATUS_OBJECT_TYPE_MISMATCH);
+	EXPECT_EQ(nt_handle_close(handle), STATUS_SUCCESS);
+	EXPECT_EQ(destroyed, 0);
+	EXPECT_EQ(nt_handle_get(handle, NULL, &found), STATUS_INVALID_HANDLE);
+	EXPECT_EQ(nt_handle_close(handle), STATUS_INVALID_HANDLE);
+	nt_object_put(&thing->object);
+	EXPECT_EQ(destroyed, 1);
+	nt_handle_finish();
+}
+
+TEST(object, nonsense_handles_name_nothing)
+{
+	struct thing *thing = thing_create(&nt_type_file);
+	void *handle;
+	struct nt_object *found;
+
+	EXPECT_EQ(nt_handle_open(&thing->object, &handle), STATUS_SUCCESS);
+	const uintptr_t wrong[] = { 0,
+				    1,
+				    4,
+				    UINTPTR_MAX,
+				    UINTPTR_MAX - 3,
+				    (uintptr_t)handle + 1,
+				    (uintptr_t)handle + 4,
+				    (uintptr_t)handle - 4,
+				    (uint32_t)(uintptr_t)handle };
+	for (size_t i = 0; i < ARRAYSIZE(wrong); i++)
+		EXPECT_EQ(nt_handle_get((void *)wrong[i], NULL, &found), STATUS_INVALID_HANDLE);
+	nt_object_put(&thing->object);
+	EXPECT_EQ(nt_handle_count(), 1);
+	nt_handle_finish(); /* closes what is left */
+	EXPECT_EQ(nt_handle_count(), 0);
+}
+
+TEST(object, a_closed_handle_is_not_used_again_soon)
+{
+	struct thing *thing = thing_create(&nt_type_file);
+	void *first;
+	void *handle;
+
+	EXPECT_EQ(nt_handle_open(&thing->object, &first), STATUS_SUCCESS);
+	EXPECT_EQ(nt_handle_close(first), STATUS_SUCCESS);
+	for (int i = 0; i < 60; i++) {
+		EXPECT_EQ(nt_handle_open(&thing->object, &handle), STATUS_SUCCESS);
+		EXPECT(handle != first);
+		EXPECT_EQ(nt_handle_close(handle), STATUS_SUCCESS);
+	}
+	nt_object_put(&thing->object);
+	nt_handle_finish();
+}
+
+TEST(object, a_thousand_handles_are_all_different_and_survive_growth)
+{
+	enum { COUNT = 1000 };
+	struct thing *thing = thing_create(&nt_type_file);
+	static void *handles[COUNT];
+
+	destroyed = 0;
+	for (int i = 0; i < COUNT; i++)
+		EXPECT_EQ(nt_handle_open(&thing->object, &handles[i]), STATUS_SUCCESS);
+	nt_object_put(&thing->object);
+	for (int i = 0; i < COUNT; i++) {
+		EXPECT(i == 0 || handles[i] != handles[i - 1]);
+		EXPECT_EQ(nt_handle_close(handles[i]), STATUS_SUCCESS);
+	}
+	EXPECT_EQ(destroyed, 1);
+	nt_handle_finish();
+}
+
+TEST(object, no_memory_for_a_handle_is_a_status)
+{
+	struct thing *thing = thing_create(&nt_type_file);
+	void *handle;
+
+	mem_fail_nth(1);
+	EXPECT_EQ(nt_handle_open(&thing->object, &handle), STATUS_INSUFFICIENT_RESOURCES);
+	EXPECT(mem_fail_stop());
+	destroyed = 0;
+	nt_object_put(&thing->object);
+	EXPECT_EQ(destroyed, 1);
+}
+
+TEST(object, drivers_reference_events_by_handle_and_wait_for_them)
+{
+	HANDLE handle;
+	PVOID body;
+	LONG previous;
+	LARGE_INTEGER now = { .QuadPart = 0 };
+	OBJECT_HANDLE_INFORMATION information;
+
+	nt_test_begin();
+	EXPECT_EQ(ZwCreateEvent(&handle, EVENT_ALL_ACCESS, NULL, SynchronizationEvent, FALSE),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(ObReferenceObjectByHandle(handle, EVENT_MODIFY_STATE, *ExEventObjectType,
+					    KernelMode, &body, &information),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(information.GrantedAccess, EVENT_MODIFY_STATE);
+	EXPECT_EQ(nt_test_poll(body), STATUS_TIMEOUT);
+	EXPECT_EQ(ZwSetEvent(handle, &previous), STATUS_SUCCESS);
+	EXPECT_EQ(previous, 0);
+	EXPECT_EQ(ZwWaitForSingleObject(handle, FALSE, &now), STATUS_SUCCESS);
+	EXPECT_EQ(ZwWaitForSingleObject(handle, FALSE, &now), STATUS_TIMEOUT);
+	EXPECT_EQ(ZwClose(handle), STATUS_SUCCESS);
+	KeSetEvent(body, 0, FALSE); /* the reference keeps it */
+	EXPECT_EQ(nt_test_poll(body), STATUS_SUCCESS);
+	EXPECT_EQ(ObReferenceObject(body), 2);
+	EXPECT_EQ(ObDereferenceObject(body), 1);
+	EXPECT_EQ(ObOpenObjectByPointer(body, 0, NULL, 0, *ExEventObjectType, KernelMode, &handle),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(ObDereferenceObject(body), 1);
+	EXPECT_EQ(ZwClose(handle), STATUS_SUCCESS);
+
+	PKEVENT event = IoCreateNotificationEvent(NULL, &handle);
+	EXPECT_EQ(KeReadStateEvent(event), 1); /* documented: created signaled */
+	EXPECT_EQ(ZwClose(handle), STATUS_SUCCESS);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(object, wrong_handles_and_pointers_are_reported)
+{
+	HANDLE handle;
+	PVOID body;
+	uint64_t other[16] = { 0 };
+
+	nt_test_begin();
+	EXPECT_EQ(ZwCreateEvent(&handle, EVENT_ALL_ACCESS, NULL, NotificationEvent, FALSE),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(ObReferenceObjectByHandle(handle, 0, *PsThreadType, KernelMode, &body, NULL),
+		  STATUS_OBJECT_TYPE_MISMATCH);
+	EXPECT(!body);
+	EXPECT_EQ(ZwClose(handle), STATUS_SUCCESS);
+	EXPECT_EQ(ZwClose(handle), STATUS_INVALID_HANDLE);
+	EXPECT_EQ(ZwSetEvent(NULL, NULL), STATUS_INVALID_HANDLE);
+	EXPECT_EQ(ZwWaitForSingleObject(handle, FALSE, NULL), STATUS_INVALID_HANDLE);
+	EXPECT_REPORTS(RULE_NT_HANDLE, 4);
+	EXPECT_CONTAINS(nt_test_log, "ObReferenceObjectByHandle was given handle");
+	nt_report_reset();
+	EXPECT_EQ(ObReferenceObject(&other[8]), 0);
+	EXPECT_EQ(ObDereferenceObject(NULL), 0);
+	EXPECT_EQ(ObReferenceObjectByPointer(&other[8], 0, NULL, KernelMode),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT_REPORTS(RULE_NT_OBJECT, 3);
+	EXPECT_EQ(ZwCreateEvent(&handle, 0, NULL, (EVENT_TYPE)5, FALSE), STATUS_INVALID_PARAMETER);
+	nt_test_finish();
+}
+
+static VOID NTAPI reference_current_thread(PVOID context)
+{
+	PVOID body;
+
+	EXPECT_EQ(ObReferenceObjectByHandle(NtCurrentThread(), 0, *PsThreadType, KernelMode, &body,
+					    NULL),
+		  STATUS_SUCCESS);
+	EXPECT(body == KeGetCurrentThread());
+	ObDereferenceObject(body);
+	*(bool *)context = true;
+}
+
+TEST(object, the_current_thread_has_a_pseudo_handle)
+{
+	bool has_run = false;
+
+	nt_test_begin();
+	nt_test_join(nt_test_start(reference_current_thread, &has_run));
+	EXPECT(has_run);
+	nt_test_finish();
+}
+
+struct churn {
+	struct thing *shared;
+	unsigned rounds;
+};
+
+static VOID NTAPI churn_handles(PVOID context)
+{
+	struct churn *churn = context;
+
+	for (unsigned i = 0; i < churn->rounds; i++) {
+		void *handle;
+		struct nt_object *object;
+
+		EXPECT_EQ(nt_handle_open(&churn->shared->object, &handle), STATUS_SUCCESS);
+		EXPECT_EQ(nt_handle_get(handle, &nt_type_file, &object), STATUS_SUCCESS);
+		EXPECT_EQ(nt_handle_close(handle), STATUS_SUCCESS);
+		nt_object_put(object);
+	}
+}
+
+TEST(object, threads_open_and_close_at_once)
+{
+	struct churn churn = { thing_create(&nt_type_file), 500 };
+	PKTHREAD threads[4];
+
+	nt_test_begin();
+	for (int i = 0; i < 4; i++)
+		threads[i] = nt_test_start(churn_handles, &churn);
+	for (int i = 0; i < 4; i++)
+		nt_test_join(threads[i]);
+	EXPECT_EQ(nt_handle_count(), 0);
+	nt_test_finish();
+	destroyed = 0;
+	nt_object_put(&churn.shared->object);
+	EXPECT_EQ(destroyed, 1);
+}
+
+TEST_MAIN("nt/object")
