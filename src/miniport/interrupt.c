@@ -191,10 +191,32 @@ static bool record_take(struct interrupt *interrupt, struct interrupt_record *re
 	return is_there;
 }
 
+/* A listener may leave out what it does not want to know. */
+static void tell(struct miniport *miniport, const struct interrupt_record *record)
+{
+	const struct miniport_events *events = miniport->events;
+	void *listener = miniport->listener;
+
+	switch (record->kind) {
+	case INTERRUPT_COMPLETED:
+		if (events->fence_completed)
+			events->fence_completed(listener, record->node, record->fence);
+		break;
+	case INTERRUPT_PREEMPTED:
+		if (events->fence_preempted)
+			events->fence_preempted(listener, record->node, record->fence,
+						record->last_completed);
+		break;
+	case INTERRUPT_FAULTED:
+		if (events->node_faulted)
+			events->node_faulted(listener, record->node, record->fence);
+		break;
+	}
+}
+
 void interrupt_deliver(struct miniport *miniport)
 {
 	struct interrupt *interrupt = &miniport->interrupt;
-	const struct miniport_events *events = miniport->events;
 	struct interrupt_record record;
 	bool is_busy;
 
@@ -205,20 +227,6 @@ void interrupt_deliver(struct miniport *miniport)
 	if (is_busy)
 		return; /* whoever is at it takes ours along */
 
-	while (record_take(interrupt, &record)) {
-		if (!events)
-			continue;
-		switch (record.kind) {
-		case INTERRUPT_COMPLETED:
-			events->fence_completed(miniport->listener, record.node, record.fence);
-			break;
-		case INTERRUPT_PREEMPTED:
-			events->fence_preempted(miniport->listener, record.node, record.fence,
-						record.last_completed);
-			break;
-		case INTERRUPT_FAULTED:
-			events->node_faulted(miniport->listener, record.node, record.fence);
-			break;
-		}
-	}
+	while (record_take(interrupt, &record))
+		tell(miniport, &record);
 }

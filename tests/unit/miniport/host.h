@@ -1,0 +1,84 @@
+/*
+ * host.h - a test as the kernel around a recorder driver.
+ *
+ *	struct host host;
+ *
+ *	host_init(&host);
+ *	EXPECT_EQ(host_start(&host, TEXT("Fail", "AddDevice")), STATUS_UNSUCCESSFUL);
+ *	EXPECT_STR(host.notes, "DriverEntry irql=0\nAddDevice irql=0 adapters=1\nUnload irql=0\n");
+ *	host_finish(&host);
+ *
+ * host_finish() stops what was started and fails on memory that is not given back.
+ */
+#ifndef TESTS_UNIT_MINIPORT_HOST_H
+#define TESTS_UNIT_MINIPORT_HOST_H
+
+#include <opendxgk/refusal.h>
+
+#include "base/lock.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "drivers/recorder/recorder.h"
+#include "miniport/miniport.h"
+#include "support/test.h"
+
+enum { HOST_EVENTS = 64 };
+
+struct host_event {
+	char kind; /* 'c'ompleted, 'p'reempted, 'f'aulted */
+	uint32_t node;
+	uint64_t fence;
+	uint64_t last_completed;
+	uint8_t irql;
+};
+
+struct host {
+	struct mem_usage before;
+	struct miniport *miniport;
+	struct miniport_client *client;
+	struct dxgk_refusal refusal; /* of the last host_start() that failed */
+
+	struct lock lock; /* LOCK_RANK_LEAF: the rest, which other threads write */
+	char notes[32768];
+	size_t notes_used;
+	struct host_event events[HOST_EVENTS];
+	size_t event_count;
+};
+
+#define TEXT(setting_name, setting_text)                                                           \
+	{                                                                                          \
+		.name = (setting_name), .text = (setting_text)                                     \
+	}
+#define NUMBER(setting_name, setting_number)                                                       \
+	{                                                                                          \
+		.name = (setting_name), .number = (uint32_t)(setting_number)                       \
+	}
+
+#define host_start(host, ...)                                                                      \
+	host_start_settings(host, (const struct miniport_setting[]){ __VA_ARGS__ },                \
+			    sizeof((const struct miniport_setting[]){ __VA_ARGS__ }) /             \
+				    sizeof(struct miniport_setting))
+
+void host_init(struct host *host);
+void host_finish(struct host *host);
+
+NTSTATUS host_start_settings(struct host *host, const struct miniport_setting *settings,
+			     size_t count);
+NTSTATUS host_start_file(struct host *host, const char *driver);
+
+/* Stops it now; notes stay. */
+void host_stop(struct host *host);
+void host_forget_notes(struct host *host);
+
+NTSTATUS host_escape(struct host *host, struct recorder_escape *escape);
+
+/* Expects a start to fail with this status and a refusal of this rule that contains `words`. */
+#define EXPECT_REFUSED(host, expected_status, expected_rule, words, ...)                           \
+	do {                                                                                       \
+		EXPECT_EQ(host_start(host, __VA_ARGS__), expected_status);                         \
+		EXPECT_STR((host)->refusal.rule, expected_rule);                                   \
+		EXPECT_EQ((host)->refusal.status, expected_status);                                \
+		EXPECT_CONTAINS((host)->refusal.reason, words);                                    \
+	} while (0)
+
+#endif
