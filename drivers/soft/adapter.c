@@ -1,0 +1,226 @@
+/*
+ * adapter.c - add, start, stop, remove; and the entry points of a display that we do not have.
+ *
+ *	AddDevice      the adapter object and its settings
+ *	StartDevice    the kernel's callbacks, the GPU's memory, engines without threads
+ *	StopDevice     no more threads, no more memory
+ *	RemoveDevice   the adapter object
+ *
+ * All of it at PASSIVE_LEVEL and with nobody else in the driver. If StartDevice fails it has undone
+ * its part, because the kernel then goes straight to RemoveDevice.
+ */
+#include "soft.h"
+
+PVOID soft_pool_allocate(POOL_TYPE type, SIZE_T size_bytes)
+{
+	PVOID memory = ExAllocatePoolWithTag(type, size_bytes, SOFT_POOL_TAG);
+
+	if (memory)
+		RtlZeroMemory(memory, size_bytes);
+	return memory;
+}
+
+void soft_pool_free(PVOID memory)
+{
+	if (memory)
+		ExFreePoolWithTag(memory, SOFT_POOL_TAG);
+}
+
+struct soft_adapter *soft_adapter_from(HANDLE handle)
+{
+	struct soft_adapter *adapter = (struct soft_adapter *)handle;
+
+	return adapter && adapter->magic == SOFT_MAGIC_ADAPTER ? adapter : NULL;
+}
+
+NTSTATUS APIENTRY soft_add_device(IN_CONST_PDEVICE_OBJECT PhysicalDeviceObject,
+				  OUT_PPVOID MiniportDeviceContext)
+{
+	PAGED_CODE();
+
+	if (!PhysicalDeviceObject || !MiniportDeviceContext)
+		return STATUS_INVALID_PARAMETER;
+	struct soft_adapter *adapter = soft_pool_allocate(NonPagedPoolNx, sizeof(*adapter));
+	if (!adapter)
+		return STATUS_NO_MEMORY;
+
+	adapter->magic = SOFT_MAGIC_ADAPTER;
+	adapter->settings = *soft_driver_settings();
+	adapter->node_count = soft_settings_node_count(&adapter->settings);
+	ExInitializeFastMutex(&adapter->start_lock);
+	*MiniportDeviceContext = adapter;
+	return STATUS_SUCCESS;
+}
+
+/* The kernel's table may be shorter or longer than the one we were compiled with. */
+static void keep_callbacks(struct soft_adapter *adapter, const DXGKRNL_INTERFACE *dxgk)
+{
+	SIZE_T size_bytes = dxgk->Size < sizeof(adapter->dxgk) ? dxgk->Size : sizeof(adapter->dxgk);
+
+	RtlZeroMemory(&adapter->dxgk, sizeof(adapter->dxgk));
+	RtlCopyMemory(&adapter->dxgk, dxgk, size_bytes);
+}
+
+static void finish_engines(struct soft_adapter *adapter, ULONG count)
+{
+	while (count > 0)
+		soft_engine_finish(&adapter->engines[--count]);
+}
+
+NTSTATUS APIENTRY soft_start_device(IN_CONST_PVOID MiniportDeviceContext,
+				    IN_PDXGK_START_INFO DxgkStartInfo,
+				    IN_PDXGKRNL_INTERFACE DxgkInterface,
+				    OUT_PULONG NumberOfVideoPresentSources,
+				    OUT_PULONG NumberOfChildren)
+{
+	struct soft_adapter *adapter = soft_adapter_from(MiniportDeviceContext);
+	ULONG started = 0;
+
+	PAGED_CODE();
+
+	if (!adapter || !DxgkStartInfo || !DxgkInterface || !NumberOfVideoPresentSources ||
+	    !NumberOfChildren || adapter->is_started)
+		return STATUS_INVALID_PARAMETER;
+
+	keep_callbacks(adapter, DxgkInterface);
+	if (!adapter->dxgk.DxgkCbSynchronizeExecution || !adapter->dxgk.DxgkCbNotifyInterrupt ||
+	    !adapter->dxgk.DxgkCbNotifyDpc || !adapter->dxgk.DxgkCbQueueDpc ||
+	    !adapter->dxgk.DxgkCbAcquireHandleData || !adapter->dxgk.DxgkCbReleaseHandleData) {
+		DbgPrint("soft: the kernel's interface (Size %u) lacks a callback we need\n",
+			 DxgkInterface->Size);
+		return STATUS_REVISION_MISMATCH;
+	}
+
+	NTSTATUS status = soft_memory_start(&adapter->memory, &adapter->settings);
+	if (!NT_SUCCESS(status)) {
+		DbgPrint("soft: no %u MiB of contiguous memory\n", adapter->settings.local_mib);
+		return status;
+	}
+
+	for (; started < adapter->node_count; started++) {
+		status = soft_engine_init(&adapter->engines[started], adapter, started,
+					  DxgkStartInfo->RequiredDmaQueueEntry);
+		if (!NT_SUCCESS(status))
+			goto finish_engines;
+	}
+
+	/* No display: nothing to present on, nothing to plug in. */
+	*NumberOfVideoPresentSources = 0;
+	*NumberOfChildren = 0;
+	adapter->is_started = TRUE;
+	return STATUS_SUCCESS;
+
+finish_engines:
+	finish_engines(adapter, started);
+	soft_memory_stop(&adapter->memory);
+	return status;
+}
+
+NTSTATUS APIENTRY soft_stop_device(IN_CONST_PVOID MiniportDeviceContext)
+{
+	struct soft_adapter *adapter = soft_adapter_from(MiniportDeviceContext);
+
+	PAGED_CODE();
+
+	if (!adapter || !adapter->is_started)
+		return STATUS_INVALID_PARAMETER;
+	adapter->is_started = FALSE;
+	finish_engines(adapter, adapter->node_count);
+	soft_memory_stop(&adapter->memory);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS APIENTRY soft_remove_device(IN_CONST_PVOID MiniportDeviceContext)
+{
+	struct soft_adapter *adapter = soft_adapter_from(MiniportDeviceContext);
+
+	PAGED_CODE();
+
+	if (!adapter || adapter->is_started)
+		return STATUS_INVALID_PARAMETER;
+	if (adapter->live_processes || adapter->live_devices || adapter->live_contexts ||
+	    adapter->live_resources || adapter->live_allocations || adapter->live_openings)
+		DbgPrint("soft: removed with %d processes, %d devices, %d contexts, %d resources, "
+			 "%d allocations, %d openings left\n",
+			 adapter->live_processes, adapter->live_devices, adapter->live_contexts,
+			 adapter->live_resources, adapter->live_allocations,
+			 adapter->live_openings);
+	adapter->magic = SOFT_MAGIC_DEAD;
+	soft_pool_free(adapter);
+	return STATUS_SUCCESS;
+}
+
+/* DriverEntry keeps nothing that has to be given back. */
+VOID APIENTRY soft_unload(VOID)
+{
+	PAGED_CODE();
+}
+
+NTSTATUS APIENTRY soft_dispatch_io_request(IN_CONST_PVOID MiniportDeviceContext,
+					   IN_ULONG VidPnSourceId,
+					   IN_PVIDEO_REQUEST_PACKET VideoRequestPacket)
+{
+	PAGED_CODE();
+	return STATUS_NOT_SUPPORTED;
+}
+
+/* The list ends with an entry of zeroes, and the kernel zeroed it. */
+NTSTATUS APIENTRY soft_query_child_relations(IN_CONST_PVOID MiniportDeviceContext,
+					     INOUT_PDXGK_CHILD_DESCRIPTOR ChildRelations,
+					     IN_ULONG ChildRelationsSize)
+{
+	PAGED_CODE();
+	return soft_adapter_from(MiniportDeviceContext) ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
+NTSTATUS APIENTRY soft_query_child_status(IN_CONST_PVOID MiniportDeviceContext,
+					  INOUT_PDXGK_CHILD_STATUS ChildStatus,
+					  IN_BOOLEAN NonDestructiveOnly)
+{
+	PAGED_CODE();
+	return STATUS_INVALID_PARAMETER;
+}
+
+NTSTATUS APIENTRY soft_query_device_descriptor(IN_CONST_PVOID MiniportDeviceContext,
+					       IN_ULONG ChildUid,
+					       INOUT_PDXGK_DEVICE_DESCRIPTOR DeviceDescriptor)
+{
+	PAGED_CODE();
+	return STATUS_INVALID_PARAMETER;
+}
+
+/* Local memory is ordinary memory: it needs no power of its own and loses nothing. */
+NTSTATUS APIENTRY soft_set_power_state(IN_CONST_PVOID MiniportDeviceContext, IN_ULONG DeviceUid,
+				       IN_DEVICE_POWER_STATE PowerState, IN_POWER_ACTION ActionType)
+{
+	PAGED_CODE();
+	if (!soft_adapter_from(MiniportDeviceContext) || DeviceUid != DISPLAY_ADAPTER_HW_ID)
+		return STATUS_INVALID_PARAMETER;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS APIENTRY soft_notify_acpi_event(IN_CONST_PVOID MiniportDeviceContext,
+					 IN_DXGK_EVENT_TYPE EventType, IN_ULONG Event,
+					 IN_PVOID Argument, OUT_PULONG AcpiFlags)
+{
+	PAGED_CODE();
+	return STATUS_NOT_SUPPORTED;
+}
+
+/* Any IRQL, on the way to a crash screen: there is no display to bring back. */
+VOID APIENTRY soft_reset_device(IN_CONST_PVOID MiniportDeviceContext)
+{
+}
+
+NTSTATUS APIENTRY soft_query_interface(IN_CONST_PVOID MiniportDeviceContext,
+				       IN_PQUERY_INTERFACE QueryInterface)
+{
+	PAGED_CODE();
+	return STATUS_NOT_SUPPORTED;
+}
+
+/* We log no events, so there is nothing to switch. */
+VOID APIENTRY soft_control_etw_logging(IN_BOOLEAN Enable, IN_ULONG Flags, IN_UCHAR Level)
+{
+	PAGED_CODE();
+}

@@ -1,0 +1,374 @@
+/*
+ * allocation.c - our side of allocations, the resources they come in, and their openings on
+ *devices.
+ *
+ *	CreateAllocation   struct softgpu_allocation -> size, alignment, segments, flags; all or
+ *none OpenAllocation     the same allocation on one device CloseAllocation, DestroyAllocation
+ *backwards
+ *
+ * Allocations belong to the adapter and may outlive the device that made them, so they hold no
+ * pointer to one. The kernel owns every order in here: closed before destroyed, each exactly once.
+ * PASSIVE_LEVEL, any number of threads; counts are interlocked.
+ */
+#include "soft.h"
+
+static struct soft_allocation *allocation_from(HANDLE handle)
+{
+	struct soft_allocation *allocation = (struct soft_allocation *)handle;
+
+	return allocation && allocation->magic == SOFT_MAGIC_ALLOCATION ? allocation : NULL;
+}
+
+static struct soft_resource *resource_from(HANDLE handle)
+{
+	struct soft_resource *resource = (struct soft_resource *)handle;
+
+	return resource && resource->magic == SOFT_MAGIC_RESOURCE ? resource : NULL;
+}
+
+struct soft_opening *soft_opening_from(HANDLE handle)
+{
+	struct soft_opening *opening = (struct soft_opening *)handle;
+
+	return opening && opening->magic == SOFT_MAGIC_OPENING ? opening : NULL;
+}
+
+/* Takes a plain allocation or a surface apart. `surface_out` has zeroes where there is no shape. */
+static NTSTATUS check_private_data(const DXGK_ALLOCATIONINFO *info,
+				   struct softgpu_surface *surface_out)
+{
+	const ULONG exclusive = SOFTGPU_LOCAL_ONLY | SOFTGPU_SYSTEM_ONLY;
+	struct softgpu_allocation *allocation = &surface_out->allocation;
+
+	RtlZeroMemory(surface_out, sizeof(*surface_out));
+	if (!info->pPrivateDriverData || info->PrivateDriverDataSize < sizeof(*allocation))
+		return STATUS_INVALID_PARAMETER;
+	RtlCopyMemory(allocation, info->pPrivateDriverData, sizeof(*allocation));
+
+	switch (allocation->version) {
+	case SOFTGPU_ALLOCATION_VERSION:
+		if (info->PrivateDriverDataSize != sizeof(*allocation))
+			return STATUS_INVALID_PARAMETER;
+		break;
+	case SOFTGPU_SURFACE_VERSION:
+		if (info->PrivateDriverDataSize != sizeof(*surface_out))
+			return STATUS_INVALID_PARAMETER;
+		RtlCopyMemory(surface_out, info->pPrivateDriverData, sizeof(*surface_out));
+		if (surface_out->reserved != 0 ||
+		    (surface_out->surface_flags & ~SOFTGPU_SURFACE_EXISTING_MEMORY))
+			return STATUS_INVALID_PARAMETER;
+		break;
+	default:
+		return STATUS_GRAPHICS_DRIVER_MISMATCH;
+	}
+
+	if ((allocation->flags & ~SOFTGPU_ALLOCATION_FLAGS) ||
+	    (allocation->flags & exclusive) == exclusive ||
+	    ((allocation->flags & SOFTGPU_CACHED) && !(allocation->flags & SOFTGPU_CPU_VISIBLE)))
+		return STATUS_INVALID_PARAMETER;
+	if (allocation->size_bytes == 0 || allocation->size_bytes > SOFTGPU_MAX_ALLOCATION_BYTES)
+		return STATUS_INVALID_PARAMETER;
+	if (allocation->alignment > SOFTGPU_MAX_ALIGNMENT ||
+	    (allocation->alignment & (allocation->alignment - 1)) != 0)
+		return STATUS_INVALID_PARAMETER;
+	return STATUS_SUCCESS;
+}
+
+/* Where it may live and how: what the kernel's memory manager goes by. */
+static void fill_info(const struct soft_adapter *adapter, const struct softgpu_surface *surface,
+		      DXGK_ALLOCATIONINFO *info)
+{
+	const ULONG local = 1u << (SOFTGPU_SEGMENT_LOCAL - 1);
+	const ULONG aperture = 1u << (SOFTGPU_SEGMENT_APERTURE - 1);
+	ULONG flags = surface->allocation.flags;
+	ULONG segments = local | aperture;
+
+	info->PreferredSegment.Value = 0;
+	if (flags & SOFTGPU_SYSTEM_ONLY) {
+		segments = aperture;
+		info->PreferredSegment.SegmentId0 = SOFTGPU_SEGMENT_APERTURE;
+	} else if (flags & SOFTGPU_LOCAL_ONLY) {
+		segments = local;
+		info->PreferredSegment.SegmentId0 = SOFTGPU_SEGMENT_LOCAL;
+	} else {
+		info->PreferredSegment.SegmentId0 = SOFTGPU_SEGMENT_LOCAL;
+		info->PreferredSegment.SegmentId1 = SOFTGPU_SEGMENT_APERTURE;
+	}
+
+	info->Alignment = surface->allocation.alignment > PAGE_SIZE
+				  ? (UINT)surface->allocation.alignment
+				  : PAGE_SIZE;
+	info->Size = surface->allocation.size_bytes;
+	info->PitchAlignedSize = 0;
+	info->HintedBank.Value = 0;
+	info->SupportedReadSegmentSet = segments;
+	info->SupportedWriteSegmentSet = segments;
+	info->EvictionSegmentSet = 0; /* eviction goes to the pages themselves */
+	info->PhysicalAdapterIndex = 0;
+	info->pAllocationUsageHint = NULL;
+	info->AllocationPriority = D3DDDI_ALLOCATIONPRIORITY_NORMAL;
+	info->Flags2.Value = 0;
+
+	info->FlagsWddm2.Value = 0;
+	info->FlagsWddm2.CpuVisible = (flags & SOFTGPU_CPU_VISIBLE) != 0;
+	info->FlagsWddm2.Cached = (flags & SOFTGPU_CACHED) != 0;
+	info->FlagsWddm2.ExistingSysMem =
+		(surface->surface_flags & SOFTGPU_SURFACE_EXISTING_MEMORY) != 0;
+	/* Without page tables everything is reached by one physical address. */
+	info->FlagsWddm2.AccessedPhysically = (flags & SOFTGPU_CONTIGUOUS) != 0 ||
+					      adapter->settings.model == SOFTGPU_MODEL_PHYSICAL;
+}
+
+static void allocation_free(struct soft_adapter *adapter, struct soft_allocation *allocation)
+{
+	if (allocation->resource)
+		InterlockedDecrement(&allocation->resource->live_allocations);
+	allocation->magic = SOFT_MAGIC_DEAD;
+	soft_pool_free(allocation);
+	InterlockedDecrement(&adapter->live_allocations);
+}
+
+static NTSTATUS allocation_make(struct soft_adapter *adapter, struct soft_resource *resource,
+				DXGK_ALLOCATIONINFO *info)
+{
+	struct softgpu_surface surface;
+
+	NTSTATUS status = check_private_data(info, &surface);
+	if (!NT_SUCCESS(status))
+		return status;
+	struct soft_allocation *allocation = soft_pool_allocate(PagedPool, sizeof(*allocation));
+	if (!allocation)
+		return STATUS_NO_MEMORY;
+
+	allocation->magic = SOFT_MAGIC_ALLOCATION;
+	allocation->flags = surface.allocation.flags;
+	allocation->size_bytes = surface.allocation.size_bytes;
+	allocation->width = surface.width;
+	allocation->height = surface.height;
+	allocation->format = surface.format;
+	allocation->resource = resource;
+	if (resource)
+		InterlockedIncrement(&resource->live_allocations);
+	InterlockedIncrement(&adapter->live_allocations);
+
+	fill_info(adapter, &surface, info);
+	info->hAllocation = allocation;
+	return STATUS_SUCCESS;
+}
+
+/* The resource that the kernel named, a new one, or none at all. */
+static NTSTATUS resource_find(struct soft_adapter *adapter, const DXGKARG_CREATEALLOCATION *args,
+			      struct soft_resource **resource_out)
+{
+	*resource_out = NULL;
+	if (!args->Flags.Resource)
+		return args->hResource ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS;
+	if (args->hResource) {
+		*resource_out = resource_from(args->hResource);
+		return *resource_out ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+	}
+	struct soft_resource *resource = soft_pool_allocate(PagedPool, sizeof(*resource));
+	if (!resource)
+		return STATUS_NO_MEMORY;
+	resource->magic = SOFT_MAGIC_RESOURCE;
+	InterlockedIncrement(&adapter->live_resources);
+	*resource_out = resource;
+	return STATUS_SUCCESS;
+}
+
+static void resource_free(struct soft_adapter *adapter, struct soft_resource *resource)
+{
+	resource->magic = SOFT_MAGIC_DEAD;
+	soft_pool_free(resource);
+	InterlockedDecrement(&adapter->live_resources);
+}
+
+/* A resource's own private data is the client's business: it is not looked at. */
+NTSTATUS APIENTRY soft_create_allocation(IN_CONST_HANDLE hAdapter,
+					 INOUT_PDXGKARG_CREATEALLOCATION pCreateAllocation)
+{
+	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+	DXGKARG_CREATEALLOCATION *args = pCreateAllocation;
+	struct soft_resource *resource;
+	UINT made = 0;
+
+	PAGED_CODE();
+
+	if (!adapter || !args || (args->NumAllocations > 0 && !args->pAllocationInfo))
+		return STATUS_INVALID_PARAMETER;
+	NTSTATUS status = resource_find(adapter, args, &resource);
+	if (!NT_SUCCESS(status))
+		return status;
+
+	for (; made < args->NumAllocations; made++) {
+		status = allocation_make(adapter, resource, &args->pAllocationInfo[made]);
+		if (!NT_SUCCESS(status))
+			goto free_allocations;
+	}
+	args->hResource = resource;
+	return STATUS_SUCCESS;
+
+free_allocations:
+	while (made > 0) {
+		made--;
+		allocation_free(adapter, args->pAllocationInfo[made].hAllocation);
+		args->pAllocationInfo[made].hAllocation = NULL;
+	}
+	if (resource && !args->hResource)
+		resource_free(adapter, resource);
+	return status;
+}
+
+NTSTATUS APIENTRY soft_destroy_allocation(IN_CONST_HANDLE hAdapter,
+					  IN_CONST_PDXGKARG_DESTROYALLOCATION pDestroyAllocation)
+{
+	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+	const DXGKARG_DESTROYALLOCATION *args = pDestroyAllocation;
+	struct soft_resource *resource = NULL;
+
+	PAGED_CODE();
+
+	if (!adapter || !args || (args->NumAllocations > 0 && !args->pAllocationList))
+		return STATUS_INVALID_PARAMETER;
+	if (args->hResource) {
+		resource = resource_from(args->hResource);
+		if (!resource)
+			return STATUS_INVALID_PARAMETER;
+	}
+	for (UINT i = 0; i < args->NumAllocations; i++) {
+		struct soft_allocation *allocation = allocation_from(args->pAllocationList[i]);
+
+		if (!allocation || allocation->resource != resource ||
+		    allocation->live_openings != 0)
+			return STATUS_INVALID_PARAMETER;
+	}
+	if (args->Flags.DestroyResource && resource &&
+	    (UINT)resource->live_allocations != args->NumAllocations)
+		return STATUS_INVALID_PARAMETER;
+
+	for (UINT i = 0; i < args->NumAllocations; i++)
+		allocation_free(adapter, args->pAllocationList[i]);
+	if (args->Flags.DestroyResource && resource)
+		resource_free(adapter, resource);
+	return STATUS_SUCCESS;
+}
+
+/* Plain memory is one row of bytes. */
+NTSTATUS APIENTRY soft_describe_allocation(IN_CONST_HANDLE hAdapter,
+					   INOUT_PDXGKARG_DESCRIBEALLOCATION pDescribeAllocation)
+{
+	PAGED_CODE();
+
+	if (!soft_adapter_from(hAdapter) || !pDescribeAllocation)
+		return STATUS_INVALID_PARAMETER;
+	const struct soft_allocation *allocation =
+		allocation_from(pDescribeAllocation->hAllocation);
+	if (!allocation)
+		return STATUS_INVALID_PARAMETER;
+
+	pDescribeAllocation->Width = allocation->width;
+	pDescribeAllocation->Height = allocation->height;
+	if (allocation->width == 0) {
+		if (allocation->size_bytes > MAXULONG)
+			return STATUS_INVALID_PARAMETER;
+		pDescribeAllocation->Width = (UINT)allocation->size_bytes;
+		pDescribeAllocation->Height = 1;
+	}
+	pDescribeAllocation->Format = (D3DDDIFORMAT)allocation->format;
+	pDescribeAllocation->MultisampleMethod = (D3DDDI_MULTISAMPLINGMETHOD){ 0 };
+	pDescribeAllocation->RefreshRate = (D3DDDI_RATIONAL){ 0 };
+	pDescribeAllocation->PrivateDriverFormatAttribute = 0;
+	pDescribeAllocation->Rotation = D3DDDI_ROTATION_IDENTITY;
+	return STATUS_SUCCESS;
+}
+
+/* The kernel's handle -> ours. A client may destroy it any moment, so it is held while we look. */
+static NTSTATUS opening_make(struct soft_device *device, const DXGK_OPENALLOCATIONFLAGS *flags,
+			     DXGK_OPENALLOCATIONINFO *info)
+{
+	const DXGKRNL_INTERFACE *dxgk = &device->adapter->dxgk;
+	DXGKARGCB_GETHANDLEDATA query = { .hObject = info->hAllocation,
+					  .Type = DXGK_HANDLE_ALLOCATION };
+	DXGKARGCB_RELEASEHANDLEDATA release = { .Type = DXGK_HANDLE_ALLOCATION };
+	NTSTATUS status = STATUS_SUCCESS;
+
+	struct soft_allocation *allocation =
+		allocation_from(dxgk->DxgkCbAcquireHandleData(&query, &release.ReleaseHandle));
+	if (!allocation)
+		return STATUS_INVALID_HANDLE;
+
+	struct soft_opening *opening = soft_pool_allocate(PagedPool, sizeof(*opening));
+	if (!opening) {
+		status = STATUS_NO_MEMORY;
+		goto release_handle;
+	}
+	opening->magic = SOFT_MAGIC_OPENING;
+	opening->is_read_only = flags->ReadOnly;
+	opening->allocation = allocation;
+	opening->device = device;
+	InterlockedIncrement(&allocation->live_openings);
+	InterlockedIncrement(&device->live_openings);
+	InterlockedIncrement(&device->adapter->live_openings);
+	info->hDeviceSpecificAllocation = opening;
+
+release_handle:
+	dxgk->DxgkCbReleaseHandleData(release);
+	return status;
+}
+
+static void opening_free(struct soft_opening *opening)
+{
+	struct soft_device *device = opening->device;
+
+	InterlockedDecrement(&opening->allocation->live_openings);
+	opening->magic = SOFT_MAGIC_DEAD;
+	soft_pool_free(opening);
+	InterlockedDecrement(&device->live_openings);
+	InterlockedDecrement(&device->adapter->live_openings);
+}
+
+NTSTATUS APIENTRY soft_open_allocation(IN_CONST_HANDLE hDevice,
+				       IN_CONST_PDXGKARG_OPENALLOCATION pOpenAllocation)
+{
+	struct soft_device *device = soft_device_from(hDevice);
+	const DXGKARG_OPENALLOCATION *args = pOpenAllocation;
+	UINT made = 0;
+
+	PAGED_CODE();
+
+	if (!device || !args || (args->NumAllocations > 0 && !args->pOpenAllocation))
+		return STATUS_INVALID_PARAMETER;
+	for (; made < args->NumAllocations; made++) {
+		NTSTATUS status = opening_make(device, &args->Flags, &args->pOpenAllocation[made]);
+		if (!NT_SUCCESS(status)) {
+			while (made > 0) {
+				made--;
+				opening_free(args->pOpenAllocation[made].hDeviceSpecificAllocation);
+				args->pOpenAllocation[made].hDeviceSpecificAllocation = NULL;
+			}
+			return status;
+		}
+	}
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS APIENTRY soft_close_allocation(IN_CONST_HANDLE hDevice,
+					IN_CONST_PDXGKARG_CLOSEALLOCATION pCloseAllocation)
+{
+	struct soft_device *device = soft_device_from(hDevice);
+	const DXGKARG_CLOSEALLOCATION *args = pCloseAllocation;
+
+	PAGED_CODE();
+
+	if (!device || !args || (args->NumAllocations > 0 && !args->pOpenHandleList))
+		return STATUS_INVALID_PARAMETER;
+	for (UINT i = 0; i < args->NumAllocations; i++) {
+		struct soft_opening *opening = soft_opening_from(args->pOpenHandleList[i]);
+
+		if (!opening || opening->device != device)
+			return STATUS_INVALID_PARAMETER;
+	}
+	for (UINT i = 0; i < args->NumAllocations; i++)
+		opening_free(args->pOpenHandleList[i]);
+	return STATUS_SUCCESS;
+}

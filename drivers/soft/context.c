@@ -1,0 +1,163 @@
+/*
+ * context.c - our side of a context: a stream of packets for one node.
+ *
+ * hContext carries the kernel's handle in and ours out. Contexts are touched at DISPATCH_LEVEL when
+ * work is submitted, so they live in nonpaged memory; everything in this file is PASSIVE_LEVEL.
+ */
+#include "soft.h"
+
+struct soft_context *soft_context_from(HANDLE handle)
+{
+	struct soft_context *context = (struct soft_context *)handle;
+
+	return context && context->magic == SOFT_MAGIC_CONTEXT ? context : NULL;
+}
+
+static NTSTATUS check_flags(const struct soft_device *device, const DXGKARG_CREATECONTEXT *args)
+{
+	const struct soft_settings *settings = &device->adapter->settings;
+	ULONG paging_node = device->adapter->node_count - 1;
+
+	/* One engine per node: its bit, or no preference. */
+	if (args->NodeOrdinal >= device->adapter->node_count || args->EngineAffinity > 1)
+		return STATUS_INVALID_PARAMETER;
+	if (args->Flags.VirtualAddressing && settings->model != SOFTGPU_MODEL_GPUMMU)
+		return STATUS_INVALID_PARAMETER;
+	if (args->Flags.SystemContext && (!device->is_system || args->NodeOrdinal != paging_node))
+		return STATUS_INVALID_PARAMETER;
+	if (args->Flags.GdiContext || args->Flags.SystemProtectedContext ||
+	    args->Flags.HwQueueSupported)
+		return STATUS_NOT_SUPPORTED;
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS check_private_data(const DXGKARG_CREATECONTEXT *args, ULONG *flags_out)
+{
+	const struct softgpu_context *data = args->pPrivateDriverData;
+
+	*flags_out = 0;
+	if (args->PrivateDriverDataSize == 0)
+		return STATUS_SUCCESS;
+	if (!data || args->PrivateDriverDataSize != sizeof(*data))
+		return STATUS_INVALID_PARAMETER;
+	if (data->version != SOFTGPU_CONTEXT_VERSION)
+		return STATUS_GRAPHICS_DRIVER_MISMATCH;
+	if (data->flags & ~SOFTGPU_CONTEXT_FLAGS)
+		return STATUS_INVALID_PARAMETER;
+	*flags_out = data->flags;
+	return STATUS_SUCCESS;
+}
+
+/* Virtual contexts bring their own command buffers; physical ones are given ours to be filled. */
+static void fill_info(const struct soft_context *context, DXGK_CONTEXTINFO *info_out)
+{
+	*info_out = (DXGK_CONTEXTINFO){
+		.DmaBufferPrivateDataSize = sizeof(struct softgpu_submission),
+		.PagingCompanionNodeId = context->device->adapter->node_count - 1,
+	};
+	info_out->Caps.DriverManagesResidency = 1;
+	if (context->is_virtual) {
+		info_out->Caps.NoPatchingRequired = 1;
+		return;
+	}
+	info_out->DmaBufferSize = SOFT_DMA_BUFFER_BYTES;
+	info_out->DmaBufferSegmentSet = 0; /* contiguous system memory */
+	info_out->AllocationListSize = SOFT_ALLOCATION_LIST_ENTRIES;
+	info_out->PatchLocationListSize = SOFT_PATCH_LIST_ENTRIES;
+}
+
+NTSTATUS APIENTRY soft_create_context(IN_CONST_HANDLE hDevice,
+				      INOUT_PDXGKARG_CREATECONTEXT pCreateContext)
+{
+	struct soft_device *device = soft_device_from(hDevice);
+	ULONG flags;
+
+	PAGED_CODE();
+
+	if (!device || !pCreateContext)
+		return STATUS_INVALID_PARAMETER;
+	NTSTATUS status = check_flags(device, pCreateContext);
+	if (NT_SUCCESS(status))
+		status = check_private_data(pCreateContext, &flags);
+	if (!NT_SUCCESS(status))
+		return status;
+
+	struct soft_context *context = soft_pool_allocate(NonPagedPoolNx, sizeof(*context));
+	if (!context)
+		return STATUS_NO_MEMORY;
+	context->magic = SOFT_MAGIC_CONTEXT;
+	context->node = pCreateContext->NodeOrdinal;
+	context->is_system = pCreateContext->Flags.SystemContext;
+	context->is_virtual = pCreateContext->Flags.VirtualAddressing;
+	context->ignores_preemption = (flags & SOFTGPU_CONTEXT_IGNORES_PREEMPTION) != 0;
+	context->device = device;
+	context->kernel_context = pCreateContext->hContext;
+
+	/* Submission happens where no thread can be made. */
+	status = soft_engine_start(&device->adapter->engines[context->node]);
+	if (!NT_SUCCESS(status)) {
+		soft_pool_free(context);
+		return status;
+	}
+
+	InterlockedIncrement(&device->live_contexts);
+	InterlockedIncrement(&device->adapter->live_contexts);
+	fill_info(context, &pCreateContext->ContextInfo);
+	pCreateContext->hContext = context;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS APIENTRY soft_destroy_context(IN_CONST_HANDLE hContext)
+{
+	struct soft_context *context = soft_context_from(hContext);
+
+	PAGED_CODE();
+
+	if (!context)
+		return STATUS_INVALID_PARAMETER;
+	struct soft_device *device = context->device;
+	context->magic = SOFT_MAGIC_DEAD;
+	soft_pool_free(context);
+	InterlockedDecrement(&device->live_contexts);
+	InterlockedDecrement(&device->adapter->live_contexts);
+	return STATUS_SUCCESS;
+}
+
+/* The context is idle; its engine takes the new root with the next packet. */
+VOID APIENTRY soft_set_root_page_table(IN_CONST_HANDLE hAdapter,
+				       IN_CONST_PDXGKARG_SETROOTPAGETABLE pSetPageTable)
+{
+	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+	struct soft_context *context = soft_context_from(pSetPageTable->hContext);
+
+	if (!adapter || !context || context->device->adapter != adapter) {
+		DbgPrint("soft: SetRootPageTable for context %p, which is none of ours\n",
+			 pSetPageTable->hContext);
+		return;
+	}
+	context->root = (struct soft_root){
+		.segment = pSetPageTable->Address.SegmentId,
+		.offset = pSetPageTable->Address.SegmentOffset,
+		.entry_count = pSetPageTable->NumEntries,
+	};
+}
+
+/* Only asked with two levels, where the kernel grows the root as needed. */
+SIZE_T APIENTRY soft_get_root_page_table_size(IN_CONST_HANDLE hAdapter,
+					      INOUT_PDXGKARG_GETROOTPAGETABLESIZE pArgs)
+{
+	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+
+	PAGED_CODE();
+
+	if (!adapter || !pArgs)
+		return 0;
+	const struct soft_settings *settings = &adapter->settings;
+	ULONGLONG most =
+		1ULL << soft_settings_index_bits(settings, settings->page_table_levels - 1);
+	ULONGLONG entries = pArgs->NumberOfPte < most ? pArgs->NumberOfPte : most;
+	SIZE_T size_bytes = ROUND_TO_PAGES((entries ? entries : 1) * sizeof(ULONGLONG));
+
+	pArgs->NumberOfPte = (UINT)(size_bytes / sizeof(ULONGLONG));
+	return size_bytes;
+}

@@ -1,0 +1,61 @@
+/*
+ * device.c - our side of a device: what contexts and openings of allocations belong to.
+ *
+ * hDevice carries the kernel's handle in and ours out. PASSIVE_LEVEL.
+ */
+#include "soft.h"
+
+struct soft_device *soft_device_from(HANDLE handle)
+{
+	struct soft_device *device = (struct soft_device *)handle;
+
+	return device && device->magic == SOFT_MAGIC_DEVICE ? device : NULL;
+}
+
+NTSTATUS APIENTRY soft_create_device(IN_CONST_HANDLE hAdapter,
+				     INOUT_PDXGKARG_CREATEDEVICE pCreateDevice)
+{
+	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+	struct soft_process *process = NULL;
+
+	PAGED_CODE();
+
+	if (!adapter || !pCreateDevice)
+		return STATUS_INVALID_PARAMETER;
+	if (pCreateDevice->hKmdProcess) {
+		process = soft_process_from(pCreateDevice->hKmdProcess);
+		if (!process || process->adapter != adapter)
+			return STATUS_INVALID_PARAMETER;
+	}
+
+	struct soft_device *device = soft_pool_allocate(PagedPool, sizeof(*device));
+	if (!device)
+		return STATUS_NO_MEMORY;
+	device->magic = SOFT_MAGIC_DEVICE;
+	device->is_system = pCreateDevice->Flags.SystemDevice;
+	device->adapter = adapter;
+	device->process = process;
+	device->kernel_device = pCreateDevice->hDevice;
+	if (process)
+		InterlockedIncrement(&process->live_devices);
+	InterlockedIncrement(&adapter->live_devices);
+	pCreateDevice->hDevice = device;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS APIENTRY soft_destroy_device(IN_CONST_HANDLE hDevice)
+{
+	struct soft_device *device = soft_device_from(hDevice);
+
+	PAGED_CODE();
+
+	if (!device || device->live_contexts != 0 || device->live_openings != 0)
+		return STATUS_INVALID_PARAMETER;
+	struct soft_adapter *adapter = device->adapter;
+	if (device->process)
+		InterlockedDecrement(&device->process->live_devices);
+	device->magic = SOFT_MAGIC_DEAD;
+	soft_pool_free(device);
+	InterlockedDecrement(&adapter->live_devices);
+	return STATUS_SUCCESS;
+}

@@ -1,0 +1,391 @@
+/*
+ * engine.c - queues and threads: from a submission to a running packet.
+ *
+ *	SubmitCommand ─▶ queue ─▶ thread: soft_execute() ─▶ completed, preempted, faulted
+ *	PreemptCommand, reset, stop ─▶ attention ─▶ the packet in progress gives up
+ *
+ * Submissions and preemptions arrive at DISPATCH_LEVEL and cannot fail, so packets are made ahead,
+ * as many as the kernel said it will have outstanding. A preemption takes away what is queued at
+ * that moment; what is submitted later waits behind the answer.
+ *
+ * Locks: engine->lock, never held while the kernel is told something or memory is touched.
+ */
+#include "soft.h"
+
+static KSTART_ROUTINE engine_thread;
+
+struct soft_engine *soft_engine_from(HANDLE adapter_handle, ULONG node, ULONG engine_ordinal)
+{
+	struct soft_adapter *adapter = soft_adapter_from(adapter_handle);
+
+	if (!adapter || node >= adapter->node_count || engine_ordinal != 0)
+		return NULL;
+	return &adapter->engines[node];
+}
+
+NTSTATUS soft_engine_init(struct soft_engine *engine, struct soft_adapter *adapter, ULONG node,
+			  ULONG packet_count)
+{
+	PAGED_CODE();
+
+	if (packet_count < SOFT_MIN_PACKETS)
+		packet_count = SOFT_MIN_PACKETS;
+	RtlZeroMemory(engine, sizeof(*engine));
+	engine->packets =
+		soft_pool_allocate(NonPagedPoolNx, (SIZE_T)packet_count * sizeof(*engine->packets));
+	if (!engine->packets)
+		return STATUS_NO_MEMORY;
+
+	engine->adapter = adapter;
+	engine->node = node;
+	KeInitializeSpinLock(&engine->lock);
+	InitializeListHead(&engine->queue);
+	InitializeListHead(&engine->free);
+	for (ULONG i = 0; i < packet_count; i++)
+		InsertTailList(&engine->free, &engine->packets[i].link);
+	KeInitializeEvent(&engine->work, SynchronizationEvent, FALSE);
+	KeInitializeEvent(&engine->control, SynchronizationEvent, FALSE);
+	KeInitializeEvent(&engine->reset_done, SynchronizationEvent, FALSE);
+	return STATUS_SUCCESS;
+}
+
+static void ask_to_stop(struct soft_engine *engine)
+{
+	KIRQL irql;
+
+	KeAcquireSpinLock(&engine->lock, &irql);
+	engine->is_stop_pending = TRUE;
+	InterlockedOr(&engine->attention, SOFT_ATTENTION_ABORT);
+	KeReleaseSpinLock(&engine->lock, irql);
+	KeSetEvent(&engine->control, IO_NO_INCREMENT, FALSE);
+}
+
+static NTSTATUS create_thread(struct soft_engine *engine)
+{
+	OBJECT_ATTRIBUTES attributes;
+	HANDLE handle;
+	PVOID thread;
+	KIRQL irql;
+
+	InitializeObjectAttributes(&attributes, NULL, OBJ_KERNEL_HANDLE, NULL, NULL);
+	NTSTATUS status = PsCreateSystemThread(&handle, THREAD_ALL_ACCESS, &attributes, NULL, NULL,
+					       engine_thread, engine);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = ObReferenceObjectByHandle(handle, THREAD_ALL_ACCESS, *PsThreadType, KernelMode,
+					   &thread, NULL);
+	if (NT_SUCCESS(status)) {
+		KeAcquireSpinLock(&engine->lock, &irql);
+		engine->thread = thread;
+		KeReleaseSpinLock(&engine->lock, irql);
+	} else {
+		ask_to_stop(engine);
+		ZwWaitForSingleObject(handle, FALSE, NULL);
+		engine->is_stop_pending = FALSE;
+		InterlockedAnd(&engine->attention, 0);
+	}
+	ZwClose(handle);
+	return status;
+}
+
+NTSTATUS soft_engine_start(struct soft_engine *engine)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	PAGED_CODE();
+
+	ExAcquireFastMutex(&engine->adapter->start_lock);
+	if (!engine->thread)
+		status = create_thread(engine);
+	ExReleaseFastMutex(&engine->adapter->start_lock);
+	return status;
+}
+
+/* Whatever is queued goes back; nobody is told. */
+static void drop_queue_locked(struct soft_engine *engine)
+{
+	while (!IsListEmpty(&engine->queue))
+		InsertTailList(&engine->free, RemoveHeadList(&engine->queue));
+}
+
+void soft_engine_finish(struct soft_engine *engine)
+{
+	PAGED_CODE();
+
+	if (engine->thread) {
+		ask_to_stop(engine);
+		KeWaitForSingleObject(engine->thread, Executive, KernelMode, FALSE, NULL);
+		ObDereferenceObject(engine->thread);
+	}
+	soft_pool_free(engine->packets);
+	RtlZeroMemory(engine, sizeof(*engine));
+}
+
+ULONG soft_engine_reset(struct soft_engine *engine)
+{
+	KIRQL irql;
+
+	PAGED_CODE();
+
+	KeAcquireSpinLock(&engine->lock, &irql);
+	drop_queue_locked(engine);
+	engine->is_preemption_pending = FALSE;
+	BOOLEAN has_thread = engine->thread != NULL;
+	if (has_thread) {
+		engine->is_reset_pending = TRUE;
+		InterlockedOr(&engine->attention, SOFT_ATTENTION_ABORT);
+	} else {
+		engine->last_aborted_fence = engine->last_completed_fence;
+	}
+	KeReleaseSpinLock(&engine->lock, irql);
+
+	if (has_thread) {
+		KeSetEvent(&engine->control, IO_NO_INCREMENT, FALSE);
+		KeWaitForSingleObject(&engine->reset_done, Executive, KernelMode, FALSE, NULL);
+	}
+	InterlockedIncrement64(&engine->adapter->engine_resets);
+	return engine->last_aborted_fence;
+}
+
+/* ---- the thread ---- */
+
+static void packet_retire_locked(struct soft_engine *engine, struct soft_packet *packet)
+{
+	engine->running = NULL;
+	InsertTailList(&engine->free, &packet->link);
+}
+
+/* A hung or faulted engine answers to nothing but a reset, or the end. */
+static void wait_for_abort(struct soft_engine *engine)
+{
+	while (!(InterlockedOr(&engine->attention, 0) & SOFT_ATTENTION_ABORT))
+		KeWaitForSingleObject(&engine->control, Executive, KernelMode, FALSE, NULL);
+}
+
+static void set_stalled(struct soft_engine *engine, BOOLEAN is_stalled)
+{
+	KIRQL irql;
+
+	KeAcquireSpinLock(&engine->lock, &irql);
+	engine->is_stalled = is_stalled;
+	KeReleaseSpinLock(&engine->lock, irql);
+}
+
+/* One packet, from the queue to its end. */
+static void run_packet(struct soft_engine *engine, struct soft_packet *packet)
+{
+	struct soft_fault fault = { 0 };
+	ULONG fence = packet->fence;
+	BOOLEAN is_refused = packet->is_refused;
+	KIRQL irql;
+
+	enum soft_outcome outcome = soft_execute(engine, packet, &fault);
+	if (outcome == SOFT_FAULTED) {
+		set_stalled(engine, TRUE);
+		soft_notify_faulted(engine, packet, &fault);
+		wait_for_abort(engine);
+	}
+
+	KeAcquireSpinLock(&engine->lock, &irql);
+	if (outcome != SOFT_PREEMPTED)
+		engine->last_completed_fence = fence; /* done, or never to be done */
+	packet_retire_locked(engine, packet);
+	KeReleaseSpinLock(&engine->lock, irql);
+
+	if (outcome == SOFT_DONE && !is_refused)
+		soft_notify_completed(engine, fence);
+	else if (outcome == SOFT_PREEMPTED)
+		InterlockedIncrement64(&engine->adapter->packets_preempted);
+}
+
+/* What the thread does next. */
+enum engine_step { STEP_WAIT, STEP_RUN, STEP_PREEMPTED, STEP_STOP };
+
+static enum engine_step choose_step_locked(struct soft_engine *engine)
+{
+	if (engine->is_stop_pending)
+		return STEP_STOP;
+	if (engine->is_reset_pending) {
+		engine->is_reset_pending = FALSE;
+		engine->is_stalled = FALSE;
+		engine->last_aborted_fence = engine->last_completed_fence;
+		InterlockedAnd(&engine->attention, 0);
+		KeSetEvent(&engine->reset_done, IO_NO_INCREMENT, FALSE);
+	}
+	if (engine->is_preemption_pending) {
+		engine->is_preemption_pending = FALSE;
+		InterlockedAnd(&engine->attention, ~SOFT_ATTENTION_PREEMPT);
+		return STEP_PREEMPTED;
+	}
+	if (engine->is_halted || IsListEmpty(&engine->queue))
+		return STEP_WAIT;
+	engine->running =
+		CONTAINING_RECORD(RemoveHeadList(&engine->queue), struct soft_packet, link);
+	return STEP_RUN;
+}
+
+static VOID NTAPI engine_thread(PVOID StartContext)
+{
+	struct soft_engine *engine = (struct soft_engine *)StartContext;
+	PVOID events[] = { &engine->control, &engine->work };
+	KIRQL irql;
+
+	for (;;) {
+		KeAcquireSpinLock(&engine->lock, &irql);
+		enum engine_step step = choose_step_locked(engine);
+		ULONG preemption_fence = engine->preemption_fence;
+		ULONG last_completed = engine->last_completed_fence;
+		struct soft_packet *packet = engine->running;
+		KeReleaseSpinLock(&engine->lock, irql);
+
+		if (step == STEP_STOP)
+			break;
+		if (step == STEP_RUN)
+			run_packet(engine, packet);
+		else if (step == STEP_PREEMPTED)
+			soft_notify_preempted(engine, preemption_fence, last_completed);
+		else
+			KeWaitForMultipleObjects(RTL_NUMBER_OF(events), events, WaitAny, Executive,
+						 KernelMode, FALSE, NULL, NULL);
+	}
+	PsTerminateSystemThread(STATUS_SUCCESS);
+}
+
+/* ---- submission: DISPATCH_LEVEL, nonpageable ---- */
+
+static NTSTATUS submit(struct soft_engine *engine, const struct soft_packet *work)
+{
+	struct soft_packet *packet = NULL;
+	KIRQL irql;
+
+	KeAcquireSpinLock(&engine->lock, &irql);
+	if (engine->thread && !IsListEmpty(&engine->free)) {
+		LIST_ENTRY *link = RemoveHeadList(&engine->free);
+
+		packet = CONTAINING_RECORD(link, struct soft_packet, link);
+		*packet = *work;
+		InsertTailList(&engine->queue, &packet->link);
+		engine->last_submitted_fence = work->fence;
+	}
+	KeReleaseSpinLock(&engine->lock, irql);
+
+	if (!packet) {
+		DbgPrint("soft: node %u has no room for fence %u\n", engine->node, work->fence);
+		return STATUS_INVALID_DEVICE_STATE;
+	}
+	KeSetEvent(&engine->work, IO_NO_INCREMENT, FALSE);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS APIENTRY soft_submit_command(IN_CONST_HANDLE hAdapter,
+				      IN_CONST_PDXGKARG_SUBMITCOMMAND pSubmitCommand)
+{
+	const DXGKARG_SUBMITCOMMAND *args = pSubmitCommand;
+
+	if (!args)
+		return STATUS_INVALID_PARAMETER;
+	struct soft_context *context = soft_context_from(args->hContext);
+	/* Paging may come without a context; its node is named then. */
+	if (!context && (args->hContext || !args->Flags.Paging))
+		return STATUS_INVALID_PARAMETER;
+	struct soft_engine *engine = soft_engine_from(
+		hAdapter, context ? context->node : args->NodeOrdinal, args->EngineOrdinal);
+	if (!engine || args->DmaBufferSubmissionStartOffset > args->DmaBufferSubmissionEndOffset ||
+	    args->DmaBufferSubmissionEndOffset > args->DmaBufferSize ||
+	    args->DmaBufferSegmentId != SOFTGPU_SEGMENT_SYSTEM)
+		return STATUS_INVALID_PARAMETER;
+
+	ULONG size_bytes =
+		args->DmaBufferSubmissionEndOffset - args->DmaBufferSubmissionStartOffset;
+	struct soft_packet packet = {
+		.context = context,
+		.fence = args->SubmissionFenceId,
+		.size_bytes = size_bytes,
+		.buffer = { .segment = SOFTGPU_SEGMENT_SYSTEM,
+			    .offset = (ULONGLONG)args->DmaBufferPhysicalAddress.QuadPart +
+				      args->DmaBufferSubmissionStartOffset },
+		.is_paging = args->Flags.Paging,
+		.is_resubmission = args->Flags.Resubmission,
+		.is_empty =
+			args->Flags.NullRendering || args->Flags.ContextSwitch || size_bytes == 0,
+	};
+	return submit(engine, &packet);
+}
+
+/* FALSE when the client wrote nonsense. */
+static BOOLEAN read_private_data(const DXGKARG_SUBMITCOMMANDVIRTUAL *args, ULONGLONG *tag_out)
+{
+	const struct softgpu_submission *data = args->pDmaBufferPrivateData;
+
+	*tag_out = 0;
+	if (args->DmaBufferUmdPrivateDataSize == 0)
+		return TRUE;
+	if (!data || args->DmaBufferUmdPrivateDataSize != sizeof(*data) ||
+	    args->DmaBufferPrivateDataSize < sizeof(*data) ||
+	    data->version != SOFTGPU_SUBMISSION_VERSION || data->flags != 0)
+		return FALSE;
+	*tag_out = data->tag;
+	return TRUE;
+}
+
+NTSTATUS APIENTRY soft_submit_command_virtual(IN_CONST_HANDLE hAdapter,
+					      IN_CONST_PDXGKARG_SUBMITCOMMANDVIRTUAL pSubmitCommand)
+{
+	const DXGKARG_SUBMITCOMMANDVIRTUAL *args = pSubmitCommand;
+	ULONGLONG tag;
+
+	if (!args)
+		return STATUS_INVALID_PARAMETER;
+	struct soft_context *context = soft_context_from(args->hContext);
+	if (!context || !context->is_virtual)
+		return STATUS_INVALID_PARAMETER;
+	struct soft_engine *engine = soft_engine_from(hAdapter, context->node, args->EngineOrdinal);
+	if (!engine)
+		return STATUS_INVALID_PARAMETER;
+	BOOLEAN is_refused = !read_private_data(args, &tag);
+
+	struct soft_packet packet = {
+		.context = context,
+		.fence = args->SubmissionFenceId,
+		.size_bytes = args->DmaBufferSize,
+		.buffer = { .segment = SOFT_PLACE_VIRTUAL,
+			    .offset = args->DmaBufferVirtualAddress },
+		.tag = tag,
+		.is_paging = args->Flags.Paging,
+		.is_resubmission = args->Flags.Resubmission,
+		.is_empty = args->Flags.NullRendering || args->Flags.ContextSwitch ||
+			    args->DmaBufferSize == 0 || is_refused,
+		.is_refused = is_refused,
+	};
+	NTSTATUS status = submit(engine, &packet);
+	/* The client loses its device; the fence still takes its turn, without an interrupt. */
+	return NT_SUCCESS(status) && is_refused ? STATUS_INVALID_PARAMETER : status;
+}
+
+NTSTATUS APIENTRY soft_preempt_command(IN_CONST_HANDLE hAdapter,
+				       IN_CONST_PDXGKARG_PREEMPTCOMMAND pPreemptCommand)
+{
+	KIRQL irql;
+
+	if (!pPreemptCommand)
+		return STATUS_INVALID_PARAMETER;
+	struct soft_engine *engine = soft_engine_from(hAdapter, pPreemptCommand->NodeOrdinal,
+						      pPreemptCommand->EngineOrdinal);
+	if (!engine)
+		return STATUS_INVALID_PARAMETER;
+
+	KeAcquireSpinLock(&engine->lock, &irql);
+	BOOLEAN has_thread = engine->thread != NULL;
+	if (has_thread) {
+		drop_queue_locked(engine);
+		engine->is_preemption_pending = TRUE;
+		engine->preemption_fence = pPreemptCommand->PreemptionFenceId;
+		InterlockedOr(&engine->attention, SOFT_ATTENTION_PREEMPT);
+	}
+	KeReleaseSpinLock(&engine->lock, irql);
+	if (has_thread)
+		KeSetEvent(&engine->control, IO_NO_INCREMENT, FALSE);
+	else /* No thread, so nothing ran and nothing will answer later. */
+		soft_notify_preempted(engine, pPreemptCommand->PreemptionFenceId, 0);
+	return STATUS_SUCCESS;
+}

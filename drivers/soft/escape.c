@@ -1,0 +1,67 @@
+/*
+ * escape.c - calls of our own, through D3DKMTEscape.
+ *
+ * The kernel has copied the request; it is read and answered in place. PASSIVE_LEVEL.
+ */
+#include "soft.h"
+
+static NTSTATUS escape_get_info(const struct soft_adapter *adapter,
+				struct softgpu_escape_info *info)
+{
+	soft_caps_adapter_info(&adapter->settings, &info->adapter);
+	info->live_processes = (uint32_t)adapter->live_processes;
+	info->live_devices = (uint32_t)adapter->live_devices;
+	info->live_contexts = (uint32_t)adapter->live_contexts;
+	info->live_resources = (uint32_t)adapter->live_resources;
+	info->live_allocations = (uint32_t)adapter->live_allocations;
+	info->live_openings = (uint32_t)adapter->live_openings;
+	info->packets_completed = (uint64_t)adapter->packets_completed;
+	info->packets_preempted = (uint64_t)adapter->packets_preempted;
+	info->packets_faulted = (uint64_t)adapter->packets_faulted;
+	info->engine_resets = (uint64_t)adapter->engine_resets;
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS escape_echo(const DXGKARG_ESCAPE *args, struct softgpu_escape_echo *echo)
+{
+	echo->inverted = ~echo->value;
+	echo->had = 0;
+	if (args->hDevice)
+		echo->had |= SOFTGPU_ECHO_HAD_DEVICE;
+	if (args->hContext)
+		echo->had |= SOFTGPU_ECHO_HAD_CONTEXT;
+	if (args->Flags.HardwareAccess)
+		echo->had |= SOFTGPU_ECHO_HAD_HARDWARE_ACCESS;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS APIENTRY soft_escape(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_ESCAPE pEscape)
+{
+	const struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+
+	PAGED_CODE();
+
+	if (!adapter || !pEscape || (pEscape->hDevice && !soft_device_from(pEscape->hDevice)) ||
+	    (pEscape->hContext && !soft_context_from(pEscape->hContext)))
+		return STATUS_INVALID_PARAMETER;
+	struct softgpu_escape *header = pEscape->pPrivateDriverData;
+	if (!header || pEscape->PrivateDriverDataSize < sizeof(*header))
+		return STATUS_INVALID_PARAMETER;
+	if (header->version != SOFTGPU_ESCAPE_VERSION)
+		return STATUS_GRAPHICS_DRIVER_MISMATCH;
+	if (header->size_bytes != pEscape->PrivateDriverDataSize || header->reserved != 0)
+		return STATUS_INVALID_PARAMETER;
+
+	switch (header->code) {
+	case SOFTGPU_ESCAPE_GET_INFO:
+		if (header->size_bytes != sizeof(struct softgpu_escape_info))
+			return STATUS_INVALID_PARAMETER;
+		return escape_get_info(adapter, (struct softgpu_escape_info *)header);
+	case SOFTGPU_ESCAPE_ECHO:
+		if (header->size_bytes != sizeof(struct softgpu_escape_echo))
+			return STATUS_INVALID_PARAMETER;
+		return escape_echo(pEscape, (struct softgpu_escape_echo *)header);
+	default:
+		return STATUS_NOT_SUPPORTED;
+	}
+}

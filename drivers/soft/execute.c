@@ -1,0 +1,441 @@
+/*
+ * execute.c - what an engine does with one packet.
+ *
+ *   in:   a packet: where its commands are, whose context it belongs to
+ *   out:  done; or preempted, with the place to go on in the context; or aborted; or why it faulted
+ *
+ * Every address goes through the page tables of the context (virtual) or the map of segments
+ * (physical) each time it is used: nothing is remembered from one command to the next, so there is
+ * no translation that could be stale.
+ *
+ * Long commands work in steps of CHUNK_BYTES and look up between them. A step never takes a lock.
+ * Runs on the engine's thread at PASSIVE_LEVEL.
+ */
+#include "soft.h"
+
+enum {
+	CHUNK_BYTES = 256 * 1024,
+	FETCH_BYTES = 64, /* holds every command but padding, of which the header is enough */
+};
+C_ASSERT(sizeof(struct soft_paging_mdl_copy) <= FETCH_BYTES);
+
+struct run {
+	struct soft_engine *engine;
+	struct soft_packet *packet;
+	const struct soft_memory *memory;
+	struct soft_root root;
+	ULONGLONG progress; /* of the command in progress: bytes, or 100 ns units */
+	struct soft_fault *fault;
+};
+
+/* ---- addresses ---- */
+
+static enum soft_outcome fail(struct run *run, NTSTATUS status, ULONGLONG address, BOOLEAN is_write)
+{
+	*run->fault = (struct soft_fault){
+		.status = status,
+		.address = address,
+		.is_write = is_write,
+	};
+	return SOFT_FAULTED;
+}
+
+static BOOLEAN open_virtual(struct run *run, ULONGLONG address, ULONGLONG wanted, BOOLEAN is_write,
+			    struct soft_window *window_out)
+{
+	struct soft_translation translation;
+	struct soft_walk_fault walk;
+
+	if (!soft_walk(&run->engine->adapter->settings, &run->root, address, is_write,
+		       soft_memory_read_entry, (void *)run->memory, &translation, &walk)) {
+		fail(run, STATUS_ACCESS_VIOLATION, address, is_write);
+		run->fault->is_page_fault = TRUE;
+		run->fault->level = walk.level;
+		return FALSE;
+	}
+	if (wanted > translation.size_bytes)
+		wanted = translation.size_bytes;
+	if (translation.is_zero) {
+		*window_out = (struct soft_window){ .size_bytes = wanted };
+		return TRUE;
+	}
+	if (soft_window_open(run->memory, translation.segment, translation.offset, wanted,
+			     window_out))
+		return TRUE;
+	/* Mapped to where no memory is: the tables are wrong. */
+	fail(run, STATUS_ACCESS_VIOLATION, address, is_write);
+	run->fault->is_page_fault = TRUE;
+	return FALSE;
+}
+
+static BOOLEAN open_place(struct run *run, const struct soft_place *place, ULONGLONG wanted,
+			  BOOLEAN is_write, struct soft_window *window_out)
+{
+	ULONGLONG offset = place->offset + run->progress;
+
+	if (place->segment == SOFT_PLACE_VIRTUAL)
+		return open_virtual(run, offset, wanted, is_write, window_out);
+	if (soft_window_open(run->memory, place->segment, offset, wanted, window_out))
+		return TRUE;
+	fail(run, STATUS_ACCESS_VIOLATION, offset, is_write);
+	return FALSE;
+}
+
+/* An operand of a client's command: virtual as it stands, physical after it was patched. */
+static BOOLEAN find_place(struct run *run, const union softgpu_address *address, BOOLEAN is_write,
+			  struct soft_place *place_out)
+{
+	struct soft_context *context = run->packet->context;
+
+	if (context && context->is_virtual) {
+		*place_out = (struct soft_place){ .segment = SOFT_PLACE_VIRTUAL,
+						  .offset = address->virtual_address };
+		return TRUE;
+	}
+	if (soft_memory_decode(run->memory, address->virtual_address, place_out))
+		return TRUE;
+	fail(run, STATUS_ACCESS_VIOLATION, address->virtual_address, is_write);
+	return FALSE;
+}
+
+/* ---- looking up ---- */
+
+static enum soft_outcome check_attention(struct run *run)
+{
+	LONG attention = InterlockedOr(&run->engine->attention, 0);
+	struct soft_context *context = run->packet->context;
+
+	if (attention & SOFT_ATTENTION_ABORT)
+		return SOFT_ABORTED;
+	/* Without a context there is nowhere to remember how far we came. */
+	if ((attention & SOFT_ATTENTION_PREEMPT) && context && !context->ignores_preemption)
+		return SOFT_PREEMPTED;
+	return SOFT_DONE;
+}
+
+/* ---- moving bytes ---- */
+
+static ULONGLONG least(ULONGLONG a, ULONGLONG b)
+{
+	return a < b ? a : b;
+}
+
+/* Both ends are whole words: fills are aligned, and so are pages. */
+static void store_pattern(const struct soft_window *window, ULONG pattern)
+{
+	ULONG *words = (ULONG *)window->bytes;
+
+	if (!words)
+		return;
+	if (pattern == (UCHAR)pattern * 0x01010101u) {
+		RtlFillMemory(words, window->size_bytes, (UCHAR)pattern);
+		return;
+	}
+	for (ULONGLONG i = 0; i < window->size_bytes / sizeof(*words); i++)
+		words[i] = pattern;
+}
+
+static enum soft_outcome fill(struct run *run, const struct soft_place *destination,
+			      ULONGLONG size_bytes, ULONG pattern)
+{
+	while (run->progress < size_bytes) {
+		struct soft_window window;
+
+		enum soft_outcome outcome = check_attention(run);
+		if (outcome != SOFT_DONE)
+			return outcome;
+		if (!open_place(run, destination, least(size_bytes - run->progress, CHUNK_BYTES),
+				TRUE, &window))
+			return SOFT_FAULTED;
+		store_pattern(&window, pattern);
+		run->progress += window.size_bytes;
+		soft_window_close(&window);
+	}
+	return SOFT_DONE;
+}
+
+static enum soft_outcome copy(struct run *run, const struct soft_place *destination,
+			      const struct soft_place *source, ULONGLONG size_bytes)
+{
+	while (run->progress < size_bytes) {
+		struct soft_window from;
+		struct soft_window to;
+
+		enum soft_outcome outcome = check_attention(run);
+		if (outcome != SOFT_DONE)
+			return outcome;
+		ULONGLONG step = least(size_bytes - run->progress, CHUNK_BYTES);
+		if (!open_place(run, source, step, FALSE, &from))
+			return SOFT_FAULTED;
+		if (!open_place(run, destination, from.size_bytes, TRUE, &to)) {
+			soft_window_close(&from);
+			return SOFT_FAULTED;
+		}
+		step = to.size_bytes;
+		if (to.bytes && from.bytes)
+			RtlMoveMemory(to.bytes, from.bytes, step);
+		else if (to.bytes)
+			RtlZeroMemory(to.bytes, step);
+		run->progress += step;
+		soft_window_close(&to);
+		soft_window_close(&from);
+	}
+	return SOFT_DONE;
+}
+
+static enum soft_outcome write64(struct run *run, const struct soft_place *destination,
+				 ULONGLONG value)
+{
+	struct soft_window window;
+
+	if (!open_place(run, destination, sizeof(value), TRUE, &window))
+		return SOFT_FAULTED;
+	if (window.bytes)
+		InterlockedExchange64((volatile LONG64 *)window.bytes, (LONG64)value);
+	soft_window_close(&window);
+	return SOFT_DONE;
+}
+
+/* The MDL is locked, mapped on first need, and the kernel's to unmap. */
+static enum soft_outcome copy_mdl(struct run *run, const struct soft_paging_mdl_copy *command)
+{
+	PUCHAR pages =
+		MmGetSystemAddressForMdlSafe((PMDL)(ULONG_PTR)command->mdl, NormalPagePriority);
+
+	if (!pages)
+		return fail(run, STATUS_NO_MEMORY, 0, FALSE);
+	pages += command->mdl_offset_bytes;
+	while (run->progress < command->size_bytes) {
+		struct soft_window window;
+
+		enum soft_outcome outcome = check_attention(run);
+		if (outcome != SOFT_DONE)
+			return outcome;
+		if (!open_place(run, &command->segment_side,
+				least(command->size_bytes - run->progress, CHUNK_BYTES),
+				!command->is_to_mdl, &window))
+			return SOFT_FAULTED;
+		if (command->is_to_mdl)
+			RtlCopyMemory(pages + run->progress, window.bytes, window.size_bytes);
+		else
+			RtlCopyMemory(window.bytes, pages + run->progress, window.size_bytes);
+		run->progress += window.size_bytes;
+		soft_window_close(&window);
+	}
+	return SOFT_DONE;
+}
+
+/* Page-table or aperture entries, each with one store, so that a walk sees the old or the new. */
+static enum soft_outcome write_entries(struct run *run, const struct soft_paging_entries *command)
+{
+	ULONGLONG size_bytes = command->count * sizeof(ULONGLONG);
+	ULONGLONG value = command->value + run->progress / sizeof(ULONGLONG) * command->stride;
+
+	if (command->table.segment == SOFT_PLACE_APERTURE_TABLE) {
+		for (ULONGLONG i = 0; i < command->count; i++, value += command->stride) {
+			volatile LONG64 *entry = &run->memory->aperture[command->table.offset + i];
+
+			*entry = (LONG64)value;
+		}
+		return SOFT_DONE;
+	}
+	while (run->progress < size_bytes) {
+		struct soft_window window;
+
+		if (!open_place(run, &command->table, size_bytes - run->progress, TRUE, &window))
+			return SOFT_FAULTED;
+		volatile ULONGLONG *entries = (volatile ULONGLONG *)window.bytes;
+		ULONGLONG count = window.size_bytes / sizeof(ULONGLONG);
+		for (ULONGLONG i = 0; entries && i < count; i++, value += command->stride)
+			entries[i] = value;
+		run->progress += window.size_bytes;
+		soft_window_close(&window);
+	}
+	return SOFT_DONE;
+}
+
+/* ---- occupying the engine ---- */
+
+static enum soft_outcome busy(struct run *run, ULONGLONG microseconds)
+{
+	const ULONGLONG total = microseconds * 10; /* 100 ns units */
+	ULONGLONG start = KeQueryInterruptTimePrecise(NULL) - run->progress;
+
+	for (;;) {
+		LARGE_INTEGER timeout;
+
+		enum soft_outcome outcome = check_attention(run);
+		run->progress = KeQueryInterruptTimePrecise(NULL) - start;
+		if (run->progress >= total)
+			return SOFT_DONE;
+		if (outcome != SOFT_DONE)
+			return outcome;
+		timeout.QuadPart = -(LONGLONG)(total - run->progress);
+		KeWaitForSingleObject(&run->engine->control, Executive, KernelMode, FALSE,
+				      &timeout);
+	}
+}
+
+static enum soft_outcome hang(struct run *run)
+{
+	struct soft_engine *engine = run->engine;
+	KIRQL irql;
+
+	KeAcquireSpinLock(&engine->lock, &irql);
+	engine->is_stalled = TRUE;
+	KeReleaseSpinLock(&engine->lock, irql);
+	while (check_attention(run) != SOFT_ABORTED)
+		KeWaitForSingleObject(&engine->control, Executive, KernelMode, FALSE, NULL);
+	return SOFT_ABORTED;
+}
+
+/* ---- commands ---- */
+
+static enum soft_outcome execute_command(struct run *run, ULONG opcode, const UCHAR *bytes)
+{
+	struct soft_place destination;
+	struct soft_place source;
+
+	switch (opcode) {
+	case SOFTGPU_NOP:
+		return SOFT_DONE;
+	case SOFTGPU_FILL: {
+		const struct softgpu_fill *command = (const struct softgpu_fill *)bytes;
+
+		if (!find_place(run, &command->destination, TRUE, &destination))
+			return SOFT_FAULTED;
+		return fill(run, &destination, command->size_bytes, command->pattern);
+	}
+	case SOFTGPU_COPY: {
+		const struct softgpu_copy *command = (const struct softgpu_copy *)bytes;
+
+		if (!find_place(run, &command->destination, TRUE, &destination) ||
+		    !find_place(run, &command->source, FALSE, &source))
+			return SOFT_FAULTED;
+		return copy(run, &destination, &source, command->size_bytes);
+	}
+	case SOFTGPU_WRITE64: {
+		const struct softgpu_write64 *command = (const struct softgpu_write64 *)bytes;
+
+		if (!find_place(run, &command->destination, TRUE, &destination))
+			return SOFT_FAULTED;
+		return write64(run, &destination, command->value);
+	}
+	case SOFTGPU_BUSY:
+		return busy(run, ((const struct softgpu_busy *)bytes)->microseconds);
+	case SOFTGPU_HANG:
+		return hang(run);
+	case SOFTGPU_FAULT: {
+		const struct softgpu_fault *command = (const struct softgpu_fault *)bytes;
+
+		fail(run, STATUS_ACCESS_VIOLATION, command->address, command->is_write != 0);
+		run->fault->is_page_fault =
+			run->packet->context && run->packet->context->is_virtual;
+		return SOFT_FAULTED;
+	}
+	case SOFT_PAGING_FILL: {
+		const struct soft_paging_fill *command = (const struct soft_paging_fill *)bytes;
+
+		return fill(run, &command->destination, command->size_bytes, command->pattern);
+	}
+	case SOFT_PAGING_COPY: {
+		const struct soft_paging_copy *command = (const struct soft_paging_copy *)bytes;
+
+		return copy(run, &command->destination, &command->source, command->size_bytes);
+	}
+	case SOFT_PAGING_MDL_COPY:
+		return copy_mdl(run, (const struct soft_paging_mdl_copy *)bytes);
+	default: /* The decoder let nothing else through. */
+		return write_entries(run, (const struct soft_paging_entries *)bytes);
+	}
+}
+
+/* Virtual operands may be anywhere, but have to be aligned; the decoder cannot know them. */
+static BOOLEAN is_aligned(const struct soft_command *command, const UCHAR *bytes)
+{
+	for (ULONG i = 0; i < command->operand_count; i++) {
+		const union softgpu_address *address =
+			(const union softgpu_address *)(bytes + command->operands[i].field_offset);
+
+		if (address->virtual_address % command->operands[i].alignment != 0)
+			return FALSE;
+	}
+	return TRUE;
+}
+
+/* Copies the start of the next command out of the buffer, where the client could still change it.
+ */
+static BOOLEAN fetch(struct run *run, ULONG offset, UCHAR *bytes)
+{
+	ULONG wanted = (ULONG)least(run->packet->size_bytes - offset, FETCH_BYTES);
+	struct soft_place place = run->packet->buffer;
+
+	RtlZeroMemory(bytes, FETCH_BYTES);
+	run->progress = 0;
+	place.offset += offset;
+	while (run->progress < wanted) {
+		struct soft_window window;
+
+		if (!open_place(run, &place, wanted - run->progress, FALSE, &window))
+			return FALSE;
+		if (window.bytes)
+			RtlCopyMemory(bytes + run->progress, window.bytes, window.size_bytes);
+		run->progress += window.size_bytes;
+		soft_window_close(&window);
+	}
+	return TRUE;
+}
+
+enum soft_outcome soft_execute(struct soft_engine *engine, struct soft_packet *packet,
+			       struct soft_fault *fault_out)
+{
+	DECLSPEC_ALIGN(8) UCHAR bytes[FETCH_BYTES];
+	struct soft_context *context = packet->context;
+	struct soft_resume resume = { 0 };
+	struct run run = {
+		.engine = engine,
+		.packet = packet,
+		.memory = &engine->adapter->memory,
+		.fault = fault_out,
+	};
+
+	if (packet->is_empty)
+		return SOFT_DONE;
+	if (context) {
+		run.root = context->root;
+		if (packet->is_resubmission)
+			resume = context->resume;
+		context->resume.is_valid = FALSE;
+	}
+
+	ULONG offset = resume.is_valid ? resume.offset : 0;
+	while (offset < packet->size_bytes) {
+		struct soft_command command;
+
+		enum soft_outcome outcome = check_attention(&run);
+		run.progress = 0;
+		if (outcome == SOFT_DONE) {
+			if (!fetch(&run, offset, bytes))
+				return SOFT_FAULTED;
+			NTSTATUS status = soft_command_decode(bytes, packet->size_bytes - offset,
+							      packet->is_paging, &command);
+			if (NT_SUCCESS(status) && !is_aligned(&command, bytes))
+				status = STATUS_DATATYPE_MISALIGNMENT;
+			if (!NT_SUCCESS(status))
+				return fail(&run, status, packet->buffer.offset + offset, FALSE);
+			run.progress = resume.is_valid ? resume.progress : 0;
+			outcome = execute_command(&run, command.opcode, bytes);
+		} else if (resume.is_valid) {
+			run.progress = resume.progress; /* preempted again before it could go on */
+		}
+		if (outcome == SOFT_PREEMPTED)
+			context->resume = (struct soft_resume){ .is_valid = TRUE,
+								.offset = offset,
+								.progress = run.progress };
+		if (outcome != SOFT_DONE)
+			return outcome;
+		resume.is_valid = FALSE;
+		offset += command.size_bytes;
+	}
+	return SOFT_DONE;
+}

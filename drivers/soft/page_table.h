@@ -1,0 +1,49 @@
+/*
+ * page_table.h - the format of page tables, and how an engine walks them.
+ *
+ * Pure: tables are read through a function that the caller brings.
+ */
+#ifndef SOFT_PAGE_TABLE_H
+#define SOFT_PAGE_TABLE_H
+
+#include "ntdef.h"
+#include "d3dukmdt.h"
+#include "opendxgk/softgpu.h"
+#include "settings.h"
+
+/* Where a walk starts: what DxgkDdiSetRootPageTable said. No entries: no address space yet. */
+struct soft_root {
+	ULONG segment;
+	ULONG entry_count;
+	ULONGLONG offset;
+};
+
+struct soft_translation {
+	ULONG segment;
+	BOOLEAN is_zero; /* reads as zeroes, drops writes; segment and offset mean nothing */
+	ULONGLONG offset;
+	ULONGLONG size_bytes; /* from here to the end of the page */
+};
+
+/* Why a walk ended without one. */
+struct soft_walk_fault {
+	ULONG level;                /* the level whose entry stopped it */
+	BOOLEAN is_write_protected; /* it was there, and read only */
+};
+
+/* Reads one entry. FALSE when there is no memory at that place. */
+typedef BOOLEAN soft_entry_reader(void *reader_context, ULONG segment, ULONGLONG offset,
+				  ULONGLONG *entry_out);
+
+ULONGLONG soft_pte_encode(const DXGK_PTE *pte);
+
+BOOLEAN soft_walk(const struct soft_settings *settings, const struct soft_root *root,
+		  ULONGLONG address, BOOLEAN is_write, soft_entry_reader *read_entry,
+		  void *reader_context, struct soft_translation *translation_out,
+		  struct soft_walk_fault *fault_out);
+
+/* How many entries from pte[0] on can be written as value, value + stride, …; at least one. */
+ULONGLONG soft_pte_run(const DXGK_PTE *ptes, ULONGLONG count, ULONGLONG *value_out,
+		       ULONGLONG *stride_out);
+
+#endif

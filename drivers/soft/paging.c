@@ -1,0 +1,352 @@
+/*
+ * paging.c - paging operations -> commands for the paging engine.
+ *
+ *   in:   one operation, and room in a DMA buffer
+ *   out:  commands of command.h; STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER when the room ran out,
+ * with MultipassOffset saying how far it came
+ *
+ * Nothing moves here, with one exception: page tables that the CPU is told to write (no DMA buffer)
+ * are written at once. Everything else happens in order on the paging engine, also the changes of
+ * the aperture, so that work packed in front of them still finds what it was built for.
+ *
+ * PASSIVE_LEVEL; the kernel calls this for one operation at a time.
+ */
+#include "soft.h"
+
+/* What is left of the DMA buffer. The kernel goes by how far pDmaBuffer was moved. */
+static PVOID reserve(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start, ULONG opcode,
+		     ULONG size_bytes)
+{
+	ULONG used = (ULONG)((PUCHAR)args->pDmaBuffer - (const UCHAR *)start);
+	struct softgpu_command *header = args->pDmaBuffer;
+
+	if (!header || args->DmaSize - used < size_bytes)
+		return NULL;
+	RtlZeroMemory(header, size_bytes);
+	header->magic = SOFTGPU_COMMAND_MAGIC;
+	header->opcode = (uint16_t)opcode;
+	header->size_bytes = size_bytes;
+	args->pDmaBuffer = (PUCHAR)args->pDmaBuffer + size_bytes;
+	return header;
+}
+
+static struct soft_place place_virtual(D3DGPU_VIRTUAL_ADDRESS address)
+{
+	return (struct soft_place){ .segment = SOFT_PLACE_VIRTUAL, .offset = address };
+}
+
+/* SegmentAddress counts from the segment's base address. */
+static BOOLEAN place_segment(const struct soft_adapter *adapter, ULONG segment,
+			     LARGE_INTEGER address, ULONGLONG offset, struct soft_place *place_out)
+{
+	return soft_memory_decode(&adapter->memory, (ULONGLONG)address.QuadPart + offset,
+				  place_out) &&
+	       place_out->segment == segment;
+}
+
+static NTSTATUS build_transfer(const struct soft_adapter *adapter, DXGKARG_BUILDPAGINGBUFFER *args,
+			       const VOID *start)
+{
+	ULONGLONG size_bytes = args->Transfer.TransferSize;
+	ULONGLONG offset = args->Transfer.TransferOffset;
+	BOOLEAN is_to_mdl = args->Transfer.Destination.SegmentId == 0;
+	BOOLEAN is_from_mdl = args->Transfer.Source.SegmentId == 0;
+	struct soft_place source = { 0 };
+	struct soft_place destination = { 0 };
+
+	if (size_bytes == 0) /* after a reset: the content is gone, and we keep no note of it */
+		return STATUS_SUCCESS;
+	if ((is_to_mdl && is_from_mdl) || args->Transfer.Flags.Swizzle ||
+	    args->Transfer.Flags.Unswizzle ||
+	    (!is_from_mdl &&
+	     !place_segment(adapter, args->Transfer.Source.SegmentId,
+			    args->Transfer.Source.SegmentAddress, offset, &source)) ||
+	    (!is_to_mdl &&
+	     !place_segment(adapter, args->Transfer.Destination.SegmentId,
+			    args->Transfer.Destination.SegmentAddress, offset, &destination)))
+		return STATUS_INVALID_PARAMETER;
+
+	if (!is_to_mdl && !is_from_mdl) {
+		struct soft_paging_copy *command =
+			reserve(args, start, SOFT_PAGING_COPY, sizeof(*command));
+		if (!command)
+			return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+		command->destination = destination;
+		command->source = source;
+		command->size_bytes = size_bytes;
+		return STATUS_SUCCESS;
+	}
+
+	struct soft_paging_mdl_copy *command =
+		reserve(args, start, SOFT_PAGING_MDL_COPY, sizeof(*command));
+	if (!command)
+		return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+	command->segment_side = is_to_mdl ? source : destination;
+	command->mdl = (uint64_t)(ULONG_PTR)(is_to_mdl ? args->Transfer.Destination.pMdl
+						       : args->Transfer.Source.pMdl);
+	command->mdl_offset_bytes = (uint64_t)args->Transfer.MdlOffset << PAGE_SHIFT;
+	command->size_bytes = size_bytes;
+	command->is_to_mdl = is_to_mdl;
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS emit_fill(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start,
+			  const struct soft_place *destination, ULONGLONG size_bytes, ULONG pattern)
+{
+	struct soft_paging_fill *command = reserve(args, start, SOFT_PAGING_FILL, sizeof(*command));
+
+	if (!command)
+		return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+	command->destination = *destination;
+	command->size_bytes = size_bytes;
+	command->pattern = pattern;
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS build_fill(const struct soft_adapter *adapter, DXGKARG_BUILDPAGINGBUFFER *args,
+			   const VOID *start)
+{
+	struct soft_place destination;
+
+	if (!place_segment(adapter, args->Fill.Destination.SegmentId,
+			   args->Fill.Destination.SegmentAddress, 0, &destination) ||
+	    args->Fill.FillSize % sizeof(uint32_t) != 0)
+		return STATUS_INVALID_PARAMETER;
+	return emit_fill(args, start, &destination, args->Fill.FillSize, args->Fill.FillPattern);
+}
+
+static NTSTATUS build_virtual_fill(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
+{
+	struct soft_place destination = place_virtual(args->FillVirtual.DestinationVirtualAddress);
+
+	if ((args->FillVirtual.FillSizeInBytes | destination.offset) % sizeof(uint32_t) != 0)
+		return STATUS_INVALID_PARAMETER;
+	return emit_fill(args, start, &destination, args->FillVirtual.FillSizeInBytes,
+			 args->FillVirtual.FillPattern);
+}
+
+static NTSTATUS emit_virtual_copy(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start,
+				  D3DGPU_VIRTUAL_ADDRESS destination, D3DGPU_VIRTUAL_ADDRESS source,
+				  ULONGLONG size_bytes)
+{
+	struct soft_paging_copy *command = reserve(args, start, SOFT_PAGING_COPY, sizeof(*command));
+
+	if (!command)
+		return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+	command->destination = place_virtual(destination);
+	command->source = place_virtual(source);
+	command->size_bytes = size_bytes;
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS emit_entries(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start,
+			     const struct soft_place *table, ULONGLONG count, ULONGLONG value,
+			     ULONGLONG stride)
+{
+	struct soft_paging_entries *command =
+		reserve(args, start, SOFT_PAGING_ENTRIES, sizeof(*command));
+
+	if (!command)
+		return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+	command->table = *table;
+	command->count = count;
+	command->value = value;
+	command->stride = stride;
+	return STATUS_SUCCESS;
+}
+
+/* ---- aperture ---- */
+
+static NTSTATUS check_aperture(const struct soft_adapter *adapter, ULONG segment, ULONGLONG first,
+			       ULONGLONG count)
+{
+	ULONGLONG pages = adapter->memory.aperture_pages;
+
+	if (segment != SOFTGPU_SEGMENT_APERTURE || first > pages || count > pages - first)
+		return STATUS_INVALID_PARAMETER;
+	return STATUS_SUCCESS;
+}
+
+/* An entry is the physical address with the lowest bit set. */
+static ULONGLONG aperture_entry(PFN_NUMBER pfn)
+{
+	return (ULONGLONG)pfn << PAGE_SHIFT | 1;
+}
+
+static NTSTATUS build_map_aperture(const struct soft_adapter *adapter,
+				   DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
+{
+	ULONGLONG first = args->MapApertureSegment.OffsetInPages;
+	ULONGLONG count = args->MapApertureSegment.NumberOfPages;
+
+	NTSTATUS status = check_aperture(adapter, args->MapApertureSegment.SegmentId, first, count);
+	if (!NT_SUCCESS(status) || !args->MapApertureSegment.pMdl)
+		return STATUS_INVALID_PARAMETER;
+	const PFN_NUMBER *pfns = MmGetMdlPfnArray(args->MapApertureSegment.pMdl) +
+				 args->MapApertureSegment.MdlOffset;
+
+	/* Pages that lie next to each other go into one command. */
+	while (args->MultipassOffset < count) {
+		ULONGLONG done = args->MultipassOffset;
+		ULONGLONG length = 1;
+		struct soft_place table = { .segment = SOFT_PLACE_APERTURE_TABLE,
+					    .offset = first + done };
+
+		while (done + length < count && pfns[done + length] == pfns[done] + length)
+			length++;
+		status = emit_entries(args, start, &table, length, aperture_entry(pfns[done]),
+				      PAGE_SIZE);
+		if (!NT_SUCCESS(status))
+			return status;
+		args->MultipassOffset += (UINT)length;
+	}
+	return STATUS_SUCCESS;
+}
+
+/* Stray accesses land in the kernel's dummy page, which it looks at later. */
+static NTSTATUS build_unmap_aperture(const struct soft_adapter *adapter,
+				     DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
+{
+	struct soft_place table = { .segment = SOFT_PLACE_APERTURE_TABLE,
+				    .offset = args->UnmapApertureSegment.OffsetInPages };
+	PHYSICAL_ADDRESS dummy = args->UnmapApertureSegment.DummyPage;
+
+	NTSTATUS status = check_aperture(adapter, args->UnmapApertureSegment.SegmentId,
+					 table.offset, args->UnmapApertureSegment.NumberOfPages);
+	if (!NT_SUCCESS(status))
+		return status;
+	return emit_entries(args, start, &table, args->UnmapApertureSegment.NumberOfPages,
+			    aperture_entry((PFN_NUMBER)dummy.QuadPart >> PAGE_SHIFT), 0);
+}
+
+/* ---- page tables ---- */
+
+static void update_now(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+{
+	volatile ULONGLONG *table = update->PageTableAddress.CpuVirtual;
+
+	for (UINT i = 0; i < update->NumPageTableEntries; i++)
+		table[update->StartIndex + i] =
+			soft_pte_encode(&update->pPageTableEntries[update->Flags.Repeat ? 0 : i]);
+}
+
+static NTSTATUS build_update_page_table(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
+{
+	const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &args->UpdatePageTable;
+	const ULONGLONG entry_bytes = sizeof(ULONGLONG);
+	struct soft_place table = { 0 };
+
+	if (!update->pPageTableEntries || update->Flags.Use64KBPages)
+		return STATUS_INVALID_PARAMETER;
+	switch ((ULONG)update->UpdateMode) {
+	case DXGK_PAGETABLEUPDATE_CPU_VIRTUAL:
+		update_now(update);
+		return STATUS_SUCCESS;
+	case DXGK_PAGETABLEUPDATE_GPU_VIRTUAL:
+		table = place_virtual(update->PageTableAddress.GpuVirtual);
+		break;
+	case DXGK_PAGETABLEUPDATE_GPU_PHYSICAL:
+		table.segment = update->PageTableAddress.GpuPhysical.SegmentId;
+		table.offset = update->PageTableAddress.GpuPhysical.SegmentOffset;
+		break;
+	default:
+		return STATUS_INVALID_PARAMETER;
+	}
+
+	table.offset += update->StartIndex * entry_bytes;
+	if (update->Flags.Repeat)
+		return emit_entries(args, start, &table, update->NumPageTableEntries,
+				    soft_pte_encode(update->pPageTableEntries), 0);
+	while (args->MultipassOffset < update->NumPageTableEntries) {
+		ULONGLONG done = args->MultipassOffset;
+		struct soft_place first = table;
+		ULONGLONG value;
+		ULONGLONG stride;
+		ULONGLONG length =
+			soft_pte_run(&update->pPageTableEntries[done],
+				     update->NumPageTableEntries - done, &value, &stride);
+
+		first.offset += done * entry_bytes;
+		NTSTATUS status = emit_entries(args, start, &first, length, value, stride);
+		if (!NT_SUCCESS(status))
+			return status;
+		args->MultipassOffset += (UINT)length;
+	}
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS build_copy_entries(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
+{
+	const DXGK_BUILDPAGINGBUFFER_COPYPAGETABLEENTRIES *copies = &args->CopyPageTableEntries;
+	const ULONGLONG entry_bytes = sizeof(ULONGLONG);
+
+	for (; args->MultipassOffset < copies->NumRanges; args->MultipassOffset++) {
+		const DXGK_BUILDPAGINGBUFFER_COPY_RANGE *range =
+			&copies->pRanges[args->MultipassOffset];
+		NTSTATUS status = emit_virtual_copy(
+			args, start,
+			range->DstPageTableAddress + range->DstStartPteIndex * entry_bytes,
+			range->SrcPageTableAddress + range->SrcStartPteIndex * entry_bytes,
+			range->NumPageTableEntries * entry_bytes);
+
+		if (!NT_SUCCESS(status))
+			return status;
+	}
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS build_signal_fence(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
+{
+	struct soft_place fence = place_virtual(args->SignalMonitoredFence.MonitoredFenceGpuVa);
+
+	if (fence.offset % sizeof(ULONGLONG) != 0)
+		return STATUS_INVALID_PARAMETER;
+	/* One entry is one store of eight bytes, after everything in front of it. */
+	return emit_entries(args, start, &fence, 1, args->SignalMonitoredFence.MonitoredFenceValue,
+			    0);
+}
+
+NTSTATUS APIENTRY soft_build_paging_buffer(IN_CONST_HANDLE hAdapter,
+					   IN_PDXGKARG_BUILDPAGINGBUFFER pBuildPagingBuffer)
+{
+	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+	DXGKARG_BUILDPAGINGBUFFER *args = pBuildPagingBuffer;
+
+	PAGED_CODE();
+
+	if (!adapter || !args)
+		return STATUS_INVALID_PARAMETER;
+	const VOID *start = args->pDmaBuffer;
+
+	switch ((ULONG)args->Operation) {
+	case DXGK_OPERATION_TRANSFER:
+		return build_transfer(adapter, args, start);
+	case DXGK_OPERATION_FILL:
+		return build_fill(adapter, args, start);
+	case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+		return build_map_aperture(adapter, args, start);
+	case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
+		return build_unmap_aperture(adapter, args, start);
+	case DXGK_OPERATION_VIRTUAL_TRANSFER:
+		return emit_virtual_copy(args, start,
+					 args->TransferVirtual.DestinationVirtualAddress,
+					 args->TransferVirtual.SourceVirtualAddress,
+					 args->TransferVirtual.TransferSizeInBytes);
+	case DXGK_OPERATION_VIRTUAL_FILL:
+		return build_virtual_fill(args, start);
+	case DXGK_OPERATION_UPDATE_PAGE_TABLE:
+		return build_update_page_table(args, start);
+	case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES:
+		return build_copy_entries(args, start);
+	case DXGK_OPERATION_SIGNAL_MONITORED_FENCE:
+		return build_signal_fence(args, start);
+	case DXGK_OPERATION_DISCARD_CONTENT: /* we keep no note of contents */
+	case DXGK_OPERATION_FLUSH_TLB:       /* we keep no translations */
+		return STATUS_SUCCESS;
+	default:
+		/* What we never asked for: no context allocations, no residency notices, no
+		 * swizzling, no AGP. */
+		DbgPrint("soft: paging operation %u was not asked for\n", (ULONG)args->Operation);
+		return STATUS_NOT_SUPPORTED;
+	}
+}

@@ -1,0 +1,50 @@
+/*
+ * process.c - our side of a process: a name for an address space.
+ *
+ * The kernel makes one before the first device of a process, and one for itself. Page tables are
+ * the kernel's; they reach us per context. PASSIVE_LEVEL.
+ */
+#include "soft.h"
+
+struct soft_process *soft_process_from(HANDLE handle)
+{
+	struct soft_process *process = (struct soft_process *)handle;
+
+	return process && process->magic == SOFT_MAGIC_PROCESS ? process : NULL;
+}
+
+NTSTATUS APIENTRY soft_create_process(IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_CREATEPROCESS pArgs)
+{
+	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+
+	PAGED_CODE();
+
+	if (!adapter || !pArgs)
+		return STATUS_INVALID_PARAMETER;
+	struct soft_process *process = soft_pool_allocate(PagedPool, sizeof(*process));
+	if (!process)
+		return STATUS_NO_MEMORY;
+
+	process->magic = SOFT_MAGIC_PROCESS;
+	process->adapter = adapter;
+	process->is_system = pArgs->Flags.SystemProcess;
+	process->kernel_process = pArgs->hDxgkProcess;
+	InterlockedIncrement(&adapter->live_processes);
+	pArgs->hKmdProcess = process;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS APIENTRY soft_destroy_process(IN_CONST_HANDLE hAdapter, IN_CONST_HANDLE hKmdProcess)
+{
+	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+	struct soft_process *process = soft_process_from(hKmdProcess);
+
+	PAGED_CODE();
+
+	if (!adapter || !process || process->adapter != adapter || process->live_devices != 0)
+		return STATUS_INVALID_PARAMETER;
+	process->magic = SOFT_MAGIC_DEAD;
+	soft_pool_free(process);
+	InterlockedDecrement(&adapter->live_processes);
+	return STATUS_SUCCESS;
+}

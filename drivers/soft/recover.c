@@ -1,0 +1,171 @@
+/*
+ * recover.c - resets, and what the kernel asks before and after them.
+ *
+ *	one engine     QueryEngineStatus, QueryDependentEngineGroup, CollectDbgInfo, ResetEngine
+ *	the adapter    CollectDbgInfo, ResetFromTimeout, RestartFromTimeout
+ *
+ * A hung or faulted engine waits for exactly this; its thread lets go of the packet and reports
+ * back before a reset returns. No lock is held meanwhile, because the thread may be telling the
+ * kernel something. PASSIVE_LEVEL unless noted.
+ */
+#include "soft.h"
+
+NTSTATUS APIENTRY soft_reset_engine(IN_CONST_HANDLE hAdapter,
+				    INOUT_PDXGKARG_RESETENGINE pResetEngine)
+{
+	PAGED_CODE();
+
+	struct soft_engine *engine = pResetEngine
+					     ? soft_engine_from(hAdapter, pResetEngine->NodeOrdinal,
+								pResetEngine->EngineOrdinal)
+					     : NULL;
+	if (!engine)
+		return STATUS_INVALID_PARAMETER;
+	pResetEngine->LastAbortedFenceId = soft_engine_reset(engine);
+	return STATUS_SUCCESS;
+}
+
+static void set_halted(struct soft_engine *engine, BOOLEAN is_halted)
+{
+	KIRQL irql;
+
+	KeAcquireSpinLock(&engine->lock, &irql);
+	engine->is_halted = is_halted;
+	if (is_halted)
+		engine->last_completed_fence = engine->last_submitted_fence;
+	KeReleaseSpinLock(&engine->lock, irql);
+}
+
+/* When this returns no engine touches memory, and none will until the restart. */
+NTSTATUS APIENTRY soft_reset_from_timeout(IN_CONST_HANDLE hAdapter)
+{
+	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+
+	PAGED_CODE();
+
+	if (!adapter)
+		return STATUS_INVALID_PARAMETER;
+	for (ULONG node = 0; node < adapter->node_count; node++) {
+		soft_engine_reset(&adapter->engines[node]);
+		set_halted(&adapter->engines[node], TRUE);
+	}
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS APIENTRY soft_restart_from_timeout(IN_CONST_HANDLE hAdapter)
+{
+	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+
+	PAGED_CODE();
+
+	if (!adapter)
+		return STATUS_INVALID_PARAMETER;
+	for (ULONG node = 0; node < adapter->node_count; node++) {
+		set_halted(&adapter->engines[node], FALSE);
+		KeSetEvent(&adapter->engines[node].work, IO_NO_INCREMENT, FALSE);
+	}
+	return STATUS_SUCCESS;
+}
+
+/* Engines share nothing but memory. */
+NTSTATUS APIENTRY soft_query_dependent_engine_group(
+	IN_CONST_HANDLE hAdapter,
+	INOUT_DXGKARG_QUERYDEPENDENTENGINEGROUP pQueryDependentEngineGroup)
+{
+	PAGED_CODE();
+
+	if (!pQueryDependentEngineGroup ||
+	    !soft_engine_from(hAdapter, pQueryDependentEngineGroup->NodeOrdinal,
+			      pQueryDependentEngineGroup->EngineOrdinal))
+		return STATUS_INVALID_PARAMETER;
+	pQueryDependentEngineGroup->DependentNodeOrdinalMask =
+		1ULL << pQueryDependentEngineGroup->NodeOrdinal;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS APIENTRY soft_query_engine_status(IN_CONST_HANDLE hAdapter,
+					   INOUT_PDXGKARG_QUERYENGINESTATUS pQueryEngineStatus)
+{
+	KIRQL irql;
+
+	PAGED_CODE();
+
+	struct soft_engine *engine =
+		pQueryEngineStatus ? soft_engine_from(hAdapter, pQueryEngineStatus->NodeOrdinal,
+						      pQueryEngineStatus->EngineOrdinal)
+				   : NULL;
+	if (!engine)
+		return STATUS_INVALID_PARAMETER;
+	KeAcquireSpinLock(&engine->lock, &irql);
+	pQueryEngineStatus->EngineStatus.Value = 0;
+	pQueryEngineStatus->EngineStatus.Responsive = !engine->is_stalled;
+	KeReleaseSpinLock(&engine->lock, irql);
+	return STATUS_SUCCESS;
+}
+
+/* Completions are reported as they happen, so there is never one to be made up for. */
+NTSTATUS APIENTRY soft_query_current_fence(IN_CONST_HANDLE hAdapter,
+					   INOUT_PDXGKARG_QUERYCURRENTFENCE pCurrentFence)
+{
+	KIRQL irql;
+
+	PAGED_CODE();
+
+	struct soft_engine *engine =
+		pCurrentFence ? soft_engine_from(hAdapter, pCurrentFence->NodeOrdinal,
+						 pCurrentFence->EngineOrdinal)
+			      : NULL;
+	if (!engine)
+		return STATUS_INVALID_PARAMETER;
+	KeAcquireSpinLock(&engine->lock, &irql);
+	pCurrentFence->CurrentFence = engine->last_completed_fence;
+	KeReleaseSpinLock(&engine->lock, irql);
+	return STATUS_SUCCESS;
+}
+
+/* What a dump of ours holds, once per node. */
+struct engine_record {
+	ULONG magic; /* SOFT_MAGIC_ADAPTER */
+	ULONG node;
+	ULONG last_submitted_fence;
+	ULONG last_completed_fence;
+	ULONG running_fence;
+	ULONG is_stalled;
+	ULONGLONG running_tag;
+};
+
+/* Up to HIGH_LEVEL on the way to a bug check, when a lock may never be released again: the numbers
+ * are taken as they are. */
+NTSTATUS APIENTRY soft_collect_dbg_info(IN_CONST_HANDLE hAdapter,
+					IN_CONST_PDXGKARG_COLLECTDBGINFO pCollectDbgInfo)
+{
+	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+
+	if (!adapter || !pCollectDbgInfo || !pCollectDbgInfo->pBuffer)
+		return STATUS_INVALID_PARAMETER;
+	struct engine_record *records = pCollectDbgInfo->pBuffer;
+	SIZE_T room = pCollectDbgInfo->BufferSize / sizeof(*records);
+	ULONG stalled_node = 0;
+
+	for (ULONG node = 0; node < adapter->node_count && node < room; node++) {
+		const struct soft_engine *engine = &adapter->engines[node];
+		const struct soft_packet *running = engine->running;
+
+		records[node] = (struct engine_record){
+			.magic = SOFT_MAGIC_ADAPTER,
+			.node = node,
+			.last_submitted_fence = engine->last_submitted_fence,
+			.last_completed_fence = engine->last_completed_fence,
+			.running_fence = running ? running->fence : 0,
+			.is_stalled = engine->is_stalled,
+			.running_tag = running ? running->tag : 0,
+		};
+		if (engine->is_stalled)
+			stalled_node = node;
+	}
+	/* Hangs of the same kind of work fall together. */
+	if (pCollectDbgInfo->pExtension)
+		*pCollectDbgInfo->pExtension =
+			(DXGKARG_COLLECTDBGINFO_EXT){ .BucketingKey = stalled_node };
+	return STATUS_SUCCESS;
+}

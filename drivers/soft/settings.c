@@ -1,0 +1,136 @@
+/*
+ * settings.c - see settings.h.
+ *
+ *   in:   registry values as they are stored: type and bytes
+ *   out:  struct soft_settings, complete and consistent, or which value is wrong
+ *
+ * Locks: none. Nothing here touches the registry.
+ */
+#include "settings.h"
+
+static const char *const model_words[] = { "gpummu", "physical", NULL };
+static const ULONG model_values[] = { SOFTGPU_MODEL_GPUMMU, SOFTGPU_MODEL_PHYSICAL };
+
+static const char *const update_words[] = { "gpu_physical", "gpu_virtual", "cpu_virtual", NULL };
+static const ULONG update_values[] = { SOFT_UPDATE_GPU_PHYSICAL, SOFT_UPDATE_GPU_VIRTUAL,
+				       SOFT_UPDATE_CPU };
+
+#define OFFSET(field) __builtin_offsetof(struct soft_settings, field)
+
+const struct soft_setting soft_setting_table[] = {
+	{ L"LocalMemoryMiB", "LocalMemoryMiB", OFFSET(local_mib), 1, 65536, NULL, NULL,
+	  "a number from 1 to 65536" },
+	{ L"ApertureMiB", "ApertureMiB", OFFSET(aperture_mib), 1, 65536, NULL, NULL,
+	  "a number from 1 to 65536" },
+	{ L"AddressModel", "AddressModel", OFFSET(model), 0, 0, model_words, model_values,
+	  "gpummu or physical" },
+	{ L"CopyEngines", "CopyEngines", OFFSET(copy_engines), 1, 4, NULL, NULL,
+	  "a number from 1 to 4" },
+	{ L"PageTableLevels", "PageTableLevels", OFFSET(page_table_levels), SOFT_MIN_LEVELS,
+	  SOFT_MAX_LEVELS, NULL, NULL, "a number from 2 to 5" },
+	{ L"VirtualAddressBits", "VirtualAddressBits", OFFSET(address_bits), 22, 57, NULL, NULL,
+	  "a number from 22 to 57" },
+	{ L"PageTableUpdateMode", "PageTableUpdateMode", OFFSET(update_mode), 0, 0, update_words,
+	  update_values, "gpu_physical, gpu_virtual or cpu_virtual" },
+};
+const ULONG soft_setting_count = RTL_NUMBER_OF(soft_setting_table);
+
+enum {
+	REGISTRY_TEXT = 1,  /* REG_SZ */
+	REGISTRY_DWORD = 4, /* REG_DWORD */
+	MAX_ROOT_BITS = 12,
+};
+
+void soft_settings_init(struct soft_settings *settings)
+{
+	*settings = (struct soft_settings){
+		.local_mib = 256,
+		.aperture_mib = 1024,
+		.model = SOFTGPU_MODEL_GPUMMU,
+		.copy_engines = 2,
+		.page_table_levels = 4,
+		.update_mode = SOFT_UPDATE_GPU_PHYSICAL,
+	};
+}
+
+/* A registry text may or may not have stored its terminator. */
+static BOOLEAN text_is(const WCHAR *text, ULONG size_bytes, const char *word)
+{
+	ULONG length = size_bytes / sizeof(WCHAR);
+	ULONG i = 0;
+
+	if (size_bytes % sizeof(WCHAR) != 0)
+		return FALSE;
+	while (length > 0 && text[length - 1] == 0)
+		length--;
+	while (i < length && word[i] != 0 && text[i] == (WCHAR)word[i])
+		i++;
+	return i == length && word[i] == 0;
+}
+
+NTSTATUS soft_settings_set(struct soft_settings *settings, const struct soft_setting *setting,
+			   ULONG type, const void *data, ULONG size_bytes)
+{
+	ULONG *field = (ULONG *)((UCHAR *)settings + setting->offset);
+
+	if (setting->words) {
+		for (ULONG i = 0; type == REGISTRY_TEXT && setting->words[i]; i++) {
+			if (text_is((const WCHAR *)data, size_bytes, setting->words[i])) {
+				*field = setting->word_values[i];
+				return STATUS_SUCCESS;
+			}
+		}
+		return STATUS_INVALID_PARAMETER;
+	}
+
+	if (type != REGISTRY_DWORD || size_bytes != sizeof(ULONG))
+		return STATUS_INVALID_PARAMETER;
+	ULONG value = *(const ULONG *)data;
+	if (value < setting->minimum || value > setting->maximum)
+		return STATUS_INVALID_PARAMETER;
+	*field = value;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS soft_settings_finish(struct soft_settings *settings, PCSTR *problem_out)
+{
+	ULONG below_root = SOFT_PAGE_BITS + SOFT_TABLE_BITS * (settings->page_table_levels - 1);
+
+	if (settings->address_bits == 0)
+		settings->address_bits = below_root + SOFT_TABLE_BITS;
+	if (settings->address_bits <= below_root ||
+	    settings->address_bits > below_root + MAX_ROOT_BITS) {
+		*problem_out = "VirtualAddressBits leaves the root table, after 12 bits in the "
+			       "page and 9 for each lower level, less than 1 or more than 12";
+		return STATUS_INVALID_PARAMETER;
+	}
+	/* Tables that the CPU updates are in system memory, where a table is at most a page. */
+	if (settings->update_mode == SOFT_UPDATE_CPU &&
+	    settings->address_bits > below_root + SOFT_TABLE_BITS) {
+		*problem_out = "VirtualAddressBits makes a root table larger than a page, which "
+			       "PageTableUpdateMode cpu_virtual cannot have";
+		return STATUS_INVALID_PARAMETER;
+	}
+	return STATUS_SUCCESS;
+}
+
+ULONG soft_settings_index_bits(const struct soft_settings *settings, ULONG level)
+{
+	ULONG root = settings->page_table_levels - 1;
+
+	if (level < root)
+		return SOFT_TABLE_BITS;
+	return settings->address_bits - SOFT_PAGE_BITS - SOFT_TABLE_BITS * root;
+}
+
+ULONG soft_settings_node_count(const struct soft_settings *settings)
+{
+	return settings->copy_engines + 2;
+}
+
+ULONG soft_settings_node_kind(const struct soft_settings *settings, ULONG node)
+{
+	if (node == 0)
+		return SOFTGPU_NODE_3D;
+	return node <= settings->copy_engines ? SOFTGPU_NODE_COPY : SOFTGPU_NODE_PAGING;
+}
