@@ -101,8 +101,8 @@ void trace_write(enum trace_event event, const uint64_t *fields)
 	if (!ring)
 		return;
 	if (UNLIKELY(is_new)) {
-		const char *name = thread_name();
-		write_record(ring, TRACE_THREAD, (const uint64_t[]){ (uintptr_t)name });
+		uint64_t name[TRACE_FIELDS_MAX] = { (uintptr_t)thread_name() };
+		write_record(ring, TRACE_THREAD, name);
 	}
 	write_record(ring, event, fields);
 }

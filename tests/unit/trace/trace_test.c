@@ -270,7 +270,7 @@ TEST(trace, a_long_text_is_cut_and_a_missing_one_is_empty)
 	const char *path = in_folder("text.json");
 	char text[5000];
 
-	memset(text, 'x', sizeof(text) - 1);
+	memset(text, 'q', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	EXPECT(trace_start(path));
 	for (int i = 0; i < 500; i++) {
@@ -280,7 +280,7 @@ TEST(trace, a_long_text_is_cut_and_a_missing_one_is_empty)
 	trace_finish();
 	EXPECT_VALID(path, "refusal=1000");
 	char *file = read_all(path);
-	EXPECT_CONTAINS(file, "xxx\",\"rule\":\"\",\"reason\":\"xxx");
+	EXPECT_CONTAINS(file, "qqq\",\"rule\":\"\",\"reason\":\"qqq");
 	EXPECT_CONTAINS(file, "{\"call\":\"a\",\"rule\":\"b\",\"reason\":\"c\",");
 	free(file);
 }
