@@ -141,7 +141,10 @@ static void report(const char *path, const char *program, int status)
 	struct stat file;
 
 	if (stat(path, &file) != 0) {
-		fprintf(stderr, "dxgk trace: no trace: %s never used libdxcore.so\n", program);
+		fprintf(stderr,
+			"dxgk trace: no trace: %s never used libdxcore.so, or its first call did "
+			"not reach the kernel\n",
+			program);
 	} else if (!S_ISREG(file.st_mode)) {
 		fprintf(stderr, "dxgk trace: events went to %s\n", path);
 	} else if (!trace_summary_read(path, &summary)) {
