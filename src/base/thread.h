@@ -11,7 +11,9 @@
  *
  * A client's own thread becomes part of a simulated run at its first call and keeps the turn
  * between its calls, so a client with one thread is repeatable to the byte. It must wait through
- * our calls, not by spinning on memory: while it spins, nobody else runs.
+ * our calls, not by spinning on memory: while it spins, nobody else runs. Of several client threads
+ * the ones outside run beside us, and get a moment of real time before virtual time goes on without
+ * them; which of them calls first is then not ours to repeat.
  */
 #ifndef BASE_THREAD_H
 #define BASE_THREAD_H

@@ -185,7 +185,10 @@ void sink_event(FILE *out, const struct trace_event_info *infos, const struct tr
 			record->time_ns % NS_PER_US);
 	if (info->kind == TRACE_KIND_INSTANT)
 		fputs(",\"s\":\"t\"", out); /* as tall as its thread */
-	put_title(out, info, record);
+	/* An end closes the newest begin of its thread; by another name a viewer would not find it.
+	 */
+	if (info->kind != TRACE_KIND_END)
+		put_title(out, info, record);
 	put_id(out, info, record);
 	put_arguments(out, info, record);
 	fputc('}', out);

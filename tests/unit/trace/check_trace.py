@@ -39,6 +39,8 @@ for number, event in enumerate(trace["traceEvents"]):
     if phase == "B":
         stacks[event["tid"]].append(event["cat"])
     elif phase == "E":
+        if "name" in event:
+            sys.exit(f"{where}: an end with a name closes only a begin of that name")
         if not stacks[event["tid"]] or stacks[event["tid"]].pop() != event["cat"]:
             sys.exit(f"{where}: closes what is not open")
     elif phase in "be":

@@ -75,7 +75,7 @@ TEST(sink, a_duration_is_named_after_its_call_and_ends_with_its_status)
 		   "\"name\":\"D3DKMTEscape\",\"args\":{\"irql\":2}}");
 	EXPECT_STR(line_of(CALL_END, (uint64_t[]){ (uint32_t)STATUS_INVALID_PARAMETER }, NULL, 0),
 		   "{\"ph\":\"E\",\"cat\":\"api\",\"pid\":1,\"tid\":7,\"ts\":1234.567,"
-		   "\"name\":\"call\",\"args\":{\"status\":\"STATUS_INVALID_PARAMETER\"}}");
+		   "\"args\":{\"status\":\"STATUS_INVALID_PARAMETER\"}}");
 	EXPECT_CONTAINS(line_of(CALL_END, (uint64_t[]){ 0xc0ffee00 }, NULL, 0), "\"0xc0ffee00\"");
 }
 
