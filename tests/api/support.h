@@ -1,0 +1,380 @@
+/*
+ * support.h - what tests of the public calls share.
+ *
+ * They link libdxcore.so as every client does; libdxgk.so only for the hooks of
+ * <opendxgk/testing.h>. A test that needs a process of its own registers a CHILD() and runs it.
+ */
+#ifndef TESTS_API_SUPPORT_H
+#define TESTS_API_SUPPORT_H
+
+#include "support/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <dxg/d3dkmthk.h>
+#include <opendxgk/refusal.h>
+#include <opendxgk/softgpu.h>
+#include <opendxgk/testing.h>
+
+/* ---- refusals ---- */
+
+static inline struct dxgk_refusal last_refusal(void)
+{
+	struct dxgk_refusal refusal = { .size_bytes = sizeof(refusal) };
+
+	if (!DxgkLastRefusal(&refusal))
+		memset(&refusal, 0, sizeof(refusal));
+	return refusal;
+}
+
+static inline void check_accepted(const char *file, int line, const char *what, NTSTATUS status)
+{
+	if (status == STATUS_SUCCESS)
+		return;
+	struct dxgk_refusal why = last_refusal();
+	print_error("%s:%d: %s gave 0x%08x: %s: %s (%s)\n", file, line, what, (unsigned)status,
+		    why.call, why.reason, why.rule);
+	_fail(file, line);
+}
+
+/* The call succeeds. */
+#define EXPECT_OK(call) check_accepted(__FILE__, __LINE__, #call, (call))
+
+static inline void check_refused(const char *file, int line, const char *what,
+				 unsigned long long before, NTSTATUS status, NTSTATUS wanted,
+				 const char *rule, const char *argument)
+{
+	struct dxgk_refusal why = last_refusal();
+	size_t length = strlen(argument);
+
+	if (status == wanted && why.sequence > before && why.status == wanted &&
+	    strcmp(why.rule, rule) == 0 && strcmp(why.argument, argument) == 0 &&
+	    strncmp(why.reason, argument, length) == 0 && why.reason[length] != '\0')
+		return;
+	print_error("%s:%d: %s gave 0x%08x, expected 0x%08x with %s about \"%s\"; the last refusal "
+		    "%s %s: \"%s\" (%s about \"%s\", 0x%08x)\n",
+		    file, line, what, (unsigned)status, (unsigned)wanted, rule, argument,
+		    why.sequence > before ? "is of" : "is old, of", why.call, why.reason, why.rule,
+		    why.argument, (unsigned)why.status);
+	_fail(file, line);
+}
+
+/* The call is refused with this status, and the record names the rule and the argument. */
+#define EXPECT_REFUSED(call, wanted, rule, argument)                                               \
+	do {                                                                                       \
+		unsigned long long refused_before = last_refusal().sequence;                       \
+		NTSTATUS refused_status = (call);                                                  \
+		check_refused(__FILE__, __LINE__, #call, refused_before, refused_status, (wanted), \
+			      (rule), (argument));                                                 \
+	} while (0)
+
+/* ---- the first steps of every client ---- */
+
+static inline D3DKMT_ADAPTERINFO first_adapter(void)
+{
+	D3DKMT_ADAPTERINFO infos[34];
+	D3DKMT_ENUMADAPTERS2 all = { .NumAdapters = 34, .pAdapters = infos };
+
+	EXPECT_OK(D3DKMTEnumAdapters2(&all));
+	EXPECT(all.NumAdapters > 0);
+	for (ULONG i = 1; i < all.NumAdapters; i++) {
+		D3DKMT_CLOSEADAPTER done = { infos[i].hAdapter };
+		EXPECT_OK(D3DKMTCloseAdapter(&done));
+	}
+	return infos[0];
+}
+
+static inline D3DKMT_HANDLE open_first_adapter(void)
+{
+	return first_adapter().hAdapter;
+}
+
+static inline NTSTATUS close_adapter(D3DKMT_HANDLE adapter)
+{
+	D3DKMT_CLOSEADAPTER args = { adapter };
+
+	return D3DKMTCloseAdapter(&args);
+}
+
+static inline NTSTATUS try_create_device(D3DKMT_HANDLE adapter, D3DKMT_HANDLE *device_out)
+{
+	D3DKMT_CREATEDEVICE args = { .hAdapter = adapter };
+	NTSTATUS status = D3DKMTCreateDevice(&args);
+
+	*device_out = args.hDevice;
+	return status;
+}
+
+static inline D3DKMT_HANDLE create_device(D3DKMT_HANDLE adapter)
+{
+	D3DKMT_HANDLE device = 0;
+
+	EXPECT_OK(try_create_device(adapter, &device));
+	return device;
+}
+
+static inline NTSTATUS destroy_device(D3DKMT_HANDLE device)
+{
+	D3DKMT_DESTROYDEVICE args = { device };
+
+	return D3DKMTDestroyDevice(&args);
+}
+
+/* Of the kind that works in both address models. */
+static inline NTSTATUS try_create_context(D3DKMT_HANDLE device, D3DKMT_HANDLE *context_out)
+{
+	D3DKMT_CREATECONTEXT args = { .hDevice = device };
+	NTSTATUS status = D3DKMTCreateContext(&args);
+
+	*context_out = args.hContext;
+	return status;
+}
+
+static inline D3DKMT_HANDLE create_context(D3DKMT_HANDLE device)
+{
+	D3DKMT_HANDLE context = 0;
+
+	EXPECT_OK(try_create_context(device, &context));
+	return context;
+}
+
+static inline NTSTATUS destroy_context(D3DKMT_HANDLE context)
+{
+	D3DKMT_DESTROYCONTEXT args = { context };
+
+	return D3DKMTDestroyContext(&args);
+}
+
+static inline NTSTATUS query_adapter(D3DKMT_HANDLE adapter, unsigned type, void *data,
+				     size_t size_bytes)
+{
+	D3DKMT_QUERYADAPTERINFO args = { adapter, (KMTQUERYADAPTERINFOTYPE)type, data,
+					 (UINT)size_bytes };
+
+	return D3DKMTQueryAdapterInfo(&args);
+}
+
+static inline NTSTATUS get_execution_state(D3DKMT_HANDLE device)
+{
+	D3DKMT_GETDEVICESTATE args = { .hDevice = device,
+				       .StateType = D3DKMT_DEVICESTATE_EXECUTION };
+	NTSTATUS status = D3DKMTGetDeviceState(&args);
+
+	if (status == STATUS_SUCCESS)
+		EXPECT_EQ(args.ExecutionState, D3DKMT_DEVICEEXECUTION_ACTIVE);
+	return status;
+}
+
+/* What the software GPU holds. */
+static inline struct softgpu_escape_info soft_info(D3DKMT_HANDLE adapter)
+{
+	struct softgpu_escape_info info = {
+		.header = { SOFTGPU_ESCAPE_VERSION, SOFTGPU_ESCAPE_GET_INFO, sizeof(info), 0 },
+	};
+	D3DKMT_ESCAPE args = { .hAdapter = adapter,
+			       .pPrivateDriverData = &info,
+			       .PrivateDriverDataSize = sizeof(info) };
+
+	EXPECT_OK(D3DKMTEscape(&args));
+	return info;
+}
+
+static inline bool is_local_handle(D3DKMT_HANDLE handle)
+{
+	return (handle & 0xc0000000) != 0 && (handle & 0x3f) == 0;
+}
+
+/* ---- processes of their own ---- */
+
+enum { CHILD_MAX = 64, CHILD_TEXT = 65536 };
+
+struct child {
+	const char *name;
+	int (*run)(void);
+};
+static struct child child_registry[CHILD_MAX];
+static size_t child_count;
+
+/* A program in the program: its value is the exit status. Run with run_child("name", …). */
+#define CHILD(child_name)                                                                          \
+	static int child_##child_name(void);                                                       \
+	__attribute__((constructor)) static void child_register_##child_name(void)                 \
+	{                                                                                          \
+		if (child_count == CHILD_MAX)                                                      \
+			abort();                                                                   \
+		child_registry[child_count++] = (struct child){ #child_name, child_##child_name }; \
+	}                                                                                          \
+	static int child_##child_name(void)
+
+struct child_result {
+	int exit_status; /* or minus the signal that ended it */
+	char out[CHILD_TEXT];
+	char err[CHILD_TEXT];
+};
+
+static inline void read_back(int file, char *text)
+{
+	ssize_t length = pread(file, text, CHILD_TEXT - 1, 0);
+
+	text[length > 0 ? length : 0] = '\0';
+	close(file);
+}
+
+/* Runs a program with our environment, less DXGK_*, plus `settings` ("NAME=value", up to NULL). */
+static inline void run_program(char *const *arguments, const char *const *settings,
+			       struct child_result *result)
+{
+	enum { MAX_SETTINGS = 256 };
+	static char *environment[MAX_SETTINGS];
+	size_t count = 0;
+	pid_t process;
+	int status;
+
+	for (char **variable = environ; *variable && count < MAX_SETTINGS / 2; variable++) {
+		if (strncmp(*variable, "DXGK_", 5) != 0 ||
+		    strncmp(*variable, "DXGK_DRIVER_PATH=", 17) == 0)
+			environment[count++] = *variable;
+	}
+	for (; settings && *settings; settings++)
+		environment[count++] = (char *)*settings;
+	environment[count] = NULL;
+
+	int out = memfd_create("out", 0);
+	int err = memfd_create("err", 0);
+	posix_spawn_file_actions_t actions;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+	EXPECT_EQ(posix_spawn(&process, arguments[0], &actions, NULL, arguments, environment), 0);
+	posix_spawn_file_actions_destroy(&actions);
+	while (waitpid(process, &status, 0) < 0)
+		EXPECT(errno == EINTR);
+	result->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+	read_back(out, result->out);
+	read_back(err, result->err);
+}
+
+/* The result lives until the next one. */
+static inline const struct child_result *run_child_with(const char *name,
+							const char *const *settings)
+{
+	static struct child_result result;
+	char *arguments[] = { (char *)"/proc/self/exe", (char *)"--child", (char *)name, NULL };
+	char path[4096];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	EXPECT(length > 0);
+	path[length] = '\0';
+	arguments[0] = path;
+	run_program(arguments, settings, &result);
+	return &result;
+}
+
+#define run_child(...) run_child_of((const char *const[]){ __VA_ARGS__, NULL })
+
+/* The name, then settings. */
+static inline const struct child_result *run_child_of(const char *const *name_and_settings)
+{
+	return run_child_with(name_and_settings[0], name_and_settings + 1);
+}
+
+/* The child did what it should and said nothing of it on standard error. */
+#define EXPECT_CHILD(result, wanted_status)                                                        \
+	do {                                                                                       \
+		const struct child_result *child_got = (result);                                   \
+		if (child_got->exit_status != (wanted_status)) {                                   \
+			print_error("%s:%d: exit status %d, expected %d\n%s%s", __FILE__,          \
+				    __LINE__, child_got->exit_status, (wanted_status),             \
+				    child_got->out, child_got->err);                               \
+			_fail(__FILE__, __LINE__);                                                 \
+		}                                                                                  \
+	} while (0)
+
+/* In a child: stops it, saying where. */
+#define CHILD_EXPECT(condition)                                                                    \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			struct dxgk_refusal child_why = last_refusal();                            \
+			fprintf(stderr, "%s:%d: expected: %s (last refusal: %s)\n", __FILE__,      \
+				__LINE__, #condition, child_why.reason);                           \
+			_exit(99);                                                                 \
+		}                                                                                  \
+	} while (0)
+
+/* In a child, where nothing of cmocka may run. */
+static inline D3DKMT_HANDLE child_open_adapter(void)
+{
+	D3DKMT_ADAPTERINFO infos[34];
+	D3DKMT_ENUMADAPTERS2 all = { .NumAdapters = 34, .pAdapters = infos };
+
+	CHILD_EXPECT(D3DKMTEnumAdapters2(&all) == STATUS_SUCCESS);
+	CHILD_EXPECT(all.NumAdapters > 0);
+	return infos[0].hAdapter;
+}
+
+static inline D3DKMT_HANDLE child_create_device(D3DKMT_HANDLE adapter)
+{
+	D3DKMT_HANDLE device = 0;
+
+	CHILD_EXPECT(try_create_device(adapter, &device) == STATUS_SUCCESS);
+	return device;
+}
+
+static inline D3DKMT_HANDLE child_create_context(D3DKMT_HANDLE device)
+{
+	D3DKMT_HANDLE context = 0;
+
+	CHILD_EXPECT(try_create_context(device, &context) == STATUS_SUCCESS);
+	return context;
+}
+
+/* A file with this text; its path lives until the next one. */
+static inline const char *write_file(const char *text)
+{
+	static char path[64];
+
+	if (path[0])
+		unlink(path);
+	strcpy(path, "/tmp/dxgk-test-XXXXXX");
+	int file = mkstemp(path);
+	EXPECT(file >= 0);
+	EXPECT_EQ(write(file, text, strlen(text)), strlen(text));
+	close(file);
+	return path;
+}
+
+/* "DXGK_PROFILE=" and the path of a file with this text. */
+static inline const char *profile_setting(const char *text)
+{
+	static char setting[128];
+
+	snprintf(setting, sizeof(setting), "DXGK_PROFILE=%s", write_file(text));
+	return setting;
+}
+
+static inline int api_main(const char *group, int argc, char **argv)
+{
+	if (argc == 3 && strcmp(argv[1], "--child") == 0) {
+		for (size_t i = 0; i < child_count; i++) {
+			if (strcmp(child_registry[i].name, argv[2]) == 0)
+				return child_registry[i].run();
+		}
+		return 98;
+	}
+	return test_run(group, argc, argv);
+}
+
+#define API_TEST_MAIN(group)                                                                       \
+	int main(int argc, char **argv)                                                            \
+	{                                                                                          \
+		return api_main(group, argc, argv);                                                \
+	}
+
+#endif
