@@ -144,22 +144,27 @@ OPENDXGK_EXTERN_C_END
 #define OPENDXGK_SEH_ENTER() OpendxgkSehSave(OpendxgkSehPush(OPENDXGK_STACK_POINTER()), 0)
 
 #ifdef __cplusplus
-#define OPENDXGK_SEH_GUARD_VARIABLE OPENDXGK_SEH_GUARD opendxgk_seh
+#define OPENDXGK_SEH_GUARD_INIT
 #else
 OPENDXGK_INLINE __attribute__((always_inline)) VOID OpendxgkSehGuardEnd(OPENDXGK_SEH_GUARD *Guard)
 {
 	OpendxgkSehPop(Guard->Frame, Guard->Completed);
 }
-#define OPENDXGK_SEH_GUARD_VARIABLE                                                                \
-	OPENDXGK_SEH_GUARD opendxgk_seh                                                            \
-		__attribute__((cleanup(OpendxgkSehGuardEnd))) = { OpendxgkSehBody(), FALSE }
+#define OPENDXGK_SEH_GUARD_INIT                                                                    \
+	__attribute__((cleanup(OpendxgkSehGuardEnd))) = { OpendxgkSehBody(), FALSE }
 #endif
+
+/* A __try inside another has a guard of the same name, and that is how __leave finds its own. */
+#define OPENDXGK_SEH_GUARD_VARIABLE                                                                \
+	_Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"")              \
+		OPENDXGK_SEH_GUARD opendxgk_seh OPENDXGK_SEH_GUARD_INIT;                           \
+	_Pragma("GCC diagnostic pop")
 
 /* The braces do not pair up on purpose, and clang-format takes these names for keywords. */
 /* clang-format off */
 #define __try                                                                                      \
 	if (OPENDXGK_SEH_ENTER() == OPENDXGK_SEH_RUN) {                                            \
-		OPENDXGK_SEH_GUARD_VARIABLE;
+		OPENDXGK_SEH_GUARD_VARIABLE
 #define __except(...)                                                                              \
 		opendxgk_seh.Completed = TRUE;                                                     \
 	} else if (OpendxgkSehCaught() && OpendxgkSehAccept((__VA_ARGS__)))

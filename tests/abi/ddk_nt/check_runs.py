@@ -4,8 +4,8 @@
 usage: check_runs.py <include folder> <name> [<library> ...]
 
 Compiles <name>_c.c and <name>_cpp.cpp the ways drivers are compiled, plain and optimised, links each
-with the given C sources and libraries, runs it and reports as TAP. A program is silent and returns 0,
-or says which claim failed.
+with the given libraries, runs it and reports as TAP. A program is silent and returns 0, or says which
+claim failed.
 """
 import pathlib
 import shutil
@@ -26,22 +26,13 @@ WAYS = [('gcc C17', 'gcc', ['-std=c17'], 'c.c'),
         ('clang++ Microsoft C++', 'clang++', ['-std=c++17'] + MICROSOFT + CXX, 'cpp.cpp')]
 
 
-def build_and_run(folder, include, name, way, level, extra):
+def build_and_run(folder, include, name, way, level, libraries):
     """None when fine, else what went wrong."""
     _, compiler, flags, suffix = way
-    includes = [f'-I{include}/ddk', f'-I{include}/dxg']
-    objects = []
-    for source in [item for item in extra if item.endswith('.c')]:
-        objects.append(str(pathlib.Path(folder, pathlib.Path(source).name + '.o')))
-        run = subprocess.run(['gcc', '-std=gnu17', '-g', '-fshort-wchar', '-c', *includes, source,
-                              '-o', objects[-1]], capture_output=True, text=True)
-        if run.returncode:
-            return run.stderr
-    libraries = [item for item in extra if not item.endswith('.c')]
-    rpath = [f'-Wl,-rpath,{pathlib.Path(item).resolve().parent}' for item in libraries]
     program = str(pathlib.Path(folder, 'program'))
-    run = subprocess.run([compiler, level, *flags, *COMMON, *includes, str(HERE / f'{name}_{suffix}'),
-                          *objects, *libraries, *rpath, '-o', program],
+    rpath = [f'-Wl,-rpath,{pathlib.Path(item).resolve().parent}' for item in libraries]
+    run = subprocess.run([compiler, level, *flags, *COMMON, f'-I{include}/ddk', f'-I{include}/dxg',
+                          str(HERE / f'{name}_{suffix}'), *libraries, *rpath, '-o', program],
                          capture_output=True, text=True)
     if run.returncode:
         return run.stderr
@@ -50,7 +41,7 @@ def build_and_run(folder, include, name, way, level, extra):
 
 
 def main():
-    include, name, extra = sys.argv[1], sys.argv[2], sys.argv[3:]
+    include, name, libraries = sys.argv[1], sys.argv[2], sys.argv[3:]
     todo = [(way, level) for way in WAYS for level in ('-O0', '-O2')]
     failed = False
     print(f'1..{len(todo)}')
@@ -60,7 +51,7 @@ def main():
             if not shutil.which(way[1]):
                 print(f'ok {number} - {claim} # SKIP install {way[1]}')
                 continue
-            wrong = build_and_run(folder, include, name, way, level, extra)
+            wrong = build_and_run(folder, include, name, way, level, libraries)
             failed |= wrong is not None
             if wrong:
                 print('\n'.join('# ' + line.lstrip('# ') for line in wrong.splitlines()[:20]))
