@@ -20,15 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/checked.h"
-#include "base/list.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "nt/physical.h"
+#include "nt/physical_view.h"
 
 #define FIRST_PFN (NT_PHYSICAL_FIRST >> NT_PAGE_SHIFT)
 
@@ -38,14 +37,6 @@ enum {
 	MAX_MIB = 1 << 20,
 	PUNCH_PAGES = 16, /* shorter ranges are zeroed at the next hand-out instead */
 	NOT_FOUND = -1,
-};
-
-/* A view that needed a mapping of its own. */
-struct view {
-	struct list link;
-	char *start;
-	uint64_t count;
-	uint64_t pfns[];
 };
 
 static struct {
@@ -64,14 +55,11 @@ static struct {
 	uint64_t *dirty;
 	uint64_t taken_pages;
 	uint64_t cursor; /* where the search for single pages goes on */
-	struct list views;
-	uint64_t view_count;
 
 	_Atomic int64_t driver_pages;
 } memory = {
 	.lock = LOCK_INITIALIZER(LOCK_RANK_NT_OBJECTS, "physical memory"),
 	.fd = -1,
-	.views = { &memory.views, &memory.views },
 };
 
 /* Bits. */
@@ -239,16 +227,8 @@ free_maps:
 
 void nt_physical_finish(void)
 {
-	struct list *link;
-
+	physical_views_finish();
 	lock_acquire(&memory.lock);
-	while ((link = list_pop_front(&memory.views))) {
-		struct view *view = container_of(link, struct view, link);
-
-		munmap(view->start, view->count * NT_PAGE_BYTES);
-		mem_free(view);
-	}
-	memory.view_count = 0;
 	if (memory.pages != 0) {
 		munmap(memory.window, memory.pages * NT_PAGE_BYTES);
 		close(memory.fd);
@@ -301,16 +281,6 @@ static void run_prepare(uint64_t first, uint64_t count)
 		first += width;
 		count -= width;
 	}
-}
-
-/* How many of the first pages follow each other. */
-static uint64_t neighbours(const uint64_t pfns[], uint64_t count)
-{
-	uint64_t run = 1;
-
-	while (run < count && pfns[run] == pfns[0] + run)
-		run++;
-	return run;
 }
 
 /* Moves `page` up to the next place where a run of `count` may start. */
@@ -422,7 +392,7 @@ uint64_t nt_physical_alloc_some_pages(uint64_t count, uint64_t lowest, uint64_t 
 	lock_release(&memory.lock);
 
 	for (uint64_t i = 0, run; i < got; i += run) {
-		run = neighbours(pfns + i, got - i);
+		run = physical_neighbours(pfns + i, got - i);
 		run_prepare(pfns[i] - FIRST_PFN, run);
 	}
 	return got;
@@ -532,7 +502,7 @@ void nt_physical_free_pages(uint64_t count, const uint64_t pfns[])
 	for (uint64_t i = 0, run; i < count; i += run) {
 		uint64_t first = pfns[i] - FIRST_PFN;
 
-		run = neighbours(pfns + i, count - i);
+		run = physical_neighbours(pfns + i, count - i);
 		lock_acquire(&memory.lock);
 		for (uint64_t page = first; page < first + run; page++) {
 			assert(run_length_locked(page) == 1);
@@ -586,28 +556,15 @@ void *nt_physical_to_pointer(uint64_t address)
 bool nt_physical_from_pointer(const void *pointer, uint64_t *address_out)
 {
 	const char *byte = pointer;
-	struct list *link;
-	bool is_found = false;
+	bool is_in_window;
 
 	lock_acquire(&memory.lock);
-	if (memory.pages != 0 && byte >= memory.window &&
-	    byte < memory.window + memory.pages * NT_PAGE_BYTES) {
+	is_in_window = memory.pages != 0 && byte >= memory.window &&
+		       byte < memory.window + memory.pages * NT_PAGE_BYTES;
+	if (is_in_window)
 		*address_out = NT_PHYSICAL_FIRST + (uint64_t)(byte - memory.window);
-		is_found = true;
-	}
-	list_for_each (link, &memory.views) {
-		struct view *view = container_of(link, struct view, link);
-
-		if (is_found || byte < view->start ||
-		    byte >= view->start + view->count * NT_PAGE_BYTES)
-			continue;
-		*address_out = (view->pfns[(uint64_t)(byte - view->start) >> NT_PAGE_SHIFT]
-				<< NT_PAGE_SHIFT) +
-			       ((uintptr_t)byte & (NT_PAGE_BYTES - 1));
-		is_found = true;
-	}
 	lock_release(&memory.lock);
-	return is_found;
+	return is_in_window || physical_view_find(pointer, address_out);
 }
 
 int nt_physical_fd(void)
@@ -620,12 +577,14 @@ int nt_physical_fd(void)
 
 struct nt_physical_usage nt_physical_usage(void)
 {
+	uint64_t mapped_views = physical_view_count();
+
 	lock_acquire(&memory.lock);
 	struct nt_physical_usage usage = {
 		.total_pages = memory.pages,
 		.taken_pages = memory.taken_pages,
 		.driver_pages = (uint64_t)atomic_load(&memory.driver_pages),
-		.mapped_views = memory.view_count,
+		.mapped_views = mapped_views,
 	};
 	lock_release(&memory.lock);
 	return usage;
@@ -634,140 +593,4 @@ struct nt_physical_usage nt_physical_usage(void)
 void nt_physical_charge_driver(int64_t pages)
 {
 	atomic_fetch_add(&memory.driver_pages, pages);
-}
-
-/* Views. */
-
-void *nt_physical_map(const uint64_t pfns[], uint64_t count)
-{
-	struct view *view;
-	char *start;
-
-	if (count == 0 || count > UINT64_C(1) << 40)
-		return NULL;
-	if (neighbours(pfns, count) == count &&
-	    (nt_physical_is_foreign(pfns[0] << NT_PAGE_SHIFT) ||
-	     nt_physical_is_memory(pfns[0] << NT_PAGE_SHIFT, count * NT_PAGE_BYTES)))
-		return nt_physical_to_pointer(pfns[0] << NT_PAGE_SHIFT);
-	for (uint64_t i = 0; i < count; i++) {
-		if (!nt_physical_is_memory(pfns[i] << NT_PAGE_SHIFT, NT_PAGE_BYTES))
-			return NULL;
-	}
-
-	view = mem_alloc(sizeof(*view) + count * sizeof(view->pfns[0]));
-	if (!view)
-		return NULL;
-	start = mmap(NULL, count * NT_PAGE_BYTES, PROT_NONE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (start == MAP_FAILED)
-		goto free_view;
-	for (uint64_t i = 0; i < count;) {
-		uint64_t run = neighbours(pfns + i, count - i);
-		void *at = start + i * NT_PAGE_BYTES;
-		uint64_t offset = nt_physical_file_offset(pfns[i] << NT_PAGE_SHIFT);
-
-		if (mmap(at, run * NT_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-			 memory.fd, (off_t)offset) == MAP_FAILED)
-			goto unmap_start;
-		i += run;
-	}
-
-	view->start = start;
-	view->count = count;
-	memcpy(view->pfns, pfns, count * sizeof(pfns[0]));
-	lock_acquire(&memory.lock);
-	list_push_back(&memory.views, &view->link);
-	memory.view_count++;
-	lock_release(&memory.lock);
-	return start;
-
-unmap_start:
-	munmap(start, count * NT_PAGE_BYTES);
-free_view:
-	mem_free(view);
-	return NULL;
-}
-
-void nt_physical_unmap(void *start, uint64_t count)
-{
-	struct list *link;
-	struct view *found = NULL;
-
-	lock_acquire(&memory.lock);
-	list_for_each (link, &memory.views) {
-		struct view *view = container_of(link, struct view, link);
-
-		if (view->start == start && view->count == count)
-			found = view;
-	}
-	if (found) {
-		list_remove(&found->link);
-		memory.view_count--;
-	}
-	lock_release(&memory.lock);
-
-	/* Not one of ours: the pages were neighbours, and their pointer is the window's. */
-	if (!found)
-		return;
-	munmap(found->start, found->count * NT_PAGE_BYTES);
-	mem_free(found);
-}
-
-/* Probing. */
-
-/*
- * The kernel reads a signal set from the address before it looks at the (impossible) request, so
- * it tells a readable address from another without a fault and without side effects.
- */
-static bool byte_is_readable(const void *pointer)
-{
-	const void *word = (const void *)((uintptr_t)pointer & ~(uintptr_t)7);
-
-	return syscall(SYS_rt_sigprocmask, ~0, word, NULL, 8) == 0 || errno != EFAULT;
-}
-
-static bool is_readable_page_by_page(const void *pointer, uint64_t size_bytes)
-{
-	uintptr_t page = (uintptr_t)pointer & ~(uintptr_t)(NT_PAGE_BYTES - 1);
-	uintptr_t last = (uintptr_t)pointer + size_bytes - 1;
-
-	for (; page <= last; page += NT_PAGE_BYTES) {
-		if (!byte_is_readable((const void *)page))
-			return false;
-	}
-	return true;
-}
-
-/* Brings pages in, writable, without changing them. Linux 5.14 and later. */
-static int populate(const void *pointer, uint64_t size_bytes)
-{
-	uintptr_t page = (uintptr_t)pointer & ~(uintptr_t)(NT_PAGE_BYTES - 1);
-
-	return madvise((void *)page, (uintptr_t)pointer + size_bytes - page, MADV_POPULATE_WRITE);
-}
-
-static bool range_is_sane(const void *pointer, uint64_t size_bytes)
-{
-	uint64_t end;
-
-	/* The first page is nobody's; the kernel takes NULL for "no pointer" and would not look. */
-	return size_bytes > 0 && (uintptr_t)pointer >= NT_PAGE_BYTES &&
-	       checked_add((uintptr_t)pointer, size_bytes, &end) && end <= UINT64_C(1) << 47;
-}
-
-bool nt_memory_is_readable(const void *pointer, uint64_t size_bytes)
-{
-	return range_is_sane(pointer, size_bytes) && is_readable_page_by_page(pointer, size_bytes);
-}
-
-bool nt_memory_is_writable(void *pointer, uint64_t size_bytes)
-{
-	char here = 0;
-
-	if (!range_is_sane(pointer, size_bytes))
-		return false;
-	if (populate(pointer, size_bytes) == 0)
-		return true;
-	/* An older kernel cannot tell; then readable has to be enough. */
-	return populate(&here, 1) != 0 && is_readable_page_by_page(pointer, size_bytes);
 }
