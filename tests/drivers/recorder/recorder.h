@@ -33,7 +33,7 @@ enum recorder_command {
 	RECORDER_SYNCHRONIZE_TWICE, /* DxgkCbSynchronizeExecution inside itself; result: inner
 				       status   */
 	RECORDER_SLOW, /* be in the driver until another thread was let in, or not:        */
-	/* result: the most threads that were seen at once                  */
+		       /* result: the most threads that were seen at once                  */
 };
 
 struct recorder_escape {
