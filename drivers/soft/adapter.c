@@ -47,7 +47,7 @@ NTSTATUS APIENTRY soft_add_device(IN_CONST_PDEVICE_OBJECT PhysicalDeviceObject,
 	adapter->magic = SOFT_MAGIC_ADAPTER;
 	adapter->settings = *soft_driver_settings();
 	adapter->node_count = soft_settings_node_count(&adapter->settings);
-	ExInitializeFastMutex(&adapter->start_lock);
+	KeInitializeMutex(&adapter->start_lock, 0);
 	*MiniportDeviceContext = adapter;
 	return STATUS_SUCCESS;
 }

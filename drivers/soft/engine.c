@@ -94,10 +94,10 @@ NTSTATUS soft_engine_start(struct soft_engine *engine)
 
 	PAGED_CODE();
 
-	ExAcquireFastMutex(&engine->adapter->start_lock);
+	KeWaitForMutexObject(&engine->adapter->start_lock, Executive, KernelMode, FALSE, NULL);
 	if (!engine->thread)
 		status = create_thread(engine);
-	ExReleaseFastMutex(&engine->adapter->start_lock);
+	KeReleaseMutex(&engine->adapter->start_lock, FALSE);
 	return status;
 }
 

@@ -136,7 +136,7 @@ struct soft_adapter {
 	DXGKRNL_INTERFACE dxgk;
 	struct soft_memory memory;
 
-	FAST_MUTEX start_lock; /* one thread at a time starts engines */
+	KMUTEX start_lock; /* one thread at a time starts engines; leaves us at PASSIVE_LEVEL */
 	struct soft_engine engines[SOFTGPU_MAX_NODES];
 
 	/* Interlocked; what is not zero at the end was leaked. */
