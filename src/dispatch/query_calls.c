@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/text.h"
@@ -322,18 +323,41 @@ static void put_registry_text(struct registry_answer *answer, const char *text)
 		text_to_wide((WCHAR *)answer->output, count, text);
 }
 
+/* The value itself, ours to free; a longer one than most needs a second look. */
+static NTSTATUS read_registry(const struct query *query, const char *name,
+			      enum miniport_value_type *type, char **value_out, size_t *bytes_out)
+{
+	size_t capacity = 256;
+
+	for (;;) {
+		char *value = mem_zalloc(capacity + 1); /* text is ended by us */
+		if (!value)
+			return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, "ValueName",
+				      "\"%s\" has a value there is no memory for", name);
+		NTSTATUS status = miniport_query_registry(query->adapter->miniport, name, type,
+							  value, capacity, bytes_out);
+		if (NT_SUCCESS(status)) {
+			*value_out = value;
+			return STATUS_SUCCESS;
+		}
+		mem_free(value);
+		if (status != STATUS_BUFFER_OVERFLOW || *bytes_out <= capacity)
+			return status;
+		capacity = *bytes_out;
+	}
+}
+
 static NTSTATUS put_registry_value(const struct query *query, struct registry_answer *answer)
 {
-	char name[256];
-	char value[4096];
-	size_t needed = 0;
+	char name[MAX_PATH * 4]; /* four bytes for each character */
+	char *value = NULL;
+	size_t value_bytes = 0;
 	enum miniport_value_type type;
 
 	if (!text_from_wide(name, sizeof(name), answer->info->ValueName, MAX_PATH))
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "ValueName",
 			      "is not a zero-terminated name");
-	NTSTATUS status = miniport_query_registry(query->adapter->miniport, name, &type, value,
-						  sizeof(value) - 1, &needed);
+	NTSTATUS status = read_registry(query, name, &type, &value, &value_bytes);
 	if (status == STATUS_OBJECT_NAME_NOT_FOUND) {
 		/* The question was fine; the answer is that there is no such value. */
 		answer->info->OutputValueSize = 0;
@@ -342,12 +366,11 @@ static NTSTATUS put_registry_value(const struct query *query, struct registry_an
 	}
 	if (!NT_SUCCESS(status))
 		return refuse(status, RULE_API_VALUE, "ValueName", "\"%s\" cannot be read", name);
-	if (type == MINIPORT_VALUE_TEXT) {
-		value[needed] = '\0';
+	if (type == MINIPORT_VALUE_TEXT)
 		put_registry_text(answer, value);
-	} else {
-		put_registry_bytes(answer, value, needed);
-	}
+	else
+		put_registry_bytes(answer, value, value_bytes);
+	mem_free(value);
 	return STATUS_SUCCESS;
 }
 
