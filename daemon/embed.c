@@ -72,8 +72,10 @@ static NTSTATUS embed_start_kernel(void)
 		/* What a client sees when the kernel cannot be reached at all. */
 		return STATUS_UNSUCCESSFUL;
 	}
-	kernel_start(&embed.kernel, config.adapters, config.adapter_count);
+	status = kernel_start(&embed.kernel, config.adapters, config.adapter_count);
 	config_finish(&config);
+	if (!NT_SUCCESS(status))
+		return status;
 	thread_on_fork(embed_forked);
 	atexit(embed_end);
 	atomic_store(&embed.state, EMBED_RUNNING);
@@ -98,7 +100,8 @@ static NTSTATUS embed_begin(void)
 		break;
 	}
 	if (NT_SUCCESS(status) && !embed.process)
-		status = process_create(++embed.last_process_id, &embed.process);
+		status = process_create(++embed.last_process_id, &embed.kernel.shares,
+					&embed.process);
 	gate_open(&embed.gate);
 	return status;
 }

@@ -13,6 +13,7 @@ enum lock_rank {
 	LOCK_RANK_DDI_LEVEL,     /* shared: level 0 and 1; exclusive: alone in driver   */
 	LOCK_RANK_DEVICE,        /* lists of what a device owns                         */
 	LOCK_RANK_PROCESS,       /* lists of what a process owns                        */
+	LOCK_RANK_SHARE,         /* names and NT handles of what is shared              */
 	LOCK_RANK_HANDLE_TABLE,  /* short: make or recycle a chunk of numbers           */
 	LOCK_RANK_VA_SPACE,      /* one process's GPU addresses                         */
 	LOCK_RANK_ALLOCATION,    /* several at once only through lock_many()            */

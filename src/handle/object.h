@@ -17,11 +17,13 @@
 struct handle_slot;
 struct handle_table;
 struct object;
+struct share;
 
 /* One constant per kind of object; its address is the type tag. */
 struct object_class {
 	const char *name; /* as people read it: "an adapter" */
 	void (*destroy)(struct object *object);
+	struct share *(*share)(struct object *object); /* what it opened; NULL: cannot be shared */
 };
 
 struct object {

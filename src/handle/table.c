@@ -234,7 +234,7 @@ enum handle_verdict handle_find(struct handle_table *table, uint32_t handle,
 		&slot->state, &state, state + 1, memory_order_acquire, memory_order_relaxed));
 
 	struct object *object = slot->object;
-	if (object->class != class) {
+	if (class && object->class != class) {
 		*found_out = object->class;
 		object_put(object);
 		return HANDLE_OTHER_KIND;

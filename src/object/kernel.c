@@ -30,16 +30,21 @@ static void start_one(struct dxg_kernel *kernel, const struct miniport_config *c
 		 has_reason ? why.rule : "-", status_name(status));
 }
 
-void kernel_start(struct dxg_kernel *kernel, const struct miniport_config *configs, size_t count)
+NTSTATUS kernel_start(struct dxg_kernel *kernel, const struct miniport_config *configs, size_t count)
 {
 	assert(count <= KERNEL_MAX_ADAPTERS);
 	*kernel = (struct dxg_kernel){ 0 };
+	NTSTATUS status = share_space_init(&kernel->shares);
+	if (!NT_SUCCESS(status))
+		return status;
 	for (size_t i = 0; i < count; i++)
 		start_one(kernel, &configs[i]);
+	return STATUS_SUCCESS;
 }
 
 void kernel_end(struct dxg_kernel *kernel)
 {
+	share_space_finish(&kernel->shares);
 	while (kernel->adapter_count > 0)
 		adapter_destroy(kernel->adapters[--kernel->adapter_count]);
 }

@@ -6,6 +6,7 @@
 
 #include "object/adapter.h"
 #include "object/process.h"
+#include "object/share.h"
 
 enum { KERNEL_MAX_ADAPTERS = 16 };
 
@@ -13,15 +14,16 @@ enum { KERNEL_MAX_ADAPTERS = 16 };
 struct dxg_kernel {
 	uint32_t adapter_count;
 	struct dxg_adapter *adapters[KERNEL_MAX_ADAPTERS];
+	struct share_space shares;
 };
 
 /*
  * Starts every adapter of the profile, in order. One that does not start is left out and said so
- * (log and refusal); the others still work.
+ * (log and refusal); the others still work. Fails when there is no memory for the kernel itself.
  */
-void kernel_start(struct dxg_kernel *kernel, const struct miniport_config *configs, size_t count);
+MUST_CHECK NTSTATUS kernel_start(struct dxg_kernel *kernel, const struct miniport_config *configs, size_t count);
 
-/* Stops the adapters, last one first. No process is left. */
+/* Ends what is still shared, then stops the adapters, last one first. No process is left. */
 void kernel_end(struct dxg_kernel *kernel);
 
 struct dxg_adapter *kernel_find_adapter(struct dxg_kernel *kernel, uint64_t luid);

@@ -9,7 +9,7 @@
 #include "object/process.h"
 #include "trace/trace.h"
 
-NTSTATUS process_create(uint32_t id, struct dxg_process **process_out)
+NTSTATUS process_create(uint32_t id, struct share_space *shares, struct dxg_process **process_out)
 {
 	struct dxg_process *process = mem_zalloc(sizeof(*process));
 
@@ -18,6 +18,7 @@ NTSTATUS process_create(uint32_t id, struct dxg_process **process_out)
 	if (!NT_SUCCESS(handle_table_init(&process->handles, HANDLE_TAG_LOCAL)))
 		goto free_process;
 	process->id = id;
+	process->shares = shares;
 	lock_init(&process->lock, LOCK_RANK_PROCESS, "process");
 	list_init(&process->adapters);
 	list_init(&process->opens);

@@ -14,6 +14,7 @@
 #include "base/notice.h"
 #include "handle/table.h"
 #include "object/adapter.h"
+#include "object/share.h"
 
 /*
  * What a process has on one adapter, made at its first use and kept to its end: the rule that one
@@ -32,6 +33,7 @@ struct process_adapter {
 
 struct dxg_process {
 	uint32_t id;
+	struct share_space *shares; /* the kernel's */
 	struct handle_table handles;
 
 	struct lock lock;      /* LOCK_RANK_PROCESS */
@@ -41,7 +43,8 @@ struct dxg_process {
 	struct list devices;   /* dxg_device.process_link */
 };
 
-MUST_CHECK NTSTATUS process_create(uint32_t id, struct dxg_process **process_out);
+MUST_CHECK NTSTATUS process_create(uint32_t id, struct share_space *shares,
+				   struct dxg_process **process_out);
 
 /* See teardown.c. No call of this process is under way. Accepts NULL. */
 void process_destroy(struct dxg_process *process);
