@@ -764,17 +764,21 @@ BOOLEAN KeReadStateTimer(PKTIMER Timer)
 	return read_state(&Timer->Header) > 0;
 }
 
-bool nt_dispatcher_uses_memory(const void *begin, const void *end)
+bool nt_dispatcher_forget_memory(const void *begin, const void *end)
 {
 	if (LIKELY(atomic_load_explicit(&nt_dispatcher_queued, memory_order_relaxed) == 0))
 		return false;
 	lock_acquire(&nt_dispatcher_lock);
-	bool is_used = nt_dpc_uses_memory_locked(begin, end);
-	for (LIST_ENTRY *entry = timers.armed.Flink; entry != &timers.armed && !is_used;
-	     entry = entry->Flink) {
-		const char *timer = (const char *)CONTAINING_RECORD(entry, KTIMER, TimerListEntry);
-		is_used = timer >= (const char *)begin && timer < (const char *)end;
+	bool was_used = nt_dpc_forget_memory_locked(begin, end);
+	LIST_ENTRY *entry = timers.armed.Flink;
+	while (entry != &timers.armed) {
+		KTIMER *timer = CONTAINING_RECORD(entry, KTIMER, TimerListEntry);
+		entry = entry->Flink;
+		if (!nt_is_within(timer, begin, end) && !nt_is_within(timer->Dpc, begin, end))
+			continue;
+		timer_disarm_locked(timer);
+		was_used = true;
 	}
 	lock_release(&nt_dispatcher_lock);
-	return is_used;
+	return was_used;
 }

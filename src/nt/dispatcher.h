@@ -42,10 +42,11 @@ MUST_CHECK NTSTATUS nt_timers_start(void);
 void nt_timers_stop(void);
 
 /*
- * Whether an armed timer or a queued DPC lies in [begin, end). Costs nothing while none is queued
- * anywhere; nt_dispatcher_queued counts them.
+ * Memory [begin, end) goes away: takes armed timers, queued DPCs and queued work items in it out of
+ * their queues. True when there were any. Costs nothing while none is queued anywhere;
+ * nt_dispatcher_queued counts them.
  */
+bool nt_dispatcher_forget_memory(const void *begin, const void *end);
 extern _Atomic uint32_t nt_dispatcher_queued;
-bool nt_dispatcher_uses_memory(const void *begin, const void *end);
 
 #endif

@@ -122,18 +122,6 @@ bool nt_dpc_insert_locked(KDPC *dpc, void *argument1, void *argument2)
 	return true;
 }
 
-bool nt_dpc_uses_memory_locked(const void *begin, const void *end)
-{
-	lock_assert_held(&nt_dispatcher_lock);
-
-	for (LIST_ENTRY *entry = dpcs.queue.Flink; entry != &dpcs.queue; entry = entry->Flink) {
-		const char *dpc = (const char *)CONTAINING_RECORD(entry, KDPC, DpcListEntry);
-		if (dpc >= (const char *)begin && dpc < (const char *)end)
-			return true;
-	}
-	return false;
-}
-
 VOID KeInitializeDpc(PRKDPC Dpc, PKDEFERRED_ROUTINE DeferredRoutine, PVOID DeferredContext)
 {
 	*Dpc = (KDPC){ .Type = 0x13, /* DpcObject */
@@ -167,13 +155,30 @@ BOOLEAN KeRemoveQueueDpc(PRKDPC Dpc)
 	return was_queued;
 }
 
+static VOID NTAPI flush_reached(PKDPC dpc, PVOID context, PVOID argument1, PVOID argument2)
+{
+	UNREFERENCED_PARAMETER(dpc);
+	UNREFERENCED_PARAMETER(argument1);
+	UNREFERENCED_PARAMETER(argument2);
+	KeSetEvent(context, IO_NO_INCREMENT, FALSE);
+}
+
+/* A DPC of our own at the end of the queue: when it runs, those before it have run. */
 static void dpcs_flush(void)
 {
+	KDPC marker;
+	KEVENT reached;
+
 	lock_acquire(&nt_dispatcher_lock);
-	bool is_started = dpcs.is_started;
+	bool has_any = dpcs.is_started || !IsListEmpty(&dpcs.queue);
+	bool can_run = has_any && NT_SUCCESS(dpcs_start_locked());
 	lock_release(&nt_dispatcher_lock);
-	if (is_started)
-		worker_flush(&dpcs.worker);
+	if (!can_run)
+		return;
+	KeInitializeEvent(&reached, NotificationEvent, FALSE);
+	KeInitializeDpc(&marker, flush_reached, &reached);
+	KeInsertQueueDpc(&marker, NULL, NULL);
+	KeWaitForSingleObject(&reached, Executive, KernelMode, FALSE, NULL);
 }
 
 VOID KeFlushQueuedDpcs(VOID)
@@ -197,19 +202,25 @@ VOID KeSetTargetProcessorDpc(PRKDPC Dpc, CCHAR Number)
 
 /* ---- work items ---- */
 
+static void work_take_locked(WORK_QUEUE_ITEM *item)
+{
+	RemoveEntryList(&item->List);
+	item->List.Flink = NULL;
+	atomic_fetch_sub_explicit(&nt_dispatcher_queued, 1, memory_order_relaxed);
+}
+
 static void works_drain(struct work *work)
 {
 	struct work_thread *thread = container_of(work, struct work_thread, drain);
 
 	lock_acquire(&nt_dispatcher_lock);
 	while (!IsListEmpty(&works.queue)) {
-		LIST_ENTRY *entry = RemoveHeadList(&works.queue);
-		WORK_QUEUE_ITEM *item = CONTAINING_RECORD(entry, WORK_QUEUE_ITEM, List);
+		WORK_QUEUE_ITEM *item = CONTAINING_RECORD(works.queue.Flink, WORK_QUEUE_ITEM, List);
 		PWORKER_THREAD_ROUTINE routine = item->WorkerRoutine;
 		PVOID parameter = item->Parameter;
 		struct nt_irql scope;
 
-		item->List.Flink = NULL; /* may be queued again, or freed, from now on */
+		work_take_locked(item); /* may be queued again, or freed, from now on */
 		lock_release(&nt_dispatcher_lock);
 
 		nt_irql_enter(&scope, PASSIVE_LEVEL);
@@ -256,6 +267,7 @@ static void work_queue(PWORK_QUEUE_ITEM item, const char *routine)
 	bool is_queued = item->List.Flink != NULL;
 	if (!is_queued) {
 		InsertTailList(&works.queue, &item->List);
+		atomic_fetch_add_explicit(&nt_dispatcher_queued, 1, memory_order_relaxed);
 		works_find_thread_locked();
 	}
 	lock_release(&nt_dispatcher_lock);
@@ -305,7 +317,7 @@ VOID IoFreeWorkItem(PIO_WORKITEM IoWorkItem)
 	lock_acquire(&nt_dispatcher_lock);
 	bool is_queued = IoWorkItem->item.List.Flink != NULL;
 	if (is_queued)
-		RemoveEntryList(&IoWorkItem->item.List);
+		work_take_locked(&IoWorkItem->item);
 	lock_release(&nt_dispatcher_lock);
 	if (is_queued)
 		nt_report(RULE_NT_WORKITEM_QUEUED,
@@ -343,6 +355,31 @@ VOID IoQueueWorkItemEx(PIO_WORKITEM IoWorkItem, PIO_WORKITEM_ROUTINE_EX WorkerRo
 }
 
 /* ---- the host's side ---- */
+
+bool nt_dpc_forget_memory_locked(const void *begin, const void *end)
+{
+	bool was_used = false;
+	LIST_ENTRY *entry;
+
+	lock_assert_held(&nt_dispatcher_lock);
+	for (entry = dpcs.queue.Flink; entry != &dpcs.queue;) {
+		KDPC *dpc = CONTAINING_RECORD(entry, KDPC, DpcListEntry);
+		entry = entry->Flink;
+		if (nt_is_within(dpc, begin, end)) {
+			dpc_take_locked(dpc);
+			was_used = true;
+		}
+	}
+	for (entry = works.queue.Flink; entry != &works.queue;) {
+		WORK_QUEUE_ITEM *item = CONTAINING_RECORD(entry, WORK_QUEUE_ITEM, List);
+		entry = entry->Flink;
+		if (nt_is_within(item, begin, end)) {
+			work_take_locked(item);
+			was_used = true;
+		}
+	}
+	return was_used;
+}
 
 static uint32_t work_thread_count(void)
 {

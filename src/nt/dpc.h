@@ -5,6 +5,7 @@
 #define NT_DPC_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <ddk/wdm.h>
 
@@ -22,6 +23,13 @@ void nt_dpc_flush(void);
 
 /* The caller holds the dispatcher lock. False when it is queued already. */
 bool nt_dpc_insert_locked(KDPC *dpc, void *argument1, void *argument2);
-bool nt_dpc_uses_memory_locked(const void *begin, const void *end);
+
+/* Part of nt_dispatcher_forget_memory(). */
+bool nt_dpc_forget_memory_locked(const void *begin, const void *end);
+
+static inline bool nt_is_within(const void *address, const void *begin, const void *end)
+{
+	return (uintptr_t)address >= (uintptr_t)begin && (uintptr_t)address < (uintptr_t)end;
+}
 
 #endif

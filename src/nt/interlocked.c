@@ -1,5 +1,5 @@
 /*
- * interlocked.c - lists that several threads use at once.
+ * interlocked.c - lists and numbers that several threads use at once.
  *
  * The ExInterlocked routines use the driver's spin lock and work at any level, so they bypass the
  * level checks of KeAcquireSpinLock. An SLIST_HEADER is two words: depth, sequence and a busy bit
@@ -91,6 +91,29 @@ PSINGLE_LIST_ENTRY ExInterlockedPopEntryList(PSINGLE_LIST_ENTRY ListHead, PKSPIN
 	PSINGLE_LIST_ENTRY entry = PopEntryList(ListHead);
 	list_unlock(&guard);
 	return entry;
+}
+
+LARGE_INTEGER ExInterlockedAddLargeInteger(PLARGE_INTEGER Addend, LARGE_INTEGER Increment,
+					   PKSPIN_LOCK Lock)
+{
+	struct list_guard guard;
+
+	list_lock(&guard, Lock);
+	LARGE_INTEGER before = *Addend;
+	Addend->QuadPart += Increment.QuadPart;
+	list_unlock(&guard);
+	return before;
+}
+
+ULONG ExInterlockedAddUlong(PULONG Addend, ULONG Increment, PKSPIN_LOCK Lock)
+{
+	struct list_guard guard;
+
+	list_lock(&guard, Lock);
+	ULONG before = *Addend;
+	*Addend += Increment;
+	list_unlock(&guard);
+	return before;
 }
 
 /* ---- sequenced lists ---- */

@@ -121,6 +121,18 @@ VOID OpendxgkPagedCode(PCSTR File, ULONG Line)
 			  nt_irql_name(current_irql));
 }
 
+/* A display driver has no interrupt object; the graphics kernel connects its interrupt. */
+BOOLEAN KeSynchronizeExecution(PKINTERRUPT Interrupt, PKSYNCHRONIZE_ROUTINE SynchronizeRoutine,
+			       PVOID SynchronizeContext)
+{
+	UNREFERENCED_PARAMETER(Interrupt);
+	UNREFERENCED_PARAMETER(SynchronizeRoutine);
+	UNREFERENCED_PARAMETER(SynchronizeContext);
+	nt_report(RULE_NT_NOT_HOSTED, "KeSynchronizeExecution is not available here; a display "
+				      "driver calls DxgkCbSynchronizeExecution");
+	return FALSE;
+}
+
 /* ---- spin locks ---- */
 
 enum { SPIN_FREE, SPIN_TAKEN, SPIN_CONTENDED };

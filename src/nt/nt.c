@@ -36,13 +36,12 @@ bool nt_driver_unloaded(const void *begin, const void *end)
 {
 	nt_dpc_flush();
 	uint32_t running = nt_threads_report_running(begin, end);
-	bool has_queued = nt_dispatcher_uses_memory(begin, end);
-	if (has_queued)
-		nt_report(RULE_NT_TIMER_LEFT, "The driver is unloaded while a timer or DPC in its "
-					      "image is queued");
+	if (nt_dispatcher_forget_memory(begin, end))
+		nt_report(RULE_NT_TIMER_LEFT, "The driver is unloaded while a timer, DPC or work "
+					      "item in its image is queued");
 	/* Memory of a thread that still runs is not taken from under it. */
 	if (running == 0)
 		nt_pool_report_leaks(begin, end);
 	nt_report_summarize();
-	return running == 0 && !has_queued;
+	return running == 0;
 }

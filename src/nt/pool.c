@@ -315,9 +315,10 @@ static void block_retire(struct pool_block *block, uint32_t tag, const char *rou
 			routine, is_whole_before ? "behind" : "in front of", block->size_bytes,
 			tag_text(block->tag, text), where);
 	}
-	if (nt_dispatcher_uses_memory(block->payload, block->payload + block->size_bytes))
+	if (nt_dispatcher_forget_memory(block->payload, block->payload + block->size_bytes))
 		nt_report(RULE_NT_POOL_IN_USE,
-			  "%s frees a block that holds an armed timer or a queued DPC, tag '%s'",
+			  "%s frees a block that holds an armed timer, a queued DPC or a queued "
+			  "work item, tag '%s'",
 			  routine, tag_text(block->tag, text));
 	memset(block->payload, FREED_BYTE, block->size_bytes);
 	block_give_back(block);

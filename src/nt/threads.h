@@ -34,7 +34,7 @@ struct _KTHREAD {
 
 	/* Guarded by the dispatcher lock. */
 	KWAIT_BLOCK wait_blocks[THREAD_WAIT_OBJECTS];
-	struct nt_wait *wait;     /* what it waits for now */
+	struct nt_wait *wait;     /* the one it is in */
 	LIST_ENTRY owned_mutexes; /* KMUTANT.MutantListEntry */
 	struct list link;         /* running or ended system threads */
 	LONG priority;

@@ -4,6 +4,7 @@
 #include "unit/nt/nt_harness.h"
 
 #include "base/lock.h"
+#include "nt/dispatcher.h"
 
 struct call {
 	KDPC dpc;
@@ -133,6 +134,61 @@ TEST(dpc, may_queue_itself)
 	nt_test_wait(&call.entered);
 	EXPECT_EQ(call.count, 5);
 	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+static VOID NTAPI queue_for_ever(PKDPC dpc, PVOID context, PVOID first, PVOID second)
+{
+	struct call *call = context;
+
+	(void)first;
+	(void)second;
+	call->count++;
+	if (nt_test_poll(&call->go) != STATUS_SUCCESS)
+		KeInsertQueueDpc(dpc, NULL, NULL);
+}
+
+TEST(dpc, a_flush_waits_for_what_was_queued_and_not_for_what_comes_later)
+{
+	struct call call;
+
+	nt_test_begin();
+	call_init(&call, queue_for_ever);
+	KeInsertQueueDpc(&call.dpc, NULL, NULL);
+	KeFlushQueuedDpcs();
+	KeFlushQueuedDpcs();
+	KeSetEvent(&call.go, 0, FALSE);
+	/* What runs now sees the event; then it is over. */
+	KeFlushQueuedDpcs();
+	KeFlushQueuedDpcs();
+	EXPECT(call.count >= 2);
+	EXPECT(!KeRemoveQueueDpc(&call.dpc));
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(dpc, left_in_an_image_that_is_unloaded_is_reported_and_taken_out)
+{
+	struct call holder, call;
+
+	nt_test_begin();
+	call_init(&holder, hold_thread);
+	call_init(&call, note_call);
+	KeInsertQueueDpc(&holder.dpc, NULL, NULL);
+	nt_test_wait(&holder.entered);
+	KeInsertQueueDpc(&call.dpc, NULL, NULL);
+	EXPECT(nt_dispatcher_forget_memory(&call, &call + 1));
+	EXPECT(!nt_dispatcher_forget_memory(&call, &call + 1));
+	KeSetEvent(&holder.go, 0, FALSE);
+	KeFlushQueuedDpcs();
+	EXPECT_EQ(call.count, 0);
+
+	KTIMER timer;
+	KeInitializeTimer(&timer);
+	KeSetTimer(&timer, nt_test_us(1000000), NULL);
+	EXPECT(nt_driver_unloaded(&timer, &timer + 1));
+	EXPECT_REPORTS(RULE_NT_TIMER_LEFT, 1);
+	EXPECT(!KeCancelTimer(&timer));
 	nt_test_finish();
 }
 

@@ -67,6 +67,22 @@ TEST(list, single_lists_are_stacks)
 	nt_test_finish();
 }
 
+TEST(list, numbers_are_added_under_the_lock_and_the_old_one_returned)
+{
+	LARGE_INTEGER large = { .QuadPart = 40 }, two = { .QuadPart = 2 };
+	ULONG number = 7;
+	KSPIN_LOCK lock = 0;
+
+	nt_test_begin();
+	EXPECT_EQ(ExInterlockedAddLargeInteger(&large, two, &lock).QuadPart, 40);
+	EXPECT_EQ(large.QuadPart, 42);
+	EXPECT_EQ(ExInterlockedAddUlong(&number, 3, &lock), 7);
+	EXPECT_EQ(number, 10);
+	EXPECT_EQ(lock, 0);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
 struct slist_item {
 	SLIST_ENTRY entry;
 	unsigned users;

@@ -5,7 +5,7 @@
 #define TESTS_UNIT_NT_REPORT_DRIVER_H
 
 struct report_driver_routines {
-	NTSTATUS (*wait)
+	NTSTATUS(*wait)
 	(PVOID object, KWAIT_REASON reason, KPROCESSOR_MODE mode, BOOLEAN alertable,
 	 PLARGE_INTEGER timeout);
 	PVOID (*allocate)(POOL_TYPE type, SIZE_T size, ULONG tag);
