@@ -39,6 +39,16 @@
 #include "nt/report.h"
 #include "nt/seh.h"
 
+/*
+ * For functions whose stack frames are put aside or looked at: no sanitizer may check the accesses
+ * or count the calls, because they are entered and left in an order of their own.
+ */
+#ifdef __clang__
+#define UNCHECKED __attribute__((noinline, disable_sanitizer_instrumentation))
+#else
+#define UNCHECKED __attribute__((noinline, no_sanitize("address", "thread", "undefined")))
+#endif
+
 enum frame_kind { FRAME_UNKNOWN, FRAME_EXCEPT, FRAME_FINALLY };
 enum frame_reason { REASON_VISIT, REASON_CAUGHT, REASON_LEAVE, REASON_EARLY };
 
@@ -316,16 +326,14 @@ POPENDXGK_SEH_FRAME OpendxgkSehBody(VOID)
 	return self.active;
 }
 
-/* Looks at dead frames and at the red zones of live ones, which is the point. */
-__attribute__((noinline, no_sanitize("address"), no_sanitize("thread"))) static void copy_stack(
-	char *to, const char *from, size_t size)
+UNCHECKED static void copy_stack(char *to, const char *from, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
 		((volatile char *)to)[i] = ((const volatile char *)from)[i];
 }
 
 /* Returns when the __finally block has run. */
-__attribute__((noinline)) static void run_finally_block(POPENDXGK_SEH_FRAME frame)
+UNCHECKED static void run_finally_block(POPENDXGK_SEH_FRAME frame)
 {
 	if (__builtin_setjmp(frame->resume) != 0)
 		return;
@@ -339,8 +347,7 @@ __attribute__((noinline)) static void run_finally_block(POPENDXGK_SEH_FRAME fram
 }
 
 /* Runs below the frames it puts back: `room` is what moved the stack pointer there. */
-NORETURN __attribute__((noinline)) static void put_back(POPENDXGK_SEH_FRAME frame,
-							volatile char *room)
+UNCHECKED NORETURN static void put_back(POPENDXGK_SEH_FRAME frame, volatile char *room)
 {
 	room[0] = 0;
 	copy_stack(frame->stack_low, frame->put_aside,
@@ -348,7 +355,7 @@ NORETURN __attribute__((noinline)) static void put_back(POPENDXGK_SEH_FRAME fram
 	__builtin_longjmp(frame->resume, 1);
 }
 
-VOID OpendxgkSehPop(POPENDXGK_SEH_FRAME Frame, BOOLEAN Completed)
+UNCHECKED VOID OpendxgkSehPop(POPENDXGK_SEH_FRAME Frame, BOOLEAN Completed)
 {
 	frame_take_off(Frame);
 	self.after = NULL;
