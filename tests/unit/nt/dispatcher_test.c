@@ -476,6 +476,8 @@ static VOID NTAPI count_with_mutex(PVOID context)
 	for (int i = 0; i < ROUNDS; i++) {
 		EXPECT_EQ(nt_test_wait(&guarded->mutex), STATUS_SUCCESS);
 		guarded->value++;
+		if (i % 20 == 0)
+			KeStallExecutionProcessor(2);
 		KeReleaseMutex(&guarded->mutex, FALSE);
 	}
 }

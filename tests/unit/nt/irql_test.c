@@ -173,6 +173,13 @@ struct counter {
 
 enum { ROUNDS = 300, THREADS = 4 };
 
+/* Now and then somebody stays inside long enough for the others to queue up. */
+static void linger(unsigned round)
+{
+	if (round % 25 == 0)
+		KeStallExecutionProcessor(2);
+}
+
 static VOID NTAPI count_with_spin_lock(PVOID context)
 {
 	struct counter *counter = context;
@@ -183,10 +190,12 @@ static VOID NTAPI count_with_spin_lock(PVOID context)
 		if (i % 2) {
 			KeAcquireSpinLock(&counter->lock, &old);
 			counter->value++;
+			linger(i);
 			KeReleaseSpinLock(&counter->lock, old);
 		} else {
 			KeAcquireInStackQueuedSpinLock(&counter->lock, &handle);
 			counter->value++;
+			linger(i);
 			KeReleaseInStackQueuedSpinLock(&handle);
 		}
 	}
@@ -215,10 +224,12 @@ static VOID NTAPI read_and_write(PVOID context)
 		if (i % 4 == 0) {
 			KIRQL old = ExAcquireSpinLockExclusive(&counter->rw_lock);
 			counter->value++;
+			linger(i);
 			counter->copy++;
 			ExReleaseSpinLockExclusive(&counter->rw_lock, old);
 		} else {
 			KIRQL old = ExAcquireSpinLockShared(&counter->rw_lock);
+			linger(i);
 			EXPECT_EQ(counter->value, counter->copy);
 			ExReleaseSpinLockShared(&counter->rw_lock, old);
 		}

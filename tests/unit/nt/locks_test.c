@@ -3,6 +3,8 @@
  */
 #include "unit/nt/nt_harness.h"
 
+#include "nt/dispatcher.h"
+
 enum { THREADS = 4, ROUNDS = 100 };
 
 struct shared {
@@ -15,6 +17,13 @@ struct shared {
 	KEVENT entered;
 	KEVENT go;
 };
+
+/* Now and then somebody stays inside long enough for the others to queue up. */
+static void linger(int round)
+{
+	if (round % 20 == 0)
+		KeStallExecutionProcessor(2);
+}
 
 static void run_on_threads(PKSTART_ROUTINE routine, struct shared *shared)
 {
@@ -81,6 +90,7 @@ static VOID NTAPI count_with_fast_mutex(PVOID context)
 	for (int i = 0; i < ROUNDS; i++) {
 		ExAcquireFastMutex(&shared->mutex);
 		shared->value++;
+		linger(i);
 		ExReleaseFastMutex(&shared->mutex);
 	}
 }
@@ -193,6 +203,57 @@ TEST(resource, readers_share_and_a_writer_waits_for_them)
 	nt_test_finish();
 }
 
+static VOID NTAPI write_once(PVOID context)
+{
+	struct shared *shared = context;
+
+	ExEnterCriticalRegionAndAcquireResourceExclusive(&shared->resource);
+	shared->value++;
+	ExReleaseResourceAndLeaveCriticalRegion(&shared->resource);
+}
+
+static ULONG waiting_writers(PERESOURCE resource)
+{
+	lock_acquire(&nt_dispatcher_lock);
+	ULONG count = resource->NumberOfExclusiveWaiters;
+	lock_release(&nt_dispatcher_lock);
+	return count;
+}
+
+TEST(resource, a_writer_that_waits_goes_before_new_readers_but_not_before_those_inside)
+{
+	LARGE_INTEGER pause = nt_test_us(50);
+	struct shared shared = { .value = 0 };
+
+	nt_test_begin();
+	ExInitializeResourceLite(&shared.resource);
+	KeInitializeEvent(&shared.entered, SynchronizationEvent, FALSE);
+	KeInitializeEvent(&shared.go, NotificationEvent, FALSE);
+	PKTHREAD reader = nt_test_start(hold_shared, &shared);
+	nt_test_wait(&shared.entered);
+	PKTHREAD writer = nt_test_start(write_once, &shared);
+	while (waiting_writers(&shared.resource) == 0)
+		KeDelayExecutionThread(KernelMode, FALSE, &pause);
+
+	KeEnterCriticalRegion();
+	EXPECT(!ExAcquireResourceSharedLite(&shared.resource, FALSE));
+	EXPECT(!ExAcquireSharedWaitForExclusive(&shared.resource, FALSE));
+	EXPECT(ExAcquireSharedStarveExclusive(&shared.resource, FALSE));
+	/* Inside, once more is no question of turns, unless the caller wants it so. */
+	EXPECT(ExAcquireResourceSharedLite(&shared.resource, FALSE));
+	EXPECT(!ExAcquireSharedWaitForExclusive(&shared.resource, FALSE));
+	ExReleaseResourceLite(&shared.resource);
+	ExReleaseResourceLite(&shared.resource);
+	KeLeaveCriticalRegion();
+	KeSetEvent(&shared.go, 0, FALSE);
+	nt_test_join(reader);
+	nt_test_join(writer);
+	EXPECT_EQ(shared.value, 1);
+	ExDeleteResourceLite(&shared.resource);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
 static VOID NTAPI use_resource(PVOID context)
 {
 	struct shared *shared = context;
@@ -201,9 +262,11 @@ static VOID NTAPI use_resource(PVOID context)
 		if (i % 4 == 0) {
 			ExEnterCriticalRegionAndAcquireResourceExclusive(&shared->resource);
 			shared->value++;
+			linger(i);
 			shared->copy++;
 		} else {
 			ExEnterCriticalRegionAndAcquireResourceShared(&shared->resource);
+			linger(i - 1);
 			EXPECT_EQ(shared->value, shared->copy);
 		}
 		ExReleaseResourceAndLeaveCriticalRegion(&shared->resource);
@@ -234,10 +297,12 @@ static VOID NTAPI use_push_lock(PVOID context)
 		if (i % 4 == 0) {
 			ExAcquirePushLockExclusive(&shared->push);
 			shared->value++;
+			linger(i);
 			shared->copy++;
 			ExReleasePushLockExclusive(&shared->push);
 		} else {
 			ExAcquirePushLockShared(&shared->push);
+			linger(i - 1);
 			EXPECT_EQ(shared->value, shared->copy);
 			ExReleasePushLockShared(&shared->push);
 		}
