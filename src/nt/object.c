@@ -74,11 +74,12 @@ void nt_object_abandon(struct nt_object *object)
 
 struct nt_object *nt_object_from_body(const void *body)
 {
-	struct nt_object *object = (struct nt_object *)body - 1;
+	struct nt_object *object;
 
-	if (!body || ((uintptr_t)body & 15) != 0 || object->magic != OBJECT_MAGIC)
+	if (!body || ((uintptr_t)body & 15) != 0)
 		return NULL;
-	return object;
+	object = (struct nt_object *)body - 1;
+	return object->magic == OBJECT_MAGIC ? object : NULL;
 }
 
 void nt_object_get(struct nt_object *object)
