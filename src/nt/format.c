@@ -224,7 +224,7 @@ static void format_signed(struct format *f, const struct format_spec *spec)
 	if (spec->size == SIZE_SHORT)
 		value = (int16_t)value;
 	else if (spec->size == SIZE_CHAR)
-		value = (int8_t)value;
+		value = (value & 0x7f) - (value & 0x80);
 	format_number(f, spec, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, 10, false,
 		      value < 0     ? "-"
 		      : spec->plus  ? "+"

@@ -134,7 +134,7 @@ static NTSTATUS parse_bytes(struct parser *p, uint8_t *bytes, size_t *count_out)
 
 	parser_skip_blanks(p);
 	while (!parser_at_end_of_line(p)) {
-		uint64_t value;
+		uint64_t value = 0;
 		NTSTATUS status;
 
 		if (count == TEXT_MAX)

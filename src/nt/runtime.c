@@ -127,13 +127,14 @@ WCHAR *DxgkRt_wcsstr(const WCHAR *String, const WCHAR *Part)
 
 /* Reads one unit of either kind of string. */
 struct number_source {
-	const char *narrow;
-	const WCHAR *wide;
+	const void *text;
+	bool is_wide;
 };
 
 static unsigned number_unit(const struct number_source *source, size_t index)
 {
-	return source->narrow ? (uint8_t)source->narrow[index] : source->wide[index];
+	return source->is_wide ? ((const WCHAR *)source->text)[index]
+			       : ((const UCHAR *)source->text)[index];
 }
 
 static unsigned number_digit(unsigned unit)
@@ -202,7 +203,7 @@ static int number_parse_int(const struct number_source *source)
 
 ULONG DxgkRt_wcstoul(const WCHAR *String, WCHAR **End, int Base)
 {
-	struct number_source source = { .wide = String };
+	struct number_source source = { String, true };
 	size_t consumed;
 	bool is_negative;
 	ULONG value = number_parse(&source, (unsigned)Base, &consumed, &is_negative);
@@ -214,7 +215,7 @@ ULONG DxgkRt_wcstoul(const WCHAR *String, WCHAR **End, int Base)
 
 ULONG DxgkRt_strtoul(const char *String, char **End, int Base)
 {
-	struct number_source source = { .narrow = String };
+	struct number_source source = { String, false };
 	size_t consumed;
 	bool is_negative;
 	ULONG value = number_parse(&source, (unsigned)Base, &consumed, &is_negative);
@@ -226,14 +227,14 @@ ULONG DxgkRt_strtoul(const char *String, char **End, int Base)
 
 int DxgkRt_wtoi(const WCHAR *String)
 {
-	struct number_source source = { .wide = String };
+	struct number_source source = { String, true };
 
 	return number_parse_int(&source);
 }
 
 int DxgkRt_atoi(const char *String)
 {
-	struct number_source source = { .narrow = String };
+	struct number_source source = { String, false };
 
 	return number_parse_int(&source);
 }

@@ -59,11 +59,11 @@ TEST(unicode, a_short_buffer_gets_whole_characters_and_the_size_that_is_needed)
 	EXPECT_EQ(units[1], 0xaaaa); /* half of a pair is not written, nor what comes after */
 	EXPECT_EQ(nt_utf16_from_utf8(NULL, 0, text, strlen(text)), 4);
 
-	char bytes[4] = "xxx";
+	char bytes[4] = "~~~";
 	const uint16_t wide[] = { 'a', 0x20ac };
 	EXPECT_EQ(nt_utf8_from_utf16(bytes, 3, wide, 2), 4);
 	EXPECT_EQ(bytes[0], 'a');
-	EXPECT_EQ(bytes[1], 'x');
+	EXPECT_EQ(bytes[1], '~');
 }
 
 TEST(unicode, duplicates_are_terminated_and_fail_cleanly)
