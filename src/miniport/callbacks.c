@@ -94,7 +94,9 @@ static NTSTATUS APIENTRY get_device_information(HANDLE handle, PDXGK_DEVICE_INFO
 		return callback_end(STATUS_INVALID_PARAMETER);
 	if (!info)
 		return bad_argument(name, "a NULL DeviceInfo");
-	uint64_t memory_bytes = nt_physical_usage().total_pages * NT_PAGE_BYTES;
+	/* Asking for the file sets the memory up; before that there is none to speak of. */
+	uint64_t memory_bytes =
+		nt_physical_fd() < 0 ? 0 : nt_physical_usage().total_pages * NT_PAGE_BYTES;
 
 	*info = (DXGK_DEVICE_INFO){
 		.MiniportDeviceContext = miniport->context,

@@ -64,7 +64,7 @@ struct miniport {
 
 	PVOID context; /* MiniportDeviceContext, hAdapter in every entry point */
 	DXGKRNL_INTERFACE interface;
-	const struct miniport_events *events;
+	struct miniport_events events; /* members may be NULL */
 	void *listener;
 	struct miniport_info info;
 	uint64_t *bank_ends; /* behind info.segments[].bank_ends */

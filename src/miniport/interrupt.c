@@ -194,7 +194,7 @@ static bool record_take(struct interrupt *interrupt, struct interrupt_record *re
 /* A listener may leave out what it does not want to know. */
 static void tell(struct miniport *miniport, const struct interrupt_record *record)
 {
-	const struct miniport_events *events = miniport->events;
+	const struct miniport_events *events = &miniport->events;
 	void *listener = miniport->listener;
 
 	switch (record->kind) {

@@ -147,6 +147,8 @@ struct miniport_info {
  * (system) process, device and one context per paging node. On failure all of it is undone in
  * reverse and the refusal says which answer was unacceptable; if StartDevice failed: RemoveDevice,
  * Unload, no StopDevice; if an answer after it was illegal: StopDevice, RemoveDevice, Unload.
+ *
+ * `config` and `events` are copied. nt_start() comes before the first start.
  */
 MUST_CHECK NTSTATUS miniport_start(const struct miniport_config *config,
 				   const struct miniport_events *events, void *listener,

@@ -197,7 +197,7 @@ static struct miniport *miniport_create(const struct miniport_config *config,
 	snprintf(miniport->info.description, sizeof(miniport->info.description), "%s",
 		 config->name ? config->name : name);
 	miniport->adapter_id = config->adapter_id;
-	miniport->events = events;
+	miniport->events = *events;
 	miniport->listener = listener;
 	lock_init(&miniport->system_client.entry, LOCK_RANK_DDI_PROCESS, "system process");
 	for (size_t i = 0; i < DDI_CLASS_COUNT; i++)

@@ -23,6 +23,7 @@
 
 /* One adapter per image: the statics of a driver are its own. */
 static ULONG adapter_count;
+static PVOID volatile leaked;
 static WCHAR registry_path_buffer[256];
 UNICODE_STRING registry_path;
 
@@ -91,7 +92,7 @@ static VOID APIENTRY unload(void)
 {
 	note("Unload", NULL, 0, NULL, 0);
 	if (setting("LeakPool", 0))
-		(void)ExAllocatePoolWithTag(NonPagedPoolNx, 100, RECORDER_TAG);
+		leaked = ExAllocatePoolWithTag(NonPagedPoolNx, 100, RECORDER_TAG);
 }
 
 static BOOLEAN APIENTRY interrupt_routine(const PVOID context, ULONG message)
