@@ -124,7 +124,7 @@ static void be_slow(struct adapter *adapter, struct recorder_escape *escape)
 	LARGE_INTEGER interval;
 
 	for (;;) {
-		LONG most = adapter->most_inside;
+		LONG most = InterlockedOr(&adapter->most_inside, 0);
 
 		if (inside <= most ||
 		    InterlockedCompareExchange(&adapter->most_inside, inside, most) == most)
@@ -132,7 +132,7 @@ static void be_slow(struct adapter *adapter, struct recorder_escape *escape)
 	}
 	interval.QuadPart = -10000; /* a millisecond */
 	KeDelayExecutionThread(KernelMode, FALSE, &interval);
-	escape->result = (unsigned)adapter->most_inside;
+	escape->result = (unsigned)InterlockedOr(&adapter->most_inside, 0);
 	InterlockedDecrement(&adapter->inside);
 }
 

@@ -84,9 +84,10 @@ ULONG version(void)
 
 NTSTATUS step(const char *name)
 {
-	static ULONG calls;
+	static LONG calls;
 
-	if (!setting_is("Fail", name) || ++calls != setting("FailAt", 1))
+	if (!setting_is("Fail", name) ||
+	    (ULONG)InterlockedIncrement(&calls) != setting("FailAt", 1))
 		return STATUS_SUCCESS;
 	return (NTSTATUS)setting("FailStatus", (ULONG)STATUS_UNSUCCESSFUL);
 }
