@@ -26,12 +26,16 @@ enum { ADAPTERS_MAX = 64 };
 /* WDDM 3.1: as far as the members of DXGKRNL_INTERFACE go. */
 enum { NEWEST_INTERFACE = 0x10004 };
 
-static _Atomic(struct miniport *) adapters[ADAPTERS_MAX];
+/* The context is kept beside: a miniport that is going away is compared with, never looked into. */
+static struct {
+	_Atomic(struct miniport *) miniport;
+	_Atomic(PVOID) context;
+} adapters[ADAPTERS_MAX];
 
 static struct miniport *adapter_of(HANDLE handle)
 {
 	for (size_t i = 0; handle && i < ADAPTERS_MAX; i++) {
-		if (atomic_load(&adapters[i]) == handle)
+		if (atomic_load(&adapters[i].miniport) == handle)
 			return handle;
 	}
 	return NULL;
@@ -40,12 +44,33 @@ static struct miniport *adapter_of(HANDLE handle)
 static bool is_some_context(HANDLE handle)
 {
 	for (size_t i = 0; handle && i < ADAPTERS_MAX; i++) {
-		struct miniport *miniport = atomic_load(&adapters[i]);
-
-		if (miniport && miniport->context == handle)
+		if (atomic_load(&adapters[i].context) == handle)
 			return true;
 	}
 	return false;
+}
+
+static bool adapter_list(struct miniport *miniport)
+{
+	for (size_t i = 0; i < ADAPTERS_MAX; i++) {
+		struct miniport *nobody = NULL;
+
+		if (atomic_compare_exchange_strong(&adapters[i].miniport, &nobody, miniport)) {
+			atomic_store(&adapters[i].context, miniport->context);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void adapter_unlist(struct miniport *miniport)
+{
+	for (size_t i = 0; i < ADAPTERS_MAX; i++) {
+		if (atomic_load(&adapters[i].miniport) == miniport) {
+			atomic_store(&adapters[i].context, NULL);
+			atomic_store(&adapters[i].miniport, NULL);
+		}
+	}
 }
 
 struct miniport *callback_begin(HANDLE handle, const char *name, uint8_t highest_irql)
@@ -440,8 +465,10 @@ static VOID APIENTRY log_etw_event(const LPCGUID event, UCHAR type, USHORT size_
 static NTSTATUS APIENTRY is_feature_enabled(DXGKARGCB_ISFEATUREENABLED *args)
 {
 	const char *name = "DxgkCbIsFeatureEnabled";
+	struct miniport *miniport =
+		callback_begin(args ? args->DeviceHandle : NULL, name, PASSIVE_LEVEL);
 
-	if (!callback_begin(args ? args->DeviceHandle : NULL, name, PASSIVE_LEVEL))
+	if (!miniport || !args)
 		return callback_end(STATUS_INVALID_PARAMETER);
 	args->Enabled = FALSE;
 	return callback_end(STATUS_SUCCESS);
@@ -450,8 +477,10 @@ static NTSTATUS APIENTRY is_feature_enabled(DXGKARGCB_ISFEATUREENABLED *args)
 static NTSTATUS APIENTRY query_feature_support(DXGKARGCB_QUERYFEATURESUPPORT *args)
 {
 	const char *name = "DxgkCbQueryFeatureSupport";
+	struct miniport *miniport =
+		callback_begin(args ? args->DeviceHandle : NULL, name, PASSIVE_LEVEL);
 
-	if (!callback_begin(args ? args->DeviceHandle : NULL, name, PASSIVE_LEVEL))
+	if (!miniport || !args)
 		return callback_end(STATUS_INVALID_PARAMETER);
 	args->Enabled = FALSE;
 	return callback_end(STATUS_SUCCESS);
@@ -487,7 +516,6 @@ static NTSTATUS APIENTRY acquire_post_display_ownership2(HANDLE handle,
 NTSTATUS callbacks_open(struct miniport *miniport)
 {
 	DXGKRNL_INTERFACE *interface = &miniport->interface;
-	bool is_listed = false;
 
 	callbacks_fill_unbuilt(interface);
 	interface->Size = sizeof(*interface);
@@ -520,12 +548,7 @@ NTSTATUS callbacks_open(struct miniport *miniport)
 	interface->DxgkCbIsFeatureEnabled = is_feature_enabled;
 	interface->DxgkCbQueryFeatureSupport = query_feature_support;
 
-	for (size_t i = 0; !is_listed && i < ADAPTERS_MAX; i++) {
-		struct miniport *nobody = NULL;
-
-		is_listed = atomic_compare_exchange_strong(&adapters[i], &nobody, miniport);
-	}
-	if (!is_listed)
+	if (!adapter_list(miniport))
 		return refuse(STATUS_INSUFFICIENT_RESOURCES, RULE_DDI_NOT_BUILT, NULL,
 			      "There are %d adapters already", ADAPTERS_MAX);
 	return STATUS_SUCCESS;
@@ -535,11 +558,7 @@ void callbacks_close(struct miniport *miniport)
 {
 	struct mapping *mapping;
 
-	for (size_t i = 0; i < ADAPTERS_MAX; i++) {
-		struct miniport *us = miniport;
-
-		atomic_compare_exchange_strong(&adapters[i], &us, NULL);
-	}
+	adapter_unlist(miniport);
 	while ((mapping = mapping_take(miniport, NULL)) != NULL) {
 		nt_report(RULE_DDI_LEFT_BEHIND,
 			  "DxgkCbMapMemory: %u bytes at %p are still mapped after "

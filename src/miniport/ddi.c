@@ -177,7 +177,8 @@ static void cross_back(struct ddi_crossing *crossing, NTSTATUS status)
 	nt_irql_leave(&crossing->irql, name);
 	trace_ddi_call_end(status);
 	locks_release(crossing);
-	log_topic(LOG_CALLS, "%s: %s", name, status_name(status));
+	if (UNLIKELY(log_is_on(LOG_CALLS)))
+		log_topic(LOG_CALLS, "%s: %s", name, status_name(status));
 }
 
 NTSTATUS ddi_leave_quietly(struct ddi_crossing *crossing, NTSTATUS status)

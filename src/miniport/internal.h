@@ -69,6 +69,7 @@ struct miniport {
 	struct miniport_info info;
 	uint64_t *bank_ends; /* behind info.segments[].bank_ends */
 	bool is_patching;    /* not NoDmaPatching */
+	bool is_stranded;    /* threads of the driver outlived it */
 
 	/* The kernel's own process, device and context: paging. */
 	struct miniport_client system_client;

@@ -38,12 +38,12 @@ void query_before_start(struct miniport *miniport)
 	status = miniport_query(miniport, client,
 				ASK(PHYSICAL_MEMORY_CAPS, .is_optional = true, .output = &memory,
 				    .output_bytes = sizeof(memory)));
-	if (NT_SUCCESS(status))
-		status = miniport_query(miniport, client,
-					ASK(IOMMU_CAPS, .is_optional = true, .output = &iommu,
-					    .output_bytes = sizeof(iommu)));
-	log_topic(LOG_START, "%s: IOMMU capabilities: %s", miniport->start_name,
+	log_topic(LOG_START, "%s: PHYSICAL_MEMORY_CAPS: %s", miniport->start_name,
 		  status_name(status));
+	status = miniport_query(miniport, client,
+				ASK(IOMMU_CAPS, .is_optional = true, .output = &iommu,
+				    .output_bytes = sizeof(iommu)));
+	log_topic(LOG_START, "%s: IOMMU_CAPS: %s", miniport->start_name, status_name(status));
 }
 
 /* ---- capabilities ---- */

@@ -165,14 +165,18 @@ static void call_unload(struct miniport *miniport)
 	ddi_leave_void(&crossing);
 }
 
-/* An image whose threads still run, or whose timers are still set, stays where it is. */
+/*
+ * An image whose threads still run, or whose timers are still set, stays where it is, and with it
+ * what those threads may still look at.
+ */
 static void release_image(struct miniport *miniport)
 {
 	const void *begin;
 	const void *end;
 
 	image_range(&miniport->image, &begin, &end);
-	if (nt_driver_unloaded(begin, end))
+	miniport->is_stranded = !nt_driver_unloaded(begin, end);
+	if (!miniport->is_stranded)
 		image_unload(&miniport->image);
 	else
 		log_warn("%s: the driver stays loaded, something of it still runs",
@@ -211,6 +215,8 @@ static struct miniport *miniport_create(const struct miniport_config *config,
 
 static void miniport_destroy(struct miniport *miniport)
 {
+	if (miniport->is_stranded)
+		return;
 	interrupt_finish(miniport);
 	lock_finish(&miniport->mappings_lock);
 	rwlock_finish(&miniport->level_lock);

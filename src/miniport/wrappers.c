@@ -275,6 +275,8 @@ NTSTATUS miniport_query_umd_private(struct miniport *miniport, struct miniport_c
 			      &(struct query){
 				      .type = DXGKQAITYPE_UMDRIVERPRIVATE,
 				      .what = "UMDRIVERPRIVATE",
+				      .input = data,
+				      .input_bytes = size_bytes,
 				      .output = data,
 				      .output_bytes = size_bytes,
 			      });

@@ -139,9 +139,11 @@ TEST(start, each_version_is_asked_what_it_knows)
 		EXPECT_CONTAINS(host.notes, versions[i].segments);
 		EXPECT_EQ(strstr(host.notes, "GetNodeMetadata") != NULL, versions[i].has_nodes);
 		EXPECT_EQ(strstr(host.notes, "CreateProcess") != NULL, versions[i].has_processes);
-		EXPECT_EQ(strstr(host.notes, "IOMMU_CAPS") != NULL, false);
-		EXPECT_EQ(strstr(host.notes, "PHYSICAL_MEMORY_CAPS") != NULL,
+		/* From WDDM 2.9 on, between AddDevice and StartDevice. */
+		EXPECT_EQ(strstr(host.notes, "adapters=1\nQuery:PHYSICAL_MEMORY_CAPS irql=0\n"
+					     "Query:IOMMU_CAPS irql=0\nStartDevice") != NULL,
 			  versions[i].version >= 0xE003);
+		EXPECT_EQ(strstr(host.notes, "IOMMU_CAPS") != NULL, versions[i].version >= 0xE003);
 		if (!versions[i].has_nodes)
 			EXPECT_STR(miniport_info(host.miniport)->nodes[0].name, "3D 0");
 		host_finish(&host);
