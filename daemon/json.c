@@ -236,10 +236,15 @@ static NTSTATUS read_number(struct reader *reader, struct json *value)
 		if (!take_digits(reader))
 			return complain_at(reader, "a digit of the exponent");
 	}
-	char copy[64];
-	snprintf(copy, sizeof(copy), "%.*s", (int)(reader->at - start), start);
+	/* A copy, because strtod() reads up to a zero; of all of it, however many digits. */
+	size_t length = (size_t)(reader->at - start);
+	char *copy = mem_zalloc(length + 1);
+	if (!copy)
+		return complain_memory(reader->document);
+	memcpy(copy, start, length);
 	value->type = JSON_NUMBER;
 	value->number = strtod(copy, NULL);
+	mem_free(copy);
 	return STATUS_SUCCESS;
 }
 
