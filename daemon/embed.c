@@ -63,14 +63,14 @@ static void embed_forked(void)
 static NTSTATUS embed_start_kernel(void)
 {
 	struct config config;
-	NTSTATUS status = config_read(getenv("DXGK_PROFILE"), &config);
 
+	log_check_topics();
+	NTSTATUS status = config_read(getenv("DXGK_PROFILE"), &config);
 	if (!NT_SUCCESS(status)) {
 		struct dxgk_refusal why = { .size_bytes = sizeof(why) };
 		if (refusal_last(&why))
 			log_error("%s", why.reason);
-		/* What a client sees when the kernel cannot be reached at all. */
-		return STATUS_UNSUCCESSFUL;
+		return status;
 	}
 	status = kernel_start(&embed.kernel, config.adapters, config.adapter_count);
 	config_finish(&config);

@@ -41,7 +41,8 @@ PRINTF_LIKE(1, 0) static void log_write(const char *format, va_list arguments)
 	(void)ignored;
 }
 
-__attribute__((constructor)) static void log_read_environment(void)
+/* Calls `unknown` for each word of DXGK_LOG that is no topic. */
+static void log_choose_topics(void (*unknown)(const char *word, int length))
 {
 	const char *wanted = getenv("DXGK_LOG");
 
@@ -57,11 +58,31 @@ __attribute__((constructor)) static void log_read_environment(void)
 			}
 		}
 		if (!is_known)
-			log_warn("DXGK_LOG: \"%.*s\" is not a topic (refusals, driver, start, "
-				 "calls, all)",
-				 (int)length, wanted);
+			unknown(wanted, (int)length);
 		wanted += length + (wanted[length] == ',');
 	}
+}
+
+static void log_pass_over(const char *word, int length)
+{
+	(void)word;
+	(void)length;
+}
+
+static void log_warn_of_topic(const char *word, int length)
+{
+	log_warn("DXGK_LOG: \"%.*s\" is not a topic (refusals, driver, start, calls, all)", length,
+		 word);
+}
+
+__attribute__((constructor)) static void log_read_environment(void)
+{
+	log_choose_topics(log_pass_over);
+}
+
+void log_check_topics(void)
+{
+	log_choose_topics(log_warn_of_topic);
 }
 
 bool log_is_on(enum log_topic topic)

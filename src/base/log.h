@@ -21,6 +21,10 @@ enum log_topic {
 
 bool log_is_on(enum log_topic topic);
 
+/* Warns of words in DXGK_LOG that are no topic. Said once, by the kernel at its start: this code is
+ * in every library and program of ours that runs in the process. */
+void log_check_topics(void);
+
 void log_error(const char *format, ...) PRINTF_LIKE(1, 2);
 void log_warn(const char *format, ...) PRINTF_LIKE(1, 2);
 void log_topic(enum log_topic topic, const char *format, ...) PRINTF_LIKE(2, 3);

@@ -14,6 +14,7 @@
 int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "log")) {
+		log_check_topics();
 		log_error("an error");
 		log_warn("a warning");
 		log_topic(LOG_REFUSALS, "topic refusals");
