@@ -216,6 +216,9 @@ NTSTATUS config_read(const char *path, struct config *config)
 	if (NT_SUCCESS(status))
 		status = read_profile(&document, config);
 	if (!NT_SUCCESS(status)) {
+		/* What a client sees when the kernel cannot be reached at all. */
+		if (status != STATUS_NO_MEMORY)
+			status = STATUS_UNSUCCESSFUL;
 		refuse(status, RULE_SYS_PROFILE, NULL, "profile %s", document.problem);
 		config_finish(config);
 	}

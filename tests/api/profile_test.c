@@ -34,6 +34,7 @@ CHILD(list_adapters)
 	NTSTATUS status = D3DKMTEnumAdapters2(&all);
 	if (status != STATUS_SUCCESS) {
 		struct dxgk_refusal why = last_refusal();
+		CHILD_EXPECT(why.status == status);
 		printf("0x%08x %s %s\n", (unsigned)status, why.rule, why.reason);
 		return 1;
 	}
