@@ -364,6 +364,9 @@ static NTSTATUS put_registry_value(const struct query *query, struct registry_an
 		answer->info->Status = D3DDDI_QUERYREGISTRY_STATUS_FAIL;
 		return STATUS_SUCCESS;
 	}
+	if (status == STATUS_INSUFFICIENT_RESOURCES) /* as the registry of NT says it */
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, "ValueName",
+			      "\"%s\" cannot be read: there is no memory", name);
 	if (!NT_SUCCESS(status))
 		return refuse(status, RULE_API_VALUE, "ValueName", "\"%s\" cannot be read", name);
 	if (type == MINIPORT_VALUE_TEXT)
