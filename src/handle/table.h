@@ -68,8 +68,8 @@ void handle_table_finish(struct handle_table *table);
 enum handle_verdict { HANDLE_FOUND, HANDLE_UNKNOWN, HANDLE_OTHER_KIND };
 
 /*
- * The object with a reference, when `handle` is published and of `class` (NULL: of any). On HANDLE_OTHER_KIND
- * nothing is referenced; *found_out names the kind it is of, for the refusal.
+ * The object with a reference, when `handle` is published and of `class` (NULL: of any). On
+ * HANDLE_OTHER_KIND nothing is referenced; *found_out names the kind it is of, for the refusal.
  */
 MUST_CHECK enum handle_verdict handle_find(struct handle_table *table, uint32_t handle,
 					   const struct object_class *class,

@@ -30,7 +30,8 @@ static void start_one(struct dxg_kernel *kernel, const struct miniport_config *c
 		 has_reason ? why.rule : "-", status_name(status));
 }
 
-NTSTATUS kernel_start(struct dxg_kernel *kernel, const struct miniport_config *configs, size_t count)
+NTSTATUS kernel_start(struct dxg_kernel *kernel, const struct miniport_config *configs,
+		      size_t count)
 {
 	assert(count <= KERNEL_MAX_ADAPTERS);
 	*kernel = (struct dxg_kernel){ 0 };

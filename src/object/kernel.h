@@ -21,7 +21,8 @@ struct dxg_kernel {
  * Starts every adapter of the profile, in order. One that does not start is left out and said so
  * (log and refusal); the others still work. Fails when there is no memory for the kernel itself.
  */
-MUST_CHECK NTSTATUS kernel_start(struct dxg_kernel *kernel, const struct miniport_config *configs, size_t count);
+MUST_CHECK NTSTATUS kernel_start(struct dxg_kernel *kernel, const struct miniport_config *configs,
+				 size_t count);
 
 /* Ends what is still shared, then stops the adapters, last one first. No process is left. */
 void kernel_end(struct dxg_kernel *kernel);
