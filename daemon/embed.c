@@ -37,15 +37,24 @@ static struct {
 	uint32_t last_process_id;
 } embed = { .gate = GATE_INITIALIZER(LOCK_RANK_KERNEL, "embedded kernel") };
 
+/* The gate is shut. */
+static void embed_end_process(void)
+{
+	if (embed.process)
+		process_cancel_waits(embed.process);
+	gate_drain(&embed.gate);
+	process_destroy(embed.process);
+	embed.process = NULL;
+}
+
 static void embed_end(void)
 {
 	if (atomic_load(&embed.state) == EMBED_FORKED)
 		return;
 	thread_enter_kernel();
-	gate_close(&embed.gate);
+	gate_shut(&embed.gate);
 	if (atomic_load(&embed.state) == EMBED_RUNNING) {
-		process_destroy(embed.process);
-		embed.process = NULL;
+		embed_end_process();
 		kernel_end(&embed.kernel);
 	}
 	atomic_store(&embed.state, EMBED_ENDED);
@@ -86,7 +95,13 @@ static NTSTATUS embed_begin(void)
 {
 	NTSTATUS status = STATUS_SUCCESS;
 
-	gate_close(&embed.gate);
+	gate_shut(&embed.gate);
+	/* Another thread was faster, and its call may wait for something this thread will do. */
+	if (embed.process) {
+		gate_open(&embed.gate);
+		return STATUS_SUCCESS;
+	}
+	gate_drain(&embed.gate);
 	switch (atomic_load(&embed.state)) {
 	case EMBED_NOT_STARTED:
 		status = embed_start_kernel();
@@ -99,7 +114,7 @@ static NTSTATUS embed_begin(void)
 	case EMBED_FORKED:
 		break;
 	}
-	if (NT_SUCCESS(status) && !embed.process)
+	if (NT_SUCCESS(status))
 		status = process_create(++embed.last_process_id, &embed.kernel.shares,
 					&embed.process);
 	gate_open(&embed.gate);
@@ -156,9 +171,8 @@ static void embed_close_process(void)
 	if (atomic_load(&embed.state) != EMBED_RUNNING)
 		return;
 	thread_enter_kernel();
-	gate_close(&embed.gate);
-	process_destroy(embed.process);
-	embed.process = NULL;
+	gate_shut(&embed.gate);
+	embed_end_process();
 	gate_open(&embed.gate);
 	thread_leave_kernel();
 }

@@ -46,7 +46,7 @@ void gate_leave(struct gate *gate)
 	gate_uncount(gate);
 }
 
-void gate_close(struct gate *gate)
+void gate_shut(struct gate *gate)
 {
 	uint32_t is_closed = 0;
 
@@ -59,6 +59,10 @@ void gate_close(struct gate *gate)
 			break;
 		notice_wait(&gate->opened, seen, CLOCK_FOREVER);
 	}
+}
+
+void gate_drain(struct gate *gate)
+{
 	for (unsigned i = 0; i < GATE_SHARDS; i++) {
 		for (;;) {
 			uint32_t seen = notice_read(&gate->drained);
@@ -67,6 +71,12 @@ void gate_close(struct gate *gate)
 			notice_wait(&gate->drained, seen, CLOCK_FOREVER);
 		}
 	}
+}
+
+void gate_close(struct gate *gate)
+{
+	gate_shut(gate);
+	gate_drain(gate);
 }
 
 void gate_open(struct gate *gate)

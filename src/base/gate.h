@@ -42,6 +42,13 @@ void gate_leave(struct gate *gate);
 
 /* Nobody is inside, or comes in, until gate_open(). */
 void gate_close(struct gate *gate);
+
+/*
+ * The same in two steps, for who has to wake those inside first, or finds that it need not wait for
+ * them: after gate_shut() nobody comes in, after gate_drain() everybody is out.
+ */
+void gate_shut(struct gate *gate);
+void gate_drain(struct gate *gate);
 void gate_open(struct gate *gate);
 
 #endif

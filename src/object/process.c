@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "object/keyed_mutex.h"
 #include "object/process.h"
 #include "trace/trace.h"
 
@@ -23,6 +24,7 @@ NTSTATUS process_create(uint32_t id, struct share_space *shares, struct dxg_proc
 	list_init(&process->adapters);
 	list_init(&process->opens);
 	list_init(&process->devices);
+	list_init(&process->keyed_mutexes);
 	trace_process_create(id);
 	*process_out = process;
 	return STATUS_SUCCESS;
@@ -31,6 +33,17 @@ free_process:
 	mem_free(process);
 no_memory:
 	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a process");
+}
+
+void process_cancel_waits(struct dxg_process *process)
+{
+	struct list *link;
+
+	atomic_store(&process->is_dying, true);
+	lock_acquire(&process->lock);
+	list_for_each (link, &process->keyed_mutexes)
+		keyed_mutex_wake(container_of(link, struct dxg_keyed_mutex, process_link));
+	lock_release(&process->lock);
 }
 
 static struct process_adapter *find_joined_locked(struct dxg_process *process,

@@ -7,6 +7,8 @@
 #ifndef OBJECT_PROCESS_H
 #define OBJECT_PROCESS_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/list.h"
@@ -36,15 +38,21 @@ struct dxg_process {
 	struct share_space *shares; /* the kernel's */
 	struct handle_table handles;
 
-	struct lock lock;      /* LOCK_RANK_PROCESS */
-	struct notice changed; /* a driver came to know the process, or refused to */
-	struct list adapters;  /* process_adapter.link */
-	struct list opens;     /* adapter_open.process_link */
-	struct list devices;   /* dxg_device.process_link */
+	struct lock lock;          /* LOCK_RANK_PROCESS */
+	struct notice changed;     /* a driver came to know the process, or refused to */
+	struct list adapters;      /* process_adapter.link */
+	struct list opens;         /* adapter_open.process_link */
+	struct list devices;       /* dxg_device.process_link */
+	struct list keyed_mutexes; /* dxg_keyed_mutex.process_link */
+
+	_Atomic bool is_dying; /* a call that would wait is refused instead */
 };
 
 MUST_CHECK NTSTATUS process_create(uint32_t id, struct share_space *shares,
 				   struct dxg_process **process_out);
+
+/* Calls that wait are refused, and so are those that are about to. The process is ending. */
+void process_cancel_waits(struct dxg_process *process);
 
 /* See teardown.c. No call of this process is under way. Accepts NULL. */
 void process_destroy(struct dxg_process *process);

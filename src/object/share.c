@@ -28,6 +28,7 @@
 #include "base/refusal.h"
 #include "nt/unicode.h"
 #include "object/share.h"
+#include "trace/trace.h"
 
 enum {
 	FIRST_DESCRIPTOR = 3, /* 0 is no handle, and all three have a meaning to every program */
@@ -143,7 +144,6 @@ void share_close(struct share *share)
 	assert(before != 0);
 	if (before == 1 && share->scheme == SHARE_GLOBAL)
 		(void)!object_retire(&share->global);
-	share_put(share);
 }
 
 NTSTATUS share_find_global(struct share_space *space, uint32_t handle, enum share_kind kind,
@@ -208,6 +208,7 @@ static void descriptor_destroy_locked(struct share_space *space,
 	lock_assert_held(&space->lock);
 	close_write_end(space, descriptor);
 	list_remove(&descriptor->link);
+	trace_nt_handle_destroy(descriptor->id);
 	mem_free(descriptor);
 	atomic_fetch_sub_explicit(&space->descriptor_count, 1, memory_order_relaxed);
 	if (--bundle->descriptors == 0) {
@@ -384,6 +385,7 @@ static NTSTATUS descriptor_create_locked(struct share_space *space, struct share
 	bundle->descriptors++;
 	list_push_back(&space->descriptors, &descriptor->link);
 	atomic_fetch_add_explicit(&space->descriptor_count, 1, memory_order_relaxed);
+	trace_nt_handle_create(descriptor->id, bundle->count, descriptor->access);
 	*descriptor_out = ends[0];
 	return STATUS_SUCCESS;
 

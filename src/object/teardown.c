@@ -2,9 +2,10 @@
  * teardown.c - the end of a process: the one place that fixes the order of destruction.
  *
  *	1. devices, newest first, each with its contexts
- *	2. the driver's process on every adapter
- *	3. adapter handles
- *	4. the handle table, which asserts that nothing is left
+ *	2. keyed mutexes; one that is held is abandoned
+ *	3. the driver's process on every adapter
+ *	4. adapter handles
+ *	5. the handle table, which asserts that nothing is left
  *
  * A process ends in four ways (a normal exit, D3DKMTCloseDxCoreDevice, later a hang-up of its
  * connection, and the end of the kernel); all of them come through here, with no call of the
@@ -12,6 +13,7 @@
  */
 #include "base/mem.h"
 #include "object/device.h"
+#include "object/keyed_mutex.h"
 #include "object/process.h"
 #include "trace/trace.h"
 
@@ -28,6 +30,15 @@ static void destroy_devices(struct dxg_process *process)
 		lock_acquire(&process->lock);
 	}
 	lock_release(&process->lock);
+}
+
+static void destroy_keyed_mutexes(struct dxg_process *process)
+{
+	while (!list_is_empty(&process->keyed_mutexes)) {
+		struct dxg_keyed_mutex *mutex = container_of(process->keyed_mutexes.next,
+							     struct dxg_keyed_mutex, process_link);
+		(void)!keyed_mutex_destroy(mutex);
+	}
 }
 
 static void leave_adapters(struct dxg_process *process)
@@ -62,8 +73,10 @@ void process_destroy(struct dxg_process *process)
 	if (!process)
 		return;
 	destroy_devices(process);
+	destroy_keyed_mutexes(process);
 	leave_adapters(process);
 	close_adapters(process);
+	share_sweep(process->shares);
 	trace_process_destroy(process->id);
 	handle_table_finish(&process->handles);
 	lock_finish(&process->lock);
