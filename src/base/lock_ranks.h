@@ -21,9 +21,10 @@ enum lock_rank {
 	LOCK_RANK_NODE,          /* ready queues of one engine                          */
 	LOCK_RANK_FENCE,         /* value and waiters                                   */
 	LOCK_RANK_INTERRUPT,     /* stands in for the driver's interrupt lock           */
-	LOCK_RANK_NT_OBJECTS,    /* NT handles, the registry, physical memory, mappings */
+	LOCK_RANK_NT_OBJECTS,    /* NT handles, the registry                            */
 	LOCK_RANK_NT_DISPATCHER, /* NT events, timers, waits                            */
 	LOCK_RANK_NT_POOL,       /* list of pool blocks                                 */
+	LOCK_RANK_MACHINE,       /* which pages are taken, views of scattered pages     */
 	LOCK_RANK_WORKER,        /* a worker's queue                                    */
 	LOCK_RANK_TRACE,         /* list of rings                                       */
 	LOCK_RANK_LEAF,          /* nothing is taken under it                           */

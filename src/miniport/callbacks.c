@@ -13,11 +13,11 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "miniport/callbacks.h"
 #include "nt/io.h"
-#include "nt/physical.h"
 #include "nt/report.h"
 #include "trace/trace.h"
 
@@ -121,7 +121,7 @@ static NTSTATUS APIENTRY get_device_information(HANDLE handle, PDXGK_DEVICE_INFO
 		return bad_argument(name, "a NULL DeviceInfo");
 	/* Asking for the file sets the memory up; before that there is none to speak of. */
 	uint64_t memory_bytes =
-		nt_physical_fd() < 0 ? 0 : nt_physical_usage().total_pages * NT_PAGE_BYTES;
+		machine_fd() < 0 ? 0 : machine_usage().total_pages * MACHINE_PAGE_BYTES;
 
 	*info = (DXGK_DEVICE_INFO){
 		.MiniportDeviceContext = miniport->context,
@@ -129,7 +129,7 @@ static NTSTATUS APIENTRY get_device_information(HANDLE handle, PDXGK_DEVICE_INFO
 		.DeviceRegistryPath = *nt_driver_object_registry_path(miniport->driver_object),
 		.TranslatedResourceList = &no_resources,
 		.SystemMemorySize.QuadPart = (LONGLONG)memory_bytes,
-		.HighestPhysicalAddress.QuadPart = (LONGLONG)(NT_PHYSICAL_FIRST + memory_bytes - 1),
+		.HighestPhysicalAddress.QuadPart = (LONGLONG)(MACHINE_FIRST + memory_bytes - 1),
 		.DockingState = DockStateUnsupported,
 	};
 	return callback_end(STATUS_SUCCESS);

@@ -20,13 +20,14 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/machine.h"
 #include "base/mem.h"
+#include "base/probe.h"
 
 #include <ddk/wdm.h>
 
 #include "nt/irql.h"
 #include "nt/mdl.h"
-#include "nt/physical.h"
 #include "nt/pool.h"
 #include "nt/report.h"
 
@@ -34,7 +35,7 @@
 
 #define MDL_MAX_PAGES ((uint64_t)0xfffff) /* ByteCount has 32 bits */
 
-_Static_assert(sizeof(PFN_NUMBER) == sizeof(uint64_t), "frame numbers are what physical.h has");
+_Static_assert(sizeof(PFN_NUMBER) == sizeof(uint64_t), "frame numbers are what machine.h has");
 _Static_assert(sizeof(MDL) == 48, "the frames follow a header of 48 bytes");
 
 static uint64_t *mdl_pfns(PMDL mdl)
@@ -68,8 +69,8 @@ static void mdl_fill_pfns(PMDL mdl)
 	for (uint64_t i = 0; i < mdl_page_count(mdl); i++, page += PAGE_SIZE) {
 		uint64_t address;
 
-		if (!nt_physical_from_pointer(page, &address))
-			address = nt_physical_foreign(page);
+		if (!machine_from_pointer(page, &address))
+			address = machine_foreign(page);
 		pfns[i] = address >> PAGE_SHIFT;
 	}
 }
@@ -86,7 +87,7 @@ static bool mdl_has_own_mapping(PMDL mdl)
 
 static void mdl_drop_mapping(PMDL mdl)
 {
-	nt_physical_unmap(PAGE_ALIGN(mdl->MappedSystemVa), mdl_page_count(mdl));
+	machine_unmap(PAGE_ALIGN(mdl->MappedSystemVa), mdl_page_count(mdl));
 	mdl->MdlFlags &= ~(MDL_MAPPED_TO_SYSTEM_VA | MDL_PARTIAL_HAS_BEEN_MAPPED);
 	mdl->MappedSystemVa = NULL;
 }
@@ -170,8 +171,7 @@ VOID MmBuildMdlForNonPagedPool(PMDL MemoryDescriptorList)
 					       MDL_SOURCE_IS_NONPAGED_POOL | MDL_PARTIAL),
 			 __func__, "that already describes pages"))
 		return;
-	if (mdl->ByteCount > 0 &&
-	    !nt_memory_is_readable(MmGetMdlVirtualAddress(mdl), mdl->ByteCount)) {
+	if (mdl->ByteCount > 0 && !probe_is_readable(MmGetMdlVirtualAddress(mdl), mdl->ByteCount)) {
 		nt_report(RULE_NT_ADDRESS, "%s was given an MDL over %p, where no memory is",
 			  __func__, MmGetMdlVirtualAddress(mdl));
 		return;
@@ -196,9 +196,9 @@ VOID MmProbeAndLockPages(PMDL MemoryDescriptorList, KPROCESSOR_MODE AccessMode,
 			 __func__, "that already describes pages"))
 		return;
 	if (Operation == IoReadAccess)
-		is_there = nt_memory_is_readable(start, mdl->ByteCount);
+		is_there = probe_is_readable(start, mdl->ByteCount);
 	else
-		is_there = nt_memory_is_writable(start, mdl->ByteCount);
+		is_there = probe_is_writable(start, mdl->ByteCount);
 	/* Not the driver's mistake: it is how it learns that a client gave it a wild pointer. */
 	if (!is_there && mdl->ByteCount > 0)
 		ExRaiseStatus(STATUS_ACCESS_VIOLATION);
@@ -290,7 +290,7 @@ PVOID MmMapLockedPagesSpecifyCache(PMDL MemoryDescriptorList, KPROCESSOR_MODE Ac
 			 __func__, "that is already mapped"))
 		return mdl->MappedSystemVa;
 
-	view = nt_physical_map(mdl_pfns(mdl), mdl_page_count(mdl));
+	view = machine_map(mdl_pfns(mdl), mdl_page_count(mdl));
 	if (!view && AccessMode != KernelMode)
 		ExRaiseStatus(STATUS_INSUFFICIENT_RESOURCES);
 	if (!view && BugCheckOnFailure)
@@ -329,7 +329,7 @@ VOID MmUnmapLockedPages(PVOID BaseAddress, PMDL MemoryDescriptorList)
 				BYTE_OFFSET(BaseAddress) == mdl->ByteOffset && BaseAddress &&
 				!mdl_has(mdl, MDL_SOURCE_IS_NONPAGED_POOL),
 			__func__, "that is not mapped at that address"))
-		nt_physical_unmap(PAGE_ALIGN(BaseAddress), mdl_page_count(mdl));
+		machine_unmap(PAGE_ALIGN(BaseAddress), mdl_page_count(mdl));
 }
 
 NTSTATUS MmProtectMdlSystemAddress(PMDL MemoryDescriptorList, ULONG NewProtect)
@@ -351,9 +351,9 @@ static uint64_t alloc_chunks(uint64_t count, uint64_t chunk_bytes, uint64_t lowe
 	uint64_t address;
 
 	while (count - got >= chunk_pages &&
-	       NT_SUCCESS(nt_physical_alloc_contiguous(chunk_bytes, chunk_bytes, lowest, highest, 0,
-						       &address))) {
-		nt_physical_split(address);
+	       NT_SUCCESS(machine_alloc_contiguous(chunk_bytes, chunk_bytes, lowest, highest, 0,
+						   &address))) {
+		machine_split(address);
 		for (uint64_t i = 0; i < chunk_pages; i++)
 			pfns[got++] = (address >> PAGE_SHIFT) + i;
 	}
@@ -364,12 +364,12 @@ static uint64_t alloc_chunks(uint64_t count, uint64_t chunk_bytes, uint64_t lowe
 static uint64_t alloc_in_ranges(uint64_t count, uint64_t low, uint64_t high, uint64_t skip,
 				uint64_t pfns[])
 {
-	uint64_t got = nt_physical_alloc_some_pages(count, low, high, pfns);
+	uint64_t got = machine_alloc_some_pages(count, low, high, pfns);
 
 	while (got < count && skip != 0 && checked_add(low, skip, &low) &&
 	       checked_add(high, skip, &high) &&
-	       low < NT_PHYSICAL_FIRST + nt_physical_usage().total_pages * PAGE_SIZE)
-		got += nt_physical_alloc_some_pages(count - got, low, high, pfns + got);
+	       low < MACHINE_FIRST + machine_usage().total_pages * PAGE_SIZE)
+		got += machine_alloc_some_pages(count - got, low, high, pfns + got);
 	return got;
 }
 
@@ -395,9 +395,9 @@ static PMDL pages_for_mdl(uint64_t low, uint64_t high, uint64_t skip, SIZE_T siz
 		uint64_t address;
 
 		got = 0;
-		if (NT_SUCCESS(nt_physical_alloc_contiguous(count * PAGE_SIZE, 0, low, high, 0,
-							    &address))) {
-			nt_physical_split(address);
+		if (NT_SUCCESS(machine_alloc_contiguous(count * PAGE_SIZE, 0, low, high, 0,
+							&address))) {
+			machine_split(address);
 			for (; got < count; got++)
 				mdl_pfns(mdl)[got] = (address >> PAGE_SHIFT) + got;
 		}
@@ -409,14 +409,14 @@ static PMDL pages_for_mdl(uint64_t low, uint64_t high, uint64_t skip, SIZE_T siz
 
 	/* Fewer than asked is an answer, unless the driver says it is none. */
 	if (got == 0 || (got < count && (flags & MM_ALLOCATE_FULLY_REQUIRED) != 0)) {
-		nt_physical_free_pages(got, mdl_pfns(mdl));
+		machine_free_pages(got, mdl_pfns(mdl));
 		ExFreePoolWithTag(mdl, MDL_TAG);
 		return NULL;
 	}
 	memset(mdl, 0, sizeof(*mdl));
 	MmInitializeMdl(mdl, NULL, got * PAGE_SIZE);
 	mdl->MdlFlags = MDL_PAGES_LOCKED;
-	nt_physical_charge_driver((int64_t)got);
+	machine_charge_driver((int64_t)got);
 	return mdl;
 }
 
@@ -446,15 +446,15 @@ VOID MmFreePagesFromMdl(PMDL MemoryDescriptorList)
 
 	nt_irql_require(APC_LEVEL, __func__);
 	for (uint64_t i = 0; is_ours && i < mdl_page_count(mdl); i++)
-		is_ours = mdl_pfns(mdl)[i] < NT_PHYSICAL_FOREIGN >> PAGE_SHIFT &&
-			  nt_physical_run_bytes(mdl_pfns(mdl)[i] << PAGE_SHIFT) == PAGE_SIZE;
+		is_ours = mdl_pfns(mdl)[i] < MACHINE_FOREIGN >> PAGE_SHIFT &&
+			  machine_run_bytes(mdl_pfns(mdl)[i] << PAGE_SHIFT) == PAGE_SIZE;
 	if (!mdl_require(mdl, is_ours, __func__, "that MmAllocatePagesForMdl did not make"))
 		return;
 	if (!mdl_require(mdl, !mdl_has_own_mapping(mdl), __func__, "that is still mapped"))
 		mdl_drop_mapping(mdl);
 
-	nt_physical_free_pages(mdl_page_count(mdl), mdl_pfns(mdl));
-	nt_physical_charge_driver(-(int64_t)mdl_page_count(mdl));
+	machine_free_pages(mdl_page_count(mdl), mdl_pfns(mdl));
+	machine_charge_driver(-(int64_t)mdl_page_count(mdl));
 	mdl->MdlFlags &= ~MDL_PAGES_LOCKED;
 	mdl->ByteCount = 0;
 }

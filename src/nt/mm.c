@@ -1,6 +1,6 @@
 /*
  * mm.c - the Mm routines that name memory by pointer or by physical address: contiguous memory,
- * I/O space, address checks. MDLs are in mdl.c, pool in pool.c; the pages come from physical.c.
+ * I/O space, address checks. MDLs are in mdl.c, pool in pool.c; the pages come from machine.c.
  *
  * Caching types are accepted and change nothing: the memory is the host's ordinary memory, which
  * every device here sees coherently.
@@ -9,13 +9,14 @@
 #include <stdint.h>
 
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/mem.h"
+#include "base/probe.h"
 
 #include <ddk/wdm.h>
 
 #include "nt/irql.h"
 #include "nt/mdl.h"
-#include "nt/physical.h"
 #include "nt/report.h"
 #include "nt/unicode.h"
 
@@ -25,12 +26,11 @@ static PVOID contiguous_alloc(SIZE_T size_bytes, LONGLONG lowest, LONGLONG highe
 	uint64_t address;
 
 	nt_irql_require(DISPATCH_LEVEL, routine);
-	if (!NT_SUCCESS(nt_physical_alloc_contiguous(size_bytes, 0, (uint64_t)lowest,
-						     (uint64_t)highest, (uint64_t)boundary,
-						     &address)))
+	if (!NT_SUCCESS(machine_alloc_contiguous(size_bytes, 0, (uint64_t)lowest, (uint64_t)highest,
+						 (uint64_t)boundary, &address)))
 		return NULL;
-	nt_physical_charge_driver((int64_t)BYTES_TO_PAGES(size_bytes));
-	return nt_physical_to_pointer(address);
+	machine_charge_driver((int64_t)BYTES_TO_PAGES(size_bytes));
+	return machine_to_pointer(address);
 }
 
 PVOID MmAllocateContiguousMemory(SIZE_T NumberOfBytes, PHYSICAL_ADDRESS HighestAcceptableAddress)
@@ -67,13 +67,13 @@ PVOID MmAllocateNonCachedMemory(SIZE_T NumberOfBytes)
 /* `size_bytes` is what the driver says; 0 when it does not say. */
 static void contiguous_free(PVOID base, SIZE_T size_bytes, const char *routine)
 {
-	uint64_t address = NT_PHYSICAL_NOWHERE;
+	uint64_t address = MACHINE_NOWHERE;
 	uint64_t run_bytes = 0;
 
 	nt_irql_require(DISPATCH_LEVEL, routine);
-	if (nt_physical_from_pointer(base, &address))
-		run_bytes = nt_physical_run_bytes(address);
-	if (run_bytes == 0 || nt_physical_to_pointer(address) != base) {
+	if (machine_from_pointer(base, &address))
+		run_bytes = machine_run_bytes(address);
+	if (run_bytes == 0 || machine_to_pointer(address) != base) {
 		nt_report(RULE_NT_CONTIGUOUS_FREE,
 			  "%s was given %p, where no contiguous memory starts", routine, base);
 		return;
@@ -82,8 +82,8 @@ static void contiguous_free(PVOID base, SIZE_T size_bytes, const char *routine)
 		nt_report(RULE_NT_CONTIGUOUS_FREE,
 			  "%s was told %lu bytes, and the memory at %p has %llu", routine,
 			  (unsigned long)size_bytes, base, (unsigned long long)run_bytes);
-	if (nt_physical_free_contiguous(address))
-		nt_physical_charge_driver(-(int64_t)(run_bytes / PAGE_SIZE));
+	if (machine_free_contiguous(address))
+		machine_charge_driver(-(int64_t)(run_bytes / PAGE_SIZE));
 }
 
 VOID MmFreeContiguousMemory(PVOID BaseAddress)
@@ -103,7 +103,7 @@ VOID MmFreeNonCachedMemory(PVOID BaseAddress, SIZE_T NumberOfBytes)
 }
 
 /*
- * Pool, stacks and a client's memory have addresses too, far above the machine's own (physical.h):
+ * Pool, stacks and a client's memory have addresses too, far above the machine's own (machine.h):
  * the same that an MDL over them shows. No device can use them, and the host refuses them where it
  * expects memory of the machine.
  */
@@ -112,10 +112,10 @@ PHYSICAL_ADDRESS MmGetPhysicalAddress(PVOID BaseAddress)
 	PHYSICAL_ADDRESS result = { .QuadPart = 0 };
 	uint64_t address;
 
-	if (nt_physical_from_pointer(BaseAddress, &address))
+	if (machine_from_pointer(BaseAddress, &address))
 		result.QuadPart = (LONGLONG)address;
-	else if (nt_memory_is_readable(BaseAddress, 1))
-		result.QuadPart = (LONGLONG)nt_physical_foreign(BaseAddress);
+	else if (probe_is_readable(BaseAddress, 1))
+		result.QuadPart = (LONGLONG)machine_foreign(BaseAddress);
 	else
 		nt_report(RULE_NT_ADDRESS, "%s was given %p, where no memory is", __func__,
 			  BaseAddress);
@@ -125,14 +125,14 @@ PHYSICAL_ADDRESS MmGetPhysicalAddress(PVOID BaseAddress)
 static PVOID io_space_map(PHYSICAL_ADDRESS address, SIZE_T size_bytes, const char *routine)
 {
 	nt_irql_require(DISPATCH_LEVEL, routine);
-	if (!nt_physical_is_taken((uint64_t)address.QuadPart, size_bytes)) {
+	if (!machine_is_taken((uint64_t)address.QuadPart, size_bytes)) {
 		nt_report(RULE_NT_IO_SPACE,
 			  "%s was asked for %lu bytes at physical address 0x%llx, which are not "
 			  "all memory in use",
 			  routine, (unsigned long)size_bytes, (unsigned long long)address.QuadPart);
 		return NULL;
 	}
-	return nt_physical_to_pointer((uint64_t)address.QuadPart);
+	return machine_to_pointer((uint64_t)address.QuadPart);
 }
 
 PVOID MmMapIoSpace(PHYSICAL_ADDRESS PhysicalAddress, SIZE_T NumberOfBytes,
@@ -151,15 +151,15 @@ VOID MmUnmapIoSpace(PVOID BaseAddress, SIZE_T NumberOfBytes)
 	uint64_t address;
 
 	nt_irql_require(DISPATCH_LEVEL, __func__);
-	if (!nt_physical_from_pointer(BaseAddress, &address) ||
-	    !nt_physical_is_memory(address, NumberOfBytes))
+	if (!machine_from_pointer(BaseAddress, &address) ||
+	    !machine_is_memory(address, NumberOfBytes))
 		nt_report(RULE_NT_IO_SPACE, "%s was given %p, which MmMapIoSpace did not return",
 			  __func__, BaseAddress);
 }
 
 BOOLEAN MmIsAddressValid(PVOID VirtualAddress)
 {
-	return nt_memory_is_readable(VirtualAddress, 1);
+	return probe_is_readable(VirtualAddress, 1);
 }
 
 /* Only names that this kernel exports; what else the process has is none of a driver's business. */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/machine.h"
 #include "nt/dispatcher.h"
 #include "nt/nt.h"
 
@@ -27,7 +28,7 @@ void nt_stop(void)
 	nt_seh_stop();
 	nt_handle_finish();
 	nt_registry_finish();
-	nt_physical_finish();
+	machine_finish();
 	nt_report_summarize();
 	nt_report_reset();
 }

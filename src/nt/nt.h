@@ -19,7 +19,6 @@
 #include "nt/irql.h"
 #include "nt/mdl.h"
 #include "nt/object.h"
-#include "nt/physical.h"
 #include "nt/pool.h"
 #include "nt/registry.h"
 #include "nt/report.h"

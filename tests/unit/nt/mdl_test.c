@@ -6,6 +6,8 @@
 #include <setjmp.h>
 #include <sys/mman.h>
 
+#include "base/machine.h"
+
 static PHYSICAL_ADDRESS at(uint64_t address)
 {
 	return (PHYSICAL_ADDRESS){ .QuadPart = (LONGLONG)address };
@@ -21,7 +23,7 @@ TEST(mm, contiguous_memory_has_one_physical_address_after_the_other)
 	uint64_t address = (uint64_t)MmGetPhysicalAddress(memory).QuadPart;
 	EXPECT(address != 0 && address + (128 << 20) <= UINT64_C(1) << 32);
 	EXPECT_EQ(MmGetPhysicalAddress(memory + 12345678).QuadPart, address + 12345678);
-	EXPECT_EQ(nt_physical_usage().driver_pages, 32768);
+	EXPECT_EQ(machine_usage().driver_pages, 32768);
 	memory[5000] = 'k';
 
 	char *mapped = MmMapIoSpace(at(address + 5000), 100, MmNonCached);
@@ -30,7 +32,7 @@ TEST(mm, contiguous_memory_has_one_physical_address_after_the_other)
 	EXPECT(MmMapIoSpaceEx(at(address), 4096, PAGE_READWRITE) == memory);
 	EXPECT(MmIsAddressValid(memory));
 	MmFreeContiguousMemory(memory);
-	EXPECT_EQ(nt_physical_usage().driver_pages, 0);
+	EXPECT_EQ(machine_usage().driver_pages, 0);
 
 	memory = MmAllocateContiguousMemorySpecifyCache(8192, at(0x2000000), at(0x2ffffff), at(0),
 							MmWriteCombined);
@@ -63,7 +65,7 @@ TEST(mm, freeing_what_is_not_contiguous_memory_is_reported)
 	MmFreeContiguousMemorySpecifyCache(memory, 4096,
 					   MmCached); /* freed, but the size is wrong */
 	EXPECT_REPORTS(RULE_NT_CONTIGUOUS_FREE, 5);
-	EXPECT_EQ(nt_physical_usage().driver_pages, 0);
+	EXPECT_EQ(machine_usage().driver_pages, 0);
 	MmFreeContiguousMemory(memory);
 	EXPECT_REPORTS(RULE_NT_CONTIGUOUS_FREE, 6);
 	nt_test_finish();
@@ -73,8 +75,8 @@ TEST(mm, physical_addresses_of_other_memory_are_far_away_and_of_nothing_zero)
 {
 	nt_test_begin();
 	char *pool = ExAllocatePoolWithTag(NonPagedPoolNx, 64, 0x74736554);
-	EXPECT(nt_physical_is_foreign((uint64_t)MmGetPhysicalAddress(pool).QuadPart));
-	EXPECT(nt_physical_to_pointer((uint64_t)MmGetPhysicalAddress(pool).QuadPart) == pool);
+	EXPECT(machine_is_foreign((uint64_t)MmGetPhysicalAddress(pool).QuadPart));
+	EXPECT(machine_to_pointer((uint64_t)MmGetPhysicalAddress(pool).QuadPart) == pool);
 	ExFreePoolWithTag(pool, 0x74736554);
 	EXPECT_NO_REPORT();
 	EXPECT_EQ(MmGetPhysicalAddress(NULL).QuadPart, 0);
@@ -133,7 +135,7 @@ TEST(mdl, ordinary_memory_round_trips_through_its_frame_numbers)
 	EXPECT((mdl->MdlFlags & (MDL_PAGES_LOCKED | MDL_WRITE_OPERATION)) ==
 	       (MDL_PAGES_LOCKED | MDL_WRITE_OPERATION));
 	for (int i = 0; i < 3; i++)
-		EXPECT(nt_physical_to_pointer(MmGetMdlPfnArray(mdl)[i] << PAGE_SHIFT) ==
+		EXPECT(machine_to_pointer(MmGetMdlPfnArray(mdl)[i] << PAGE_SHIFT) ==
 		       buffer + i * PAGE_SIZE);
 	char *system = MmGetSystemAddressForMdlSafe(mdl, NormalPagePriority);
 	system[0] = 'w';
@@ -185,7 +187,7 @@ TEST(mdl, pages_for_an_mdl_are_zeroed_locked_and_mappable_in_one_piece)
 	nt_test_begin();
 	PMDL first = MmAllocatePagesForMdl(at(0), at(anywhere), at(0), 3 * PAGE_SIZE);
 	PMDL hole = MmAllocatePagesForMdl(at(0), at(anywhere), at(0), PAGE_SIZE);
-	EXPECT_EQ(nt_physical_usage().driver_pages, 4);
+	EXPECT_EQ(machine_usage().driver_pages, 4);
 	EXPECT_EQ(first->ByteCount, 3 * PAGE_SIZE);
 	EXPECT(first->MdlFlags & MDL_PAGES_LOCKED);
 
@@ -206,14 +208,14 @@ TEST(mdl, pages_for_an_mdl_are_zeroed_locked_and_mappable_in_one_piece)
 	MmUnmapLockedPages(whole, first);
 	EXPECT(!(first->MdlFlags & MDL_MAPPED_TO_SYSTEM_VA));
 	nt_mdl_destroy(mixed); /* still mapped: the view goes with it */
-	EXPECT_EQ(nt_physical_usage().mapped_views, 0);
+	EXPECT_EQ(machine_usage().mapped_views, 0);
 	nt_mdl_destroy(NULL);
 
 	MmFreePagesFromMdl(first);
 	ExFreePool(first);
 	MmFreePagesFromMdlEx(hole, 0);
 	ExFreePool(hole);
-	EXPECT_EQ(nt_physical_usage().driver_pages, 0);
+	EXPECT_EQ(machine_usage().driver_pages, 0);
 	EXPECT_NO_REPORT();
 	nt_test_finish();
 }
@@ -224,7 +226,7 @@ TEST(mdl, fewer_pages_are_an_answer_unless_all_are_required)
 	nt_test_begin();
 	PMDL mdl = MmAllocatePagesForMdlEx(at(0), at(anywhere), at(0), 32 << 20, MmCached,
 					   MM_ALLOCATE_FULLY_REQUIRED);
-	EXPECT(!mdl && nt_physical_usage().taken_pages == 0);
+	EXPECT(!mdl && machine_usage().taken_pages == 0);
 	mdl = MmAllocatePagesForMdlEx(at(0), at(anywhere), at(0), 32 << 20, MmCached, 0);
 	EXPECT_EQ(mdl->ByteCount, 16 << 20);
 	EXPECT(!MmAllocatePagesForMdl(at(0), at(anywhere), at(0), 1));
@@ -327,7 +329,7 @@ TEST(mdl, steps_out_of_order_are_reported_and_left_out)
 	MmFreePagesFromMdl(mdl); /* again */
 	EXPECT_REPORTS(RULE_NT_MDL_STATE, 10);
 	ExFreePool(mdl);
-	EXPECT_EQ(nt_physical_usage().driver_pages, 0);
+	EXPECT_EQ(machine_usage().driver_pages, 0);
 	nt_test_finish();
 }
 
@@ -349,7 +351,7 @@ TEST(mdl, a_second_buffer_of_a_request_is_chained)
 
 TEST(mdl, impossible_host_requests_are_refused)
 {
-	uint64_t pfn = NT_PHYSICAL_FIRST >> PAGE_SHIFT;
+	uint64_t pfn = MACHINE_FIRST >> PAGE_SHIFT;
 	PMDL mdl;
 
 	EXPECT_EQ(nt_mdl_create_for_pages(&pfn, 0, &mdl), STATUS_INVALID_PARAMETER);

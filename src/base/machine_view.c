@@ -1,20 +1,20 @@
 /*
- * physical_view.c - scattered pages seen in a row.
+ * machine_view.c - scattered pages seen in a row.
  *
  * Most views need nothing: pages that are neighbours are neighbours in the window too. The others
  * get a range of addresses of their own, with one mapping of the memfd for each run of pages. They
  * are remembered, so that a pointer into a view still has a physical address.
  *
- * Locks: one, LOCK_RANK_NT_OBJECTS, for the list; never together with another of that rank.
+ * Locks: one, LOCK_RANK_MACHINE, for the list; never together with another of that rank.
  */
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/machine.h"
+#include "base/machine_view.h"
 #include "base/mem.h"
-#include "nt/physical.h"
-#include "nt/physical_view.h"
 
 struct view {
 	struct list link;
@@ -28,11 +28,11 @@ static struct {
 	struct list views; /* view.link */
 	uint64_t count;
 } list = {
-	.lock = LOCK_INITIALIZER(LOCK_RANK_NT_OBJECTS, "views of physical memory"),
+	.lock = LOCK_INITIALIZER(LOCK_RANK_MACHINE, "views of physical memory"),
 	.views = { &list.views, &list.views },
 };
 
-uint64_t physical_neighbours(const uint64_t pfns[], uint64_t count)
+uint64_t machine_neighbours(const uint64_t pfns[], uint64_t count)
 {
 	uint64_t run = 1;
 
@@ -41,36 +41,36 @@ uint64_t physical_neighbours(const uint64_t pfns[], uint64_t count)
 	return run;
 }
 
-void *nt_physical_map(const uint64_t pfns[], uint64_t count)
+void *machine_map(const uint64_t pfns[], uint64_t count)
 {
 	struct view *view;
 	char *start;
 
 	if (count == 0 || count > UINT64_C(1) << 40)
 		return NULL;
-	if (physical_neighbours(pfns, count) == count &&
-	    (nt_physical_is_foreign(pfns[0] << NT_PAGE_SHIFT) ||
-	     nt_physical_is_memory(pfns[0] << NT_PAGE_SHIFT, count * NT_PAGE_BYTES)))
-		return nt_physical_to_pointer(pfns[0] << NT_PAGE_SHIFT);
+	if (machine_neighbours(pfns, count) == count &&
+	    (machine_is_foreign(pfns[0] << MACHINE_PAGE_SHIFT) ||
+	     machine_is_memory(pfns[0] << MACHINE_PAGE_SHIFT, count * MACHINE_PAGE_BYTES)))
+		return machine_to_pointer(pfns[0] << MACHINE_PAGE_SHIFT);
 	for (uint64_t i = 0; i < count; i++) {
-		if (!nt_physical_is_memory(pfns[i] << NT_PAGE_SHIFT, NT_PAGE_BYTES))
+		if (!machine_is_memory(pfns[i] << MACHINE_PAGE_SHIFT, MACHINE_PAGE_BYTES))
 			return NULL;
 	}
 
 	view = mem_alloc(sizeof(*view) + count * sizeof(view->pfns[0]));
 	if (!view)
 		return NULL;
-	start = mmap(NULL, count * NT_PAGE_BYTES, PROT_NONE,
+	start = mmap(NULL, count * MACHINE_PAGE_BYTES, PROT_NONE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (start == MAP_FAILED)
 		goto free_view;
 	for (uint64_t i = 0; i < count;) {
-		uint64_t run = physical_neighbours(pfns + i, count - i);
-		void *at = start + i * NT_PAGE_BYTES;
-		uint64_t offset = nt_physical_file_offset(pfns[i] << NT_PAGE_SHIFT);
+		uint64_t run = machine_neighbours(pfns + i, count - i);
+		void *at = start + i * MACHINE_PAGE_BYTES;
+		uint64_t offset = machine_file_offset(pfns[i] << MACHINE_PAGE_SHIFT);
 
-		if (mmap(at, run * NT_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-			 nt_physical_fd(), (off_t)offset) == MAP_FAILED)
+		if (mmap(at, run * MACHINE_PAGE_BYTES, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_FIXED, machine_fd(), (off_t)offset) == MAP_FAILED)
 			goto unmap_start;
 		i += run;
 	}
@@ -85,13 +85,13 @@ void *nt_physical_map(const uint64_t pfns[], uint64_t count)
 	return start;
 
 unmap_start:
-	munmap(start, count * NT_PAGE_BYTES);
+	munmap(start, count * MACHINE_PAGE_BYTES);
 free_view:
 	mem_free(view);
 	return NULL;
 }
 
-void nt_physical_unmap(void *start, uint64_t count)
+void machine_unmap(void *start, uint64_t count)
 {
 	struct list *link;
 	struct view *found = NULL;
@@ -112,11 +112,11 @@ void nt_physical_unmap(void *start, uint64_t count)
 	/* Not one of ours: the pages were neighbours, and their pointer is the window's. */
 	if (!found)
 		return;
-	munmap(found->start, found->count * NT_PAGE_BYTES);
+	munmap(found->start, found->count * MACHINE_PAGE_BYTES);
 	mem_free(found);
 }
 
-bool physical_view_find(const void *pointer, uint64_t *address_out)
+bool machine_view_find(const void *pointer, uint64_t *address_out)
 {
 	const char *byte = pointer;
 	struct list *link;
@@ -126,11 +126,11 @@ bool physical_view_find(const void *pointer, uint64_t *address_out)
 	list_for_each (link, &list.views) {
 		struct view *view = container_of(link, struct view, link);
 
-		if (byte < view->start || byte >= view->start + view->count * NT_PAGE_BYTES)
+		if (byte < view->start || byte >= view->start + view->count * MACHINE_PAGE_BYTES)
 			continue;
-		*address_out = (view->pfns[(uint64_t)(byte - view->start) >> NT_PAGE_SHIFT]
-				<< NT_PAGE_SHIFT) +
-			       ((uintptr_t)byte & (NT_PAGE_BYTES - 1));
+		*address_out = (view->pfns[(uint64_t)(byte - view->start) >> MACHINE_PAGE_SHIFT]
+				<< MACHINE_PAGE_SHIFT) +
+			       ((uintptr_t)byte & (MACHINE_PAGE_BYTES - 1));
 		is_found = true;
 		break;
 	}
@@ -138,7 +138,7 @@ bool physical_view_find(const void *pointer, uint64_t *address_out)
 	return is_found;
 }
 
-uint64_t physical_view_count(void)
+uint64_t machine_view_count(void)
 {
 	lock_acquire(&list.lock);
 	uint64_t count = list.count;
@@ -146,7 +146,7 @@ uint64_t physical_view_count(void)
 	return count;
 }
 
-void physical_views_finish(void)
+void machine_views_finish(void)
 {
 	struct list *link;
 
@@ -154,7 +154,7 @@ void physical_views_finish(void)
 	while ((link = list_pop_front(&list.views))) {
 		struct view *view = container_of(link, struct view, link);
 
-		munmap(view->start, view->count * NT_PAGE_BYTES);
+		munmap(view->start, view->count * MACHINE_PAGE_BYTES);
 		mem_free(view);
 	}
 	list.count = 0;

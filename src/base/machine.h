@@ -1,5 +1,5 @@
 /*
- * physical.h - the machine's physical memory: one sparse memfd, mapped once.
+ * machine.h - the machine's physical memory: one sparse memfd, mapped once.
  *
  *   physical address      0          1 MiB                     1 MiB + size         2^51
  *                         | nothing  | pages of the memfd …    | nothing …          | foreign pages
@@ -17,10 +17,10 @@
  * same number, and no device can mistake it for a page of the machine. It is good for as long as
  * the memory itself is there, which is what locking pages means here.
  *
- * Set up at first use. LOCK_RANK_NT_OBJECTS guards which pages are taken.
+ * Set up at first use. LOCK_RANK_MACHINE guards which pages are taken.
  */
-#ifndef NT_PHYSICAL_H
-#define NT_PHYSICAL_H
+#ifndef BASE_MACHINE_H
+#define BASE_MACHINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,12 +29,12 @@
 #include "base/attributes.h"
 #include "base/status.h"
 
-#define NT_PAGE_BYTES UINT64_C(4096)
-#define NT_PAGE_SHIFT 12
+#define MACHINE_PAGE_BYTES UINT64_C(4096)
+#define MACHINE_PAGE_SHIFT 12
 
-#define NT_PHYSICAL_FIRST   UINT64_C(0x100000)  /* address of the memfd's first byte */
-#define NT_PHYSICAL_FOREIGN (UINT64_C(1) << 51) /* address of the page at pointer 0  */
-#define NT_PHYSICAL_NOWHERE UINT64_C(0)         /* never the address of anything     */
+#define MACHINE_FIRST   UINT64_C(0x100000)  /* address of the memfd's first byte */
+#define MACHINE_FOREIGN (UINT64_C(1) << 51) /* address of the page at pointer 0  */
+#define MACHINE_NOWHERE UINT64_C(0)         /* never the address of anything     */
 
 /*
  * A run of consecutive pages within [lowest, highest] (addresses of the first and the last byte
@@ -42,56 +42,56 @@
  * multiple of `boundary_bytes` (power of two, 0 means none). Lowest fit. STATUS_NO_MEMORY when
  * there is no such run.
  */
-MUST_CHECK NTSTATUS nt_physical_alloc_contiguous(uint64_t size_bytes, uint64_t align_bytes,
-						 uint64_t lowest, uint64_t highest,
-						 uint64_t boundary_bytes, uint64_t *address_out);
+MUST_CHECK NTSTATUS machine_alloc_contiguous(uint64_t size_bytes, uint64_t align_bytes,
+					     uint64_t lowest, uint64_t highest,
+					     uint64_t boundary_bytes, uint64_t *address_out);
 
 /* `count` pages, wherever they are, neighbours where possible. All or none. */
-MUST_CHECK NTSTATUS nt_physical_alloc_pages(uint64_t count, uint64_t pfns[]);
+MUST_CHECK NTSTATUS machine_alloc_pages(uint64_t count, uint64_t pfns[]);
 
 /* As many as there are within [lowest, highest], at most `count`; returns how many. */
-MUST_CHECK uint64_t nt_physical_alloc_some_pages(uint64_t count, uint64_t lowest, uint64_t highest,
-						 uint64_t pfns[]);
+MUST_CHECK uint64_t machine_alloc_some_pages(uint64_t count, uint64_t lowest, uint64_t highest,
+					     uint64_t pfns[]);
 
 /* The whole run that starts at `address`. False, and nothing happens, when no run starts there. */
-MUST_CHECK bool nt_physical_free_contiguous(uint64_t address);
-void nt_physical_free_pages(uint64_t count, const uint64_t pfns[]);
+MUST_CHECK bool machine_free_contiguous(uint64_t address);
+void machine_free_pages(uint64_t count, const uint64_t pfns[]);
 
 /* Makes single pages of the run that starts at `address`, to be freed as such. */
-void nt_physical_split(uint64_t address);
+void machine_split(uint64_t address);
 
 /* Bytes of the run that starts at `address`; 0 when none does. */
-uint64_t nt_physical_run_bytes(uint64_t address);
+uint64_t machine_run_bytes(uint64_t address);
 
 /* NULL for an address that no page has. Foreign addresses are turned back without a look. */
-void *nt_physical_to_pointer(uint64_t address);
+void *machine_to_pointer(uint64_t address);
 
 /* False when `pointer` is not in the window (system mappings of mdl.c excepted: those are found).
  */
-MUST_CHECK bool nt_physical_from_pointer(const void *pointer, uint64_t *address_out);
+MUST_CHECK bool machine_from_pointer(const void *pointer, uint64_t *address_out);
 
 /* The page of a foreign pointer. */
-static inline uint64_t nt_physical_foreign(const void *pointer)
+static inline uint64_t machine_foreign(const void *pointer)
 {
-	return NT_PHYSICAL_FOREIGN + (uint64_t)(uintptr_t)pointer;
+	return MACHINE_FOREIGN + (uint64_t)(uintptr_t)pointer;
 }
 
-static inline bool nt_physical_is_foreign(uint64_t address)
+static inline bool machine_is_foreign(uint64_t address)
 {
-	return address >= NT_PHYSICAL_FOREIGN;
+	return address >= MACHINE_FOREIGN;
 }
 
 /* True when [address, address + size) is memory of the machine. */
-bool nt_physical_is_memory(uint64_t address, uint64_t size_bytes);
+bool machine_is_memory(uint64_t address, uint64_t size_bytes);
 
 /* The same, and all of it is in somebody's hands. */
-bool nt_physical_is_taken(uint64_t address, uint64_t size_bytes);
+bool machine_is_taken(uint64_t address, uint64_t size_bytes);
 
 /* The memfd, and where an address is in it; -1 when there is no memory. Not to be closed. */
-int nt_physical_fd(void);
-static inline uint64_t nt_physical_file_offset(uint64_t address)
+int machine_fd(void);
+static inline uint64_t machine_file_offset(uint64_t address)
 {
-	return address - NT_PHYSICAL_FIRST;
+	return address - MACHINE_FIRST;
 }
 
 /*
@@ -99,26 +99,22 @@ static inline uint64_t nt_physical_file_offset(uint64_t address)
  * foreign neighbours) need no new mapping. NULL when the host has no room, or when foreign pages
  * are not neighbours: ordinary memory cannot be seen in two places.
  */
-MUST_CHECK void *nt_physical_map(const uint64_t pfns[], uint64_t count);
-void nt_physical_unmap(void *view, uint64_t count);
+MUST_CHECK void *machine_map(const uint64_t pfns[], uint64_t count);
+void machine_unmap(void *view, uint64_t count);
 
-/* Can all of it be read, or written; also brings it in. */
-bool nt_memory_is_readable(const void *pointer, uint64_t size_bytes);
-bool nt_memory_is_writable(void *pointer, uint64_t size_bytes);
-
-struct nt_physical_usage {
+struct machine_usage {
 	uint64_t total_pages;
 	uint64_t taken_pages;
 	uint64_t driver_pages; /* of those, taken through Mm routines: what a driver left behind */
 	uint64_t mapped_views;
 };
 
-struct nt_physical_usage nt_physical_usage(void);
+struct machine_usage machine_usage(void);
 
 /* For the Mm routines only: pages that a driver took (positive) or gave back. */
-void nt_physical_charge_driver(int64_t pages);
+void machine_charge_driver(int64_t pages);
 
 /* Gives everything back; every pointer and address is void then. For the end, and for tests. */
-void nt_physical_finish(void);
+void machine_finish(void);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * physical.c - see physical.h.
+ * machine.c - see machine.h.
  *
  *   in:   sizes, alignments, ranges
  *   out:  frame numbers
@@ -11,7 +11,7 @@
  * Runs are placed at the lowest fit; single pages are taken from a cursor that starts further up,
  * so that small pages do not cut up the low part where runs live.
  *
- * Locks: one, LOCK_RANK_NT_OBJECTS. Zeroing and giving back to the host happen outside it, while
+ * Locks: one, LOCK_RANK_MACHINE. Zeroing and giving back to the host happen outside it, while
  * the pages belong to the caller.
  */
 #include <assert.h>
@@ -26,10 +26,10 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "nt/physical.h"
-#include "nt/physical_view.h"
+#include "base/machine.h"
+#include "base/machine_view.h"
 
-#define FIRST_PFN (NT_PHYSICAL_FIRST >> NT_PAGE_SHIFT)
+#define FIRST_PFN (MACHINE_FIRST >> MACHINE_PAGE_SHIFT)
 
 enum {
 	DEFAULT_MIB = 4095, /* with the empty first MiB: ends at 4 GiB */
@@ -42,7 +42,7 @@ enum {
 static struct {
 	struct lock lock;
 
-	/* Set once, under the lock; constant until nt_physical_finish(). */
+	/* Set once, under the lock; constant until machine_finish(). */
 	int fd;
 	char *window;
 	uint64_t pages; /* 0: not set up */
@@ -58,7 +58,7 @@ static struct {
 
 	_Atomic int64_t driver_pages;
 } memory = {
-	.lock = LOCK_INITIALIZER(LOCK_RANK_NT_OBJECTS, "physical memory"),
+	.lock = LOCK_INITIALIZER(LOCK_RANK_MACHINE, "physical memory"),
 	.fd = -1,
 };
 
@@ -189,7 +189,7 @@ static bool memory_is_set_up_locked(void)
 		return true;
 
 	size_bytes = wanted_mib() << 20;
-	pages = size_bytes >> NT_PAGE_SHIFT;
+	pages = size_bytes >> MACHINE_PAGE_SHIFT;
 	words = (pages + 63) / 64;
 	maps = mem_zalloc_array(words * 4 + (words + 63) / 64, sizeof(*maps));
 	if (!maps)
@@ -225,12 +225,12 @@ free_maps:
 	return false;
 }
 
-void nt_physical_finish(void)
+void machine_finish(void)
 {
-	physical_views_finish();
+	machine_views_finish();
 	lock_acquire(&memory.lock);
 	if (memory.pages != 0) {
-		munmap(memory.window, memory.pages * NT_PAGE_BYTES);
+		munmap(memory.window, memory.pages * MACHINE_PAGE_BYTES);
 		close(memory.fd);
 		mem_free(memory.taken);
 	}
@@ -249,15 +249,16 @@ void nt_physical_finish(void)
 static bool range_of_pages_locked(uint64_t lowest, uint64_t highest, uint64_t *first_out,
 				  uint64_t *end_out)
 {
-	uint64_t memory_end = NT_PHYSICAL_FIRST + memory.pages * NT_PAGE_BYTES;
-	uint64_t end = highest >= memory_end ? memory_end : align_down(highest + 1, NT_PAGE_BYTES);
+	uint64_t memory_end = MACHINE_FIRST + memory.pages * MACHINE_PAGE_BYTES;
+	uint64_t end =
+		highest >= memory_end ? memory_end : align_down(highest + 1, MACHINE_PAGE_BYTES);
 
-	if (lowest < NT_PHYSICAL_FIRST)
-		lowest = NT_PHYSICAL_FIRST;
-	if (!checked_align_up(lowest, NT_PAGE_BYTES, &lowest) || lowest >= end)
+	if (lowest < MACHINE_FIRST)
+		lowest = MACHINE_FIRST;
+	if (!checked_align_up(lowest, MACHINE_PAGE_BYTES, &lowest) || lowest >= end)
 		return false;
-	*first_out = (lowest - NT_PHYSICAL_FIRST) >> NT_PAGE_SHIFT;
-	*end_out = (end - NT_PHYSICAL_FIRST) >> NT_PAGE_SHIFT;
+	*first_out = (lowest - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT;
+	*end_out = (end - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT;
 	return true;
 }
 
@@ -276,7 +277,7 @@ static void run_prepare(uint64_t first, uint64_t count)
 
 		for (; was_dirty != 0; was_dirty &= was_dirty - 1) {
 			uint64_t page = first - bit + (uint64_t)__builtin_ctzll(was_dirty);
-			memset(memory.window + page * NT_PAGE_BYTES, 0, NT_PAGE_BYTES);
+			memset(memory.window + page * MACHINE_PAGE_BYTES, 0, MACHINE_PAGE_BYTES);
 		}
 		first += width;
 		count -= width;
@@ -287,16 +288,16 @@ static void run_prepare(uint64_t first, uint64_t count)
 static uint64_t run_place(uint64_t page, uint64_t count, uint64_t align_bytes,
 			  uint64_t boundary_bytes)
 {
-	uint64_t address = NT_PHYSICAL_FIRST + page * NT_PAGE_BYTES;
+	uint64_t address = MACHINE_FIRST + page * MACHINE_PAGE_BYTES;
 
 	address = align_down(address + align_bytes - 1, align_bytes);
 	if (boundary_bytes != 0 &&
 	    align_down(address, boundary_bytes) !=
-		    align_down(address + count * NT_PAGE_BYTES - 1, boundary_bytes)) {
+		    align_down(address + count * MACHINE_PAGE_BYTES - 1, boundary_bytes)) {
 		address = align_down(address, boundary_bytes) + boundary_bytes;
 		address = align_down(address + align_bytes - 1, align_bytes);
 	}
-	return (address - NT_PHYSICAL_FIRST) >> NT_PAGE_SHIFT;
+	return (address - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT;
 }
 
 static int64_t find_run_locked(uint64_t first, uint64_t end, uint64_t count, uint64_t align_bytes,
@@ -317,9 +318,8 @@ static int64_t find_run_locked(uint64_t first, uint64_t end, uint64_t count, uin
 	}
 }
 
-NTSTATUS nt_physical_alloc_contiguous(uint64_t size_bytes, uint64_t align_bytes, uint64_t lowest,
-				      uint64_t highest, uint64_t boundary_bytes,
-				      uint64_t *address_out)
+NTSTATUS machine_alloc_contiguous(uint64_t size_bytes, uint64_t align_bytes, uint64_t lowest,
+				  uint64_t highest, uint64_t boundary_bytes, uint64_t *address_out)
 {
 	uint64_t rounded;
 	uint64_t count;
@@ -327,18 +327,19 @@ NTSTATUS nt_physical_alloc_contiguous(uint64_t size_bytes, uint64_t align_bytes,
 	uint64_t end;
 	int64_t found = NOT_FOUND;
 
-	if (align_bytes < NT_PAGE_BYTES)
-		align_bytes = align_bytes == 0 || is_power_of_two(align_bytes) ? NT_PAGE_BYTES : 0;
+	if (align_bytes < MACHINE_PAGE_BYTES)
+		align_bytes =
+			align_bytes == 0 || is_power_of_two(align_bytes) ? MACHINE_PAGE_BYTES : 0;
 	if (size_bytes == 0 || lowest > highest || !is_power_of_two(align_bytes) ||
 	    (boundary_bytes != 0 && !is_power_of_two(boundary_bytes)))
 		return STATUS_INVALID_PARAMETER;
-	if (!checked_align_up(size_bytes, NT_PAGE_BYTES, &rounded) || rounded > UINT64_MAX / 4 ||
-	    align_bytes > UINT64_C(1) << 52)
+	if (!checked_align_up(size_bytes, MACHINE_PAGE_BYTES, &rounded) ||
+	    rounded > UINT64_MAX / 4 || align_bytes > UINT64_C(1) << 52)
 		return STATUS_NO_MEMORY;
 	/* What is larger than the boundary crosses it wherever it stands. */
 	if (boundary_bytes != 0 && rounded > boundary_bytes)
 		return STATUS_NO_MEMORY;
-	count = rounded >> NT_PAGE_SHIFT;
+	count = rounded >> MACHINE_PAGE_SHIFT;
 
 	lock_acquire(&memory.lock);
 	if (memory_is_set_up_locked() && range_of_pages_locked(lowest, highest, &first, &end))
@@ -353,7 +354,7 @@ NTSTATUS nt_physical_alloc_contiguous(uint64_t size_bytes, uint64_t align_bytes,
 	if (found == NOT_FOUND)
 		return STATUS_NO_MEMORY;
 	run_prepare((uint64_t)found, count);
-	*address_out = NT_PHYSICAL_FIRST + (uint64_t)found * NT_PAGE_BYTES;
+	*address_out = MACHINE_FIRST + (uint64_t)found * MACHINE_PAGE_BYTES;
 	return STATUS_SUCCESS;
 }
 
@@ -368,8 +369,8 @@ static uint64_t find_page_locked(uint64_t first, uint64_t end)
 	return page;
 }
 
-uint64_t nt_physical_alloc_some_pages(uint64_t count, uint64_t lowest, uint64_t highest,
-				      uint64_t pfns[])
+uint64_t machine_alloc_some_pages(uint64_t count, uint64_t lowest, uint64_t highest,
+				  uint64_t pfns[])
 {
 	uint64_t first;
 	uint64_t end;
@@ -392,19 +393,19 @@ uint64_t nt_physical_alloc_some_pages(uint64_t count, uint64_t lowest, uint64_t 
 	lock_release(&memory.lock);
 
 	for (uint64_t i = 0, run; i < got; i += run) {
-		run = physical_neighbours(pfns + i, got - i);
+		run = machine_neighbours(pfns + i, got - i);
 		run_prepare(pfns[i] - FIRST_PFN, run);
 	}
 	return got;
 }
 
-NTSTATUS nt_physical_alloc_pages(uint64_t count, uint64_t pfns[])
+NTSTATUS machine_alloc_pages(uint64_t count, uint64_t pfns[])
 {
-	uint64_t got = nt_physical_alloc_some_pages(count, 0, UINT64_MAX - 1, pfns);
+	uint64_t got = machine_alloc_some_pages(count, 0, UINT64_MAX - 1, pfns);
 
 	if (got == count)
 		return STATUS_SUCCESS;
-	nt_physical_free_pages(got, pfns);
+	machine_free_pages(got, pfns);
 	return STATUS_NO_MEMORY;
 }
 
@@ -415,7 +416,8 @@ static bool run_punch(uint64_t first, uint64_t count)
 {
 	return count >= PUNCH_PAGES &&
 	       fallocate(memory.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-			 (off_t)(first * NT_PAGE_BYTES), (off_t)(count * NT_PAGE_BYTES)) == 0;
+			 (off_t)(first * MACHINE_PAGE_BYTES),
+			 (off_t)(count * MACHINE_PAGE_BYTES)) == 0;
 }
 
 static void run_release(uint64_t first, uint64_t count)
@@ -444,13 +446,13 @@ static uint64_t run_length_locked(uint64_t page)
 
 static bool page_of_address(uint64_t address, uint64_t *page_out)
 {
-	if (address < NT_PHYSICAL_FIRST || !is_aligned(address, NT_PAGE_BYTES))
+	if (address < MACHINE_FIRST || !is_aligned(address, MACHINE_PAGE_BYTES))
 		return false;
-	*page_out = (address - NT_PHYSICAL_FIRST) >> NT_PAGE_SHIFT;
+	*page_out = (address - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT;
 	return true;
 }
 
-uint64_t nt_physical_run_bytes(uint64_t address)
+uint64_t machine_run_bytes(uint64_t address)
 {
 	uint64_t page;
 	uint64_t count = 0;
@@ -459,10 +461,10 @@ uint64_t nt_physical_run_bytes(uint64_t address)
 	if (page_of_address(address, &page))
 		count = run_length_locked(page);
 	lock_release(&memory.lock);
-	return count * NT_PAGE_BYTES;
+	return count * MACHINE_PAGE_BYTES;
 }
 
-bool nt_physical_free_contiguous(uint64_t address)
+bool machine_free_contiguous(uint64_t address)
 {
 	uint64_t page = 0;
 	uint64_t count = 0;
@@ -482,7 +484,7 @@ bool nt_physical_free_contiguous(uint64_t address)
 	return count > 0;
 }
 
-void nt_physical_split(uint64_t address)
+void machine_split(uint64_t address)
 {
 	uint64_t page = 0;
 	uint64_t count = 0;
@@ -497,12 +499,12 @@ void nt_physical_split(uint64_t address)
 	lock_release(&memory.lock);
 }
 
-void nt_physical_free_pages(uint64_t count, const uint64_t pfns[])
+void machine_free_pages(uint64_t count, const uint64_t pfns[])
 {
 	for (uint64_t i = 0, run; i < count; i += run) {
 		uint64_t first = pfns[i] - FIRST_PFN;
 
-		run = physical_neighbours(pfns + i, count - i);
+		run = machine_neighbours(pfns + i, count - i);
 		lock_acquire(&memory.lock);
 		for (uint64_t page = first; page < first + run; page++) {
 			assert(run_length_locked(page) == 1);
@@ -516,58 +518,58 @@ void nt_physical_free_pages(uint64_t count, const uint64_t pfns[])
 
 /* Names of a page. */
 
-bool nt_physical_is_memory(uint64_t address, uint64_t size_bytes)
+bool machine_is_memory(uint64_t address, uint64_t size_bytes)
 {
 	uint64_t end;
 
 	lock_acquire(&memory.lock);
-	uint64_t memory_end = NT_PHYSICAL_FIRST + memory.pages * NT_PAGE_BYTES;
+	uint64_t memory_end = MACHINE_FIRST + memory.pages * MACHINE_PAGE_BYTES;
 	lock_release(&memory.lock);
 
-	return checked_add(address, size_bytes, &end) && address >= NT_PHYSICAL_FIRST &&
+	return checked_add(address, size_bytes, &end) && address >= MACHINE_FIRST &&
 	       end <= memory_end;
 }
 
-bool nt_physical_is_taken(uint64_t address, uint64_t size_bytes)
+bool machine_is_taken(uint64_t address, uint64_t size_bytes)
 {
 	uint64_t first;
 	uint64_t end;
 	bool is_taken;
 
-	if (size_bytes == 0 || !nt_physical_is_memory(address, size_bytes))
+	if (size_bytes == 0 || !machine_is_memory(address, size_bytes))
 		return false;
-	first = (address - NT_PHYSICAL_FIRST) >> NT_PAGE_SHIFT;
-	end = ((address + size_bytes - 1 - NT_PHYSICAL_FIRST) >> NT_PAGE_SHIFT) + 1;
+	first = (address - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT;
+	end = ((address + size_bytes - 1 - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT) + 1;
 	lock_acquire(&memory.lock);
 	is_taken = find_free(first, end) == end;
 	lock_release(&memory.lock);
 	return is_taken;
 }
 
-void *nt_physical_to_pointer(uint64_t address)
+void *machine_to_pointer(uint64_t address)
 {
-	if (nt_physical_is_foreign(address))
-		return (void *)(uintptr_t)(address - NT_PHYSICAL_FOREIGN);
-	if (!nt_physical_is_memory(address, 1))
+	if (machine_is_foreign(address))
+		return (void *)(uintptr_t)(address - MACHINE_FOREIGN);
+	if (!machine_is_memory(address, 1))
 		return NULL;
-	return memory.window + (address - NT_PHYSICAL_FIRST);
+	return memory.window + (address - MACHINE_FIRST);
 }
 
-bool nt_physical_from_pointer(const void *pointer, uint64_t *address_out)
+bool machine_from_pointer(const void *pointer, uint64_t *address_out)
 {
 	const char *byte = pointer;
 	bool is_in_window;
 
 	lock_acquire(&memory.lock);
 	is_in_window = memory.pages != 0 && byte >= memory.window &&
-		       byte < memory.window + memory.pages * NT_PAGE_BYTES;
+		       byte < memory.window + memory.pages * MACHINE_PAGE_BYTES;
 	if (is_in_window)
-		*address_out = NT_PHYSICAL_FIRST + (uint64_t)(byte - memory.window);
+		*address_out = MACHINE_FIRST + (uint64_t)(byte - memory.window);
 	lock_release(&memory.lock);
-	return is_in_window || physical_view_find(pointer, address_out);
+	return is_in_window || machine_view_find(pointer, address_out);
 }
 
-int nt_physical_fd(void)
+int machine_fd(void)
 {
 	lock_acquire(&memory.lock);
 	int fd = memory_is_set_up_locked() ? memory.fd : -1;
@@ -575,12 +577,12 @@ int nt_physical_fd(void)
 	return fd;
 }
 
-struct nt_physical_usage nt_physical_usage(void)
+struct machine_usage machine_usage(void)
 {
-	uint64_t mapped_views = physical_view_count();
+	uint64_t mapped_views = machine_view_count();
 
 	lock_acquire(&memory.lock);
-	struct nt_physical_usage usage = {
+	struct machine_usage usage = {
 		.total_pages = memory.pages,
 		.taken_pages = memory.taken_pages,
 		.driver_pages = (uint64_t)atomic_load(&memory.driver_pages),
@@ -590,7 +592,7 @@ struct nt_physical_usage nt_physical_usage(void)
 	return usage;
 }
 
-void nt_physical_charge_driver(int64_t pages)
+void machine_charge_driver(int64_t pages)
 {
 	atomic_fetch_add(&memory.driver_pages, pages);
 }

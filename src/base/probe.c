@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #include "base/checked.h"
-#include "nt/physical.h"
+#include "base/machine.h"
+#include "base/probe.h"
 
 /*
  * The kernel reads a signal set from the address before it looks at the (impossible) request, so
@@ -23,10 +24,10 @@ static bool byte_is_readable(const void *pointer)
 
 static bool is_readable_page_by_page(const void *pointer, uint64_t size_bytes)
 {
-	uintptr_t page = (uintptr_t)pointer & ~(uintptr_t)(NT_PAGE_BYTES - 1);
+	uintptr_t page = (uintptr_t)pointer & ~(uintptr_t)(MACHINE_PAGE_BYTES - 1);
 	uintptr_t last = (uintptr_t)pointer + size_bytes - 1;
 
-	for (; page <= last; page += NT_PAGE_BYTES) {
+	for (; page <= last; page += MACHINE_PAGE_BYTES) {
 		if (!byte_is_readable((const void *)page))
 			return false;
 	}
@@ -36,7 +37,7 @@ static bool is_readable_page_by_page(const void *pointer, uint64_t size_bytes)
 /* Brings pages in, writable, without changing them. Linux 5.14 and later. */
 static int populate(const void *pointer, uint64_t size_bytes)
 {
-	uintptr_t page = (uintptr_t)pointer & ~(uintptr_t)(NT_PAGE_BYTES - 1);
+	uintptr_t page = (uintptr_t)pointer & ~(uintptr_t)(MACHINE_PAGE_BYTES - 1);
 
 	return madvise((void *)page, (uintptr_t)pointer + size_bytes - page, MADV_POPULATE_WRITE);
 }
@@ -46,16 +47,16 @@ static bool range_is_sane(const void *pointer, uint64_t size_bytes)
 	uint64_t end;
 
 	/* The first page is nobody's; the kernel takes NULL for "no pointer" and would not look. */
-	return size_bytes > 0 && (uintptr_t)pointer >= NT_PAGE_BYTES &&
+	return size_bytes > 0 && (uintptr_t)pointer >= MACHINE_PAGE_BYTES &&
 	       checked_add((uintptr_t)pointer, size_bytes, &end) && end <= UINT64_C(1) << 47;
 }
 
-bool nt_memory_is_readable(const void *pointer, uint64_t size_bytes)
+bool probe_is_readable(const void *pointer, uint64_t size_bytes)
 {
 	return range_is_sane(pointer, size_bytes) && is_readable_page_by_page(pointer, size_bytes);
 }
 
-bool nt_memory_is_writable(void *pointer, uint64_t size_bytes)
+bool probe_is_writable(void *pointer, uint64_t size_bytes)
 {
 	char here = 0;
 

@@ -1,0 +1,17 @@
+/*
+ * machine_view.h - what machine.c and machine_view.c know of each other.
+ */
+#ifndef BASE_MACHINE_VIEW_H
+#define BASE_MACHINE_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How many of the first pages follow each other; `count` is not zero. */
+uint64_t machine_neighbours(const uint64_t pfns[], uint64_t count);
+
+bool machine_view_find(const void *pointer, uint64_t *address_out);
+uint64_t machine_view_count(void);
+void machine_views_finish(void);
+
+#endif
