@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "base/sim.h"
 #include "nt/dispatcher.h"
 
 enum { THREADS = 4, ROUNDS = 100 };
@@ -641,6 +642,9 @@ TEST(timer, several_are_served_in_the_order_they_are_due)
 	static const int due_us[3] = { 3000, 1000, 2000 };
 	static const NTSTATUS order[3] = { STATUS_WAIT_1, STATUS_WAIT_2, STATUS_WAIT_0 };
 
+	/* On a real clock this thread may be late and find two of them due. */
+	if (!sim_is_on())
+		skip();
 	nt_test_begin();
 	for (int i = 0; i < 3; i++)
 		KeInitializeTimerEx(&timers[i], SynchronizationTimer);
