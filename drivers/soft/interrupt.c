@@ -100,6 +100,6 @@ VOID APIENTRY soft_dpc_routine(IN_CONST_PVOID MiniportDeviceContext)
 {
 	struct soft_adapter *adapter = soft_adapter_from(MiniportDeviceContext);
 
-	if (adapter && adapter->is_started)
+	if (adapter)
 		adapter->dxgk.DxgkCbNotifyDpc(adapter->dxgk.DeviceHandle);
 }

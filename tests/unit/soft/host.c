@@ -1,7 +1,7 @@
 /* host.c - see host.h. */
 #include "host.h"
 
-#include "nt/pool.h"
+#include "nt/nt.h"
 #include "nt/registry.h"
 
 #define KEY NT_REGISTRY_SERVICES "\\soft"
@@ -129,7 +129,9 @@ NTSTATUS host_load(const struct host_setting *settings)
 		wide[i] = (WCHAR)KEY[i];
 	wide[i] = 0;
 	RtlInitUnicodeString(&path, wide);
+	void (*before_start)(void) = host.before_start;
 	memset(&host, 0, sizeof(host));
+	host.before_start = before_start;
 	return DriverEntry(&driver, &path);
 }
 
@@ -156,9 +158,19 @@ static void query_segments(void)
 	EXPECT(host.local != NULL);
 }
 
-void host_start(const struct host_setting *settings)
+/* What exists so far; host_unwind() takes it back. */
+enum stage {
+	STAGE_NONE,
+	STAGE_ADDED,
+	STAGE_STARTED,
+	STAGE_PROCESS,
+	STAGE_DEVICE,
+	STAGE_SYSTEM_DEVICE,
+	STAGE_SYSTEM_CONTEXT
+};
+
+static NTSTATUS start_device(void)
 {
-	static DEVICE_OBJECT pdo;
 	DXGK_START_INFO start = { .RequiredDmaQueueEntry = 64 };
 	DXGKRNL_INTERFACE dxgk = {
 		.Size = sizeof(dxgk),
@@ -174,47 +186,106 @@ void host_start(const struct host_setting *settings)
 	ULONG sources = 9;
 	ULONG children = 9;
 
+	NTSTATUS status =
+		host.ddi.DxgkDdiStartDevice(host.adapter, &start, &dxgk, &sources, &children);
+	memset(&dxgk, 0, sizeof(dxgk)); /* drivers copy it */
+	if (NT_SUCCESS(status)) {
+		EXPECT_EQ(sources, 0);
+		EXPECT_EQ(children, 0);
+	}
+	return status;
+}
+
+static NTSTATUS advance(enum stage stage)
+{
+	static DEVICE_OBJECT pdo;
+	DXGKARG_CREATEPROCESS process = { .hDxgkProcess = &host.process };
+	DXGKARG_CREATEDEVICE device = { .hDevice = &host.device, .hKmdProcess = host.process };
+	DXGKARG_CREATEDEVICE system = { .Flags.SystemDevice = 1 };
+	DXGKARG_CREATECONTEXT context = { .NodeOrdinal = HOST_NODE_PAGING,
+					  .EngineAffinity = 1,
+					  .Flags.SystemContext = 1 };
+	NTSTATUS status;
+
+	switch (stage) {
+	case STAGE_ADDED:
+		return host.ddi.DxgkDdiAddDevice(&pdo, &host.adapter);
+	case STAGE_STARTED:
+		return start_device();
+	case STAGE_PROCESS:
+		status = host.ddi.DxgkDdiCreateProcess(host.adapter, &process);
+		host.process = process.hKmdProcess;
+		return status;
+	case STAGE_DEVICE:
+		status = host.ddi.DxgkDdiCreateDevice(host.adapter, &device);
+		host.device = device.hDevice;
+		return status;
+	case STAGE_SYSTEM_DEVICE:
+		status = host.ddi.DxgkDdiCreateDevice(host.adapter, &system);
+		host.system_device = system.hDevice;
+		return status;
+	case STAGE_SYSTEM_CONTEXT:
+	case STAGE_NONE:
+	default:
+		status = host.ddi.DxgkDdiCreateContext(host.system_device, &context);
+		host.system_context = context.hContext;
+		return status;
+	}
+}
+
+static void unwind(enum stage stage)
+{
+	if (stage >= STAGE_SYSTEM_CONTEXT)
+		EXPECT_EQ(host.ddi.DxgkDdiDestroyContext(host.system_context), STATUS_SUCCESS);
+	if (stage >= STAGE_SYSTEM_DEVICE)
+		EXPECT_EQ(host.ddi.DxgkDdiDestroyDevice(host.system_device), STATUS_SUCCESS);
+	if (stage >= STAGE_DEVICE)
+		EXPECT_EQ(host.ddi.DxgkDdiDestroyDevice(host.device), STATUS_SUCCESS);
+	if (stage >= STAGE_PROCESS)
+		EXPECT_EQ(host.ddi.DxgkDdiDestroyProcess(host.adapter, host.process),
+			  STATUS_SUCCESS);
+	if (stage >= STAGE_STARTED)
+		EXPECT_EQ(host.ddi.DxgkDdiStopDevice(host.adapter), STATUS_SUCCESS);
+	if (stage >= STAGE_ADDED)
+		EXPECT_EQ(host.ddi.DxgkDdiRemoveDevice(host.adapter), STATUS_SUCCESS);
+	host.ddi.DxgkDdiUnload();
+	nt_threads_reap();
+	EXPECT_EQ(host.held_handles, 0);
+	EXPECT_EQ(nt_pool_usage().blocks, pool_before.blocks);
+	EXPECT_EQ(nt_pool_usage().bytes, pool_before.bytes);
+}
+
+NTSTATUS host_try_start(const struct host_setting *settings)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
 	pool_before = nt_pool_usage();
 	EXPECT_EQ(host_load(settings), STATUS_SUCCESS);
 	KeInitializeSpinLock(&host.interrupt_lock);
 	KeInitializeEvent(&host.news, SynchronizationEvent, FALSE);
-	EXPECT_EQ(host.ddi.DxgkDdiAddDevice(&pdo, &host.adapter), STATUS_SUCCESS);
-	EXPECT_EQ(host.ddi.DxgkDdiStartDevice(host.adapter, &start, &dxgk, &sources, &children),
-		  STATUS_SUCCESS);
-	memset(&dxgk, 0, sizeof(dxgk)); /* drivers copy it */
-	EXPECT_EQ(sources, 0);
-	EXPECT_EQ(children, 0);
-	query_segments();
+	if (host.before_start)
+		host.before_start();
+	for (int stage = STAGE_ADDED; stage <= STAGE_SYSTEM_CONTEXT; stage++) {
+		status = advance((enum stage)stage);
+		if (!NT_SUCCESS(status)) {
+			unwind((enum stage)(stage - 1));
+			return status;
+		}
+	}
+	return STATUS_SUCCESS;
+}
 
-	DXGKARG_CREATEPROCESS process = { .hDxgkProcess = &host.process };
-	EXPECT_EQ(host.ddi.DxgkDdiCreateProcess(host.adapter, &process), STATUS_SUCCESS);
-	host.process = process.hKmdProcess;
-	DXGKARG_CREATEDEVICE device = { .hDevice = &host.device, .hKmdProcess = host.process };
-	EXPECT_EQ(host.ddi.DxgkDdiCreateDevice(host.adapter, &device), STATUS_SUCCESS);
-	host.device = device.hDevice;
-	DXGKARG_CREATEDEVICE system = { .Flags.SystemDevice = 1 };
-	EXPECT_EQ(host.ddi.DxgkDdiCreateDevice(host.adapter, &system), STATUS_SUCCESS);
-	host.system_device = system.hDevice;
-	DXGKARG_CREATECONTEXT context = { .NodeOrdinal = HOST_NODE_PAGING,
-					  .EngineAffinity = 1,
-					  .Flags.SystemContext = 1 };
-	EXPECT_EQ(host.ddi.DxgkDdiCreateContext(host.system_device, &context), STATUS_SUCCESS);
-	host.system_context = context.hContext;
+void host_start(const struct host_setting *settings)
+{
+	EXPECT_EQ(host_try_start(settings), STATUS_SUCCESS);
+	query_segments();
 }
 
 void host_stop(void)
 {
-	EXPECT_EQ(host.ddi.DxgkDdiDestroyContext(host.system_context), STATUS_SUCCESS);
-	EXPECT_EQ(host.ddi.DxgkDdiDestroyDevice(host.system_device), STATUS_SUCCESS);
-	EXPECT_EQ(host.ddi.DxgkDdiDestroyDevice(host.device), STATUS_SUCCESS);
-	EXPECT_EQ(host.ddi.DxgkDdiDestroyProcess(host.adapter, host.process), STATUS_SUCCESS);
-	MmUnmapIoSpace(host.local, host.segments[0].Size);
-	EXPECT_EQ(host.ddi.DxgkDdiStopDevice(host.adapter), STATUS_SUCCESS);
-	EXPECT_EQ(host.ddi.DxgkDdiRemoveDevice(host.adapter), STATUS_SUCCESS);
-	host.ddi.DxgkDdiUnload();
-	EXPECT_EQ(host.held_handles, 0);
-	EXPECT_EQ(nt_pool_usage().blocks, pool_before.blocks);
-	EXPECT_EQ(nt_pool_usage().bytes, pool_before.bytes);
+	if (host.local)
+		MmUnmapIoSpace(host.local, host.segments[0].Size);
+	unwind(STAGE_SYSTEM_CONTEXT);
 }
 
 HANDLE host_create_context(UINT node, BOOLEAN is_virtual)

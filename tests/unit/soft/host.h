@@ -43,6 +43,8 @@ struct host {
 	DXGKARGCB_NOTIFY_INTERRUPT_DATA fault; /* the last one */
 
 	UINT next_fence;
+
+	void (*before_start)(void); /* called when the driver is loaded; outlives host_stop() */
 };
 
 extern struct host host;
@@ -58,6 +60,8 @@ struct host_setting {
 NTSTATUS host_load(const struct host_setting *settings);
 /* Up to a device for the client and the kernel's own context on the paging node. */
 void host_start(const struct host_setting *settings);
+/* The same; what failed is undone before it returns. host_stop() undoes a success. */
+NTSTATUS host_try_start(const struct host_setting *settings);
 /* All of it backwards; fails when the driver leaves memory behind. */
 void host_stop(void);
 

@@ -4,6 +4,8 @@
  */
 #include "host.h"
 
+#include "base/mem.h"
+
 static NTSTATUS make_context(const DXGKARG_CREATECONTEXT *wish, DXGK_CONTEXTINFO *info_out)
 {
 	DXGKARG_CREATECONTEXT args = *wish;
@@ -90,6 +92,31 @@ TEST(objects, an_adapter_can_be_stopped_and_started_again)
 		host_start(NULL);
 		host_stop();
 	}
+}
+
+static unsigned fail_at;
+
+static void fail_the_nth(void)
+{
+	mem_fail_nth(fail_at);
+}
+
+TEST(objects, a_start_survives_every_failure_to_get_memory)
+{
+	bool fired;
+
+	host.before_start = fail_the_nth;
+	fail_at = 0;
+	do {
+		fail_at++;
+		NTSTATUS status = host_try_start(NULL);
+		fired = mem_fail_stop();
+		EXPECT(NT_SUCCESS(status) == !fired);
+		if (NT_SUCCESS(status))
+			host_stop();
+	} while (fired);
+	EXPECT(fail_at > 8); /* the adapter, the aperture, four engines, three objects */
+	host.before_start = NULL;
 }
 
 TEST(objects, the_driver_counts_what_it_holds)
