@@ -42,12 +42,15 @@ EXPORTED struct dxgk_test_thread *dxgk_test_thread_create(void (*run)(void *argu
 {
 	struct thread *thread;
 
-	if (!NT_SUCCESS(thread_create("test", run, argument, &thread)))
-		return NULL;
-	return (struct dxgk_test_thread *)thread;
+	thread_enter_kernel();
+	NTSTATUS status = thread_create("test", run, argument, &thread);
+	thread_leave_kernel();
+	return NT_SUCCESS(status) ? (struct dxgk_test_thread *)thread : NULL;
 }
 
 EXPORTED void dxgk_test_thread_join(struct dxgk_test_thread *thread)
 {
+	thread_enter_kernel();
 	thread_join((struct thread *)thread);
+	thread_leave_kernel();
 }
