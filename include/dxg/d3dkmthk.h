@@ -30,9 +30,34 @@
 extern "C" {
 #endif
 
-/* Opaque here: a client passes NULL. Drivers and the kernel complete it in wdm.h. */
-typedef struct _OBJECT_ATTRIBUTES OBJECT_ATTRIBUTES;
-typedef OBJECT_ATTRIBUTES *POBJECT_ATTRIBUTES;
+/*
+ * How a client names what it shares. A driver has the same structs from ntdef.h; there and here a
+ * name consists of the WCHARs of whoever includes the header.
+ */
+#ifndef OPENDXGK_UNICODE_STRING_DEFINED
+#define OPENDXGK_UNICODE_STRING_DEFINED
+typedef struct _UNICODE_STRING {
+	USHORT Length; /* bytes, not counting a terminator that need not be there */
+	USHORT MaximumLength;
+	PWSTR Buffer;
+} UNICODE_STRING, *PUNICODE_STRING;
+#endif
+
+#ifndef OPENDXGK_OBJECT_ATTRIBUTES_DEFINED
+#define OPENDXGK_OBJECT_ATTRIBUTES_DEFINED
+typedef struct _OBJECT_ATTRIBUTES {
+	ULONG Length;               /* sizeof(OBJECT_ATTRIBUTES) */
+	HANDLE RootDirectory;       /* NULL: names are not in directories */
+	PUNICODE_STRING ObjectName; /* upper and lower case are the same; NULL or empty: no name */
+	ULONG Attributes;
+	PVOID SecurityDescriptor; /* not looked at: who has the descriptor may open it */
+	PVOID SecurityQualityOfService;
+} OBJECT_ATTRIBUTES, *POBJECT_ATTRIBUTES;
+#endif
+
+#define OBJ_INHERIT          0x00000002 /* the descriptor survives exec() */
+#define OBJ_CASE_INSENSITIVE 0x00000040
+#define OBJ_VALID_ATTRIBUTES 0x000007f2
 
 /*
  * ---- Adapters: enumerate, open, close --------------------------------------------------------

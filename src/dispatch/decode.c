@@ -13,6 +13,7 @@ static const struct object_class *const class_of_kind[OBJECT_KIND_COUNT] = {
 	[OBJECT_KIND_ADAPTER] = &adapter_open_class,
 	[OBJECT_KIND_DEVICE] = &device_class,
 	[OBJECT_KIND_CONTEXT] = &context_class,
+	[OBJECT_KIND_KEYED_MUTEX] = &keyed_mutex_class,
 };
 
 static uint32_t read_u32(const struct call *call, uint16_t offset)
@@ -88,7 +89,7 @@ static NTSTATUS capture_buffer(struct call *call, const struct call_field *field
 		elements = field->limit;
 	if (elements > field->limit)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, field->count_name,
-			      "is %u, and at most %u bytes are taken", elements, field->limit);
+			      "is %u, and at most %u are taken", elements, field->limit);
 
 	buffer->copy = mem_zalloc_array(elements, field->element_bytes);
 	if (!buffer->copy)
@@ -219,4 +220,10 @@ struct dxg_context *call_context(const struct call *call, uint32_t position)
 	return call->objects[position] ? object_cast(call->objects[position], &context_class,
 						     struct dxg_context, object)
 				       : NULL;
+}
+
+struct dxg_keyed_mutex *call_keyed_mutex(const struct call *call, uint32_t position)
+{
+	return object_cast(call->objects[position], &keyed_mutex_class, struct dxg_keyed_mutex,
+			   object);
 }

@@ -15,6 +15,7 @@
 #include "object/context.h"
 #include "object/device.h"
 #include "object/kernel.h"
+#include "object/keyed_mutex.h"
 #include "wire/call.h"
 
 struct call_buffer {
@@ -59,5 +60,6 @@ MUST_CHECK NTSTATUS call_find_adapter(const struct call *call, LUID luid,
 struct adapter_open *call_adapter(const struct call *call, uint32_t position);
 struct dxg_device *call_device(const struct call *call, uint32_t position);
 struct dxg_context *call_context(const struct call *call, uint32_t position);
+struct dxg_keyed_mutex *call_keyed_mutex(const struct call *call, uint32_t position);
 
 #endif

@@ -223,6 +223,8 @@ bool keyed_mutex_destroy(struct dxg_keyed_mutex *mutex)
 	lock_release(&body->lock);
 	keyed_mutex_wake(mutex);
 
+	/* The global handle goes now; the body when no call is busy with this opening any more. */
+	share_get(&body->share);
 	share_close(&body->share);
 	object_put(&mutex->object);
 	return true;

@@ -144,6 +144,7 @@ void share_close(struct share *share)
 	assert(before != 0);
 	if (before == 1 && share->scheme == SHARE_GLOBAL)
 		(void)!object_retire(&share->global);
+	share_put(share);
 }
 
 NTSTATUS share_find_global(struct share_space *space, uint32_t handle, enum share_kind kind,
@@ -444,13 +445,14 @@ static NTSTATUS check_set(struct share *const *shares, uint32_t count)
 			   shares[1]->kind == SHARE_KEYED_MUTEX &&
 			   shares[2]->kind == SHARE_SYNC_OBJECT;
 	if (!is_known)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_SHARE_SET, "hObjects",
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_SHARE_SET, "ObjectHandleArray",
 			      "is not a resource, a sync object, or a resource, its keyed mutex "
 			      "and its sync object in that order");
 	for (uint32_t i = 0; i < count; i++) {
 		if (shares[i]->scheme != SHARE_NT)
 			return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_SHARE_SCHEME,
-					   "hObjects", i, "was not created with NtSecuritySharing");
+					   "ObjectHandleArray", i,
+					   "was not created with NtSecuritySharing");
 	}
 	return STATUS_SUCCESS;
 }

@@ -16,8 +16,8 @@
  *                   wherever dup(), fork() or SCM_RIGHTS took it. Stands for one object or for
  *                   a resource, its keyed mutex and its sync object, and may have a name
  *
- * Last references end bodies, and a body may enter its driver: share_put(), share_set_put() and
- * share_sweep() are called with no lock held.
+ * Last references end bodies, and a body may enter its driver: share_put(), share_close(),
+ * share_set_put() and share_sweep() are called with no lock held.
  */
 #ifndef OBJECT_SHARE_H
 #define OBJECT_SHARE_H
@@ -94,15 +94,12 @@ void share_get(struct share *share);
 void share_put(struct share *share);
 
 /*
- * One more opening, with a reference that the opening keeps until it is gone. False when the last
+ * One more opening, with a reference of its own. False when the last
  * opening of a globally shared object was closed after it was found: its global handle is dead.
  */
 MUST_CHECK bool share_open(struct share *share);
 
-/*
- * The handle of an opening was retired; the last one ends the global handle. The reference stays,
- * for calls that are still busy with the opening: share_put() it when they are done.
- */
+/* One opening and its reference fewer; the last opening ends the global handle. */
 void share_close(struct share *share);
 
 static inline uint32_t share_global_handle(const struct share *share)

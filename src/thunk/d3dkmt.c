@@ -22,6 +22,8 @@
 	{                                                                                          \
 		return connection_call(CALL_##name, (void *)args);                                 \
 	}
+/* Below, by hand. */
+#define CALL_OWN_THUNK(id, name, type, constness, ...)
 #include "wire/calls.def"
 #undef CALL
 #undef CALL_NOT_BUILT
@@ -33,7 +35,7 @@ EXPORTED NTSTATUS APIENTRY D3DKMTShareObjects(UINT cObjects, const D3DKMT_HANDLE
 	D3DKMT_SHAREOBJECTS args = { cObjects, hObjects, pObjectAttributes, dwDesiredAccess,
 				     phSharedNtHandle };
 
-	return connection_call(CALL_ShareObjects, &args);
+	return connection_call(CALL_share_objects, &args);
 }
 
 EXPORTED VOID APIENTRY D3DKMTCloseDxCoreDevice(VOID)

@@ -30,7 +30,9 @@
 				       .count_name = #count, .element_bytes = (element),           \
 				       .limit = (max)                                              \
 	}
-#define BYTES_IN(pointer, count, max)    BUFFER(FIELD_BYTES_IN, pointer, count, 1, max)
+#define BYTES_IN(pointer, count, max) BUFFER(FIELD_BYTES_IN, pointer, count, 1, max)
+#define ARRAY_IN(pointer, count, max)                                                              \
+	BUFFER(FIELD_BYTES_IN, pointer, count, sizeof(*((T *)0)->pointer), max)
 #define BYTES_INOUT(pointer, count, max) BUFFER(FIELD_BYTES_INOUT, pointer, count, 1, max)
 #define ARRAY_OUT(pointer, count, max)                                                             \
 	BUFFER(FIELD_ARRAY_OUT, pointer, count, sizeof(*((T *)0)->pointer), max)
@@ -68,9 +70,6 @@ __attribute__((constructor)) static void call_describe_all(void)
 #include "wire/calls.def"
 #undef CALL
 #undef CALL_NOT_BUILT
-	descriptions[CALL_ShareObjects] =
-		(struct call_description){ .name = "D3DKMTShareObjects",
-					   .args_bytes = sizeof(D3DKMT_SHAREOBJECTS) };
 }
 
 const struct call_description *call_describe(uint32_t id)

@@ -23,7 +23,6 @@ enum call_id {
 #include "wire/calls.def"
 #undef CALL
 #undef CALL_NOT_BUILT
-	CALL_ShareObjects, /* no struct in its prototype; it travels as D3DKMT_SHAREOBJECTS */
 	CALL_COUNT
 };
 
@@ -41,6 +40,7 @@ enum call_object_kind {
 	OBJECT_KIND_ADAPTER,
 	OBJECT_KIND_DEVICE,
 	OBJECT_KIND_CONTEXT,
+	OBJECT_KIND_KEYED_MUTEX,
 	OBJECT_KIND_COUNT
 };
 
