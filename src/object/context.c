@@ -45,18 +45,24 @@ static NTSTATUS context_check(const struct dxg_device *device,
 	return STATUS_SUCCESS;
 }
 
-/* Last step: visible from here on, unless the device is going away meanwhile. */
+/*
+ * Last step: visible from here on, unless the device is going away meanwhile. List and handle change
+ * together, under the lock: whoever finds it in the list can end it.
+ */
 static NTSTATUS context_join_device(struct dxg_context *context)
 {
 	struct dxg_device *device = context->device;
 	NTSTATUS status = STATUS_SUCCESS;
 
 	lock_acquire(&device->lock);
-	if (device->is_dying)
+	if (device->is_dying) {
 		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
 				"0x%08x was destroyed during the call", device->object.handle);
-	else
+	} else {
+		object_get(&context->object); /* the caller's */
 		list_push_back(&device->contexts, &context->device_link);
+		object_publish(&context->object);
+	}
 	lock_release(&device->lock);
 	return status;
 }
@@ -114,8 +120,6 @@ NTSTATUS context_create(struct dxg_device *device, const struct context_options 
 		object_put(&context->object); /* tells the driver, gives back the device */
 		return status;
 	}
-	object_get(&context->object);
-	object_publish(&context->object);
 	*context_out = context;
 	return STATUS_SUCCESS;
 
