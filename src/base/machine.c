@@ -11,12 +11,13 @@
  * Runs are placed at the lowest fit; single pages are taken from a cursor that starts further up,
  * so that small pages do not cut up the low part where runs live.
  *
- * Locks: one, LOCK_RANK_MACHINE. Zeroing and giving back to the host happen outside it, while
- * the pages belong to the caller.
+ * Locks: one, LOCK_RANK_MACHINE, for what is taken; turning one name of a page into another needs
+ * none. Zeroing and giving back to the host happen outside it, while the pages are the caller's.
  */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -42,10 +43,10 @@ enum {
 static struct {
 	struct lock lock;
 
-	/* Set once, under the lock; constant until machine_finish(). */
+	/* Set once, `pages` last; constant until machine_finish(), so read without the lock. */
 	int fd;
 	char *window;
-	uint64_t pages; /* 0: not set up */
+	_Atomic uint64_t pages; /* 0: not set up */
 
 	/* Guarded by lock. Indices are pages of the memfd. */
 	uint64_t *taken;
@@ -55,8 +56,6 @@ static struct {
 	uint64_t *dirty;
 	uint64_t taken_pages;
 	uint64_t cursor; /* where the search for single pages goes on */
-
-	_Atomic int64_t driver_pages;
 } memory = {
 	.lock = LOCK_INITIALIZER(LOCK_RANK_MACHINE, "physical memory"),
 	.fd = -1,
@@ -212,7 +211,7 @@ static bool memory_is_set_up_locked(void)
 	memory.full = maps + 4 * words;
 	memory.taken_pages = 0;
 	memory.cursor = pages / 4;
-	memory.pages = pages;
+	atomic_store_explicit(&memory.pages, pages, memory_order_release);
 	return true;
 
 free_maps:
@@ -240,7 +239,6 @@ void machine_finish(void)
 	memory.taken_pages = 0;
 	memory.taken = NULL;
 	lock_release(&memory.lock);
-	atomic_store(&memory.driver_pages, 0);
 }
 
 /* Handing out. */
@@ -518,16 +516,17 @@ void machine_free_pages(uint64_t count, const uint64_t pfns[])
 
 /* Names of a page. */
 
+static uint64_t memory_pages(void)
+{
+	return atomic_load_explicit(&memory.pages, memory_order_acquire);
+}
+
 bool machine_is_memory(uint64_t address, uint64_t size_bytes)
 {
 	uint64_t end;
 
-	lock_acquire(&memory.lock);
-	uint64_t memory_end = MACHINE_FIRST + memory.pages * MACHINE_PAGE_BYTES;
-	lock_release(&memory.lock);
-
 	return checked_add(address, size_bytes, &end) && address >= MACHINE_FIRST &&
-	       end <= memory_end;
+	       end <= MACHINE_FIRST + memory_pages() * MACHINE_PAGE_BYTES;
 }
 
 bool machine_is_taken(uint64_t address, uint64_t size_bytes)
@@ -557,16 +556,13 @@ void *machine_to_pointer(uint64_t address)
 
 bool machine_from_pointer(const void *pointer, uint64_t *address_out)
 {
+	uint64_t size_bytes = memory_pages() * MACHINE_PAGE_BYTES;
 	const char *byte = pointer;
-	bool is_in_window;
 
-	lock_acquire(&memory.lock);
-	is_in_window = memory.pages != 0 && byte >= memory.window &&
-		       byte < memory.window + memory.pages * MACHINE_PAGE_BYTES;
-	if (is_in_window)
-		*address_out = MACHINE_FIRST + (uint64_t)(byte - memory.window);
-	lock_release(&memory.lock);
-	return is_in_window || machine_view_find(pointer, address_out);
+	if (size_bytes == 0 || byte < memory.window || byte >= memory.window + size_bytes)
+		return machine_view_find(pointer, address_out);
+	*address_out = MACHINE_FIRST + (uint64_t)(byte - memory.window);
+	return true;
 }
 
 int machine_fd(void)
@@ -582,17 +578,12 @@ struct machine_usage machine_usage(void)
 	uint64_t mapped_views = machine_view_count();
 
 	lock_acquire(&memory.lock);
+	(void)memory_is_set_up_locked(); /* without it the answer is: nothing */
 	struct machine_usage usage = {
 		.total_pages = memory.pages,
 		.taken_pages = memory.taken_pages,
-		.driver_pages = (uint64_t)atomic_load(&memory.driver_pages),
 		.mapped_views = mapped_views,
 	};
 	lock_release(&memory.lock);
 	return usage;
-}
-
-void machine_charge_driver(int64_t pages)
-{
-	atomic_fetch_add(&memory.driver_pages, pages);
 }

@@ -105,14 +105,10 @@ void machine_unmap(void *view, uint64_t count);
 struct machine_usage {
 	uint64_t total_pages;
 	uint64_t taken_pages;
-	uint64_t driver_pages; /* of those, taken through Mm routines: what a driver left behind */
 	uint64_t mapped_views;
 };
 
 struct machine_usage machine_usage(void);
-
-/* For the Mm routines only: pages that a driver took (positive) or gave back. */
-void machine_charge_driver(int64_t pages);
 
 /* Gives everything back; every pointer and address is void then. For the end, and for tests. */
 void machine_finish(void);

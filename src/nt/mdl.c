@@ -26,6 +26,7 @@
 
 #include <ddk/wdm.h>
 
+#include "nt/driver_memory.h"
 #include "nt/irql.h"
 #include "nt/mdl.h"
 #include "nt/pool.h"
@@ -408,7 +409,8 @@ static PMDL pages_for_mdl(uint64_t low, uint64_t high, uint64_t skip, SIZE_T siz
 	}
 
 	/* Fewer than asked is an answer, unless the driver says it is none. */
-	if (got == 0 || (got < count && (flags & MM_ALLOCATE_FULLY_REQUIRED) != 0)) {
+	if (got == 0 || (got < count && (flags & MM_ALLOCATE_FULLY_REQUIRED) != 0) ||
+	    !driver_memory_add(mdl, false, mdl_pfns(mdl), got, site)) {
 		machine_free_pages(got, mdl_pfns(mdl));
 		ExFreePoolWithTag(mdl, MDL_TAG);
 		return NULL;
@@ -416,7 +418,6 @@ static PMDL pages_for_mdl(uint64_t low, uint64_t high, uint64_t skip, SIZE_T siz
 	memset(mdl, 0, sizeof(*mdl));
 	MmInitializeMdl(mdl, NULL, got * PAGE_SIZE);
 	mdl->MdlFlags = MDL_PAGES_LOCKED;
-	machine_charge_driver((int64_t)got);
 	return mdl;
 }
 
@@ -441,20 +442,14 @@ PMDL MmAllocatePagesForMdl(PHYSICAL_ADDRESS LowAddress, PHYSICAL_ADDRESS HighAdd
 VOID MmFreePagesFromMdl(PMDL MemoryDescriptorList)
 {
 	PMDL mdl = MemoryDescriptorList;
-	bool is_ours = mdl_has(mdl, MDL_PAGES_LOCKED) && !mdl_has(mdl, MDL_PARTIAL) &&
-		       mdl->StartVa == NULL && mdl->ByteCount > 0;
 
 	nt_irql_require(APC_LEVEL, __func__);
-	for (uint64_t i = 0; is_ours && i < mdl_page_count(mdl); i++)
-		is_ours = mdl_pfns(mdl)[i] < MACHINE_FOREIGN >> PAGE_SHIFT &&
-			  machine_run_bytes(mdl_pfns(mdl)[i] << PAGE_SHIFT) == PAGE_SIZE;
-	if (!mdl_require(mdl, is_ours, __func__, "that MmAllocatePagesForMdl did not make"))
+	/* What is freed is what was allocated, whatever the driver did to the frame numbers. */
+	if (!mdl_require(mdl, driver_memory_free(mdl, false), __func__,
+			 "that MmAllocatePagesForMdl did not make, or that was freed already"))
 		return;
 	if (!mdl_require(mdl, !mdl_has_own_mapping(mdl), __func__, "that is still mapped"))
 		mdl_drop_mapping(mdl);
-
-	machine_free_pages(mdl_page_count(mdl), mdl_pfns(mdl));
-	machine_charge_driver(-(int64_t)mdl_page_count(mdl));
 	mdl->MdlFlags &= ~MDL_PAGES_LOCKED;
 	mdl->ByteCount = 0;
 }

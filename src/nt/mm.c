@@ -15,27 +15,36 @@
 
 #include <ddk/wdm.h>
 
+#include "nt/driver_memory.h"
 #include "nt/irql.h"
 #include "nt/mdl.h"
 #include "nt/report.h"
 #include "nt/unicode.h"
 
 static PVOID contiguous_alloc(SIZE_T size_bytes, LONGLONG lowest, LONGLONG highest,
-			      LONGLONG boundary, const char *routine)
+			      LONGLONG boundary, const void *site)
 {
 	uint64_t address;
+	uint64_t pfn;
+	PVOID pointer;
 
-	nt_irql_require(DISPATCH_LEVEL, routine);
+	nt_irql_require(DISPATCH_LEVEL, "MmAllocateContiguousMemory");
 	if (!NT_SUCCESS(machine_alloc_contiguous(size_bytes, 0, (uint64_t)lowest, (uint64_t)highest,
 						 (uint64_t)boundary, &address)))
 		return NULL;
-	machine_charge_driver((int64_t)BYTES_TO_PAGES(size_bytes));
-	return machine_to_pointer(address);
+	pointer = machine_to_pointer(address);
+	pfn = address >> PAGE_SHIFT;
+	if (!driver_memory_add(pointer, true, &pfn, BYTES_TO_PAGES(size_bytes), site)) {
+		(void)!machine_free_contiguous(address);
+		return NULL;
+	}
+	return pointer;
 }
 
 PVOID MmAllocateContiguousMemory(SIZE_T NumberOfBytes, PHYSICAL_ADDRESS HighestAcceptableAddress)
 {
-	return contiguous_alloc(NumberOfBytes, 0, HighestAcceptableAddress.QuadPart, 0, __func__);
+	return contiguous_alloc(NumberOfBytes, 0, HighestAcceptableAddress.QuadPart, 0,
+				__builtin_return_address(0));
 }
 
 PVOID MmAllocateContiguousMemorySpecifyCache(SIZE_T NumberOfBytes,
@@ -46,7 +55,7 @@ PVOID MmAllocateContiguousMemorySpecifyCache(SIZE_T NumberOfBytes,
 {
 	return contiguous_alloc(NumberOfBytes, LowestAcceptableAddress.QuadPart,
 				HighestAcceptableAddress.QuadPart, BoundaryAddressMultiple.QuadPart,
-				__func__);
+				__builtin_return_address(0));
 }
 
 PVOID MmAllocateContiguousNodeMemory(SIZE_T NumberOfBytes, PHYSICAL_ADDRESS LowestAcceptableAddress,
@@ -56,34 +65,30 @@ PVOID MmAllocateContiguousNodeMemory(SIZE_T NumberOfBytes, PHYSICAL_ADDRESS Lowe
 {
 	return contiguous_alloc(NumberOfBytes, LowestAcceptableAddress.QuadPart,
 				HighestAcceptableAddress.QuadPart, BoundaryAddressMultiple.QuadPart,
-				__func__);
+				__builtin_return_address(0));
 }
 
 PVOID MmAllocateNonCachedMemory(SIZE_T NumberOfBytes)
 {
-	return contiguous_alloc(NumberOfBytes, 0, INT64_MAX, 0, __func__);
+	return contiguous_alloc(NumberOfBytes, 0, INT64_MAX, 0, __builtin_return_address(0));
 }
 
 /* `size_bytes` is what the driver says; 0 when it does not say. */
 static void contiguous_free(PVOID base, SIZE_T size_bytes, const char *routine)
 {
-	uint64_t address = MACHINE_NOWHERE;
+	uint64_t address;
 	uint64_t run_bytes = 0;
 
 	nt_irql_require(DISPATCH_LEVEL, routine);
 	if (machine_from_pointer(base, &address))
 		run_bytes = machine_run_bytes(address);
-	if (run_bytes == 0 || machine_to_pointer(address) != base) {
+	if (!driver_memory_free(base, true))
 		nt_report(RULE_NT_CONTIGUOUS_FREE,
 			  "%s was given %p, where no contiguous memory starts", routine, base);
-		return;
-	}
-	if (size_bytes != 0 && ROUND_TO_PAGES(size_bytes) != run_bytes)
+	else if (size_bytes != 0 && ROUND_TO_PAGES(size_bytes) != run_bytes)
 		nt_report(RULE_NT_CONTIGUOUS_FREE,
-			  "%s was told %lu bytes, and the memory at %p has %llu", routine,
+			  "%s was told %lu bytes, and the memory at %p had %llu", routine,
 			  (unsigned long)size_bytes, base, (unsigned long long)run_bytes);
-	if (machine_free_contiguous(address))
-		machine_charge_driver(-(int64_t)(run_bytes / PAGE_SIZE));
 }
 
 VOID MmFreeContiguousMemory(PVOID BaseAddress)

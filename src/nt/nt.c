@@ -7,6 +7,7 @@
 
 #include "base/machine.h"
 #include "nt/dispatcher.h"
+#include "nt/driver_memory.h"
 #include "nt/nt.h"
 
 NTSTATUS nt_start(void)
@@ -41,8 +42,10 @@ bool nt_driver_unloaded(const void *begin, const void *end)
 		nt_report(RULE_NT_TIMER_LEFT, "The driver is unloaded while a timer, DPC or work "
 					      "item in its image is queued");
 	/* Memory of a thread that still runs is not taken from under it. */
-	if (running == 0)
+	if (running == 0) {
+		nt_driver_memory_report_left(begin, end);
 		nt_pool_report_leaks(begin, end);
+	}
 	nt_report_summarize();
 	return running == 0;
 }

@@ -116,14 +116,6 @@ static struct registry_key *key_find(struct registry_key *key, const uint16_t *n
 	return NULL;
 }
 
-static bool tree_is_set_up(void)
-{
-	lock_assert_held(&tree.lock);
-	if (!tree.root)
-		tree.root = key_create(NULL, 0);
-	return tree.root != NULL;
-}
-
 static bool name_is_registry(const uint16_t *name, size_t length)
 {
 	static const char expected[] = "REGISTRY";
@@ -162,8 +154,6 @@ static NTSTATUS key_open_locked(struct registry_key *base, const uint16_t *path,
 	struct registry_key *key = base;
 	bool is_created = false;
 
-	if (!tree_is_set_up())
-		return STATUS_INSUFFICIENT_RESOURCES;
 	if (base && base->is_deleted)
 		return STATUS_KEY_DELETED;
 	if (base && length > 0 && path[0] == SEPARATOR)
@@ -213,11 +203,49 @@ static NTSTATUS key_open_locked(struct registry_key *base, const uint16_t *path,
 	return STATUS_SUCCESS;
 }
 
+/* Keys that are there before any driver is, with everything above them. */
+static const char *const first_keys[] = {
+	NT_REGISTRY_SERVICES,
+	NT_REGISTRY_CONTROL,
+	"\\Registry\\Machine\\Hardware\\DeviceMap",
+	"\\Registry\\Machine\\Software\\Microsoft\\Windows NT\\CurrentVersion",
+	"\\Registry\\User\\.Default",
+};
+
+static NTSTATUS tree_set_up_locked(void)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	lock_assert_held(&tree.lock);
+	if (tree.root)
+		return STATUS_SUCCESS;
+	tree.root = key_create(NULL, 0);
+	if (!tree.root)
+		return STATUS_INSUFFICIENT_RESOURCES;
+	for (size_t i = 0; NT_SUCCESS(status) && i < ARRAY_SIZE(first_keys); i++) {
+		struct registry_key *key;
+		uint16_t path[128];
+		size_t length = nt_utf16_from_utf8(path, ARRAY_SIZE(path), first_keys[i],
+						   strlen(first_keys[i]));
+
+		status = key_open_locked(NULL, path, length, REGISTRY_CREATE_ALL, &key, NULL);
+		if (NT_SUCCESS(status))
+			key_unref(key);
+	}
+	if (!NT_SUCCESS(status)) {
+		key_remove(tree.root);
+		tree.root = NULL;
+	}
+	return status;
+}
+
 NTSTATUS registry_key_open(struct registry_key *base, const uint16_t *path, size_t length,
 			   enum registry_open how, struct registry_key **key_out, bool *created_out)
 {
 	lock_acquire(&tree.lock);
-	NTSTATUS status = key_open_locked(base, path, length, how, key_out, created_out);
+	NTSTATUS status = tree_set_up_locked();
+	if (NT_SUCCESS(status))
+		status = key_open_locked(base, path, length, how, key_out, created_out);
 	lock_release(&tree.lock);
 	return status;
 }

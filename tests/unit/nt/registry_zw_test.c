@@ -414,6 +414,8 @@ TEST(registry_rtl, values_and_keys_are_written_checked_and_deleted)
 	EXPECT_EQ(RtlCheckRegistryKey(RTL_REGISTRY_SERVICES, (PWSTR)L"zw\\New"), STATUS_SUCCESS);
 	EXPECT_EQ(RtlCreateRegistryKey(RTL_REGISTRY_CONTROL, (PWSTR)L"a\\b"),
 		  STATUS_OBJECT_NAME_NOT_FOUND);
+	EXPECT_EQ(RtlCreateRegistryKey(RTL_REGISTRY_CONTROL, (PWSTR)L"a"), STATUS_SUCCESS);
+	EXPECT_EQ(RtlCreateRegistryKey(RTL_REGISTRY_CONTROL, (PWSTR)L"a\\b"), STATUS_SUCCESS);
 	EXPECT_EQ(RtlDeleteRegistryValue(RTL_REGISTRY_SERVICES, L"zw\\New", L"V"), STATUS_SUCCESS);
 	EXPECT_EQ(RtlDeleteRegistryValue(RTL_REGISTRY_SERVICES, L"zw\\New", L"V"),
 		  STATUS_OBJECT_NAME_NOT_FOUND);
