@@ -18,6 +18,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -65,24 +66,29 @@ static bool find_in_search_path(const char *folders, const char *name, char *pat
 	return false;
 }
 
-/* Next to the library this code is in: installed, or in a build tree. */
+/* Next to the library this code is in, wherever that was moved to: installed, or in a build tree.
+ */
 static bool find_beside_us(const char *name, char *path, size_t size_bytes)
 {
 	Dl_info us;
+	char library[PATH_MAX];
 	char in_build_tree[300];
-	const char *slash;
 
-	if (!dladdr(__extension__(void *) find_beside_us, &us) || !us.dli_fname)
+	if (!dladdr(__extension__(void *) find_beside_us, &us) || !us.dli_fname ||
+	    !realpath(us.dli_fname, library))
 		return false;
-	slash = strrchr(us.dli_fname, '/');
-	if (!slash)
-		return false;
-	if (path_join(path, size_bytes, us.dli_fname, (size_t)(slash - us.dli_fname),
-		      "/opendxgk/drivers", name))
+	*strrchr(library, '/') = '\0';
+	if (path_join(path, size_bytes, library, strlen(library), "/opendxgk/drivers", name))
 		return true;
-	snprintf(in_build_tree, sizeof(in_build_tree), "/../drivers/%s", name);
-	return path_join(path, size_bytes, us.dli_fname, (size_t)(slash - us.dli_fname),
-			 in_build_tree, name);
+
+	/* <build>/daemon/libdxgk.so and <build>/drivers/<name>/<name>.so */
+	char *folder = strrchr(library, '/');
+
+	if (!folder)
+		return false;
+	snprintf(in_build_tree, sizeof(in_build_tree), "/drivers/%s", name);
+	return path_join(path, size_bytes, library, (size_t)(folder - library), in_build_tree,
+			 name);
 }
 
 static bool find_where_built(const char *name, char *path, size_t size_bytes)
