@@ -1,0 +1,252 @@
+/*
+ * dxcore_test.cc - DXCoreCreateAdapterFactory, called through the real interfaces of
+ * DirectX-Headers. Skipped where they are not installed.
+ */
+#include <cstdio>
+#include <cstring>
+
+#if __has_include(<directx/dxcore.h>)
+
+#include <wsl/winadapter.h>
+#include <directx/dxcore.h>
+#include <dxguids/dxguids.h>
+
+#include <string>
+
+#include <dxg/d3dkmthk.h>
+
+static unsigned claims;
+static unsigned failed;
+
+static void claim(bool is_true, const char *what)
+{
+	failed += !is_true;
+	std::printf("%sok %u - %s\n", is_true ? "" : "not ", ++claims, what);
+}
+
+static const GUID nonsense = { 1, 2, 3, { 4, 5, 6, 7, 8, 9, 10, 11 } };
+
+static void test_factory(IDXCoreAdapterFactory *factory)
+{
+	IDXCoreAdapterFactory *again = nullptr;
+	IUnknown *unknown = nullptr;
+	void *nothing = &nothing;
+
+	claim(DXCoreCreateAdapterFactory(IID_IDXCoreAdapterFactory,
+					 reinterpret_cast<void **>(&again)) == S_OK &&
+		      again == factory,
+	      "there is one factory");
+	claim(again->Release() == 1, "references are counted");
+	claim(factory->QueryInterface(IID_IUnknown, reinterpret_cast<void **>(&unknown)) == S_OK &&
+		      unknown == factory,
+	      "a factory is an unknown");
+	unknown->Release();
+	claim(factory->QueryInterface(IID_IDXCoreAdapter, &nothing) == E_NOINTERFACE && !nothing,
+	      "a factory is not an adapter");
+	claim(DXCoreCreateAdapterFactory(nonsense, &nothing) == E_NOINTERFACE,
+	      "an unknown interface is refused");
+	claim(DXCoreCreateAdapterFactory(IID_IDXCoreAdapterFactory, nullptr) == E_POINTER,
+	      "a null pointer is refused");
+}
+
+static void test_list(IDXCoreAdapterFactory *factory)
+{
+	const GUID compute = DXCORE_ADAPTER_ATTRIBUTE_D3D12_CORE_COMPUTE;
+	const GUID both[] = { compute, DXCORE_ADAPTER_ATTRIBUTE_D3D12_GRAPHICS };
+	const GUID impossible[] = { compute, nonsense };
+	IDXCoreAdapterList *list = nullptr;
+	IDXCoreAdapterFactory *parent = nullptr;
+	IDXCoreAdapter *adapter = nullptr;
+	IDXCoreAdapter *same = nullptr;
+	void *nothing = &nothing;
+
+	claim(factory->CreateAdapterList(1, &compute, &list) == S_OK && list,
+	      "compute adapters can be listed");
+	claim(list->GetAdapterCount() == 1, "there is one");
+	claim(!list->IsStale(), "the list is not stale");
+	claim(list->GetAdapter(0, &adapter) == S_OK && adapter, "the list gives it");
+	claim(list->GetAdapter(0, &same) == S_OK && same == adapter, "the same one each time");
+	same->Release();
+	claim(list->GetAdapter(1, IID_IDXCoreAdapter, &nothing) == E_INVALIDARG && !nothing,
+	      "an index beyond the list is refused");
+	claim(list->GetAdapter(0, nonsense, &nothing) == E_NOINTERFACE,
+	      "an unknown interface is refused");
+	claim(list->GetAdapter(0, IID_IDXCoreAdapter, nullptr) == E_POINTER,
+	      "a null pointer is refused");
+	claim(list->GetFactory(&parent) == S_OK && parent == factory, "the list knows its factory");
+	parent->Release();
+	DXCoreAdapterPreference preferences[] = { DXCoreAdapterPreference::Hardware,
+						  static_cast<DXCoreAdapterPreference>(99) };
+	claim(list->Sort(2, preferences) == S_OK, "it is sorted, unknown preferences or not");
+	claim(list->Sort(0, preferences) == E_INVALIDARG && list->Sort(1, nullptr) == E_INVALIDARG,
+	      "sorting by nothing is refused");
+	claim(list->IsAdapterPreferenceSupported(DXCoreAdapterPreference::HighPerformance) &&
+		      !list->IsAdapterPreferenceSupported(preferences[1]),
+	      "known preferences are supported");
+	claim(list->AddRef() == 2 && list->Release() == 1 && list->Release() == 0,
+	      "the list goes with its last reference");
+	claim(adapter->IsValid(), "the adapter stays");
+	adapter->Release();
+
+	claim(factory->CreateAdapterList(2, both, &list) == S_OK && list->GetAdapterCount() == 1,
+	      "graphics and compute: the same adapter");
+	list->Release();
+	claim(factory->CreateAdapterList(2, impossible, &list) == S_OK &&
+		      list->GetAdapterCount() == 0,
+	      "all attributes have to match; an empty list is a list");
+	list->Release();
+	claim(factory->CreateAdapterList(0, &compute, IID_IDXCoreAdapterList, &nothing) ==
+			      E_INVALIDARG &&
+		      factory->CreateAdapterList(1, nullptr, IID_IDXCoreAdapterList, &nothing) ==
+			      E_INVALIDARG,
+	      "a list by nothing is refused");
+	claim(factory->CreateAdapterList(1, &compute, nonsense, &nothing) == E_NOINTERFACE &&
+		      factory->CreateAdapterList(1, &compute, IID_IDXCoreAdapterList, nullptr) ==
+			      E_POINTER,
+	      "a list of nothing is refused");
+}
+
+template <class T>
+static bool property_is(IDXCoreAdapter *adapter, DXCoreAdapterProperty property, const T &expected)
+{
+	size_t size = 0;
+	T value;
+
+	std::memset(&value, 0xee, sizeof(value));
+	return adapter->IsPropertySupported(property) &&
+	       adapter->GetPropertySize(property, &size) == S_OK && size == sizeof(T) &&
+	       adapter->GetProperty(property, sizeof(value), &value) == S_OK &&
+	       std::memcmp(&value, &expected, sizeof(value)) == 0;
+}
+
+static void test_properties(IDXCoreAdapter *adapter, const LUID &luid)
+{
+	using P = DXCoreAdapterProperty;
+	size_t size = 0;
+	char small[4];
+
+	claim(adapter->GetPropertySize(P::DriverDescription, &size) == S_OK,
+	      "the description has a size");
+	std::string description(size, '\0');
+	claim(adapter->GetProperty(P::DriverDescription, size, description.data()) == S_OK &&
+		      description.c_str() == std::string("opendxgk Virtual Render Adapter") &&
+		      size == std::strlen(description.c_str()) + 1,
+	      "the description is UTF-8 and ends with zero");
+	claim(property_is(adapter, P::InstanceLuid, luid), "InstanceLuid");
+	claim(property_is(adapter, P::IsHardware, true), "IsHardware is true");
+	claim(property_is(adapter, P::IsIntegrated, false), "IsIntegrated is false");
+	claim(property_is(adapter, P::IsDetachable, false), "IsDetachable is false");
+	claim(property_is(adapter, P::AcgCompatible, false), "AcgCompatible is false");
+	claim(property_is(adapter, P::HardwareID, DXCoreHardwareID{}), "HardwareID");
+	claim(property_is(adapter, P::HardwareIDParts, DXCoreHardwareIDParts{}), "HardwareIDParts");
+	claim(property_is(adapter, P::KmdModelVersion, KMT_DRIVERVERSION_WDDM_2_6),
+	      "KmdModelVersion is WDDM 2.6");
+	claim(property_is(adapter, P::DedicatedAdapterMemory, uint64_t{ 256 } << 20),
+	      "DedicatedAdapterMemory is 256 MiB");
+	claim(property_is(adapter, P::DedicatedSystemMemory, uint64_t{ 0 }),
+	      "DedicatedSystemMemory is none");
+	claim(adapter->IsPropertySupported(P::SharedSystemMemory), "SharedSystemMemory is known");
+	claim(adapter->GetPropertySize(P::ComputePreemptionGranularity, &size) == S_OK && size == 2,
+	      "granularities are 16 bits");
+	claim(!adapter->IsPropertySupported(P::DriverVersion) &&
+		      adapter->GetPropertySize(P::DriverVersion, &size) == DXGI_ERROR_UNSUPPORTED,
+	      "DriverVersion is not known, and says so");
+	claim(!adapter->IsPropertySupported(static_cast<P>(99)) &&
+		      adapter->GetProperty(static_cast<P>(99), sizeof(small), small) ==
+			      DXGI_ERROR_INVALID_CALL,
+	      "an unknown property is refused");
+	claim(adapter->GetProperty(P::InstanceLuid, sizeof(small), small) == E_INVALIDARG,
+	      "a buffer that is too small is refused");
+	claim(adapter->GetProperty(P::InstanceLuid, 8, nullptr) == E_POINTER &&
+		      adapter->GetPropertySize(P::InstanceLuid, nullptr) == E_POINTER,
+	      "null pointers are refused");
+	unsigned char large[16];
+	std::memset(large, 0xee, sizeof(large));
+	claim(adapter->GetProperty(P::IsHardware, sizeof(large), large) == S_OK && large[0] == 1 &&
+		      large[1] == 0 && large[15] == 0,
+	      "a larger buffer is filled with zeros");
+}
+
+static void test_adapter(IDXCoreAdapterFactory *factory)
+{
+	D3DKMT_ADAPTERINFO infos[34];
+	D3DKMT_ENUMADAPTERS2 all = {};
+	IDXCoreAdapter *adapter = nullptr;
+	IDXCoreAdapter *same = nullptr;
+	IDXCoreAdapterFactory *parent = nullptr;
+	void *nothing = &nothing;
+
+	all.NumAdapters = 34;
+	all.pAdapters = infos;
+	claim(D3DKMTEnumAdapters2(&all) == STATUS_SUCCESS, "D3DKMT finds adapters too");
+	LUID luid = infos[0].AdapterLuid;
+	claim(factory->GetAdapterByLuid(luid, &adapter) == S_OK && adapter,
+	      "an adapter is found by its LUID");
+	claim(factory->GetAdapterByLuid(luid, &same) == S_OK && same == adapter,
+	      "the same one each time");
+	same->Release();
+	LUID unknown = { 0xdead, 0 };
+	claim(factory->GetAdapterByLuid(unknown, IID_IDXCoreAdapter, &nothing) == E_INVALIDARG,
+	      "an unknown LUID is refused");
+	claim(adapter->GetFactory(&parent) == S_OK && parent == factory,
+	      "the adapter knows its factory");
+	parent->Release();
+	claim(adapter->IsValid(), "it is valid");
+	claim(adapter->IsAttributeSupported(DXCORE_ADAPTER_ATTRIBUTE_D3D12_CORE_COMPUTE) &&
+		      adapter->IsAttributeSupported(DXCORE_ADAPTER_ATTRIBUTE_D3D11_GRAPHICS) &&
+		      !adapter->IsAttributeSupported(nonsense),
+	      "it has the attributes of a render adapter");
+	test_properties(adapter, luid);
+
+	bool is_updating = true;
+	claim(adapter->IsQueryStateSupported(DXCoreAdapterState::IsDriverUpdateInProgress) &&
+		      adapter->QueryState(DXCoreAdapterState::IsDriverUpdateInProgress,
+					  &is_updating) == S_OK &&
+		      !is_updating,
+	      "no driver update is under way");
+	DXCoreAdapterMemoryBudget budget = {};
+	claim(!adapter->IsQueryStateSupported(DXCoreAdapterState::AdapterMemoryBudget) &&
+		      adapter->QueryState(DXCoreAdapterState::AdapterMemoryBudget, &budget) ==
+			      DXGI_ERROR_UNSUPPORTED,
+	      "there is no budget yet, and that is said");
+	claim(!adapter->IsSetStateSupported(DXCoreAdapterState::AdapterMemoryBudget) &&
+		      adapter->SetState(DXCoreAdapterState::AdapterMemoryBudget, 0, nullptr, 0,
+					nullptr) == DXGI_ERROR_UNSUPPORTED,
+	      "no state can be set");
+	uint32_t cookie = 99;
+	claim(!factory->IsNotificationTypeSupported(DXCoreNotificationType::AdapterListStale) &&
+		      factory->RegisterEventNotification(
+			      adapter, DXCoreNotificationType::AdapterNoLongerValid,
+			      [](DXCoreNotificationType, IUnknown *, void *) {}, nullptr,
+			      &cookie) == DXGI_ERROR_INVALID_CALL &&
+		      cookie == 0,
+	      "notifications are not supported, and registering says so");
+	claim(factory->UnregisterEventNotification(1) == E_INVALIDARG,
+	      "there is nothing to unregister");
+	claim(adapter->Release() == 0, "references are counted");
+}
+
+int main()
+{
+	IDXCoreAdapterFactory *factory = nullptr;
+
+	claim(DXCoreCreateAdapterFactory(&factory) == S_OK && factory, "there is a factory");
+	if (!factory)
+		return 1;
+	test_factory(factory);
+	test_list(factory);
+	test_adapter(factory);
+	claim(factory->Release() == 0, "the factory was referenced as often as released");
+	std::printf("1..%u\n", claims);
+	return failed != 0;
+}
+
+#else
+
+int main()
+{
+	std::printf("1..0 # SKIP directx-headers-dev is not installed\n");
+	return 0;
+}
+
+#endif
