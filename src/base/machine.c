@@ -316,6 +316,14 @@ static int64_t find_run_locked(uint64_t first, uint64_t end, uint64_t count, uin
 	}
 }
 
+static void run_take_locked(uint64_t first, uint64_t count)
+{
+	lock_assert_held(&memory.lock);
+	range_take(first, count);
+	bit_set(memory.first, first);
+	bit_set(memory.last, first + count - 1);
+}
+
 NTSTATUS machine_alloc_contiguous(uint64_t size_bytes, uint64_t align_bytes, uint64_t lowest,
 				  uint64_t highest, uint64_t boundary_bytes, uint64_t *address_out)
 {
@@ -342,11 +350,8 @@ NTSTATUS machine_alloc_contiguous(uint64_t size_bytes, uint64_t align_bytes, uin
 	lock_acquire(&memory.lock);
 	if (memory_is_set_up_locked() && range_of_pages_locked(lowest, highest, &first, &end))
 		found = find_run_locked(first, end, count, align_bytes, boundary_bytes);
-	if (found != NOT_FOUND) {
-		range_take((uint64_t)found, count);
-		bit_set(memory.first, (uint64_t)found);
-		bit_set(memory.last, (uint64_t)found + count - 1);
-	}
+	if (found != NOT_FOUND)
+		run_take_locked((uint64_t)found, count);
 	lock_release(&memory.lock);
 
 	if (found == NOT_FOUND)
@@ -367,6 +372,32 @@ static uint64_t find_page_locked(uint64_t first, uint64_t end)
 	return page;
 }
 
+uint64_t machine_alloc_stretch(uint64_t count, uint64_t highest, uint64_t *address_out)
+{
+	uint64_t first;
+	uint64_t end;
+	uint64_t page = 0;
+	uint64_t got = 0;
+
+	lock_acquire(&memory.lock);
+	if (count > 0 && memory_is_set_up_locked() &&
+	    range_of_pages_locked(0, highest, &first, &end)) {
+		page = find_page_locked(first, end);
+		got = find_taken(page, count < end - page ? page + count : end) - page;
+	}
+	if (got > 0) {
+		run_take_locked(page, got);
+		memory.cursor = page + got < memory.pages ? page + got : 0;
+	}
+	lock_release(&memory.lock);
+
+	if (got > 0) {
+		run_prepare(page, got);
+		*address_out = MACHINE_FIRST + page * MACHINE_PAGE_BYTES;
+	}
+	return got;
+}
+
 uint64_t machine_alloc_some_pages(uint64_t count, uint64_t lowest, uint64_t highest,
 				  uint64_t pfns[])
 {
@@ -381,9 +412,7 @@ uint64_t machine_alloc_some_pages(uint64_t count, uint64_t lowest, uint64_t high
 
 			if (page == end)
 				break;
-			range_take(page, 1);
-			bit_set(memory.first, page);
-			bit_set(memory.last, page);
+			run_take_locked(page, 1);
 			pfns[got] = FIRST_PFN + page;
 			memory.cursor = page + 1 < memory.pages ? page + 1 : 0;
 		}
