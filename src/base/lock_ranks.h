@@ -18,6 +18,7 @@ enum lock_rank {
 	LOCK_RANK_VA_SPACE,      /* one process's GPU addresses                         */
 	LOCK_RANK_ALLOCATION,    /* several at once only through lock_many()            */
 	LOCK_RANK_SEGMENT,       /* offsets, residents, counts                          */
+	LOCK_RANK_CPU_MAP,       /* addresses of CPU views                              */
 	LOCK_RANK_NODE,          /* ready queues of one engine                          */
 	LOCK_RANK_FENCE,         /* value and waiters                                   */
 	LOCK_RANK_INTERRUPT,     /* stands in for the driver's interrupt lock           */

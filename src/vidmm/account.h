@@ -1,0 +1,29 @@
+/*
+ * account.h - who is charged for memory.
+ *
+ * Accounts form a tree: a process on an adapter, the adapter, and above all the one for everything.
+ * What is charged to one is charged to those above it, so each is the sum of what hangs below.
+ * Accounts outlive every allocation charged to them: memory that may stay when its process goes is
+ * charged to the adapter.
+ */
+#ifndef VIDMM_ACCOUNT_H
+#define VIDMM_ACCOUNT_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct vidmm_account {
+	struct vidmm_account *parent; /* NULL: directly below everything */
+
+	/* Relaxed: each is exact when nothing is under way. validate.c recounts them. */
+	_Atomic uint64_t committed_bytes; /* of the machine's memory, behind allocations */
+	_Atomic uint64_t viewed_bytes;    /* addresses that CPU views have               */
+};
+
+/* What is not charged to anybody in particular is charged here. */
+extern struct vidmm_account vidmm_everything;
+
+void account_charge_committed(struct vidmm_account *account, int64_t bytes);
+void account_charge_viewed(struct vidmm_account *account, int64_t bytes);
+
+#endif

@@ -1,0 +1,324 @@
+/*
+ * allocation.c - an allocation from init to finish, and what the CPU may do with it.
+ *
+ *   in:   what the driver and the client want
+ *   out:  pages, a place to see them, and who is charged
+ *
+ * Locks: each function takes the allocation's own; init and finish are alone with it. Pages and
+ * addresses are taken under it (LOCK_RANK_CPU_MAP, LOCK_RANK_MACHINE).
+ */
+#include <assert.h>
+
+#include "base/checked.h"
+#include "base/machine.h"
+#include "base/refusal.h"
+#include "trace/trace.h"
+#include "vidmm/access.h"
+#include "vidmm/states.h"
+#include "vidmm/vidmm.h"
+
+/* Life. */
+
+void vidmm_allocation_init(struct vidmm_allocation *allocation, const struct vidmm_wishes *wishes)
+{
+	assert(wishes->size_bytes > 0 && is_aligned(wishes->size_bytes, MACHINE_PAGE_BYTES));
+	assert(is_power_of_two(wishes->alignment_bytes));
+	*allocation = (struct vidmm_allocation){
+		.id = wishes->id,
+		.size_bytes = wishes->size_bytes,
+		.account = wishes->account,
+		.supported_segments = wishes->supported_segments,
+		.eviction_segments = wishes->eviction_segments,
+		.preferred_segments = wishes->preferred_segments,
+		.priority = wishes->priority,
+		.lock = LOCK_INITIALIZER(LOCK_RANK_ALLOCATION, "allocation"),
+		.alignment_shift = (uint8_t)__builtin_ctzll(wishes->alignment_bytes),
+		.traits = wishes->traits,
+	};
+	trace_allocation_live(allocation->id, allocation->size_bytes,
+			      allocation->supported_segments);
+	if (wishes->existing_memory) {
+		allocation->backing.clients = wishes->existing_memory;
+		allocation->backing.is_clients = true;
+		allocation_set_content(allocation, VIDMM_CONTENT_BACKED);
+	}
+}
+
+static uint64_t allocation_pages(const struct vidmm_allocation *allocation)
+{
+	return allocation->size_bytes >> MACHINE_PAGE_SHIFT;
+}
+
+/* Takes the view away; false when the host cannot, and the pages seen there must never be used
+ * again. */
+static bool view_finish(struct vidmm_allocation *allocation)
+{
+	uint64_t bytes = cpu_view_page_count(&allocation->view) * MACHINE_PAGE_BYTES;
+
+	if (bytes == 0)
+		return true;
+	account_charge_viewed(allocation->account, -(int64_t)bytes);
+	return cpu_view_finish(&allocation->view);
+}
+
+static void backing_finish(struct vidmm_allocation *allocation)
+{
+	if (!allocation->backing.is_clients)
+		account_charge_committed(allocation->account, -(int64_t)allocation->size_bytes);
+	backing_give(&allocation->backing);
+	allocation_set_content(allocation, VIDMM_CONTENT_NONE);
+}
+
+static void allocation_revoke(struct vidmm_allocation *allocation)
+{
+	if (allocation->lock_count > 0)
+		allocation_set_locks(allocation, 0);
+	/* Pages that can still be seen stay with the view, as nobody's: they were counted there. */
+	if (!view_finish(allocation)) {
+		backing_forget(&allocation->backing);
+		backing_finish(allocation);
+	}
+}
+
+void vidmm_allocation_retire(struct vidmm_allocation *allocation)
+{
+	lock_acquire(&allocation->lock);
+	allocation_set_life(allocation, VIDMM_DYING);
+	allocation_revoke(allocation);
+	lock_release(&allocation->lock);
+}
+
+void vidmm_allocation_finish(struct vidmm_allocation *allocation)
+{
+	if (allocation->life == VIDMM_LIVE)
+		allocation_revoke(allocation);
+	if (allocation_content(allocation) == VIDMM_CONTENT_BACKED)
+		backing_finish(allocation);
+	allocation_set_life(allocation, VIDMM_DEAD);
+	lock_finish(&allocation->lock);
+}
+
+void vidmm_stop(void)
+{
+	cpu_map_finish();
+}
+
+/* Access by the CPU. */
+
+static NTSTATUS allocation_commit_locked(struct vidmm_allocation *allocation)
+{
+	NTSTATUS status;
+
+	lock_assert_held(&allocation->lock);
+	status = backing_take(&allocation->backing, allocation_pages(allocation), UINT64_MAX);
+	if (!NT_SUCCESS(status))
+		return status;
+	account_charge_committed(allocation->account, (int64_t)allocation->size_bytes);
+	allocation_set_content(allocation, VIDMM_CONTENT_BACKED);
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS view_reserve_locked(struct vidmm_allocation *allocation)
+{
+	NTSTATUS status;
+
+	lock_assert_held(&allocation->lock);
+	status = cpu_view_reserve(&allocation->view, allocation_pages(allocation));
+	if (NT_SUCCESS(status))
+		account_charge_viewed(allocation->account, (int64_t)allocation->size_bytes);
+	return status;
+}
+
+static NTSTATUS lock_check_locked(const struct vidmm_allocation *allocation, bool needs_cpu_visible)
+{
+	struct access_question question = {
+		.content = allocation_content(allocation),
+		.is_cpu_visible = allocation->traits.is_cpu_visible,
+		.is_cached = allocation->traits.is_cached,
+		.supports_aperture = allocation->traits.supports_aperture,
+	};
+
+	lock_assert_held(&allocation->lock);
+	if (allocation->life != VIDMM_LIVE)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAllocation",
+			      "is being destroyed");
+	if (allocation->offer != VIDMM_NOT_OFFERED)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_LOCK_OFFERED, "hAllocation",
+			      "is offered and has to be reclaimed before it is locked");
+	if (needs_cpu_visible && !allocation->traits.is_cpu_visible)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_LOCK_VISIBLE, "hAllocation",
+			      "was not created CPU visible");
+	if (access_decide(&question) != ACCESS_SYSTEM)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_LOCK_PLACE, "hAllocation",
+			      "is in GPU memory that the CPU cannot see");
+	if (allocation->lock_count == UINT32_MAX)
+		return refuse(STATUS_GRAPHICS_TOO_MANY_REFERENCES, RULE_MM_LOCK_COUNT,
+			      "hAllocation", "is locked as often as can be counted");
+	return STATUS_SUCCESS;
+}
+
+/* Pages, addresses, and the ones seen at the others; what this call took goes when it fails. */
+static NTSTATUS lock_show_locked(struct vidmm_allocation *allocation)
+{
+	bool had_place = allocation->view.range != NULL;
+	bool had_pages = allocation_content(allocation) == VIDMM_CONTENT_BACKED;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (!had_place)
+		status = view_reserve_locked(allocation);
+	if (!NT_SUCCESS(status))
+		return refuse(status, RULE_MM_NO_ADDRESSES, NULL,
+			      "There are no addresses left to show an allocation of %llu bytes",
+			      (unsigned long long)allocation->size_bytes);
+	if (!had_pages)
+		status = allocation_commit_locked(allocation);
+	if (!NT_SUCCESS(status)) {
+		status = refuse(status, RULE_MM_NO_PAGES, NULL,
+				"The machine has no memory left for an allocation of %llu bytes",
+				(unsigned long long)allocation->size_bytes);
+		goto finish_view;
+	}
+	status = cpu_view_show(&allocation->view, &allocation->backing);
+	if (NT_SUCCESS(status))
+		return STATUS_SUCCESS;
+	status = refuse(status, RULE_MM_NO_ADDRESSES, NULL,
+			"The host has no mapping left to show an allocation of %llu bytes",
+			(unsigned long long)allocation->size_bytes);
+
+	allocation_revoke(allocation);
+	if (!had_pages && allocation_content(allocation) == VIDMM_CONTENT_BACKED)
+		backing_finish(allocation);
+	return status;
+
+finish_view:
+	if (!had_place && !view_finish(allocation))
+		assert(false); /* nothing was shown there, so there was nothing to hide */
+	return status;
+}
+
+NTSTATUS vidmm_lock(struct vidmm_allocation *allocation, bool needs_cpu_visible, void **pointer_out)
+{
+	NTSTATUS status;
+
+	lock_acquire(&allocation->lock);
+	status = lock_check_locked(allocation, needs_cpu_visible);
+	if (NT_SUCCESS(status) && !allocation->backing.is_clients && !allocation->view.is_shown)
+		status = lock_show_locked(allocation);
+	if (NT_SUCCESS(status)) {
+		allocation_set_locks(allocation, allocation->lock_count + 1);
+		*pointer_out = allocation->backing.is_clients ? allocation->backing.clients
+							      : cpu_view_pointer(&allocation->view);
+	}
+	lock_release(&allocation->lock);
+	return status;
+}
+
+bool vidmm_unlock(struct vidmm_allocation *allocation)
+{
+	lock_acquire(&allocation->lock);
+	bool was_locked = allocation->lock_count > 0;
+	if (was_locked)
+		allocation_set_locks(allocation, allocation->lock_count - 1);
+	lock_release(&allocation->lock);
+	return was_locked;
+}
+
+uint32_t vidmm_lock_count(struct vidmm_allocation *allocation)
+{
+	lock_acquire(&allocation->lock);
+	uint32_t count = allocation->lock_count;
+	lock_release(&allocation->lock);
+	return count;
+}
+
+bool vidmm_is_view(const void *pointer, uint64_t size_bytes)
+{
+	return cpu_map_contains(pointer, size_bytes);
+}
+
+NTSTATUS vidmm_invalidate_cache(const struct vidmm_allocation *allocation, uint64_t offset_bytes,
+				uint64_t length_bytes)
+{
+	if (offset_bytes > allocation->size_bytes)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Offset",
+			      "is behind the end of the allocation (%llu bytes)",
+			      (unsigned long long)allocation->size_bytes);
+	if (length_bytes > allocation->size_bytes - offset_bytes)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Length",
+			      "reaches beyond the end of the allocation (%llu bytes)",
+			      (unsigned long long)allocation->size_bytes);
+	return STATUS_SUCCESS;
+}
+
+enum vidmm_residency vidmm_residency(const struct vidmm_allocation *allocation)
+{
+	return allocation_content(allocation) == VIDMM_CONTENT_LOCAL ? VIDMM_RESIDENT_IN_GPU_MEMORY
+								     : VIDMM_NOT_RESIDENT;
+}
+
+/* Offers. */
+
+static enum vidmm_offer_priority offer_priority_of(enum vidmm_offer_priority asked,
+						   uint32_t eviction_priority)
+{
+	if (asked != VIDMM_OFFER_AUTO)
+		return asked;
+	if (eviction_priority <= VIDMM_PRIORITY_LOW)
+		return VIDMM_OFFER_LOW;
+	return eviction_priority < VIDMM_PRIORITY_HIGH ? VIDMM_OFFER_NORMAL : VIDMM_OFFER_HIGH;
+}
+
+NTSTATUS vidmm_offer(struct vidmm_allocation *allocation, enum vidmm_offer_priority priority,
+		     bool may_decommit)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	lock_acquire(&allocation->lock);
+	if (allocation->life != VIDMM_LIVE) {
+		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAllocation",
+				"is being destroyed");
+	} else if (allocation->lock_count > 0 || allocation->traits.is_pinned) {
+		status = refuse(STATUS_INVALID_PARAMETER, RULE_MM_OFFER_IN_USE, "hAllocation",
+				"is %s and cannot be offered",
+				allocation->lock_count > 0 ? "locked" : "pinned");
+	} else if (allocation->offer <= VIDMM_OFFERED) {
+		allocation->traits.may_decommit = may_decommit;
+		allocation_set_offer(allocation, VIDMM_OFFERED,
+				     offer_priority_of(priority, vidmm_priority(allocation)));
+	}
+	lock_release(&allocation->lock);
+	return status;
+}
+
+enum vidmm_reclaim_result vidmm_reclaim(struct vidmm_allocation *allocation)
+{
+	enum vidmm_reclaim_result result = VIDMM_RECLAIM_OK;
+
+	lock_acquire(&allocation->lock);
+	if (allocation->offer == VIDMM_DISCARDED || allocation->offer == VIDMM_DECOMMITTED)
+		result = VIDMM_RECLAIM_DISCARDED;
+	if (allocation->offer == VIDMM_DECOMMITTED &&
+	    !NT_SUCCESS(allocation_commit_locked(allocation)))
+		result = VIDMM_RECLAIM_NOT_COMMITTED;
+	if (allocation->offer != VIDMM_NOT_OFFERED && result != VIDMM_RECLAIM_NOT_COMMITTED)
+		allocation_set_offer(allocation, VIDMM_NOT_OFFERED, 0);
+	lock_release(&allocation->lock);
+	return result;
+}
+
+bool vidmm_decommit(struct vidmm_allocation *allocation)
+{
+	bool may;
+
+	lock_acquire(&allocation->lock);
+	may = allocation->offer == VIDMM_OFFERED && allocation->traits.may_decommit &&
+	      allocation_content(allocation) == VIDMM_CONTENT_BACKED &&
+	      !allocation->backing.is_clients && cpu_view_hide(&allocation->view);
+	if (may) {
+		backing_finish(allocation);
+		allocation_set_offer(allocation, VIDMM_DECOMMITTED,
+				     (enum vidmm_offer_priority)allocation->offer_priority);
+	}
+	lock_release(&allocation->lock);
+	return may;
+}

@@ -1,0 +1,103 @@
+/*
+ * backing.c - see backing.h.
+ */
+#include <assert.h>
+
+#include "base/checked.h"
+#include "base/machine.h"
+#include "base/mem.h"
+#include "vidmm/backing.h"
+
+/* Room for one more run. The capacity is the run count, rounded up to a power of two. */
+static bool backing_grow(struct vidmm_backing *backing)
+{
+	struct backing_run *runs;
+
+	if (!is_power_of_two(backing->run_count))
+		return true;
+	runs = mem_realloc(backing->run_count > 1 ? backing->many : NULL,
+			   (size_t)backing->run_count * 2 * sizeof(*runs));
+	if (!runs)
+		return false;
+	if (backing->run_count == 1)
+		runs[0] = backing->one;
+	backing->many = runs;
+	return true;
+}
+
+static void run_give(struct backing_run run)
+{
+	bool was_there = machine_free_contiguous((uint64_t)run.first_pfn << MACHINE_PAGE_SHIFT);
+
+	assert(was_there);
+	(void)was_there;
+}
+
+static bool backing_add(struct vidmm_backing *backing, struct backing_run run)
+{
+	if (backing->run_count == 0) {
+		backing->one = run;
+	} else if (backing_grow(backing)) {
+		backing->many[backing->run_count] = run;
+	} else {
+		run_give(run);
+		return false;
+	}
+	backing->run_count++;
+	return true;
+}
+
+NTSTATUS backing_take(struct vidmm_backing *backing, uint64_t page_count, uint64_t highest)
+{
+	struct machine_usage usage;
+
+	assert(backing->run_count == 0 && !backing->is_clients);
+	/* What cannot be had is not even begun, so that others are not starved meanwhile. */
+	if (machine_fd() < 0)
+		return STATUS_NO_MEMORY;
+	usage = machine_usage();
+	if (page_count > usage.total_pages - usage.taken_pages)
+		return STATUS_NO_MEMORY;
+
+	while (page_count > 0) {
+		uint64_t address;
+		uint64_t got = machine_alloc_stretch(page_count, highest, &address);
+
+		if (got == 0 ||
+		    !backing_add(backing, (struct backing_run){
+						  (uint32_t)(address >> MACHINE_PAGE_SHIFT),
+						  (uint32_t)got,
+					  })) {
+			backing_give(backing);
+			return STATUS_NO_MEMORY;
+		}
+		page_count -= got;
+	}
+	return STATUS_SUCCESS;
+}
+
+void backing_forget(struct vidmm_backing *backing)
+{
+	if (backing->run_count > 1)
+		mem_free(backing->many);
+	*backing = (struct vidmm_backing){ 0 };
+}
+
+void backing_give(struct vidmm_backing *backing)
+{
+	const struct backing_run *runs = backing_runs(backing);
+
+	for (uint32_t i = 0; i < backing->run_count; i++)
+		run_give(runs[i]);
+	backing_forget(backing);
+}
+
+uint64_t backing_page_count(const struct vidmm_backing *backing)
+{
+	const struct backing_run *runs = backing_runs(backing);
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < backing->run_count; i++)
+		count += runs[i].count;
+	return count;
+}

@@ -1,0 +1,28 @@
+/*
+ * states.h - the states of an allocation, and the one way to change each.
+ *
+ * A step that is not in the picture of vidmm.h is a mistake of ours and stops. Each step is one
+ * trace event. The caller holds the allocation's lock, or is alone with it.
+ */
+#ifndef VIDMM_STATES_H
+#define VIDMM_STATES_H
+
+#include "vidmm/vidmm.h"
+
+bool life_may_become(enum vidmm_life from, enum vidmm_life to);
+bool content_may_become(enum vidmm_content from, enum vidmm_content to);
+bool offer_may_become(enum vidmm_offer from, enum vidmm_offer to);
+
+void allocation_set_life(struct vidmm_allocation *allocation, enum vidmm_life life);
+void allocation_set_content(struct vidmm_allocation *allocation, enum vidmm_content content);
+/* `priority` counts while it is offered. */
+void allocation_set_offer(struct vidmm_allocation *allocation, enum vidmm_offer offer,
+			  enum vidmm_offer_priority priority);
+void allocation_set_locks(struct vidmm_allocation *allocation, uint32_t lock_count);
+
+static inline enum vidmm_content allocation_content(const struct vidmm_allocation *allocation)
+{
+	return (enum vidmm_content)atomic_load_explicit(&allocation->content, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,179 @@
+/*
+ * vidmm.h - the memory manager, as object/ sees it.
+ *
+ * It decides where the bytes of an allocation live and keeps the books on it; it never enters the
+ * driver. Four little states say all about an allocation (D4), each with one function that changes
+ * it (states.c):
+ *
+ *	life      LIVE ──retire──▶ DYING ──finish──▶ DEAD
+ *	content   NONE ─▶ BACKED ⇄ LOCAL          system memory is taken at the first use
+ *	offer     NOT_OFFERED ⇄ OFFERED ─▶ DISCARDED | DECOMMITTED
+ *	use       CPU locks (the GPU's use comes with residency)
+ *
+ * An allocation that nobody ever touched costs its struct and nothing else: no page, no address, no
+ * lock, no system call.
+ *
+ * Every function takes LOCK_RANK_ALLOCATION itself; several threads may call for one allocation,
+ * from init to the start of finish.
+ */
+#ifndef VIDMM_VIDMM_H
+#define VIDMM_VIDMM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/lock.h"
+#include "base/status.h"
+#include "vidmm/account.h"
+#include "vidmm/backing.h"
+#include "vidmm/cpu_map.h"
+
+enum vidmm_life { VIDMM_LIVE, VIDMM_DYING, VIDMM_DEAD };
+enum vidmm_content { VIDMM_CONTENT_NONE, VIDMM_CONTENT_BACKED, VIDMM_CONTENT_LOCAL };
+enum vidmm_offer { VIDMM_NOT_OFFERED, VIDMM_OFFERED, VIDMM_DISCARDED, VIDMM_DECOMMITTED };
+
+/* As clients count them. AUTO is turned into one of the others, by the eviction priority. */
+enum vidmm_offer_priority {
+	VIDMM_OFFER_LOW = 1,
+	VIDMM_OFFER_NORMAL,
+	VIDMM_OFFER_HIGH,
+	VIDMM_OFFER_AUTO,
+};
+
+enum vidmm_reclaim_result {
+	VIDMM_RECLAIM_OK,
+	VIDMM_RECLAIM_DISCARDED,
+	VIDMM_RECLAIM_NOT_COMMITTED
+};
+
+/* As clients count them. */
+enum vidmm_residency {
+	VIDMM_RESIDENT_IN_GPU_MEMORY = 1,
+	VIDMM_RESIDENT_IN_SHARED_MEMORY,
+	VIDMM_NOT_RESIDENT,
+};
+
+#define VIDMM_PRIORITY_LOW    UINT32_C(0x50000000)
+#define VIDMM_PRIORITY_NORMAL UINT32_C(0x78000000)
+#define VIDMM_PRIORITY_HIGH   UINT32_C(0xA0000000)
+
+/* What the driver wants for an allocation, and the client for the memory it brought. */
+struct vidmm_traits {
+	bool is_cpu_visible : 1;
+	bool is_cached : 1;
+	bool is_kept_in_system : 1;      /* system memory stays while the content is local    */
+	bool is_accessed_physically : 1; /* contiguous wherever it is local                   */
+	bool wants_residency_news : 1;
+	bool goes_to_the_end : 1; /* of its segment                                    */
+	bool is_pinned : 1;
+	bool supports_aperture : 1; /* one of the supported segments is an aperture      */
+	bool may_decommit : 1;      /* not a wish: how it was offered                    */
+};
+
+struct vidmm_wishes {
+	uint64_t id;         /* names it in traces */
+	uint64_t size_bytes; /* whole pages, not 0 */
+	uint64_t alignment_bytes;
+	uint32_t supported_segments; /* bit n-1 is segment n */
+	uint32_t eviction_segments;
+	uint32_t preferred_segments; /* DXGK_SEGMENTPREFERENCE, bit for bit */
+	uint32_t priority;
+	struct vidmm_traits traits;
+	struct vidmm_account *account; /* who pays; NULL: nobody in particular */
+	void *existing_memory;         /* the client's own pages; NULL: ours */
+};
+
+struct vidmm_allocation {
+	/* Set at init. Read freely afterwards. */
+	uint64_t id;
+	uint64_t size_bytes;
+	struct vidmm_account *account;
+	uint32_t supported_segments;
+	uint32_t eviction_segments;
+	uint32_t preferred_segments;
+
+	_Atomic uint32_t priority; /* any value, ordered as numbers */
+
+	/* Guarded by lock; content is also read without it, for a look. */
+	struct lock lock;        /* LOCK_RANK_ALLOCATION */
+	uint8_t life;            /* enum vidmm_life */
+	_Atomic uint8_t content; /* enum vidmm_content */
+	uint8_t offer;           /* enum vidmm_offer */
+	uint8_t offer_priority;
+	uint8_t alignment_shift;
+	struct vidmm_traits traits; /* constant but for may_decommit */
+	uint32_t lock_count;
+	struct vidmm_backing backing;
+	struct cpu_view view;
+};
+
+/* Cannot fail and touches nothing but the struct. */
+void vidmm_allocation_init(struct vidmm_allocation *allocation, const struct vidmm_wishes *wishes);
+
+/*
+ * Nothing new begins: what is locked is unlocked, the CPU view is gone when it returns, and locking
+ * is refused. The memory stays, for the sake of work that is under way.
+ */
+void vidmm_allocation_retire(struct vidmm_allocation *allocation);
+
+/* Everything is given back, retired before or not. Nobody else is inside any more. */
+void vidmm_allocation_finish(struct vidmm_allocation *allocation);
+
+static inline uint64_t vidmm_size_bytes(const struct vidmm_allocation *allocation)
+{
+	return allocation->size_bytes;
+}
+
+/*
+ * Where the CPU sees it. Nests; each needs its unlock. The pointer is the same each time, and the
+ * bytes are zero at the first. Refused when it is offered or dying, when it cannot be seen where it
+ * is, and, with `needs_cpu_visible` (the rule of the older call), when it was not made for that.
+ * STATUS_NO_MEMORY: no pages; STATUS_GRAPHICS_NO_VIDEO_MEMORY: no addresses.
+ */
+MUST_CHECK NTSTATUS vidmm_lock(struct vidmm_allocation *allocation, bool needs_cpu_visible,
+			       void **pointer_out);
+
+/* False when it is not locked. The pointer stays good, though nobody should use it. */
+MUST_CHECK bool vidmm_unlock(struct vidmm_allocation *allocation);
+
+uint32_t vidmm_lock_count(struct vidmm_allocation *allocation);
+
+static inline uint32_t vidmm_priority(const struct vidmm_allocation *allocation)
+{
+	return atomic_load_explicit(&allocation->priority, memory_order_relaxed);
+}
+
+static inline void vidmm_set_priority(struct vidmm_allocation *allocation, uint32_t priority)
+{
+	atomic_store_explicit(&allocation->priority, priority, memory_order_relaxed);
+}
+
+enum vidmm_residency vidmm_residency(const struct vidmm_allocation *allocation);
+
+/* Nothing to do on a machine whose devices are coherent; a range outside is refused all the same.
+ */
+MUST_CHECK NTSTATUS vidmm_invalidate_cache(const struct vidmm_allocation *allocation,
+					   uint64_t offset_bytes, uint64_t length_bytes);
+
+/*
+ * The content may be thrown away; offered again, the priority changes. With `may_decommit` the
+ * memory may go, too. Refused for what is locked or pinned.
+ */
+MUST_CHECK NTSTATUS vidmm_offer(struct vidmm_allocation *allocation,
+				enum vidmm_offer_priority priority, bool may_decommit);
+
+/* Takes the offer back and says what became of the content. What was not offered is fine. */
+enum vidmm_reclaim_result vidmm_reclaim(struct vidmm_allocation *allocation);
+
+/* Gives the memory of an offered allocation away, with what is in it. False when it may not. */
+MUST_CHECK bool vidmm_decommit(struct vidmm_allocation *allocation);
+
+/* Does any of it belong to a CPU view? Such memory moves, and cannot be lent to us. */
+bool vidmm_is_view(const void *pointer, uint64_t size_bytes);
+
+/* Gives everything back that was set up on the way; no allocation is left. */
+void vidmm_stop(void);
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * states_test.c - which steps there are, and that each leaves a trace.
+ */
+#include <unistd.h>
+
+#include "trace/trace.h"
+#include "world.h"
+
+TEST(states, life_only_goes_on)
+{
+	for (int from = VIDMM_LIVE; from <= VIDMM_DEAD; from++) {
+		for (int to = VIDMM_LIVE; to <= VIDMM_DEAD; to++)
+			EXPECT_EQ(life_may_become(from, to), to > from);
+	}
+}
+
+TEST(states, content_moves_between_any_two_places)
+{
+	for (int from = VIDMM_CONTENT_NONE; from <= VIDMM_CONTENT_LOCAL; from++) {
+		for (int to = VIDMM_CONTENT_NONE; to <= VIDMM_CONTENT_LOCAL; to++)
+			EXPECT_EQ(content_may_become(from, to), to != from);
+	}
+}
+
+TEST(states, only_what_is_offered_is_lost)
+{
+	EXPECT(offer_may_become(VIDMM_NOT_OFFERED, VIDMM_OFFERED));
+	EXPECT(!offer_may_become(VIDMM_NOT_OFFERED, VIDMM_DISCARDED));
+	EXPECT(!offer_may_become(VIDMM_NOT_OFFERED, VIDMM_DECOMMITTED));
+	EXPECT(offer_may_become(VIDMM_OFFERED, VIDMM_OFFERED));
+	EXPECT(offer_may_become(VIDMM_OFFERED, VIDMM_NOT_OFFERED));
+	EXPECT(offer_may_become(VIDMM_OFFERED, VIDMM_DISCARDED));
+	EXPECT(offer_may_become(VIDMM_OFFERED, VIDMM_DECOMMITTED));
+	EXPECT(offer_may_become(VIDMM_DISCARDED, VIDMM_NOT_OFFERED));
+	EXPECT(!offer_may_become(VIDMM_DISCARDED, VIDMM_OFFERED));
+	EXPECT(offer_may_become(VIDMM_DECOMMITTED, VIDMM_NOT_OFFERED));
+	EXPECT(!offer_may_become(VIDMM_DECOMMITTED, VIDMM_OFFERED));
+	EXPECT(!offer_may_become(VIDMM_DECOMMITTED, VIDMM_DISCARDED));
+}
+
+TEST(states, each_step_is_one_event)
+{
+	char path[] = "/tmp/vidmm-states-XXXXXX";
+	char text[65536];
+	struct world world;
+
+	close(mkstemp(path));
+	world_init(&world, 16);
+	EXPECT(trace_start(path));
+	struct vidmm_wishes wishes = world_wishes(&world, 64 * KIB);
+	wishes.id = 0xabcde;
+	struct vidmm_allocation *allocation = world_add(&world, &wishes);
+	world_lock(&world, allocation);
+	EXPECT(vidmm_unlock(allocation));
+	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_LOW, true), STATUS_SUCCESS);
+	EXPECT(vidmm_decommit(allocation));
+	vidmm_allocation_retire(allocation);
+	world_drop(&world, allocation);
+	trace_finish();
+
+	FILE *file = fopen(path, "r");
+	EXPECT(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	unlink(path);
+	char *at = text;
+	static const char *const expected[] = {
+		"abcde",
+		"\"allocation content\"",
+		"backed",
+		"\"allocation locks\"",
+		"\"allocation locks\"",
+		"\"allocation offer\"",
+		"offered",
+		"\"allocation content\"",
+		"none",
+		"\"allocation offer\"",
+		"decommitted",
+		"\"allocation dying\"",
+		"\"allocation\"",
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		EXPECT_CONTAINS(at, expected[i]);
+		at = strstr(at, expected[i]) + 1;
+	}
+	world_finish(&world);
+}
+
+TEST_MAIN("vidmm/states")
