@@ -199,8 +199,8 @@ static enum soft_outcome write64(struct run *run, const struct soft_place *desti
 /* The MDL is locked, mapped on first need, and the kernel's to unmap. */
 static enum soft_outcome copy_mdl(struct run *run, const struct soft_paging_mdl_copy *command)
 {
-	PUCHAR pages =
-		MmGetSystemAddressForMdlSafe((PMDL)(ULONG_PTR)command->mdl, NormalPagePriority);
+	PMDL mdl = (PMDL)(ULONG_PTR)command->mdl;
+	PUCHAR pages = mdl ? MmGetSystemAddressForMdlSafe(mdl, NormalPagePriority) : NULL;
 
 	if (!pages)
 		return fail(run, STATUS_NO_MEMORY, 0, FALSE);
@@ -215,9 +215,9 @@ static enum soft_outcome copy_mdl(struct run *run, const struct soft_paging_mdl_
 				least(command->size_bytes - run->progress, CHUNK_BYTES),
 				!command->is_to_mdl, &window))
 			return SOFT_FAULTED;
-		if (command->is_to_mdl)
+		if (window.bytes && command->is_to_mdl)
 			RtlCopyMemory(pages + run->progress, window.bytes, window.size_bytes);
-		else
+		else if (window.bytes)
 			RtlCopyMemory(window.bytes, pages + run->progress, window.size_bytes);
 		run->progress += window.size_bytes;
 		soft_window_close(&window);
@@ -428,7 +428,7 @@ enum soft_outcome soft_execute(struct soft_engine *engine, struct soft_packet *p
 		} else if (resume.is_valid) {
 			run.progress = resume.progress; /* preempted again before it could go on */
 		}
-		if (outcome == SOFT_PREEMPTED)
+		if (outcome == SOFT_PREEMPTED && context)
 			context->resume = (struct soft_resume){ .is_valid = TRUE,
 								.offset = offset,
 								.progress = run.progress };

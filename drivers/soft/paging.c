@@ -56,6 +56,9 @@ static NTSTATUS build_transfer(const struct soft_adapter *adapter, DXGKARG_BUILD
 
 	if (size_bytes == 0) /* after a reset: the content is gone, and we keep no note of it */
 		return STATUS_SUCCESS;
+	if ((is_to_mdl && !args->Transfer.Destination.pMdl) ||
+	    (is_from_mdl && !args->Transfer.Source.pMdl))
+		return STATUS_INVALID_PARAMETER;
 	if ((is_to_mdl && is_from_mdl) || args->Transfer.Flags.Swizzle ||
 	    args->Transfer.Flags.Unswizzle ||
 	    (!is_from_mdl &&

@@ -51,7 +51,7 @@ static NTSTATUS copy_patch(const DXGKARG_RENDER *args, UINT index, D3DDDI_PATCHL
 /* A client that brings a patch list has to mean the same by it as by its commands. */
 static NTSTATUS compare_patch(struct render *render, const D3DDDI_PATCHLOCATIONLIST *expected)
 {
-	D3DDDI_PATCHLOCATIONLIST given;
+	D3DDDI_PATCHLOCATIONLIST given = { 0 };
 
 	if (render->args->PatchLocationListInSize == 0)
 		return STATUS_SUCCESS;
@@ -167,7 +167,7 @@ static NTSTATUS render_commands(struct render *render, BOOLEAN is_last_pass)
 static NTSTATUS skip_patches(struct render *render)
 {
 	const DXGKARG_RENDER *args = render->args;
-	D3DDDI_PATCHLOCATIONLIST given;
+	D3DDDI_PATCHLOCATIONLIST given = { 0 };
 
 	while (args->MultipassOffset > 0 && render->patch_in < args->PatchLocationListInSize) {
 		NTSTATUS status = copy_patch(args, render->patch_in, &given);
