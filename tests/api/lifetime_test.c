@@ -222,6 +222,7 @@ CHILD(exit_while_a_call_is_in_the_driver)
 	device = child_create_device(child_open_adapter());
 	note_hook = hold_in_driver;
 	CHILD_EXPECT(pthread_create(&thread, NULL, create_one_context, &device) == 0);
+	pthread_detach(thread); /* it sees the end of the process, not its own */
 	sem_wait(&is_inside);
 	atexit(let_go); /* the first handler to run */
 	exit(0);
