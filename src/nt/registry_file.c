@@ -187,7 +187,7 @@ static NTSTATUS parse_strings(struct parser *p, const char *name)
 static NTSTATUS parse_value(struct parser *p, const char *name)
 {
 	char text[TEXT_MAX];
-	uint64_t number;
+	uint64_t number = 0;
 	size_t count = 0;
 	NTSTATUS status;
 

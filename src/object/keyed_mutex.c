@@ -116,8 +116,8 @@ static NTSTATUS mutex_build(struct dxg_process *process, struct dxg_keyed_mutex 
 free_mutex:
 	mem_free(mutex);
 no_memory:
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-		      "no memory for a keyed mutex handle");
+	refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a keyed mutex handle");
+	return STATUS_NO_MEMORY; /* said here, so that the compiler sees that it is no success */
 }
 
 static void mutex_abandon_build(struct dxg_keyed_mutex *mutex)
