@@ -1,0 +1,109 @@
+/*
+ * allocations.h - a driver's allocations: create, open on a device, close, destroy.
+ *
+ * The driver's allocation belongs to the adapter and may outlive the device that made it; opening it
+ * gives a second handle, the device's own. What the driver answers about an allocation is judged here
+ * (allocation_answers.c) before anybody else sees it.
+ */
+#ifndef MINIPORT_ALLOCATIONS_H
+#define MINIPORT_ALLOCATIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/status.h"
+
+struct miniport;
+struct miniport_client;
+
+/* One allocation: what the client says about it, and what the driver made of that. */
+struct miniport_allocation {
+	void *private_data; /* the kernel's copy; the driver may write it */
+	uint32_t private_bytes;
+
+	void *driver_allocation;
+	uint64_t size_bytes;         /* whole pages */
+	uint64_t alignment_bytes;    /* a power of two, at least a page */
+	uint32_t supported_segments; /* bit n-1 is segment n; where it may be written */
+	uint32_t eviction_segments;
+	uint32_t preferred_segments; /* DXGK_SEGMENTPREFERENCE, bit for bit */
+	uint32_t hinted_banks;       /* DXGK_SEGMENTBANKPREFERENCE, bit for bit */
+	uint32_t priority;
+	bool is_cpu_visible;
+	bool is_cached;
+	bool is_kept_in_system;      /* PermanentSysMem */
+	bool is_existing_memory;     /* ExistingSysMem */
+	bool is_accessed_physically;
+	bool wants_residency_news;   /* ExplicitResidencyNotification */
+	bool goes_to_the_end;        /* FromEndOfSegment */
+	bool is_pinned;              /* Overlay, Capture */
+	uint32_t flags;              /* as answered, for people and traces */
+};
+
+struct miniport_creation {
+	const void *private_data; /* of the whole group */
+	uint32_t private_bytes;
+	bool is_resource;
+	void *driver_resource;    /* in: what the driver returned before; out: what it returns now */
+	uint32_t count;
+	struct miniport_allocation *allocations;
+};
+
+/* DxgkDdiCreateAllocation, once. On failure the driver has none of them. */
+MUST_CHECK NTSTATUS miniport_create_allocations(struct miniport *miniport,
+						struct miniport_client *client,
+						struct miniport_creation *creation);
+
+/* One allocation as a device opens it. */
+struct miniport_binding {
+	uint32_t handle;       /* what the client calls it, and what the driver may ask us about */
+	void *private_data;
+	uint32_t private_bytes;
+	void *driver_binding;  /* out: hDeviceSpecificAllocation */
+};
+
+struct miniport_opening {
+	void *driver_device;
+	void *private_data; /* of the whole group */
+	uint32_t private_bytes;
+	bool is_create;
+	bool is_read_only;
+	uint32_t count;
+	struct miniport_binding *bindings;
+};
+
+/* DxgkDdiOpenAllocation, once. On failure none is open. */
+MUST_CHECK NTSTATUS miniport_open_allocations(struct miniport *miniport,
+					      struct miniport_client *client,
+					      struct miniport_opening *opening);
+
+/* DxgkDdiCloseAllocation, once, for all of them. */
+void miniport_close_allocations(struct miniport *miniport, struct miniport_client *client,
+				void *driver_device, uint32_t count, void *const *driver_bindings);
+
+/*
+ * DxgkDdiDestroyAllocation, once. `count` may be 0 when only the resource goes. While the resource
+ * stays (`is_resource_going` false) the driver may replace its handle: *driver_resource is read back.
+ */
+void miniport_destroy_allocations(struct miniport *miniport, struct miniport_client *client,
+				  uint32_t count, void *const *driver_allocations,
+				  void **driver_resource, bool is_resource_going);
+
+/*
+ * DxgkDdiGetStandardAllocationDriverData for memory that the client has (an existing heap): the private
+ * data a driver wants to see for it. Both buffers are freed with mem_free().
+ */
+struct miniport_standard_data {
+	void *allocation_data;
+	uint32_t allocation_bytes;
+	void *resource_data;
+	uint32_t resource_bytes;
+};
+
+MUST_CHECK NTSTATUS miniport_describe_existing_heap(struct miniport *miniport,
+						    struct miniport_client *client,
+						    uint64_t size_bytes,
+						    struct miniport_standard_data *data_out);
+
+#endif
