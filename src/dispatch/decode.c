@@ -14,7 +14,73 @@ static const struct object_class *const class_of_kind[OBJECT_KIND_COUNT] = {
 	[OBJECT_KIND_DEVICE] = &device_class,
 	[OBJECT_KIND_CONTEXT] = &context_class,
 	[OBJECT_KIND_KEYED_MUTEX] = &keyed_mutex_class,
+	[OBJECT_KIND_ALLOCATION] = &allocation_class,
 };
+
+/* In front of memory that did not fit the scratch. */
+struct call_memory {
+	struct call_memory *next;
+	max_align_t bytes[];
+};
+
+void *call_take(struct call *call, uint64_t size_bytes)
+{
+	uint64_t rounded = (size_bytes + 15) & ~UINT64_C(15);
+
+	if (size_bytes <= CALL_SCRATCH_BYTES && rounded <= CALL_SCRATCH_BYTES - call->scratch_used) {
+		void *memory = call->scratch.bytes + call->scratch_used;
+		call->scratch_used += (uint32_t)rounded;
+		return memset(memory, 0, rounded);
+	}
+	struct call_memory *memory =
+		size_bytes < SIZE_MAX / 2 ? mem_zalloc(sizeof(*memory) + size_bytes) : NULL;
+	if (!memory) {
+		refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+		       "there is no memory to copy %llu bytes of arguments",
+		       (unsigned long long)size_bytes);
+		return NULL;
+	}
+	memory->next = call->taken;
+	call->taken = memory;
+	return memory->bytes;
+}
+
+static NTSTATUS copy_in(struct call *call, const char *name, const void *client,
+			const char *count_name, uint32_t count, uint32_t element_bytes,
+			uint32_t limit, void **copy_out)
+{
+	*copy_out = NULL;
+	if (count == 0)
+		return STATUS_SUCCESS;
+	if (!client)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, name,
+			      "is NULL, and %s is %u", count_name, count);
+	if (count > limit)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, count_name,
+			      "is %u, and at most %u are taken", count, limit);
+	uint64_t size_bytes = (uint64_t)count * element_bytes;
+	void *copy = call_take(call, size_bytes);
+	if (!copy)
+		return STATUS_NO_MEMORY;
+	memcpy(copy, client, size_bytes);
+	*copy_out = copy;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS call_copy_list(struct call *call, const char *name, const void *client,
+			const char *count_name, uint32_t count, uint32_t element_bytes,
+			void **copy_out)
+{
+	return copy_in(call, name, client, count_name, count, element_bytes, CALL_MAX_LIST,
+		       copy_out);
+}
+
+NTSTATUS call_copy_bytes(struct call *call, const char *name, const void *client,
+			 const char *count_name, uint32_t size_bytes, void **copy_out)
+{
+	return copy_in(call, name, client, count_name, size_bytes, 1, CALL_MAX_PRIVATE_BYTES,
+		       copy_out);
+}
 
 static uint32_t read_u32(const struct call *call, uint16_t offset)
 {
@@ -91,10 +157,9 @@ static NTSTATUS capture_buffer(struct call *call, const struct call_field *field
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, field->count_name,
 			      "is %u, and at most %u are taken", elements, field->limit);
 
-	buffer->copy = mem_zalloc_array(elements, field->element_bytes);
+	buffer->copy = call_take(call, (uint64_t)elements * field->element_bytes);
 	if (!buffer->copy)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, field->name,
-			      "has %u elements, and there is no memory to copy them", elements);
+		return STATUS_NO_MEMORY;
 	buffer->client = client;
 	buffer->elements = elements;
 	call->buffer_count++;
@@ -130,6 +195,8 @@ NTSTATUS call_capture(struct call *call, void *client_args)
 	call->client_args = client_args;
 	call->object_count = 0;
 	call->buffer_count = 0;
+	call->scratch_used = 0;
+	call->taken = NULL;
 	memset(call->buffers, 0, sizeof(call->buffers));
 	if (!client_args)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, NULL,
@@ -185,10 +252,59 @@ void call_hand_back(struct call *call)
 
 void call_finish(struct call *call)
 {
-	while (call->buffer_count > 0)
-		mem_free(call->buffers[--call->buffer_count].copy);
+	while (call->taken) {
+		struct call_memory *next = call->taken->next;
+		mem_free(call->taken);
+		call->taken = next;
+	}
 	while (call->object_count > 0)
 		object_put(call->objects[--call->object_count]);
+}
+
+NTSTATUS call_find_allocation(const struct call *call, const struct dxg_device *device,
+			      const char *name, int64_t index, uint32_t handle,
+			      struct dxg_allocation **allocation_out)
+{
+	const struct object_class *found = NULL;
+	struct object *object = NULL;
+
+	if (handle_find(&call->process->handles, handle, &allocation_class, &object, &found) ==
+	    HANDLE_FOUND) {
+		struct dxg_allocation *allocation =
+			object_cast(object, &allocation_class, struct dxg_allocation, object);
+		if (allocation->device == device && allocation_is_ready(allocation)) {
+			*allocation_out = allocation;
+			return STATUS_SUCCESS;
+		}
+		object_put(object);
+	}
+	if (index < 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, name,
+			      "0x%08x is not an allocation of device 0x%08x", handle,
+			      device->object.handle);
+	return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, name, (uint64_t)index,
+			   "is not an allocation of device 0x%08x", device->object.handle);
+}
+
+NTSTATUS call_find_resource(const struct call *call, const struct dxg_device *device,
+			    uint32_t handle, NTSTATUS bad_handle_status,
+			    struct dxg_resource **resource_out)
+{
+	const struct object_class *found = NULL;
+	struct object *object = NULL;
+
+	if (handle_find(&call->process->handles, handle, &resource_class, &object, &found) ==
+	    HANDLE_FOUND) {
+		struct dxg_resource *resource =
+			object_cast(object, &resource_class, struct dxg_resource, object);
+		if (resource->device == device) {
+			*resource_out = resource;
+			return STATUS_SUCCESS;
+		}
+		object_put(object);
+	}
+	return refuse(bad_handle_status, RULE_API_HANDLE, "hResource",
+		      "0x%08x is not a resource of device 0x%08x", handle, device->object.handle);
 }
 
 NTSTATUS call_find_adapter(const struct call *call, LUID luid, struct dxg_adapter **adapter_out)

@@ -12,10 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "object/allocation.h"
 #include "object/context.h"
 #include "object/device.h"
 #include "object/kernel.h"
 #include "object/keyed_mutex.h"
+#include "object/resource.h"
 #include "wire/call.h"
 
 struct call_buffer {
@@ -41,6 +43,14 @@ struct call {
 	struct object *objects[CALL_MAX_HANDLES];
 	uint32_t buffer_count;
 	struct call_buffer buffers[CALL_MAX_BUFFERS];
+
+	/* Memory that lives as long as the call: the first bytes are here, the rest is taken. */
+	uint32_t scratch_used;
+	struct call_memory *taken;
+	union {
+		max_align_t alignment;
+		unsigned char bytes[CALL_SCRATCH_BYTES];
+	} scratch;
 };
 
 /* Copies and checks. On failure nothing but `call` was touched; finish it all the same. */
@@ -51,6 +61,34 @@ void call_hand_back(struct call *call);
 
 /* Lets go of handles and copies. */
 void call_finish(struct call *call);
+
+/* Zeroed memory until the end of the call; NULL, refused, when there is none. */
+MUST_CHECK void *call_take(struct call *call, uint64_t size_bytes);
+
+/*
+ * A list that the call's struct points to: `count` elements of `element_bytes`, copied. `name` and
+ * `count_name` are for the refusal. A NULL list is fine when count is 0.
+ */
+MUST_CHECK NTSTATUS call_copy_list(struct call *call, const char *name, const void *client,
+				   const char *count_name, uint32_t count, uint32_t element_bytes,
+				   void **copy_out);
+
+/* Bytes of at most CALL_MAX_PRIVATE_BYTES, copied. */
+MUST_CHECK NTSTATUS call_copy_bytes(struct call *call, const char *name, const void *client,
+				    const char *count_name, uint32_t size_bytes, void **copy_out);
+
+/*
+ * An allocation of `device`, with a reference, by the handle at `index` of the list called `name`
+ * (index -1: it is no list).
+ */
+MUST_CHECK NTSTATUS call_find_allocation(const struct call *call, const struct dxg_device *device,
+					 const char *name, int64_t index, uint32_t handle,
+					 struct dxg_allocation **allocation_out);
+
+/* A resource of `device`, with a reference. Another handle gives `bad_handle_status`. */
+MUST_CHECK NTSTATUS call_find_resource(const struct call *call, const struct dxg_device *device,
+				       uint32_t handle, NTSTATUS bad_handle_status,
+				       struct dxg_resource **resource_out);
 
 /* The adapter a LUID names. */
 MUST_CHECK NTSTATUS call_find_adapter(const struct call *call, LUID luid,

@@ -50,6 +50,13 @@ static uint32_t aperture_segments(const struct miniport_info *info)
 	return set;
 }
 
+static uint32_t implicit_segment(const struct miniport_info *info)
+{
+	uint32_t id = info->implicit_system_segment_id;
+
+	return id ? UINT32_C(1) << (id - 1) : 0;
+}
+
 /* Five ids of five bits, each followed by a direction bit. */
 static uint32_t preferred_set(uint32_t preference)
 {
@@ -153,6 +160,8 @@ static NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
 	allocation->wants_residency_news = answer->Flags.ExplicitResidencyNotification;
 	allocation->goes_to_the_end = answer->Flags.FromEndOfSegment;
 	allocation->is_pinned = answer->Flags.Overlay || answer->Flags.Capture;
+	allocation->supports_aperture =
+		answer->SupportedWriteSegmentSet & (aperture_segments(info) | implicit_segment(info));
 	allocation->flags = answer->Flags.Value;
 	return STATUS_SUCCESS;
 }
@@ -160,17 +169,23 @@ static NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
 /* ---- create and destroy ---- */
 
 static void destroy(struct miniport *miniport, struct miniport_client *client,
-		    DXGKARG_DESTROYALLOCATION *args)
+		    DXGKARG_DESTROYALLOCATION *args, void **driver_resource)
 {
 	struct ddi_crossing crossing;
 
 	ddi_enter(&crossing, miniport, client, DDI_DESTROY_ALLOCATION);
-	ddi_leave(&crossing, miniport->ddi.DxgkDdiDestroyAllocation(miniport->context, args));
+	if (driver_resource)
+		args->hResource = *driver_resource;
+	NTSTATUS status = miniport->ddi.DxgkDdiDestroyAllocation(miniport->context, args);
+	/* While the resource stays, the driver may have given it another handle. */
+	if (driver_resource && !args->Flags.DestroyResource)
+		*driver_resource = args->hResource;
+	ddi_leave(&crossing, status);
 }
 
 /* The driver has made them, and we cannot use them. */
 static void destroy_answers(struct miniport *miniport, struct miniport_client *client,
-			    DXGKARG_CREATEALLOCATION *made, bool is_new_resource)
+			    DXGKARG_CREATEALLOCATION *made, struct miniport_creation *creation)
 {
 	/* One at a time: no memory is needed to undo what a lack of it may have caused. */
 	for (UINT i = 0; i < made->NumAllocations; i++) {
@@ -178,11 +193,10 @@ static void destroy_answers(struct miniport *miniport, struct miniport_client *c
 		DXGKARG_DESTROYALLOCATION args = {
 			.NumAllocations = 1,
 			.pAllocationList = &one,
-			.hResource = made->hResource,
-			.Flags = { .DestroyResource = is_new_resource &&
+			.Flags = { .DestroyResource = creation->is_new_resource &&
 						      i + 1 == made->NumAllocations },
 		};
-		destroy(miniport, client, &args);
+		destroy(miniport, client, &args, creation->driver_resource);
 	}
 }
 
@@ -208,23 +222,23 @@ NTSTATUS miniport_create_allocations(struct miniport *miniport, struct miniport_
 		.PrivateDriverDataSize = creation->private_bytes,
 		.NumAllocations = creation->count,
 		.pAllocationInfo = answers,
-		.hResource = creation->driver_resource,
-		.Flags = { .Resource = creation->is_resource },
+		.Flags = { .Resource = creation->driver_resource != NULL },
 	};
-	bool is_new_resource = creation->is_resource && !creation->driver_resource;
 
 	ddi_enter(&crossing, miniport, client, DDI_CREATE_ALLOCATION);
+	if (creation->driver_resource)
+		args.hResource = *creation->driver_resource;
 	NTSTATUS status = miniport->ddi.DxgkDdiCreateAllocation(miniport->context, &args);
+	if (creation->driver_resource && NT_SUCCESS(status))
+		*creation->driver_resource = args.hResource;
 	status = ddi_leave(&crossing, status);
 
 	if (NT_SUCCESS(status)) {
 		for (uint32_t i = 0; NT_SUCCESS(status) && i < creation->count; i++)
 			status = judge_answer(&answers[i], i, &miniport->info,
 					      &creation->allocations[i]);
-		if (NT_SUCCESS(status))
-			creation->driver_resource = args.hResource;
-		else
-			destroy_answers(miniport, client, &args, is_new_resource);
+		if (!NT_SUCCESS(status))
+			destroy_answers(miniport, client, &args, creation);
 	}
 	if (answers != few)
 		mem_free(answers);
@@ -238,13 +252,10 @@ void miniport_destroy_allocations(struct miniport *miniport, struct miniport_cli
 	DXGKARG_DESTROYALLOCATION args = {
 		.NumAllocations = count,
 		.pAllocationList = (const HANDLE *)driver_allocations,
-		.hResource = driver_resource ? *driver_resource : NULL,
 		.Flags = { .DestroyResource = is_resource_going },
 	};
 
-	destroy(miniport, client, &args);
-	if (driver_resource && !is_resource_going)
-		*driver_resource = args.hResource;
+	destroy(miniport, client, &args, driver_resource);
 }
 
 /* ---- open and close ---- */

@@ -38,14 +38,19 @@ struct miniport_allocation {
 	bool wants_residency_news;   /* ExplicitResidencyNotification */
 	bool goes_to_the_end;        /* FromEndOfSegment */
 	bool is_pinned;              /* Overlay, Capture */
+	bool supports_aperture;      /* or system memory: one of the supported segments is such */
 	uint32_t flags;              /* as answered, for people and traces */
 };
 
 struct miniport_creation {
 	const void *private_data; /* of the whole group */
 	uint32_t private_bytes;
-	bool is_resource;
-	void *driver_resource;    /* in: what the driver returned before; out: what it returns now */
+	/*
+	 * The driver's handle of the resource: what it returned before, and what it returns now. Read
+	 * and changed while the process has the driver to itself. NULL: no resource.
+	 */
+	void **driver_resource;
+	bool is_new_resource; /* made for this creation, and destroyed with it */
 	uint32_t count;
 	struct miniport_allocation *allocations;
 };

@@ -518,6 +518,7 @@ NTSTATUS callbacks_open(struct miniport *miniport)
 	DXGKRNL_INTERFACE *interface = &miniport->interface;
 
 	callbacks_fill_unbuilt(interface);
+	callbacks_fill_handles(interface);
 	interface->Size = sizeof(*interface);
 	interface->Version = NEWEST_INTERFACE;
 	interface->DeviceHandle = miniport;

@@ -17,6 +17,9 @@
 struct miniport *callback_begin(HANDLE handle, const char *name, uint8_t highest_irql);
 NTSTATUS callback_end(NTSTATUS status);
 
+/* handle_callbacks.c */
+void callbacks_fill_handles(DXGKRNL_INTERFACE *interface);
+
 /* The members that are not served yet: an honest failure, recorded. */
 void callbacks_fill_unbuilt(DXGKRNL_INTERFACE *interface);
 

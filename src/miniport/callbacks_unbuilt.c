@@ -36,9 +36,6 @@ static NTSTATUS unbuilt(HANDLE handle, const char *name)
 
 UNBUILT_STATUS(IndicateChildStatus, h, HANDLE h, PDXGK_CHILD_STATUS a)
 UNBUILT_STATUS(QueryServices, h, HANDLE h, DXGK_SERVICES a, PINTERFACE b)
-UNBUILT_NOTHING(VOID *, GetHandleData, NONE, const DXGKARGCB_GETHANDLEDATA *a)
-UNBUILT_NOTHING(UINT, GetHandleParent, NONE, UINT a)
-UNBUILT_NOTHING(UINT, EnumHandleChildren, NONE, const DXGKARGCB_ENUMHANDLECHILDREN *a)
 UNBUILT_STATUS(QueryVidPnInterface, NONE, D3DKMDT_HVIDPN a, const DXGK_VIDPN_INTERFACE_VERSION b, const DXGK_VIDPN_INTERFACE **c)
 UNBUILT_STATUS(QueryMonitorInterface, h, IN_CONST_HANDLE h, const DXGK_MONITOR_INTERFACE_VERSION a, const DXGK_MONITOR_INTERFACE **b)
 UNBUILT_STATUS(GetCaptureAddress, NONE, DXGKARGCB_GETCAPTUREADDRESS *a)
@@ -53,8 +50,6 @@ UNBUILT_STATUS(PowerRuntimeControlRequest, h, IN_CONST_HANDLE h, LPCGUID a, PVOI
 UNBUILT_NOTHING(D3DGPU_VIRTUAL_ADDRESS, MapContextAllocation, h, IN_CONST_HANDLE h, const DXGKARGCB_MAPCONTEXTALLOCATION *a)
 UNBUILT_STATUS(UpdateContextAllocation, h, IN_CONST_HANDLE h, const DXGKARGCB_UPDATECONTEXTALLOCATION *a)
 UNBUILT_STATUS(ReserveGpuVirtualAddressRange, h, IN_CONST_HANDLE h, DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *a)
-UNBUILT_NOTHING(VOID *, AcquireHandleData, NONE, const DXGKARGCB_GETHANDLEDATA *a, DXGKARG_RELEASE_HANDLE *b)
-UNBUILT_VOID(ReleaseHandleData, NONE, const DXGKARGCB_RELEASEHANDLEDATA a)
 UNBUILT_VOID(HardwareContentProtectionTeardown, h, IN_CONST_HANDLE h, UINT a)
 
 /* WDDM 2.1 */
@@ -107,9 +102,6 @@ void callbacks_fill_unbuilt(DXGKRNL_INTERFACE *interface)
 	*interface = (DXGKRNL_INTERFACE){
 		.DxgkCbIndicateChildStatus = cb_IndicateChildStatus,
 		.DxgkCbQueryServices = cb_QueryServices,
-		.DxgkCbGetHandleData = cb_GetHandleData,
-		.DxgkCbGetHandleParent = cb_GetHandleParent,
-		.DxgkCbEnumHandleChildren = cb_EnumHandleChildren,
 		.DxgkCbQueryVidPnInterface = cb_QueryVidPnInterface,
 		.DxgkCbQueryMonitorInterface = cb_QueryMonitorInterface,
 		.DxgkCbGetCaptureAddress = cb_GetCaptureAddress,
@@ -120,8 +112,6 @@ void callbacks_fill_unbuilt(DXGKRNL_INTERFACE *interface)
 		.DxgkCbMapContextAllocation = cb_MapContextAllocation,
 		.DxgkCbUpdateContextAllocation = cb_UpdateContextAllocation,
 		.DxgkCbReserveGpuVirtualAddressRange = cb_ReserveGpuVirtualAddressRange,
-		.DxgkCbAcquireHandleData = cb_AcquireHandleData,
-		.DxgkCbReleaseHandleData = cb_ReleaseHandleData,
 		.DxgkCbHardwareContentProtectionTeardown = cb_HardwareContentProtectionTeardown,
 		.DxgkCbMultiPlaneOverlayDisabled = cb_MultiPlaneOverlayDisabled,
 		.DxgkCbMitigatedRangeUpdate = cb_MitigatedRangeUpdate,

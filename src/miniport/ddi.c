@@ -89,6 +89,13 @@ uint32_t ddi_wddm_version(uint32_t interface_version)
 	return 0;
 }
 
+static _Thread_local struct ddi_crossing *innermost;
+
+struct miniport_client *ddi_current_client(void)
+{
+	return innermost ? innermost->client : NULL;
+}
+
 static uint8_t irql_of(enum ddi_irql irql)
 {
 	switch (irql) {
@@ -160,6 +167,8 @@ void ddi_enter_level(struct ddi_crossing *crossing, struct miniport *miniport,
 	};
 	lock_assert_none_held(info->name);
 	locks_acquire(crossing);
+	crossing->outer = innermost;
+	innermost = crossing;
 	trace_ddi_call_begin(info->name, irql);
 	nt_irql_enter(&crossing->irql, irql);
 }
@@ -176,6 +185,7 @@ static void cross_back(struct ddi_crossing *crossing, NTSTATUS status)
 
 	nt_irql_leave(&crossing->irql, name);
 	trace_ddi_call_end(status);
+	innermost = crossing->outer;
 	locks_release(crossing);
 	if (UNLIKELY(log_is_on(LOG_CALLS)))
 		log_topic(LOG_CALLS, "%s: %s", name, status_name(status));

@@ -95,7 +95,11 @@ struct ddi_crossing {
 	enum ddi ddi;
 	enum ddi_level level;
 	struct nt_irql irql;
+	struct ddi_crossing *outer; /* a callback may lead into the driver again */
 };
+
+/* On whose behalf this thread is in the driver; NULL when it is not, or for nobody. */
+struct miniport_client *ddi_current_client(void);
 
 /* `client` may be NULL for entry points of level 2, 3 and none. */
 void ddi_enter(struct ddi_crossing *crossing, struct miniport *miniport,

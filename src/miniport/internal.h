@@ -45,6 +45,7 @@ struct interrupt {
 
 struct miniport_client {
 	struct lock entry; /* LOCK_RANK_DDI_PROCESS: one thread of a process in the driver */
+	void *owner;       /* whose handles the driver asks about (handle_services.h) */
 };
 
 /*

@@ -171,6 +171,9 @@ MUST_CHECK NTSTATUS miniport_client_create(struct miniport *miniport,
 					   struct miniport_client **client_out);
 void miniport_client_destroy(struct miniport_client *client);
 
+/* The kernel itself: for what no process does. */
+struct miniport_client *miniport_system_client(struct miniport *miniport);
+
 /*
  * DxgkDdiCreateProcess where the driver has it; *driver_process_out is NULL where it has not.
  * `kernel_handle` travels down as hDxgkProcess.

@@ -33,6 +33,11 @@ void miniport_client_destroy(struct miniport_client *client)
 	mem_free(client);
 }
 
+struct miniport_client *miniport_system_client(struct miniport *miniport)
+{
+	return &miniport->system_client;
+}
+
 /* ---- processes ---- */
 
 static NTSTATUS create_process(struct miniport *miniport, struct miniport_client *client,

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/context.h"
+#include "object/destruction.h"
 #include "object/device.h"
 #include "trace/trace.h"
 
@@ -18,6 +19,7 @@ static void device_finish(struct object *object)
 	adapter_leave(device->adapter);
 	trace_device_destroy(device->process->id, object->handle);
 	lock_finish(&device->lock);
+	lock_finish(&device->destroying);
 	mem_free(device);
 }
 
@@ -41,7 +43,10 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	device->has_no_gpu_timeout = options->has_no_gpu_timeout;
 	atomic_init(&device->state, DEVICE_ACTIVE);
 	lock_init(&device->lock, LOCK_RANK_DEVICE, "device");
+	lock_init(&device->destroying, LOCK_RANK_DESTROY, "destruction on a device");
 	list_init(&device->contexts);
+	list_init(&device->resources);
+	list_init(&device->allocations);
 
 	status = process_join_adapter(process, adapter, &device->joined);
 	if (NT_SUCCESS(status))
@@ -87,6 +92,7 @@ bool device_destroy(struct dxg_device *device)
 	device->is_dying = true;
 	lock_release(&device->lock);
 	context_destroy_all(device);
+	destruction_of_device(device);
 
 	object_put(&device->object);
 	return true;

@@ -42,8 +42,12 @@ struct dxg_device {
 
 	struct list process_link; /* dxg_process.devices, guarded by its lock */
 
-	struct lock lock;     /* LOCK_RANK_DEVICE */
-	struct list contexts; /* dxg_context.device_link */
+	struct lock destroying; /* LOCK_RANK_DESTROY: see destruction.c */
+
+	struct lock lock;        /* LOCK_RANK_DEVICE */
+	struct list contexts;    /* dxg_context.device_link */
+	struct list resources;   /* dxg_resource.device_link */
+	struct list allocations; /* dxg_allocation.owner_link of those in no resource */
 	bool is_dying;        /* nothing is added any more */
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/refusal.h"
+#include "object/handle_data.h"
 #include "object/kernel.h"
 
 static void start_one(struct dxg_kernel *kernel, const struct miniport_config *config)
@@ -38,6 +39,7 @@ NTSTATUS kernel_start(struct dxg_kernel *kernel, const struct miniport_config *c
 	NTSTATUS status = share_space_init(&kernel->shares);
 	if (!NT_SUCCESS(status))
 		return status;
+	miniport_serve_handles(&handle_data_services);
 	for (size_t i = 0; i < count; i++)
 		start_one(kernel, &configs[i]);
 	return STATUS_SUCCESS;

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/keyed_mutex.h"
+#include "miniport/handle_services.h"
 #include "object/process.h"
 #include "trace/trace.h"
 
@@ -71,6 +72,7 @@ static struct process_adapter *join_adapter_locked(struct dxg_process *process,
 		mem_free(joined);
 		return NULL;
 	}
+	miniport_client_set_owner(joined->client, process);
 	joined->adapter = adapter;
 	list_push_back(&process->adapters, &joined->link);
 	return joined;

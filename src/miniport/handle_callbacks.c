@@ -1,0 +1,147 @@
+/*
+ * handle_callbacks.c - DxgkCbGetHandleData and its family (handle_services.h).
+ *
+ * These have no adapter among their arguments: which process is meant follows from the entry point the
+ * calling thread is in. A driver's own thread is in none, and finds nothing.
+ */
+#include <stdatomic.h>
+
+#include "miniport/callbacks.h"
+#include "miniport/handle_services.h"
+#include "nt/report.h"
+#include "trace/trace.h"
+
+static const struct miniport_handle_services *_Atomic services;
+
+void miniport_serve_handles(const struct miniport_handle_services *served)
+{
+	atomic_store(&services, served);
+}
+
+void miniport_report_held(const void *driver_allocation, uint32_t holds)
+{
+	nt_report(RULE_DDI_HANDLE_HELD,
+		  "allocation %p is destroyed while the driver holds it %u times "
+		  "(DxgkCbAcquireHandleData without DxgkCbReleaseHandleData)",
+		  driver_allocation, holds);
+}
+
+void miniport_client_set_owner(struct miniport_client *client, void *owner)
+{
+	client->owner = owner;
+}
+
+/* Begins the callback; false, reported where it is the driver's fault, when there is nobody to ask. */
+static bool question_begin(const char *name, uint8_t highest_irql, void **owner_out)
+{
+	const struct miniport_client *client = ddi_current_client();
+
+	trace_callback_begin(name);
+	*owner_out = client ? client->owner : NULL;
+	return nt_irql_require(highest_irql, name) && *owner_out && atomic_load(&services);
+}
+
+static void *data_end(void *data)
+{
+	callback_end(data ? STATUS_SUCCESS : STATUS_INVALID_HANDLE);
+	return data;
+}
+
+static bool query_from(const DXGKARGCB_GETHANDLEDATA *data, void *owner, const char *name,
+		       struct miniport_handle_query *query)
+{
+	if (!data || (data->Type != DXGK_HANDLE_ALLOCATION && data->Type != DXGK_HANDLE_RESOURCE) ||
+	    data->Flags.Reserved) {
+		nt_report(RULE_DDI_CALLBACK_ARGUMENT,
+			  "%s was given a NULL, a handle type or a flag that does not exist", name);
+		return false;
+	}
+	*query = (struct miniport_handle_query){
+		.owner = owner,
+		.handle = data->hObject,
+		.is_resource = data->Type == DXGK_HANDLE_RESOURCE,
+		.is_device_specific = data->Flags.DeviceSpecific,
+	};
+	return true;
+}
+
+static VOID *APIENTRY get_handle_data(const DXGKARGCB_GETHANDLEDATA *data)
+{
+	static const char name[] = "DxgkCbGetHandleData";
+	struct miniport_handle_query query;
+	void *owner;
+
+	if (!question_begin(name, APC_LEVEL, &owner) || !query_from(data, owner, name, &query))
+		return data_end(NULL);
+	return data_end(atomic_load(&services)->get(&query));
+}
+
+static VOID *APIENTRY acquire_handle_data(const DXGKARGCB_GETHANDLEDATA *data,
+					  DXGKARG_RELEASE_HANDLE *release)
+{
+	static const char name[] = "DxgkCbAcquireHandleData";
+	struct miniport_handle_query query;
+	void *owner;
+
+	if (release)
+		*release = NULL;
+	if (!question_begin(name, APC_LEVEL, &owner) || !query_from(data, owner, name, &query))
+		return data_end(NULL);
+	if (!release) {
+		nt_report(RULE_DDI_CALLBACK_ARGUMENT, "%s was given a NULL pReleaseHandle", name);
+		return data_end(NULL);
+	}
+	return data_end(atomic_load(&services)->acquire(&query, release));
+}
+
+/* From any thread of the driver: what is held says itself whose it is. */
+static VOID APIENTRY release_handle_data(const DXGKARGCB_RELEASEHANDLEDATA data)
+{
+	static const char name[] = "DxgkCbReleaseHandleData";
+	const struct miniport_handle_services *served = atomic_load(&services);
+
+	trace_callback_begin(name);
+	if (nt_irql_require(APC_LEVEL, name) && served && !served->release(data.ReleaseHandle))
+		nt_report(RULE_DDI_CALLBACK_ARGUMENT,
+			  "%s was given %p, which nobody holds (released before?)", name,
+			  data.ReleaseHandle);
+	callback_end(STATUS_SUCCESS);
+}
+
+static D3DKMT_HANDLE handle_end(D3DKMT_HANDLE handle)
+{
+	callback_end(handle ? STATUS_SUCCESS : STATUS_INVALID_HANDLE);
+	return handle;
+}
+
+static D3DKMT_HANDLE APIENTRY get_handle_parent(D3DKMT_HANDLE allocation)
+{
+	void *owner;
+
+	if (!question_begin("DxgkCbGetHandleParent", APC_LEVEL, &owner))
+		return handle_end(0);
+	return handle_end(atomic_load(&services)->parent(owner, allocation));
+}
+
+static D3DKMT_HANDLE APIENTRY enum_handle_children(const DXGKARGCB_ENUMHANDLECHILDREN *data)
+{
+	static const char name[] = "DxgkCbEnumHandleChildren";
+	void *owner;
+
+	if (!question_begin(name, PASSIVE_LEVEL, &owner))
+		return handle_end(0);
+	if (!data) {
+		nt_report(RULE_DDI_CALLBACK_ARGUMENT, "%s was given NULL", name);
+		return handle_end(0);
+	}
+	return handle_end(atomic_load(&services)->child(owner, data->hObject, data->Index));
+}
+
+void callbacks_fill_handles(DXGKRNL_INTERFACE *interface)
+{
+	interface->DxgkCbGetHandleData = get_handle_data;
+	interface->DxgkCbGetHandleParent = get_handle_parent;
+	interface->DxgkCbEnumHandleChildren = enum_handle_children;
+	interface->DxgkCbAcquireHandleData = acquire_handle_data;
+	interface->DxgkCbReleaseHandleData = release_handle_data;
+}

@@ -1,0 +1,463 @@
+/*
+ * allocation.c - making allocations. How they end is in destruction.c.
+ *
+ *   in:   a request that was decoded and checked (allocation.h)
+ *   out:  handles that a client can use, or nothing at all
+ *
+ * The order: build the objects (their numbers come now, the resource's first) -> the driver creates
+ * -> the handles resolve for the driver -> the driver opens -> the lists and the clients find them.
+ * What fails undoes what succeeded before it.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "miniport/allocations.h"
+#include "object/allocation.h"
+#include "object/resource.h"
+
+enum { FEW = 4 };
+
+/* One allocation of a group while it is made. */
+struct part {
+	struct dxg_allocation *allocation;
+	struct allocation_body *body;
+};
+
+struct group {
+	struct allocation_request *request;
+	struct dxg_device *device;
+	struct miniport *miniport;
+	struct miniport_client *client;
+
+	struct resource_body *new_body; /* of a new resource */
+	struct dxg_resource *resource;  /* new or given; NULL: alone */
+	uint32_t built;                 /* parts that exist */
+	struct part *parts;
+	struct miniport_allocation *answers;
+	struct miniport_binding *bindings;
+
+	struct part few_parts[FEW];
+	struct miniport_allocation few_answers[FEW];
+	struct miniport_binding few_bindings[FEW];
+};
+
+static void allocation_finish(struct object *object)
+{
+	struct dxg_allocation *allocation =
+		object_cast(object, &allocation_class, struct dxg_allocation, object);
+	struct dxg_device *device = allocation->device;
+
+	if (allocation->resource)
+		object_put(&allocation->resource->object);
+	mem_free(allocation);
+	object_put(&device->object);
+}
+
+const struct object_class allocation_class = { "an allocation", allocation_finish };
+
+static NTSTATUS no_memory(void)
+{
+	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for an allocation");
+}
+
+/* ---- the objects ---- */
+
+static NTSTATUS group_make_room(struct group *group, uint32_t count)
+{
+	if (count <= FEW) {
+		group->parts = group->few_parts;
+		group->answers = group->few_answers;
+		group->bindings = group->few_bindings;
+		memset(group->few_answers, 0, sizeof(group->few_answers[0]) * count);
+		memset(group->few_bindings, 0, sizeof(group->few_bindings[0]) * count);
+		return STATUS_SUCCESS;
+	}
+	group->parts = mem_zalloc_array(count, sizeof(*group->parts));
+	group->answers = mem_zalloc_array(count, sizeof(*group->answers));
+	group->bindings = mem_zalloc_array(count, sizeof(*group->bindings));
+	return group->parts && group->answers && group->bindings ? STATUS_SUCCESS : no_memory();
+}
+
+static void group_free_room(struct group *group)
+{
+	if (group->parts == group->few_parts)
+		return;
+	mem_free(group->parts);
+	mem_free(group->answers);
+	mem_free(group->bindings);
+}
+
+/* A body and its first binding, both with one reference. */
+static NTSTATUS part_build(struct group *group, const struct allocation_item *item,
+			   struct part *part)
+{
+	struct dxg_device *device = group->device;
+	struct allocation_body *body = mem_zalloc(sizeof(*body) + item->private_bytes);
+	struct dxg_allocation *allocation = mem_zalloc(sizeof(*allocation));
+
+	if (!body || !allocation ||
+	    !NT_SUCCESS(object_init(&allocation->object, &allocation_class,
+				    &device->process->handles))) {
+		mem_free(body);
+		mem_free(allocation);
+		return no_memory();
+	}
+	refcount_init(&body->refs);
+	body->adapter = device->adapter;
+	body->private_bytes = item->private_bytes;
+	body->private_data = item->private_bytes ? body + 1 : NULL;
+	if (item->private_bytes)
+		memcpy(body->private_data, item->private_data, item->private_bytes);
+	list_init(&body->resource_link);
+
+	allocation->device = device;
+	allocation->body = body;
+	list_init(&allocation->owner_link);
+	object_get(&device->object);
+	if (group->resource) {
+		allocation->resource = group->resource;
+		object_get(&group->resource->object);
+	}
+	*part = (struct part){ allocation, body };
+	return STATUS_SUCCESS;
+}
+
+static void part_free(struct part *part)
+{
+	object_put(&part->allocation->object);
+	mem_free(part->body);
+}
+
+static enum share_scheme scheme_of(const struct allocation_request *request)
+{
+	if (!request->is_shared)
+		return SHARE_PRIVATE;
+	return request->is_nt_shared ? SHARE_NT : SHARE_GLOBAL;
+}
+
+static void group_free_objects(struct group *group)
+{
+	while (group->built > 0)
+		part_free(&group->parts[--group->built]);
+	if (group->new_body) {
+		/* Never published, so this is the last reference. */
+		if (group->resource)
+			object_put(&group->resource->object);
+		resource_body_abandon(group->new_body);
+	}
+}
+
+static NTSTATUS group_build_objects(struct group *group)
+{
+	struct allocation_request *request = group->request;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (request->is_new_resource) {
+		status = resource_body_create(group->device->process->shares,
+					      group->device->adapter, scheme_of(request),
+					      request->runtime_data, request->runtime_bytes,
+					      request->private_data, request->private_bytes,
+					      &group->new_body);
+		if (NT_SUCCESS(status))
+			status = resource_create(group->device, group->new_body, &group->resource);
+	} else {
+		group->resource = request->resource;
+	}
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < request->count; i++) {
+		status = part_build(group, &request->items[i], &group->parts[i]);
+		if (NT_SUCCESS(status))
+			group->built++;
+	}
+	if (!NT_SUCCESS(status))
+		group_free_objects(group);
+	return status;
+}
+
+/* ---- the driver ---- */
+
+static void **group_driver_resource(const struct group *group)
+{
+	return group->resource ? &group->resource->body->driver_resource : NULL;
+}
+
+static NTSTATUS group_create_in_driver(struct group *group)
+{
+	const struct allocation_request *request = group->request;
+
+	for (uint32_t i = 0; i < request->count; i++) {
+		group->answers[i].private_data = group->parts[i].body->private_data;
+		group->answers[i].private_bytes = group->parts[i].body->private_bytes;
+	}
+	struct miniport_creation creation = {
+		.private_data = request->private_data,
+		.private_bytes = request->private_bytes,
+		.driver_resource = group_driver_resource(group),
+		.is_new_resource = request->is_new_resource,
+		.count = request->count,
+		.allocations = group->answers,
+	};
+	return miniport_create_allocations(group->miniport, group->client, &creation);
+}
+
+/* One at a time: undoing must not need memory. */
+static void group_destroy_in_driver(struct group *group)
+{
+	for (uint32_t i = 0; i < group->request->count; i++) {
+		bool is_last = i + 1 == group->request->count;
+		void *driver_allocation = group->answers[i].driver_allocation;
+		miniport_destroy_allocations(group->miniport, group->client, 1, &driver_allocation,
+					     group_driver_resource(group),
+					     group->new_body && is_last);
+	}
+}
+
+static void part_take_answer(struct part *part, const struct miniport_allocation *answer,
+			     const struct allocation_item *item)
+{
+	const struct vidmm_wishes wishes = {
+		.id = part->allocation->object.handle,
+		.size_bytes = answer->size_bytes,
+		.alignment_bytes = answer->alignment_bytes,
+		.supported_segments = answer->supported_segments,
+		.preferred_segments = answer->preferred_segments,
+		.eviction_segments = answer->eviction_segments,
+		.priority = item->has_priority ? item->priority : answer->priority,
+		.traits = {
+			.is_cpu_visible = answer->is_cpu_visible,
+			.is_cached = answer->is_cached,
+			.is_kept_in_system = answer->is_kept_in_system,
+			.is_accessed_physically = answer->is_accessed_physically,
+			.wants_residency_news = answer->wants_residency_news,
+			.goes_to_the_end = answer->goes_to_the_end,
+			.is_pinned = answer->is_pinned,
+			.supports_aperture = answer->supports_aperture,
+		},
+		.existing_memory = item->existing_memory,
+	};
+
+	part->body->driver_allocation = answer->driver_allocation;
+	vidmm_allocation_init(&part->body->memory, &wishes);
+}
+
+static NTSTATUS group_open_in_driver(struct group *group)
+{
+	const struct allocation_request *request = group->request;
+
+	for (uint32_t i = 0; i < request->count; i++) {
+		group->bindings[i].handle = group->parts[i].allocation->object.handle;
+		group->bindings[i].private_data = group->parts[i].body->private_data;
+		group->bindings[i].private_bytes = group->parts[i].body->private_bytes;
+	}
+	struct miniport_opening opening = {
+		.driver_device = group->device->driver_device,
+		.private_data = (void *)request->private_data,
+		.private_bytes = request->private_bytes,
+		.is_create = true,
+		.is_read_only = request->is_read_only,
+		.count = request->count,
+		.bindings = group->bindings,
+	};
+	NTSTATUS status = miniport_open_allocations(group->miniport, group->client, &opening);
+
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < request->count; i++)
+		group->parts[i].allocation->driver_binding = group->bindings[i].driver_binding;
+	return status;
+}
+
+static void group_close_in_driver(struct group *group)
+{
+	for (uint32_t i = 0; i < group->request->count; i++)
+		miniport_close_allocations(group->miniport, group->client,
+					   group->device->driver_device, 1,
+					   &group->parts[i].allocation->driver_binding);
+}
+
+/* ---- the handles ---- */
+
+/* From now on the driver can ask about them; clients cannot, because they are not ready. */
+static void group_publish(struct group *group)
+{
+	for (uint32_t i = 0; i < group->request->count; i++)
+		object_publish(&group->parts[i].allocation->object);
+}
+
+static void group_retire(struct group *group)
+{
+	for (uint32_t i = 0; i < group->request->count; i++)
+		(void)!object_retire(&group->parts[i].allocation->object);
+}
+
+/* What a client left in the list to an existing resource: is it still there to be added to? */
+static bool group_may_join_locked(const struct group *group)
+{
+	lock_assert_held(&group->device->lock);
+	return !group->device->is_dying &&
+	       (!group->resource || group->new_body || list_is_linked(&group->resource->device_link));
+}
+
+static NTSTATUS group_join(struct group *group)
+{
+	struct dxg_device *device = group->device;
+	struct dxg_resource *resource = group->resource;
+
+	lock_acquire(&device->lock);
+	if (!group_may_join_locked(group)) {
+		lock_release(&device->lock);
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE,
+			      device->is_dying ? "hDevice" : "hResource",
+			      "was destroyed during the call");
+	}
+	/* Listed and findable in one step: whoever finds it in the list can end it. */
+	if (group->new_body) {
+		list_push_back(&device->resources, &resource->device_link);
+		object_publish(&resource->object);
+	}
+	for (uint32_t i = 0; i < group->request->count; i++)
+		list_push_back(resource ? &resource->allocations : &device->allocations,
+			       &group->parts[i].allocation->owner_link);
+	if (resource) {
+		resource->allocation_count += group->request->count;
+		lock_acquire(&resource->body->lock);
+		for (uint32_t i = 0; i < group->request->count; i++) {
+			struct allocation_body *body = group->parts[i].body;
+			body->resource = resource->body;
+			if (resource->body->is_shared)
+				refcount_get(&body->refs);
+			list_push_back(&resource->body->bodies, &body->resource_link);
+		}
+		resource->body->body_count += group->request->count;
+		lock_release(&resource->body->lock);
+	}
+	lock_release(&device->lock);
+	return STATUS_SUCCESS;
+}
+
+/* Nothing can fail any more: clients find them from here on. */
+static void group_hand_out(struct group *group)
+{
+	struct allocation_request *request = group->request;
+
+	request->resource_handle = group->new_body ? group->resource->object.handle : 0;
+	request->global_handle =
+		group->new_body ? share_global_handle(&group->new_body->share) : 0;
+	for (uint32_t i = 0; i < request->count; i++) {
+		struct part *part = &group->parts[i];
+		struct allocation_item *item = &request->items[i];
+		item->handle = part->allocation->object.handle;
+		if (item->private_bytes)
+			memcpy(item->private_data, part->body->private_data, item->private_bytes);
+		atomic_store_explicit(&part->allocation->is_ready, true, memory_order_release);
+	}
+	if (group->new_body)
+		share_publish(&group->new_body->share);
+}
+
+static NTSTATUS group_make(struct group *group)
+{
+	NTSTATUS status = group_build_objects(group);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = adapter_enter(group->device->adapter);
+	if (!NT_SUCCESS(status))
+		goto free_objects;
+	status = group_create_in_driver(group);
+	if (!NT_SUCCESS(status))
+		goto leave_adapter;
+	for (uint32_t i = 0; i < group->request->count; i++)
+		part_take_answer(&group->parts[i], &group->answers[i], &group->request->items[i]);
+	group_publish(group);
+	status = group_open_in_driver(group);
+	if (!NT_SUCCESS(status))
+		goto destroy_in_driver;
+	status = group_join(group);
+	if (!NT_SUCCESS(status))
+		goto close_in_driver;
+	adapter_leave(group->device->adapter);
+	group_hand_out(group);
+	return STATUS_SUCCESS;
+
+close_in_driver:
+	group_close_in_driver(group);
+destroy_in_driver:
+	group_retire(group);
+	group_destroy_in_driver(group);
+	for (uint32_t i = 0; i < group->request->count; i++)
+		vidmm_allocation_finish(&group->parts[i].body->memory);
+leave_adapter:
+	adapter_leave(group->device->adapter);
+free_objects:
+	group_free_objects(group);
+	return status;
+}
+
+/* A heap of the client's own: the driver says which private data it wants to see for it. */
+static NTSTATUS describe_existing_heap(struct group *group, struct miniport_standard_data *data)
+{
+	struct allocation_request *request = group->request;
+	NTSTATUS status = adapter_enter(group->device->adapter);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = miniport_describe_existing_heap(group->miniport, group->client,
+						 request->existing_heap_bytes, data);
+	adapter_leave(group->device->adapter);
+	if (!NT_SUCCESS(status))
+		return status;
+	request->private_data = data->resource_data;
+	request->private_bytes = data->resource_bytes;
+	request->items[0].private_data = data->allocation_data;
+	request->items[0].private_bytes = data->allocation_bytes;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS allocation_create(struct allocation_request *request)
+{
+	struct miniport_standard_data standard = { 0 };
+	struct group group = {
+		.request = request,
+		.device = request->device,
+		.miniport = request->device->adapter->miniport,
+		.client = request->device->joined->client,
+	};
+	NTSTATUS status = device_check_alive(request->device);
+
+	if (NT_SUCCESS(status) && request->is_standard)
+		status = describe_existing_heap(&group, &standard);
+	if (NT_SUCCESS(status))
+		status = group_make_room(&group, request->count);
+	if (NT_SUCCESS(status))
+		status = group_make(&group);
+	group_free_room(&group);
+	mem_free(standard.allocation_data);
+	mem_free(standard.resource_data);
+	return status;
+}
+
+/* ---- CPU access ---- */
+
+NTSTATUS allocation_lock(struct dxg_allocation *allocation, bool needs_cpu_visible,
+			 void **pointer_out)
+{
+	NTSTATUS status = device_check_alive(allocation->device);
+
+	if (NT_SUCCESS(status))
+		status = vidmm_lock(&allocation->body->memory, needs_cpu_visible, pointer_out);
+	if (NT_SUCCESS(status))
+		atomic_fetch_add_explicit(&allocation->lock_count, 1, memory_order_relaxed);
+	return status;
+}
+
+bool allocation_unlock(struct dxg_allocation *allocation)
+{
+	uint32_t count = atomic_load_explicit(&allocation->lock_count, memory_order_relaxed);
+
+	while (count != 0) {
+		if (atomic_compare_exchange_weak_explicit(&allocation->lock_count, &count, count - 1,
+							  memory_order_relaxed,
+							  memory_order_relaxed))
+			return vidmm_unlock(&allocation->body->memory);
+	}
+	return false;
+}

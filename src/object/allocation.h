@@ -1,0 +1,117 @@
+/*
+ * allocation.h - video memory with a handle.
+ *
+ * Two halves, because memory may outlive the device that made it:
+ *
+ *	dxg_allocation (one per device that has it)      allocation_body (the memory, one per adapter)
+ *	  object, its handle                                driver's hAllocation
+ *	  driver's hDeviceSpecificAllocation   ────────▶    size, wishes, backing, CPU view
+ *	  in a resource, or alone on the device             the driver's final private data
+ *
+ * An allocation is made and destroyed in groups (a client's list, a resource): creation is in
+ * allocation.c, the order of destruction in destruction.c and nowhere else.
+ */
+#ifndef OBJECT_ALLOCATION_H
+#define OBJECT_ALLOCATION_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/refcount.h"
+#include "handle/object.h"
+#include "object/device.h"
+#include "vidmm/vidmm.h"
+
+struct dxg_resource;
+struct resource_body;
+
+/* The memory. Goes with its last reference, in destruction.c. */
+struct allocation_body {
+	struct refcount refs; /* one per dxg_allocation, one of a shared resource */
+
+	/* Set at creation. Read freely afterwards. */
+	struct dxg_adapter *adapter;
+	struct resource_body *resource; /* outlives it; NULL: alone */
+	void *driver_allocation;
+	uint32_t private_bytes;
+	void *private_data; /* as the driver left it when it was opened first */
+
+	/* The driver looks at it (DxgkCbAcquireHandleData) and does not want it destroyed meanwhile. */
+	_Atomic uint32_t holds; /* wait word: destruction waits until it is 0 */
+
+	struct vidmm_allocation memory;
+	struct list resource_link; /* resource_body.bodies, guarded by its lock */
+};
+
+/* The memory as one device has it. */
+struct dxg_allocation {
+	struct object object;
+
+	/* Set at creation. Read freely afterwards. */
+	struct dxg_device *device;     /* with a reference, given back after the driver closed it */
+	struct dxg_resource *resource; /* of the same device; NULL: alone */
+	struct allocation_body *body;
+	void *driver_binding;
+
+	/* False while it is made: the driver may ask for it, clients do not find it. */
+	_Atomic bool is_ready;
+
+	_Atomic uint32_t lock_count; /* CPU locks through this device */
+
+	/* Guarded by the device's lock. */
+	struct list owner_link; /* dxg_resource.allocations or dxg_device.allocations */
+	bool is_claimed;        /* a destruction has taken it */
+};
+
+extern const struct object_class allocation_class;
+
+static inline bool allocation_is_ready(const struct dxg_allocation *allocation)
+{
+	return atomic_load_explicit(&allocation->is_ready, memory_order_acquire);
+}
+
+/* One allocation that a client asks for. */
+struct allocation_item {
+	void *private_data; /* kernel's copy; the driver's changes come back in it */
+	uint32_t private_bytes;
+	void *existing_memory; /* the client's own pages, or NULL */
+	bool has_priority;
+	uint32_t priority;
+
+	uint32_t handle; /* out */
+};
+
+struct allocation_request {
+	struct dxg_device *device;
+	struct dxg_resource *resource; /* add to this one; NULL: alone, or in a new one */
+	bool is_new_resource;
+	bool is_shared;
+	bool is_nt_shared;
+	bool is_read_only;
+	bool is_standard; /* the client's heap; existing_heap_bytes of it */
+	uint64_t existing_heap_bytes;
+
+	const void *private_data; /* of the group, for the driver */
+	uint32_t private_bytes;
+	const void *runtime_data; /* of the resource, for whoever opens it */
+	uint32_t runtime_bytes;
+
+	uint32_t count; /* not 0 */
+	struct allocation_item *items;
+
+	uint32_t resource_handle; /* out: of a new resource, else 0 */
+	uint32_t global_handle;   /* out: of a resource shared by global handle, else 0 */
+};
+
+/* CPU access through this device; nests. */
+MUST_CHECK NTSTATUS allocation_lock(struct dxg_allocation *allocation, bool needs_cpu_visible,
+				    void **pointer_out);
+
+/* False when this device has not locked it. */
+MUST_CHECK bool allocation_unlock(struct dxg_allocation *allocation);
+
+/* All or nothing: on failure no handle is valid and the driver has nothing. */
+MUST_CHECK NTSTATUS allocation_create(struct allocation_request *request);
+
+#endif

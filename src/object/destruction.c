@@ -1,0 +1,381 @@
+/*
+ * destruction.c - see destruction.h: one order, whichever door it is entered by.
+ *
+ * device->destroying makes destructions on one device come one after the other, so that a resource and
+ * a list of its allocations never cross inside the driver. It is taken inside the adapter's gate, and
+ * let go before references are given back: the last one of a device enters the driver again.
+ *
+ * Destroying must not fail for want of memory. The driver is told of a group at once when there is
+ * memory for the list, and of a few at a time when there is none.
+ */
+#include <assert.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "base/thread.h"
+#include "miniport/allocations.h"
+#include "miniport/handle_services.h"
+#include "object/destruction.h"
+
+enum { FEW = 8 };
+
+/* As long as a thread may be in the driver before a timeout is called one (TdrDdiDelay). */
+#define HOLD_PATIENCE_NS (5 * NS_PER_S)
+
+/* What goes together: one CloseAllocation, one DestroyAllocation. */
+struct farewell {
+	struct dxg_device *device;
+	struct dxg_resource *resource; /* whose allocations they are; NULL: alone */
+	bool is_resource_going;
+	uint32_t count;
+	uint32_t dying; /* of those, the first so many had the last binding of their memory */
+	struct dxg_allocation **allocations;
+	void **pointers; /* room for `count` of the driver's handles */
+};
+
+/* ---- step 1 ---- */
+
+static void forget_locked(struct dxg_allocation *allocation)
+{
+	lock_assert_held(&allocation->device->lock);
+	(void)!object_retire(&allocation->object);
+	list_remove(&allocation->owner_link);
+	if (allocation->resource)
+		allocation->resource->allocation_count--;
+}
+
+/* ---- steps 3 to 5: gate passed, device->destroying held ---- */
+
+/* What others have open too stays visible to them; only this device's locks go. */
+static void end_cpu_access(struct dxg_allocation *allocation)
+{
+	struct allocation_body *body = allocation->body;
+
+	if (!body->resource || !body->resource->is_shared) {
+		vidmm_allocation_retire(&body->memory);
+		return;
+	}
+	while (allocation->lock_count > 0) {
+		allocation->lock_count--;
+		(void)!vidmm_unlock(&body->memory);
+	}
+}
+
+static void close_bindings(struct farewell *farewell)
+{
+	struct dxg_device *device = farewell->device;
+
+	if (farewell->count == 0)
+		return;
+	for (uint32_t i = 0; i < farewell->count; i++)
+		farewell->pointers[i] = farewell->allocations[i]->driver_binding;
+	miniport_close_allocations(device->adapter->miniport, device->joined->client,
+				   device->driver_device, farewell->count, farewell->pointers);
+}
+
+static void leave_resource(struct allocation_body *body)
+{
+	struct resource_body *resource = body->resource;
+
+	if (!resource)
+		return;
+	lock_acquire(&resource->lock);
+	list_remove(&body->resource_link);
+	resource->body_count--;
+	lock_release(&resource->lock);
+}
+
+/* Memory whose last binding this was comes first in the list. */
+static void put_bodies(struct farewell *farewell)
+{
+	for (uint32_t i = 0; i < farewell->count; i++) {
+		struct dxg_allocation *allocation = farewell->allocations[i];
+		if (!refcount_put(&allocation->body->refs))
+			continue;
+		leave_resource(allocation->body);
+		farewell->allocations[i] = farewell->allocations[farewell->dying];
+		farewell->allocations[farewell->dying++] = allocation;
+	}
+}
+
+/*
+ * The driver may still look at the memory from another thread. It lets go soon, or it has forgotten to:
+ * then it is told so, and the memory goes all the same.
+ */
+static void await_holds(struct allocation_body *body)
+{
+	uint64_t deadline_ns = 0;
+	uint32_t holds;
+
+	while ((holds = atomic_load(&body->holds)) != 0) {
+		if (deadline_ns == 0)
+			deadline_ns = clock_deadline(HOLD_PATIENCE_NS);
+		if (thread_wait(&body->holds, holds, deadline_ns) == THREAD_TIMED_OUT) {
+			miniport_report_held(body->driver_allocation, holds);
+			return;
+		}
+	}
+}
+
+static void destroy_bodies(struct farewell *farewell)
+{
+	struct dxg_device *device = farewell->device;
+	struct resource_body *resource = farewell->resource ? farewell->resource->body : NULL;
+	/* A shared resource goes with its body. */
+	bool is_last = farewell->is_resource_going && !resource->is_shared;
+
+	if (farewell->dying == 0 && !is_last)
+		return;
+	for (uint32_t i = 0; i < farewell->dying; i++) {
+		await_holds(farewell->allocations[i]->body);
+		farewell->pointers[i] = farewell->allocations[i]->body->driver_allocation;
+	}
+	miniport_destroy_allocations(device->adapter->miniport, device->joined->client,
+				     farewell->dying, farewell->pointers,
+				     resource ? &resource->driver_resource : NULL, is_last);
+}
+
+static void tell_driver(struct farewell *farewell)
+{
+	for (uint32_t i = 0; i < farewell->count; i++)
+		end_cpu_access(farewell->allocations[i]);
+	close_bindings(farewell);
+	put_bodies(farewell);
+	destroy_bodies(farewell);
+}
+
+/* ---- step 6: nothing held ---- */
+
+static void body_free(struct allocation_body *body)
+{
+	vidmm_allocation_finish(&body->memory);
+	mem_free(body);
+}
+
+static void give_back(struct farewell *farewell)
+{
+	for (uint32_t i = 0; i < farewell->count; i++) {
+		struct dxg_allocation *allocation = farewell->allocations[i];
+		if (i < farewell->dying)
+			body_free(allocation->body);
+		object_put(&allocation->object);
+	}
+}
+
+/* ---- a list ---- */
+
+static NTSTATUS claim_list(struct dxg_device *device, uint32_t count,
+			   struct dxg_allocation **allocations)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+	uint32_t claimed = 0;
+
+	lock_acquire(&device->lock);
+	for (; claimed < count && NT_SUCCESS(status); claimed++) {
+		if (allocations[claimed]->is_claimed) {
+			status = refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE,
+					     "phAllocationList", claimed,
+					     "is destroyed twice: by another entry or another thread");
+			break;
+		}
+		allocations[claimed]->is_claimed = true;
+	}
+	if (NT_SUCCESS(status)) {
+		for (uint32_t i = 0; i < count; i++)
+			forget_locked(allocations[i]);
+	} else {
+		while (claimed > 0)
+			allocations[--claimed]->is_claimed = false;
+	}
+	lock_release(&device->lock);
+	return status;
+}
+
+NTSTATUS destruction_of_list(struct dxg_device *device, uint32_t count,
+			     struct dxg_allocation **allocations,
+			     const struct destruction_options *options)
+{
+	void *few[FEW];
+	struct farewell farewell = {
+		.device = device,
+		.resource = count ? allocations[0]->resource : NULL,
+		.count = count,
+		.allocations = allocations,
+		.pointers = few,
+	};
+
+	/* Nothing is ever queued before the scheduler is there, so both are fulfilled at once. */
+	(void)options;
+	if (count > FEW) {
+		farewell.pointers = mem_zalloc_array(count, sizeof(*farewell.pointers));
+		if (!farewell.pointers)
+			return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+				      "no memory to destroy %u allocations at once", count);
+	}
+	adapter_enter_to_release(device->adapter);
+	lock_acquire(&device->destroying);
+	NTSTATUS status = claim_list(device, count, allocations);
+	if (NT_SUCCESS(status))
+		tell_driver(&farewell);
+	lock_release(&device->destroying);
+	adapter_leave(device->adapter);
+	if (NT_SUCCESS(status))
+		give_back(&farewell);
+	if (farewell.pointers != few)
+		mem_free(farewell.pointers);
+	return status;
+}
+
+/* ---- a resource ---- */
+
+/* Takes up to `room` allocations of the resource; says whether that was all. */
+static bool claim_some(struct dxg_resource *resource, struct farewell *farewell, uint32_t room)
+{
+	struct dxg_device *device = resource->device;
+
+	lock_acquire(&device->lock);
+	while (farewell->count < room && !list_is_empty(&resource->allocations)) {
+		struct dxg_allocation *allocation = container_of(resource->allocations.next,
+								 struct dxg_allocation, owner_link);
+		allocation->is_claimed = true;
+		forget_locked(allocation);
+		farewell->allocations[farewell->count++] = allocation;
+	}
+	bool is_all = list_is_empty(&resource->allocations);
+	lock_release(&device->lock);
+	return is_all;
+}
+
+static bool claim_resource(struct dxg_resource *resource, uint32_t *count_out)
+{
+	struct dxg_device *device = resource->device;
+
+	lock_acquire(&device->lock);
+	bool is_ours = object_retire(&resource->object);
+	if (is_ours)
+		list_remove(&resource->device_link);
+	*count_out = resource->allocation_count;
+	lock_release(&device->lock);
+	return is_ours;
+}
+
+bool destruction_of_resource(struct dxg_resource *resource,
+			     const struct destruction_options *options)
+{
+	struct dxg_device *device = resource->device;
+	struct dxg_allocation *few_allocations[FEW];
+	void *few_pointers[FEW];
+	void **much = NULL;
+	uint32_t room = FEW;
+	uint32_t count = 0;
+	bool is_all;
+
+	(void)options;
+	adapter_enter_to_release(device->adapter);
+	lock_acquire(&device->destroying);
+	if (!claim_resource(resource, &count)) {
+		lock_release(&device->destroying);
+		adapter_leave(device->adapter);
+		return false;
+	}
+	if (count > FEW) {
+		much = mem_zalloc_array(count, 2 * sizeof(*much));
+		room = much ? count : FEW;
+	}
+	do {
+		struct farewell farewell = {
+			.device = device,
+			.resource = resource,
+			.allocations = much ? (struct dxg_allocation **)much : few_allocations,
+			.pointers = much ? much + count : few_pointers,
+		};
+		is_all = claim_some(resource, &farewell, room);
+		farewell.is_resource_going = is_all;
+		tell_driver(&farewell);
+		lock_release(&device->destroying);
+		adapter_leave(device->adapter);
+		give_back(&farewell);
+		if (!is_all) {
+			adapter_enter_to_release(device->adapter);
+			lock_acquire(&device->destroying);
+		}
+	} while (!is_all);
+	mem_free(much);
+	share_close(&resource->body->share);
+	object_put(&resource->object);
+	return true;
+}
+
+/* ---- a device ---- */
+
+void destruction_of_device(struct dxg_device *device)
+{
+	static const struct destruction_options at_once = { .is_not_in_use = true };
+
+	lock_acquire(&device->lock);
+	assert(device->is_dying);
+	while (!list_is_empty(&device->resources)) {
+		struct dxg_resource *resource =
+			container_of(device->resources.prev, struct dxg_resource, device_link);
+		object_get(&resource->object);
+		lock_release(&device->lock);
+		(void)!destruction_of_resource(resource, &at_once);
+		object_put(&resource->object);
+		lock_acquire(&device->lock);
+	}
+	while (!list_is_empty(&device->allocations)) {
+		struct dxg_allocation *allocation = container_of(
+			device->allocations.prev, struct dxg_allocation, owner_link);
+		object_get(&allocation->object);
+		lock_release(&device->lock);
+		(void)!destruction_of_list(device, 1, &allocation, &at_once);
+		object_put(&allocation->object);
+		lock_acquire(&device->lock);
+	}
+	lock_release(&device->lock);
+}
+
+/* ---- the body of a shared resource ---- */
+
+void destruction_of_shared_body(struct resource_body *resource)
+{
+	struct miniport *miniport = resource->adapter->miniport;
+	void *few[FEW];
+	void **pointers = few;
+	uint32_t room = FEW;
+	bool is_all;
+
+	if (resource->body_count > FEW) {
+		pointers = mem_zalloc_array(resource->body_count, sizeof(*pointers));
+		room = pointers ? resource->body_count : FEW;
+		pointers = pointers ? pointers : few;
+	}
+	adapter_enter_to_release(resource->adapter);
+	/* Nobody else has a reference: the list needs no lock. */
+	do {
+		struct list going;
+		struct list *link;
+		uint32_t count = 0;
+
+		list_init(&going);
+		while (count < room && (link = list_pop_front(&resource->bodies)) != NULL) {
+			struct allocation_body *body =
+				container_of(link, struct allocation_body, resource_link);
+			await_holds(body);
+			pointers[count++] = body->driver_allocation;
+			list_push_back(&going, link);
+		}
+		is_all = list_is_empty(&resource->bodies);
+		miniport_destroy_allocations(miniport, miniport_system_client(miniport), count,
+					     pointers, &resource->driver_resource, is_all);
+		while ((link = list_pop_front(&going)) != NULL) {
+			struct allocation_body *body =
+				container_of(link, struct allocation_body, resource_link);
+			body_free(body);
+		}
+	} while (!is_all);
+	adapter_leave(resource->adapter);
+	if (pointers != few)
+		mem_free(pointers);
+}

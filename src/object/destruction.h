@@ -1,0 +1,50 @@
+/*
+ * destruction.h - how allocations and resources end.
+ *
+ * Whichever door it comes through (a call, a device, a process, the end of the kernel), the order is:
+ *
+ *	1. the handles are retired and the lists forget them: a second destroy fails, nothing finds them
+ *	2. work queued before is over (not the owner's own with is_not_in_use; paging in any case)
+ *	3. CPU views go
+ *	4. DxgkDdiCloseAllocation, once for all bindings of the group
+ *	5. DxgkDdiDestroyAllocation, once for the memory whose last binding this was; with DestroyResource
+ *	   when the resource goes
+ *	6. backing store, private data, the resource's body, the reference on the device
+ *
+ * destruction.c owns that order. What a shared resource holds goes with its body, by the same steps 5
+ * and 6, when the last opening and the last NT handle are gone.
+ */
+#ifndef OBJECT_DESTRUCTION_H
+#define OBJECT_DESTRUCTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "object/allocation.h"
+#include "object/resource.h"
+
+struct destruction_options {
+	bool is_not_in_use;  /* AssumeNotInUse: do not wait for the owner's queued work */
+	bool is_synchronous; /* SynchronousDestroy: return when the memory is free */
+};
+
+/*
+ * Ends these allocations of one device: all alone, or all of one resource, which stays. The caller
+ * keeps its references. Nothing is destroyed when one is named twice, when another thread destroys
+ * one, or when there is no memory to do it at once.
+ */
+MUST_CHECK NTSTATUS destruction_of_list(struct dxg_device *device, uint32_t count,
+					struct dxg_allocation **allocations,
+					const struct destruction_options *options);
+
+/* Ends the resource and what is in it. False when another thread was faster. */
+MUST_CHECK bool destruction_of_resource(struct dxg_resource *resource,
+					const struct destruction_options *options);
+
+/* Everything the device still has; nothing is added any more. */
+void destruction_of_device(struct dxg_device *device);
+
+/* The memory of a shared resource that nobody can reach any more. */
+void destruction_of_shared_body(struct resource_body *body);
+
+#endif

@@ -1,0 +1,154 @@
+/*
+ * handle_data.c - see handle_data.h.
+ *
+ * A handle that is still being made resolves too: drivers ask for it while they open it. What is held is
+ * the memory, not the handle: a client may destroy the handle any moment, and destruction waits for the
+ * hold before it goes to the driver (destruction.c).
+ */
+#include "handle/table.h"
+#include "object/allocation.h"
+#include "object/handle_data.h"
+#include "object/resource.h"
+
+/* Holds of allocations and of resources share one pointer type; this bit tells them apart. */
+#define HOLD_OF_RESOURCE ((uintptr_t)1)
+
+static struct dxg_allocation *find_allocation(void *owner, uint32_t handle)
+{
+	struct dxg_process *process = owner;
+	const struct object_class *found = NULL;
+	struct object *object = NULL;
+
+	if (handle_find(&process->handles, handle, &allocation_class, &object, &found) !=
+	    HANDLE_FOUND)
+		return NULL;
+	return object_cast(object, &allocation_class, struct dxg_allocation, object);
+}
+
+static struct dxg_resource *find_resource(void *owner, uint32_t handle)
+{
+	struct dxg_process *process = owner;
+	const struct object_class *found = NULL;
+	struct object *object = NULL;
+
+	if (handle_find(&process->handles, handle, &resource_class, &object, &found) !=
+	    HANDLE_FOUND)
+		return NULL;
+	return object_cast(object, &resource_class, struct dxg_resource, object);
+}
+
+static void *data_of_allocation(const struct dxg_allocation *allocation, bool is_device_specific)
+{
+	return is_device_specific ? allocation->driver_binding :
+				    allocation->body->driver_allocation;
+}
+
+static void *data_get(const struct miniport_handle_query *query)
+{
+	void *data = NULL;
+
+	if (query->is_resource) {
+		struct dxg_resource *resource = find_resource(query->owner, query->handle);
+		if (resource) {
+			data = resource->body->driver_resource;
+			object_put(&resource->object);
+		}
+		return data;
+	}
+	struct dxg_allocation *allocation = find_allocation(query->owner, query->handle);
+	if (allocation) {
+		data = data_of_allocation(allocation, query->is_device_specific);
+		object_put(&allocation->object);
+	}
+	return data;
+}
+
+static void *data_acquire(const struct miniport_handle_query *query, void **hold_out)
+{
+	void *data = NULL;
+
+	if (query->is_resource) {
+		struct dxg_resource *resource = find_resource(query->owner, query->handle);
+		if (!resource)
+			return NULL;
+		data = resource->body->driver_resource;
+		if (data) {
+			share_get(&resource->body->share);
+			*hold_out = (void *)((uintptr_t)resource->body | HOLD_OF_RESOURCE);
+		}
+		object_put(&resource->object);
+		return data;
+	}
+	struct dxg_allocation *allocation = find_allocation(query->owner, query->handle);
+	if (!allocation)
+		return NULL;
+	data = data_of_allocation(allocation, query->is_device_specific);
+	if (data) {
+		atomic_fetch_add(&allocation->body->holds, 1);
+		*hold_out = allocation->body;
+	}
+	object_put(&allocation->object);
+	return data;
+}
+
+static bool data_release(void *hold)
+{
+	if (!hold)
+		return false;
+	if ((uintptr_t)hold & HOLD_OF_RESOURCE) {
+		struct resource_body *body =
+			(struct resource_body *)((uintptr_t)hold & ~HOLD_OF_RESOURCE);
+		share_put(&body->share);
+		return true;
+	}
+	struct allocation_body *body = hold;
+	uint32_t holds = atomic_load(&body->holds);
+	do {
+		if (holds == 0)
+			return false;
+	} while (!atomic_compare_exchange_weak(&body->holds, &holds, holds - 1));
+	if (holds == 1)
+		thread_wake_all(&body->holds);
+	return true;
+}
+
+static uint32_t parent_of(void *owner, uint32_t handle)
+{
+	struct dxg_allocation *allocation = find_allocation(owner, handle);
+	uint32_t parent = 0;
+
+	if (allocation) {
+		if (allocation->resource)
+			parent = allocation->resource->object.handle;
+		object_put(&allocation->object);
+	}
+	return parent;
+}
+
+static uint32_t child_of(void *owner, uint32_t handle, uint32_t index)
+{
+	struct dxg_resource *resource = find_resource(owner, handle);
+	uint32_t child = 0;
+	struct list *link;
+
+	if (!resource)
+		return 0;
+	lock_acquire(&resource->device->lock);
+	list_for_each (link, &resource->allocations) {
+		if (index-- == 0) {
+			child = container_of(link, struct dxg_allocation, owner_link)->object.handle;
+			break;
+		}
+	}
+	lock_release(&resource->device->lock);
+	object_put(&resource->object);
+	return child;
+}
+
+const struct miniport_handle_services handle_data_services = {
+	.get = data_get,
+	.acquire = data_acquire,
+	.release = data_release,
+	.parent = parent_of,
+	.child = child_of,
+};
