@@ -19,13 +19,13 @@ static void allocation_list_put(struct allocation_list *list)
 		object_put(&list->allocations[--list->count]->object);
 }
 
-static NTSTATUS decode_list(struct call *call, struct dxg_device *device,
-			    const D3DKMT_HANDLE *client_handles, uint32_t count,
-			    struct allocation_list *list)
+static NTSTATUS decode_list(struct call *call, struct dxg_device *device, const char *name,
+			    const D3DKMT_HANDLE *client_handles, const char *count_name,
+			    uint32_t count, struct allocation_list *list)
 {
 	void *handles;
-	NTSTATUS status = call_copy_list(call, "phAllocationList", client_handles,
-					 "AllocationCount", count, sizeof(D3DKMT_HANDLE), &handles);
+	NTSTATUS status = call_copy_list(call, name, client_handles, count_name, count,
+					 sizeof(D3DKMT_HANDLE), &handles);
 
 	if (!NT_SUCCESS(status) || count == 0)
 		return status;
@@ -33,7 +33,7 @@ static NTSTATUS decode_list(struct call *call, struct dxg_device *device,
 	if (!list->allocations)
 		return STATUS_NO_MEMORY;
 	for (; list->count < count; list->count++) {
-		status = call_find_allocation(call, device, "phAllocationList", list->count,
+		status = call_find_allocation(call, device, name, list->count,
 					      ((const D3DKMT_HANDLE *)handles)[list->count],
 					      &list->allocations[list->count]);
 		if (!NT_SUCCESS(status)) {
@@ -41,6 +41,32 @@ static NTSTATUS decode_list(struct call *call, struct dxg_device *device,
 			return status;
 		}
 	}
+	return STATUS_SUCCESS;
+}
+
+/* What a resource holds now. */
+static NTSTATUS resource_list(struct call *call, struct dxg_resource *resource,
+			      struct allocation_list *list)
+{
+	struct dxg_device *device = resource->device;
+	struct list *link;
+
+	lock_acquire(&device->lock);
+	uint32_t room = resource->allocation_count;
+	lock_release(&device->lock);
+	list->allocations = call_take(call, (uint64_t)room * sizeof(*list->allocations));
+	if (!list->allocations)
+		return STATUS_NO_MEMORY;
+	lock_acquire(&device->lock);
+	list_for_each (link, &resource->allocations) {
+		struct dxg_allocation *allocation =
+			container_of(link, struct dxg_allocation, owner_link);
+		if (list->count == room) /* somebody adds at the same time; those come later */
+			break;
+		object_get(&allocation->object);
+		list->allocations[list->count++] = allocation;
+	}
+	lock_release(&device->lock);
 	return STATUS_SUCCESS;
 }
 
@@ -83,8 +109,8 @@ static NTSTATUS destroy_list(struct call *call, struct dxg_device *device,
 			     const struct destruction_options *options)
 {
 	struct allocation_list list = { 0 };
-	NTSTATUS status =
-		decode_list(call, device, args->phAllocationList, args->AllocationCount, &list);
+	NTSTATUS status = decode_list(call, device, "phAllocationList", args->phAllocationList,
+				      "AllocationCount", args->AllocationCount, &list);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -103,8 +129,8 @@ NTSTATUS dispatch_destroy_allocation2(struct call *call, D3DKMT_DESTROYALLOCATIO
 	};
 	struct dxg_device *device = call_device(call, 0);
 
-	return args->hResource ? destroy_resource(call, device, args, &options) :
-				 destroy_list(call, device, args, &options);
+	return args->hResource ? destroy_resource(call, device, args, &options)
+			       : destroy_list(call, device, args, &options);
 }
 
 NTSTATUS dispatch_destroy_allocation(struct call *call, D3DKMT_DESTROYALLOCATION *args)
@@ -146,6 +172,203 @@ NTSTATUS dispatch_unlock2(struct call *call, D3DKMT_UNLOCK2 *args)
 	if (!allocation_unlock(allocation))
 		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hAllocation",
 				"0x%08x is not locked", args->hAllocation);
+	object_put(&allocation->object);
+	return status;
+}
+
+/* ---- CPU access of the older model ---- */
+
+/* Flags of D3DDDICB_LOCKFLAGS that exclude each other, and those this model of memory cannot do. */
+static NTSTATUS check_lock_flags(const D3DKMT_LOCK *args)
+{
+	D3DDDICB_LOCKFLAGS flags = args->Flags;
+
+	if (flags.ReadOnly && flags.WriteOnly)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
+			      "has ReadOnly and WriteOnly");
+	if (flags.AcquireAperture || flags.UseAlternateVA)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
+			      "asks for a swizzling range, and the driver reports none");
+	if (flags.LockEntire && args->NumPages != 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "NumPages",
+			      "is %u together with LockEntire", args->NumPages);
+	return STATUS_SUCCESS;
+}
+
+/* The address of the first page of a list, or of the whole allocation. */
+static NTSTATUS first_page(const D3DKMT_LOCK *args, const struct dxg_allocation *allocation,
+			   uint64_t *offset_out)
+{
+	uint64_t pages = vidmm_size_bytes(&allocation->body->memory) / 4096;
+
+	*offset_out = 0;
+	if (args->NumPages == 0)
+		return STATUS_SUCCESS;
+	const UINT *list = args->pPages; /* copied by the table */
+	for (UINT i = 0; i < args->NumPages; i++) {
+		if (list[i] >= pages)
+			return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "pPages", i,
+					   "is page %u of %llu", list[i],
+					   (unsigned long long)pages);
+	}
+	*offset_out = (uint64_t)list[0] * 4096;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS dispatch_lock(struct call *call, D3DKMT_LOCK *args)
+{
+	struct dxg_allocation *allocation;
+	uint64_t offset_bytes = 0;
+	void *pointer = NULL;
+	NTSTATUS status = check_lock_flags(args);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = call_find_allocation(call, call_device(call, 0), "hAllocation", -1,
+				      args->hAllocation, &allocation);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = first_page(args, allocation, &offset_bytes);
+	if (NT_SUCCESS(status))
+		status = allocation_lock(allocation, true, &pointer);
+	if (NT_SUCCESS(status)) {
+		args->pData = (char *)pointer + offset_bytes;
+		args->GpuVirtualAddress = 0;
+	}
+	object_put(&allocation->object);
+	return status;
+}
+
+NTSTATUS dispatch_unlock(struct call *call, D3DKMT_UNLOCK *args)
+{
+	struct allocation_list list = { 0 };
+	NTSTATUS status =
+		decode_list(call, call_device(call, 0), "phAllocations", args->phAllocations,
+			    "NumAllocations", args->NumAllocations, &list);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	uint32_t unlocked = 0;
+	while (unlocked < list.count && allocation_unlock(list.allocations[unlocked]))
+		unlocked++;
+	if (unlocked < list.count) {
+		status = refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "phAllocations",
+				     unlocked, "is not locked");
+		/* Nothing half done: locking again what is mapped anyway cannot fail. */
+		while (unlocked-- > 0) {
+			void *pointer;
+			(void)!allocation_lock(list.allocations[unlocked], false, &pointer);
+		}
+	}
+	allocation_list_put(&list);
+	return status;
+}
+
+/* ---- properties ---- */
+
+/* "hResource or list": the allocations of a resource, or those that are named. */
+static NTSTATUS decode_targets(struct call *call, D3DKMT_HANDLE resource_handle,
+			       const D3DKMT_HANDLE *client_handles, uint32_t count,
+			       struct allocation_list *list)
+{
+	struct dxg_device *device = call_device(call, 0);
+	struct dxg_resource *resource;
+
+	if (resource_handle == 0)
+		return decode_list(call, device, "phAllocationList", client_handles,
+				   "AllocationCount", count, list);
+	if (client_handles || count != 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
+			      client_handles ? "phAllocationList" : "AllocationCount",
+			      "is given together with hResource");
+	NTSTATUS status = call_find_resource(call, device, resource_handle,
+					     STATUS_INVALID_PARAMETER, &resource);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = resource_list(call, resource, list);
+	object_put(&resource->object);
+	return status;
+}
+
+NTSTATUS dispatch_set_allocation_priority(struct call *call, D3DKMT_SETALLOCATIONPRIORITY *args)
+{
+	uint32_t count = args->hResource ? 1 : args->AllocationCount;
+	struct allocation_list list = { 0 };
+	void *priorities;
+	NTSTATUS status = call_copy_list(call, "pPriorities", args->pPriorities, "AllocationCount",
+					 count, sizeof(UINT), &priorities);
+
+	if (NT_SUCCESS(status))
+		status = device_check_alive(call_device(call, 0));
+	if (NT_SUCCESS(status))
+		status = decode_targets(call, args->hResource, args->phAllocationList,
+					args->AllocationCount, &list);
+	if (!NT_SUCCESS(status))
+		return status;
+	for (uint32_t i = 0; i < list.count; i++)
+		vidmm_set_priority(&list.allocations[i]->body->memory,
+				   ((const UINT *)priorities)[args->hResource ? 0 : i]);
+	allocation_list_put(&list);
+	return STATUS_SUCCESS;
+}
+
+/* With a resource one value comes back; a resource has no priority of its own: its first one's. */
+NTSTATUS dispatch_get_allocation_priority(struct call *call, D3DKMT_GETALLOCATIONPRIORITY *args)
+{
+	struct allocation_list list = { 0 };
+
+	if (!args->pPriorities)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, "pPriorities",
+			      "is NULL");
+	NTSTATUS status = decode_targets(call, args->hResource, args->phAllocationList,
+					 args->AllocationCount, &list);
+	if (!NT_SUCCESS(status))
+		return status;
+	for (uint32_t i = 0; i < list.count && (i == 0 || !args->hResource); i++)
+		args->pPriorities[i] = vidmm_priority(&list.allocations[i]->body->memory);
+	allocation_list_put(&list);
+	return STATUS_SUCCESS;
+}
+
+/* The weakest of all: a resource is as resident as its least resident allocation. */
+NTSTATUS dispatch_query_allocation_residency(struct call *call,
+					     D3DKMT_QUERYALLOCATIONRESIDENCY *args)
+{
+	struct allocation_list list = { 0 };
+	enum vidmm_residency weakest = VIDMM_RESIDENT_IN_GPU_MEMORY;
+
+	if (!args->pResidencyStatus)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, "pResidencyStatus",
+			      "is NULL");
+	NTSTATUS status = device_check_alive(call_device(call, 0));
+	if (NT_SUCCESS(status))
+		status = decode_targets(call, args->hResource, args->phAllocationList,
+					args->AllocationCount, &list);
+	if (!NT_SUCCESS(status))
+		return status;
+	for (uint32_t i = 0; i < list.count; i++) {
+		enum vidmm_residency residency =
+			vidmm_residency(&list.allocations[i]->body->memory);
+		if (residency > weakest)
+			weakest = residency;
+		if (!args->hResource)
+			args->pResidencyStatus[i] = (D3DKMT_ALLOCATIONRESIDENCYSTATUS)residency;
+	}
+	if (args->hResource)
+		args->pResidencyStatus[0] = (D3DKMT_ALLOCATIONRESIDENCYSTATUS)weakest;
+	allocation_list_put(&list);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS dispatch_invalidate_cache(struct call *call, D3DKMT_INVALIDATECACHE *args)
+{
+	struct dxg_allocation *allocation;
+	NTSTATUS status = call_find_allocation(call, call_device(call, 0), "hAllocation", -1,
+					       args->hAllocation, &allocation);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = vidmm_invalidate_cache(&allocation->body->memory, args->Offset, args->Length);
 	object_put(&allocation->object);
 	return status;
 }

@@ -1,8 +1,8 @@
 /*
  * create_allocation.c - D3DKMTCreateAllocation and …2: from nested client structs to a request.
  *
- * The two differ in the elements of their array only (v1 is a prefix of v2), so v1 elements are widened
- * when they are copied, and everything after that is the same.
+ * The two differ in the elements of their array only (v1 is a prefix of v2), so v1 elements are
+ * widened when they are copied, and everything after that is the same.
  */
 #include <string.h>
 
@@ -49,9 +49,9 @@ static NTSTATUS check_flags(D3DKMT_CREATEALLOCATIONFLAGS flags)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "Flags",
 			      "has ExistingSection, which is not built");
 	if (flags.StandardAllocation != flags.ExistingSysMem)
-		return bad("Flags", flags.StandardAllocation ?
-					    "has StandardAllocation without ExistingSysMem" :
-					    "has ExistingSysMem without StandardAllocation");
+		return bad("Flags", flags.StandardAllocation
+					    ? "has StandardAllocation without ExistingSysMem"
+					    : "has ExistingSysMem without StandardAllocation");
 	return STATUS_SUCCESS;
 }
 
@@ -78,7 +78,8 @@ static NTSTATUS decode_standard(struct create_args *create)
 	if (args->NumAllocations != 1)
 		return bad("NumAllocations", "is not 1 for a standard allocation");
 	if (create->request.resource)
-		return bad("hResource", "is given: a standard allocation is not added to a resource");
+		return bad("hResource",
+			   "is given: a standard allocation is not added to a resource");
 	if (standard.ExistingHeapData.Size == 0 ||
 	    !is_aligned(standard.ExistingHeapData.Size, PAGE))
 		return bad("ExistingHeapData.Size", "is not a positive multiple of the page size");
@@ -151,8 +152,8 @@ static NTSTATUS decode_element(struct create_args *create, uint32_t index)
 				 element->PrivateDriverDataSize, &item->private_data);
 	item->private_bytes = element->PrivateDriverDataSize;
 	item->existing_memory = (void *)element->pSystemMem;
-	item->has_priority = element->Flags.OverridePriority &&
-			     create->stride == sizeof(D3DDDI_ALLOCATIONINFO2);
+	item->has_priority =
+		element->Flags.OverridePriority && create->stride == sizeof(D3DDDI_ALLOCATIONINFO2);
 	item->priority = element->Priority;
 	return status;
 }

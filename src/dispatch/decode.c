@@ -27,7 +27,8 @@ void *call_take(struct call *call, uint64_t size_bytes)
 {
 	uint64_t rounded = (size_bytes + 15) & ~UINT64_C(15);
 
-	if (size_bytes <= CALL_SCRATCH_BYTES && rounded <= CALL_SCRATCH_BYTES - call->scratch_used) {
+	if (size_bytes <= CALL_SCRATCH_BYTES &&
+	    rounded <= CALL_SCRATCH_BYTES - call->scratch_used) {
 		void *memory = call->scratch.bytes + call->scratch_used;
 		call->scratch_used += (uint32_t)rounded;
 		return memset(memory, 0, rounded);

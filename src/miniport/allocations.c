@@ -1,8 +1,8 @@
 /*
  * allocations.c - see allocations.h.
  *
- * Most calls are about one allocation, so a few argument elements fit on the stack; longer lists take
- * memory, and say so when there is none.
+ * Most calls are about one allocation, so a few argument elements fit on the stack; longer lists
+ * take memory, and say so when there is none.
  */
 #include <string.h>
 
@@ -33,8 +33,8 @@ static NTSTATUS illegal(const char *field, uint32_t index, const char *why)
 /* Bits of segments that exist, the implicit one for system memory included. */
 static uint32_t known_segments(const struct miniport_info *info)
 {
-	uint32_t last = info->implicit_system_segment_id ? info->implicit_system_segment_id :
-							   info->segment_count;
+	uint32_t last = info->implicit_system_segment_id ? info->implicit_system_segment_id
+							 : info->segment_count;
 
 	return last >= 32 ? UINT32_MAX : (UINT32_C(1) << last) - 1;
 }
@@ -83,8 +83,7 @@ static NTSTATUS judge_segments(const DXGK_ALLOCATIONINFO *answer, uint32_t index
 	if (supported & ~known_segments(info))
 		return illegal("SupportedWriteSegmentSet", index, "names a segment there is not");
 	if (answer->EvictionSegmentSet & ~aperture_segments(info))
-		return illegal("EvictionSegmentSet", index,
-			       "names a segment that is no aperture");
+		return illegal("EvictionSegmentSet", index, "names a segment that is no aperture");
 	if (preferred_set(answer->PreferredSegment.Value) & ~supported)
 		return illegal("PreferredSegment", index,
 			       "names a segment outside the supported set");
@@ -160,8 +159,8 @@ static NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
 	allocation->wants_residency_news = answer->Flags.ExplicitResidencyNotification;
 	allocation->goes_to_the_end = answer->Flags.FromEndOfSegment;
 	allocation->is_pinned = answer->Flags.Overlay || answer->Flags.Capture;
-	allocation->supports_aperture =
-		answer->SupportedWriteSegmentSet & (aperture_segments(info) | implicit_segment(info));
+	allocation->supports_aperture = answer->SupportedWriteSegmentSet &
+					(aperture_segments(info) | implicit_segment(info));
 	allocation->flags = answer->Flags.Value;
 	return STATUS_SUCCESS;
 }
@@ -340,8 +339,8 @@ static NTSTATUS standard_data(struct miniport *miniport, struct miniport_client 
 	struct ddi_crossing crossing;
 
 	ddi_enter(&crossing, miniport, client, DDI_GET_STANDARD_ALLOCATION_DRIVER_DATA);
-	NTSTATUS status = miniport->ddi.DxgkDdiGetStandardAllocationDriverData(miniport->context,
-									       args);
+	NTSTATUS status =
+		miniport->ddi.DxgkDdiGetStandardAllocationDriverData(miniport->context, args);
 	return ddi_leave(&crossing, status);
 }
 

@@ -1,9 +1,9 @@
 /*
  * allocations.h - a driver's allocations: create, open on a device, close, destroy.
  *
- * The driver's allocation belongs to the adapter and may outlive the device that made it; opening it
- * gives a second handle, the device's own. What the driver answers about an allocation is judged here
- * (allocation_answers.c) before anybody else sees it.
+ * The driver's allocation belongs to the adapter and may outlive the device that made it; opening
+ * it gives a second handle, the device's own. What the driver answers about an allocation is judged
+ * here (allocation_answers.c) before anybody else sees it.
  */
 #ifndef MINIPORT_ALLOCATIONS_H
 #define MINIPORT_ALLOCATIONS_H
@@ -32,22 +32,22 @@ struct miniport_allocation {
 	uint32_t priority;
 	bool is_cpu_visible;
 	bool is_cached;
-	bool is_kept_in_system;      /* PermanentSysMem */
-	bool is_existing_memory;     /* ExistingSysMem */
+	bool is_kept_in_system;  /* PermanentSysMem */
+	bool is_existing_memory; /* ExistingSysMem */
 	bool is_accessed_physically;
-	bool wants_residency_news;   /* ExplicitResidencyNotification */
-	bool goes_to_the_end;        /* FromEndOfSegment */
-	bool is_pinned;              /* Overlay, Capture */
-	bool supports_aperture;      /* or system memory: one of the supported segments is such */
-	uint32_t flags;              /* as answered, for people and traces */
+	bool wants_residency_news; /* ExplicitResidencyNotification */
+	bool goes_to_the_end;      /* FromEndOfSegment */
+	bool is_pinned;            /* Overlay, Capture */
+	bool supports_aperture;    /* or system memory: one of the supported segments is such */
+	uint32_t flags;            /* as answered, for people and traces */
 };
 
 struct miniport_creation {
 	const void *private_data; /* of the whole group */
 	uint32_t private_bytes;
 	/*
-	 * The driver's handle of the resource: what it returned before, and what it returns now. Read
-	 * and changed while the process has the driver to itself. NULL: no resource.
+	 * The driver's handle of the resource: what it returned before, and what it returns now.
+	 * Read and changed while the process has the driver to itself. NULL: no resource.
 	 */
 	void **driver_resource;
 	bool is_new_resource; /* made for this creation, and destroyed with it */
@@ -62,10 +62,10 @@ MUST_CHECK NTSTATUS miniport_create_allocations(struct miniport *miniport,
 
 /* One allocation as a device opens it. */
 struct miniport_binding {
-	uint32_t handle;       /* what the client calls it, and what the driver may ask us about */
+	uint32_t handle; /* what the client calls it, and what the driver may ask us about */
 	void *private_data;
 	uint32_t private_bytes;
-	void *driver_binding;  /* out: hDeviceSpecificAllocation */
+	void *driver_binding; /* out: hDeviceSpecificAllocation */
 };
 
 struct miniport_opening {
@@ -89,15 +89,16 @@ void miniport_close_allocations(struct miniport *miniport, struct miniport_clien
 
 /*
  * DxgkDdiDestroyAllocation, once. `count` may be 0 when only the resource goes. While the resource
- * stays (`is_resource_going` false) the driver may replace its handle: *driver_resource is read back.
+ * stays (`is_resource_going` false) the driver may replace its handle: *driver_resource is read
+ * back.
  */
 void miniport_destroy_allocations(struct miniport *miniport, struct miniport_client *client,
 				  uint32_t count, void *const *driver_allocations,
 				  void **driver_resource, bool is_resource_going);
 
 /*
- * DxgkDdiGetStandardAllocationDriverData for memory that the client has (an existing heap): the private
- * data a driver wants to see for it. Both buffers are freed with mem_free().
+ * DxgkDdiGetStandardAllocationDriverData for memory that the client has (an existing heap): the
+ * private data a driver wants to see for it. Both buffers are freed with mem_free().
  */
 struct miniport_standard_data {
 	void *allocation_data;

@@ -1,8 +1,8 @@
 /*
  * handle_callbacks.c - DxgkCbGetHandleData and its family (handle_services.h).
  *
- * These have no adapter among their arguments: which process is meant follows from the entry point the
- * calling thread is in. A driver's own thread is in none, and finds nothing.
+ * These have no adapter among their arguments: which process is meant follows from the entry point
+ * the calling thread is in. A driver's own thread is in none, and finds nothing.
  */
 #include <stdatomic.h>
 
@@ -31,7 +31,8 @@ void miniport_client_set_owner(struct miniport_client *client, void *owner)
 	client->owner = owner;
 }
 
-/* Begins the callback; false, reported where it is the driver's fault, when there is nobody to ask. */
+/* Begins the callback; false, reported where it is the driver's fault, when there is nobody to ask.
+ */
 static bool question_begin(const char *name, uint8_t highest_irql, void **owner_out)
 {
 	const struct miniport_client *client = ddi_current_client();

@@ -2,8 +2,8 @@
  * handle_services.h - what a driver may ask about a client's handles.
  *
  * The driver gets a D3DKMT handle (DXGK_OPENALLOCATIONINFO, an escape) and asks for its own pointer
- * behind it. The handle is one of the process on whose behalf the driver is running, so the questions
- * reach whoever knows that process: `owner` is what miniport_client_set_owner() said.
+ * behind it. The handle is one of the process on whose behalf the driver is running, so the
+ * questions reach whoever knows that process: `owner` is what miniport_client_set_owner() said.
  */
 #ifndef MINIPORT_HANDLE_SERVICES_H
 #define MINIPORT_HANDLE_SERVICES_H

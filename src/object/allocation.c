@@ -154,11 +154,10 @@ static NTSTATUS group_build_objects(struct group *group)
 	NTSTATUS status = STATUS_SUCCESS;
 
 	if (request->is_new_resource) {
-		status = resource_body_create(group->device->process->shares,
-					      group->device->adapter, scheme_of(request),
-					      request->runtime_data, request->runtime_bytes,
-					      request->private_data, request->private_bytes,
-					      &group->new_body);
+		status = resource_body_create(
+			group->device->process->shares, group->device->adapter, scheme_of(request),
+			request->runtime_data, request->runtime_bytes, request->private_data,
+			request->private_bytes, &group->new_body);
 		if (NT_SUCCESS(status))
 			status = resource_create(group->device, group->new_body, &group->resource);
 	} else {
@@ -292,8 +291,8 @@ static void group_retire(struct group *group)
 static bool group_may_join_locked(const struct group *group)
 {
 	lock_assert_held(&group->device->lock);
-	return !group->device->is_dying &&
-	       (!group->resource || group->new_body || list_is_linked(&group->resource->device_link));
+	return !group->device->is_dying && (!group->resource || group->new_body ||
+					    list_is_linked(&group->resource->device_link));
 }
 
 static NTSTATUS group_join(struct group *group)
@@ -339,8 +338,7 @@ static void group_hand_out(struct group *group)
 	struct allocation_request *request = group->request;
 
 	request->resource_handle = group->new_body ? group->resource->object.handle : 0;
-	request->global_handle =
-		group->new_body ? share_global_handle(&group->new_body->share) : 0;
+	request->global_handle = group->new_body ? share_global_handle(&group->new_body->share) : 0;
 	for (uint32_t i = 0; i < request->count; i++) {
 		struct part *part = &group->parts[i];
 		struct allocation_item *item = &request->items[i];
@@ -454,8 +452,8 @@ bool allocation_unlock(struct dxg_allocation *allocation)
 	uint32_t count = atomic_load_explicit(&allocation->lock_count, memory_order_relaxed);
 
 	while (count != 0) {
-		if (atomic_compare_exchange_weak_explicit(&allocation->lock_count, &count, count - 1,
-							  memory_order_relaxed,
+		if (atomic_compare_exchange_weak_explicit(&allocation->lock_count, &count,
+							  count - 1, memory_order_relaxed,
 							  memory_order_relaxed))
 			return vidmm_unlock(&allocation->body->memory);
 	}

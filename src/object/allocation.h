@@ -3,10 +3,10 @@
  *
  * Two halves, because memory may outlive the device that made it:
  *
- *	dxg_allocation (one per device that has it)      allocation_body (the memory, one per adapter)
- *	  object, its handle                                driver's hAllocation
- *	  driver's hDeviceSpecificAllocation   ────────▶    size, wishes, backing, CPU view
- *	  in a resource, or alone on the device             the driver's final private data
+ *	dxg_allocation (one per device that has it)      allocation_body (the memory, one per
+ *adapter) object, its handle                                driver's hAllocation driver's
+ *hDeviceSpecificAllocation   ────────▶    size, wishes, backing, CPU view in a resource, or alone
+ *on the device             the driver's final private data
  *
  * An allocation is made and destroyed in groups (a client's list, a resource): creation is in
  * allocation.c, the order of destruction in destruction.c and nowhere else.
@@ -37,7 +37,8 @@ struct allocation_body {
 	uint32_t private_bytes;
 	void *private_data; /* as the driver left it when it was opened first */
 
-	/* The driver looks at it (DxgkCbAcquireHandleData) and does not want it destroyed meanwhile. */
+	/* The driver looks at it (DxgkCbAcquireHandleData) and does not want it destroyed
+	 * meanwhile. */
 	_Atomic uint32_t holds; /* wait word: destruction waits until it is 0 */
 
 	struct vidmm_allocation memory;

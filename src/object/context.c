@@ -46,8 +46,8 @@ static NTSTATUS context_check(const struct dxg_device *device,
 }
 
 /*
- * Last step: visible from here on, unless the device is going away meanwhile. List and handle change
- * together, under the lock: whoever finds it in the list can end it.
+ * Last step: visible from here on, unless the device is going away meanwhile. List and handle
+ * change together, under the lock: whoever finds it in the list can end it.
  */
 static NTSTATUS context_join_device(struct dxg_context *context)
 {

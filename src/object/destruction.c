@@ -1,9 +1,10 @@
 /*
  * destruction.c - see destruction.h: one order, whichever door it is entered by.
  *
- * device->destroying makes destructions on one device come one after the other, so that a resource and
- * a list of its allocations never cross inside the driver. It is taken inside the adapter's gate, and
- * let go before references are given back: the last one of a device enters the driver again.
+ * device->destroying makes destructions on one device come one after the other, so that a resource
+ * and a list of its allocations never cross inside the driver. It is taken inside the adapter's
+ * gate, and let go before references are given back: the last one of a device enters the driver
+ * again.
  *
  * Destroying must not fail for want of memory. The driver is told of a group at once when there is
  * memory for the list, and of a few at a time when there is none.
@@ -100,8 +101,8 @@ static void put_bodies(struct farewell *farewell)
 }
 
 /*
- * The driver may still look at the memory from another thread. It lets go soon, or it has forgotten to:
- * then it is told so, and the memory goes all the same.
+ * The driver may still look at the memory from another thread. It lets go soon, or it has forgotten
+ * to: then it is told so, and the memory goes all the same.
  */
 static void await_holds(struct allocation_body *body)
 {
@@ -174,9 +175,9 @@ static NTSTATUS claim_list(struct dxg_device *device, uint32_t count,
 	lock_acquire(&device->lock);
 	for (; claimed < count && NT_SUCCESS(status); claimed++) {
 		if (allocations[claimed]->is_claimed) {
-			status = refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE,
-					     "phAllocationList", claimed,
-					     "is destroyed twice: by another entry or another thread");
+			status = refuse_item(
+				STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "phAllocationList",
+				claimed, "is destroyed twice: by another entry or another thread");
 			break;
 		}
 		allocations[claimed]->is_claimed = true;
@@ -236,8 +237,8 @@ static bool claim_some(struct dxg_resource *resource, struct farewell *farewell,
 
 	lock_acquire(&device->lock);
 	while (farewell->count < room && !list_is_empty(&resource->allocations)) {
-		struct dxg_allocation *allocation = container_of(resource->allocations.next,
-								 struct dxg_allocation, owner_link);
+		struct dxg_allocation *allocation =
+			container_of(resource->allocations.next, struct dxg_allocation, owner_link);
 		allocation->is_claimed = true;
 		forget_locked(allocation);
 		farewell->allocations[farewell->count++] = allocation;
@@ -325,8 +326,8 @@ void destruction_of_device(struct dxg_device *device)
 		lock_acquire(&device->lock);
 	}
 	while (!list_is_empty(&device->allocations)) {
-		struct dxg_allocation *allocation = container_of(
-			device->allocations.prev, struct dxg_allocation, owner_link);
+		struct dxg_allocation *allocation =
+			container_of(device->allocations.prev, struct dxg_allocation, owner_link);
 		object_get(&allocation->object);
 		lock_release(&device->lock);
 		(void)!destruction_of_list(device, 1, &allocation, &at_once);

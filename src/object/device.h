@@ -48,7 +48,7 @@ struct dxg_device {
 	struct list contexts;    /* dxg_context.device_link */
 	struct list resources;   /* dxg_resource.device_link */
 	struct list allocations; /* dxg_allocation.owner_link of those in no resource */
-	bool is_dying;        /* nothing is added any more */
+	bool is_dying;           /* nothing is added any more */
 };
 
 extern const struct object_class device_class;

@@ -1,9 +1,9 @@
 /*
  * handle_data.c - see handle_data.h.
  *
- * A handle that is still being made resolves too: drivers ask for it while they open it. What is held is
- * the memory, not the handle: a client may destroy the handle any moment, and destruction waits for the
- * hold before it goes to the driver (destruction.c).
+ * A handle that is still being made resolves too: drivers ask for it while they open it. What is
+ * held is the memory, not the handle: a client may destroy the handle any moment, and destruction
+ * waits for the hold before it goes to the driver (destruction.c).
  */
 #include "handle/table.h"
 #include "object/allocation.h"
@@ -39,8 +39,8 @@ static struct dxg_resource *find_resource(void *owner, uint32_t handle)
 
 static void *data_of_allocation(const struct dxg_allocation *allocation, bool is_device_specific)
 {
-	return is_device_specific ? allocation->driver_binding :
-				    allocation->body->driver_allocation;
+	return is_device_specific ? allocation->driver_binding
+				  : allocation->body->driver_allocation;
 }
 
 static void *data_get(const struct miniport_handle_query *query)
@@ -136,7 +136,8 @@ static uint32_t child_of(void *owner, uint32_t handle, uint32_t index)
 	lock_acquire(&resource->device->lock);
 	list_for_each (link, &resource->allocations) {
 		if (index-- == 0) {
-			child = container_of(link, struct dxg_allocation, owner_link)->object.handle;
+			child = container_of(link, struct dxg_allocation, owner_link)
+					->object.handle;
 			break;
 		}
 	}

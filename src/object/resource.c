@@ -38,10 +38,9 @@ static bool copy_data(void **copy_out, const void *data, uint32_t size_bytes)
 }
 
 NTSTATUS resource_body_create(struct share_space *shares, struct dxg_adapter *adapter,
-			      enum share_scheme scheme,
-			      const void *runtime_data, uint32_t runtime_bytes,
-			      const void *private_data, uint32_t private_bytes,
-			      struct resource_body **body_out)
+			      enum share_scheme scheme, const void *runtime_data,
+			      uint32_t runtime_bytes, const void *private_data,
+			      uint32_t private_bytes, struct resource_body **body_out)
 {
 	struct resource_body *body = mem_zalloc(sizeof(*body));
 
@@ -56,8 +55,8 @@ NTSTATUS resource_body_create(struct share_space *shares, struct dxg_adapter *ad
 	if (!copy_data(&body->runtime_data, runtime_data, runtime_bytes) ||
 	    !copy_data(&body->private_data, private_data, private_bytes))
 		goto free_body;
-	if (!NT_SUCCESS(share_init(&body->share, shares, SHARE_RESOURCE, scheme,
-				   adapter, resource_body_finish)))
+	if (!NT_SUCCESS(share_init(&body->share, shares, SHARE_RESOURCE, scheme, adapter,
+				   resource_body_finish)))
 		goto free_body;
 	*body_out = body;
 	return STATUS_SUCCESS;
@@ -98,9 +97,8 @@ NTSTATUS resource_create(struct dxg_device *device, struct resource_body *body,
 {
 	struct dxg_resource *resource = mem_zalloc(sizeof(*resource));
 
-	if (!resource ||
-	    !NT_SUCCESS(object_init(&resource->object, &resource_class,
-				    &device->process->handles))) {
+	if (!resource || !NT_SUCCESS(object_init(&resource->object, &resource_class,
+						 &device->process->handles))) {
 		mem_free(resource);
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 			      "no memory for a resource handle");

@@ -17,9 +17,9 @@
 #include "object/share.h"
 
 /*
- * What is shared keeps its memory until the last opening and the last NT handle are gone, so a shared
- * body holds a reference on every allocation in it; a private one does not, and its allocations can be
- * destroyed one by one.
+ * What is shared keeps its memory until the last opening and the last NT handle are gone, so a
+ * shared body holds a reference on every allocation in it; a private one does not, and its
+ * allocations can be destroyed one by one.
  */
 struct resource_body {
 	struct share share; /* its last reference ends the body */
@@ -33,7 +33,8 @@ struct resource_body {
 	void *private_data;
 	uint32_t private_bytes;
 
-	/* The driver's handle: read and changed only inside the driver line (miniport/allocations.h). */
+	/* The driver's handle: read and changed only inside the driver line
+	 * (miniport/allocations.h). */
 	void *driver_resource;
 
 	struct lock lock;   /* LOCK_RANK_ALLOCATION */
@@ -56,10 +57,9 @@ extern const struct object_class resource_class;
 
 /* A body with one opening, not yet known to the driver. */
 MUST_CHECK NTSTATUS resource_body_create(struct share_space *shares, struct dxg_adapter *adapter,
-					 enum share_scheme scheme,
-					 const void *runtime_data, uint32_t runtime_bytes,
-					 const void *private_data, uint32_t private_bytes,
-					 struct resource_body **body_out);
+					 enum share_scheme scheme, const void *runtime_data,
+					 uint32_t runtime_bytes, const void *private_data,
+					 uint32_t private_bytes, struct resource_body **body_out);
 
 /* Frees what was never finished. Accepts NULL. */
 void resource_body_abandon(struct resource_body *body);

@@ -1,8 +1,8 @@
 /*
  * resource_open.c - see resource_open.h.
  *
- * A shared resource takes no more allocations, so its list of bodies is constant while somebody has a
- * reference, and every body lives as long.
+ * A shared resource takes no more allocations, so its list of bodies is constant while somebody has
+ * a reference, and every body lives as long.
  */
 #include <assert.h>
 

@@ -14,8 +14,8 @@ enum {
 	CALL_MAX_PRIVATE_BYTES = 1 << 20, /* one driver-private buffer */
 	CALL_MAX_ARGS_BYTES = 1024,
 	CALL_MAX_HANDLES = 4,
-	CALL_MAX_LIST = 1 << 16,          /* elements of one list */
-	CALL_SCRATCH_BYTES = 1024,        /* copies that fit here take no memory */
+	CALL_MAX_LIST = 1 << 16,   /* elements of one list */
+	CALL_SCRATCH_BYTES = 1024, /* copies that fit here take no memory */
 	CALL_MAX_BUFFERS = 2,
 };
 

@@ -1,0 +1,292 @@
+/*
+ * open_resource.c - shared resources: how much room they need, and opening them on a device.
+ *
+ * By global handle or by NT handle, with elements of two sizes: the four calls differ in where
+ * their fields are and are the same behind struct open_args.
+ */
+#include <string.h>
+
+#include "base/refusal.h"
+#include "dispatch/dispatch.h"
+#include "object/resource_open.h"
+
+/* ---- query ---- */
+
+struct query_result {
+	UINT *runtime_bytes;
+	UINT *total_private_bytes;
+	UINT *resource_private_bytes;
+	UINT *allocation_count;
+};
+
+static NTSTATUS check_adapter(const struct dxg_device *device, const struct resource_body *body)
+{
+	if (body->adapter != device->adapter)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hDevice",
+			      "is on another adapter than the resource");
+	return STATUS_SUCCESS;
+}
+
+/* The runtime's data is not copied here, as on Windows: only its size is told. */
+static NTSTATUS query(const struct dxg_device *device, struct share *share,
+		      const struct query_result *result)
+{
+	struct resource_body *body = container_of(share, struct resource_body, share);
+	struct resource_sizes sizes;
+	NTSTATUS status = check_adapter(device, body);
+
+	if (NT_SUCCESS(status))
+		status = device_check_alive((struct dxg_device *)device);
+	if (!NT_SUCCESS(status))
+		return status;
+	resource_measure(body, &sizes);
+	if (sizes.total_private_bytes > UINT32_MAX)
+		return refuse(STATUS_INTEGER_OVERFLOW, RULE_API_COUNT, "TotalPrivateDriverDataSize",
+			      "does not fit 32 bits");
+	*result->runtime_bytes = sizes.runtime_bytes;
+	*result->total_private_bytes = (UINT)sizes.total_private_bytes;
+	*result->resource_private_bytes = sizes.private_bytes;
+	*result->allocation_count = sizes.allocation_count;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS dispatch_query_resource_info(struct call *call, D3DKMT_QUERYRESOURCEINFO *args)
+{
+	const struct query_result result = { &args->PrivateRuntimeDataSize,
+					     &args->TotalPrivateDriverDataSize,
+					     &args->ResourcePrivateDriverDataSize,
+					     &args->NumAllocations };
+	struct share *share;
+
+	share_sweep(call->process->shares);
+	NTSTATUS status = share_find_global(call->process->shares, args->hGlobalShare,
+					    SHARE_RESOURCE, "hGlobalShare", &share);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = query(call_device(call, 0), share, &result);
+	share_put(share);
+	return status;
+}
+
+NTSTATUS dispatch_query_resource_info_from_nt_handle(struct call *call,
+						     D3DKMT_QUERYRESOURCEINFOFROMNTHANDLE *args)
+{
+	const struct query_result result = { &args->PrivateRuntimeDataSize,
+					     &args->TotalPrivateDriverDataSize,
+					     &args->ResourcePrivateDriverDataSize,
+					     &args->NumAllocations };
+	struct share_set set;
+
+	share_sweep(call->process->shares);
+	NTSTATUS status = share_find_nt(call->process->shares, (uintptr_t)args->hNtHandle,
+					SHARE_RESOURCE, "hNtHandle", &set);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = query(call_device(call, 0), set.shares[0], &result);
+	share_set_put(&set);
+	return status;
+}
+
+/* ---- open ---- */
+
+/* A client's buffer that receives data. */
+struct receiver {
+	const char *name;
+	void *client;
+	const char *size_name;
+	uint32_t size_bytes;
+};
+
+struct open_args {
+	struct call *call;
+	struct dxg_device *device;
+	struct resource_body *body;
+	bool is_read_only;
+	uint32_t count;
+	unsigned char *client_elements;
+	size_t stride;
+	struct receiver runtime;
+	struct receiver resource_private;
+	struct receiver total_private;
+
+	UINT *total_private_bytes_out;
+	D3DKMT_HANDLE *resource_out;
+};
+
+static NTSTATUS check_exact(const struct receiver *receiver, uint32_t needed)
+{
+	if (receiver->size_bytes != needed)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_BUFFER, receiver->size_name,
+			      "is %u, and the resource has %u bytes of it", receiver->size_bytes,
+			      needed);
+	if (needed != 0 && !receiver->client)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, receiver->name,
+			      "is NULL");
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS check_open(const struct open_args *open, const struct resource_sizes *sizes)
+{
+	if (open->count != sizes->allocation_count)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "NumAllocations",
+			      "is %u, and the resource has %u", open->count,
+			      sizes->allocation_count);
+	if (!open->client_elements)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT,
+			      "pOpenAllocationInfo", "is NULL");
+	NTSTATUS status = check_exact(&open->runtime, sizes->runtime_bytes);
+	if (NT_SUCCESS(status))
+		status = check_exact(&open->resource_private, sizes->private_bytes);
+	if (!NT_SUCCESS(status) || sizes->total_private_bytes == 0)
+		return status;
+	if (!open->total_private.client)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT,
+			      open->total_private.name, "is NULL");
+	/* The one size that gets this status on Windows. */
+	if (open->total_private.size_bytes < sizes->total_private_bytes)
+		return refuse(STATUS_NO_MEMORY, RULE_API_BUFFER, open->total_private.size_name,
+			      "is %u, and the resource needs %llu bytes",
+			      open->total_private.size_bytes,
+			      (unsigned long long)sizes->total_private_bytes);
+	return STATUS_SUCCESS;
+}
+
+/* Each entry points into the total buffer; what the client had there is not read. */
+static void hand_back_open(const struct open_args *open, const struct resource_open_item *items)
+{
+	unsigned char *total = open->total_private.client;
+	uint32_t used = 0;
+
+	if (open->runtime.size_bytes)
+		memcpy(open->runtime.client, open->body->runtime_data, open->runtime.size_bytes);
+	if (open->resource_private.size_bytes)
+		memcpy(open->resource_private.client, open->body->private_data,
+		       open->resource_private.size_bytes);
+	for (uint32_t i = 0; i < open->count; i++) {
+		D3DDDI_OPENALLOCATIONINFO2 element = {
+			.hAllocation = items[i].handle,
+			.pPrivateDriverData = items[i].private_bytes ? total + used : NULL,
+			.PrivateDriverDataSize = items[i].private_bytes,
+		};
+		if (items[i].private_bytes)
+			memcpy(total + used, items[i].private_data, items[i].private_bytes);
+		used += items[i].private_bytes;
+		memcpy(open->client_elements + i * open->stride, &element, open->stride);
+	}
+	*open->total_private_bytes_out = used;
+}
+
+static NTSTATUS open_resource(struct open_args *open)
+{
+	struct resource_open_request request = {
+		.device = open->device,
+		.body = open->body,
+		.is_read_only = open->is_read_only,
+		.count = open->count,
+	};
+	struct resource_sizes sizes;
+	NTSTATUS status = check_adapter(open->device, open->body);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	resource_measure(open->body, &sizes);
+	status = check_open(open, &sizes);
+	if (!NT_SUCCESS(status))
+		return status;
+	request.items = call_take(open->call, (uint64_t)open->count * sizeof(*request.items));
+	if (!request.items)
+		return STATUS_NO_MEMORY;
+	status = resource_open(&request);
+	if (NT_SUCCESS(status)) {
+		hand_back_open(open, request.items);
+		*open->resource_out = request.resource_handle;
+	}
+	return status;
+}
+
+static NTSTATUS open_global(struct call *call, D3DKMT_OPENRESOURCE *args, size_t stride)
+{
+	struct open_args open = {
+		.call = call,
+		.device = call_device(call, 0),
+		.count = args->NumAllocations,
+		.client_elements = (unsigned char *)args->pOpenAllocationInfo,
+		.stride = stride,
+		.runtime = { "pPrivateRuntimeData", args->pPrivateRuntimeData,
+			     "PrivateRuntimeDataSize", args->PrivateRuntimeDataSize },
+		.resource_private = { "pResourcePrivateDriverData",
+				      args->pResourcePrivateDriverData,
+				      "ResourcePrivateDriverDataSize",
+				      args->ResourcePrivateDriverDataSize },
+		.total_private = { "pTotalPrivateDriverDataBuffer",
+				   args->pTotalPrivateDriverDataBuffer,
+				   "TotalPrivateDriverDataBufferSize",
+				   args->TotalPrivateDriverDataBufferSize },
+		.total_private_bytes_out = &args->TotalPrivateDriverDataBufferSize,
+		.resource_out = &args->hResource,
+	};
+	struct share *share;
+
+	share_sweep(call->process->shares);
+	NTSTATUS status = share_find_global(call->process->shares, args->hGlobalShare,
+					    SHARE_RESOURCE, "hGlobalShare", &share);
+	if (!NT_SUCCESS(status))
+		return status;
+	open.body = container_of(share, struct resource_body, share);
+	open.is_read_only = open.body->is_read_only;
+	status = open_resource(&open);
+	share_put(share);
+	return status;
+}
+
+NTSTATUS dispatch_open_resource(struct call *call, D3DKMT_OPENRESOURCE *args)
+{
+	return open_global(call, args, sizeof(D3DDDI_OPENALLOCATIONINFO));
+}
+
+NTSTATUS dispatch_open_resource2(struct call *call, D3DKMT_OPENRESOURCE *args)
+{
+	return open_global(call, args, sizeof(D3DDDI_OPENALLOCATIONINFO2));
+}
+
+NTSTATUS dispatch_open_resource_from_nt_handle(struct call *call,
+					       D3DKMT_OPENRESOURCEFROMNTHANDLE *args)
+{
+	struct open_args open = {
+		.call = call,
+		.device = call_device(call, 0),
+		.count = args->NumAllocations,
+		.client_elements = (unsigned char *)args->pOpenAllocationInfo2,
+		.stride = sizeof(D3DDDI_OPENALLOCATIONINFO2),
+		.runtime = { "pPrivateRuntimeData", args->pPrivateRuntimeData,
+			     "PrivateRuntimeDataSize", args->PrivateRuntimeDataSize },
+		.resource_private = { "pResourcePrivateDriverData",
+				      args->pResourcePrivateDriverData,
+				      "ResourcePrivateDriverDataSize",
+				      args->ResourcePrivateDriverDataSize },
+		.total_private = { "pTotalPrivateDriverDataBuffer",
+				   args->pTotalPrivateDriverDataBuffer,
+				   "TotalPrivateDriverDataBufferSize",
+				   args->TotalPrivateDriverDataBufferSize },
+		.total_private_bytes_out = &args->TotalPrivateDriverDataBufferSize,
+		.resource_out = &args->hResource,
+	};
+	struct share_set set;
+
+	share_sweep(call->process->shares);
+	NTSTATUS status = share_find_nt(call->process->shares, (uintptr_t)args->hNtHandle,
+					SHARE_RESOURCE, "hNtHandle", &set);
+	if (!NT_SUCCESS(status))
+		return status;
+	open.body = container_of(set.shares[0], struct resource_body, share);
+	open.is_read_only = open.body->is_read_only || !(set.access & SHARED_ALLOCATION_WRITE);
+	status = open_resource(&open);
+	if (NT_SUCCESS(status)) {
+		/* A set of three needs a sync object, and there is none yet. */
+		args->hKeyedMutex = 0;
+		args->KeyedMutexPrivateRuntimeDataSize = 0;
+		args->hSyncObject = 0;
+	}
+	share_set_put(&set);
+	return status;
+}
