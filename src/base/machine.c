@@ -607,7 +607,6 @@ struct machine_usage machine_usage(void)
 	uint64_t mapped_views = machine_view_count();
 
 	lock_acquire(&memory.lock);
-	(void)memory_is_set_up_locked(); /* without it the answer is: nothing */
 	struct machine_usage usage = {
 		.total_pages = memory.pages,
 		.taken_pages = memory.taken_pages,

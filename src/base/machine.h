@@ -115,6 +115,7 @@ struct machine_usage {
 	uint64_t mapped_views;
 };
 
+/* All zero until the memory is used for the first time; asking does not set it up. */
 struct machine_usage machine_usage(void);
 
 /* Gives everything back; every pointer and address is void then. For the end, and for tests. */
