@@ -158,7 +158,7 @@ static void packet_retire_locked(struct soft_engine *engine, struct soft_packet 
 /* A hung or faulted engine answers to nothing but a reset, or the end. */
 static void wait_for_abort(struct soft_engine *engine)
 {
-	while (!(InterlockedOr(&engine->attention, 0) & SOFT_ATTENTION_ABORT))
+	while (!(ReadAcquire(&engine->attention) & SOFT_ATTENTION_ABORT))
 		KeWaitForSingleObject(&engine->control, Executive, KernelMode, FALSE, NULL);
 }
 

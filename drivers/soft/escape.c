@@ -5,20 +5,24 @@
  */
 #include "soft.h"
 
-static NTSTATUS escape_get_info(const struct soft_adapter *adapter,
-				struct softgpu_escape_info *info)
+static uint64_t read_count(volatile LONG64 *count)
+{
+	return (uint64_t)InterlockedCompareExchange64(count, 0, 0);
+}
+
+static NTSTATUS escape_get_info(struct soft_adapter *adapter, struct softgpu_escape_info *info)
 {
 	soft_caps_adapter_info(&adapter->settings, &info->adapter);
-	info->live_processes = (uint32_t)adapter->live_processes;
-	info->live_devices = (uint32_t)adapter->live_devices;
-	info->live_contexts = (uint32_t)adapter->live_contexts;
-	info->live_resources = (uint32_t)adapter->live_resources;
-	info->live_allocations = (uint32_t)adapter->live_allocations;
-	info->live_openings = (uint32_t)adapter->live_openings;
-	info->packets_completed = (uint64_t)adapter->packets_completed;
-	info->packets_preempted = (uint64_t)adapter->packets_preempted;
-	info->packets_faulted = (uint64_t)adapter->packets_faulted;
-	info->engine_resets = (uint64_t)adapter->engine_resets;
+	info->live_processes = (uint32_t)ReadNoFence(&adapter->live_processes);
+	info->live_devices = (uint32_t)ReadNoFence(&adapter->live_devices);
+	info->live_contexts = (uint32_t)ReadNoFence(&adapter->live_contexts);
+	info->live_resources = (uint32_t)ReadNoFence(&adapter->live_resources);
+	info->live_allocations = (uint32_t)ReadNoFence(&adapter->live_allocations);
+	info->live_openings = (uint32_t)ReadNoFence(&adapter->live_openings);
+	info->packets_completed = read_count(&adapter->packets_completed);
+	info->packets_preempted = read_count(&adapter->packets_preempted);
+	info->packets_faulted = read_count(&adapter->packets_faulted);
+	info->engine_resets = read_count(&adapter->engine_resets);
 	return STATUS_SUCCESS;
 }
 
@@ -37,7 +41,7 @@ static NTSTATUS escape_echo(const DXGKARG_ESCAPE *args, struct softgpu_escape_ec
 
 NTSTATUS APIENTRY soft_escape(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_ESCAPE pEscape)
 {
-	const struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
 
 	PAGED_CODE();
 

@@ -102,7 +102,7 @@ static BOOLEAN find_place(struct run *run, const union softgpu_address *address,
 
 static enum soft_outcome check_attention(struct run *run)
 {
-	LONG attention = InterlockedOr(&run->engine->attention, 0);
+	LONG attention = ReadAcquire(&run->engine->attention);
 	struct soft_context *context = run->packet->context;
 
 	if (attention & SOFT_ATTENTION_ABORT)
@@ -232,11 +232,10 @@ static enum soft_outcome write_entries(struct run *run, const struct soft_paging
 	ULONGLONG value = command->value + run->progress / sizeof(ULONGLONG) * command->stride;
 
 	if (command->table.segment == SOFT_PLACE_APERTURE_TABLE) {
-		for (ULONGLONG i = 0; i < command->count; i++, value += command->stride) {
-			volatile LONG64 *entry = &run->memory->aperture[command->table.offset + i];
+		ULONGLONG *entries = run->memory->aperture + command->table.offset;
 
-			*entry = (LONG64)value;
-		}
+		for (ULONGLONG i = 0; i < command->count; i++, value += command->stride)
+			soft_entry_store(&entries[i], value);
 		return SOFT_DONE;
 	}
 	while (run->progress < size_bytes) {
@@ -244,10 +243,10 @@ static enum soft_outcome write_entries(struct run *run, const struct soft_paging
 
 		if (!open_place(run, &command->table, size_bytes - run->progress, TRUE, &window))
 			return SOFT_FAULTED;
-		volatile ULONGLONG *entries = (volatile ULONGLONG *)window.bytes;
+		ULONGLONG *entries = (ULONGLONG *)window.bytes;
 		ULONGLONG count = window.size_bytes / sizeof(ULONGLONG);
 		for (ULONGLONG i = 0; entries && i < count; i++, value += command->stride)
-			entries[i] = value;
+			soft_entry_store(&entries[i], value);
 		run->progress += window.size_bytes;
 		soft_window_close(&window);
 	}

@@ -226,11 +226,12 @@ static NTSTATUS build_unmap_aperture(const struct soft_adapter *adapter,
 
 static void update_now(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
 {
-	volatile ULONGLONG *table = update->PageTableAddress.CpuVirtual;
+	ULONGLONG *table = (ULONGLONG *)update->PageTableAddress.CpuVirtual + update->StartIndex;
 
 	for (UINT i = 0; i < update->NumPageTableEntries; i++)
-		table[update->StartIndex + i] =
-			soft_pte_encode(&update->pPageTableEntries[update->Flags.Repeat ? 0 : i]);
+		soft_entry_store(
+			&table[i],
+			soft_pte_encode(&update->pPageTableEntries[update->Flags.Repeat ? 0 : i]));
 }
 
 static NTSTATUS build_update_page_table(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)

@@ -134,33 +134,45 @@ struct engine_record {
 	ULONGLONG running_tag;
 };
 
-/* Up to HIGH_LEVEL on the way to a bug check, when a lock may never be released again: the numbers
- * are taken as they are. */
+static struct engine_record make_record(struct soft_engine *engine)
+{
+	const struct soft_packet *running = engine->running;
+
+	return (struct engine_record){
+		.magic = SOFT_MAGIC_ADAPTER,
+		.node = engine->node,
+		.last_submitted_fence = engine->last_submitted_fence,
+		.last_completed_fence = engine->last_completed_fence,
+		.running_fence = running ? running->fence : 0,
+		.is_stalled = engine->is_stalled,
+		.running_tag = running ? running->tag : 0,
+	};
+}
+
+/* Any IRQL. On the way to a bug check a lock may never be released again; then the numbers are
+ * taken as they are. */
 NTSTATUS APIENTRY soft_collect_dbg_info(IN_CONST_HANDLE hAdapter,
 					IN_CONST_PDXGKARG_COLLECTDBGINFO pCollectDbgInfo)
 {
 	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+	BOOLEAN can_lock = KeGetCurrentIrql() <= DISPATCH_LEVEL;
+	ULONG stalled_node = 0;
+	KIRQL irql = 0;
 
 	if (!adapter || !pCollectDbgInfo || !pCollectDbgInfo->pBuffer)
 		return STATUS_INVALID_PARAMETER;
 	struct engine_record *records = pCollectDbgInfo->pBuffer;
 	SIZE_T room = pCollectDbgInfo->BufferSize / sizeof(*records);
-	ULONG stalled_node = 0;
 
 	for (ULONG node = 0; node < adapter->node_count && node < room; node++) {
-		const struct soft_engine *engine = &adapter->engines[node];
-		const struct soft_packet *running = engine->running;
+		struct soft_engine *engine = &adapter->engines[node];
 
-		records[node] = (struct engine_record){
-			.magic = SOFT_MAGIC_ADAPTER,
-			.node = node,
-			.last_submitted_fence = engine->last_submitted_fence,
-			.last_completed_fence = engine->last_completed_fence,
-			.running_fence = running ? running->fence : 0,
-			.is_stalled = engine->is_stalled,
-			.running_tag = running ? running->tag : 0,
-		};
-		if (engine->is_stalled)
+		if (can_lock)
+			KeAcquireSpinLock(&engine->lock, &irql);
+		records[node] = make_record(engine);
+		if (can_lock)
+			KeReleaseSpinLock(&engine->lock, irql);
+		if (records[node].is_stalled)
 			stalled_node = node;
 	}
 	/* Hangs of the same kind of work fall together. */

@@ -35,8 +35,8 @@ NTSTATUS soft_memory_start(struct soft_memory *memory, const struct soft_setting
 		return STATUS_NO_MEMORY;
 	memory->local_physical = MmGetPhysicalAddress(memory->local);
 
-	memory->aperture =
-		soft_pool_allocate(NonPagedPoolNx, memory->aperture_pages * sizeof(LONG64));
+	memory->aperture = soft_pool_allocate(NonPagedPoolNx,
+					      memory->aperture_pages * sizeof(*memory->aperture));
 	if (!memory->aperture) {
 		soft_memory_stop(memory);
 		return STATUS_NO_MEMORY;
@@ -48,7 +48,7 @@ void soft_memory_stop(struct soft_memory *memory)
 {
 	PAGED_CODE();
 
-	soft_pool_free((PVOID)memory->aperture);
+	soft_pool_free(memory->aperture);
 	if (memory->local)
 		MmFreeContiguousMemorySpecifyCache(memory->local, memory->local_bytes,
 						   MmWriteCombined);
@@ -130,12 +130,12 @@ static BOOLEAN window_open_aperture(const struct soft_memory *memory, ULONGLONG 
 
 	if (page >= memory->aperture_pages)
 		return FALSE;
-	first = (ULONGLONG)memory->aperture[page];
+	first = soft_entry_load(&memory->aperture[page]);
 	if (!(first & APERTURE_VALID))
 		return FALSE;
 	for (ULONGLONG next = 1; size_bytes < wanted && page + next < memory->aperture_pages;
 	     next++) {
-		if ((ULONGLONG)memory->aperture[page + next] != first + next * PAGE_SIZE)
+		if (soft_entry_load(&memory->aperture[page + next]) != first + next * PAGE_SIZE)
 			break;
 		size_bytes += PAGE_SIZE;
 	}
@@ -183,7 +183,7 @@ BOOLEAN soft_memory_read_entry(void *reader_context, ULONG segment, ULONGLONG of
 		return FALSE;
 	BOOLEAN is_whole = window.size_bytes >= sizeof(*entry_out);
 	if (is_whole)
-		*entry_out = *(const volatile ULONGLONG *)window.bytes;
+		*entry_out = soft_entry_load(window.bytes);
 	soft_window_close(&window);
 	return is_whole;
 }

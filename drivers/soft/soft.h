@@ -66,7 +66,7 @@ struct soft_memory {
 	PHYSICAL_ADDRESS local_physical;
 	/* One entry per aperture page: physical address | 1, or 0 for none. Written by the paging
 	 * engine, each with one store. */
-	volatile LONG64 *aperture;
+	ULONGLONG *aperture;
 	ULONGLONG aperture_pages;
 };
 
@@ -237,6 +237,17 @@ struct soft_process *soft_process_from(HANDLE handle);
 struct soft_device *soft_device_from(HANDLE handle);
 struct soft_context *soft_context_from(HANDLE handle);
 struct soft_opening *soft_opening_from(HANDLE handle);
+
+/* Entries of page tables and of the aperture, while others may be looking. */
+static __inline__ ULONGLONG soft_entry_load(const volatile VOID *entry)
+{
+	return (ULONGLONG)(ULONG_PTR)ReadPointerAcquire((PVOID const volatile *)entry);
+}
+
+static __inline__ void soft_entry_store(volatile VOID *entry, ULONGLONG value)
+{
+	WritePointerRelease((PVOID volatile *)entry, (PVOID)(ULONG_PTR)value);
+}
 
 PVOID soft_pool_allocate(POOL_TYPE type, SIZE_T size_bytes); /* zeroed */
 void soft_pool_free(PVOID memory);
