@@ -60,7 +60,8 @@ NTSTATUS dispatch_call(struct dxg_kernel *kernel, struct dxg_process *process, u
 	trace_api_call_begin(description->name);
 	NTSTATUS status = call_act(&call, id, client_args);
 	trace_api_call_end(status);
-	log_topic(LOG_CALLS, "%s: %s", description->name, status_name(status));
+	if (UNLIKELY(log_is_on(LOG_CALLS))) /* finding the name costs more than many a call */
+		log_topic(LOG_CALLS, "%s: %s", description->name, status_name(status));
 	bool has_refused = refusal_end(&scope);
 	/* Every refusal has a reason: a failure without one is a mistake of ours. */
 	assert(NT_SUCCESS(status) || has_refused);
