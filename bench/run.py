@@ -34,20 +34,21 @@ def run(command, build):
     return done.stdout
 
 
-def handle_instructions(build, live):
-    """Instructions of one retire+publish pair while `live` handles live."""
+def instructions(build, function, command):
+    """How many callgrind counts inside `function` and what it calls."""
     with tempfile.TemporaryDirectory(prefix='bench-') as folder:
         out = os.path.join(folder, 'callgrind.out')
         run(['valgrind', '--tool=callgrind', '--collect-atstart=no',
-             '--toggle-collect=exchange_handles', f'--callgrind-out-file={out}',
-             os.path.join(build, 'bench', 'handle_pairs'), str(live), str(PAIRS)], build)
+             f'--toggle-collect={function}', f'--callgrind-out-file={out}', *command], build)
         with open(out, encoding='utf-8') as file:
             total = re.search(r'^(?:summary|totals): (\d+)', file.read(), re.MULTILINE)
-    return int(total.group(1)) / PAIRS
+    return int(total.group(1))
 
 
 def bench_handles(build):
-    counts = {live: handle_instructions(build, live) for live in LIVE}
+    program = os.path.join(build, 'bench', 'handle_pairs')
+    counts = {live: instructions(build, 'exchange_handles', [program, str(live), str(PAIRS)]) / PAIRS
+              for live in LIVE}
     first = counts[LIVE[0]]
     rows = [{'what': f'handle pair, {live:,} live', 'value': count, 'unit': 'instructions'}
             for live, count in counts.items()]
@@ -61,6 +62,7 @@ def bench_device_state(build):
     rounds = [tuple(float(word) for word in line.split())
               for line in run([program, str(CALLS), str(ROUNDS)], build).splitlines()]
     made = int(run([program, '--no-system-call'], build))
+    counted = instructions(build, 'D3DKMTGetDeviceState', [program, '1000', '1'])
     return [
         {'what': 'D3DKMTGetDeviceState', 'unit': 'ns',
          'value': statistics.median(state for state, _ in rounds)},
@@ -68,6 +70,7 @@ def bench_device_state(build):
          'value': statistics.median(system for _, system in rounds)},
         {'what': 'D3DKMTGetDeviceState / getppid()', 'unit': 'times',
          'value': statistics.median(state / system for state, system in rounds), 'goal': 1.0},
+        {'what': 'D3DKMTGetDeviceState', 'unit': 'instructions', 'value': counted / 2000},
         {'what': 'calls made under strict seccomp', 'unit': '', 'value': made},
     ]
 
@@ -82,6 +85,8 @@ def main(arguments):
     if len(arguments) != 1:
         raise SystemExit('usage: run.py build-directory')
     build = os.path.abspath(arguments[0])
+    if not os.path.exists(os.path.join(build, 'bench', 'device_state')):
+        raise SystemExit(f'{build}/bench: there are no benchmarks; build them first')
     rows = bench_device_state(build) + bench_handles(build)
     for row in rows:
         goal = f'<= {row["goal"]}' if 'goal' in row else ''
