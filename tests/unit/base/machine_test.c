@@ -205,6 +205,35 @@ TEST(machine, a_wrong_size_is_said_and_the_default_used)
 	log_redirect(NULL, NULL);
 }
 
+TEST(machine, a_stretch_goes_on_where_the_last_one_ended)
+{
+	uint64_t first;
+	uint64_t second;
+	uint64_t third;
+
+	EXPECT_EQ(machine_alloc_stretch(10, ANYWHERE, &first), 10);
+	EXPECT_EQ(machine_alloc_stretch(20, ANYWHERE, &second), 20);
+	EXPECT_EQ(second, first + 10 * MACHINE_PAGE_BYTES);
+	EXPECT_EQ(machine_run_bytes(second), 20 * MACHINE_PAGE_BYTES);
+	memset(machine_to_pointer(first), 0x5a, 10 * MACHINE_PAGE_BYTES);
+	EXPECT(machine_free_contiguous(first));
+	machine_finish();
+
+	/* Short stretches when that is what there is, none beyond the limit, none of nothing. */
+	EXPECT_EQ(machine_alloc_stretch(1, MACHINE_FIRST + 4 * MACHINE_PAGE_BYTES - 1, &first), 1);
+	EXPECT_EQ(machine_alloc_stretch(9, MACHINE_FIRST + 4 * MACHINE_PAGE_BYTES - 1, &second), 3);
+	EXPECT_EQ(machine_alloc_stretch(1, MACHINE_FIRST + 4 * MACHINE_PAGE_BYTES - 1, &third), 0);
+	EXPECT_EQ(machine_alloc_stretch(1, MACHINE_FIRST - 1, &third), 0);
+	EXPECT_EQ(machine_alloc_stretch(0, ANYWHERE, &third), 0);
+	memset(machine_to_pointer(second), 0x5a, 3 * MACHINE_PAGE_BYTES);
+	EXPECT(machine_free_contiguous(second));
+	EXPECT_EQ(machine_alloc_stretch(2, MACHINE_FIRST + 4 * MACHINE_PAGE_BYTES - 1, &second), 2);
+	char *bytes = machine_to_pointer(second);
+	for (uint64_t i = 0; i < 2 * MACHINE_PAGE_BYTES; i++)
+		EXPECT_EQ(bytes[i], 0);
+	machine_finish();
+}
+
 TEST(machine, random_use_agrees_with_a_plain_map)
 {
 	enum { PAGES = 4096, RUNS = 64 };
