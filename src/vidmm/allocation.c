@@ -27,13 +27,13 @@ void vidmm_allocation_init(struct vidmm_allocation *allocation, const struct vid
 		.id = wishes->id,
 		.size_bytes = wishes->size_bytes,
 		.account = wishes->account,
-		.supported_segments = wishes->supported_segments,
 		.eviction_segments = wishes->eviction_segments,
-		.preferred_segments = wishes->preferred_segments,
 		.priority = wishes->priority,
 		.lock = LOCK_INITIALIZER(LOCK_RANK_ALLOCATION, "allocation"),
 		.alignment_shift = (uint8_t)__builtin_ctzll(wishes->alignment_bytes),
 		.traits = wishes->traits,
+		.supported_segments = wishes->supported_segments,
+		.preferred_segments = wishes->preferred_segments,
 	};
 	trace_allocation_live(allocation->id, allocation->size_bytes,
 			      allocation->supported_segments);
@@ -90,6 +90,8 @@ void vidmm_allocation_retire(struct vidmm_allocation *allocation)
 
 void vidmm_allocation_finish(struct vidmm_allocation *allocation)
 {
+	if (allocation->size_bytes == 0)
+		return;
 	if (allocation->life == VIDMM_LIVE)
 		allocation_revoke(allocation);
 	if (allocation_content(allocation) == VIDMM_CONTENT_BACKED)
@@ -256,6 +258,24 @@ enum vidmm_residency vidmm_residency(const struct vidmm_allocation *allocation)
 								     : VIDMM_NOT_RESIDENT;
 }
 
+void vidmm_update(struct vidmm_allocation *allocation, const struct vidmm_update *update)
+{
+	lock_acquire(&allocation->lock);
+	if (update->sets_supported_segments) {
+		allocation->supported_segments = update->supported_segments;
+		allocation->traits.supports_aperture = update->supports_aperture;
+	}
+	if (update->sets_preferred_segments)
+		allocation->preferred_segments = update->preferred_segments;
+	if (update->sets_accessed_physically)
+		allocation->traits.is_accessed_physically = update->is_accessed_physically;
+	if (update->sets_unmoveable)
+		allocation->traits.is_unmoveable = update->is_unmoveable;
+	trace_allocation_wishes(allocation->id, allocation->supported_segments,
+				allocation->preferred_segments);
+	lock_release(&allocation->lock);
+}
+
 /* Offers. */
 
 static enum vidmm_offer_priority offer_priority_of(enum vidmm_offer_priority asked,
@@ -282,7 +302,7 @@ NTSTATUS vidmm_offer(struct vidmm_allocation *allocation, enum vidmm_offer_prior
 				"is %s and cannot be offered",
 				allocation->lock_count > 0 ? "locked" : "pinned");
 	} else if (allocation->offer <= VIDMM_OFFERED) {
-		allocation->traits.may_decommit = may_decommit;
+		allocation->may_decommit = may_decommit;
 		allocation_set_offer(allocation, VIDMM_OFFERED,
 				     offer_priority_of(priority, vidmm_priority(allocation)));
 	}
@@ -311,7 +331,7 @@ bool vidmm_decommit(struct vidmm_allocation *allocation)
 	bool may;
 
 	lock_acquire(&allocation->lock);
-	may = allocation->offer == VIDMM_OFFERED && allocation->traits.may_decommit &&
+	may = allocation->offer == VIDMM_OFFERED && allocation->may_decommit &&
 	      allocation_content(allocation) == VIDMM_CONTENT_BACKED &&
 	      !allocation->backing.is_clients && cpu_view_hide(&allocation->view);
 	if (may) {

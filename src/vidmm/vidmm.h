@@ -68,8 +68,8 @@ struct vidmm_traits {
 	bool wants_residency_news : 1;
 	bool goes_to_the_end : 1; /* of its segment                                    */
 	bool is_pinned : 1;
+	bool is_unmoveable : 1;     /* while it is pinned in a memory segment            */
 	bool supports_aperture : 1; /* one of the supported segments is an aperture      */
-	bool may_decommit : 1;      /* not a wish: how it was offered                    */
 };
 
 struct vidmm_wishes {
@@ -90,9 +90,7 @@ struct vidmm_allocation {
 	uint64_t id;
 	uint64_t size_bytes;
 	struct vidmm_account *account;
-	uint32_t supported_segments;
 	uint32_t eviction_segments;
-	uint32_t preferred_segments;
 
 	_Atomic uint32_t priority; /* any value, ordered as numbers */
 
@@ -103,7 +101,10 @@ struct vidmm_allocation {
 	uint8_t offer;           /* enum vidmm_offer */
 	uint8_t offer_priority;
 	uint8_t alignment_shift;
-	struct vidmm_traits traits; /* constant but for may_decommit */
+	bool may_decommit; /* as it was offered */
+	struct vidmm_traits traits;
+	uint32_t supported_segments;
+	uint32_t preferred_segments;
 	uint32_t lock_count;
 	struct vidmm_backing backing;
 	struct cpu_view view;
@@ -151,6 +152,22 @@ static inline void vidmm_set_priority(struct vidmm_allocation *allocation, uint3
 }
 
 enum vidmm_residency vidmm_residency(const struct vidmm_allocation *allocation);
+
+/* What a client may change later; what is not set stays. */
+struct vidmm_update {
+	bool sets_supported_segments;
+	bool sets_preferred_segments;
+	bool sets_accessed_physically;
+	bool sets_unmoveable;
+
+	uint32_t supported_segments; /* not 0 */
+	bool supports_aperture;      /* of those */
+	uint32_t preferred_segments;
+	bool is_accessed_physically;
+	bool is_unmoveable;
+};
+
+void vidmm_update(struct vidmm_allocation *allocation, const struct vidmm_update *update);
 
 /* Nothing to do on a machine whose devices are coherent; a range outside is refused all the same.
  */

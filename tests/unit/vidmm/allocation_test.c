@@ -356,6 +356,14 @@ TEST(retire, the_view_goes_at_once_and_the_memory_stays)
 	world_finish(&world);
 }
 
+TEST(finish, nothing_is_nothing)
+{
+	struct vidmm_allocation zeroed = { 0 };
+
+	vidmm_allocation_finish(&zeroed);
+	EXPECT_EQ(zeroed.life, VIDMM_LIVE);
+}
+
 /* Memory that the client has. */
 
 TEST(existing, a_client_sees_its_own_memory_where_it_is)
@@ -413,6 +421,42 @@ TEST(priority, any_number_is_kept)
 		vidmm_set_priority(allocation, values[i]);
 		EXPECT_EQ(vidmm_priority(allocation), values[i]);
 	}
+	world_finish(&world);
+}
+
+TEST(update, only_what_is_set_changes)
+{
+	struct world world;
+
+	world_init(&world, 64);
+	struct vidmm_wishes wishes = world_wishes(&world, PAGE);
+	wishes.supported_segments = 5;
+	wishes.preferred_segments = 3;
+	wishes.traits.supports_aperture = true;
+	wishes.traits.is_accessed_physically = true;
+	struct vidmm_allocation *allocation = world_add(&world, &wishes);
+	vidmm_update(allocation, &(struct vidmm_update){ .supported_segments = 9,
+							 .preferred_segments = 9,
+							 .is_unmoveable = true });
+	EXPECT_EQ(allocation->supported_segments, 5);
+	EXPECT_EQ(allocation->preferred_segments, 3);
+	EXPECT(allocation->traits.supports_aperture);
+	EXPECT(allocation->traits.is_accessed_physically);
+	EXPECT(!allocation->traits.is_unmoveable);
+	vidmm_update(allocation, &(struct vidmm_update){ .sets_supported_segments = true,
+							 .supported_segments = 1,
+							 .sets_unmoveable = true,
+							 .is_unmoveable = true });
+	EXPECT_EQ(allocation->supported_segments, 1);
+	EXPECT(!allocation->traits.supports_aperture);
+	EXPECT(allocation->traits.is_unmoveable);
+	EXPECT_EQ(allocation->preferred_segments, 3);
+	vidmm_update(allocation, &(struct vidmm_update){ .sets_preferred_segments = true,
+							 .preferred_segments = 2,
+							 .sets_accessed_physically = true });
+	EXPECT_EQ(allocation->preferred_segments, 2);
+	EXPECT(!allocation->traits.is_accessed_physically);
+	EXPECT(allocation->traits.is_cpu_visible);
 	world_finish(&world);
 }
 
@@ -638,7 +682,7 @@ static void model_step(struct world *world, struct model *models, struct random 
 
 TEST(allocation, random_use_agrees_with_a_plain_model)
 {
-	enum { LIVE = 24, STEPS = 6000 };
+	enum { LIVE = 24, STEPS = 4000 };
 	static struct model models[STEPS + LIVE + 1];
 
 	for (uint64_t seed = 1; seed <= 3; seed++) {
@@ -655,7 +699,7 @@ TEST(allocation, random_use_agrees_with_a_plain_model)
 					world_drop(&world, world.allocations[random_below(
 								   &random, world.count)]);
 				struct vidmm_wishes wishes = world_wishes(
-					&world, (1 + random_below(&random, 300)) * PAGE);
+					&world, (1 + random_below(&random, 250)) * PAGE);
 				wishes.id = ++id;
 				world_add(&world, &wishes);
 			}

@@ -80,8 +80,9 @@ TEST(states, each_step_is_one_event)
 		"\"allocation\"",
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
-		EXPECT_CONTAINS(at, expected[i]);
-		at = strstr(at, expected[i]) + 1;
+		at = strstr(at, expected[i]);
+		EXPECT(at);
+		at++;
 	}
 	world_finish(&world);
 }

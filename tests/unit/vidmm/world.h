@@ -124,11 +124,7 @@ static inline void world_finish(struct world *world)
 
 static inline bool is_all(const char *bytes, uint64_t size_bytes, char value)
 {
-	for (uint64_t i = 0; i < size_bytes; i++) {
-		if (bytes[i] != value)
-			return false;
-	}
-	return true;
+	return bytes[0] == value && memcmp(bytes, bytes + 1, size_bytes - 1) == 0;
 }
 
 #endif
