@@ -72,16 +72,16 @@ struct dxcore_adapter_table {
 	bool (*is_valid)(struct dxcore_adapter *self);
 	bool (*is_attribute_supported)(struct dxcore_adapter *self, const GUID *attribute);
 	bool (*is_property_supported)(struct dxcore_adapter *self, uint32_t property);
-	HRESULT (*get_property)
+	HRESULT(*get_property)
 	(struct dxcore_adapter *self, uint32_t property, size_t size_bytes, void *data);
-	HRESULT (*get_property_size)
+	HRESULT(*get_property_size)
 	(struct dxcore_adapter *self, uint32_t property, size_t *size_bytes_out);
 	bool (*is_query_state_supported)(struct dxcore_adapter *self, uint32_t state);
-	HRESULT (*query_state)
+	HRESULT(*query_state)
 	(struct dxcore_adapter *self, uint32_t state, size_t details_bytes, const void *details,
 	 size_t size_bytes, void *data);
 	bool (*is_set_state_supported)(struct dxcore_adapter *self, uint32_t state);
-	HRESULT (*set_state)
+	HRESULT(*set_state)
 	(struct dxcore_adapter *self, uint32_t state, size_t details_bytes, const void *details,
 	 size_t size_bytes, const void *data);
 	HRESULT (*get_factory)(struct dxcore_adapter *self, const GUID *iid, void **out);
@@ -92,7 +92,7 @@ struct dxcore_list_table {
 	HRESULT (*query_interface)(struct dxcore_list *self, const GUID *iid, void **out);
 	ULONG (*add_ref)(struct dxcore_list *self);
 	ULONG (*release)(struct dxcore_list *self);
-	HRESULT (*get_adapter)
+	HRESULT(*get_adapter)
 	(struct dxcore_list *self, uint32_t index, const GUID *iid, void **out);
 	uint32_t (*get_adapter_count)(struct dxcore_list *self);
 	bool (*is_stale)(struct dxcore_list *self);
@@ -106,13 +106,13 @@ struct dxcore_factory_table {
 	HRESULT (*query_interface)(struct dxcore_factory *self, const GUID *iid, void **out);
 	ULONG (*add_ref)(struct dxcore_factory *self);
 	ULONG (*release)(struct dxcore_factory *self);
-	HRESULT (*create_adapter_list)
+	HRESULT(*create_adapter_list)
 	(struct dxcore_factory *self, uint32_t count, const GUID *attributes, const GUID *iid,
 	 void **out);
-	HRESULT (*get_adapter_by_luid)
+	HRESULT(*get_adapter_by_luid)
 	(struct dxcore_factory *self, const LUID *luid, const GUID *iid, void **out);
 	bool (*is_notification_supported)(struct dxcore_factory *self, uint32_t type);
-	HRESULT (*register_notification)
+	HRESULT(*register_notification)
 	(struct dxcore_factory *self, void *object, uint32_t type,
 	 void (*callback)(uint32_t, void *, void *), void *context, uint32_t *cookie_out);
 	HRESULT (*unregister_notification)(struct dxcore_factory *self, uint32_t cookie);
