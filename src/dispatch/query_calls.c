@@ -311,7 +311,7 @@ static bool put_registry_size(struct registry_answer *answer, size_t size_bytes)
 
 static void put_registry_bytes(struct registry_answer *answer, const void *bytes, size_t size_bytes)
 {
-	if (put_registry_size(answer, size_bytes))
+	if (put_registry_size(answer, size_bytes) && bytes)
 		memcpy(answer->output, bytes, size_bytes);
 }
 
@@ -352,7 +352,7 @@ static NTSTATUS put_registry_value(const struct query *query, struct registry_an
 	char name[MAX_PATH * 4]; /* four bytes for each character */
 	char *value = NULL;
 	size_t value_bytes = 0;
-	enum miniport_value_type type;
+	enum miniport_value_type type = MINIPORT_VALUE_BINARY;
 
 	if (!text_from_wide(name, sizeof(name), answer->info->ValueName, MAX_PATH))
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "ValueName",

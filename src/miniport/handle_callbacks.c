@@ -109,13 +109,13 @@ static VOID APIENTRY release_handle_data(const DXGKARGCB_RELEASEHANDLEDATA data)
 	callback_end(STATUS_SUCCESS);
 }
 
-static D3DKMT_HANDLE handle_end(D3DKMT_HANDLE handle)
+static UINT handle_end(UINT handle)
 {
 	callback_end(handle ? STATUS_SUCCESS : STATUS_INVALID_HANDLE);
 	return handle;
 }
 
-static D3DKMT_HANDLE APIENTRY get_handle_parent(D3DKMT_HANDLE allocation)
+static UINT APIENTRY get_handle_parent(UINT allocation)
 {
 	void *owner;
 
@@ -124,7 +124,7 @@ static D3DKMT_HANDLE APIENTRY get_handle_parent(D3DKMT_HANDLE allocation)
 	return handle_end(atomic_load(&services)->parent(owner, allocation));
 }
 
-static D3DKMT_HANDLE APIENTRY enum_handle_children(const DXGKARGCB_ENUMHANDLECHILDREN *data)
+static UINT APIENTRY enum_handle_children(const DXGKARGCB_ENUMHANDLECHILDREN *data)
 {
 	static const char name[] = "DxgkCbEnumHandleChildren";
 	void *owner;

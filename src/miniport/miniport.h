@@ -142,6 +142,11 @@ struct miniport_info {
 
 /* ---- life ---- */
 
+/* The NT environment of all drivers: before the first one starts, and after the last one stopped.
+ */
+MUST_CHECK NTSTATUS miniport_host_start(void);
+void miniport_host_stop(void);
+
 /*
  * Load, DriverEntry, AddDevice, StartDevice, every query, node metadata, and the kernel's own
  * (system) process, device and one context per paging node. On failure all of it is undone in

@@ -7,6 +7,7 @@
  * What fails undoes what succeeded before it, in reverse, and no more: a StartDevice that failed is
  * not stopped, an AddDevice that failed is not removed.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -165,6 +166,22 @@ static void call_unload(struct miniport *miniport)
 	ddi_leave_void(&crossing);
 }
 
+/* A driver stayed loaded, because something of it still runs: then the host stays, too. */
+static _Atomic bool has_left_over;
+
+NTSTATUS miniport_host_start(void)
+{
+	NTSTATUS status = nt_start();
+
+	return NT_SUCCESS(status) ? status : no_memory("the NT environment");
+}
+
+void miniport_host_stop(void)
+{
+	if (!atomic_load(&has_left_over))
+		nt_stop();
+}
+
 /*
  * An image whose threads still run, or whose timers are still set, stays where it is, and with it
  * what those threads may still look at.
@@ -176,11 +193,12 @@ static void release_image(struct miniport *miniport)
 
 	image_range(&miniport->image, &begin, &end);
 	miniport->is_stranded = !nt_driver_unloaded(begin, end);
-	if (!miniport->is_stranded)
+	if (!miniport->is_stranded) {
 		image_unload(&miniport->image);
-	else
-		log_warn("%s: the driver stays loaded, something of it still runs",
-			 miniport->start_name);
+		return;
+	}
+	atomic_store(&has_left_over, true);
+	log_warn("%s: the driver stays loaded, something of it still runs", miniport->start_name);
 }
 
 /* ---- start and stop ---- */

@@ -8,6 +8,7 @@
 #include "base/refusal.h"
 #include "object/handle_data.h"
 #include "object/kernel.h"
+#include "vidmm/vidmm.h"
 
 static void start_one(struct dxg_kernel *kernel, const struct miniport_config *config)
 {
@@ -39,6 +40,11 @@ NTSTATUS kernel_start(struct dxg_kernel *kernel, const struct miniport_config *c
 	NTSTATUS status = share_space_init(&kernel->shares);
 	if (!NT_SUCCESS(status))
 		return status;
+	status = miniport_host_start();
+	if (!NT_SUCCESS(status)) {
+		share_space_finish(&kernel->shares);
+		return status;
+	}
 	miniport_serve_handles(&handle_data_services);
 	for (size_t i = 0; i < count; i++)
 		start_one(kernel, &configs[i]);
@@ -50,6 +56,8 @@ void kernel_end(struct dxg_kernel *kernel)
 	share_space_finish(&kernel->shares);
 	while (kernel->adapter_count > 0)
 		adapter_destroy(kernel->adapters[--kernel->adapter_count]);
+	vidmm_stop();
+	miniport_host_stop();
 }
 
 struct dxg_adapter *kernel_find_adapter(struct dxg_kernel *kernel, uint64_t luid)

@@ -122,11 +122,12 @@ NTSTATUS process_introduce(struct dxg_process *process, struct process_adapter *
 NTSTATUS process_escape(struct dxg_process *process, struct dxg_adapter *adapter,
 			const struct miniport_escape_desc *desc)
 {
-	struct process_adapter *joined;
+	struct process_adapter *joined = NULL;
 	NTSTATUS status = process_join_adapter(process, adapter, &joined);
 
-	if (NT_SUCCESS(status))
-		status = adapter_enter(adapter);
+	if (!joined)
+		return status;
+	status = adapter_enter(adapter);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = miniport_escape(adapter->miniport, joined->client, desc);
@@ -137,11 +138,12 @@ NTSTATUS process_escape(struct dxg_process *process, struct dxg_adapter *adapter
 NTSTATUS process_query_umd_private(struct dxg_process *process, struct dxg_adapter *adapter,
 				   void *data, uint32_t size_bytes)
 {
-	struct process_adapter *joined;
+	struct process_adapter *joined = NULL;
 	NTSTATUS status = process_join_adapter(process, adapter, &joined);
 
-	if (NT_SUCCESS(status))
-		status = adapter_enter(adapter);
+	if (!joined)
+		return status;
+	status = adapter_enter(adapter);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = miniport_query_umd_private(adapter->miniport, joined->client, data, size_bytes);

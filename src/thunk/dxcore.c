@@ -207,7 +207,7 @@ static HRESULT list_create(uint32_t count, const GUID *attributes, struct dxcore
 		return dxcore_result(status);
 	struct dxcore_list *list =
 		calloc(1, sizeof(*list) + all.NumAdapters * sizeof(list->adapters[0]));
-	all.pAdapters = calloc(all.NumAdapters, sizeof(*all.pAdapters));
+	all.pAdapters = calloc(all.NumAdapters + 1, sizeof(*all.pAdapters));
 	HRESULT result =
 		list && all.pAdapters ? dxcore_result(D3DKMTEnumAdapters2(&all)) : E_OUTOFMEMORY;
 	if (result == S_OK)

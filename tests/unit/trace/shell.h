@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+static bool has_folder;
 static char folder[] = P_tmpdir "/dxgk-trace-test-XXXXXX";
 
 static inline const char *in_folder(const char *name)
@@ -19,8 +20,9 @@ static inline const char *in_folder(const char *name)
 	static unsigned next;
 	char *path = paths[next++ % 4];
 
-	if (folder[strlen(folder) - 1] == 'X' && !mkdtemp(folder))
+	if (!has_folder && !mkdtemp(folder))
 		abort();
+	has_folder = true;
 	snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
 	return path;
 }
@@ -29,7 +31,7 @@ __attribute__((destructor)) static void remove_folder(void)
 {
 	char command[300];
 
-	if (folder[strlen(folder) - 1] == 'X')
+	if (!has_folder)
 		return;
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
 	if (system(command) != 0)
