@@ -8,10 +8,6 @@ import pathlib
 import re
 import sys
 
-# Declared only so that a pointer to it can be passed on.
-OPAQUE = {'OBJECT_ATTRIBUTES'}
-
-
 def declared(text):
     """Names a header declares: (structs and unions, enums, calls)."""
     text = re.sub(r'/\*.*?\*/', ' ', text, flags=re.S)
@@ -24,7 +20,7 @@ def declared(text):
         name = re.match(r'\s*(\w+)', text[end:]).group(1)
         kinds['enum' if match.group(1) == 'enum' else 'struct'].add(name)
     calls = set(re.findall(r'\bNTSTATUS\s+APIENTRY\s+(D3DKMT\w+)\s*\(', text))
-    return kinds['struct'] - OPAQUE, kinds['enum'], calls
+    return kinds['struct'], kinds['enum'], calls
 
 
 def main():

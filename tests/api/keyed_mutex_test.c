@@ -1,0 +1,1063 @@
+/*
+ * keyed_mutex_test.c - keyed mutexes, as they were observed on Windows and as their pages say.
+ *
+ * Threads are made through dxgk_test_thread_create(), so the same tests run in real time and, with
+ * DXGK_SEED, in a simulated one. What a test expects of a race is what every order of it gives;
+ * where only a settled state has one answer, the seeded run asks for it.
+ */
+#include "api/support.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { SOME_KEY = 7, SOME_FENCE = 1234, GARBAGE = 0x1eadbeed };
+
+static bool is_global_handle(D3DKMT_HANDLE handle)
+{
+	return (handle & 0xc0000000) != 0 && (handle & 0x3f) == 2;
+}
+
+static bool is_seeded(void)
+{
+	return getenv("DXGK_SEED") != NULL;
+}
+
+/* ---- the calls in short ---- */
+
+static NTSTATUS try_create(UINT64 key, D3DKMT_HANDLE *shared_out, D3DKMT_HANDLE *mutex_out)
+{
+	D3DKMT_CREATEKEYEDMUTEX args = { .InitialValue = key };
+	NTSTATUS status = D3DKMTCreateKeyedMutex(&args);
+
+	*shared_out = args.hSharedHandle;
+	*mutex_out = args.hKeyedMutex;
+	return status;
+}
+
+static D3DKMT_HANDLE create(UINT64 key, D3DKMT_HANDLE *shared_out)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex;
+
+	EXPECT_OK(try_create(key, &shared, &mutex));
+	if (shared_out)
+		*shared_out = shared;
+	return mutex;
+}
+
+static D3DKMT_HANDLE create_with(const void *data, UINT bytes, D3DKMT_HANDLE *shared_out)
+{
+	D3DKMT_CREATEKEYEDMUTEX2 args = { .pPrivateRuntimeData = (void *)data,
+					  .PrivateRuntimeDataSize = bytes };
+
+	EXPECT_OK(D3DKMTCreateKeyedMutex2(&args));
+	*shared_out = args.hSharedHandle;
+	return args.hKeyedMutex;
+}
+
+static NTSTATUS try_open(D3DKMT_HANDLE shared, D3DKMT_HANDLE *mutex_out)
+{
+	D3DKMT_OPENKEYEDMUTEX args = { .hSharedHandle = shared };
+	NTSTATUS status = D3DKMTOpenKeyedMutex(&args);
+
+	*mutex_out = args.hKeyedMutex;
+	return status;
+}
+
+static D3DKMT_HANDLE open_shared(D3DKMT_HANDLE shared)
+{
+	D3DKMT_HANDLE mutex;
+
+	EXPECT_OK(try_open(shared, &mutex));
+	return mutex;
+}
+
+static NTSTATUS try_open_with(D3DKMT_HANDLE shared, void *data, UINT bytes,
+			      D3DKMT_HANDLE *mutex_out)
+{
+	D3DKMT_OPENKEYEDMUTEX2 args = { .hSharedHandle = shared,
+					.pPrivateRuntimeData = data,
+					.PrivateRuntimeDataSize = bytes };
+	NTSTATUS status = D3DKMTOpenKeyedMutex2(&args);
+
+	EXPECT_EQ(args.PrivateRuntimeDataSize, bytes);
+	*mutex_out = args.hKeyedMutex;
+	return status;
+}
+
+static NTSTATUS destroy(D3DKMT_HANDLE mutex)
+{
+	D3DKMT_DESTROYKEYEDMUTEX args = { mutex };
+
+	return D3DKMTDestroyKeyedMutex(&args);
+}
+
+static NTSTATUS acquire_for(D3DKMT_HANDLE mutex, UINT64 key, LARGE_INTEGER *timeout,
+			    UINT64 *fence_out)
+{
+	D3DKMT_ACQUIREKEYEDMUTEX args = {
+		.hKeyedMutex = mutex, .Key = key, .pTimeout = timeout, .FenceValue = GARBAGE
+	};
+	NTSTATUS status = D3DKMTAcquireKeyedMutex(&args);
+
+	EXPECT_EQ(args.Key, key);
+	if (fence_out)
+		*fence_out = args.FenceValue;
+	return status;
+}
+
+/* Without waiting. */
+static NTSTATUS poll_fence(D3DKMT_HANDLE mutex, UINT64 key, UINT64 *fence_out)
+{
+	LARGE_INTEGER now = { .QuadPart = 0 };
+
+	return acquire_for(mutex, key, &now, fence_out);
+}
+
+static NTSTATUS poll(D3DKMT_HANDLE mutex, UINT64 key)
+{
+	return poll_fence(mutex, key, NULL);
+}
+
+static NTSTATUS release(D3DKMT_HANDLE mutex, UINT64 key, UINT64 fence)
+{
+	D3DKMT_RELEASEKEYEDMUTEX args = { mutex, key, fence };
+	NTSTATUS status = D3DKMTReleaseKeyedMutex(&args);
+
+	EXPECT_EQ(args.Key, key);
+	EXPECT_EQ(args.FenceValue, fence);
+	return status;
+}
+
+#define EXPECT_BAD_HANDLE(call, argument)                                                          \
+	EXPECT_REFUSED(call, STATUS_INVALID_PARAMETER, "API-HANDLE", argument)
+
+/* ---- create, open, destroy ---- */
+
+TEST(create, refuses_no_struct)
+{
+	EXPECT_REFUSED(D3DKMTCreateKeyedMutex(NULL), STATUS_INVALID_PARAMETER, "API-NULL-ARGUMENT",
+		       "");
+	EXPECT_REFUSED(D3DKMTCreateKeyedMutex2(NULL), STATUS_INVALID_PARAMETER, "API-NULL-ARGUMENT",
+		       "");
+}
+
+TEST(create, gives_a_local_and_a_global_handle)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create(0, &shared);
+
+	EXPECT(is_local_handle(mutex));
+	EXPECT(is_global_handle(shared));
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(create, numbers_handles_one_after_the_other)
+{
+	D3DKMT_HANDLE first = create(0, NULL);
+	D3DKMT_HANDLE second = create(0, NULL);
+
+	EXPECT_EQ(second, first + 0x40);
+	EXPECT_OK(destroy(first));
+	EXPECT_OK(destroy(second));
+}
+
+TEST(create2, refuses_reserved_flags_and_data_that_is_not_there)
+{
+	D3DKMT_CREATEKEYEDMUTEX2 args = { .hKeyedMutex = GARBAGE, .Flags.Value = 2 };
+
+	EXPECT_REFUSED(D3DKMTCreateKeyedMutex2(&args), STATUS_INVALID_PARAMETER, "API-RESERVED",
+		       "Flags");
+	args.Flags.Value = 0;
+	args.PrivateRuntimeDataSize = 6;
+	EXPECT_REFUSED(D3DKMTCreateKeyedMutex2(&args), STATUS_INVALID_PARAMETER,
+		       "API-NULL-ARGUMENT", "pPrivateRuntimeData");
+	EXPECT_EQ(args.hKeyedMutex, GARBAGE);
+}
+
+TEST(create2, for_nt_handles_gives_no_global_handle)
+{
+	D3DKMT_CREATEKEYEDMUTEX2 args = { .hSharedHandle = GARBAGE, .Flags.NtSecuritySharing = 1 };
+
+	EXPECT_OK(D3DKMTCreateKeyedMutex2(&args));
+	EXPECT_EQ(args.hSharedHandle, 0);
+	EXPECT(is_local_handle(args.hKeyedMutex));
+	EXPECT_OK(destroy(args.hKeyedMutex));
+}
+
+TEST(open, refuses_zero_whatever_is_in_the_result)
+{
+	D3DKMT_HANDLE mutex = create(0, NULL);
+	D3DKMT_OPENKEYEDMUTEX args = { .hKeyedMutex = mutex };
+	D3DKMT_OPENKEYEDMUTEX2 args2 = { .hKeyedMutex = mutex };
+
+	EXPECT_BAD_HANDLE(D3DKMTOpenKeyedMutex(&args), "hSharedHandle");
+	EXPECT_BAD_HANDLE(D3DKMTOpenKeyedMutex2(&args2), "hSharedHandle");
+	EXPECT_EQ(args.hKeyedMutex, mutex);
+	args.hKeyedMutex = 0;
+	EXPECT_BAD_HANDLE(D3DKMTOpenKeyedMutex(&args), "hSharedHandle");
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(open, refuses_a_local_handle)
+{
+	D3DKMT_HANDLE mutex = create(0, NULL);
+	D3DKMT_HANDLE opened;
+
+	EXPECT_BAD_HANDLE(try_open(mutex, &opened), "hSharedHandle");
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(open, gives_a_new_local_handle_each_time)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create(0, &shared);
+	D3DKMT_HANDLE first = open_shared(shared);
+	D3DKMT_HANDLE second = open_shared(shared);
+
+	EXPECT(is_local_handle(first) && is_local_handle(second));
+	EXPECT(first != second && first != mutex && second != mutex);
+	EXPECT_OK(destroy(first));
+	EXPECT_OK(destroy(second));
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(destroy, ends_one_handle_once)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create(0, &shared);
+	D3DKMT_HANDLE opened = open_shared(shared);
+
+	EXPECT_BAD_HANDLE(destroy(0), "hKeyedMutex");
+	EXPECT_OK(destroy(opened));
+	EXPECT_BAD_HANDLE(destroy(opened), "hKeyedMutex");
+	EXPECT_OK(destroy(mutex));
+	EXPECT_BAD_HANDLE(destroy(mutex), "hKeyedMutex");
+}
+
+TEST(destroy, refuses_a_global_handle_and_another_kind)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create(0, &shared);
+	D3DKMT_HANDLE adapter = open_first_adapter();
+
+	EXPECT_BAD_HANDLE(destroy(shared), "hKeyedMutex");
+	EXPECT_REFUSED(destroy(adapter), STATUS_INVALID_PARAMETER, "API-HANDLE-KIND",
+		       "hKeyedMutex");
+	EXPECT_OK(close_adapter(adapter));
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(destroy, of_the_last_opening_ends_the_global_handle)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create(0, &shared);
+	D3DKMT_HANDLE opened = open_shared(shared);
+	D3DKMT_HANDLE none;
+
+	EXPECT_OK(destroy(mutex));
+	D3DKMT_HANDLE again = open_shared(shared);
+	EXPECT_OK(destroy(opened));
+	EXPECT_OK(destroy(again));
+	EXPECT_BAD_HANDLE(try_open(shared, &none), "hSharedHandle");
+}
+
+/* ---- the runtime's data ---- */
+
+TEST(open2, refuses_a_size_without_data)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE opened;
+	D3DKMT_HANDLE mutex = create_with(NULL, 0, &shared);
+
+	EXPECT_REFUSED(try_open_with(shared, NULL, 6, &opened), STATUS_INVALID_PARAMETER,
+		       "API-NULL-ARGUMENT", "pPrivateRuntimeData");
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(open2, gives_data_to_a_mutex_that_has_none)
+{
+	char data[64];
+	char read[64] = { 0 };
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE opened;
+	D3DKMT_HANDLE mutex = create_with(NULL, 0, &shared);
+
+	memset(data, 0xcd, sizeof(data));
+	EXPECT_OK(try_open_with(shared, data, sizeof(data), &opened));
+	D3DKMT_ACQUIREKEYEDMUTEX2 args = { .hKeyedMutex = mutex,
+					   .pPrivateRuntimeData = read,
+					   .PrivateRuntimeDataSize = sizeof(read) };
+	EXPECT_OK(D3DKMTAcquireKeyedMutex2(&args));
+	EXPECT(memcmp(read, data, sizeof(data)) == 0);
+	EXPECT_OK(destroy(opened));
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(open2, needs_no_data_of_a_mutex_that_has_some)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE opened;
+	D3DKMT_HANDLE mutex = create_with("mutex", 6, &shared);
+
+	EXPECT_OK(try_open_with(shared, NULL, 0, &opened));
+	EXPECT_OK(destroy(opened));
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(open2, refuses_data_of_another_size_than_the_mutex_has)
+{
+	char data[64] = { 0 };
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE opened;
+	D3DKMT_HANDLE mutex = create_with("mutex", 6, &shared);
+
+	EXPECT_REFUSED(try_open_with(shared, NULL, 6, &opened), STATUS_INVALID_PARAMETER,
+		       "API-NULL-ARGUMENT", "pPrivateRuntimeData");
+	EXPECT_REFUSED(try_open_with(shared, data, 5, &opened), STATUS_INVALID_PARAMETER,
+		       "API-MUTEX-DATA", "PrivateRuntimeDataSize");
+	EXPECT_REFUSED(try_open_with(shared, data, 7, &opened), STATUS_INVALID_PARAMETER,
+		       "API-MUTEX-DATA", "PrivateRuntimeDataSize");
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(open2, writes_nothing_into_the_data)
+{
+	char data[6];
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE opened;
+	D3DKMT_HANDLE mutex = create_with("mutex", 6, &shared);
+
+	memset(data, 0xcd, sizeof(data));
+	EXPECT_OK(try_open_with(shared, data, sizeof(data), &opened));
+	for (unsigned i = 0; i < sizeof(data); i++)
+		EXPECT_EQ((unsigned char)data[i], 0xcd);
+	EXPECT_OK(destroy(opened));
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(acquire2, reads_the_data_into_room_that_may_be_larger)
+{
+	char room[8];
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create_with("mutex", 6, &shared);
+	D3DKMT_ACQUIREKEYEDMUTEX2 args = { .hKeyedMutex = mutex,
+					   .pPrivateRuntimeData = room,
+					   .PrivateRuntimeDataSize = sizeof(room) };
+
+	memset(room, 'x', sizeof(room));
+	EXPECT_OK(D3DKMTAcquireKeyedMutex2(&args));
+	EXPECT(memcmp(room, "mutex\0xx", 8) == 0);
+	EXPECT_EQ(args.PrivateRuntimeDataSize, sizeof(room));
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(acquire2, with_too_little_room_is_refused_and_takes_nothing)
+{
+	char room[8];
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create_with("mutex", 6, &shared);
+	D3DKMT_ACQUIREKEYEDMUTEX2 args = { .hKeyedMutex = mutex,
+					   .FenceValue = GARBAGE,
+					   .pPrivateRuntimeData = room,
+					   .PrivateRuntimeDataSize = 5 };
+
+	EXPECT_REFUSED(D3DKMTAcquireKeyedMutex2(&args), STATUS_INVALID_PARAMETER, "API-MUTEX-DATA",
+		       "PrivateRuntimeDataSize");
+	EXPECT_EQ(args.FenceValue, GARBAGE);
+	args.pPrivateRuntimeData = NULL;
+	EXPECT_REFUSED(D3DKMTAcquireKeyedMutex2(&args), STATUS_INVALID_PARAMETER,
+		       "API-NULL-ARGUMENT", "pPrivateRuntimeData");
+	EXPECT_OK(poll(mutex, 0));
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(release2, replaces_the_data_for_the_next_one)
+{
+	char room[6];
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create_with("mutex", 6, &shared);
+	D3DKMT_RELEASEKEYEDMUTEX2 args = { .hKeyedMutex = mutex,
+					   .Key = SOME_KEY,
+					   .FenceValue = SOME_FENCE,
+					   .pPrivateRuntimeData = (void *)"other",
+					   .PrivateRuntimeDataSize = 6 };
+	D3DKMT_ACQUIREKEYEDMUTEX2 again = { .hKeyedMutex = mutex,
+					    .Key = SOME_KEY,
+					    .pPrivateRuntimeData = room,
+					    .PrivateRuntimeDataSize = sizeof(room) };
+
+	EXPECT_OK(poll(mutex, 0));
+	EXPECT_OK(D3DKMTReleaseKeyedMutex2(&args));
+	EXPECT_OK(D3DKMTAcquireKeyedMutex2(&again));
+	EXPECT_STR(room, "other");
+	EXPECT_EQ(again.FenceValue, SOME_FENCE);
+	/* Without data the old one stays. */
+	EXPECT_OK(release(mutex, SOME_KEY, 0));
+	memset(room, 0, sizeof(room));
+	EXPECT_OK(D3DKMTAcquireKeyedMutex2(&again));
+	EXPECT_STR(room, "other");
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(release2, with_data_of_another_size_is_refused_and_releases_nothing)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create_with("mutex", 6, &shared);
+	D3DKMT_RELEASEKEYEDMUTEX2 args = { .hKeyedMutex = mutex,
+					   .pPrivateRuntimeData = (void *)"longer",
+					   .PrivateRuntimeDataSize = 7 };
+
+	EXPECT_OK(poll(mutex, 0));
+	EXPECT_REFUSED(D3DKMTReleaseKeyedMutex2(&args), STATUS_INVALID_PARAMETER, "API-MUTEX-DATA",
+		       "PrivateRuntimeDataSize");
+	EXPECT_EQ(poll(mutex, 0), STATUS_TIMEOUT);
+	EXPECT_OK(release(mutex, 0, 0));
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(versions, of_the_calls_work_on_each_others_mutexes)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create_with("mutex", 6, &shared);
+	D3DKMT_HANDLE opened = open_shared(shared);
+	D3DKMT_RELEASEKEYEDMUTEX2 args = { .hKeyedMutex = opened, .Key = SOME_KEY };
+
+	EXPECT_OK(poll(opened, 0));
+	EXPECT_OK(D3DKMTReleaseKeyedMutex2(&args));
+	EXPECT_OK(poll(mutex, SOME_KEY));
+	EXPECT_OK(destroy(opened));
+	EXPECT_OK(destroy(mutex));
+}
+
+/* ---- acquire and release ---- */
+
+TEST(acquire, refuses_no_struct_and_no_mutex_and_touches_nothing)
+{
+	D3DKMT_ACQUIREKEYEDMUTEX args = { GARBAGE, SOME_KEY, NULL, SOME_FENCE };
+	D3DKMT_ACQUIREKEYEDMUTEX2 args2 = { GARBAGE, SOME_KEY, NULL, SOME_FENCE, NULL, 0 };
+
+	EXPECT_REFUSED(D3DKMTAcquireKeyedMutex(NULL), STATUS_INVALID_PARAMETER, "API-NULL-ARGUMENT",
+		       "");
+	EXPECT_REFUSED(D3DKMTAcquireKeyedMutex2(NULL), STATUS_INVALID_PARAMETER,
+		       "API-NULL-ARGUMENT", "");
+	EXPECT_BAD_HANDLE(D3DKMTAcquireKeyedMutex(&args), "hKeyedMutex");
+	EXPECT_BAD_HANDLE(D3DKMTAcquireKeyedMutex2(&args2), "hKeyedMutex");
+	EXPECT_EQ(args.Key, SOME_KEY);
+	EXPECT_EQ(args.FenceValue, SOME_FENCE);
+	EXPECT_EQ(args2.FenceValue, SOME_FENCE);
+}
+
+TEST(acquire, of_another_key_times_out_and_sets_the_fence_to_zero)
+{
+	LARGE_INTEGER ten_ms = { .QuadPart = -100000 };
+	D3DKMT_HANDLE mutex = create(0, NULL);
+	UINT64 fence;
+
+	if (!is_seeded())
+		ten_ms.QuadPart = -1; /* of real time, as little as there is */
+	EXPECT_EQ(acquire_for(mutex, 1, &ten_ms, &fence), STATUS_TIMEOUT);
+	EXPECT_EQ(fence, 0);
+	EXPECT_EQ(poll_fence(mutex, 1, &fence), STATUS_TIMEOUT);
+	EXPECT_EQ(fence, 0);
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(acquire, of_the_initial_key_succeeds_with_fence_zero)
+{
+	D3DKMT_HANDLE mutex = create(SOME_KEY, NULL);
+	UINT64 fence;
+
+	EXPECT_EQ(poll(mutex, 0), STATUS_TIMEOUT);
+	EXPECT_OK(acquire_for(mutex, SOME_KEY, NULL, &fence));
+	EXPECT_EQ(fence, 0);
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(release, refuses_no_struct_and_no_mutex_and_touches_nothing)
+{
+	EXPECT_REFUSED(D3DKMTReleaseKeyedMutex(NULL), STATUS_INVALID_PARAMETER, "API-NULL-ARGUMENT",
+		       "");
+	EXPECT_REFUSED(D3DKMTReleaseKeyedMutex2(NULL), STATUS_INVALID_PARAMETER,
+		       "API-NULL-ARGUMENT", "");
+	EXPECT_BAD_HANDLE(release(GARBAGE, SOME_KEY, SOME_FENCE), "hKeyedMutex");
+}
+
+TEST(release, succeeds_once)
+{
+	D3DKMT_HANDLE mutex = create(0, NULL);
+
+	EXPECT_OK(poll(mutex, 0));
+	EXPECT_OK(release(mutex, 1, SOME_FENCE));
+	EXPECT_REFUSED(release(mutex, 1, SOME_FENCE), STATUS_INVALID_PARAMETER, "API-MUTEX-OWNER",
+		       "hKeyedMutex");
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(release, of_a_mutex_never_acquired_is_refused)
+{
+	D3DKMT_HANDLE mutex = create(0, NULL);
+
+	EXPECT_REFUSED(release(mutex, 1, 0), STATUS_INVALID_PARAMETER, "API-MUTEX-OWNER",
+		       "hKeyedMutex");
+	EXPECT_OK(poll(mutex, 0));
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(release, hands_key_and_fence_to_the_next_one)
+{
+	D3DKMT_HANDLE mutex = create(0, NULL);
+	UINT64 fence;
+
+	EXPECT_OK(poll(mutex, 0));
+	EXPECT_OK(release(mutex, 1, SOME_FENCE));
+	EXPECT_EQ(poll_fence(mutex, 0, &fence), STATUS_TIMEOUT);
+	EXPECT_EQ(fence, 0);
+	EXPECT_OK(poll_fence(mutex, 1, &fence));
+	EXPECT_EQ(fence, SOME_FENCE);
+	EXPECT_OK(release(mutex, 0, 0));
+	EXPECT_OK(poll_fence(mutex, 0, &fence));
+	EXPECT_EQ(fence, 0);
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(release, through_another_handle_is_refused)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create(0, &shared);
+	D3DKMT_HANDLE opened = open_shared(shared);
+
+	EXPECT_OK(poll(mutex, 0));
+	EXPECT_REFUSED(release(opened, 1, 0), STATUS_INVALID_PARAMETER, "API-MUTEX-OWNER",
+		       "hKeyedMutex");
+	EXPECT_EQ(poll(opened, 0), STATUS_TIMEOUT);
+	EXPECT_OK(release(mutex, 1, 0));
+	EXPECT_OK(poll(opened, 1));
+	EXPECT_OK(destroy(opened));
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(acquire, of_a_held_mutex_times_out_also_for_its_holder)
+{
+	D3DKMT_HANDLE mutex = create(0, NULL);
+
+	EXPECT_OK(poll(mutex, 0));
+	EXPECT_EQ(poll(mutex, 0), STATUS_TIMEOUT);
+	EXPECT_OK(release(mutex, 0, 0));
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(timeout, of_a_moment_long_past_does_not_wait)
+{
+	LARGE_INTEGER in_1601 = { .QuadPart = 1 };
+	D3DKMT_HANDLE mutex = create(0, NULL);
+
+	EXPECT_EQ(acquire_for(mutex, 1, &in_1601, NULL), STATUS_TIMEOUT);
+	EXPECT_OK(acquire_for(mutex, 0, &in_1601, NULL));
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(timeout, of_a_moment_to_come_ends_then)
+{
+	/* The calendar of a seeded run starts on 13 September 2020. */
+	LARGE_INTEGER next_day = { .QuadPart = (1600000000 + 86400) * 10000000LL +
+					       116444736000000000LL };
+	D3DKMT_HANDLE mutex = create(0, NULL);
+
+	if (is_seeded())
+		EXPECT_EQ(acquire_for(mutex, 1, &next_day, NULL), STATUS_TIMEOUT);
+	EXPECT_OK(acquire_for(mutex, 0, &next_day, NULL));
+	EXPECT_OK(destroy(mutex));
+}
+
+/* ---- abandoned ---- */
+
+TEST(abandon, is_what_destroying_a_holder_does_and_it_stays)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create(0, &shared);
+	D3DKMT_HANDLE opened = open_shared(shared);
+	UINT64 fence;
+
+	EXPECT_OK(poll(mutex, 0));
+	EXPECT_OK(destroy(mutex));
+	for (UINT64 key = 0; key < 2; key++) {
+		EXPECT_EQ(poll_fence(opened, key, &fence), STATUS_ABANDONED);
+		EXPECT_EQ(fence, 0);
+	}
+	EXPECT_EQ(acquire_for(opened, SOME_KEY, NULL, NULL), STATUS_ABANDONED);
+	D3DKMT_HANDLE again = open_shared(shared);
+	EXPECT_EQ(poll(again, 0), STATUS_ABANDONED);
+	EXPECT_OK(destroy(again));
+	EXPECT_OK(destroy(opened));
+}
+
+TEST(abandon, is_told_to_who_releases)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create(0, &shared);
+	D3DKMT_HANDLE opened = open_shared(shared);
+
+	EXPECT_OK(poll(mutex, 0));
+	EXPECT_OK(destroy(mutex));
+	EXPECT_EQ(release(opened, 0, 0), STATUS_ABANDONED);
+	EXPECT_EQ(poll(opened, 0), STATUS_ABANDONED);
+	EXPECT_OK(destroy(opened));
+}
+
+TEST(abandon, is_not_what_destroying_another_handle_does)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create(0, &shared);
+	D3DKMT_HANDLE opened = open_shared(shared);
+
+	EXPECT_OK(poll(mutex, 0));
+	EXPECT_OK(destroy(opened));
+	EXPECT_OK(release(mutex, 0, 0));
+	EXPECT_OK(poll(mutex, 0));
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(abandon, and_time_out_are_successes)
+{
+	EXPECT(NT_SUCCESS(STATUS_ABANDONED) && STATUS_ABANDONED == 0x80);
+	EXPECT(NT_SUCCESS(STATUS_TIMEOUT) && STATUS_TIMEOUT == 0x102);
+}
+
+/* ---- NT handles ---- */
+
+TEST(open_from_nt_handle, refuses_what_is_no_nt_handle)
+{
+	D3DKMT_OPENKEYEDMUTEXFROMNTHANDLE args = { .hKeyedMutex = GARBAGE };
+	int file = memfd_create("not ours", 0);
+
+	EXPECT_REFUSED(D3DKMTOpenKeyedMutexFromNtHandle(NULL), STATUS_INVALID_PARAMETER,
+		       "API-NULL-ARGUMENT", "");
+	EXPECT_REFUSED(D3DKMTOpenKeyedMutexFromNtHandle(&args), STATUS_INVALID_HANDLE,
+		       "API-NT-HANDLE", "hNtHandle");
+	args.hNtHandle = (HANDLE)(intptr_t)file;
+	EXPECT_REFUSED(D3DKMTOpenKeyedMutexFromNtHandle(&args), STATUS_INVALID_HANDLE,
+		       "API-NT-HANDLE", "hNtHandle");
+	args.hNtHandle = (HANDLE)(intptr_t)-1;
+	EXPECT_REFUSED(D3DKMTOpenKeyedMutexFromNtHandle(&args), STATUS_INVALID_HANDLE,
+		       "API-NT-HANDLE", "hNtHandle");
+	EXPECT_EQ(args.hKeyedMutex, GARBAGE);
+	close(file);
+}
+
+/* ---- threads ---- */
+
+/* One call of another thread. */
+struct waiter {
+	D3DKMT_HANDLE mutex;
+	UINT64 key;
+	NTSTATUS status;
+	UINT64 fence;
+	char rule[32];
+	struct dxgk_test_thread *thread;
+};
+
+static void waiter_run(void *argument)
+{
+	struct waiter *waiter = argument;
+	D3DKMT_ACQUIREKEYEDMUTEX args = { .hKeyedMutex = waiter->mutex,
+					  .Key = waiter->key,
+					  .FenceValue = GARBAGE };
+
+	waiter->status = D3DKMTAcquireKeyedMutex(&args);
+	waiter->fence = args.FenceValue;
+	strcpy(waiter->rule, NT_SUCCESS(waiter->status) ? "" : last_refusal().rule);
+}
+
+static void waiter_start(struct waiter *waiter, D3DKMT_HANDLE mutex, UINT64 key)
+{
+	waiter->mutex = mutex;
+	waiter->key = key;
+	waiter->thread = dxgk_test_thread_create(waiter_run, waiter);
+	EXPECT(waiter->thread);
+}
+
+/* In a seeded run: returns when every other thread waits, for then only time is left to move. */
+static void let_others_wait(void)
+{
+	LARGE_INTEGER one_second = { .QuadPart = -10000000 };
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex;
+
+	if (!is_seeded())
+		return;
+	if (try_create(0, &shared, &mutex) != STATUS_SUCCESS)
+		abort();
+	D3DKMT_ACQUIREKEYEDMUTEX args = { mutex, 1, &one_second, 0 };
+	if (D3DKMTAcquireKeyedMutex(&args) != STATUS_TIMEOUT || destroy(mutex) != STATUS_SUCCESS)
+		abort();
+}
+
+TEST(wait, ends_when_the_mutex_is_released_with_the_key)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create(0, &shared);
+	D3DKMT_HANDLE opened = open_shared(shared);
+	struct waiter waiter = { 0 };
+
+	EXPECT_OK(poll(mutex, 0));
+	waiter_start(&waiter, opened, 1);
+	let_others_wait();
+	EXPECT_OK(release(mutex, 1, SOME_FENCE));
+	dxgk_test_thread_join(waiter.thread);
+	EXPECT_OK(waiter.status);
+	EXPECT_EQ(waiter.fence, SOME_FENCE);
+	EXPECT_OK(release(opened, 0, 0));
+	EXPECT_OK(destroy(opened));
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(wait, goes_on_while_the_key_is_another)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create(0, &shared);
+	D3DKMT_HANDLE opened = open_shared(shared);
+	struct waiter waiter = { 0 };
+
+	waiter_start(&waiter, opened, 3);
+	for (UINT64 key = 0; key < 3; key++) {
+		EXPECT_OK(poll(mutex, key));
+		EXPECT_OK(release(mutex, key + 1, key + 1));
+	}
+	dxgk_test_thread_join(waiter.thread);
+	EXPECT_OK(waiter.status);
+	EXPECT_EQ(waiter.fence, 3);
+	EXPECT_OK(destroy(opened));
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(wait, of_many_threads_ends_for_one_at_a_time)
+{
+	enum { THREADS = 4 };
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create(0, &shared);
+	struct waiter waiters[THREADS] = { 0 };
+	D3DKMT_HANDLE opened[THREADS];
+
+	EXPECT_OK(poll(mutex, 0));
+	for (unsigned i = 0; i < THREADS; i++) {
+		opened[i] = open_shared(shared);
+		waiter_start(&waiters[i], opened[i], i + 1);
+	}
+	for (unsigned i = 0; i < THREADS; i++) {
+		EXPECT_OK(release(i == 0 ? mutex : opened[i - 1], i + 1, i));
+		dxgk_test_thread_join(waiters[i].thread);
+		EXPECT_OK(waiters[i].status);
+		EXPECT_EQ(waiters[i].fence, i);
+	}
+	for (unsigned i = 0; i < THREADS; i++)
+		EXPECT_OK(destroy(opened[i]));
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(wait, of_everyone_ends_abandoned_when_the_holder_is_destroyed)
+{
+	enum { THREADS = 3 };
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create(0, &shared);
+	D3DKMT_HANDLE opened = open_shared(shared);
+	struct waiter waiters[THREADS] = { 0 };
+
+	EXPECT_OK(poll(mutex, 0));
+	for (unsigned i = 0; i < THREADS; i++)
+		waiter_start(&waiters[i], opened, i);
+	let_others_wait();
+	EXPECT_OK(destroy(mutex));
+	for (unsigned i = 0; i < THREADS; i++) {
+		dxgk_test_thread_join(waiters[i].thread);
+		EXPECT_EQ(waiters[i].status, STATUS_ABANDONED);
+		EXPECT_EQ(waiters[i].fence, 0);
+	}
+	EXPECT_OK(destroy(opened));
+}
+
+TEST(wait, ends_when_its_own_handle_is_destroyed)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create(0, &shared);
+	D3DKMT_HANDLE opened = open_shared(shared);
+	struct waiter waiter = { 0 };
+
+	waiter_start(&waiter, opened, 1);
+	let_others_wait();
+	EXPECT_OK(destroy(opened));
+	dxgk_test_thread_join(waiter.thread);
+	EXPECT_EQ(waiter.status, STATUS_INVALID_PARAMETER);
+	EXPECT_STR(waiter.rule, "API-HANDLE");
+	EXPECT_EQ(waiter.fence, GARBAGE);
+	EXPECT_OK(poll(mutex, 0));
+	EXPECT_OK(destroy(mutex));
+}
+
+TEST(wait, ends_when_the_process_is_closed)
+{
+	struct waiter waiter = { 0 };
+
+	waiter_start(&waiter, create(0, NULL), 1);
+	let_others_wait();
+	D3DKMTCloseDxCoreDevice();
+	dxgk_test_thread_join(waiter.thread);
+	/* In real time the call may come after the close, and then finds a new process. */
+	if (is_seeded() || waiter.status != STATUS_INVALID_PARAMETER) {
+		EXPECT_EQ(waiter.status, STATUS_PROCESS_IS_TERMINATING);
+		EXPECT_STR(waiter.rule, "API-PROCESS-ENDING");
+	}
+	EXPECT_EQ(waiter.fence, GARBAGE);
+}
+
+/* A client's own thread, which nobody joins. */
+static void *client_thread(void *argument)
+{
+	waiter_run(argument);
+	return NULL;
+}
+
+CHILD(exit_while_a_thread_waits)
+{
+	static struct waiter waiter;
+	D3DKMT_HANDLE shared;
+	pthread_t thread;
+
+	CHILD_EXPECT(try_create(0, &shared, &waiter.mutex) == STATUS_SUCCESS);
+	waiter.key = 1;
+	CHILD_EXPECT(pthread_create(&thread, NULL, client_thread, &waiter) == 0);
+	let_others_wait();
+	return 0;
+}
+
+TEST(wait, does_not_keep_the_program_from_ending)
+{
+	EXPECT_CHILD(run_child("exit_while_a_thread_waits"), 0);
+	EXPECT_CHILD(run_child("exit_while_a_thread_waits", "DXGK_SEED=1"), 0);
+}
+
+/* Two first calls at once: the one that waits is released by the other. */
+CHILD(first_calls_of_two_threads)
+{
+	D3DKMT_HANDLE shared;
+	struct waiter waiter = { 0 };
+	D3DKMT_HANDLE mutex;
+
+	CHILD_EXPECT(try_create(0, &shared, &mutex) == STATUS_SUCCESS);
+	waiter.mutex = mutex;
+	waiter.key = 1;
+	waiter.thread = dxgk_test_thread_create(waiter_run, &waiter);
+	let_others_wait();
+	D3DKMTCloseDxCoreDevice();
+	/* The first call of a new process, with the old one's waiter on its way out. */
+	CHILD_EXPECT(try_create(0, &shared, &mutex) == STATUS_SUCCESS);
+	dxgk_test_thread_join(waiter.thread);
+	CHILD_EXPECT(!NT_SUCCESS(waiter.status));
+	return 0;
+}
+
+TEST(wait, of_an_old_process_is_nothing_to_the_next)
+{
+	EXPECT_CHILD(run_child("first_calls_of_two_threads"), 0);
+	EXPECT_CHILD(run_child("first_calls_of_two_threads", "DXGK_SEED=1"), 0);
+}
+
+/* Counts up under the mutex, taking turns by key. */
+struct player {
+	D3DKMT_HANDLE mutex;
+	UINT64 key;
+	UINT64 next_key;
+	unsigned *counter;
+	unsigned rounds;
+	NTSTATUS worst;
+	struct dxgk_test_thread *thread;
+};
+
+static void player_run(void *argument)
+{
+	struct player *player = argument;
+
+	for (unsigned i = 0; i < player->rounds; i++) {
+		D3DKMT_ACQUIREKEYEDMUTEX taken = { .hKeyedMutex = player->mutex,
+						   .Key = player->key };
+		NTSTATUS status = D3DKMTAcquireKeyedMutex(&taken);
+		if (status == STATUS_SUCCESS && taken.FenceValue != *player->counter)
+			status = STATUS_DATA_ERROR;
+		D3DKMT_RELEASEKEYEDMUTEX given = { player->mutex, player->next_key,
+						   ++*player->counter };
+		if (status == STATUS_SUCCESS)
+			status = D3DKMTReleaseKeyedMutex(&given);
+		if (status != STATUS_SUCCESS)
+			player->worst = status;
+	}
+}
+
+TEST(wait, passes_the_mutex_round_in_the_order_of_the_keys)
+{
+	enum { PLAYERS = 3, ROUNDS = 50 };
+	struct player players[PLAYERS];
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create(0, &shared);
+	unsigned counter = 0;
+
+	for (unsigned i = 0; i < PLAYERS; i++) {
+		players[i] = (struct player){ .mutex = open_shared(shared),
+					      .key = i,
+					      .next_key = (i + 1) % PLAYERS,
+					      .counter = &counter,
+					      .rounds = ROUNDS };
+		players[i].thread = dxgk_test_thread_create(player_run, &players[i]);
+		EXPECT(players[i].thread);
+	}
+	for (unsigned i = 0; i < PLAYERS; i++) {
+		dxgk_test_thread_join(players[i].thread);
+		EXPECT_OK(players[i].worst);
+		EXPECT_OK(destroy(players[i].mutex));
+	}
+	EXPECT_EQ(counter, PLAYERS * ROUNDS);
+	EXPECT_OK(destroy(mutex));
+}
+
+/* Opens and closes while others do: the global handle is dead or works, and nothing else. */
+struct opener {
+	D3DKMT_HANDLE shared;
+	unsigned opened;
+	unsigned refused;
+	unsigned wrong;
+	struct dxgk_test_thread *thread;
+};
+
+static void opener_run(void *argument)
+{
+	struct opener *opener = argument;
+
+	for (unsigned i = 0; i < 100; i++) {
+		D3DKMT_OPENKEYEDMUTEX args = { .hSharedHandle = opener->shared };
+		NTSTATUS status = D3DKMTOpenKeyedMutex(&args);
+		D3DKMT_DESTROYKEYEDMUTEX done = { args.hKeyedMutex };
+		if (status == STATUS_SUCCESS) {
+			/* Once refused, refused for good. */
+			opener->wrong += opener->refused != 0;
+			opener->opened++;
+			opener->wrong += D3DKMTDestroyKeyedMutex(&done) != STATUS_SUCCESS;
+		} else {
+			opener->wrong += status != STATUS_INVALID_PARAMETER;
+			opener->refused++;
+		}
+	}
+}
+
+TEST(open, races_with_the_end_of_the_global_handle)
+{
+	enum { THREADS = 3 };
+	struct opener openers[THREADS];
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE none;
+	D3DKMT_HANDLE mutex = create(0, &shared);
+
+	for (unsigned i = 0; i < THREADS; i++) {
+		openers[i] = (struct opener){ .shared = shared };
+		openers[i].thread = dxgk_test_thread_create(opener_run, &openers[i]);
+		EXPECT(openers[i].thread);
+	}
+	EXPECT_OK(destroy(mutex));
+	for (unsigned i = 0; i < THREADS; i++) {
+		dxgk_test_thread_join(openers[i].thread);
+		EXPECT_EQ(openers[i].wrong, 0);
+	}
+	EXPECT_BAD_HANDLE(try_open(shared, &none), "hSharedHandle");
+}
+
+/* Destroys one handle. */
+struct destroyer {
+	D3DKMT_HANDLE mutex;
+	NTSTATUS status;
+	struct dxgk_test_thread *thread;
+};
+
+static void destroyer_run(void *argument)
+{
+	struct destroyer *destroyer = argument;
+	D3DKMT_DESTROYKEYEDMUTEX args = { destroyer->mutex };
+
+	destroyer->status = D3DKMTDestroyKeyedMutex(&args);
+}
+
+TEST(destroy, of_one_handle_by_two_threads_succeeds_once)
+{
+	for (unsigned round = 0; round < 50; round++) {
+		struct destroyer destroyer = { .mutex = create(0, NULL) };
+		destroyer.thread = dxgk_test_thread_create(destroyer_run, &destroyer);
+		EXPECT(destroyer.thread);
+		NTSTATUS status = destroy(destroyer.mutex);
+		dxgk_test_thread_join(destroyer.thread);
+		EXPECT((status == STATUS_SUCCESS) != (destroyer.status == STATUS_SUCCESS));
+		EXPECT_EQ(status + destroyer.status, STATUS_INVALID_PARAMETER);
+	}
+}
+
+/* ---- memory ---- */
+
+/* A whole life; the first failure ends it. */
+static NTSTATUS live(void)
+{
+	char room[6];
+	D3DKMT_CREATEKEYEDMUTEX2 made = { .pPrivateRuntimeData = (void *)"mutex",
+					  .PrivateRuntimeDataSize = 6 };
+	NTSTATUS status = D3DKMTCreateKeyedMutex2(&made);
+
+	if (status != STATUS_SUCCESS)
+		return status;
+	D3DKMT_HANDLE opened = 0;
+	status = try_open_with(made.hSharedHandle, room, sizeof(room), &opened);
+	D3DKMT_ACQUIREKEYEDMUTEX2 taken = { .hKeyedMutex = made.hKeyedMutex,
+					    .pPrivateRuntimeData = room,
+					    .PrivateRuntimeDataSize = sizeof(room) };
+	if (status == STATUS_SUCCESS)
+		status = D3DKMTAcquireKeyedMutex2(&taken);
+	D3DKMT_RELEASEKEYEDMUTEX2 given = { .hKeyedMutex = made.hKeyedMutex,
+					    .pPrivateRuntimeData = room,
+					    .PrivateRuntimeDataSize = sizeof(room) };
+	if (status == STATUS_SUCCESS)
+		status = D3DKMTReleaseKeyedMutex2(&given);
+	if (opened)
+		EXPECT_OK(destroy(opened));
+	EXPECT_OK(destroy(made.hKeyedMutex));
+	return status;
+}
+
+TEST(memory, that_is_missing_anywhere_is_said_and_nothing_is_lost)
+{
+	bool has_failed;
+	unsigned n = 0;
+
+	EXPECT_OK(live());
+	struct dxgk_test_memory before = dxgk_test_memory();
+	do {
+		dxgk_test_fail_nth_allocation(++n);
+		NTSTATUS status = live();
+		has_failed = dxgk_test_fail_stop();
+		EXPECT_EQ(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+		if (has_failed)
+			EXPECT_STR(last_refusal().rule, "API-NO-MEMORY");
+		EXPECT_EQ(dxgk_test_memory().blocks, before.blocks);
+	} while (has_failed);
+	EXPECT(n > 4);
+}
+
+TEST(memory, of_mutexes_left_behind_goes_with_the_process)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex;
+
+	D3DKMTCloseDxCoreDevice();
+	struct dxgk_test_memory before = dxgk_test_memory();
+	mutex = create_with("mutex", 6, &shared);
+	(void)open_shared(shared);
+	EXPECT_OK(poll(mutex, 0));
+	D3DKMTCloseDxCoreDevice();
+	EXPECT_EQ(dxgk_test_memory().blocks, before.blocks);
+	EXPECT_BAD_HANDLE(try_open(shared, &mutex), "hSharedHandle");
+}
+
+API_TEST_MAIN("api/keyed_mutex")
