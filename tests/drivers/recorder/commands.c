@@ -151,6 +151,8 @@ static NTSTATUS APIENTRY escape_routine(const HANDLE context, const DXGKARG_ESCA
 		return status;
 	if (args->PrivateDriverDataSize < sizeof(*escape))
 		return STATUS_BUFFER_TOO_SMALL;
+	if (handle_command(adapter, escape))
+		return STATUS_SUCCESS;
 	switch (escape->command) {
 	case RECORDER_NOTHING:
 		note("Escape", "device", args->hDevice != NULL, "context", args->hContext != NULL);

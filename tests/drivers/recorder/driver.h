@@ -18,6 +18,9 @@ struct adapter {
 	LONG processes;
 	LONG devices;
 	LONG contexts;
+	LONG resources;
+	LONG allocations;
+	LONG openings;
 	volatile LONG inside; /* threads in RECORDER_SLOW */
 	volatile LONG most_inside;
 };
@@ -27,6 +30,9 @@ enum {
 	MAGIC_PROCESS = 0x50505050,
 	MAGIC_DEVICE = 0x44444444,
 	MAGIC_CONTEXT = 0x43434343,
+	MAGIC_RESOURCE = 0x52525252,
+	MAGIC_ALLOCATION = 0x4c4c4c4c,
+	MAGIC_OPENING = 0x4f4f4f4f,
 	MAGIC_GONE = 0x47474747,
 };
 
@@ -46,6 +52,15 @@ void complain(const char *what);
 
 struct adapter *adapter_of(PVOID context);
 
+/* ---- objects.c ---- */
+
+struct adapter *adapter_of_device(HANDLE device);
+
+/* ---- allocations.c ---- */
+
+/* False when it is no command about handles. */
+BOOLEAN handle_command(struct adapter *adapter, struct recorder_escape *escape);
+
 /* ---- settings.c ---- */
 
 ULONG setting(const char *name, ULONG otherwise);
@@ -63,6 +78,7 @@ NTSTATUS step(const char *name);
 
 void fill_in_queries(DRIVER_INITIALIZATION_DATA *data);
 void fill_in_objects(DRIVER_INITIALIZATION_DATA *data);
+void fill_in_allocations(DRIVER_INITIALIZATION_DATA *data);
 void fill_in_commands(DRIVER_INITIALIZATION_DATA *data);
 void fill_in_unreached(DRIVER_INITIALIZATION_DATA *data);
 

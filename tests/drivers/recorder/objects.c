@@ -22,6 +22,15 @@ static struct object *object_create(struct adapter *adapter, ULONG magic, HANDLE
 	return object;
 }
 
+struct adapter *adapter_of_device(HANDLE device)
+{
+	struct object *object = device;
+
+	if (!object || object->magic != MAGIC_DEVICE)
+		complain("a device that is not the driver's");
+	return object->adapter;
+}
+
 static struct adapter *object_destroy(HANDLE handle, ULONG magic)
 {
 	struct object *object = handle;

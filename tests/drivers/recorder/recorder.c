@@ -74,7 +74,9 @@ static NTSTATUS APIENTRY stop_device(const PVOID context)
 	struct adapter *adapter = adapter_of(context);
 
 	note("StopDevice", "left",
-	     (ULONG)(adapter->processes + adapter->devices + adapter->contexts), NULL, 0);
+	     (ULONG)(adapter->processes + adapter->devices + adapter->contexts +
+		     adapter->resources + adapter->allocations + adapter->openings),
+	     NULL, 0);
 	return step("StopDevice");
 }
 
@@ -147,6 +149,7 @@ static void leave_out(DRIVER_INITIALIZATION_DATA *data)
 	LEAVE_OUT(DestroyProcess);
 	LEAVE_OUT(GetNodeMetadata);
 	LEAVE_OUT(Escape);
+	LEAVE_OUT(GetStandardAllocationDriverData);
 #undef LEAVE_OUT
 }
 
@@ -163,6 +166,7 @@ static void fill_in(DRIVER_INITIALIZATION_DATA *data)
 	data->DxgkDdiUnload = unload;
 	fill_in_queries(data);
 	fill_in_objects(data);
+	fill_in_allocations(data);
 	fill_in_commands(data);
 	fill_in_unreached(data);
 	leave_out(data);

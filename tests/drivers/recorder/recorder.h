@@ -33,7 +33,13 @@ enum recorder_command {
 	RECORDER_SYNCHRONIZE_TWICE, /* DxgkCbSynchronizeExecution inside itself; result: inner
 				       status   */
 	RECORDER_SLOW, /* be in the driver until another thread was let in, or not:        */
-		       /* result: the most threads that were seen at once                  */
+	/* result: the most threads that were seen at once                  */
+	RECORDER_GET_DATA,   /* DxgkCbGetHandleData(handle, type, flags); result: RECORDER_IS_… */
+	RECORDER_GET_PARENT, /* DxgkCbGetHandleParent(handle); result: a handle */
+	RECORDER_GET_CHILD,  /* DxgkCbEnumHandleChildren(handle, flags); result: a handle */
+	RECORDER_ACQUIRE,    /* DxgkCbAcquireHandleData, as GET_DATA, and keep the reference */
+	RECORDER_RELEASE,    /* DxgkCbReleaseHandleData of what was kept, a millisecond later */
+	RECORDER_COUNT,      /* how many allocations, openings, resources the driver has */
 };
 
 struct recorder_escape {
@@ -43,6 +49,26 @@ struct recorder_escape {
 	unsigned fence;
 	unsigned last;
 	unsigned result;
+	unsigned handle;
+	unsigned flags;
+	unsigned allocations;
+	unsigned openings;
+	unsigned resources;
+};
+
+/* What a handle turned out to be. */
+enum {
+	RECORDER_IS_ALLOCATION = 'A',
+	RECORDER_IS_OPENING = 'O',
+	RECORDER_IS_RESOURCE = 'R',
+};
+
+/* Private data of an allocation; it needs none. */
+struct recorder_allocation {
+	unsigned size_bytes; /* 64 KiB when 0 */
+	unsigned flags;      /* DXGK_ALLOCATIONINFOFLAGS; CPU visible when 0 */
+	unsigned created;    /* the driver counts up in CreateAllocation … */
+	unsigned opened;     /* … and in OpenAllocation with Create */
 };
 
 #endif

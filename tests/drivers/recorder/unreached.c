@@ -3,31 +3,6 @@
  */
 #include "driver.h"
 
-static NTSTATUS APIENTRY create_allocation(const HANDLE context, DXGKARG_CREATEALLOCATION *args)
-{
-	note("CreateAllocation", NULL, 0, NULL, 0);
-	return STATUS_NOT_SUPPORTED;
-}
-
-static NTSTATUS APIENTRY destroy_allocation(const HANDLE context,
-					    const DXGKARG_DESTROYALLOCATION *args)
-{
-	note("DestroyAllocation", NULL, 0, NULL, 0);
-	return STATUS_SUCCESS;
-}
-
-static NTSTATUS APIENTRY open_allocation(const HANDLE device, const DXGKARG_OPENALLOCATION *args)
-{
-	note("OpenAllocation", NULL, 0, NULL, 0);
-	return STATUS_NOT_SUPPORTED;
-}
-
-static NTSTATUS APIENTRY close_allocation(const HANDLE device, const DXGKARG_CLOSEALLOCATION *args)
-{
-	note("CloseAllocation", NULL, 0, NULL, 0);
-	return STATUS_SUCCESS;
-}
-
 static NTSTATUS APIENTRY build_paging_buffer(const HANDLE context, DXGKARG_BUILDPAGINGBUFFER *args)
 {
 	note("BuildPagingBuffer", NULL, 0, NULL, 0);
@@ -116,10 +91,6 @@ static SIZE_T APIENTRY get_root_page_table_size(const HANDLE context,
 
 void fill_in_unreached(DRIVER_INITIALIZATION_DATA *data)
 {
-	data->DxgkDdiCreateAllocation = create_allocation;
-	data->DxgkDdiDestroyAllocation = destroy_allocation;
-	data->DxgkDdiOpenAllocation = open_allocation;
-	data->DxgkDdiCloseAllocation = close_allocation;
 	data->DxgkDdiBuildPagingBuffer = build_paging_buffer;
 	data->DxgkDdiPatch = patch;
 	data->DxgkDdiRender = render;
