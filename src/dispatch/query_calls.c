@@ -331,9 +331,11 @@ static NTSTATUS read_registry(const struct query *query, const char *name,
 
 	for (;;) {
 		char *value = mem_zalloc(capacity + 1); /* text is ended by us */
-		if (!value)
-			return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, "ValueName",
-				      "\"%s\" has a value there is no memory for", name);
+		if (!value) {
+			refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, "ValueName",
+			       "\"%s\" has a value there is no memory for", name);
+			return STATUS_NO_MEMORY;
+		}
 		NTSTATUS status = miniport_query_registry(query->adapter->miniport, name, type,
 							  value, capacity, bytes_out);
 		if (NT_SUCCESS(status)) {

@@ -23,7 +23,7 @@ struct dxcore_list {
 	const struct dxcore_list_table *table;
 	_Atomic uint32_t references;
 	uint32_t count;
-	struct dxcore_adapter *adapters[];
+	struct dxcore_adapter *adapters[DXCORE_MAX_ADAPTERS];
 };
 
 static HRESULT list_query_interface(struct dxcore_list *self, const GUID *iid, void **out)
@@ -200,19 +200,15 @@ static HRESULT list_fill(struct dxcore_list *list, const D3DKMT_ENUMADAPTERS2 *a
 
 static HRESULT list_create(uint32_t count, const GUID *attributes, struct dxcore_list **list_out)
 {
-	D3DKMT_ENUMADAPTERS2 all = { 0 };
-	NTSTATUS status = D3DKMTEnumAdapters2(&all);
+	D3DKMT_ADAPTERINFO infos[DXCORE_MAX_ADAPTERS];
+	D3DKMT_ENUMADAPTERS2 all = { .NumAdapters = DXCORE_MAX_ADAPTERS, .pAdapters = infos };
+	struct dxcore_list *list = calloc(1, sizeof(*list));
 
-	if (!NT_SUCCESS(status))
-		return dxcore_result(status);
-	struct dxcore_list *list =
-		calloc(1, sizeof(*list) + all.NumAdapters * sizeof(list->adapters[0]));
-	all.pAdapters = calloc(all.NumAdapters + 1, sizeof(*all.pAdapters));
-	HRESULT result =
-		list && all.pAdapters ? dxcore_result(D3DKMTEnumAdapters2(&all)) : E_OUTOFMEMORY;
+	if (!list)
+		return E_OUTOFMEMORY;
+	HRESULT result = dxcore_result(D3DKMTEnumAdapters2(&all));
 	if (result == S_OK)
 		result = list_fill(list, &all, count, attributes);
-	free(all.pAdapters);
 	if (result != S_OK) {
 		free(list);
 		return result;

@@ -26,6 +26,8 @@
 #define DXGI_ERROR_INVALID_CALL ((HRESULT)0x887a0001)
 #define DXGI_ERROR_UNSUPPORTED  ((HRESULT)0x887a0004)
 
+enum { DXCORE_MAX_ADAPTERS = 64 }; /* far more than the kernel ever has */
+
 /* As DXCoreAdapterProperty counts them. */
 enum dxcore_property {
 	PROPERTY_INSTANCE_LUID,

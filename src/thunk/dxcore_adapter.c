@@ -13,9 +13,9 @@
 #include "base/attributes.h"
 #include "thunk/dxcore.h"
 
-enum { MAX_ADAPTERS = 64, DESCRIPTION_CHARACTERS = 4096 };
+enum { DESCRIPTION_CHARACTERS = 4096 };
 
-static _Atomic(struct dxcore_adapter *) known[MAX_ADAPTERS];
+static _Atomic(struct dxcore_adapter *) known[DXCORE_MAX_ADAPTERS];
 
 const GUID dxcore_iid_adapter = {
 	0xf0db4c7f, 0xfe5a, 0x42a2, { 0xbd, 0x62, 0xf2, 0xa6, 0xcf, 0x6f, 0xc8, 0x3e }
@@ -423,7 +423,7 @@ HRESULT dxcore_adapter_find(LUID luid, struct dxcore_adapter **adapter_out)
 {
 	struct dxcore_adapter *mine = NULL;
 
-	for (unsigned i = 0; i < MAX_ADAPTERS; i++) {
+	for (unsigned i = 0; i < DXCORE_MAX_ADAPTERS; i++) {
 		struct dxcore_adapter *here = atomic_load(&known[i]);
 		if (!here) {
 			HRESULT result = mine ? S_OK : adapter_create(luid, &mine);
