@@ -10,6 +10,9 @@
 #include "daemon/config.h"
 #include "daemon/json.h"
 
+/* What the rest of the kernel has room for; a longer text would be cut somewhere. */
+enum { MOST_PATH_BYTES = 4095, MOST_NAME_BYTES = 255 };
+
 /* New for every start of an adapter on Windows; here the number in the profile is enough. */
 static uint64_t luid_of(size_t index)
 {
@@ -32,7 +35,7 @@ static NTSTATUS no_memory(struct json_document *document, const struct json *whe
 }
 
 static NTSTATUS read_text(struct json_document *document, const struct json *value,
-			  const char *what, const char **text_out)
+			  const char *what, size_t most_bytes, const char **text_out)
 {
 	NTSTATUS status = expect(document, value, JSON_STRING, what);
 
@@ -42,6 +45,9 @@ static NTSTATUS read_text(struct json_document *document, const struct json *val
 		return json_complain(document, value, "%s was given before", what);
 	if (value->string[0] == '\0')
 		return json_complain(document, value, "expected %s, found an empty string", what);
+	if (strlen(value->string) > most_bytes)
+		return json_complain(document, value, "expected at most %zu bytes as %s, found %zu",
+				     most_bytes, what, strlen(value->string));
 	*text_out = mem_strdup(value->string);
 	return *text_out ? STATUS_SUCCESS : no_memory(document, value);
 }
@@ -98,9 +104,11 @@ static NTSTATUS read_adapter(struct json_document *document, const struct json *
 		return status;
 	for (const struct json *item = value->first; item; item = item->next) {
 		if (strcmp(item->name, "driver") == 0)
-			status = read_text(document, item, "\"driver\"", &adapter->driver);
+			status = read_text(document, item, "\"driver\"", MOST_PATH_BYTES,
+					   &adapter->driver);
 		else if (strcmp(item->name, "name") == 0)
-			status = read_text(document, item, "\"name\"", &adapter->name);
+			status = read_text(document, item, "\"name\"", MOST_NAME_BYTES,
+					   &adapter->name);
 		else if (strcmp(item->name, "registry") == 0)
 			status = read_registry(document, item, adapter);
 		else

@@ -71,10 +71,11 @@ static void embed_forked(void)
 /* The first call of all: load the profile's drivers. The gate is closed. */
 static NTSTATUS embed_start_kernel(void)
 {
+	const char *profile = getenv("DXGK_PROFILE");
 	struct config config;
 
 	log_check_topics();
-	NTSTATUS status = config_read(getenv("DXGK_PROFILE"), &config);
+	NTSTATUS status = config_read(profile && *profile ? profile : NULL, &config);
 	if (!NT_SUCCESS(status)) {
 		struct dxgk_refusal why = { .size_bytes = sizeof(why) };
 		if (refusal_last(&why))

@@ -21,8 +21,9 @@ static _Atomic(const struct dxgk_embed *) kernel;
 static const struct dxgk_embed *load_kernel(NTSTATUS *status_out)
 {
 	const struct dxgk_embed *(*enter)(void);
+	const char *socket = getenv("DXGK_SOCKET");
 
-	if (getenv("DXGK_SOCKET")) {
+	if (socket && *socket) {
 		*status_out = refuse(STATUS_NOT_SUPPORTED, RULE_SYS_SERVER, "DXGK_SOCKET",
 				     "is set, and this build has no server to connect to");
 		return NULL;
