@@ -108,6 +108,33 @@ TEST(escape, a_context_needs_the_device_that_owns_it)
 	EXPECT_OK(destroy_device(other));
 }
 
+CHILD(escape_across_adapters)
+{
+	D3DKMT_ADAPTERINFO infos[2];
+	D3DKMT_ENUMADAPTERS2 all = { .NumAdapters = 2, .pAdapters = infos };
+	struct softgpu_escape_echo echo = echo_of(11);
+	D3DKMT_ESCAPE args = escape_with(&echo);
+
+	CHILD_EXPECT(D3DKMTEnumAdapters2(&all) == STATUS_SUCCESS && all.NumAdapters == 2);
+	args.hAdapter = infos[0].hAdapter;
+	args.hDevice = child_create_device(infos[1].hAdapter);
+	CHILD_EXPECT(D3DKMTEscape(&args) == STATUS_INVALID_PARAMETER);
+	CHILD_EXPECT(strcmp(last_refusal().rule, "API-VALUE") == 0);
+	CHILD_EXPECT(strcmp(last_refusal().argument, "hDevice") == 0);
+	args.hAdapter = infos[1].hAdapter;
+	CHILD_EXPECT(D3DKMTEscape(&args) == STATUS_SUCCESS);
+	CHILD_EXPECT(echo.had == SOFTGPU_ECHO_HAD_DEVICE);
+	return 0;
+}
+
+TEST(escape, a_device_of_another_adapter_is_refused)
+{
+	EXPECT_CHILD(run_child("escape_across_adapters",
+			       profile_setting("{\"adapters\":[{\"driver\":\"soft\"},"
+					       "{\"driver\":\"soft\"}]}")),
+		     0);
+}
+
 TEST(escape, each_reserved_flag_is_refused)
 {
 	for (unsigned bit = 8; bit < 32; bit++) {
@@ -215,6 +242,7 @@ TEST(escape, leaks_nothing_whatever_the_outcome)
 
 int main(int argc, char **argv)
 {
-	adapter = open_first_adapter();
+	if (argc < 3)
+		adapter = open_first_adapter();
 	return api_main("api/escape", argc, argv);
 }

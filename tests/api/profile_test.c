@@ -59,6 +59,16 @@ TEST(profile, without_one_there_is_the_default_adapter)
 	EXPECT_STR(child->err, "");
 }
 
+TEST(profile, an_empty_name_of_a_file_is_none)
+{
+	const struct child_result *child =
+		run_child("list_adapters", "DXGK_PROFILE=", "DXGK_SOCKET=", "DXGK_SEED=");
+
+	EXPECT_CHILD(child, 0);
+	EXPECT_STR(child->out, "00010000 \"opendxgk Virtual Render Adapter\"\n");
+	EXPECT_STR(child->err, "");
+}
+
 TEST(profile, adapters_come_in_its_order_each_with_its_registry)
 {
 	const struct child_result *child = list_with(
@@ -301,6 +311,23 @@ TEST(broken_profile, a_number_of_many_digits_is_read_to_its_end)
 	const struct child_result *child = list_with(profile);
 	EXPECT_CHILD(child, 0);
 	EXPECT_STR(child->out, "00010000 \"a\" Probe=1\n");
+}
+
+TEST(broken_profile, a_name_that_would_be_cut_is_refused)
+{
+	char profile[1024];
+	char name[257];
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[255] = '\0';
+	snprintf(profile, sizeof(profile), "{\"adapters\":[{\"driver\":\"soft\",\"name\":\"%s\"}]}",
+		 name);
+	EXPECT_CHILD(list_with(profile), 0);
+	name[255] = 'n';
+	name[256] = '\0';
+	snprintf(profile, sizeof(profile), "{\"adapters\":[{\"driver\":\"soft\",\"name\":\"%s\"}]}",
+		 name);
+	expect_complaint(profile, ":1:38: expected at most 255 bytes as \"name\", found 256");
 }
 
 TEST(broken_profile, nesting_without_end_is_refused)

@@ -335,19 +335,29 @@ static inline D3DKMT_HANDLE child_create_context(D3DKMT_HANDLE device)
 	return context;
 }
 
-/* A file with this text; its path lives until the next one. */
+static char test_file[64];
+
+static inline void remove_test_file(void)
+{
+	if (test_file[0])
+		unlink(test_file);
+	test_file[0] = '\0';
+}
+
+/* A file with this text; it lives until the next one, or the end. */
 static inline const char *write_file(const char *text)
 {
-	static char path[64];
+	static bool is_cleaned_up;
 
-	if (path[0])
-		unlink(path);
-	strcpy(path, "/tmp/dxgk-test-XXXXXX");
-	int file = mkstemp(path);
+	if (!is_cleaned_up)
+		is_cleaned_up = atexit(remove_test_file) == 0;
+	remove_test_file();
+	strcpy(test_file, "/tmp/dxgk-test-XXXXXX");
+	int file = mkstemp(test_file);
 	EXPECT(file >= 0);
 	EXPECT_EQ(write(file, text, strlen(text)), strlen(text));
 	close(file);
-	return path;
+	return test_file;
 }
 
 /* "DXGK_PROFILE=" and the path of a file with this text. */
