@@ -836,27 +836,40 @@ TEST(wait, does_not_keep_the_program_from_ending)
 	EXPECT_CHILD(run_child("exit_while_a_thread_waits", "DXGK_SEED=1"), 0);
 }
 
-/* Two first calls at once: the one that waits is released by the other. */
+/* A thread whose first call starts everything, and whose second one waits. */
+static void first_thread_run(void *argument)
+{
+	struct waiter *waiter = argument;
+	D3DKMT_HANDLE shared;
+
+	if (try_create(0, &shared, &waiter->mutex) != STATUS_SUCCESS)
+		abort();
+	waiter_run(waiter);
+}
+
 CHILD(first_calls_of_two_threads)
 {
-	D3DKMT_HANDLE shared;
-	struct waiter waiter = { 0 };
-	D3DKMT_HANDLE mutex;
+	D3DKMT_HANDLE global = 0x40000042;
 
-	CHILD_EXPECT(try_create(0, &shared, &mutex) == STATUS_SUCCESS);
-	waiter.mutex = mutex;
-	waiter.key = 1;
-	waiter.thread = dxgk_test_thread_create(waiter_run, &waiter);
-	let_others_wait();
-	D3DKMTCloseDxCoreDevice();
-	/* The first call of a new process, with the old one's waiter on its way out. */
-	CHILD_EXPECT(try_create(0, &shared, &mutex) == STATUS_SUCCESS);
-	dxgk_test_thread_join(waiter.thread);
-	CHILD_EXPECT(!NT_SUCCESS(waiter.status));
+	for (unsigned round = 0; round < 200; round++, global += 0x40) {
+		struct waiter waiter = { .key = 1 };
+		D3DKMT_HANDLE mutex;
+		waiter.thread = dxgk_test_thread_create(first_thread_run, &waiter);
+		CHILD_EXPECT(waiter.thread);
+		/* Our first call may come before, between and after those of the other thread,
+		   which waits for what we do. */
+		while (try_open(global, &mutex) != STATUS_SUCCESS)
+			;
+		CHILD_EXPECT(poll(mutex, 0) == STATUS_SUCCESS);
+		CHILD_EXPECT(release(mutex, 1, SOME_FENCE) == STATUS_SUCCESS);
+		dxgk_test_thread_join(waiter.thread);
+		CHILD_EXPECT(waiter.status == STATUS_SUCCESS && waiter.fence == SOME_FENCE);
+		D3DKMTCloseDxCoreDevice();
+	}
 	return 0;
 }
 
-TEST(wait, of_an_old_process_is_nothing_to_the_next)
+TEST(wait, does_not_keep_another_threads_first_call_out)
 {
 	/* Seeded only: in real time the waiter may come after the close, and meet the new mutex. */
 	EXPECT_CHILD(run_child("first_calls_of_two_threads", "DXGK_SEED=1"), 0);
