@@ -273,7 +273,266 @@ TEST(name, needs_memory_and_loses_none)
 	EXPECT(n > 2);
 }
 
+/* ---- resources ---- */
+
+enum { HEAP_BYTES = 0x10000 };
+
+/* A device, and a resource of one allocation on it. */
+struct shared {
+	D3DKMT_ADAPTERINFO adapter;
+	D3DKMT_HANDLE device;
+	void *memory;
+	D3DKMT_HANDLE resource;
+	D3DKMT_HANDLE allocation;
+	D3DKMT_HANDLE global;
+};
+
+static void shared_begin(struct shared *shared, bool is_shared, bool is_nt)
+{
+	D3DKMT_CREATESTANDARDALLOCATION standard = {
+		.Type = D3DKMT_STANDARDALLOCATIONTYPE_EXISTINGHEAP,
+		.ExistingHeapData.Size = HEAP_BYTES,
+	};
+	D3DDDI_ALLOCATIONINFO2 allocation = { 0 };
+	D3DKMT_CREATEALLOCATION args = { .NumAllocations = 1,
+					 .pStandardAllocation = &standard,
+					 .pAllocationInfo2 = &allocation };
+
+	shared->adapter = first_adapter();
+	shared->device = create_device(shared->adapter.hAdapter);
+	shared->memory =
+		mmap(NULL, HEAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	EXPECT(shared->memory != MAP_FAILED);
+	allocation.pSystemMem = shared->memory;
+	args.hDevice = shared->device;
+	args.Flags.ExistingSysMem = 1;
+	args.Flags.StandardAllocation = 1;
+	args.Flags.CreateResource = 1;
+	args.Flags.CreateShared = is_shared;
+	args.Flags.NtSecuritySharing = is_nt;
+	EXPECT_OK(D3DKMTCreateAllocation2(&args));
+	shared->resource = args.hResource;
+	shared->allocation = allocation.hAllocation;
+	shared->global = args.hGlobalShare;
+}
+
+static void shared_end(struct shared *shared)
+{
+	EXPECT_OK(destroy_device(shared->device));
+	EXPECT_OK(close_adapter(shared->adapter.hAdapter));
+	munmap(shared->memory, HEAP_BYTES);
+}
+
+static int share_resource(const struct shared *shared, OBJECT_ATTRIBUTES *attributes)
+{
+	HANDLE handle = untouched;
+
+	EXPECT_OK(D3DKMTShareObjects(1, &shared->resource, attributes, STANDARD_RIGHTS_READ_BITS,
+				     &handle));
+	EXPECT_EQ((uintptr_t)handle & 0xc0000000, 0);
+	return (int)(intptr_t)handle;
+}
+
+static NTSTATUS query(const struct shared *shared, int descriptor)
+{
+	D3DKMT_QUERYRESOURCEINFOFROMNTHANDLE args = { .hDevice = shared->device,
+						      .hNtHandle = (HANDLE)(intptr_t)descriptor };
+	NTSTATUS status = D3DKMTQueryResourceInfoFromNtHandle(&args);
+
+	if (status == STATUS_SUCCESS)
+		EXPECT_EQ(args.NumAllocations, 1);
+	return status;
+}
+
+TEST(resource, that_was_not_made_for_nt_handles_gets_none)
+{
+	for (int is_shared = 0; is_shared < 2; is_shared++) {
+		struct shared shared;
+		shared_begin(&shared, is_shared, false);
+		EXPECT_REFUSED(try_share(1, &shared.allocation, NULL), STATUS_INVALID_PARAMETER,
+			       "API-SHARE-SET", "ObjectHandleArray");
+		EXPECT_REFUSED(try_share(1, &shared.resource, NULL), STATUS_INVALID_PARAMETER,
+			       "API-SHARE-SCHEME", "ObjectHandleArray");
+		shared_end(&shared);
+	}
+}
+
+TEST(resource, that_was_gets_one_and_its_allocation_none)
+{
+	struct shared shared;
+
+	shared_begin(&shared, true, true);
+	EXPECT_EQ(shared.global, 0);
+	EXPECT_REFUSED(try_share(1, &shared.allocation, NULL), STATUS_INVALID_PARAMETER,
+		       "API-SHARE-SET", "ObjectHandleArray");
+	int descriptor = share_resource(&shared, NULL);
+	EXPECT_EQ(fcntl(descriptor, F_GETFD), FD_CLOEXEC);
+	EXPECT_OK(query(&shared, descriptor));
+	close(descriptor);
+	EXPECT_REFUSED(query(&shared, descriptor), STATUS_INVALID_HANDLE, "API-NT-HANDLE",
+		       "hNtHandle");
+	shared_end(&shared);
+}
+
+TEST(resource, is_not_opened_as_something_else)
+{
+	struct shared shared;
+	D3DKMT_OPENKEYEDMUTEXFROMNTHANDLE args = { .hKeyedMutex = GARBAGE };
+
+	shared_begin(&shared, true, true);
+	int descriptor = share_resource(&shared, NULL);
+	args.hNtHandle = (HANDLE)(intptr_t)descriptor;
+	EXPECT_REFUSED(D3DKMTOpenKeyedMutexFromNtHandle(&args), STATUS_OBJECT_TYPE_MISMATCH,
+		       "API-NT-HANDLE-KIND", "hNtHandle");
+	EXPECT_EQ(args.hKeyedMutex, GARBAGE);
+	close(descriptor);
+	shared_end(&shared);
+}
+
+TEST(resource, and_mutex_without_the_sync_object_are_no_set)
+{
+	struct shared shared;
+	D3DKMT_HANDLE mutex = create_mutex(true, NULL);
+
+	shared_begin(&shared, true, true);
+	const D3DKMT_HANDLE sets[][3] = {
+		{ shared.resource, mutex, mutex },
+		{ shared.resource, shared.resource, shared.resource },
+		{ mutex, shared.resource, mutex },
+	};
+	for (unsigned i = 0; i < 3; i++) {
+		for (UINT count = 2; count <= 3; count++)
+			EXPECT_REFUSED(try_share(count, sets[i], NULL), STATUS_INVALID_PARAMETER,
+				       "API-SHARE-SET", "ObjectHandleArray");
+	}
+	shared_end(&shared);
+	destroy_mutex(mutex);
+}
+
+TEST(resource, lives_in_its_nt_handle_when_its_creator_is_gone)
+{
+	struct shared shared;
+	struct shared other;
+
+	shared_begin(&shared, true, true);
+	shared_begin(&other, false, false);
+	int descriptor = share_resource(&shared, NULL);
+	int copy = dup(descriptor);
+	EXPECT_OK(destroy_device(shared.device));
+	EXPECT_OK(query(&other, descriptor));
+	close(descriptor);
+	EXPECT_OK(query(&other, copy));
+	close(copy);
+	EXPECT_REFUSED(query(&other, copy), STATUS_INVALID_HANDLE, "API-NT-HANDLE", "hNtHandle");
+	shared_end(&other);
+	EXPECT_OK(close_adapter(shared.adapter.hAdapter));
+	munmap(shared.memory, HEAP_BYTES);
+}
+
+TEST(resource, leaves_no_memory_when_its_last_nt_handle_is_closed)
+{
+	struct dxgk_test_memory before;
+
+	for (unsigned round = 0; round < 3; round++) {
+		struct shared shared;
+		shared_begin(&shared, true, true);
+		int descriptor = share_resource(&shared, NULL);
+		shared_end(&shared);
+		close(descriptor);
+		/* The next call that has to do with sharing notices. */
+		EXPECT(try_open_resource_name(NULL, 0) == STATUS_INVALID_PARAMETER);
+		EXPECT_REFUSED(query(&shared, descriptor), STATUS_INVALID_PARAMETER, "API-HANDLE",
+			       "hDevice");
+		D3DKMTCloseDxCoreDevice();
+		if (round == 0)
+			before = dxgk_test_memory();
+		EXPECT_EQ(dxgk_test_memory().blocks, before.blocks);
+	}
+}
+
+TEST(resource, can_be_opened_by_name)
+{
+	UNICODE_STRING name = string_of(L"\\BaseNamedObjects\\Test_Share");
+	UNICODE_STRING lower = string_of(L"\\basenamedobjects\\test_share");
+	OBJECT_ATTRIBUTES attributes = attributes_of(&name);
+	OBJECT_ATTRIBUTES in_lower = attributes_of(&lower);
+	D3DKMT_OPENNTHANDLEFROMNAME args = { .pObjAttrib = &in_lower };
+	struct shared shared;
+
+	shared_begin(&shared, true, true);
+	int descriptor = share_resource(&shared, &attributes);
+	EXPECT_REFUSED(try_share(1, &shared.resource, &in_lower), STATUS_OBJECT_NAME_COLLISION,
+		       "API-NAME-TAKEN", "pObjectAttributes");
+	EXPECT_REFUSED(try_open_resource_name(&in_lower, 0), STATUS_ACCESS_DENIED, "API-ACCESS",
+		       "dwDesiredAccess");
+	EXPECT_REFUSED(try_open_sync_name(&in_lower, 1), STATUS_OBJECT_TYPE_MISMATCH,
+		       "API-NT-HANDLE-KIND", "pObjAttrib");
+	args.dwDesiredAccess = 1;
+	EXPECT_OK(D3DKMTOpenNtHandleFromName(&args));
+	int opened = (int)(intptr_t)args.hNtHandle;
+	EXPECT(opened != descriptor && ((unsigned)opened & 0xc0000000) == 0);
+
+	/* The name lives on in the second handle, the resource in its creator. */
+	close(descriptor);
+	EXPECT_OK(query(&shared, opened));
+	EXPECT_OK(D3DKMTOpenNtHandleFromName(&args));
+	close(opened);
+	close((int)(intptr_t)args.hNtHandle);
+	EXPECT_REFUSED(try_open_resource_name(&attributes, 1), STATUS_OBJECT_NAME_NOT_FOUND,
+		       "API-NAME", "pObjAttrib");
+	descriptor = share_resource(&shared, &attributes);
+	EXPECT_OK(D3DKMTOpenNtHandleFromName(&args));
+	close(descriptor);
+	close((int)(intptr_t)args.hNtHandle);
+	shared_end(&shared);
+}
+
+TEST(resource, needs_memory_to_be_shared_and_loses_none)
+{
+	UNICODE_STRING name = string_of(L"name");
+	OBJECT_ATTRIBUTES attributes = attributes_of(&name);
+	struct shared shared;
+	unsigned n = 0;
+	bool has_failed;
+
+	shared_begin(&shared, true, true);
+	EXPECT(query(&shared, 0) == STATUS_INVALID_HANDLE); /* ends what was closed before */
+	struct dxgk_test_memory before = dxgk_test_memory();
+	do {
+		HANDLE handle = untouched;
+		dxgk_test_fail_nth_allocation(++n);
+		NTSTATUS status = D3DKMTShareObjects(1, &shared.resource, &attributes, 1, &handle);
+		has_failed = dxgk_test_fail_stop();
+		EXPECT_EQ(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+		if (!has_failed)
+			close((int)(intptr_t)handle);
+		EXPECT(query(&shared, 0) == STATUS_INVALID_HANDLE);
+		EXPECT_EQ(dxgk_test_memory().blocks, before.blocks);
+	} while (has_failed);
+	EXPECT(n > 4);
+	shared_end(&shared);
+}
+
 /* ---- where a shared resource lives ---- */
+
+TEST(adapter_luid, of_a_resource_is_found_by_either_handle)
+{
+	for (int is_nt = 0; is_nt < 2; is_nt++) {
+		struct shared shared;
+		shared_begin(&shared, true, is_nt);
+		int descriptor = is_nt ? share_resource(&shared, NULL) : 0;
+		D3DKMT_GETSHAREDRESOURCEADAPTERLUID args = {
+			.hGlobalShare = shared.global,
+			.hNtHandle = (HANDLE)(intptr_t)descriptor,
+		};
+		EXPECT_OK(D3DKMTGetSharedResourceAdapterLuid(&args));
+		EXPECT_EQ(args.AdapterLuid.LowPart, shared.adapter.AdapterLuid.LowPart);
+		EXPECT_EQ(args.AdapterLuid.HighPart, shared.adapter.AdapterLuid.HighPart);
+		if (is_nt)
+			close(descriptor);
+		shared_end(&shared);
+	}
+}
 
 TEST(adapter_luid, is_asked_of_exactly_one_handle)
 {
