@@ -450,6 +450,39 @@ TEST(resource, leaves_no_memory_when_its_last_nt_handle_is_closed)
 	}
 }
 
+TEST(resource, lives_in_its_nt_handle_when_its_process_was_closed)
+{
+	struct shared shared;
+	struct shared next;
+
+	shared_begin(&shared, true, true);
+	int descriptor = share_resource(&shared, NULL);
+	D3DKMTCloseDxCoreDevice();
+	shared_begin(&next, false, false);
+	EXPECT_OK(query(&next, descriptor));
+	close(descriptor);
+	EXPECT_REFUSED(query(&next, descriptor), STATUS_INVALID_HANDLE, "API-NT-HANDLE",
+		       "hNtHandle");
+	shared_end(&next);
+	munmap(shared.memory, HEAP_BYTES);
+}
+
+CHILD(exit_with_an_nt_handle)
+{
+	static struct shared shared;
+
+	shared_begin(&shared, true, true);
+	return share_resource(&shared, NULL) > 0 ? 0 : 1;
+}
+
+TEST(resource, ends_with_the_program_that_did_not_close_it)
+{
+	const struct child_result *result = run_child("exit_with_an_nt_handle");
+
+	EXPECT_CHILD(result, 0);
+	EXPECT_STR(result->err, "");
+}
+
 TEST(resource, can_be_opened_by_name)
 {
 	UNICODE_STRING name = string_of(L"\\BaseNamedObjects\\Test_Share");
