@@ -7,6 +7,7 @@
 
 #include <opendxgk/refusal.h>
 
+#include "base/utf8.h"
 #include "cli/adapter_facts.h"
 
 void print_last_refusal(const char *call)
@@ -20,23 +21,6 @@ void print_last_refusal(const char *call)
 		fprintf(stderr, "dxgk: %s failed\n", call);
 }
 
-/* One character of 4 bytes to UTF-8; what is no character becomes '?'. */
-static size_t put_utf8(char *out, uint32_t c)
-{
-	if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-		c = '?';
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	size_t more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-	static const unsigned char lead[] = { 0, 0xc0, 0xe0, 0xf0 };
-	out[0] = (char)(lead[more] | c >> (6 * more));
-	for (size_t i = 1; i <= more; i++)
-		out[i] = (char)(0x80 | (c >> (6 * (more - i)) & 0x3f));
-	return more + 1;
-}
-
 static void text_from_wide(char *text, size_t capacity, const void *wide, size_t count)
 {
 	size_t used = 0;
@@ -46,7 +30,8 @@ static void text_from_wide(char *text, size_t capacity, const void *wide, size_t
 		memcpy(&c, (const char *)wide + i * sizeof(c), sizeof(c)); /* may be unaligned */
 		if (c == 0)
 			break;
-		used += put_utf8(text + used, (uint32_t)c);
+		used += utf8_encode(utf8_is_character((uint32_t)c) ? (uint32_t)c : '?',
+				    text + used);
 	}
 	text[used] = '\0';
 }

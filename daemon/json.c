@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "daemon/json.h"
 
 enum { MAX_DEPTH = 32, MAX_FILE_BYTES = 1 << 20 };
@@ -136,26 +137,6 @@ static bool take_hex4(struct reader *reader, uint32_t *unit_out)
 	return true;
 }
 
-static char *put_utf8(char *out, uint32_t character)
-{
-	if (character < 0x80) {
-		*out++ = (char)character;
-	} else if (character < 0x800) {
-		*out++ = (char)(0xc0 | character >> 6);
-		*out++ = (char)(0x80 | (character & 0x3f));
-	} else if (character < 0x10000) {
-		*out++ = (char)(0xe0 | character >> 12);
-		*out++ = (char)(0x80 | (character >> 6 & 0x3f));
-		*out++ = (char)(0x80 | (character & 0x3f));
-	} else {
-		*out++ = (char)(0xf0 | character >> 18);
-		*out++ = (char)(0x80 | (character >> 12 & 0x3f));
-		*out++ = (char)(0x80 | (character >> 6 & 0x3f));
-		*out++ = (char)(0x80 | (character & 0x3f));
-	}
-	return out;
-}
-
 /* After a backslash. */
 static NTSTATUS read_escape(struct reader *reader, char **out)
 {
@@ -186,7 +167,7 @@ static NTSTATUS read_escape(struct reader *reader, char **out)
 	} else if (unit == 0) {
 		return complain_at(reader, "a character other than \\u0000");
 	}
-	*out = put_utf8(*out, unit);
+	*out += utf8_encode(unit, *out);
 	return STATUS_SUCCESS;
 }
 

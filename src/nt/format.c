@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/utf8.h"
 
 #include <ddk/ntdef.h>
 
@@ -58,8 +59,7 @@ static void format_put(struct format *f, uint32_t character)
 {
 	char byte[4];
 	uint16_t unit[2];
-	size_t count =
-		f->narrow ? nt_utf8_encode(character, byte) : nt_utf16_encode(character, unit);
+	size_t count = f->narrow ? utf8_encode(character, byte) : nt_utf16_encode(character, unit);
 
 	f->is_full = f->is_full || f->length + count > f->limit;
 	if (!f->is_full && f->narrow)
@@ -105,7 +105,7 @@ static void format_narrow_text(struct format *f, const struct format_spec *spec,
 		if (f->narrow)
 			format_put_unit(f, (uint8_t)*text++);
 		else
-			format_put(f, nt_utf8_next(&text, end));
+			format_put(f, utf8_next(&text, end));
 	}
 	if (spec->left)
 		format_fill(f, ' ', padding);

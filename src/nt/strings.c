@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/utf8.h"
 
 #include <ddk/wdm.h>
 
@@ -287,7 +288,7 @@ static bool utf8_is_broken(const char *text, size_t bytes)
 
 	while (text != end) {
 		const char *start = text;
-		if (nt_utf8_next(&text, end) == 0xfffd &&
+		if (utf8_next(&text, end) == 0xfffd &&
 		    memcmp(start, "\xef\xbf\xbd", (size_t)(text - start)) != 0)
 			return true;
 	}

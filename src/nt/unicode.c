@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "nt/unicode.h"
 
 #define REPLACEMENT 0xfffdu
@@ -30,51 +31,6 @@ uint32_t nt_utf16_next(const uint16_t **text, const uint16_t *end)
 	return 0x10000u + (((uint32_t)unit - 0xd800u) << 10) + (*(*text)++ - 0xdc00u);
 }
 
-uint32_t nt_utf8_next(const char **text, const char *end)
-{
-	uint8_t lead = (uint8_t) * (*text)++;
-	uint32_t character;
-	unsigned trail;
-	/* The second byte's range excludes overlong forms, surrogates and what is beyond U+10FFFF.
-	 */
-	uint8_t low = 0x80;
-	uint8_t high = 0xbf;
-
-	if (lead < 0x80)
-		return lead;
-	if (lead >= 0xc2 && lead <= 0xdf) {
-		trail = 1;
-		character = lead & 0x1fu;
-	} else if (lead >= 0xe0 && lead <= 0xef) {
-		trail = 2;
-		character = lead & 0x0fu;
-		low = lead == 0xe0 ? 0xa0 : 0x80;
-		high = lead == 0xed ? 0x9f : 0xbf;
-	} else if (lead >= 0xf0 && lead <= 0xf4) {
-		trail = 3;
-		character = lead & 0x07u;
-		low = lead == 0xf0 ? 0x90 : 0x80;
-		high = lead == 0xf4 ? 0x8f : 0xbf;
-	} else {
-		return REPLACEMENT;
-	}
-
-	for (; trail > 0; trail--) {
-		uint8_t byte;
-
-		if (*text == end)
-			return REPLACEMENT;
-		byte = (uint8_t) * *text;
-		if (byte < low || byte > high)
-			return REPLACEMENT;
-		(*text)++;
-		character = character << 6 | (byte & 0x3fu);
-		low = 0x80;
-		high = 0xbf;
-	}
-	return character;
-}
-
 size_t nt_utf16_encode(uint32_t character, uint16_t unit[2])
 {
 	if (character < 0x10000) {
@@ -86,30 +42,6 @@ size_t nt_utf16_encode(uint32_t character, uint16_t unit[2])
 	return 2;
 }
 
-size_t nt_utf8_encode(uint32_t character, char byte[4])
-{
-	if (character < 0x80) {
-		byte[0] = (char)character;
-		return 1;
-	}
-	if (character < 0x800) {
-		byte[0] = (char)(0xc0u | character >> 6);
-		byte[1] = (char)(0x80u | (character & 0x3fu));
-		return 2;
-	}
-	if (character < 0x10000) {
-		byte[0] = (char)(0xe0u | character >> 12);
-		byte[1] = (char)(0x80u | (character >> 6 & 0x3fu));
-		byte[2] = (char)(0x80u | (character & 0x3fu));
-		return 3;
-	}
-	byte[0] = (char)(0xf0u | character >> 18);
-	byte[1] = (char)(0x80u | (character >> 12 & 0x3fu));
-	byte[2] = (char)(0x80u | (character >> 6 & 0x3fu));
-	byte[3] = (char)(0x80u | (character & 0x3fu));
-	return 4;
-}
-
 size_t nt_utf8_from_utf16(char *buffer, size_t capacity, const uint16_t *text, size_t length)
 {
 	const uint16_t *end = text + length;
@@ -118,7 +50,7 @@ size_t nt_utf8_from_utf16(char *buffer, size_t capacity, const uint16_t *text, s
 
 	while (text != end) {
 		char byte[4];
-		size_t count = nt_utf8_encode(nt_utf16_next(&text, end), byte);
+		size_t count = utf8_encode(nt_utf16_next(&text, end), byte);
 
 		is_full = is_full || needed + count > capacity;
 		if (!is_full)
@@ -136,7 +68,7 @@ size_t nt_utf16_from_utf8(uint16_t *buffer, size_t capacity, const char *text, s
 
 	while (text != end) {
 		uint16_t unit[2];
-		size_t count = nt_utf16_encode(nt_utf8_next(&text, end), unit);
+		size_t count = nt_utf16_encode(utf8_next(&text, end), unit);
 
 		is_full = is_full || needed + count > capacity;
 		if (!is_full)

@@ -31,11 +31,9 @@ MUST_CHECK uint16_t *nt_utf16_dup(const char *text, size_t *length_out);
 
 /* One character; advances *text. `end` is past the last unit, and *text is before it. */
 uint32_t nt_utf16_next(const uint16_t **text, const uint16_t *end);
-uint32_t nt_utf8_next(const char **text, const char *end);
 
-/* Up to two units, or four bytes; returns how many. */
+/* One or two units; returns how many. */
 size_t nt_utf16_encode(uint32_t character, uint16_t unit[2]);
-size_t nt_utf8_encode(uint32_t character, char byte[4]);
 
 /* Units before the terminator, at most `limit`. */
 size_t nt_utf16_length(const uint16_t *text, size_t limit);

@@ -26,6 +26,7 @@
 
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "base/utf8.h"
 #include "nt/unicode.h"
 #include "object/share.h"
 #include "trace/trace.h"
@@ -411,10 +412,10 @@ static char *name_fold(const char *name)
 	if (!folded)
 		return NULL;
 	while (name < end) {
-		uint32_t character = nt_utf8_next(&name, end);
+		uint32_t character = utf8_next(&name, end);
 		if (character <= UINT16_MAX)
 			character = nt_upcase((uint16_t)character);
-		to += nt_utf8_encode(character, to);
+		to += utf8_encode(character, to);
 	}
 	return folded;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "base/utf8.h"
 #include "thunk/dxcore.h"
 
 enum { DESCRIPTION_CHARACTERS = 4096 };
@@ -53,24 +54,13 @@ static NTSTATUS ask(D3DKMT_HANDLE handle, KMTQUERYADAPTERINFOTYPE type, void *da
 }
 
 /* WCHAR is a whole character here. */
-static size_t put_utf8(char *out, uint32_t c)
-{
-	static const unsigned char lead[] = { 0, 0xc0, 0xe0, 0xf0 };
-	size_t more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-
-	out[0] = (char)(lead[more] | c >> (6 * more));
-	for (size_t i = 1; i <= more; i++)
-		out[i] = (char)(0x80 | (c >> (6 * (more - i)) & 0x3f));
-	return more + 1;
-}
-
 static char *utf8_from_wide(const WCHAR *wide, size_t count)
 {
 	char *text = malloc(count * 4 + 1);
 	size_t used = 0;
 
 	for (size_t i = 0; text && i < count && wide[i] != 0; i++)
-		used += put_utf8(text + used, (uint32_t)wide[i] & 0x1fffff);
+		used += utf8_encode((uint32_t)wide[i] & 0x1fffff, text + used);
 	if (text)
 		text[used] = '\0';
 	return text;

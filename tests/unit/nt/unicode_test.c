@@ -4,6 +4,7 @@
 #include "support/test.h"
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "nt/unicode.h"
 
 TEST(unicode, every_character_survives_both_ways)
@@ -15,7 +16,7 @@ TEST(unicode, every_character_survives_both_ways)
 
 		if (character >= 0xd800 && character < 0xe000)
 			continue;
-		size_t count = nt_utf8_encode(character, bytes);
+		size_t count = utf8_encode(character, bytes);
 		EXPECT_EQ(nt_utf16_from_utf8(units, 2, bytes, count), character < 0x10000 ? 1 : 2);
 		EXPECT_EQ(nt_utf8_from_utf16(back, 4, units, character < 0x10000 ? 1 : 2), count);
 		EXPECT(memcmp(bytes, back, count) == 0);
