@@ -35,6 +35,7 @@ static struct {
 	struct dxg_kernel kernel;
 	struct dxg_process *process;
 	uint32_t last_process_id;
+	uint64_t handles_drawn; /* by the processes before this one: theirs stay stale */
 } embed = { .gate = GATE_INITIALIZER(LOCK_RANK_KERNEL, "embedded kernel") };
 
 /* The gate is shut. */
@@ -43,6 +44,8 @@ static void embed_end_process(void)
 	if (embed.process)
 		process_cancel_waits(embed.process);
 	gate_drain(&embed.gate);
+	if (embed.process)
+		embed.handles_drawn = handle_table_drawn(&embed.process->handles);
 	process_destroy(embed.process);
 	embed.process = NULL;
 }
@@ -118,6 +121,8 @@ static NTSTATUS embed_begin(void)
 	if (NT_SUCCESS(status))
 		status = process_create(++embed.last_process_id, &embed.kernel.shares,
 					&embed.process);
+	if (NT_SUCCESS(status))
+		handle_table_continue(&embed.process->handles, embed.handles_drawn);
 	gate_open(&embed.gate);
 	return status;
 }

@@ -62,6 +62,19 @@ struct handle_table {
 
 MUST_CHECK NTSTATUS handle_table_init(struct handle_table *table, uint32_t tag);
 
+/*
+ * Where the sequence is, and to go on from there in a new table: handles of the table before it
+ * stay stale.
+ */
+static inline uint64_t handle_table_drawn(const struct handle_table *table)
+{
+	return atomic_load_explicit(&table->drawn, memory_order_relaxed);
+}
+static inline void handle_table_continue(struct handle_table *table, uint64_t drawn)
+{
+	atomic_store_explicit(&table->drawn, drawn, memory_order_relaxed);
+}
+
 /* Every object is gone by now. Accepts a zeroed struct. */
 void handle_table_finish(struct handle_table *table);
 

@@ -319,9 +319,14 @@ CHILD(close_and_use_again)
 	say("-- closed");
 	CHILD_EXPECT(get_execution_state(device) == STATUS_INVALID_PARAMETER);
 	CHILD_EXPECT(strcmp(last_refusal().rule, "API-HANDLE") == 0);
-	adapter = child_open_adapter();
-	device = child_create_device(adapter);
-	CHILD_EXPECT(get_execution_state(device) == STATUS_SUCCESS);
+	D3DKMT_HANDLE new_adapter = child_open_adapter();
+	D3DKMT_HANDLE new_device = child_create_device(new_adapter);
+	CHILD_EXPECT(get_execution_state(new_device) == STATUS_SUCCESS);
+	/* What was handed out before stays stale, whatever was made since. */
+	CHILD_EXPECT(close_adapter(adapter) == STATUS_INVALID_PARAMETER);
+	CHILD_EXPECT(strcmp(last_refusal().rule, "API-HANDLE") == 0);
+	CHILD_EXPECT(get_execution_state(device) == STATUS_INVALID_PARAMETER);
+	CHILD_EXPECT(new_adapter > device);
 	D3DKMTCloseDxCoreDevice();
 	D3DKMTCloseDxCoreDevice();
 	say("-- exit");
