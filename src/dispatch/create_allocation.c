@@ -25,6 +25,11 @@ struct create_args {
 	struct allocation_request request;
 };
 
+static bool is_version_1(const struct create_args *create)
+{
+	return create->stride == sizeof(D3DDDI_ALLOCATIONINFO);
+}
+
 static NTSTATUS bad(const char *argument, const char *why)
 {
 	return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, argument, "%s", why);
@@ -105,7 +110,7 @@ static NTSTATUS copy_elements(struct create_args *create)
 					 (uint32_t)create->stride, &copy);
 	if (!NT_SUCCESS(status))
 		return status;
-	if (create->stride == sizeof(D3DDDI_ALLOCATIONINFO2)) {
+	if (!is_version_1(create)) {
 		create->elements = copy;
 		return STATUS_SUCCESS;
 	}
@@ -122,7 +127,8 @@ static NTSTATUS check_element(const struct create_args *create, uint32_t index)
 {
 	const D3DDDI_ALLOCATIONINFO2 *element = &create->elements[index];
 
-	if (element->Flags.Reserved)
+	/* Priorities came with version 2. */
+	if (element->Flags.Reserved || (element->Flags.OverridePriority && is_version_1(create)))
 		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "pAllocationInfo",
 				   index, "has reserved flags 0x%x", element->Flags.Value);
 	if (element->Flags.Primary || element->Flags.Stereo)
@@ -152,8 +158,7 @@ static NTSTATUS decode_element(struct create_args *create, uint32_t index)
 				 element->PrivateDriverDataSize, &item->private_data);
 	item->private_bytes = element->PrivateDriverDataSize;
 	item->existing_memory = (void *)element->pSystemMem;
-	item->has_priority =
-		element->Flags.OverridePriority && create->stride == sizeof(D3DDDI_ALLOCATIONINFO2);
+	item->has_priority = element->Flags.OverridePriority;
 	item->priority = element->Priority;
 	return status;
 }
@@ -247,7 +252,7 @@ static void hand_back_elements(const struct create_args *create)
 
 		memcpy(client + offsetof(D3DDDI_ALLOCATIONINFO2, hAllocation), &item->handle,
 		       sizeof(item->handle));
-		if (create->stride == sizeof(D3DDDI_ALLOCATIONINFO2))
+		if (!is_version_1(create))
 			memset(client + offsetof(D3DDDI_ALLOCATIONINFO2, GpuVirtualAddress), 0,
 			       sizeof(element->GpuVirtualAddress));
 		/* A standard allocation's private data is the driver's, not the client's. */
@@ -255,6 +260,16 @@ static void hand_back_elements(const struct create_args *create)
 			memcpy(element->pPrivateDriverData, item->private_data,
 			       item->private_bytes);
 	}
+}
+
+/* What the client brought is as it was. */
+static bool is_zeroed(const struct create_args *create)
+{
+	for (uint32_t i = 0; i < create->request.count; i++) {
+		if (create->request.items[i].existing_memory)
+			return false;
+	}
+	return true;
 }
 
 static NTSTATUS create_allocation(struct call *call, D3DKMT_CREATEALLOCATION *args, size_t stride)
@@ -275,7 +290,7 @@ static NTSTATUS create_allocation(struct call *call, D3DKMT_CREATEALLOCATION *ar
 		if (!create.request.resource)
 			args->hResource = create.request.resource_handle;
 		args->hGlobalShare = create.request.global_handle;
-		args->Flags.Zeroed = !args->Flags.ExistingSysMem;
+		args->Flags.Zeroed = is_zeroed(&create);
 	}
 	if (create.request.resource)
 		object_put(&create.request.resource->object);

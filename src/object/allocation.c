@@ -239,6 +239,19 @@ static void part_take_answer(struct part *part, const struct miniport_allocation
 	vidmm_allocation_init(&part->body->memory, &wishes);
 }
 
+/* What a lock handed out may move to the GPU: it cannot be the memory of another allocation. */
+static NTSTATUS group_check_existing_memory(const struct group *group)
+{
+	for (uint32_t i = 0; i < group->request->count; i++) {
+		const void *memory = group->request->items[i].existing_memory;
+		if (memory && vidmm_is_view(memory, group->answers[i].size_bytes))
+			return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
+					   "pAllocationInfo", i,
+					   "has a pSystemMem that belongs to another allocation");
+	}
+	return STATUS_SUCCESS;
+}
+
 static NTSTATUS group_open_in_driver(struct group *group)
 {
 	const struct allocation_request *request = group->request;
@@ -366,7 +379,9 @@ static NTSTATUS group_make(struct group *group)
 	for (uint32_t i = 0; i < group->request->count; i++)
 		part_take_answer(&group->parts[i], &group->answers[i], &group->request->items[i]);
 	group_publish(group);
-	status = group_open_in_driver(group);
+	status = group_check_existing_memory(group);
+	if (NT_SUCCESS(status))
+		status = group_open_in_driver(group);
 	if (!NT_SUCCESS(status))
 		goto destroy_in_driver;
 	status = group_join(group);
