@@ -46,6 +46,7 @@ struct dxg_resource {
 	struct object object;
 	struct dxg_device *device;  /* with a reference */
 	struct resource_body *body; /* with a reference, and an opening until it is destroyed */
+	bool is_opened;             /* on a device that did not create it */
 
 	/* Guarded by the device's lock. */
 	struct list device_link; /* dxg_device.resources */

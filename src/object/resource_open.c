@@ -95,6 +95,7 @@ static NTSTATUS build_objects(struct opening *opening)
 
 	if (!NT_SUCCESS(status))
 		return status;
+	opening->resource->is_opened = true;
 	list_for_each (link, &body->bodies) {
 		status = build_allocation(
 			opening, container_of(link, struct allocation_body, resource_link));
