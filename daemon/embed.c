@@ -19,8 +19,10 @@
 #include "base/refusal.h"
 #include "base/thread.h"
 #include "daemon/config.h"
+#include "daemon/embed.h"
 #include "dispatch/dispatch.h"
 #include "object/kernel.h"
+#include "object/validate.h"
 #include "trace/trace.h"
 #include "wire/call.h"
 #include "wire/embed.h"
@@ -181,6 +183,19 @@ static void embed_close_process(void)
 	embed_end_process();
 	gate_open(&embed.gate);
 	thread_leave_kernel();
+}
+
+bool embed_validate(char *wrong, size_t wrong_size)
+{
+	bool is_valid = true;
+
+	thread_enter_kernel();
+	gate_close(&embed.gate);
+	if (atomic_load(&embed.state) == EMBED_RUNNING)
+		is_valid = kernel_validate(&embed.kernel, embed.process, wrong, wrong_size);
+	gate_open(&embed.gate);
+	thread_leave_kernel();
+	return is_valid;
 }
 
 EXPORTED const struct dxgk_embed *dxgk_embed(void)

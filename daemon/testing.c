@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "base/thread.h"
+#include "daemon/embed.h"
 #include "nt/report.h"
 
 EXPORTED struct dxgk_test_memory dxgk_test_memory(void)
@@ -35,6 +36,11 @@ EXPORTED unsigned long long dxgk_test_report_count(const char *rule)
 			return nt_report_count((enum rule)i);
 	}
 	return 0;
+}
+
+EXPORTED int dxgk_test_validate(char *problem, size_t size_bytes)
+{
+	return embed_validate(problem, size_bytes);
 }
 
 EXPORTED struct dxgk_test_thread *dxgk_test_thread_create(void (*run)(void *argument),

@@ -4,6 +4,8 @@
 #ifndef OPENDXGK_TESTING_H
 #define OPENDXGK_TESTING_H
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -21,6 +23,13 @@ int dxgk_test_fail_stop(void);
 
 /* How often a driver was reported for breaking this rule ("NT-IRQL-WAIT"). */
 unsigned long long dxgk_test_report_count(const char *rule);
+
+/*
+ * Walks everything the kernel holds and recounts it; other threads' calls wait meanwhile. 1 when it
+ * all fits together, else 0 and what does not, in `problem`. No call of another thread is waiting
+ * for something (a keyed mutex): it would be waited for.
+ */
+int dxgk_test_validate(char *problem, size_t size_bytes);
 
 /*
  * A thread that takes part in a seeded run (DXGK_SEED). Join waits for it and frees it. Returns NULL

@@ -608,3 +608,17 @@ void share_set_put(struct share_set *set)
 	while (set->count > 0)
 		share_put(set->shares[--set->count]);
 }
+
+void share_for_each_bundled(struct share_space *space,
+			    void (*visit)(void *context, struct share *share), void *context)
+{
+	struct list *link;
+
+	lock_acquire(&space->lock);
+	list_for_each (link, &space->bundles) {
+		struct share_bundle *bundle = container_of(link, struct share_bundle, link);
+		for (uint32_t i = 0; i < bundle->count; i++)
+			visit(context, bundle->shares[i]);
+	}
+	lock_release(&space->lock);
+}

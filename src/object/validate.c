@@ -1,0 +1,415 @@
+/*
+ * validate.c - see validate.h.
+ *
+ * A process's lists are inside its devices' locks in the lock order, so devices are collected first
+ * and looked at afterwards. Who holds a body is counted by collecting one pointer per holder and
+ * sorting them: as many of a kind as there are, as many references there must be.
+ *
+ * Locks: each list's own, in their order, and only for the walk along it.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "object/allocation.h"
+#include "object/context.h"
+#include "object/keyed_mutex.h"
+#include "object/resource.h"
+#include "object/validate.h"
+#include "vidmm/validate.h"
+
+/* Pointers, one for each time somebody holds what it points to. */
+struct holders {
+	void **items;
+	size_t count;
+	size_t room;
+};
+
+struct survey {
+	char *wrong;
+	size_t wrong_size;
+	bool is_wrong;
+
+	struct holders devices;
+	struct holders allocation_bodies; /* one per dxg_allocation */
+	struct holders opened;            /* struct share, one per opening */
+	struct holders bundled;           /* struct share, one per NT handle's bundle */
+};
+
+/* The first thing that is wrong is the one that is told. */
+static void wrong(struct survey *survey, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void wrong(struct survey *survey, const char *format, ...)
+{
+	va_list arguments;
+
+	if (survey->is_wrong)
+		return;
+	survey->is_wrong = true;
+	va_start(arguments, format);
+	vsnprintf(survey->wrong, survey->wrong_size, format, arguments);
+	va_end(arguments);
+}
+
+/* ---- holders ---- */
+
+static void hold(struct survey *survey, struct holders *holders, void *item)
+{
+	if (holders->count == holders->room) {
+		size_t room = holders->room ? holders->room * 2 : 64;
+		void **items = mem_zalloc_array(room, sizeof(*items));
+		if (!items) {
+			wrong(survey, "there is no memory to look");
+			return;
+		}
+		for (size_t i = 0; i < holders->count; i++)
+			items[i] = holders->items[i];
+		mem_free(holders->items);
+		holders->items = items;
+		holders->room = room;
+	}
+	holders->items[holders->count++] = item;
+}
+
+static int compare_pointers(const void *left, const void *right)
+{
+	uintptr_t a = (uintptr_t) * (void *const *)left;
+	uintptr_t b = (uintptr_t) * (void *const *)right;
+
+	return (a > b) - (a < b);
+}
+
+static void sort(struct holders *holders)
+{
+	if (holders->count > 1)
+		qsort(holders->items, holders->count, sizeof(*holders->items), compare_pointers);
+}
+
+/* How often it is held. */
+static uint32_t count_of(const struct holders *holders, const void *item)
+{
+	size_t low = 0;
+	size_t high = holders->count;
+	uint32_t count = 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if ((uintptr_t)holders->items[middle] < (uintptr_t)item)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low + count < holders->count && holders->items[low + count] == item)
+		count++;
+	return count;
+}
+
+/* ---- objects ---- */
+
+/* The handle finds it, and `references` are all there are. */
+static void check_object(struct survey *survey, struct object *object,
+			 const struct object_class *class, uint32_t references)
+{
+	const struct object_class *found_class = NULL;
+	struct object *found = NULL;
+
+	if (object->class != class) {
+		wrong(survey, "0x%08x is in a list of %s and is none", object->handle, class->name);
+		return;
+	}
+	if (handle_find(object->table, object->handle, class, &found, &found_class) !=
+	    HANDLE_FOUND) {
+		wrong(survey, "0x%08x lives (%s), and its handle does not find it", object->handle,
+		      class->name);
+		return;
+	}
+	if (found != object)
+		wrong(survey, "0x%08x finds another object than the one of that number",
+		      object->handle);
+	object_put(found);
+	uint32_t counted = (uint32_t)atomic_load(&object->slot->state) & INT32_MAX;
+	if (counted != references)
+		wrong(survey, "0x%08x (%s) has %u references, and %u are known", object->handle,
+		      class->name, counted, references);
+}
+
+static void check_allocation_locked(struct survey *survey, struct dxg_allocation *allocation,
+				    const struct dxg_device *device,
+				    const struct dxg_resource *resource)
+{
+	struct allocation_body *body = allocation->body;
+	uint32_t handle = allocation->object.handle;
+
+	check_object(survey, &allocation->object, &allocation_class, 1);
+	if (allocation->device != device || allocation->resource != resource)
+		wrong(survey, "allocation 0x%08x is in the list of another owner", handle);
+	if (allocation->is_claimed)
+		wrong(survey, "allocation 0x%08x is claimed, and nobody destroys it", handle);
+	if (!allocation_is_ready(allocation))
+		wrong(survey, "allocation 0x%08x never became ready", handle);
+	if (body->resource != (resource ? resource->body : NULL))
+		wrong(survey, "allocation 0x%08x has memory of another resource", handle);
+	if (body->adapter != device->adapter)
+		wrong(survey, "allocation 0x%08x has memory of another adapter", handle);
+	if (atomic_load(&body->holds) != 0)
+		wrong(survey, "the driver never let go of allocation 0x%08x", handle);
+	if (allocation->lock_count > vidmm_lock_count(&body->memory))
+		wrong(survey, "allocation 0x%08x counts more locks than its memory has", handle);
+	hold(survey, &survey->allocation_bodies, body);
+}
+
+static void check_resource_locked(struct survey *survey, struct dxg_resource *resource,
+				  const struct dxg_device *device)
+{
+	struct resource_body *body = resource->body;
+	uint32_t handle = resource->object.handle;
+	uint32_t count = 0;
+	struct list *link;
+
+	list_for_each (link, &resource->allocations) {
+		check_allocation_locked(survey,
+					container_of(link, struct dxg_allocation, owner_link),
+					device, resource);
+		count++;
+	}
+	check_object(survey, &resource->object, &resource_class, 1 + count);
+	if (resource->device != device)
+		wrong(survey, "resource 0x%08x is in the list of another device", handle);
+	if (resource->allocation_count != count)
+		wrong(survey, "resource 0x%08x counts %u allocations and has %u", handle,
+		      resource->allocation_count, count);
+	if (body->is_shared != (body->share.scheme != SHARE_PRIVATE))
+		wrong(survey, "resource 0x%08x does not know whether it is shared", handle);
+	if (!body->is_shared && body->body_count != count)
+		wrong(survey, "resource 0x%08x has %u allocations and the memory of %u", handle,
+		      count, body->body_count);
+	hold(survey, &survey->opened, &body->share);
+}
+
+static void check_device(struct survey *survey, struct dxg_device *device,
+			 const struct dxg_process *process)
+{
+	uint32_t children = 0;
+	struct list *link;
+
+	lock_acquire(&device->lock);
+	list_for_each (link, &device->contexts) {
+		struct dxg_context *context = container_of(link, struct dxg_context, device_link);
+		check_object(survey, &context->object, &context_class, 1);
+		if (context->device != device)
+			wrong(survey, "context 0x%08x is in the list of another device",
+			      context->object.handle);
+		children++;
+	}
+	list_for_each (link, &device->resources) {
+		struct dxg_resource *resource =
+			container_of(link, struct dxg_resource, device_link);
+		check_resource_locked(survey, resource, device);
+		children += 1 + resource->allocation_count;
+	}
+	list_for_each (link, &device->allocations) {
+		check_allocation_locked(survey,
+					container_of(link, struct dxg_allocation, owner_link),
+					device, NULL);
+		children++;
+	}
+	if (device->is_dying)
+		wrong(survey, "device 0x%08x is dying, and nobody destroys it",
+		      device->object.handle);
+	lock_release(&device->lock);
+	/* One of the survey's own, taken when it was collected. */
+	check_object(survey, &device->object, &device_class, 2 + children);
+	if (device->process != process)
+		wrong(survey, "device 0x%08x is in the list of another process",
+		      device->object.handle);
+}
+
+static void check_keyed_mutex_locked(struct survey *survey, struct dxg_keyed_mutex *mutex,
+				     const struct dxg_process *process)
+{
+	struct keyed_mutex_body *body = mutex->body;
+
+	check_object(survey, &mutex->object, &keyed_mutex_class, 1);
+	lock_acquire(&body->lock);
+	if (mutex->process != process || mutex->is_closed)
+		wrong(survey, "keyed mutex 0x%08x is in a list and closed, or in a wrong one",
+		      mutex->object.handle);
+	if (body->is_abandoned && body->owner)
+		wrong(survey, "keyed mutex 0x%08x is abandoned and held", mutex->object.handle);
+	if ((body->private_bytes != 0) != (body->private_data != NULL))
+		wrong(survey, "keyed mutex 0x%08x has a size without a blob, or the other way",
+		      mutex->object.handle);
+	lock_release(&body->lock);
+	hold(survey, &survey->opened, &body->share);
+}
+
+static void check_process(struct survey *survey, struct dxg_process *process)
+{
+	struct list *link;
+
+	lock_acquire(&process->lock);
+	list_for_each (link, &process->opens) {
+		struct adapter_open *open = container_of(link, struct adapter_open, process_link);
+		check_object(survey, &open->object, &adapter_open_class, 1);
+	}
+	list_for_each (link, &process->keyed_mutexes)
+		check_keyed_mutex_locked(survey,
+					 container_of(link, struct dxg_keyed_mutex, process_link),
+					 process);
+	list_for_each (link, &process->devices) {
+		struct dxg_device *device = container_of(link, struct dxg_device, process_link);
+		object_get(&device->object);
+		hold(survey, &survey->devices, device);
+	}
+	lock_release(&process->lock);
+	for (size_t i = 0; i < survey->devices.count; i++) {
+		struct dxg_device *device = survey->devices.items[i];
+		check_device(survey, device, process);
+		object_put(&device->object);
+	}
+}
+
+/* ---- what is shared ---- */
+
+static void note_bundled(void *context, struct share *share)
+{
+	struct survey *survey = context;
+
+	hold(survey, &survey->bundled, share);
+}
+
+static void check_resource_body(struct survey *survey, struct resource_body *body)
+{
+	uint32_t count = 0;
+	struct list *link;
+
+	lock_acquire(&body->lock);
+	list_for_each (link, &body->bodies) {
+		struct allocation_body *memory =
+			container_of(link, struct allocation_body, resource_link);
+		uint32_t known =
+			count_of(&survey->allocation_bodies, memory) + (body->is_shared ? 1 : 0);
+		uint32_t counted = atomic_load(&memory->refs.count);
+
+		if (memory->resource != body)
+			wrong(survey, "memory is in the list of a resource it is not of");
+		if (counted != known)
+			wrong(survey, "memory of a resource has %u references, and %u are known",
+			      counted, known);
+		count++;
+	}
+	if (body->body_count != count)
+		wrong(survey, "a resource counts the memory of %u allocations and has %u",
+		      body->body_count, count);
+	lock_release(&body->lock);
+}
+
+/* Every opening has two references (its own and its object's), every bundle one. */
+static void check_share(struct survey *survey, struct share *share)
+{
+	uint32_t openings = count_of(&survey->opened, share);
+	uint32_t bundles = count_of(&survey->bundled, share);
+	uint32_t references = atomic_load(&share->refs.count);
+	uint32_t expected = bundles + (share->kind == SHARE_RESOURCE ? 2 * openings : openings);
+
+	if (atomic_load(&share->openings) != openings)
+		wrong(survey, "a shared object counts %u openings and has %u",
+		      atomic_load(&share->openings), openings);
+	if (references != expected)
+		wrong(survey, "a shared object has %u references, and %u are known", references,
+		      expected);
+	if (bundles != 0 && share->scheme != SHARE_NT)
+		wrong(survey, "an object has an NT handle and was not made for one");
+	if (share->kind == SHARE_RESOURCE)
+		check_resource_body(survey, container_of(share, struct resource_body, share));
+}
+
+static void check_shares(struct survey *survey)
+{
+	for (size_t i = 0; i < survey->opened.count; i++) {
+		if (i == 0 || survey->opened.items[i] != survey->opened.items[i - 1])
+			check_share(survey, survey->opened.items[i]);
+	}
+	for (size_t i = 0; i < survey->bundled.count; i++) {
+		struct share *share = survey->bundled.items[i];
+		if ((i == 0 || share != survey->bundled.items[i - 1]) &&
+		    count_of(&survey->opened, share) == 0)
+			check_share(survey, share);
+	}
+}
+
+/* ---- the memory ---- */
+
+/* What only a shared resource holds any more is memory, too. */
+static void collect_bodies(struct survey *survey, const struct holders *shares,
+			   struct holders *bodies)
+{
+	for (size_t i = 0; i < shares->count; i++) {
+		struct share *share = shares->items[i];
+		struct list *link;
+
+		if (share->kind != SHARE_RESOURCE)
+			continue;
+		struct resource_body *body = container_of(share, struct resource_body, share);
+		lock_acquire(&body->lock);
+		list_for_each (link, &body->bodies)
+			hold(survey, bodies,
+			     container_of(link, struct allocation_body, resource_link));
+		lock_release(&body->lock);
+	}
+}
+
+static void check_memory(struct survey *survey)
+{
+	struct holders bodies = { 0 };
+	size_t count = 0;
+	char why[160];
+
+	for (size_t i = 0; i < survey->allocation_bodies.count; i++) {
+		struct allocation_body *body = survey->allocation_bodies.items[i];
+		if (!body->resource && atomic_load(&body->refs.count) != 1)
+			wrong(survey, "memory of a lone allocation has %u references",
+			      atomic_load(&body->refs.count));
+		hold(survey, &bodies, body);
+	}
+	collect_bodies(survey, &survey->opened, &bodies);
+	collect_bodies(survey, &survey->bundled, &bodies);
+	sort(&bodies);
+	/* Each once, and from the body to the memory manager's part of it. */
+	for (size_t i = 0; i < bodies.count; i++) {
+		if (i == 0 || bodies.items[i] != bodies.items[i - 1])
+			bodies.items[count++] = bodies.items[i];
+	}
+	for (size_t i = 0; i < count; i++)
+		bodies.items[i] = &((struct allocation_body *)bodies.items[i])->memory;
+	if (!survey->is_wrong &&
+	    !vidmm_validate(NULL, (struct vidmm_allocation *const *)bodies.items, count, why,
+			    sizeof(why)))
+		wrong(survey, "%s", why);
+	mem_free(bodies.items);
+}
+
+bool kernel_validate(struct dxg_kernel *kernel, struct dxg_process *process, char *wrong_text,
+		     size_t wrong_size)
+{
+	struct survey survey = { .wrong = wrong_text, .wrong_size = wrong_size };
+
+	if (process)
+		check_process(&survey, process);
+	share_for_each_bundled(&kernel->shares, note_bundled, &survey);
+	sort(&survey.allocation_bodies);
+	sort(&survey.opened);
+	sort(&survey.bundled);
+	if (!survey.is_wrong)
+		check_shares(&survey);
+	if (!survey.is_wrong)
+		check_memory(&survey);
+	mem_free(survey.devices.items);
+	mem_free(survey.allocation_bodies.items);
+	mem_free(survey.opened.items);
+	mem_free(survey.bundled.items);
+	return !survey.is_wrong;
+}
