@@ -149,7 +149,8 @@ MUST_CHECK NTSTATUS share_find_nt(struct share_space *space, uintptr_t nt_handle
 				  struct share_set *set_out);
 void share_set_put(struct share_set *set);
 
-/* What NT handles stand for, each once per bundle it is in. `visit` is called with the lock held. */
+/* What NT handles stand for, each once per bundle it is in. `visit` is called with the lock held.
+ */
 void share_for_each_bundled(struct share_space *space,
 			    void (*visit)(void *context, struct share *share), void *context);
 

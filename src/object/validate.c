@@ -256,9 +256,8 @@ static void check_process(struct survey *survey, struct dxg_process *process)
 		check_object(survey, &open->object, &adapter_open_class, 1);
 	}
 	list_for_each (link, &process->keyed_mutexes)
-		check_keyed_mutex_locked(survey,
-					 container_of(link, struct dxg_keyed_mutex, process_link),
-					 process);
+		check_keyed_mutex_locked(
+			survey, container_of(link, struct dxg_keyed_mutex, process_link), process);
 	list_for_each (link, &process->devices) {
 		struct dxg_device *device = container_of(link, struct dxg_device, process_link);
 		object_get(&device->object);

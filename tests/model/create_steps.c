@@ -341,8 +341,7 @@ static void choose_target(struct run *run, struct creation *creation)
 	if (creation->is_resource || opening < 0 || !one_in(run, 3))
 		return;
 	const struct model_group *group = &model->groups[model->openings[opening].group];
-	if (group->scheme != SCHEME_PRIVATE ||
-	    group->count + (int)creation->count > MAX_IN_GROUP)
+	if (group->scheme != SCHEME_PRIVATE || group->count + (int)creation->count > MAX_IN_GROUP)
 		return;
 	creation->opening = opening;
 	creation->device = model->openings[opening].device;

@@ -97,8 +97,7 @@ static void lock_older(struct run *run, int index)
 static void lock_newer(struct run *run, int index)
 {
 	struct model_handle *allocation = &run->model.allocations[index];
-	D3DKMT_LOCK2 args = { .hDevice = device_of(run, index),
-			      .hAllocation = allocation->handle };
+	D3DKMT_LOCK2 args = { .hDevice = device_of(run, index), .hAllocation = allocation->handle };
 	NTSTATUS wanted = STATUS_SUCCESS;
 	bool is_short_of_memory = false;
 
@@ -342,7 +341,8 @@ static void query_residency(struct run *run, const struct chosen *chosen)
 	     D3DKMTQueryAllocationResidency, args);
 	for (int i = 0; i < chosen->count; i++)
 		RUN_EXPECT(run,
-			   states[i] == (is_bad ? 0 : D3DKMT_ALLOCATIONRESIDENCYSTATUS_NOTRESIDENT));
+			   states[i] ==
+				   (is_bad ? 0 : D3DKMT_ALLOCATIONRESIDENCYSTATUS_NOTRESIDENT));
 }
 
 static void invalidate_cache(struct run *run, const struct chosen *chosen)

@@ -63,7 +63,8 @@ int model_add_group(struct model *model, enum model_scheme scheme)
 {
 	for (int i = 0; i < MAX_GROUPS; i++) {
 		if (!model->groups[i].is_live) {
-			model->groups[i] = (struct model_group){ .is_live = true, .scheme = scheme };
+			model->groups[i] =
+				(struct model_group){ .is_live = true, .scheme = scheme };
 			return i;
 		}
 	}

@@ -70,9 +70,9 @@ struct model_memory {
 	bool is_cpu_visible;
 	uint32_t priority;
 	struct model_data private_data;
-	unsigned char *clients;  /* the client's own pages, or NULL */
-	unsigned char *seen;     /* where it was locked before, or NULL */
-	uint64_t words[PROBES];  /* what stands at the probes */
+	unsigned char *clients; /* the client's own pages, or NULL */
+	unsigned char *seen;    /* where it was locked before, or NULL */
+	uint64_t words[PROBES]; /* what stands at the probes */
 };
 
 struct model_group {

@@ -22,9 +22,10 @@ static void make_a_step(struct run *run)
 		void (*step)(struct run *run);
 		uint32_t weight;
 	} steps[] = {
-		{ step_create, 18 },  { step_standard, 4 }, { step_open, 16 },   { step_lock, 20 },
-		{ step_touch, 20 },   { step_destroy, 14 }, { step_property, 12 }, { step_device, 3 },
-		{ step_context, 3 },  { step_adapter, 2 },  { step_share, 10 },  { step_name, 4 },
+		{ step_create, 18 },     { step_standard, 4 }, { step_open, 16 },
+		{ step_lock, 20 },       { step_touch, 20 },   { step_destroy, 14 },
+		{ step_property, 12 },   { step_device, 3 },   { step_context, 3 },
+		{ step_adapter, 2 },     { step_share, 10 },   { step_name, 4 },
 		{ step_close_file, 12 }, { step_mutex, 14 },
 	};
 	uint32_t total = 0;
@@ -72,7 +73,8 @@ static void end(struct run *run)
 	struct model *model = &run->model;
 
 	for (int i = 0; i < MAX_DESCRIPTORS; i++) {
-		for (int j = 0; model->descriptors[i].is_live && j < model->descriptors[i].copies; j++)
+		for (int j = 0; model->descriptors[i].is_live && j < model->descriptors[i].copies;
+		     j++)
 			close(model->descriptors[i].files[j]);
 		model->descriptors[i].copies = 0;
 	}

@@ -20,7 +20,8 @@ static void create(struct run *run)
 		args.Flags.Value |= 2u << below(run, 31);
 		wanted = STATUS_INVALID_PARAMETER;
 	}
-	int index = model_add_mutex(model, args.Flags.NtSecuritySharing ? SCHEME_NT : SCHEME_GLOBAL);
+	int index =
+		model_add_mutex(model, args.Flags.NtSecuritySharing ? SCHEME_NT : SCHEME_GLOBAL);
 	if (index < 0)
 		return;
 	CALL(run, wanted, D3DKMTCreateKeyedMutex2, args);
@@ -128,8 +129,8 @@ static void release(struct run *run, int handle)
 	};
 	if (mutex->is_abandoned)
 		wanted = STATUS_ABANDONED;
-	else if (mutex->owner != handle || (data.bytes != 0 && mutex->data.bytes != 0 &&
-					    data.bytes != mutex->data.bytes))
+	else if (mutex->owner != handle ||
+		 (data.bytes != 0 && mutex->data.bytes != 0 && data.bytes != mutex->data.bytes))
 		wanted = STATUS_INVALID_PARAMETER;
 	CALL(run, wanted, D3DKMTReleaseKeyedMutex2, args);
 	if (wanted != STATUS_SUCCESS)

@@ -50,7 +50,8 @@ void random_data(struct run *run, struct model_data *data);
 
 /* ---- complaints ---- */
 
-void run_fail(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
+void run_fail(struct run *run, const char *format, ...)
+	__attribute__((format(printf, 2, 3), noreturn));
 
 #define RUN_EXPECT(run, condition)                                                                 \
 	do {                                                                                       \

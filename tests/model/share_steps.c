@@ -335,9 +335,8 @@ void step_share(struct run *run)
 	if (name >= 0)
 		name_text(run, name, text, &string, &attributes);
 	call_begin(run, "D3DKMTShareObjects");
-	NTSTATUS status =
-		D3DKMTShareObjects(count, handles, name >= 0 ? &attributes : NULL,
-				   one_in(run, 2) ? SHARED_ALLOCATION_WRITE : 0, &made);
+	NTSTATUS status = D3DKMTShareObjects(count, handles, name >= 0 ? &attributes : NULL,
+					     one_in(run, 2) ? SHARED_ALLOCATION_WRITE : 0, &made);
 	HANDLE none = NULL;
 	call_end(run, status, wanted, &none, &made, sizeof(made));
 	if (NT_SUCCESS(status))
@@ -375,8 +374,7 @@ void step_name(struct run *run)
 /* Copies a descriptor, or closes one of its copies. */
 void step_close_file(struct run *run)
 {
-	struct model_descriptor *descriptor =
-		&run->model.descriptors[below(run, MAX_DESCRIPTORS)];
+	struct model_descriptor *descriptor = &run->model.descriptors[below(run, MAX_DESCRIPTORS)];
 
 	if (!descriptor->is_live)
 		return;

@@ -1,9 +1,8 @@
 /*
- * share_test.c - bodies that outlive their openings, global handles, NT handles and names.
- *
- * The bodies here are nothing but a share and a flag that says whether they are gone.
+ * share_test.c - bodies that outlive their openings, global handles and NT handles. Names are in
+ * share_name_test.c.
  */
-#include "support/test.h"
+#include "share_world.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -12,75 +11,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "base/mem.h"
-#include "base/refusal.h"
-#include "base/thread.h"
-#include "object/share.h"
-
-struct body {
-	struct share share;
-	_Atomic bool is_gone;
-};
-
-static void body_destroy(struct share *share)
-{
-	struct body *body = container_of(share, struct body, share);
-
-	EXPECT(!body->is_gone);
-	body->is_gone = true;
-}
-
-static struct share_space space;
-static const struct share_nt_options plain = { .access = 1 };
-
-static void space_begin(void)
-{
-	EXPECT_EQ(share_space_init(&space), STATUS_SUCCESS);
-}
-
-static void body_init(struct body *body, enum share_kind kind, enum share_scheme scheme)
-{
-	body->is_gone = false;
-	EXPECT_EQ(share_init(&body->share, &space, kind, scheme, NULL, body_destroy),
-		  STATUS_SUCCESS);
-	share_publish(&body->share);
-}
-
-/* Shares one body; its first opening is closed, so only the NT handle holds it. */
-static int share_alone(struct body *body, const struct share_nt_options *options)
-{
-	struct share *shares[] = { &body->share };
-	int descriptor = -1;
-
-	EXPECT_EQ(share_create_nt(&space, shares, 1, options, &descriptor), STATUS_SUCCESS);
-	share_close(&body->share);
-	EXPECT(!body->is_gone);
-	return descriptor;
-}
-
-static NTSTATUS find(int descriptor, enum share_kind kind)
-{
-	struct share_set set = { 0 };
-	NTSTATUS status = share_find_nt(&space, (uintptr_t)descriptor, kind, "hNtHandle", &set);
-
-	share_set_put(&set);
-	return status;
-}
-
-static struct dxgk_refusal last_refusal(void)
-{
-	struct dxgk_refusal refusal = { .size_bytes = sizeof(refusal) };
-
-	EXPECT(refusal_last(&refusal));
-	return refusal;
-}
-
-#define EXPECT_RULE(call, status, rule_name)                                                       \
-	do {                                                                                       \
-		EXPECT_EQ(call, status);                                                           \
-		EXPECT_STR(last_refusal().rule, rule_name);                                        \
-	} while (0)
 
 /* ---- bodies ---- */
 
@@ -594,139 +524,6 @@ TEST(descriptor, that_is_not_to_be_had_is_refused)
 	share_close(share);
 	share_space_finish(&space);
 	EXPECT(body.is_gone);
-}
-
-/* ---- names ---- */
-
-static NTSTATUS open_name(const char *name, enum share_kind kind, uint32_t access,
-			  int *descriptor_out)
-{
-	return share_open_name(&space, kind,
-			       &(struct share_nt_options){ .name = name, .access = access },
-			       descriptor_out);
-}
-
-TEST(name, finds_what_is_shared_whatever_its_case)
-{
-	static const char *const spellings[] = { "\\BaseNamedObjects\\Gr\xc3\xbc\xc3\x9f",
-						 "\\basenamedobjects\\gR\xc3\x9c\xc3\x9f",
-						 "\\BASENAMEDOBJECTS\\GR\xc3\xbc\xc3\x9f" };
-	struct body body;
-	int opened;
-
-	space_begin();
-	body_init(&body, SHARE_RESOURCE, SHARE_NT);
-	int descriptor =
-		share_alone(&body, &(struct share_nt_options){ .name = spellings[0], .access = 1 });
-	for (unsigned i = 0; i < 3; i++) {
-		EXPECT_EQ(open_name(spellings[i], SHARE_RESOURCE, 1, &opened), STATUS_SUCCESS);
-		EXPECT(opened != descriptor);
-		EXPECT_EQ(find(opened, SHARE_RESOURCE), STATUS_SUCCESS);
-		close(opened);
-	}
-	EXPECT_RULE(open_name("\\BaseNamedObjects\\Gr", SHARE_RESOURCE, 1, &opened),
-		    STATUS_OBJECT_NAME_NOT_FOUND, "API-NAME");
-	close(descriptor);
-	share_space_finish(&space);
-}
-
-TEST(name, is_looked_up_before_access_is_asked)
-{
-	struct body body;
-	int opened = -1;
-
-	space_begin();
-	body_init(&body, SHARE_SYNC_OBJECT, SHARE_NT);
-	int descriptor =
-		share_alone(&body, &(struct share_nt_options){ .name = "fence", .access = 1 });
-	EXPECT_RULE(open_name("other", SHARE_SYNC_OBJECT, 0, &opened), STATUS_OBJECT_NAME_NOT_FOUND,
-		    "API-NAME");
-	EXPECT_RULE(open_name("fence", SHARE_SYNC_OBJECT, 0, &opened), STATUS_ACCESS_DENIED,
-		    "API-ACCESS");
-	EXPECT_RULE(open_name("fence", SHARE_RESOURCE, 1, &opened), STATUS_OBJECT_TYPE_MISMATCH,
-		    "API-NT-HANDLE-KIND");
-	EXPECT_EQ(opened, -1);
-	close(descriptor);
-	share_space_finish(&space);
-}
-
-TEST(name, gives_a_handle_of_its_own_with_its_own_access)
-{
-	struct share_set set;
-	struct body body;
-	int opened;
-
-	space_begin();
-	body_init(&body, SHARE_RESOURCE, SHARE_NT);
-	int descriptor =
-		share_alone(&body, &(struct share_nt_options){ .name = "name", .access = 1 });
-	EXPECT_EQ(open_name("name", SHARE_RESOURCE, 0x20000, &opened), STATUS_SUCCESS);
-	EXPECT_EQ(share_find_nt(&space, (uintptr_t)opened, SHARE_RESOURCE, "h", &set),
-		  STATUS_SUCCESS);
-	EXPECT_EQ(set.access, 0x20000);
-	share_set_put(&set);
-	EXPECT_EQ(share_find_nt(&space, (uintptr_t)descriptor, SHARE_RESOURCE, "h", &set),
-		  STATUS_SUCCESS);
-	EXPECT_EQ(set.access, 1);
-	share_set_put(&set);
-	close(descriptor);
-	close(opened);
-	share_space_finish(&space);
-}
-
-TEST(name, lives_as_long_as_any_of_its_handles)
-{
-	struct body body;
-	struct share *share = &body.share;
-	const struct share_nt_options named = { .name = "name", .access = 1 };
-	int first;
-	int second;
-
-	space_begin();
-	body_init(&body, SHARE_RESOURCE, SHARE_NT);
-	EXPECT_EQ(share_create_nt(&space, &share, 1, &named, &first), STATUS_SUCCESS);
-	EXPECT_EQ(open_name("NAME", SHARE_RESOURCE, 1, &second), STATUS_SUCCESS);
-	close(first);
-	EXPECT_EQ(open_name("name", SHARE_RESOURCE, 1, &first), STATUS_SUCCESS);
-	close(first);
-	close(second);
-	/* The body lives on, its name does not. */
-	EXPECT_RULE(open_name("name", SHARE_RESOURCE, 1, &first), STATUS_OBJECT_NAME_NOT_FOUND,
-		    "API-NAME");
-	EXPECT(!body.is_gone);
-	EXPECT_EQ(share_create_nt(&space, &share, 1, &named, &first), STATUS_SUCCESS);
-	EXPECT_EQ(open_name("name", SHARE_RESOURCE, 1, &second), STATUS_SUCCESS);
-	close(first);
-	close(second);
-	share_close(share);
-	share_space_finish(&space);
-	EXPECT(body.is_gone);
-}
-
-TEST(name, stands_for_one_thing_at_a_time)
-{
-	struct body body;
-	struct share *share = &body.share;
-	int first;
-	int second = -1;
-
-	space_begin();
-	body_init(&body, SHARE_RESOURCE, SHARE_NT);
-	EXPECT_EQ(share_create_nt(&space, &share, 1,
-				  &(struct share_nt_options){ .name = "name", .access = 1 },
-				  &first),
-		  STATUS_SUCCESS);
-	EXPECT_RULE(share_create_nt(&space, &share, 1,
-				    &(struct share_nt_options){ .name = "Name", .access = 1 },
-				    &second),
-		    STATUS_OBJECT_NAME_COLLISION, "API-NAME-TAKEN");
-	EXPECT_EQ(second, -1);
-	/* Nameless things do not collide. */
-	EXPECT_EQ(share_create_nt(&space, &share, 1, &plain, &second), STATUS_SUCCESS);
-	close(first);
-	close(second);
-	share_close(share);
-	share_space_finish(&space);
 }
 
 /* ---- memory and threads ---- */
