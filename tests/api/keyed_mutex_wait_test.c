@@ -189,6 +189,7 @@ CHILD(exit_while_a_thread_waits)
 	CHILD_EXPECT(try_create(0, &shared, &waiter.mutex) == STATUS_SUCCESS);
 	waiter.key = 1;
 	CHILD_EXPECT(pthread_create(&thread, NULL, client_thread, &waiter) == 0);
+	pthread_detach(thread);
 	let_others_wait();
 	return 0;
 }
