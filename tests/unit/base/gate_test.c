@@ -143,4 +143,43 @@ TEST(gate, has_a_rank_like_a_lock)
 
 #endif
 
+static _Atomic uint32_t is_told;
+
+static void leave_when_told(void *argument)
+{
+	(void)argument;
+	gate_enter(&gate);
+	happen('i');
+	while (!is_told)
+		thread_wait(&is_told, 0, CLOCK_FOREVER);
+	happen('l');
+	gate_leave(&gate);
+}
+
+static void shutting_comes_before_waiting(void)
+{
+	struct thread *inside, *passer;
+
+	CHILD_EXPECT(NT_SUCCESS(thread_create("inside", leave_when_told, NULL, &inside)));
+	let_others_run();
+	gate_shut(&gate);
+	CHILD_EXPECT(NT_SUCCESS(thread_create("passer", enter_it, NULL, &passer)));
+	let_others_run();
+	CHILD_EXPECT(strcmp(happened, "i") == 0); /* one is still inside, the other stays out */
+	is_told = 1;
+	thread_wake_all(&is_told);
+	gate_drain(&gate);
+	CHILD_EXPECT(strcmp(happened, "il") == 0);
+	gate_open(&gate);
+	thread_join(inside);
+	thread_join(passer);
+	CHILD_EXPECT(strcmp(happened, "ile") == 0);
+}
+
+TEST(gate, who_shuts_it_can_tell_those_inside_to_leave)
+{
+	for (uint64_t seed = 0; seed < 20; seed++)
+		EXPECT_SEEDED_OK(seed, shutting_comes_before_waiting);
+}
+
 TEST_MAIN("base/gate")
