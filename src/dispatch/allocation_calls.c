@@ -129,6 +129,7 @@ NTSTATUS dispatch_destroy_allocation2(struct call *call, D3DKMT_DESTROYALLOCATIO
 	};
 	struct dxg_device *device = call_device(call, 0);
 
+	share_sweep(call->process->shares);
 	return args->hResource ? destroy_resource(call, device, args, &options)
 			       : destroy_list(call, device, args, &options);
 }

@@ -32,6 +32,7 @@ NTSTATUS dispatch_create_device(struct call *call, D3DKMT_CREATEDEVICE *args)
 
 NTSTATUS dispatch_destroy_device(struct call *call, D3DKMT_DESTROYDEVICE *args)
 {
+	share_sweep(call->process->shares);
 	if (!device_destroy(call_device(call, 0)))
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
 			      "0x%08x was destroyed by another thread", args->hDevice);
