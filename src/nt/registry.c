@@ -150,7 +150,7 @@ static NTSTATUS key_open_locked(struct registry_key *base, const uint16_t *path,
 				enum registry_open how, struct registry_key **key_out,
 				bool *created_out)
 {
-	const uint16_t *end = path + length;
+	const uint16_t *end = length > 0 ? path + length : path; /* no path at all is NULL */
 	struct registry_key *key = base;
 	bool is_created = false;
 
