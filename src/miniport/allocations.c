@@ -84,18 +84,30 @@ static NTSTATUS judge_segments(const DXGK_ALLOCATIONINFO *answer, uint32_t index
 		return illegal("SupportedWriteSegmentSet", index, "names a segment there is not");
 	if (answer->EvictionSegmentSet & ~aperture_segments(info))
 		return illegal("EvictionSegmentSet", index, "names a segment that is no aperture");
+	if (answer->PreferredSegment.Reserved)
+		return illegal("PreferredSegment", index, "has reserved bits set");
 	if (preferred_set(answer->PreferredSegment.Value) & ~supported)
 		return illegal("PreferredSegment", index,
 			       "names a segment outside the supported set");
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS judge_flags(const DXGK_ALLOCATIONINFO *answer, uint32_t index)
+/* WDDM 2.0 gave some bits another meaning and two none. */
+#define RESERVED_FLAGS   UINT32_C(0xfff80000)
+#define RESERVED_FLAGS_2 UINT32_C(0xfff81800)
+
+static NTSTATUS judge_flags(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
+			    const struct miniport_info *info)
 {
 	DXGK_ALLOCATIONINFOFLAGS flags = answer->Flags;
+	bool is_version_2 = info->wddm_version >= 2000;
 	unsigned kinds = flags.PermanentSysMem + flags.Protected + flags.ExistingSysMem +
 			 flags.ExistingKernelSysMem;
 
+	if (flags.Value & (is_version_2 ? RESERVED_FLAGS_2 : RESERVED_FLAGS))
+		return illegal("Flags", index, "has reserved bits set");
+	if (!is_version_2 && flags.UseAlternateVA)
+		return illegal("Flags", index, "has UseAlternateVA and is no primary");
 	if ((flags.PermanentSysMem || flags.Cached) && !flags.CpuVisible)
 		return illegal("Flags", index, "has PermanentSysMem or Cached without CpuVisible");
 	if (kinds > 1)
@@ -125,7 +137,7 @@ static NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
 	NTSTATUS status = judge_segments(answer, index, info);
 
 	if (NT_SUCCESS(status))
-		status = judge_flags(answer, index);
+		status = judge_flags(answer, index, info);
 	if (!NT_SUCCESS(status))
 		return status;
 	if (answer->Size == 0)

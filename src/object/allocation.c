@@ -158,8 +158,10 @@ static NTSTATUS group_build_objects(struct group *group)
 			group->device->process->shares, group->device->adapter, scheme_of(request),
 			request->runtime_data, request->runtime_bytes, request->private_data,
 			request->private_bytes, &group->new_body);
-		if (NT_SUCCESS(status))
+		if (NT_SUCCESS(status)) {
+			group->new_body->is_read_only = request->is_read_only;
 			status = resource_create(group->device, group->new_body, &group->resource);
+		}
 	} else {
 		group->resource = request->resource;
 	}
