@@ -47,7 +47,10 @@ static NTSTATUS lay_out(ULONG width, ULONG height, ULONG format, ULONG flags,
 		return STATUS_INVALID_PARAMETER;
 	ULONGLONG pitch = ((ULONGLONG)width * pixel_bytes + PITCH_ALIGNMENT - 1) &
 			  ~(ULONGLONG)(PITCH_ALIGNMENT - 1);
-	ULONG rows = (height + HEIGHT_ALIGNMENT - 1) & ~(ULONG)(HEIGHT_ALIGNMENT - 1);
+	/* One row of bytes is plain memory, and may be there already: nothing is behind it. */
+	ULONG rows = height;
+	if (height > 1 || format != D3DDDIFMT_UNKNOWN)
+		rows = (height + HEIGHT_ALIGNMENT - 1) & ~(ULONG)(HEIGHT_ALIGNMENT - 1);
 	if (pitch > MAXULONG)
 		return STATUS_INVALID_PARAMETER;
 

@@ -130,7 +130,7 @@ static bool may_use_64k_pages(uint32_t supported, const struct miniport_info *in
 }
 
 static NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
-			     const struct miniport_info *info,
+			     const struct miniport_info *info, uint64_t heap_bytes,
 			     struct miniport_allocation *allocation)
 {
 	uint64_t size_bytes;
@@ -144,6 +144,9 @@ static NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
 		return illegal("Size", index, "is 0");
 	if (!checked_align_up(answer->Size, PAGE, &size_bytes))
 		return illegal("Size", index, "does not fit when rounded up to pages");
+	/* Behind the client's heap is something else of the client's. */
+	if (heap_bytes != 0 && size_bytes > heap_bytes)
+		return illegal("Size", index, "is more than the client's heap has");
 	if (answer->Alignment != 0 && !is_power_of_two(answer->Alignment))
 		return illegal("Alignment", index, "is not a power of two");
 	if (answer->AllocationPriority == 0)
@@ -246,7 +249,7 @@ NTSTATUS miniport_create_allocations(struct miniport *miniport, struct miniport_
 
 	if (NT_SUCCESS(status)) {
 		for (uint32_t i = 0; NT_SUCCESS(status) && i < creation->count; i++)
-			status = judge_answer(&answers[i], i, &miniport->info,
+			status = judge_answer(&answers[i], i, &miniport->info, creation->heap_bytes,
 					      &creation->allocations[i]);
 		if (!NT_SUCCESS(status))
 			destroy_answers(miniport, client, &args, creation);

@@ -51,6 +51,7 @@ struct miniport_creation {
 	 */
 	void **driver_resource;
 	bool is_new_resource; /* made for this creation, and destroyed with it */
+	uint64_t heap_bytes;  /* of memory that the client has already; 0: none */
 	uint32_t count;
 	struct miniport_allocation *allocations;
 };

@@ -195,6 +195,7 @@ static NTSTATUS group_create_in_driver(struct group *group)
 		.private_bytes = request->private_bytes,
 		.driver_resource = group_driver_resource(group),
 		.is_new_resource = request->is_new_resource,
+		.heap_bytes = request->is_standard ? request->existing_heap_bytes : 0,
 		.count = request->count,
 		.allocations = group->answers,
 	};

@@ -522,6 +522,27 @@ TEST(objects, standard_surfaces_describe_themselves_in_two_calls)
 	host_stop();
 }
 
+TEST(objects, a_row_of_bytes_is_as_long_as_it_was_said_to_be)
+{
+	D3DKMDT_GDISURFACEDATA heap = { .Width = 65536,
+					.Height = 1,
+					.Format = D3DDDIFMT_UNKNOWN,
+					.Type = D3DKMDT_GDISURFACE_TEXTURE_CROSSADAPTER };
+	struct softgpu_surface blob;
+	DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA args = {
+		.StandardAllocationType = D3DKMDT_STANDARDALLOCATION_GDISURFACE,
+		.pCreateGdiSurfaceData = &heap,
+		.pAllocationPrivateDriverData = &blob,
+		.AllocationPrivateDriverDataSize = sizeof(blob),
+	};
+
+	host_start(NULL);
+	EXPECT_EQ(host.ddi.DxgkDdiGetStandardAllocationDriverData(host.adapter, &args),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(blob.allocation.size_bytes, 65536);
+	host_stop();
+}
+
 TEST(objects, a_debug_record_fits_any_buffer)
 {
 	UCHAR buffer[1024];
