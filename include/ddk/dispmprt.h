@@ -13,6 +13,8 @@
 #define OPENDXGK_DDK_DISPMPRT_H
 
 #include "acpiioct.h"
+#include "bugcodes.h"
+#include "windef.h"
 #include "d3dkmddi.h"
 
 #ifdef __cplusplus

@@ -336,6 +336,15 @@ C_ASSERT(sizeof(ULONG) == 4 && sizeof(ULONG_PTR) == sizeof(void *) && sizeof(GUI
 #endif
 #define FIELD_SIZE(type, field) RTL_FIELD_SIZE(type, field)
 
+/* Nameless members have no name: what they stand for is reached directly. */
+#define DUMMYSTRUCTNAME
+#define DUMMYSTRUCTNAME2
+#define DUMMYSTRUCTNAME3
+#define DUMMYUNIONNAME
+#define DUMMYUNIONNAME2
+#define DUMMYUNIONNAME3
+#define DUMMYUNIONNAME4
+
 #ifndef UNREFERENCED_PARAMETER
 #define UNREFERENCED_PARAMETER(parameter) ((void)(parameter))
 #endif

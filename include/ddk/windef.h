@@ -6,7 +6,8 @@
 
 #include "ntdef.h"
 
-#ifndef __cplusplus
+/* As on Windows, in both languages; NOMINMAX keeps them out. */
+#ifndef NOMINMAX
 #ifndef max
 #define max(a, b) (((a) > (b)) ? (a) : (b))
 #endif
