@@ -303,24 +303,15 @@ static void group_retire(struct group *group)
 		(void)!object_retire(&group->parts[i].allocation->object);
 }
 
-/* What a client left in the list to an existing resource: is it still there to be added to? */
-static bool group_may_join_locked(const struct group *group)
-{
-	lock_assert_held(&group->device->lock);
-	return !group->device->is_dying && (!group->resource || group->new_body ||
-					    list_is_linked(&group->resource->device_link));
-}
-
 static NTSTATUS group_join(struct group *group)
 {
 	struct dxg_device *device = group->device;
 	struct dxg_resource *resource = group->resource;
 
 	lock_acquire(&device->lock);
-	if (!group_may_join_locked(group)) {
+	if (device->is_dying) {
 		lock_release(&device->lock);
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE,
-			      device->is_dying ? "hDevice" : "hResource",
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
 			      "was destroyed during the call");
 	}
 	/* Listed and findable in one step: whoever finds it in the list can end it. */
@@ -367,6 +358,33 @@ static void group_hand_out(struct group *group)
 		share_publish(&group->new_body->share);
 }
 
+/*
+ * A resource that is added to must not be destroyed between the driver's answer and the joining:
+ * the driver would be told that it goes while it holds what we just added.
+ */
+static NTSTATUS group_hold_resource(struct group *group)
+{
+	struct dxg_device *device = group->device;
+
+	if (!group->resource || group->new_body)
+		return STATUS_SUCCESS;
+	lock_acquire(&device->destroying);
+	lock_acquire(&device->lock);
+	bool is_there = list_is_linked(&group->resource->device_link);
+	lock_release(&device->lock);
+	if (is_there)
+		return STATUS_SUCCESS;
+	lock_release(&device->destroying);
+	return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hResource",
+		      "was destroyed during the call");
+}
+
+static void group_let_go_of_resource(struct group *group)
+{
+	if (group->resource && !group->new_body)
+		lock_release(&group->device->destroying);
+}
+
 static NTSTATUS group_make(struct group *group)
 {
 	NTSTATUS status = group_build_objects(group);
@@ -376,9 +394,12 @@ static NTSTATUS group_make(struct group *group)
 	status = adapter_enter(group->device->adapter);
 	if (!NT_SUCCESS(status))
 		goto free_objects;
-	status = group_create_in_driver(group);
+	status = group_hold_resource(group);
 	if (!NT_SUCCESS(status))
 		goto leave_adapter;
+	status = group_create_in_driver(group);
+	if (!NT_SUCCESS(status))
+		goto let_go_of_resource;
 	for (uint32_t i = 0; i < group->request->count; i++)
 		part_take_answer(&group->parts[i], &group->answers[i], &group->request->items[i]);
 	group_publish(group);
@@ -390,6 +411,7 @@ static NTSTATUS group_make(struct group *group)
 	status = group_join(group);
 	if (!NT_SUCCESS(status))
 		goto close_in_driver;
+	group_let_go_of_resource(group);
 	adapter_leave(group->device->adapter);
 	group_hand_out(group);
 	return STATUS_SUCCESS;
@@ -401,6 +423,8 @@ destroy_in_driver:
 	group_destroy_in_driver(group);
 	for (uint32_t i = 0; i < group->request->count; i++)
 		vidmm_allocation_finish(&group->parts[i].body->memory);
+let_go_of_resource:
+	group_let_go_of_resource(group);
 leave_adapter:
 	adapter_leave(group->device->adapter);
 free_objects:

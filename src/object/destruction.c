@@ -2,9 +2,9 @@
  * destruction.c - see destruction.h: one order, whichever door it is entered by.
  *
  * device->destroying makes destructions on one device come one after the other, so that a resource
- * and a list of its allocations never cross inside the driver. It is taken inside the adapter's
- * gate, and let go before references are given back: the last one of a device enters the driver
- * again.
+ * and a list of its allocations never cross inside the driver, and keeps a resource there while
+ * something is added to it (allocation.c). It is taken inside the adapter's gate, and let go before
+ * references are given back: the last one of a device enters the driver again.
  *
  * Destroying must not fail for want of memory. The driver is told of a group at once when there is
  * memory for the list, and of a few at a time when there is none.

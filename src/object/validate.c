@@ -20,9 +20,14 @@
 #include "object/validate.h"
 #include "vidmm/validate.h"
 
-/* Pointers, one for each time somebody holds what it points to. */
+/* One for each time that somebody holds `item`. */
+struct holder {
+	void *item;
+	uint32_t locks; /* of an allocation that holds memory */
+};
+
 struct holders {
-	void **items;
+	struct holder *all;
 	size_t count;
 	size_t room;
 };
@@ -56,28 +61,30 @@ static void wrong(struct survey *survey, const char *format, ...)
 
 /* ---- holders ---- */
 
-static void hold(struct survey *survey, struct holders *holders, void *item)
+static void hold_locked(struct survey *survey, struct holders *holders, void *item, uint32_t locks)
 {
 	if (holders->count == holders->room) {
 		size_t room = holders->room ? holders->room * 2 : 64;
-		void **items = mem_zalloc_array(room, sizeof(*items));
-		if (!items) {
+		struct holder *all = mem_realloc(holders->all, room * sizeof(*all));
+		if (!all) {
 			wrong(survey, "there is no memory to look");
 			return;
 		}
-		for (size_t i = 0; i < holders->count; i++)
-			items[i] = holders->items[i];
-		mem_free(holders->items);
-		holders->items = items;
+		holders->all = all;
 		holders->room = room;
 	}
-	holders->items[holders->count++] = item;
+	holders->all[holders->count++] = (struct holder){ item, locks };
 }
 
-static int compare_pointers(const void *left, const void *right)
+static void hold(struct survey *survey, struct holders *holders, void *item)
 {
-	uintptr_t a = (uintptr_t) * (void *const *)left;
-	uintptr_t b = (uintptr_t) * (void *const *)right;
+	hold_locked(survey, holders, item, 0);
+}
+
+static int compare_holders(const void *left, const void *right)
+{
+	uintptr_t a = (uintptr_t)((const struct holder *)left)->item;
+	uintptr_t b = (uintptr_t)((const struct holder *)right)->item;
 
 	return (a > b) - (a < b);
 }
@@ -85,25 +92,30 @@ static int compare_pointers(const void *left, const void *right)
 static void sort(struct holders *holders)
 {
 	if (holders->count > 1)
-		qsort(holders->items, holders->count, sizeof(*holders->items), compare_pointers);
+		qsort(holders->all, holders->count, sizeof(*holders->all), compare_holders);
 }
 
-/* How often it is held. */
-static uint32_t count_of(const struct holders *holders, const void *item)
+/* How often it is held, and with how many locks together. */
+static uint32_t count_of(const struct holders *holders, const void *item, uint64_t *locks_out)
 {
 	size_t low = 0;
 	size_t high = holders->count;
 	uint32_t count = 0;
+	uint64_t locks = 0;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if ((uintptr_t)holders->items[middle] < (uintptr_t)item)
+		if ((uintptr_t)holders->all[middle].item < (uintptr_t)item)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	while (low + count < holders->count && holders->items[low + count] == item)
+	for (; low < holders->count && holders->all[low].item == item; low++) {
+		locks += holders->all[low].locks;
 		count++;
+	}
+	if (locks_out)
+		*locks_out = locks;
 	return count;
 }
 
@@ -156,9 +168,7 @@ static void check_allocation_locked(struct survey *survey, struct dxg_allocation
 		wrong(survey, "allocation 0x%08x has memory of another adapter", handle);
 	if (atomic_load(&body->holds) != 0)
 		wrong(survey, "the driver never let go of allocation 0x%08x", handle);
-	if (allocation->lock_count > vidmm_lock_count(&body->memory))
-		wrong(survey, "allocation 0x%08x counts more locks than its memory has", handle);
-	hold(survey, &survey->allocation_bodies, body);
+	hold_locked(survey, &survey->allocation_bodies, body, allocation->lock_count);
 }
 
 static void check_resource_locked(struct survey *survey, struct dxg_resource *resource,
@@ -265,7 +275,7 @@ static void check_process(struct survey *survey, struct dxg_process *process)
 	}
 	lock_release(&process->lock);
 	for (size_t i = 0; i < survey->devices.count; i++) {
-		struct dxg_device *device = survey->devices.items[i];
+		struct dxg_device *device = survey->devices.all[i].item;
 		check_device(survey, device, process);
 		object_put(&device->object);
 	}
@@ -289,8 +299,8 @@ static void check_resource_body(struct survey *survey, struct resource_body *bod
 	list_for_each (link, &body->bodies) {
 		struct allocation_body *memory =
 			container_of(link, struct allocation_body, resource_link);
-		uint32_t known =
-			count_of(&survey->allocation_bodies, memory) + (body->is_shared ? 1 : 0);
+		uint32_t known = count_of(&survey->allocation_bodies, memory, NULL) +
+				 (body->is_shared ? 1 : 0);
 		uint32_t counted = atomic_load(&memory->refs.count);
 
 		if (memory->resource != body)
@@ -309,8 +319,8 @@ static void check_resource_body(struct survey *survey, struct resource_body *bod
 /* Every opening has two references (its own and its object's), every bundle one. */
 static void check_share(struct survey *survey, struct share *share)
 {
-	uint32_t openings = count_of(&survey->opened, share);
-	uint32_t bundles = count_of(&survey->bundled, share);
+	uint32_t openings = count_of(&survey->opened, share, NULL);
+	uint32_t bundles = count_of(&survey->bundled, share, NULL);
 	uint32_t references = atomic_load(&share->refs.count);
 	uint32_t expected = bundles + (share->kind == SHARE_RESOURCE ? 2 * openings : openings);
 
@@ -326,17 +336,26 @@ static void check_share(struct survey *survey, struct share *share)
 		check_resource_body(survey, container_of(share, struct resource_body, share));
 }
 
+/* The next item after a run of equal ones. */
+static size_t next_item(const struct holders *holders, size_t index)
+{
+	const void *item = holders->all[index].item;
+
+	while (index < holders->count && holders->all[index].item == item)
+		index++;
+	return index;
+}
+
 static void check_shares(struct survey *survey)
 {
-	for (size_t i = 0; i < survey->opened.count; i++) {
-		if (i == 0 || survey->opened.items[i] != survey->opened.items[i - 1])
-			check_share(survey, survey->opened.items[i]);
-	}
-	for (size_t i = 0; i < survey->bundled.count; i++) {
-		struct share *share = survey->bundled.items[i];
-		if ((i == 0 || share != survey->bundled.items[i - 1]) &&
-		    count_of(&survey->opened, share) == 0)
-			check_share(survey, share);
+	const struct holders *opened = &survey->opened;
+	const struct holders *bundled = &survey->bundled;
+
+	for (size_t i = 0; i < opened->count; i = next_item(opened, i))
+		check_share(survey, opened->all[i].item);
+	for (size_t i = 0; i < bundled->count; i = next_item(bundled, i)) {
+		if (count_of(opened, bundled->all[i].item, NULL) == 0)
+			check_share(survey, bundled->all[i].item);
 	}
 }
 
@@ -347,7 +366,7 @@ static void collect_bodies(struct survey *survey, const struct holders *shares,
 			   struct holders *bodies)
 {
 	for (size_t i = 0; i < shares->count; i++) {
-		struct share *share = shares->items[i];
+		struct share *share = shares->all[i].item;
 		struct list *link;
 
 		if (share->kind != SHARE_RESOURCE)
@@ -361,34 +380,45 @@ static void collect_bodies(struct survey *survey, const struct holders *shares,
 	}
 }
 
+static void check_body(struct survey *survey, struct allocation_body *body)
+{
+	uint32_t counted = atomic_load(&body->refs.count);
+	uint32_t locked = vidmm_lock_count(&body->memory);
+	uint64_t locks;
+	uint32_t known = count_of(&survey->allocation_bodies, body, &locks);
+
+	if (!body->resource && counted != known)
+		wrong(survey, "memory of a lone allocation has %u references, and %u are known",
+		      counted, known);
+	if (locked != locks)
+		wrong(survey, "memory is locked %u times, and its allocations count %" PRIu64,
+		      locked, locks);
+}
+
 static void check_memory(struct survey *survey)
 {
 	struct holders bodies = { 0 };
+	struct vidmm_allocation **memory;
 	size_t count = 0;
 	char why[160];
 
-	for (size_t i = 0; i < survey->allocation_bodies.count; i++) {
-		struct allocation_body *body = survey->allocation_bodies.items[i];
-		if (!body->resource && atomic_load(&body->refs.count) != 1)
-			wrong(survey, "memory of a lone allocation has %u references",
-			      atomic_load(&body->refs.count));
-		hold(survey, &bodies, body);
-	}
+	for (size_t i = 0; i < survey->allocation_bodies.count; i++)
+		hold(survey, &bodies, survey->allocation_bodies.all[i].item);
 	collect_bodies(survey, &survey->opened, &bodies);
 	collect_bodies(survey, &survey->bundled, &bodies);
 	sort(&bodies);
-	/* Each once, and from the body to the memory manager's part of it. */
-	for (size_t i = 0; i < bodies.count; i++) {
-		if (i == 0 || bodies.items[i] != bodies.items[i - 1])
-			bodies.items[count++] = bodies.items[i];
+	memory = mem_zalloc_array(bodies.count + 1, sizeof(*memory));
+	if (!memory)
+		wrong(survey, "there is no memory to look");
+	for (size_t i = 0; memory && i < bodies.count; i = next_item(&bodies, i)) {
+		struct allocation_body *body = bodies.all[i].item;
+		check_body(survey, body);
+		memory[count++] = &body->memory;
 	}
-	for (size_t i = 0; i < count; i++)
-		bodies.items[i] = &((struct allocation_body *)bodies.items[i])->memory;
-	if (!survey->is_wrong &&
-	    !vidmm_validate(NULL, (struct vidmm_allocation *const *)bodies.items, count, why,
-			    sizeof(why)))
+	if (!survey->is_wrong && !vidmm_validate(NULL, memory, count, why, sizeof(why)))
 		wrong(survey, "%s", why);
-	mem_free(bodies.items);
+	mem_free(memory);
+	mem_free(bodies.all);
 }
 
 bool kernel_validate(struct dxg_kernel *kernel, struct dxg_process *process, char *wrong_text,
@@ -406,9 +436,9 @@ bool kernel_validate(struct dxg_kernel *kernel, struct dxg_process *process, cha
 		check_shares(&survey);
 	if (!survey.is_wrong)
 		check_memory(&survey);
-	mem_free(survey.devices.items);
-	mem_free(survey.allocation_bodies.items);
-	mem_free(survey.opened.items);
-	mem_free(survey.bundled.items);
+	mem_free(survey.devices.all);
+	mem_free(survey.allocation_bodies.all);
+	mem_free(survey.opened.all);
+	mem_free(survey.bundled.all);
 	return !survey.is_wrong;
 }
