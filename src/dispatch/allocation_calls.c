@@ -229,12 +229,7 @@ NTSTATUS dispatch_lock(struct call *call, D3DKMT_LOCK *args)
 				      args->hAllocation, &allocation);
 	if (!NT_SUCCESS(status))
 		return status;
-	if (allocation->resource && allocation->resource->is_opened)
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hAllocation",
-				"0x%08x was opened, and D3DKMTLock is for who created it",
-				args->hAllocation);
-	if (NT_SUCCESS(status))
-		status = first_page(args, allocation, &offset_bytes);
+	status = first_page(args, allocation, &offset_bytes);
 	if (NT_SUCCESS(status))
 		status = allocation_lock(allocation, true, &pointer);
 	if (NT_SUCCESS(status)) {
