@@ -18,12 +18,12 @@ void miniport_serve_handles(const struct miniport_handle_services *served)
 	atomic_store(&services, served);
 }
 
-void miniport_report_held(const void *driver_allocation, uint32_t holds)
+void miniport_report_held(const char *what, const void *driver_handle, uint32_t holds)
 {
 	nt_report(RULE_DDI_HANDLE_HELD,
-		  "allocation %p is destroyed while the driver holds it %u times "
+		  "%s %p is destroyed while the driver holds it %u times "
 		  "(DxgkCbAcquireHandleData without DxgkCbReleaseHandleData)",
-		  driver_allocation, holds);
+		  what, driver_handle, holds);
 }
 
 void miniport_client_set_owner(struct miniport_client *client, void *owner)

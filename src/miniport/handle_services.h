@@ -38,7 +38,7 @@ struct miniport_handle_services {
 void miniport_serve_handles(const struct miniport_handle_services *services);
 
 /* The driver was asked to destroy this and still holds it: reported as its mistake. */
-void miniport_report_held(const void *driver_allocation, uint32_t holds);
+void miniport_report_held(const char *what, const void *driver_handle, uint32_t holds);
 
 void miniport_client_set_owner(struct miniport_client *client, void *owner);
 

@@ -42,12 +42,21 @@ struct group {
 	struct miniport_binding few_bindings[FEW];
 };
 
+void allocation_body_put(struct allocation_body *body)
+{
+	if (!refcount_put(&body->lookers))
+		return;
+	vidmm_allocation_finish(&body->memory);
+	mem_free(body);
+}
+
 static void allocation_finish(struct object *object)
 {
 	struct dxg_allocation *allocation =
 		object_cast(object, &allocation_class, struct dxg_allocation, object);
 	struct dxg_device *device = allocation->device;
 
+	allocation_body_put(allocation->body);
 	if (allocation->resource)
 		object_put(&allocation->resource->object);
 	mem_free(allocation);
@@ -104,6 +113,7 @@ static NTSTATUS part_build(struct group *group, const struct allocation_item *it
 		return no_memory();
 	}
 	refcount_init(&body->refs);
+	refcount_init(&body->lookers);
 	body->adapter = device->adapter;
 	body->private_bytes = item->private_bytes;
 	body->private_data = item->private_bytes ? body + 1 : NULL;
@@ -113,6 +123,7 @@ static NTSTATUS part_build(struct group *group, const struct allocation_item *it
 
 	allocation->device = device;
 	allocation->body = body;
+	refcount_get(&body->lookers);
 	list_init(&allocation->owner_link);
 	object_get(&device->object);
 	if (group->resource) {
@@ -126,7 +137,7 @@ static NTSTATUS part_build(struct group *group, const struct allocation_item *it
 static void part_free(struct part *part)
 {
 	object_put(&part->allocation->object);
-	mem_free(part->body);
+	allocation_body_put(part->body);
 }
 
 static enum share_scheme scheme_of(const struct allocation_request *request)
@@ -319,9 +330,12 @@ static NTSTATUS group_join(struct group *group)
 		list_push_back(&device->resources, &resource->device_link);
 		object_publish(&resource->object);
 	}
-	for (uint32_t i = 0; i < group->request->count; i++)
+	for (uint32_t i = 0; i < group->request->count; i++) {
+		struct dxg_allocation *allocation = group->parts[i].allocation;
 		list_push_back(resource ? &resource->allocations : &device->allocations,
-			       &group->parts[i].allocation->owner_link);
+			       &allocation->owner_link);
+		atomic_store_explicit(&allocation->is_ready, true, memory_order_release);
+	}
 	if (resource) {
 		resource->allocation_count += group->request->count;
 		lock_acquire(&resource->body->lock);
@@ -335,11 +349,14 @@ static NTSTATUS group_join(struct group *group)
 		resource->body->body_count += group->request->count;
 		lock_release(&resource->body->lock);
 	}
+	/* Whoever opens it finds everything in it. */
+	if (group->new_body)
+		share_publish(&group->new_body->share);
 	lock_release(&device->lock);
 	return STATUS_SUCCESS;
 }
 
-/* Nothing can fail any more: clients find them from here on. */
+/* Before the joining: once they are listed another thread can end them at any time. */
 static void group_hand_out(struct group *group)
 {
 	struct allocation_request *request = group->request;
@@ -352,10 +369,7 @@ static void group_hand_out(struct group *group)
 		item->handle = part->allocation->object.handle;
 		if (item->private_bytes)
 			memcpy(item->private_data, part->body->private_data, item->private_bytes);
-		atomic_store_explicit(&part->allocation->is_ready, true, memory_order_release);
 	}
-	if (group->new_body)
-		share_publish(&group->new_body->share);
 }
 
 /*
@@ -408,12 +422,12 @@ static NTSTATUS group_make(struct group *group)
 		status = group_open_in_driver(group);
 	if (!NT_SUCCESS(status))
 		goto destroy_in_driver;
+	group_hand_out(group);
 	status = group_join(group);
 	if (!NT_SUCCESS(status))
 		goto close_in_driver;
 	group_let_go_of_resource(group);
 	adapter_leave(group->device->adapter);
-	group_hand_out(group);
 	return STATUS_SUCCESS;
 
 close_in_driver:
@@ -421,8 +435,6 @@ close_in_driver:
 destroy_in_driver:
 	group_retire(group);
 	group_destroy_in_driver(group);
-	for (uint32_t i = 0; i < group->request->count; i++)
-		vidmm_allocation_finish(&group->parts[i].body->memory);
 let_go_of_resource:
 	group_let_go_of_resource(group);
 leave_adapter:
@@ -477,6 +489,20 @@ NTSTATUS allocation_create(struct allocation_request *request)
 
 /* ---- CPU access ---- */
 
+/* False when the allocation is being destroyed: nobody would take this lock back. */
+static bool allocation_count_lock(struct dxg_allocation *allocation)
+{
+	uint32_t count = atomic_load_explicit(&allocation->lock_count, memory_order_relaxed);
+
+	do {
+		if (count == ALLOCATION_LOCKS_ENDED)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(&allocation->lock_count, &count, count + 1,
+							memory_order_relaxed,
+							memory_order_relaxed));
+	return true;
+}
+
 NTSTATUS allocation_lock(struct dxg_allocation *allocation, bool needs_cpu_visible,
 			 void **pointer_out)
 {
@@ -484,8 +510,11 @@ NTSTATUS allocation_lock(struct dxg_allocation *allocation, bool needs_cpu_visib
 
 	if (NT_SUCCESS(status))
 		status = vidmm_lock(&allocation->body->memory, needs_cpu_visible, pointer_out);
-	if (NT_SUCCESS(status))
-		atomic_fetch_add_explicit(&allocation->lock_count, 1, memory_order_relaxed);
+	if (NT_SUCCESS(status) && !allocation_count_lock(allocation)) {
+		(void)!vidmm_unlock(&allocation->body->memory);
+		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAllocation",
+				"is being destroyed");
+	}
 	return status;
 }
 
@@ -493,7 +522,7 @@ bool allocation_unlock(struct dxg_allocation *allocation)
 {
 	uint32_t count = atomic_load_explicit(&allocation->lock_count, memory_order_relaxed);
 
-	while (count != 0) {
+	while (count != 0 && count != ALLOCATION_LOCKS_ENDED) {
 		if (atomic_compare_exchange_weak_explicit(&allocation->lock_count, &count,
 							  count - 1, memory_order_relaxed,
 							  memory_order_relaxed))

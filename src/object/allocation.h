@@ -21,14 +21,23 @@
 #include "base/refcount.h"
 #include "handle/object.h"
 #include "object/device.h"
+#include "object/hold.h"
 #include "vidmm/vidmm.h"
 
 struct dxg_resource;
 struct resource_body;
 
-/* The memory. Goes with its last reference, in destruction.c. */
+#define ALLOCATION_LOCKS_ENDED UINT32_MAX
+
+/* The memory. */
 struct allocation_body {
-	struct refcount refs; /* one per dxg_allocation, one of a shared resource */
+	/* Bindings that are open, one more of a shared resource: the last one ends it in the
+	   driver (destruction.c). */
+	struct refcount refs;
+
+	/* Who may look at it: the driver until it destroyed it, and every dxg_allocation as long as
+	   a call has a reference on that. */
+	struct refcount lookers;
 
 	/* Set at creation. Read freely afterwards. */
 	struct dxg_adapter *adapter;
@@ -37,9 +46,7 @@ struct allocation_body {
 	uint32_t private_bytes;
 	void *private_data; /* as the driver left it when it was opened first */
 
-	/* The driver looks at it (DxgkCbAcquireHandleData) and does not want it destroyed
-	 * meanwhile. */
-	_Atomic uint32_t holds; /* wait word: destruction waits until it is 0 */
+	struct hold_count holds;
 
 	struct vidmm_allocation memory;
 	struct list resource_link; /* resource_body.bodies, guarded by its lock */
@@ -58,7 +65,8 @@ struct dxg_allocation {
 	/* False while it is made: the driver may ask for it, clients do not find it. */
 	_Atomic bool is_ready;
 
-	_Atomic uint32_t lock_count; /* CPU locks through this device */
+	/* CPU locks through this device; ALLOCATION_LOCKS_ENDED once it is being destroyed. */
+	_Atomic uint32_t lock_count;
 
 	/* Guarded by the device's lock. */
 	struct list owner_link; /* dxg_resource.allocations or dxg_device.allocations */
@@ -66,6 +74,9 @@ struct dxg_allocation {
 };
 
 extern const struct object_class allocation_class;
+
+/* One looker fewer; the last one gives everything back. */
+void allocation_body_put(struct allocation_body *body);
 
 static inline bool allocation_is_ready(const struct dxg_allocation *allocation)
 {

@@ -52,15 +52,14 @@ static void forget_locked(struct dxg_allocation *allocation)
 static void end_cpu_access(struct dxg_allocation *allocation)
 {
 	struct allocation_body *body = allocation->body;
+	uint32_t locks = atomic_exchange(&allocation->lock_count, ALLOCATION_LOCKS_ENDED);
 
 	if (!body->resource || !body->resource->is_shared) {
 		vidmm_allocation_retire(&body->memory);
 		return;
 	}
-	while (allocation->lock_count > 0) {
-		allocation->lock_count--;
+	while (locks-- > 0)
 		(void)!vidmm_unlock(&body->memory);
-	}
 }
 
 static void close_bindings(struct farewell *farewell)
@@ -101,22 +100,34 @@ static void put_bodies(struct farewell *farewell)
 }
 
 /*
- * The driver may still look at the memory from another thread. It lets go soon, or it has forgotten
- * to: then it is told so, and the memory goes all the same.
+ * The driver may still look at it from another thread. It lets go soon, or it has forgotten to:
+ * then it is told so, and the thing goes all the same. Afterwards it is not held any more.
  */
-static void await_holds(struct allocation_body *body)
+static void end_holds(struct hold_count *holds, const char *what, const void *driver_handle)
 {
 	uint64_t deadline_ns = 0;
-	uint32_t holds;
+	uint32_t count = 0;
 
-	while ((holds = atomic_load(&body->holds)) != 0) {
+	while (!atomic_compare_exchange_strong(&holds->count, &count, HOLD_ENDED)) {
 		if (deadline_ns == 0)
 			deadline_ns = clock_deadline(HOLD_PATIENCE_NS);
-		if (thread_wait(&body->holds, holds, deadline_ns) == THREAD_TIMED_OUT) {
-			miniport_report_held(body->driver_allocation, holds);
+		if (thread_wait(&holds->count, count, deadline_ns) == THREAD_TIMED_OUT) {
+			miniport_report_held(what, driver_handle, count);
+			atomic_store(&holds->count, HOLD_ENDED);
 			return;
 		}
+		count = 0;
 	}
+}
+
+static void end_allocation_holds(struct allocation_body *body)
+{
+	end_holds(&body->holds, "allocation", body->driver_allocation);
+}
+
+static void end_resource_holds(struct resource_body *body)
+{
+	end_holds(&body->holds, "resource", body->driver_resource);
 }
 
 static void destroy_bodies(struct farewell *farewell)
@@ -129,9 +140,11 @@ static void destroy_bodies(struct farewell *farewell)
 	if (farewell->dying == 0 && !is_last)
 		return;
 	for (uint32_t i = 0; i < farewell->dying; i++) {
-		await_holds(farewell->allocations[i]->body);
+		end_allocation_holds(farewell->allocations[i]->body);
 		farewell->pointers[i] = farewell->allocations[i]->body->driver_allocation;
 	}
+	if (is_last)
+		end_resource_holds(resource);
 	miniport_destroy_allocations(device->adapter->miniport, device->joined->client,
 				     farewell->dying, farewell->pointers,
 				     resource ? &resource->driver_resource : NULL, is_last);
@@ -148,18 +161,13 @@ static void tell_driver(struct farewell *farewell)
 
 /* ---- step 6: nothing held ---- */
 
-static void body_free(struct allocation_body *body)
-{
-	vidmm_allocation_finish(&body->memory);
-	mem_free(body);
-}
-
+/* A call that found one of them before may still be looking; the last one out frees it. */
 static void give_back(struct farewell *farewell)
 {
 	for (uint32_t i = 0; i < farewell->count; i++) {
 		struct dxg_allocation *allocation = farewell->allocations[i];
 		if (i < farewell->dying)
-			body_free(allocation->body);
+			allocation_body_put(allocation->body);
 		object_put(&allocation->object);
 	}
 }
@@ -363,17 +371,20 @@ void destruction_of_shared_body(struct resource_body *resource)
 		while (count < room && (link = list_pop_front(&resource->bodies)) != NULL) {
 			struct allocation_body *body =
 				container_of(link, struct allocation_body, resource_link);
-			await_holds(body);
+			vidmm_allocation_retire(&body->memory);
+			end_allocation_holds(body);
 			pointers[count++] = body->driver_allocation;
 			list_push_back(&going, link);
 		}
 		is_all = list_is_empty(&resource->bodies);
+		if (is_all)
+			end_resource_holds(resource);
 		miniport_destroy_allocations(miniport, miniport_system_client(miniport), count,
 					     pointers, &resource->driver_resource, is_all);
 		while ((link = list_pop_front(&going)) != NULL) {
 			struct allocation_body *body =
 				container_of(link, struct allocation_body, resource_link);
-			body_free(body);
+			allocation_body_put(body);
 		}
 	} while (!is_all);
 	adapter_leave(resource->adapter);

@@ -72,8 +72,9 @@ static void *data_acquire(const struct miniport_handle_query *query, void **hold
 		if (!resource)
 			return NULL;
 		data = resource->body->driver_resource;
+		if (data && !hold_take(&resource->body->holds))
+			data = NULL;
 		if (data) {
-			share_get(&resource->body->share);
 			*hold_out = (void *)((uintptr_t)resource->body | HOLD_OF_RESOURCE);
 		}
 		object_put(&resource->object);
@@ -83,8 +84,9 @@ static void *data_acquire(const struct miniport_handle_query *query, void **hold
 	if (!allocation)
 		return NULL;
 	data = data_of_allocation(allocation, query->is_device_specific);
+	if (data && !hold_take(&allocation->body->holds))
+		data = NULL;
 	if (data) {
-		atomic_fetch_add(&allocation->body->holds, 1);
 		*hold_out = allocation->body;
 	}
 	object_put(&allocation->object);
@@ -98,18 +100,9 @@ static bool data_release(void *hold)
 	if ((uintptr_t)hold & HOLD_OF_RESOURCE) {
 		struct resource_body *body =
 			(struct resource_body *)((uintptr_t)hold & ~HOLD_OF_RESOURCE);
-		share_put(&body->share);
-		return true;
+		return hold_give(&body->holds);
 	}
-	struct allocation_body *body = hold;
-	uint32_t holds = atomic_load(&body->holds);
-	do {
-		if (holds == 0)
-			return false;
-	} while (!atomic_compare_exchange_weak(&body->holds, &holds, holds - 1));
-	if (holds == 1)
-		thread_wake_all(&body->holds);
-	return true;
+	return hold_give(&((struct allocation_body *)hold)->holds);
 }
 
 static uint32_t parent_of(void *owner, uint32_t handle)

@@ -14,6 +14,7 @@
 #include "base/lock.h"
 #include "handle/object.h"
 #include "object/device.h"
+#include "object/hold.h"
 #include "object/share.h"
 
 /*
@@ -36,6 +37,7 @@ struct resource_body {
 	/* The driver's handle: read and changed only inside the driver line
 	 * (miniport/allocations.h). */
 	void *driver_resource;
+	struct hold_count holds;
 
 	struct lock lock;   /* LOCK_RANK_ALLOCATION */
 	struct list bodies; /* allocation_body.resource_link, in order of creation */
@@ -46,7 +48,6 @@ struct dxg_resource {
 	struct object object;
 	struct dxg_device *device;  /* with a reference */
 	struct resource_body *body; /* with a reference, and an opening until it is destroyed */
-	bool is_opened;             /* on a device that did not create it */
 
 	/* Guarded by the device's lock. */
 	struct list device_link; /* dxg_device.resources */

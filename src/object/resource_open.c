@@ -63,6 +63,7 @@ static NTSTATUS build_allocation(struct opening *opening, struct allocation_body
 	object_get(&device->object);
 	object_get(&opening->resource->object);
 	refcount_get(&body->refs);
+	refcount_get(&body->lookers);
 
 	opening->bindings[opening->built] = (struct miniport_binding){
 		.handle = allocation->object.handle,
@@ -95,7 +96,6 @@ static NTSTATUS build_objects(struct opening *opening)
 
 	if (!NT_SUCCESS(status))
 		return status;
-	opening->resource->is_opened = true;
 	list_for_each (link, &body->bodies) {
 		status = build_allocation(
 			opening, container_of(link, struct allocation_body, resource_link));
@@ -151,9 +151,11 @@ static NTSTATUS join(struct opening *opening)
 				"was destroyed during the call");
 	} else {
 		list_push_back(&device->resources, &resource->device_link);
-		for (uint32_t i = 0; i < opening->built; i++)
-			list_push_back(&resource->allocations,
-				       &opening->allocations[i]->owner_link);
+		for (uint32_t i = 0; i < opening->built; i++) {
+			struct dxg_allocation *allocation = opening->allocations[i];
+			list_push_back(&resource->allocations, &allocation->owner_link);
+			atomic_store_explicit(&allocation->is_ready, true, memory_order_release);
+		}
 		resource->allocation_count = opening->built;
 		object_publish(&resource->object);
 	}
@@ -177,11 +179,7 @@ static NTSTATUS open_objects(struct opening *opening)
 	status = open_in_driver(opening);
 	if (!NT_SUCCESS(status))
 		goto retire;
-	status = join(opening);
-	if (!NT_SUCCESS(status))
-		goto close_in_driver;
-	adapter_leave(opening->device->adapter);
-
+	/* Before the joining: once they are listed another thread can end them at any time. */
 	request->resource_handle = opening->resource->object.handle;
 	for (uint32_t i = 0; i < opening->built; i++) {
 		struct dxg_allocation *allocation = opening->allocations[i];
@@ -190,8 +188,11 @@ static NTSTATUS open_objects(struct opening *opening)
 			.private_bytes = allocation->body->private_bytes,
 			.private_data = allocation->body->private_data,
 		};
-		atomic_store_explicit(&allocation->is_ready, true, memory_order_release);
 	}
+	status = join(opening);
+	if (!NT_SUCCESS(status))
+		goto close_in_driver;
+	adapter_leave(opening->device->adapter);
 	return STATUS_SUCCESS;
 
 close_in_driver:

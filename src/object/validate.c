@@ -166,7 +166,7 @@ static void check_allocation_locked(struct survey *survey, struct dxg_allocation
 		wrong(survey, "allocation 0x%08x has memory of another resource", handle);
 	if (body->adapter != device->adapter)
 		wrong(survey, "allocation 0x%08x has memory of another adapter", handle);
-	if (atomic_load(&body->holds) != 0)
+	if (atomic_load(&body->holds.count) != 0)
 		wrong(survey, "the driver never let go of allocation 0x%08x", handle);
 	hold_locked(survey, &survey->allocation_bodies, body, allocation->lock_count);
 }

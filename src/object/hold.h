@@ -1,0 +1,47 @@
+/*
+ * hold.h - how often the driver holds something (DxgkCbAcquireHandleData): it is looking at it, and
+ * does not want it destroyed meanwhile.
+ */
+#ifndef OBJECT_HOLD_H
+#define OBJECT_HOLD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/thread.h"
+
+#define HOLD_ENDED UINT32_MAX
+
+struct hold_count {
+	_Atomic uint32_t count; /* wait word: destruction waits until it can end it */
+};
+
+/* False when it is being destroyed. */
+MUST_CHECK static inline bool hold_take(struct hold_count *holds)
+{
+	uint32_t count = atomic_load(&holds->count);
+
+	do {
+		if (count >= HOLD_ENDED - 1)
+			return false;
+	} while (!atomic_compare_exchange_weak(&holds->count, &count, count + 1));
+	return true;
+}
+
+/* False when nobody holds it. */
+MUST_CHECK static inline bool hold_give(struct hold_count *holds)
+{
+	uint32_t count = atomic_load(&holds->count);
+
+	do {
+		if (count == 0 || count == HOLD_ENDED)
+			return false;
+	} while (!atomic_compare_exchange_weak(&holds->count, &count, count - 1));
+	if (count == 1)
+		thread_wake_all(&holds->count);
+	return true;
+}
+
+#endif
