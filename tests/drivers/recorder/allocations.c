@@ -366,18 +366,53 @@ static ULONG kind_of(const ULONG *data)
 	}
 }
 
-static void release(struct adapter *adapter, const struct recorder_escape *escape)
+static void release(struct adapter *adapter, ULONG type)
 {
 	DXGKARGCB_RELEASEHANDLEDATA data;
-	LARGE_INTEGER interval;
 
-	/* Long enough for who waits to have begun it, when the time is virtual. */
-	interval.QuadPart = -10000;
-	KeDelayExecutionThread(KernelMode, FALSE, &interval);
 	note("released", NULL, 0, NULL, 0);
 	data.ReleaseHandle = held;
-	data.Type = (DXGK_HANDLE_TYPE)escape->type;
+	data.Type = (DXGK_HANDLE_TYPE)type;
 	adapter->interface.DxgkCbReleaseHandleData(data);
+}
+
+static struct {
+	struct adapter *adapter;
+	ULONG type;
+	PVOID thread;
+} later;
+
+/* Long enough for who waits to have begun it, when the time is virtual. */
+static VOID NTAPI release_later(PVOID context)
+{
+	LARGE_INTEGER interval;
+
+	interval.QuadPart = -10000;
+	KeDelayExecutionThread(KernelMode, FALSE, &interval);
+	release(later.adapter, later.type);
+}
+
+static void begin_release(struct adapter *adapter, ULONG type)
+{
+	HANDLE handle;
+
+	later.adapter = adapter;
+	later.type = type;
+	if (!NT_SUCCESS(PsCreateSystemThread(&handle, THREAD_ALL_ACCESS, NULL, NULL, NULL,
+					     release_later, NULL)))
+		return;
+	ObReferenceObjectByHandle(handle, THREAD_ALL_ACCESS, *PsThreadType, KernelMode,
+				  &later.thread, NULL);
+	ZwClose(handle);
+}
+
+void end_release(void)
+{
+	if (!later.thread)
+		return;
+	KeWaitForSingleObject(later.thread, Executive, KernelMode, FALSE, NULL);
+	ObDereferenceObject(later.thread);
+	later.thread = NULL;
 }
 
 BOOLEAN handle_command(struct adapter *adapter, struct recorder_escape *escape)
@@ -405,7 +440,10 @@ BOOLEAN handle_command(struct adapter *adapter, struct recorder_escape *escape)
 		escape->result = kind_of(adapter->interface.DxgkCbAcquireHandleData(&data, &held));
 		return TRUE;
 	case RECORDER_RELEASE:
-		release(adapter, escape);
+		release(adapter, escape->type);
+		return TRUE;
+	case RECORDER_RELEASE_LATER:
+		begin_release(adapter, escape->type);
 		return TRUE;
 	case RECORDER_COUNT:
 		escape->allocations = (unsigned)adapter->allocations;

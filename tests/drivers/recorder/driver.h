@@ -61,6 +61,9 @@ struct adapter *adapter_of_device(HANDLE device);
 /* False when it is no command about handles. */
 BOOLEAN handle_command(struct adapter *adapter, struct recorder_escape *escape);
 
+/* Waits for the thread that releases later. */
+void end_release(void);
+
 /* ---- settings.c ---- */
 
 ULONG setting(const char *name, ULONG otherwise);

@@ -73,6 +73,7 @@ static NTSTATUS APIENTRY stop_device(const PVOID context)
 {
 	struct adapter *adapter = adapter_of(context);
 
+	end_release();
 	note("StopDevice", "left",
 	     (ULONG)(adapter->processes + adapter->devices + adapter->contexts +
 		     adapter->resources + adapter->allocations + adapter->openings),

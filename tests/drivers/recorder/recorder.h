@@ -38,8 +38,9 @@ enum recorder_command {
 	RECORDER_GET_PARENT, /* DxgkCbGetHandleParent(handle); result: a handle */
 	RECORDER_GET_CHILD,  /* DxgkCbEnumHandleChildren(handle, flags); result: a handle */
 	RECORDER_ACQUIRE,    /* DxgkCbAcquireHandleData, as GET_DATA, and keep the reference */
-	RECORDER_RELEASE,    /* DxgkCbReleaseHandleData of what was kept, a millisecond later */
-	RECORDER_COUNT,      /* how many allocations, openings, resources the driver has */
+	RECORDER_RELEASE,    /* DxgkCbReleaseHandleData of what was kept */
+	RECORDER_RELEASE_LATER, /* the same from a thread, a millisecond later */
+	RECORDER_COUNT,         /* how many allocations, openings, resources the driver has */
 };
 
 struct recorder_escape {
