@@ -416,7 +416,7 @@ static void spoil_list(struct run *run, struct chosen *chosen, D3DKMT_DESTROYALL
 			chosen->handles[at] = chosen->handles[(at + 1) % chosen->count];
 			break;
 		}
-		/* fallthrough */
+		__attribute__((fallthrough));
 	case 1:
 		chosen->handles[at] = bad_handle(run, KIND_ALLOCATION);
 		break;
@@ -425,7 +425,7 @@ static void spoil_list(struct run *run, struct chosen *chosen, D3DKMT_DESTROYALL
 			chosen->handles[at] = model->allocations[other].handle;
 			break;
 		}
-		/* fallthrough */
+		__attribute__((fallthrough));
 	case 3:
 		args->phAllocationList = NULL;
 		break;
