@@ -10,6 +10,7 @@ export DXGK_DRIVER_PATH ?= $(CURDIR)/build/drivers/soft
 
 help:
 	@echo 'make run            build everything, start the default adapter, show it (dxgk info)'
+	@echo '                    and the life of an allocation (examples/allocation_life.c)'
 	@echo 'make test           the whole suite: plain, sanitizers, threads, checks of the tree'
 	@echo '                    (VARIANTS="plain asan tsan clang" chooses some of them)'
 	@echo 'make bench          measure'
@@ -24,6 +25,11 @@ run:
 	@python3 tools/variants.py --first plain -Dtests=false
 	@ninja -C build --quiet
 	build/cli/dxgk info
+	@echo
+	@echo 'DXGK_LOG=calls build/examples/allocation_life'
+	@life=$$(DXGK_LOG=calls build/examples/allocation_life 2>&1) || { echo "$$life"; exit 1; }; \
+	echo "$$life" | sed -e '/DxgkDdiCreateAllocation/,/^destroyed  /!{/^dxgk:/d;}' \
+		-e 's/^dxgk:/    dxgk:/'
 
 test:
 	@tools/setup.sh build test
