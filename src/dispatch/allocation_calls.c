@@ -97,9 +97,7 @@ static NTSTATUS destroy_resource(struct call *call, struct dxg_device *device,
 					     STATUS_INVALID_PARAMETER, &resource);
 	if (!NT_SUCCESS(status))
 		return status;
-	if (!destruction_of_resource(resource, options))
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hResource",
-				"0x%08x was destroyed by another thread", args->hResource);
+	status = destruction_of_resource(resource, options);
 	object_put(&resource->object);
 	return status;
 }

@@ -12,8 +12,13 @@
  */
 #include <assert.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "handle/table.h"
+
+/* How soon the end of the last object is noticed. */
+#define LIVE_POLL_NS (100 * NS_PER_US)
 
 #define HANDLE_FIRST       UINT32_C(0x40000000)
 #define SLOT_READY         UINT64_C(0x80000000)
@@ -41,7 +46,11 @@ NTSTATUS handle_table_init(struct handle_table *table, uint32_t tag)
 void handle_table_finish(struct handle_table *table)
 {
 	struct handle_chunk *chunk = table->all;
+	uint32_t live;
 
+	/* Nobody tells us: the last thing they touch in here is the count. */
+	while ((live = atomic_load(&table->live)) != 0)
+		thread_wait(&table->live, live, clock_deadline(LIVE_POLL_NS));
 	while (chunk) {
 		struct handle_chunk *next = chunk->next_all;
 #ifndef NDEBUG
@@ -130,6 +139,7 @@ NTSTATUS object_init(struct object *object, const struct object_class *class,
 			    &slot->state, &ready, 1, memory_order_acquire, memory_order_relaxed))
 			continue; /* somebody lives here since the last time round */
 
+		atomic_fetch_add_explicit(&table->live, 1, memory_order_relaxed);
 		slot->object = object;
 		object->class = class;
 		object->table = table;
@@ -151,6 +161,7 @@ static void slot_free(struct handle_table *table, uint32_t handle, struct handle
 	atomic_store_explicit(&slot->state, 0, memory_order_release);
 	if (atomic_fetch_sub(&chunk->tickets, 1) == 1)
 		chunk_close(table, index, chunk);
+	atomic_fetch_sub_explicit(&table->live, 1, memory_order_release);
 }
 
 void object_abandon(struct object *object)

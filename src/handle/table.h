@@ -51,6 +51,7 @@ struct handle_table {
 	uint32_t tag;
 
 	_Atomic uint64_t drawn; /* how many ordinals were handed out or skipped, ever */
+	_Atomic uint32_t live;  /* objects that have a number */
 
 	/* Written under `lock`, read without. Chunks are recycled, and freed only with the table.
 	 */
@@ -75,7 +76,7 @@ static inline void handle_table_continue(struct handle_table *table, uint64_t dr
 	atomic_store_explicit(&table->drawn, drawn, memory_order_relaxed);
 }
 
-/* Every object is gone by now. Accepts a zeroed struct. */
+/* Waits for objects whose last reference is being given back right now. Accepts a zeroed struct. */
 void handle_table_finish(struct handle_table *table);
 
 enum handle_verdict { HANDLE_FOUND, HANDLE_UNKNOWN, HANDLE_OTHER_KIND };

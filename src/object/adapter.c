@@ -36,6 +36,17 @@ NTSTATUS adapter_create(const struct miniport_config *config, struct dxg_adapter
 	return STATUS_SUCCESS;
 }
 
+NTSTATUS adapter_set_work_source(struct dxg_adapter *adapter, struct work_source *source)
+{
+	NTSTATUS status = worker_init(&adapter->undertaker, "undertaker");
+
+	if (!NT_SUCCESS(status))
+		return refuse(status, RULE_API_NO_MEMORY, NULL,
+			      "no memory for a thread that destroys what is not in use any more");
+	adapter->work_source = source;
+	return STATUS_SUCCESS;
+}
+
 void adapter_destroy(struct dxg_adapter *adapter)
 {
 	if (!adapter)
@@ -45,6 +56,7 @@ void adapter_destroy(struct dxg_adapter *adapter)
 	gate_close(&adapter->gate);
 	adapter->is_stopped = true;
 	gate_open(&adapter->gate);
+	worker_finish(&adapter->undertaker);
 	miniport_stop(adapter->miniport);
 	mem_free(adapter);
 }

@@ -11,11 +11,13 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "base/worker.h"
 #include "base/gate.h"
 #include "handle/object.h"
 #include "miniport/miniport.h"
 
 struct dxg_process;
+struct work_source;
 
 struct dxg_adapter {
 	/* Set at start. Read freely afterwards. */
@@ -28,6 +30,11 @@ struct dxg_adapter {
 	/* Passed by every call that may enter the driver, closed to stop. */
 	struct gate gate; /* LOCK_RANK_ADAPTER */
 	bool is_stopped;  /* guarded by gate */
+
+	/* Who knows what the GPU still does; NULL: it never does anything. Set before the first
+	 * use. */
+	struct work_source *work_source;
+	struct worker undertaker; /* where deferred destructions run, with a work source only */
 };
 
 /* One successful open by a client: what an adapter handle names. */
@@ -43,6 +50,10 @@ extern const struct object_class adapter_open_class;
 /* Starts the driver. A failure leaves a refusal that says why. */
 MUST_CHECK NTSTATUS adapter_create(const struct miniport_config *config,
 				   struct dxg_adapter **adapter_out);
+
+/* From now on destruction waits for what `source` says is queued. Before the first device. */
+MUST_CHECK NTSTATUS adapter_set_work_source(struct dxg_adapter *adapter,
+					    struct work_source *source);
 
 /* Stops the driver; nothing of any client is left on it. Accepts NULL. */
 void adapter_destroy(struct dxg_adapter *adapter);

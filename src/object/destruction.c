@@ -10,6 +10,7 @@
  * memory for the list, and of a few at a time when there is none.
  */
 #include <assert.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -17,6 +18,7 @@
 #include "base/thread.h"
 #include "miniport/allocations.h"
 #include "miniport/handle_services.h"
+#include "object/deferral.h"
 #include "object/destruction.h"
 
 enum { FEW = 8 };
@@ -172,6 +174,62 @@ static void give_back(struct farewell *farewell)
 	}
 }
 
+/* Steps 3 to 6 for a farewell whose handles are retired already. */
+static void farewell_say(struct farewell *farewell)
+{
+	adapter_enter_to_release(farewell->device->adapter);
+	lock_acquire(&farewell->device->destroying);
+	tell_driver(farewell);
+	lock_release(&farewell->device->destroying);
+	adapter_leave(farewell->device->adapter);
+	give_back(farewell);
+}
+
+/* ---- step 2: when the GPU may still be at it ---- */
+
+struct deferred_farewell {
+	struct deferral deferral;
+	struct farewell farewell;
+	void *room[]; /* for its allocations, then for the driver's handles */
+};
+
+static void deferred_run(struct deferral *deferral)
+{
+	farewell_say(&container_of(deferral, struct deferred_farewell, deferral)->farewell);
+}
+
+static void deferred_free(struct deferral *deferral)
+{
+	mem_free(container_of(deferral, struct deferred_farewell, deferral));
+}
+
+static struct deferred_farewell *deferred_create(struct dxg_device *device, uint32_t count)
+{
+	struct deferred_farewell *deferred =
+		mem_zalloc(sizeof(*deferred) + (uint64_t)count * 2 * sizeof(deferred->room[0]));
+
+	if (!deferred) {
+		refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+		       "no memory to remember that %u allocations are to be destroyed", count);
+		return NULL;
+	}
+	deferred->deferral.run = deferred_run;
+	deferred->deferral.free = deferred_free;
+	deferred->farewell.device = device;
+	deferred->farewell.allocations = (struct dxg_allocation **)deferred->room;
+	deferred->farewell.pointers = deferred->room + count;
+	return deferred;
+}
+
+static void deferred_start(struct deferred_farewell *deferred,
+			   const struct destruction_options *options)
+{
+	deferral_start(&deferred->deferral, deferred->farewell.device, options->is_not_in_use);
+	if (options->is_synchronous)
+		deferral_wait(&deferred->deferral);
+	deferral_put(&deferred->deferral);
+}
+
 /* ---- a list ---- */
 
 static NTSTATUS claim_list(struct dxg_device *device, uint32_t count,
@@ -201,21 +259,47 @@ static NTSTATUS claim_list(struct dxg_device *device, uint32_t count,
 	return status;
 }
 
-NTSTATUS destruction_of_list(struct dxg_device *device, uint32_t count,
-			     struct dxg_allocation **allocations,
-			     const struct destruction_options *options)
+static NTSTATUS claim_list_in_turn(struct dxg_device *device, uint32_t count,
+				   struct dxg_allocation **allocations)
+{
+	lock_acquire(&device->destroying);
+	NTSTATUS status = claim_list(device, count, allocations);
+	lock_release(&device->destroying);
+	return status;
+}
+
+static NTSTATUS defer_list(struct dxg_device *device, uint32_t count,
+			   struct dxg_allocation **allocations,
+			   const struct destruction_options *options)
+{
+	struct deferred_farewell *deferred = deferred_create(device, count);
+
+	if (!deferred)
+		return STATUS_NO_MEMORY;
+	NTSTATUS status = claim_list_in_turn(device, count, allocations);
+	if (!NT_SUCCESS(status)) {
+		mem_free(deferred);
+		return status;
+	}
+	deferred->farewell.resource = allocations[0]->resource;
+	deferred->farewell.count = count;
+	memcpy(deferred->farewell.allocations, allocations, count * sizeof(*allocations));
+	deferred_start(deferred, options);
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS destroy_list_now(struct dxg_device *device, uint32_t count,
+				 struct dxg_allocation **allocations)
 {
 	void *few[FEW];
 	struct farewell farewell = {
 		.device = device,
-		.resource = count ? allocations[0]->resource : NULL,
+		.resource = allocations[0]->resource,
 		.count = count,
 		.allocations = allocations,
 		.pointers = few,
 	};
 
-	/* Nothing is ever queued before the scheduler is there, so both are fulfilled at once. */
-	(void)options;
 	if (count > FEW) {
 		farewell.pointers = mem_zalloc_array(count, sizeof(*farewell.pointers));
 		if (!farewell.pointers)
@@ -234,6 +318,17 @@ NTSTATUS destruction_of_list(struct dxg_device *device, uint32_t count,
 	if (farewell.pointers != few)
 		mem_free(farewell.pointers);
 	return status;
+}
+
+NTSTATUS destruction_of_list(struct dxg_device *device, uint32_t count,
+			     struct dxg_allocation **allocations,
+			     const struct destruction_options *options)
+{
+	if (count == 0)
+		return STATUS_SUCCESS;
+	if (device->adapter->work_source)
+		return defer_list(device, count, allocations, options);
+	return destroy_list_now(device, count, allocations);
 }
 
 /* ---- a resource ---- */
@@ -269,8 +364,58 @@ static bool claim_resource(struct dxg_resource *resource, uint32_t *count_out)
 	return is_ours;
 }
 
-bool destruction_of_resource(struct dxg_resource *resource,
-			     const struct destruction_options *options)
+static void resource_gone(struct dxg_resource *resource)
+{
+	share_close(&resource->body->share);
+	object_put(&resource->object);
+}
+
+static void deferred_resource_run(struct deferral *deferral)
+{
+	struct deferred_farewell *deferred =
+		container_of(deferral, struct deferred_farewell, deferral);
+
+	farewell_say(&deferred->farewell);
+	resource_gone(deferred->farewell.resource);
+}
+
+static NTSTATUS already_gone(const struct dxg_resource *resource)
+{
+	return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hResource",
+		      "0x%08x was destroyed by another thread", resource->object.handle);
+}
+
+/* The destroying lock keeps the count: nothing is added or destroyed meanwhile. */
+static NTSTATUS defer_resource(struct dxg_resource *resource,
+			       const struct destruction_options *options)
+{
+	struct dxg_device *device = resource->device;
+	NTSTATUS status = STATUS_SUCCESS;
+	uint32_t count = 0;
+
+	lock_acquire(&device->destroying);
+	lock_acquire(&device->lock);
+	count = resource->allocation_count;
+	lock_release(&device->lock);
+	struct deferred_farewell *deferred = deferred_create(device, count);
+	if (!deferred) {
+		status = STATUS_NO_MEMORY;
+	} else if (!claim_resource(resource, &count)) {
+		mem_free(deferred);
+		status = already_gone(resource);
+	} else {
+		deferred->farewell.resource = resource;
+		deferred->farewell.is_resource_going = true;
+		deferred->deferral.run = deferred_resource_run;
+		(void)claim_some(resource, &deferred->farewell, count);
+	}
+	lock_release(&device->destroying);
+	if (NT_SUCCESS(status))
+		deferred_start(deferred, options);
+	return status;
+}
+
+static NTSTATUS destroy_resource_now(struct dxg_resource *resource)
 {
 	struct dxg_device *device = resource->device;
 	struct dxg_allocation *few_allocations[FEW];
@@ -280,13 +425,12 @@ bool destruction_of_resource(struct dxg_resource *resource,
 	uint32_t count = 0;
 	bool is_all;
 
-	(void)options;
 	adapter_enter_to_release(device->adapter);
 	lock_acquire(&device->destroying);
 	if (!claim_resource(resource, &count)) {
 		lock_release(&device->destroying);
 		adapter_leave(device->adapter);
-		return false;
+		return already_gone(resource);
 	}
 	if (count > FEW) {
 		much = mem_zalloc_array(count, 2 * sizeof(*much));
@@ -311,16 +455,24 @@ bool destruction_of_resource(struct dxg_resource *resource,
 		}
 	} while (!is_all);
 	mem_free(much);
-	share_close(&resource->body->share);
-	object_put(&resource->object);
-	return true;
+	resource_gone(resource);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS destruction_of_resource(struct dxg_resource *resource,
+				 const struct destruction_options *options)
+{
+	if (resource->device->adapter->work_source)
+		return defer_resource(resource, options);
+	return destroy_resource_now(resource);
 }
 
 /* ---- a device ---- */
 
 void destruction_of_device(struct dxg_device *device)
 {
-	static const struct destruction_options at_once = { .is_not_in_use = true };
+	/* The contexts are gone, and with them all work; what was deferred goes first. */
+	deferral_wait_for_all(device);
 
 	lock_acquire(&device->lock);
 	assert(device->is_dying);
@@ -329,7 +481,7 @@ void destruction_of_device(struct dxg_device *device)
 			container_of(device->resources.prev, struct dxg_resource, device_link);
 		object_get(&resource->object);
 		lock_release(&device->lock);
-		(void)!destruction_of_resource(resource, &at_once);
+		(void)!destroy_resource_now(resource);
 		object_put(&resource->object);
 		lock_acquire(&device->lock);
 	}
@@ -338,7 +490,7 @@ void destruction_of_device(struct dxg_device *device)
 			container_of(device->allocations.prev, struct dxg_allocation, owner_link);
 		object_get(&allocation->object);
 		lock_release(&device->lock);
-		(void)!destruction_of_list(device, 1, &allocation, &at_once);
+		(void)!destroy_list_now(device, 1, &allocation);
 		object_put(&allocation->object);
 		lock_acquire(&device->lock);
 	}

@@ -39,9 +39,9 @@ MUST_CHECK NTSTATUS destruction_of_list(struct dxg_device *device, uint32_t coun
 					struct dxg_allocation **allocations,
 					const struct destruction_options *options);
 
-/* Ends the resource and what is in it. False when another thread was faster. */
-MUST_CHECK bool destruction_of_resource(struct dxg_resource *resource,
-					const struct destruction_options *options);
+/* Ends the resource and what is in it; refused when another thread was faster. */
+MUST_CHECK NTSTATUS destruction_of_resource(struct dxg_resource *resource,
+					    const struct destruction_options *options);
 
 /* Everything the device still has; nothing is added any more. */
 void destruction_of_device(struct dxg_device *device);

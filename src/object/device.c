@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/context.h"
+#include "object/deferral.h"
 #include "object/destruction.h"
 #include "object/device.h"
 #include "trace/trace.h"
@@ -12,15 +13,19 @@
 static void device_finish(struct object *object)
 {
 	struct dxg_device *device = object_cast(object, &device_class, struct dxg_device, object);
+	struct dxg_process *process = device->process;
 
 	adapter_enter_to_release(device->adapter);
 	miniport_destroy_device(device->adapter->miniport, device->joined->client,
 				device->driver_device);
 	adapter_leave(device->adapter);
-	trace_device_destroy(device->process->id, object->handle);
+	trace_device_destroy(process->id, object->handle);
 	lock_finish(&device->lock);
 	lock_finish(&device->destroying);
 	mem_free(device);
+	/* The process may be waiting for its last device, and has the table that we are in. */
+	atomic_fetch_sub(&process->driver_devices, 1);
+	notice_give(&process->changed);
 }
 
 const struct object_class device_class = { "a device", device_finish };
@@ -47,6 +52,8 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	list_init(&device->contexts);
 	list_init(&device->resources);
 	list_init(&device->allocations);
+	list_init(&device->deferrals);
+	work_init(&device->burials, deferral_run_device);
 
 	status = process_join_adapter(process, adapter, &device->joined);
 	if (NT_SUCCESS(status))
@@ -62,6 +69,7 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	if (!NT_SUCCESS(status))
 		goto give_back_number;
 
+	atomic_fetch_add(&process->driver_devices, 1);
 	lock_acquire(&process->lock);
 	list_push_back(&process->devices, &device->process_link);
 	lock_release(&process->lock);

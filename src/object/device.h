@@ -13,6 +13,8 @@
 
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/notice.h"
+#include "base/worker.h"
 #include "handle/object.h"
 #include "object/process.h"
 
@@ -49,6 +51,10 @@ struct dxg_device {
 	struct list resources;   /* dxg_resource.device_link */
 	struct list allocations; /* dxg_allocation.owner_link of those in no resource */
 	bool is_dying;           /* nothing is added any more */
+	struct list deferrals;   /* deferral.link, in the order they were started */
+
+	struct work burials;  /* this device's turn at the adapter's undertaker */
+	struct notice buried; /* a deferral has run */
 };
 
 extern const struct object_class device_class;

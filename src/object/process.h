@@ -38,12 +38,15 @@ struct dxg_process {
 	struct share_space *shares; /* the kernel's */
 	struct handle_table handles;
 
-	struct lock lock;          /* LOCK_RANK_PROCESS */
-	struct notice changed;     /* a driver came to know the process, or refused to */
+	struct lock lock; /* LOCK_RANK_PROCESS */
+	struct notice
+		changed; /* a driver came to know the process or refused to; a device is gone */
 	struct list adapters;      /* process_adapter.link */
 	struct list opens;         /* adapter_open.process_link */
 	struct list devices;       /* dxg_device.process_link */
 	struct list keyed_mutexes; /* dxg_keyed_mutex.process_link */
+
+	_Atomic uint32_t driver_devices; /* devices that a driver knows; not all are in the list */
 
 	_Atomic bool is_dying; /* a call that would wait is refused instead */
 };

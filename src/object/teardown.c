@@ -11,6 +11,7 @@
  * connection, and the end of the kernel); all of them come through here, with no call of the
  *process under way.
  */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "object/device.h"
 #include "object/keyed_mutex.h"
@@ -38,6 +39,18 @@ static void destroy_keyed_mutexes(struct dxg_process *process)
 		struct dxg_keyed_mutex *mutex = container_of(process->keyed_mutexes.next,
 							     struct dxg_keyed_mutex, process_link);
 		(void)!keyed_mutex_destroy(mutex);
+	}
+}
+
+/* A device is out of the list when its handle ends, and out of the driver with its last reference.
+ */
+static void await_devices(struct dxg_process *process)
+{
+	for (;;) {
+		uint32_t seen = notice_read(&process->changed);
+		if (atomic_load(&process->driver_devices) == 0)
+			return;
+		notice_wait(&process->changed, seen, CLOCK_FOREVER);
 	}
 }
 
@@ -73,6 +86,7 @@ void process_destroy(struct dxg_process *process)
 	if (!process)
 		return;
 	destroy_devices(process);
+	await_devices(process);
 	destroy_keyed_mutexes(process);
 	leave_adapters(process);
 	close_adapters(process);

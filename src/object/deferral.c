@@ -1,0 +1,126 @@
+/*
+ * deferral.c - see deferral.h.
+ */
+#include <assert.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "object/deferral.h"
+#include "object/device.h"
+
+/* ---- the undertaker: one device's turn ---- */
+
+/* The oldest one, when it is ready; it stays in the list until it has run. */
+static struct deferral *oldest_ready(struct dxg_device *device)
+{
+	struct deferral *deferral = NULL;
+
+	lock_acquire(&device->lock);
+	if (!list_is_empty(&device->deferrals)) {
+		struct deferral *oldest =
+			container_of(device->deferrals.next, struct deferral, link);
+		if (oldest->is_ready)
+			deferral = oldest;
+	}
+	lock_release(&device->lock);
+	return deferral;
+}
+
+static void deferral_end(struct deferral *deferral)
+{
+	struct dxg_device *device = deferral->device;
+
+	lock_acquire(&device->lock);
+	list_remove(&deferral->link);
+	lock_release(&device->lock);
+	notice_give(&device->buried);
+	atomic_store(&deferral->has_run, 1);
+	thread_wake_all(&deferral->has_run);
+	deferral_put(deferral);
+	object_put(&device->object);
+}
+
+void deferral_run_device(struct work *work)
+{
+	struct dxg_device *device = container_of(work, struct dxg_device, burials);
+	struct deferral *deferral;
+
+	while ((deferral = oldest_ready(device)) != NULL) {
+		deferral->run(deferral);
+		deferral_end(deferral);
+	}
+	object_put(&device->object); /* whoever posted this turn took it */
+}
+
+/* ---- waiting ---- */
+
+static void wait_over(struct deferral *deferral)
+{
+	struct dxg_device *device = deferral->device;
+
+	if (atomic_fetch_sub(&deferral->pending, 1) != 1)
+		return;
+	lock_acquire(&device->lock);
+	deferral->is_ready = true;
+	lock_release(&device->lock);
+	object_get(&device->object);
+	if (!worker_post(&device->adapter->undertaker, &device->burials))
+		object_put(&device->object);
+}
+
+static void device_wait_over(struct work_wait *wait)
+{
+	wait_over(container_of(wait, struct deferral, device_wait));
+}
+
+static void paging_wait_over(struct work_wait *wait)
+{
+	wait_over(container_of(wait, struct deferral, paging_wait));
+}
+
+void deferral_start(struct deferral *deferral, struct dxg_device *device, bool is_not_in_use)
+{
+	struct work_source *source = device->adapter->work_source;
+
+	deferral->device = device;
+	deferral->device_wait.over = device_wait_over;
+	deferral->paging_wait.over = paging_wait_over;
+	refcount_init(&deferral->refs);
+	refcount_get(&deferral->refs);
+	object_get(&device->object);
+
+	lock_acquire(&device->lock);
+	list_push_back(&device->deferrals, &deferral->link);
+	lock_release(&device->lock);
+
+	/* One more than the waits, so that it is not ready before all of them are asked for. */
+	atomic_store(&deferral->pending, is_not_in_use ? 2 : 3);
+	if (!is_not_in_use)
+		source->after_device(source, device, &deferral->device_wait);
+	source->after_paging(source, &deferral->paging_wait);
+	wait_over(deferral);
+}
+
+void deferral_wait(struct deferral *deferral)
+{
+	while (!atomic_load(&deferral->has_run))
+		thread_wait(&deferral->has_run, 0, CLOCK_FOREVER);
+}
+
+void deferral_put(struct deferral *deferral)
+{
+	if (refcount_put(&deferral->refs))
+		deferral->free(deferral);
+}
+
+void deferral_wait_for_all(struct dxg_device *device)
+{
+	lock_acquire(&device->lock);
+	while (!list_is_empty(&device->deferrals)) {
+		uint32_t seen = notice_read(&device->buried);
+		lock_release(&device->lock);
+		notice_wait(&device->buried, seen, CLOCK_FOREVER);
+		lock_acquire(&device->lock);
+	}
+	lock_release(&device->lock);
+}

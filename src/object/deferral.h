@@ -1,0 +1,70 @@
+/*
+ * deferral.h - destruction that has to wait for the GPU.
+ *
+ * What is over when is the scheduler's knowledge; it hands a work_source to each adapter
+ * (adapter_set_work_source). An adapter without one never has work queued, and destroys at once.
+ *
+ *	start ──▶ waits for the device's queued work (or not) and for paging ──▶ ready ──▶ run
+ *
+ * Deferrals of one device run in the order in which they were started, on the adapter's undertaker
+ * thread: a resource is not destroyed in the driver before an allocation of it that went earlier.
+ */
+#ifndef OBJECT_DEFERRAL_H
+#define OBJECT_DEFERRAL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/refcount.h"
+
+struct dxg_device;
+struct work;
+
+struct work_wait {
+	void (*over)(struct work_wait *wait);
+};
+
+/* Each calls wait->over() exactly once, on any thread, before it returns or later, no lock held. */
+struct work_source {
+	/* When everything queued on `device` so far is over. */
+	void (*after_device)(struct work_source *source, struct dxg_device *device,
+			     struct work_wait *wait);
+
+	/* When every paging operation queued on the adapter so far is over. */
+	void (*after_paging)(struct work_source *source, struct work_wait *wait);
+};
+
+/* First member of what is deferred. */
+struct deferral {
+	void (*run)(struct deferral *deferral);  /* once, when it may; no lock held */
+	void (*free)(struct deferral *deferral); /* last of all */
+
+	struct dxg_device *device; /* with a reference until it has run */
+	struct work_wait device_wait;
+	struct work_wait paging_wait;
+	_Atomic uint32_t pending; /* waits that are not over */
+	_Atomic uint32_t has_run; /* wait word */
+	struct refcount refs;     /* the queue's and the starter's */
+
+	/* Guarded by the device's lock. */
+	struct list link; /* dxg_device.deferrals */
+	bool is_ready;
+};
+
+/* Begins to wait. One reference stays with the caller. */
+void deferral_start(struct deferral *deferral, struct dxg_device *device, bool is_not_in_use);
+
+/* Returns when it has run. */
+void deferral_wait(struct deferral *deferral);
+
+void deferral_put(struct deferral *deferral);
+
+/* A device's turn at the undertaker: runs what is ready, in order. */
+void deferral_run_device(struct work *work);
+
+/* Returns when everything that was started on the device has run. */
+void deferral_wait_for_all(struct dxg_device *device);
+
+#endif

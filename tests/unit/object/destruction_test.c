@@ -1,0 +1,299 @@
+/*
+ * destruction_test.c - what has to be over before memory goes, with a GPU that is turned by hand.
+ *
+ * The fake work source remembers who waits for what; nothing is over until the test says so. What
+ * the driver was asked is read from the recorder driver's notes.
+ */
+#include "support/test.h"
+
+#include "base/mem.h"
+#include "base/thread.h"
+#include "drivers/recorder/recorder.h"
+#include "object/deferral.h"
+#include "object/destruction.h"
+#include "object/kernel.h"
+
+/* ---- the driver's notes ---- */
+
+static struct lock notes_lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "notes");
+static char notes[65536];
+
+EXPORTED void recorder_note(const char *line)
+{
+	lock_acquire(&notes_lock);
+	if (strlen(notes) + strlen(line) + 2 < sizeof(notes)) {
+		strcat(notes, line);
+		strcat(notes, "\n");
+	}
+	lock_release(&notes_lock);
+}
+
+static unsigned notes_of(const char *entry)
+{
+	unsigned count = 0;
+
+	lock_acquire(&notes_lock);
+	for (const char *at = notes; (at = strstr(at, entry)) != NULL; at++)
+		count++;
+	lock_release(&notes_lock);
+	return count;
+}
+
+/* ---- the fake ---- */
+
+enum { WAITS_MAX = 16 };
+
+struct fake {
+	struct work_source source;
+	unsigned device_count;
+	struct work_wait *device_waits[WAITS_MAX];
+	unsigned paging_count;
+	struct work_wait *paging_waits[WAITS_MAX];
+};
+
+static void fake_after_device(struct work_source *source, struct dxg_device *device,
+			      struct work_wait *wait)
+{
+	struct fake *fake = container_of(source, struct fake, source);
+
+	(void)device;
+	EXPECT(fake->device_count < WAITS_MAX);
+	fake->device_waits[fake->device_count++] = wait;
+}
+
+static void fake_after_paging(struct work_source *source, struct work_wait *wait)
+{
+	struct fake *fake = container_of(source, struct fake, source);
+
+	EXPECT(fake->paging_count < WAITS_MAX);
+	fake->paging_waits[fake->paging_count++] = wait;
+}
+
+static void over(struct work_wait **wait)
+{
+	struct work_wait *waiting = *wait;
+
+	EXPECT(waiting);
+	*wait = NULL;
+	waiting->over(waiting);
+}
+
+/* ---- the world ---- */
+
+struct world {
+	struct mem_usage before;
+	struct fake fake;
+	struct dxg_kernel kernel;
+	struct dxg_process *process;
+	struct dxg_device *device;
+};
+
+static void world_init(struct world *world)
+{
+	const struct miniport_config config = {
+		.driver = RECORDER_PATH, .name = "recorder", .adapter_id = 1, .luid = 0x10000
+	};
+
+	notes[0] = '\0';
+	*world = (struct world){ .before = mem_usage() };
+	world->fake.source.after_device = fake_after_device;
+	world->fake.source.after_paging = fake_after_paging;
+	EXPECT_EQ(kernel_start(&world->kernel, &config, 1), STATUS_SUCCESS);
+	EXPECT_EQ(world->kernel.adapter_count, 1);
+	struct dxg_adapter *adapter = world->kernel.adapters[0];
+	EXPECT_EQ(adapter_set_work_source(adapter, &world->fake.source), STATUS_SUCCESS);
+	EXPECT_EQ(process_create(1, &world->kernel.shares, &world->process), STATUS_SUCCESS);
+	EXPECT_EQ(device_create(world->process, adapter, &(struct device_options){ 0 },
+				&world->device),
+		  STATUS_SUCCESS);
+}
+
+/* Nothing is left that was deferred, and no memory either. */
+static void world_finish(struct world *world)
+{
+	object_put(&world->device->object);
+	process_destroy(world->process);
+	kernel_end(&world->kernel);
+	EXPECT_EQ(notes_of("CreateAllocation"), notes_of("DestroyAllocation"));
+	EXPECT_EQ(mem_usage().blocks, world->before.blocks);
+}
+
+static void make(struct world *world, uint32_t count, bool is_resource,
+		 struct dxg_allocation **allocations, struct dxg_resource **resource_out)
+{
+	struct allocation_item items[4] = { 0 };
+	struct allocation_request request = { .device = world->device,
+					      .is_new_resource = is_resource,
+					      .count = count,
+					      .items = items };
+	const struct object_class *found;
+	struct object *object;
+
+	EXPECT_EQ(allocation_create(&request), STATUS_SUCCESS);
+	for (uint32_t i = 0; i < count; i++) {
+		EXPECT(handle_find(&world->process->handles, items[i].handle, &allocation_class,
+				   &object, &found) == HANDLE_FOUND);
+		allocations[i] = container_of(object, struct dxg_allocation, object);
+	}
+	if (!is_resource)
+		return;
+	EXPECT(handle_find(&world->process->handles, request.resource_handle, &resource_class,
+			   &object, &found) == HANDLE_FOUND);
+	*resource_out = container_of(object, struct dxg_resource, object);
+}
+
+static void put_all(struct dxg_allocation **allocations, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		object_put(&allocations[i]->object);
+}
+
+static const struct destruction_options defaults;
+static const struct destruction_options not_in_use = { .is_not_in_use = true };
+
+static NTSTATUS destroy_one(struct world *world, struct dxg_allocation *allocation,
+			    const struct destruction_options *options)
+{
+	return destruction_of_list(world->device, 1, &allocation, options);
+}
+
+/* ---- the claims ---- */
+
+TEST(destruction, returns_at_once_and_tells_the_driver_when_the_queued_work_is_over)
+{
+	struct world world;
+	struct dxg_allocation *allocation;
+
+	world_init(&world);
+	make(&world, 1, false, &allocation, NULL);
+	EXPECT_EQ(destroy_one(&world, allocation, &defaults), STATUS_SUCCESS);
+	EXPECT_EQ(world.fake.device_count, 1);
+	EXPECT_EQ(world.fake.paging_count, 1);
+	/* The handle is gone already; the driver knows nothing of it yet. */
+	EXPECT(!object_retire(&allocation->object));
+	object_put(&allocation->object);
+	EXPECT_EQ(notes_of("CloseAllocation"), 0);
+
+	over(&world.fake.device_waits[0]);
+	EXPECT_EQ(notes_of("CloseAllocation"), 0); /* paging is still to come */
+	over(&world.fake.paging_waits[0]);
+	deferral_wait_for_all(world.device);
+	EXPECT_EQ(notes_of("CloseAllocation"), 1);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
+	world_finish(&world);
+}
+
+TEST(destruction, assumed_not_in_use_waits_for_paging_only)
+{
+	struct world world;
+	struct dxg_allocation *allocation;
+
+	world_init(&world);
+	make(&world, 1, false, &allocation, NULL);
+	EXPECT_EQ(destroy_one(&world, allocation, &not_in_use), STATUS_SUCCESS);
+	object_put(&allocation->object);
+	EXPECT_EQ(world.fake.device_count, 0);
+	EXPECT_EQ(world.fake.paging_count, 1);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 0);
+	over(&world.fake.paging_waits[0]);
+	deferral_wait_for_all(world.device);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
+	world_finish(&world);
+}
+
+struct turner {
+	struct world *world;
+	unsigned seen_before;
+};
+
+/* Turns the crank from another thread, after a look at what the driver knows. */
+static void turn(void *context)
+{
+	struct turner *turner = context;
+	struct fake *fake = &turner->world->fake;
+
+	while (fake->paging_count == 0)
+		thread_point();
+	turner->seen_before = notes_of("DestroyAllocation");
+	over(&fake->device_waits[0]);
+	over(&fake->paging_waits[0]);
+}
+
+TEST(destruction, synchronous_returns_after_the_memory_is_free)
+{
+	const struct destruction_options synchronous = { .is_synchronous = true };
+	struct world world;
+	struct dxg_allocation *allocation;
+	struct thread *thread;
+
+	world_init(&world);
+	make(&world, 1, false, &allocation, NULL);
+	/* The fake answers at once here; who turns the crank later is the next claim's. */
+	struct turner turner = { .world = &world };
+	EXPECT_EQ(thread_create("turner", turn, &turner, &thread), STATUS_SUCCESS);
+	EXPECT_EQ(destroy_one(&world, allocation, &synchronous), STATUS_SUCCESS);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
+	EXPECT_EQ(turner.seen_before, 0);
+	thread_join(thread);
+	object_put(&allocation->object);
+	world_finish(&world);
+}
+
+TEST(destruction, of_a_resource_comes_after_what_was_destroyed_of_it_before)
+{
+	struct world world;
+	struct dxg_allocation *allocations[3];
+	struct dxg_resource *resource;
+
+	world_init(&world);
+	make(&world, 3, true, allocations, &resource);
+	EXPECT_EQ(destroy_one(&world, allocations[1], &defaults), STATUS_SUCCESS);
+	EXPECT_EQ(destruction_of_resource(resource, &not_in_use), STATUS_SUCCESS);
+	EXPECT_EQ(destruction_of_resource(resource, &not_in_use), STATUS_INVALID_PARAMETER);
+	put_all(allocations, 3);
+	object_put(&resource->object);
+	/* All the resource waits for is over; the allocation's work is not. */
+	over(&world.fake.paging_waits[1]);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 0);
+	over(&world.fake.paging_waits[0]);
+	over(&world.fake.device_waits[0]);
+	deferral_wait_for_all(world.device);
+	EXPECT(strstr(notes, "DestroyAllocation irql=0 count=1 flags=0\nCloseAllocation irql=0 "
+			     "count=2\nDestroyAllocation irql=0 count=2 flags=1\n"));
+	EXPECT_EQ(notes_of("CreateAllocation") + 1, notes_of("DestroyAllocation"));
+	recorder_note("CreateAllocation, for the balance of world_finish()");
+	world_finish(&world);
+}
+
+TEST(destruction, without_memory_to_remember_it_changes_nothing)
+{
+	struct world world;
+	struct dxg_allocation *allocation;
+
+	world_init(&world);
+	make(&world, 1, false, &allocation, NULL);
+	mem_fail_nth(1);
+	EXPECT_EQ(destroy_one(&world, allocation, &defaults), STATUS_NO_MEMORY);
+	EXPECT(mem_fail_stop());
+	EXPECT_EQ(world.fake.paging_count, 0);
+	object_put(&allocation->object);
+	/* It is still the device's, and goes with it. */
+	EXPECT_EQ(notes_of("DestroyAllocation"), 0);
+	world_finish(&world);
+}
+
+TEST(destruction, of_one_twice_in_a_list_asks_nobody_to_wait)
+{
+	struct world world;
+	struct dxg_allocation *allocation;
+
+	world_init(&world);
+	make(&world, 1, false, &allocation, NULL);
+	struct dxg_allocation *twice[2] = { allocation, allocation };
+	EXPECT_EQ(destruction_of_list(world.device, 2, twice, &defaults), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(world.fake.paging_count, 0);
+	object_put(&allocation->object);
+	world_finish(&world);
+}
+
+TEST_MAIN("object/destruction")
