@@ -116,6 +116,46 @@ TEST(handle, parents_and_children_are_found)
 	EXPECT_CHILD(run_child("parents", recorder_profile("", "")), 0);
 }
 
+static unsigned ask_at(unsigned irql, unsigned command, D3DKMT_HANDLE handle)
+{
+	struct recorder_escape escape = {
+		.command = command, .handle = handle, .type = ALLOCATION, .irql = irql
+	};
+	D3DKMT_ESCAPE args = { .hAdapter = adapter,
+			       .pPrivateDriverData = &escape,
+			       .PrivateDriverDataSize = sizeof(escape) };
+
+	CHILD_OK(D3DKMTEscape(&args));
+	return escape.result;
+}
+
+CHILD(levels)
+{
+	enum { PASSIVE, APC, DISPATCH };
+	struct creation creation;
+
+	child_begin();
+	create_resource(&creation, 1);
+	D3DKMT_HANDLE allocation = creation.elements[0].hAllocation;
+	D3DKMT_HANDLE resource = creation.args.hResource;
+	CHILD_EXPECT(ask_at(APC, RECORDER_GET_DATA, allocation) == RECORDER_IS_ALLOCATION);
+	CHILD_EXPECT(ask_at(APC, RECORDER_GET_PARENT, allocation) == resource);
+	CHILD_EXPECT(dxgk_test_report_count("NT-IRQL-HIGH") == 0);
+	CHILD_EXPECT(ask_at(DISPATCH, RECORDER_GET_DATA, allocation) == 0);
+	CHILD_EXPECT(ask_at(DISPATCH, RECORDER_GET_PARENT, allocation) == 0);
+	CHILD_EXPECT(ask_at(DISPATCH, RECORDER_ACQUIRE, allocation) == 0);
+	CHILD_EXPECT(dxgk_test_report_count("NT-IRQL-HIGH") == 3);
+	CHILD_EXPECT(ask_at(PASSIVE, RECORDER_GET_CHILD, resource) == allocation);
+	CHILD_EXPECT(ask_at(APC, RECORDER_GET_CHILD, resource) == 0);
+	CHILD_EXPECT(dxgk_test_report_count("NT-IRQL-HIGH") == 4);
+	return 0;
+}
+
+TEST(handle, is_asked_about_below_dispatch_level_and_its_children_at_passive_level)
+{
+	EXPECT_CHILD(run_child("levels", recorder_profile("", "")), 0);
+}
+
 /* ---- references ---- */
 
 static D3DKMT_HANDLE held;

@@ -415,7 +415,7 @@ void end_release(void)
 	later.thread = NULL;
 }
 
-BOOLEAN handle_command(struct adapter *adapter, struct recorder_escape *escape)
+static BOOLEAN do_command(struct adapter *adapter, struct recorder_escape *escape)
 {
 	DXGKARGCB_GETHANDLEDATA data;
 	DXGKARGCB_ENUMHANDLECHILDREN children;
@@ -453,6 +453,17 @@ BOOLEAN handle_command(struct adapter *adapter, struct recorder_escape *escape)
 	default:
 		return FALSE;
 	}
+}
+
+BOOLEAN handle_command(struct adapter *adapter, struct recorder_escape *escape)
+{
+	BOOLEAN is_known;
+	KIRQL irql;
+
+	KeRaiseIrql((KIRQL)escape->irql, &irql);
+	is_known = do_command(adapter, escape);
+	KeLowerIrql(irql);
+	return is_known;
 }
 
 void fill_in_allocations(DRIVER_INITIALIZATION_DATA *data)

@@ -51,6 +51,7 @@ struct recorder_escape {
 	unsigned last;
 	unsigned result;
 	unsigned handle;
+	unsigned irql; /* where the callback about the handle is called */
 	unsigned flags;
 	unsigned allocations;
 	unsigned openings;
