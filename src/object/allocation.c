@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/probe.h"
 #include "base/refusal.h"
 #include "miniport/allocations.h"
 #include "object/allocation.h"
@@ -253,17 +254,38 @@ static void part_take_answer(struct part *part, const struct miniport_allocation
 	vidmm_allocation_init(&part->body->memory, &wishes);
 }
 
-/* What a lock handed out may move to the GPU: it cannot be the memory of another allocation. */
+/*
+ * What a lock handed out may move to the GPU: it cannot be the memory of another allocation. What
+ * cannot be read or written now cannot be lent to a GPU either; the status is the one for which
+ * clients make a copy instead.
+ */
+static NTSTATUS check_existing_memory(void *memory, uint64_t size_bytes, bool is_read_only,
+				      uint32_t index)
+{
+	if (vidmm_is_view(memory, size_bytes))
+		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "pAllocationInfo",
+				   index, "has a pSystemMem that belongs to another allocation");
+	if (!(is_read_only ? probe_is_readable(memory, size_bytes)
+			   : probe_is_writable(memory, size_bytes)))
+		return refuse_item(
+			STATUS_GRAPHICS_NO_VIDEO_MEMORY, RULE_API_VALUE, "pAllocationInfo", index,
+			"has a pSystemMem of which not all %llu bytes can be %s",
+			(unsigned long long)size_bytes, is_read_only ? "read" : "written");
+	return STATUS_SUCCESS;
+}
+
 static NTSTATUS group_check_existing_memory(const struct group *group)
 {
-	for (uint32_t i = 0; i < group->request->count; i++) {
-		const void *memory = group->request->items[i].existing_memory;
-		if (memory && vidmm_is_view(memory, group->answers[i].size_bytes))
-			return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
-					   "pAllocationInfo", i,
-					   "has a pSystemMem that belongs to another allocation");
+	const struct allocation_request *request = group->request;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < request->count; i++) {
+		if (request->items[i].existing_memory)
+			status = check_existing_memory(request->items[i].existing_memory,
+						       group->answers[i].size_bytes,
+						       request->is_read_only, i);
 	}
-	return STATUS_SUCCESS;
+	return status;
 }
 
 static NTSTATUS group_open_in_driver(struct group *group)
