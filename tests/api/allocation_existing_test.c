@@ -373,6 +373,66 @@ TEST(system_memory, is_not_memory_that_a_lock_handed_out)
 	EXPECT_OK(destroy_one(device, allocation));
 }
 
+/* Two pages of which the second is as `protection` says, or not there at all (-1). */
+static void *map_pages(int protection)
+{
+	char *pages =
+		mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	EXPECT(pages != MAP_FAILED);
+	if (protection < 0)
+		EXPECT_EQ(munmap(pages + PAGE, PAGE), 0);
+	else
+		EXPECT_EQ(mprotect(pages + PAGE, PAGE, protection), 0);
+	return pages;
+}
+
+/* compute-runtime takes this status for "use a copy", and gives up at any other. */
+TEST(system_memory, that_cannot_be_used_is_no_video_memory)
+{
+	static const int protections[] = { -1, PROT_NONE, PROT_READ };
+
+	for (unsigned i = 0; i < 3; i++) {
+		void *pages = map_pages(protections[i]);
+		struct census before = census_of(adapter);
+		struct creation creation;
+		struct standard standard;
+
+		creation_init(&creation, device, 2);
+		creation.data[1].size_bytes = 2 * PAGE;
+		creation.elements[1].pSystemMem = pages;
+		EXPECT_REFUSED(create(&creation), STATUS_GRAPHICS_NO_VIDEO_MEMORY, "API-VALUE",
+			       "pAllocationInfo");
+		EXPECT_EQ(last_refusal().index, 1);
+		standard_init(&standard);
+		standard.standard.ExistingHeapData.Size = 2 * PAGE;
+		standard.v2[0].pSystemMem = pages;
+		EXPECT_REFUSED(D3DKMTCreateAllocation2(&standard.args),
+			       STATUS_GRAPHICS_NO_VIDEO_MEMORY, "API-VALUE", "pAllocationInfo");
+		EXPECT_CENSUS(adapter, before);
+		/* The page that is there is good enough for one page. */
+		creation.data[1].size_bytes = PAGE;
+		EXPECT_OK(create(&creation));
+		for (unsigned k = 0; k < 2; k++)
+			EXPECT_OK(destroy_one(device, creation.elements[k].hAllocation));
+		munmap(pages, PAGE);
+	}
+}
+
+TEST(system_memory, that_is_only_read_may_be_read_only)
+{
+	void *pages = map_pages(PROT_READ);
+	struct creation creation;
+
+	creation_init(&creation, device, 1);
+	creation.data[0].size_bytes = 2 * PAGE;
+	creation.elements[0].pSystemMem = pages;
+	creation.args.Flags.ReadOnly = 1;
+	EXPECT_OK(create(&creation));
+	EXPECT_OK(destroy_one(device, creation.elements[0].hAllocation));
+	munmap(pages, 2 * PAGE);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3) {
