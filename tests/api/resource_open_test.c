@@ -347,6 +347,50 @@ TEST(open, needs_a_device)
 	}
 }
 
+/* ---- another adapter ---- */
+
+CHILD(open_on_another_adapter)
+{
+	D3DKMT_ADAPTERINFO infos[34];
+	D3DKMT_ENUMADAPTERS2 all = { .NumAdapters = 34, .pAdapters = infos };
+	struct creation creation;
+
+	CHILD_EXPECT(D3DKMTEnumAdapters2(&all) == STATUS_SUCCESS && all.NumAdapters == 2);
+	D3DKMT_HANDLE first = child_create_device(infos[0].hAdapter);
+	D3DKMT_HANDLE second = child_create_device(infos[1].hAdapter);
+	creation_init_resource(&creation, first, 1, SHARED_GLOBAL);
+	CHILD_EXPECT(create(&creation) == STATUS_SUCCESS);
+	D3DKMT_QUERYRESOURCEINFO query = { .hDevice = second,
+					   .hGlobalShare = creation.args.hGlobalShare };
+	CHILD_EXPECT(D3DKMTQueryResourceInfo(&query) == STATUS_INVALID_PARAMETER);
+	CHILD_EXPECT(strcmp(last_refusal().argument, "hDevice") == 0);
+	D3DDDI_OPENALLOCATIONINFO element = { 0 };
+	struct softgpu_allocation total;
+	D3DKMT_OPENRESOURCE open = { .hDevice = second,
+				     .hGlobalShare = creation.args.hGlobalShare,
+				     .NumAllocations = 1,
+				     .pOpenAllocationInfo = &element,
+				     .pTotalPrivateDriverDataBuffer = &total,
+				     .TotalPrivateDriverDataBufferSize = sizeof(total) };
+	CHILD_EXPECT(D3DKMTOpenResource(&open) == STATUS_INVALID_PARAMETER);
+	CHILD_EXPECT(strcmp(last_refusal().argument, "hDevice") == 0);
+	/* Its own adapter says where it is. */
+	D3DKMT_GETSHAREDRESOURCEADAPTERLUID luid = { .hGlobalShare = creation.args.hGlobalShare };
+	CHILD_EXPECT(D3DKMTGetSharedResourceAdapterLuid(&luid) == STATUS_SUCCESS);
+	CHILD_EXPECT(memcmp(&luid.AdapterLuid, &infos[0].AdapterLuid, sizeof(LUID)) == 0);
+	open.hDevice = first;
+	CHILD_EXPECT(D3DKMTOpenResource(&open) == STATUS_SUCCESS);
+	return 0;
+}
+
+TEST(open, needs_a_device_of_the_same_adapter)
+{
+	EXPECT_CHILD(run_child("open_on_another_adapter",
+			       profile_setting("{\"adapters\": [{\"driver\": \"soft\"}, "
+					       "{\"driver\": \"soft\"}]}")),
+		     0);
+}
+
 /* ---- destroying what was opened ---- */
 
 TEST(destroy, an_opened_allocation_is_closed_and_its_memory_stays)
