@@ -50,9 +50,15 @@ static NTSTATUS check_flags(D3DKMT_CREATEALLOCATIONFLAGS flags)
 		return bad("Flags", "has CreateShared without CreateResource");
 	if (flags.NtSecuritySharing && !flags.CreateShared)
 		return bad("Flags", "has NtSecuritySharing without CreateShared");
-	if (flags.ExistingSection)
+	/* Promises that would not be kept. */
+	if (flags.ExistingSection || flags.WriteWatch || flags.PhysicallyContiguous ||
+	    flags.NoKmdAccess)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "Flags",
-			      "has ExistingSection, which is not built");
+			      "has %s, which is not built",
+			      flags.ExistingSection ? "ExistingSection"
+			      : flags.WriteWatch    ? "WriteWatch"
+			      : flags.NoKmdAccess   ? "NoKmdAccess"
+						    : "PhysicallyContiguous");
 	if (flags.StandardAllocation != flags.ExistingSysMem)
 		return bad("Flags", flags.StandardAllocation
 					    ? "has StandardAllocation without ExistingSysMem"
