@@ -382,11 +382,11 @@ TEST(create, a_section_is_said_to_be_not_built)
 	EXPECT_NOT_CREATED(&creation, STATUS_NOT_SUPPORTED, "API-NOT-BUILT", "Flags");
 }
 
-TEST(create, flags_that_only_wish_are_accepted)
+TEST(create, flags_that_ask_for_nothing_more_are_accepted)
 {
-	/* NonSecure, RestrictSharedAccess, SwapChainBackBuffer, PartialSharedCreation, Zeroed,
-	   WriteWatch, AllowNotZeroed, PhysicallyContiguous. */
-	static const UINT flags[] = { 0x4, 0x10, 0x400, 0x2000, 0x4000, 0x8000, 0x40000, 0x80000 };
+	/* NonSecure, RestrictSharedAccess, SwapChainBackBuffer, CrossAdapter,
+	   PartialSharedCreation, Zeroed, AllowNotZeroed, SharedDisplayable. */
+	static const UINT flags[] = { 0x4, 0x10, 0x400, 0x800, 0x2000, 0x4000, 0x40000, 0x200000 };
 	struct creation creation;
 
 	for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
@@ -394,6 +394,19 @@ TEST(create, flags_that_only_wish_are_accepted)
 		set_flags(&creation, flags[i]);
 		EXPECT_OK(create(&creation));
 		EXPECT_OK(destroy_one(device, creation.elements[0].hAllocation));
+	}
+}
+
+/* WriteWatch, PhysicallyContiguous, NoKmdAccess: a client that set one relies on it. */
+TEST(create, flags_that_promise_what_is_not_kept_are_said_to_be_not_built)
+{
+	static const UINT flags[] = { 0x8000, 0x80000, 0x100000 };
+	struct creation creation;
+
+	for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		creation_init(&creation, device, 1);
+		set_flags(&creation, flags[i]);
+		EXPECT_NOT_CREATED(&creation, STATUS_NOT_SUPPORTED, "API-NOT-BUILT", "Flags");
 	}
 }
 
