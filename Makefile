@@ -37,7 +37,7 @@ test:
 
 soak:
 	@tools/setup.sh build test
-	@python3 tools/run_tests.py --suite soak $(or $(VARIANTS),plain)
+	@python3 tools/run_tests.py --suite soak $(or $(VARIANTS),plain asan)
 
 bench:
 	@tools/setup.sh build bench

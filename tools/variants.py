@@ -23,7 +23,8 @@ GCC = {'CC': 'gcc', 'CXX': 'g++'}
 VARIANTS = {
     'plain':   {'dir': 'build', 'env': GCC, 'options': {}},
     'asan':    {'dir': 'build-asan', 'env': CLANG,
-                'options': {'b_sanitize': 'address,undefined', 'b_lundef': 'false'}},
+                'options': {'b_sanitize': 'address,undefined', 'b_lundef': 'false',
+                            'fuzz': 'true'}},
     'tsan':    {'dir': 'build-tsan', 'env': CLANG,
                 'options': {'b_sanitize': 'thread', 'b_lundef': 'false'}},
     'clang':   {'dir': 'build-clang', 'env': CLANG,

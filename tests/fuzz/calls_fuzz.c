@@ -1,0 +1,628 @@
+/*
+ * calls_fuzz.c - bytes become calls, as libFuzzer invents them.
+ *
+ *   in:   any bytes: which call, then what goes into its struct
+ *   out:  nothing, or the end of the program: a sanitizer's report, an assertion, or a kernel whose
+ *         books do not agree (dxgk_test_validate)
+ *
+ * A struct is filled with bytes as they come; then its handles and pointers are set. Handles are
+ * mostly ones that calls before handed out, of the right kind or not. Pointers are NULL or buffers
+ * of at least the size that is stated, because in the embedded kernel a wild pointer is the
+ * client's own crash. Every input begins with a new process and one device, and leaves nothing
+ * behind.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <dxg/d3dkmthk.h>
+#include <opendxgk/softgpu.h>
+#include <opendxgk/testing.h>
+
+enum {
+	SLOTS = 8,
+	ELEMENTS = 16,
+	ROOM = 4096,
+	DATA_BYTES = 64,
+	MAX_CALLS = 64,
+	VALIDATE_EVERY = 8,
+	HUGE_COUNT = 0x100001, /* more than any list or private data may have */
+};
+
+enum kind {
+	ADAPTER,
+	DEVICE,
+	CONTEXT,
+	RESOURCE,
+	ALLOCATION,
+	MUTEX,
+	GLOBAL,
+	SHARED_MUTEX,
+	KIND_COUNT,
+};
+
+struct input {
+	const uint8_t *data;
+	size_t left;
+};
+
+static struct {
+	D3DKMT_HANDLE handles[KIND_COUNT][SLOTS];
+	uint32_t made[KIND_COUNT];
+	int files[SLOTS];
+	uint32_t files_made;
+} world;
+
+/* What calls may write into or read from. */
+static struct {
+	D3DDDI_ALLOCATIONINFO elements[ELEMENTS];
+	D3DDDI_ALLOCATIONINFO2 elements2[ELEMENTS];
+	D3DDDI_OPENALLOCATIONINFO opened[ELEMENTS];
+	D3DDDI_OPENALLOCATIONINFO2 opened2[ELEMENTS];
+	struct softgpu_allocation described[ELEMENTS];
+	D3DKMT_CREATESTANDARDALLOCATION standard;
+	D3DKMT_HANDLE list[ELEMENTS];
+	UINT numbers[ELEMENTS];
+	unsigned char first[ROOM];
+	unsigned char second[ROOM];
+	unsigned char third[ROOM];
+	D3DKMT_ADAPTERINFO adapters[ELEMENTS];
+} buffers;
+
+static _Alignas(4096) unsigned char heap[65536];
+
+/* ---- bytes ---- */
+
+static void take(struct input *input, void *to, size_t size_bytes)
+{
+	size_t there = size_bytes < input->left ? size_bytes : input->left;
+
+	memset(to, 0, size_bytes);
+	memcpy(to, input->data, there);
+	input->data += there;
+	input->left -= there;
+}
+
+static uint8_t take_byte(struct input *input)
+{
+	uint8_t byte;
+
+	take(input, &byte, sizeof(byte));
+	return byte;
+}
+
+static uint32_t take_number(struct input *input)
+{
+	uint32_t number;
+
+	take(input, &number, sizeof(number));
+	return number;
+}
+
+/* Few of the bits of a flag word are ever set at once by who means it. */
+static uint32_t take_flags(struct input *input)
+{
+	uint8_t byte = take_byte(input);
+
+	return byte == 255 ? take_number(input) : byte >= 32 ? byte & 0x1f : UINT32_C(1) << byte;
+}
+
+static uint32_t take_count(struct input *input, uint32_t room)
+{
+	uint8_t byte = take_byte(input);
+
+	return byte == 255 ? HUGE_COUNT + take_number(input) % HUGE_COUNT : byte % (room + 1);
+}
+
+static void *take_pointer(struct input *input, void *buffer)
+{
+	return take_byte(input) == 255 ? NULL : buffer;
+}
+
+static D3DKMT_HANDLE take_handle(struct input *input, enum kind kind)
+{
+	uint8_t byte = take_byte(input);
+
+	if (byte < 224)
+		return world.handles[kind][byte % SLOTS];
+	if (byte < 240)
+		return world.handles[byte % KIND_COUNT][take_byte(input) % SLOTS];
+	return byte < 248 ? 0 : take_number(input);
+}
+
+static D3DKMT_HANDLE *take_list(struct input *input, uint32_t *count_out)
+{
+	*count_out = take_count(input, ELEMENTS);
+	for (uint32_t i = 0; i < *count_out && i < ELEMENTS; i++)
+		buffers.list[i] = take_handle(input, ALLOCATION);
+	return take_pointer(input, buffers.list);
+}
+
+static HANDLE take_file(struct input *input)
+{
+	uint8_t byte = take_byte(input);
+
+	return (HANDLE)(intptr_t)(byte < 224 ? world.files[byte % SLOTS] : (int)take_number(input));
+}
+
+static void keep(enum kind kind, D3DKMT_HANDLE handle)
+{
+	if (handle != 0)
+		world.handles[kind][world.made[kind]++ % SLOTS] = handle;
+}
+
+static void keep_file(HANDLE file)
+{
+	int *slot = &world.files[world.files_made++ % SLOTS];
+
+	if (*slot > 0)
+		close(*slot);
+	*slot = (int)(intptr_t)file;
+}
+
+/* ---- calls ---- */
+
+static void create_device(struct input *input)
+{
+	D3DKMT_CREATEDEVICE args = { .hAdapter = take_handle(input, ADAPTER) };
+
+	memcpy(&args.Flags, &(uint32_t){ take_flags(input) }, sizeof(args.Flags));
+	if (NT_SUCCESS(D3DKMTCreateDevice(&args)))
+		keep(DEVICE, args.hDevice);
+}
+
+static void destroy_device(struct input *input)
+{
+	D3DKMT_DESTROYDEVICE args = { take_handle(input, DEVICE) };
+
+	D3DKMTDestroyDevice(&args);
+}
+
+static void create_context(struct input *input)
+{
+	D3DKMT_CREATECONTEXTVIRTUAL args;
+
+	take(input, &args, sizeof(args) < 40 ? sizeof(args) : 40);
+	args.hDevice = take_handle(input, DEVICE);
+	args.pPrivateDriverData = take_pointer(input, buffers.first);
+	args.PrivateDriverDataSize = take_count(input, DATA_BYTES);
+	args.NodeOrdinal %= 8;
+	if (NT_SUCCESS(D3DKMTCreateContextVirtual(&args)))
+		keep(CONTEXT, args.hContext);
+}
+
+static void destroy_context(struct input *input)
+{
+	D3DKMT_DESTROYCONTEXT args = { take_handle(input, CONTEXT) };
+
+	D3DKMTDestroyContext(&args);
+}
+
+/* Small mostly, and sometimes more than there is. */
+static uint64_t take_size(struct input *input)
+{
+	uint8_t byte = take_byte(input);
+
+	return byte == 255 ? (uint64_t)take_number(input) << 20 : (uint64_t)byte * 1000;
+}
+
+static void fill_element(struct input *input, D3DDDI_ALLOCATIONINFO2 *element,
+			 struct softgpu_allocation *described)
+{
+	static const uint32_t versions[] = { SOFTGPU_ALLOCATION_VERSION, SOFTGPU_SURFACE_VERSION };
+	uint8_t choice = take_byte(input);
+
+	*described = (struct softgpu_allocation){ .version = versions[choice == 0],
+						  .flags = take_byte(input) & 0x1f,
+						  .size_bytes = take_size(input) };
+	*element = (D3DDDI_ALLOCATIONINFO2){
+		.pPrivateDriverData = choice == 1 ? NULL : described,
+		.PrivateDriverDataSize = choice == 2 ? choice : sizeof(*described),
+	};
+	if (choice >= 224) {
+		element->Flags.Value = take_flags(input);
+		element->VidPnSourceId = take_byte(input) & 1;
+		element->Priority = take_number(input);
+		element->pSystemMem = choice == 225 ? heap + 1 : heap;
+	}
+}
+
+static void create_allocation(struct input *input)
+{
+	uint8_t choice = take_byte(input);
+	bool is_v2 = choice & 1;
+	D3DKMT_CREATEALLOCATION args = { .hDevice = take_handle(input, DEVICE) };
+
+	args.hResource = choice & 2 ? take_handle(input, RESOURCE) : 0;
+	memcpy(&args.Flags, &(uint32_t){ take_flags(input) }, sizeof(args.Flags));
+	args.Flags.CreateShared |= (choice & 4) != 0;
+	args.Flags.NtSecuritySharing |= (choice & 8) != 0;
+	args.PrivateRuntimeDataSize = take_count(input, DATA_BYTES);
+	args.pPrivateRuntimeData = take_pointer(input, buffers.first);
+	args.PrivateDriverDataSize = take_count(input, DATA_BYTES);
+	args.pPrivateDriverData = take_pointer(input, buffers.second);
+	if (choice & 16) {
+		buffers.standard = (D3DKMT_CREATESTANDARDALLOCATION){
+			.Type = (D3DKMT_STANDARDALLOCATIONTYPE)(choice >> 7 ? choice : 1),
+			.ExistingHeapData = { .Size = 4096 * (take_byte(input) % 17) },
+		};
+		args.pStandardAllocation = &buffers.standard;
+		args.PrivateDriverDataSize = 0;
+		args.Flags.StandardAllocation = args.Flags.ExistingSysMem = 1;
+	}
+	args.NumAllocations = take_count(input, choice & 16 ? 1 : ELEMENTS);
+	for (uint32_t i = 0; i < args.NumAllocations && i < ELEMENTS; i++) {
+		fill_element(input, &buffers.elements2[i], &buffers.described[i]);
+		if (choice & 16)
+			buffers.elements2[i].pSystemMem = heap;
+		memcpy(&buffers.elements[i], &buffers.elements2[i], sizeof(buffers.elements[i]));
+	}
+	args.pAllocationInfo =
+		take_pointer(input, is_v2 ? (void *)buffers.elements2 : (void *)buffers.elements);
+	NTSTATUS status = is_v2 ? D3DKMTCreateAllocation2(&args) : D3DKMTCreateAllocation(&args);
+	if (!NT_SUCCESS(status))
+		return;
+	keep(RESOURCE, args.hResource);
+	keep(GLOBAL, args.hGlobalShare);
+	for (uint32_t i = 0; i < args.NumAllocations; i++)
+		keep(ALLOCATION,
+		     is_v2 ? buffers.elements2[i].hAllocation : buffers.elements[i].hAllocation);
+}
+
+static void destroy_allocation(struct input *input)
+{
+	uint8_t choice = take_byte(input);
+	D3DKMT_DESTROYALLOCATION2 args = { .hDevice = take_handle(input, DEVICE) };
+
+	args.hResource = choice & 1 ? take_handle(input, RESOURCE) : 0;
+	if (!(choice & 1) || (choice & 0x70) == 0x70)
+		args.phAllocationList = take_list(input, &args.AllocationCount);
+	args.Flags.Value = choice & 0x80 ? take_flags(input) : choice >> 1 & 3;
+	D3DKMTDestroyAllocation2(&args);
+}
+
+static void open_resource(struct input *input)
+{
+	uint8_t choice = take_byte(input);
+	D3DKMT_OPENRESOURCEFROMNTHANDLE nt = {
+		.hDevice = take_handle(input, DEVICE),
+		.hNtHandle = take_file(input),
+		.pOpenAllocationInfo2 = take_pointer(input, buffers.opened2),
+		.pPrivateRuntimeData = take_pointer(input, buffers.first),
+		.pResourcePrivateDriverData = take_pointer(input, buffers.second),
+		.pTotalPrivateDriverDataBuffer = take_pointer(input, buffers.third),
+	};
+	D3DKMT_QUERYRESOURCEINFOFROMNTHANDLE query_nt = { .hDevice = nt.hDevice,
+							  .hNtHandle = nt.hNtHandle };
+	D3DKMT_QUERYRESOURCEINFO query = { .hDevice = nt.hDevice,
+					   .hGlobalShare = take_handle(input, GLOBAL) };
+
+	/* Who asks first has the right sizes; who does not, perhaps. */
+	if (choice & 1) {
+		D3DKMTQueryResourceInfoFromNtHandle(&query_nt);
+		memcpy(&query.PrivateRuntimeDataSize, &query_nt.PrivateRuntimeDataSize,
+		       4 * sizeof(UINT));
+	} else {
+		D3DKMTQueryResourceInfo(&query);
+	}
+	nt.NumAllocations = query.NumAllocations;
+	nt.PrivateRuntimeDataSize = query.PrivateRuntimeDataSize;
+	nt.ResourcePrivateDriverDataSize = query.ResourcePrivateDriverDataSize;
+	nt.TotalPrivateDriverDataBufferSize = query.TotalPrivateDriverDataSize;
+	if (choice & 2)
+		nt.NumAllocations = take_count(input, ELEMENTS);
+	if (choice & 4)
+		nt.PrivateRuntimeDataSize = take_count(input, DATA_BYTES);
+	if (choice & 8)
+		nt.TotalPrivateDriverDataBufferSize = take_count(input, ROOM);
+	D3DKMT_OPENRESOURCE global = {
+		.hDevice = nt.hDevice,
+		.hGlobalShare = query.hGlobalShare,
+		.NumAllocations = nt.NumAllocations,
+		.pOpenAllocationInfo2 = nt.pOpenAllocationInfo2,
+		.pPrivateRuntimeData = nt.pPrivateRuntimeData,
+		.PrivateRuntimeDataSize = nt.PrivateRuntimeDataSize,
+		.pResourcePrivateDriverData = nt.pResourcePrivateDriverData,
+		.ResourcePrivateDriverDataSize = nt.ResourcePrivateDriverDataSize,
+		.pTotalPrivateDriverDataBuffer = nt.pTotalPrivateDriverDataBuffer,
+		.TotalPrivateDriverDataBufferSize = nt.TotalPrivateDriverDataBufferSize,
+	};
+	NTSTATUS status =
+		choice & 1 ? D3DKMTOpenResourceFromNtHandle(&nt) : D3DKMTOpenResource2(&global);
+	if (!NT_SUCCESS(status))
+		return;
+	keep(RESOURCE, choice & 1 ? nt.hResource : global.hResource);
+	for (uint32_t i = 0; i < nt.NumAllocations; i++)
+		keep(ALLOCATION, buffers.opened2[i].hAllocation);
+}
+
+/* What is locked is written to, as long as it is. */
+static void lock(struct input *input)
+{
+	uint8_t choice = take_byte(input);
+	D3DKMT_LOCK2 newer = { .hDevice = take_handle(input, DEVICE),
+			       .hAllocation = take_handle(input, ALLOCATION) };
+	D3DKMT_LOCK older = { .hDevice = newer.hDevice, .hAllocation = newer.hAllocation };
+
+	if (choice & 1) {
+		newer.Flags.Value = choice & 0x80 ? take_flags(input) : 0;
+		if (NT_SUCCESS(D3DKMTLock2(&newer)))
+			memset(newer.pData, choice, 16);
+		return;
+	}
+	older.Flags.Value = choice & 0x80 ? take_flags(input) : 0;
+	older.NumPages = take_count(input, ELEMENTS);
+	older.pPages = take_pointer(input, buffers.numbers);
+	for (uint32_t i = 0; i < ELEMENTS; i++)
+		buffers.numbers[i] = take_byte(input) & 3;
+	if (NT_SUCCESS(D3DKMTLock(&older)))
+		memset(older.pData, choice, 16);
+}
+
+static void unlock(struct input *input)
+{
+	D3DKMT_UNLOCK2 newer = { .hDevice = take_handle(input, DEVICE) };
+	D3DKMT_UNLOCK older = { .hDevice = newer.hDevice };
+
+	if (take_byte(input) & 1) {
+		newer.hAllocation = take_handle(input, ALLOCATION);
+		D3DKMTUnlock2(&newer);
+		return;
+	}
+	older.phAllocations = take_list(input, &older.NumAllocations);
+	D3DKMTUnlock(&older);
+}
+
+static void use_properties(struct input *input)
+{
+	uint8_t choice = take_byte(input);
+	D3DKMT_SETALLOCATIONPRIORITY set = { .hDevice = take_handle(input, DEVICE) };
+	D3DKMT_INVALIDATECACHE invalidate = { .hDevice = set.hDevice };
+
+	if (choice & 4)
+		set.hResource = take_handle(input, RESOURCE);
+	if (!(choice & 4) || choice & 8)
+		set.phAllocationList = take_list(input, &set.AllocationCount);
+	set.pPriorities = take_pointer(input, buffers.numbers);
+	D3DKMT_GETALLOCATIONPRIORITY get = { set.hDevice, set.hResource, set.phAllocationList,
+					     set.AllocationCount, (UINT *)set.pPriorities };
+	D3DKMT_QUERYALLOCATIONRESIDENCY residency = {
+		set.hDevice, set.hResource, set.phAllocationList, set.AllocationCount,
+		(D3DKMT_ALLOCATIONRESIDENCYSTATUS *)set.pPriorities
+	};
+	switch (choice & 3) {
+	case 0:
+		D3DKMTSetAllocationPriority(&set);
+		break;
+	case 1:
+		D3DKMTGetAllocationPriority(&get);
+		break;
+	case 2:
+		D3DKMTQueryAllocationResidency(&residency);
+		break;
+	default:
+		invalidate.hAllocation = take_handle(input, ALLOCATION);
+		invalidate.Offset = take_number(input);
+		invalidate.Length = take_number(input);
+		D3DKMTInvalidateCache(&invalidate);
+		break;
+	}
+}
+
+static void share(struct input *input)
+{
+	wchar_t text[ELEMENTS];
+	UNICODE_STRING name = { .Buffer = text };
+	OBJECT_ATTRIBUTES attributes = { .Length = sizeof(attributes), .ObjectName = &name };
+	uint8_t choice = take_byte(input);
+	UINT count = choice & 8 ? take_count(input, 3) : 1;
+	HANDLE made;
+
+	take(input, text, 2 * sizeof(text[0]));
+	name.Length = (USHORT)(choice & 16 ? take_byte(input) % sizeof(text) : sizeof(text[0]));
+	if (choice & 32)
+		attributes.Attributes = take_flags(input);
+	if (choice & 1) {
+		D3DKMT_OPENNTHANDLEFROMNAME open_args = { .dwDesiredAccess = choice >> 6,
+							  .pObjAttrib = &attributes };
+		if (NT_SUCCESS(D3DKMTOpenNtHandleFromName(&open_args)))
+			keep_file(open_args.hNtHandle);
+		return;
+	}
+	for (uint32_t i = 0; i < 3; i++)
+		buffers.list[i] = take_handle(input, i == 1 ? MUTEX : RESOURCE);
+	if (NT_SUCCESS(D3DKMTShareObjects(count, take_pointer(input, buffers.list),
+					  choice & 2 ? &attributes : NULL, choice >> 6, &made)))
+		keep_file(made);
+}
+
+static void close_file(struct input *input)
+{
+	int *slot = &world.files[take_byte(input) % SLOTS];
+
+	if (*slot > 0)
+		close(*slot);
+	*slot = 0;
+}
+
+static void make_mutex(struct input *input)
+{
+	D3DKMT_CREATEKEYEDMUTEX2 create = { .InitialValue = take_byte(input) & 1 };
+	D3DKMT_OPENKEYEDMUTEX2 open_args = { .hSharedHandle = take_handle(input, SHARED_MUTEX) };
+	uint8_t choice = take_byte(input);
+
+	create.PrivateRuntimeDataSize = open_args.PrivateRuntimeDataSize =
+		take_count(input, DATA_BYTES);
+	create.pPrivateRuntimeData = open_args.pPrivateRuntimeData =
+		take_pointer(input, buffers.first);
+	create.Flags.Value = choice & 2 ? take_flags(input) : 0;
+	if (choice & 1) {
+		if (NT_SUCCESS(D3DKMTOpenKeyedMutex2(&open_args)))
+			keep(MUTEX, open_args.hKeyedMutex);
+	} else if (NT_SUCCESS(D3DKMTCreateKeyedMutex2(&create))) {
+		keep(MUTEX, create.hKeyedMutex);
+		keep(SHARED_MUTEX, create.hSharedHandle);
+	}
+}
+
+/* Never without a timeout of nothing: nobody else is there to release it. */
+static void use_mutex(struct input *input)
+{
+	LARGE_INTEGER at_once = { .QuadPart = 0 };
+	uint8_t choice = take_byte(input);
+	D3DKMT_ACQUIREKEYEDMUTEX2 acquire = { .hKeyedMutex = take_handle(input, MUTEX),
+					      .Key = choice >> 2 & 1,
+					      .pTimeout = &at_once };
+	D3DKMT_RELEASEKEYEDMUTEX2 release = { .hKeyedMutex = acquire.hKeyedMutex,
+					      .Key = choice >> 3 & 1 };
+	D3DKMT_DESTROYKEYEDMUTEX destroy = { acquire.hKeyedMutex };
+
+	acquire.PrivateRuntimeDataSize = release.PrivateRuntimeDataSize =
+		take_count(input, DATA_BYTES);
+	acquire.pPrivateRuntimeData = release.pPrivateRuntimeData =
+		take_pointer(input, buffers.first);
+	switch (choice & 3) {
+	case 0:
+		D3DKMTDestroyKeyedMutex(&destroy);
+		break;
+	case 1:
+		D3DKMTReleaseKeyedMutex2(&release);
+		break;
+	default:
+		D3DKMTAcquireKeyedMutex2(&acquire);
+		break;
+	}
+}
+
+static void ask(struct input *input)
+{
+	D3DKMT_QUERYADAPTERINFO query = { .hAdapter = take_handle(input, ADAPTER),
+					  .Type = (KMTQUERYADAPTERINFOTYPE)(take_byte(input) % 90),
+					  .pPrivateDriverData = take_pointer(input, buffers.first),
+					  .PrivateDriverDataSize = take_count(input, 200) };
+	D3DKMT_GETDEVICESTATE state = { .hDevice = take_handle(input, DEVICE),
+					.StateType =
+						(D3DKMT_DEVICESTATE_TYPE)(take_byte(input) % 9) };
+	D3DKMT_ESCAPE escape = { .hAdapter = query.hAdapter,
+				 .hDevice = state.hDevice,
+				 .hContext = take_handle(input, CONTEXT),
+				 .Type = (D3DKMT_ESCAPETYPE)(take_byte(input) % 40),
+				 .pPrivateDriverData = buffers.first,
+				 .PrivateDriverDataSize = query.PrivateDriverDataSize };
+
+	take(input, buffers.first, 32);
+	D3DKMTQueryAdapterInfo(&query);
+	D3DKMTGetDeviceState(&state);
+	D3DKMTEscape(&escape);
+}
+
+static void use_adapter(struct input *input)
+{
+	D3DKMT_ENUMADAPTERS2 all = { .NumAdapters = take_count(input, ELEMENTS),
+				     .pAdapters = take_pointer(input, buffers.adapters) };
+	D3DKMT_CLOSEADAPTER done = { take_handle(input, ADAPTER) };
+
+	if (take_byte(input) & 1) {
+		D3DKMTCloseAdapter(&done);
+	} else if (NT_SUCCESS(D3DKMTEnumAdapters2(&all)) && all.pAdapters) {
+		for (uint32_t i = 0; i < all.NumAdapters; i++)
+			keep(ADAPTER, buffers.adapters[i].hAdapter);
+	}
+}
+
+/* ---- one input ---- */
+
+static void check(bool is_right, const char *what)
+{
+	if (is_right)
+		return;
+	fprintf(stderr, "calls_fuzz: %s\n", what);
+	abort();
+}
+
+static void validate(void)
+{
+	char problem[256] = "";
+
+	check(dxgk_test_validate(problem, sizeof(problem)), problem);
+}
+
+static void begin(void)
+{
+	D3DKMT_ENUMADAPTERS2 all = { .NumAdapters = ELEMENTS, .pAdapters = buffers.adapters };
+
+	memset(&world, 0, sizeof(world));
+	check(NT_SUCCESS(D3DKMTEnumAdapters2(&all)) && all.NumAdapters > 0, "no adapter started");
+	keep(ADAPTER, buffers.adapters[0].hAdapter);
+	D3DKMT_CREATEDEVICE device = { .hAdapter = buffers.adapters[0].hAdapter };
+	check(NT_SUCCESS(D3DKMTCreateDevice(&device)), "no device");
+	keep(DEVICE, device.hDevice);
+}
+
+/* The process ends, and the next one finds nothing of it. */
+static void end(void)
+{
+	struct softgpu_escape_info info = {
+		.header = { SOFTGPU_ESCAPE_VERSION, SOFTGPU_ESCAPE_GET_INFO, sizeof(info), 0 },
+	};
+	D3DKMT_ENUMADAPTERS2 all = { .NumAdapters = ELEMENTS, .pAdapters = buffers.adapters };
+
+	validate();
+	for (int i = 0; i < SLOTS; i++) {
+		if (world.files[i] > 0)
+			close(world.files[i]);
+	}
+	D3DKMTCloseDxCoreDevice();
+	check(NT_SUCCESS(D3DKMTEnumAdapters2(&all)) && all.NumAdapters > 0, "no adapter is left");
+	D3DKMT_ESCAPE escape = { .hAdapter = buffers.adapters[0].hAdapter,
+				 .pPrivateDriverData = &info,
+				 .PrivateDriverDataSize = sizeof(info) };
+	check(NT_SUCCESS(D3DKMTEscape(&escape)), "no escape");
+	check(info.live_allocations == 0 && info.live_openings == 0 && info.live_resources == 0,
+	      "the driver has allocations of a process that ended");
+	check(dxgk_test_report_count("DDI-MUST-SUCCEED") == 0, "the driver was asked wrong things");
+	validate();
+	D3DKMTCloseDxCoreDevice();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
+{
+	static void (*const calls[])(struct input * input) = {
+		create_allocation,
+		create_allocation,
+		create_allocation,
+		destroy_allocation,
+		destroy_allocation,
+		open_resource,
+		open_resource,
+		lock,
+		lock,
+		unlock,
+		use_properties,
+		share,
+		share,
+		close_file,
+		make_mutex,
+		use_mutex,
+		create_device,
+		destroy_device,
+		create_context,
+		destroy_context,
+		ask,
+		use_adapter,
+	};
+	struct input input = { data, size_bytes };
+
+	begin();
+	for (int i = 1; input.left > 0 && i <= MAX_CALLS; i++) {
+		calls[take_byte(&input) % (sizeof(calls) / sizeof(calls[0]))](&input);
+		if (i % VALIDATE_EVERY == 0)
+			validate();
+	}
+	end();
+	return 0;
+}
