@@ -46,7 +46,7 @@ size_t nt_utf8_from_utf16(char *buffer, size_t capacity, const uint16_t *text, s
 {
 	const uint16_t *end = text + length;
 	size_t needed = 0;
-	bool is_full = false;
+	bool is_full = !buffer;
 
 	while (text != end) {
 		char byte[4];

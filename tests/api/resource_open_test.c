@@ -24,13 +24,14 @@ TEST(open, gives_handles_of_its_own_and_points_into_the_total_buffer)
 		EXPECT(opening.resource != shared.creation.args.hResource);
 		EXPECT_EQ(opening.total_bytes, 3 * sizeof(struct softgpu_allocation));
 		for (unsigned i = 0; i < 3; i++) {
-			const struct softgpu_allocation *data = opening.private_data[i];
+			struct softgpu_allocation data; /* packed in the buffer, so not aligned */
+			memcpy(&data, opening.private_data[i], sizeof(data));
 			EXPECT(is_local_handle(opening.allocations[i]));
 			EXPECT(opening.allocations[i] != shared.creation.elements[i].hAllocation);
 			EXPECT(opening.private_data[i] == opening.total + at);
-			EXPECT_EQ(opening.private_bytes[i], sizeof(*data));
-			EXPECT_EQ(data->size_bytes, PAGE * (i + 1));
-			at += sizeof(*data);
+			EXPECT_EQ(opening.private_bytes[i], sizeof(data));
+			EXPECT_EQ(data.size_bytes, PAGE * (i + 1));
+			at += sizeof(data);
 		}
 		EXPECT_EQ(opening.total[at], 0xcc);
 		EXPECT_EQ(opening.v1[3].hAllocation, 0x5a5a);
