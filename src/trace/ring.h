@@ -18,7 +18,7 @@ struct ring;
 
 /*
  * The ring of the calling thread, good for `session`; NULL without memory, or when the session is
- * over. `is_new_out` tells that this thread has written nothing in this session.
+ * over. `is_new_out` tells that this thread has written nothing to this trace.
  */
 struct ring *ring_get(uint32_t session, bool *is_new_out);
 
