@@ -538,7 +538,8 @@ TEST(timer, is_signaled_when_due_and_stays_so_until_it_is_set_again)
 	EXPECT(!KeReadStateTimer(&timer));
 	ULONGLONG before = KeQueryInterruptTime();
 	EXPECT(!KeSetTimer(&timer, nt_test_us(400), NULL));
-	EXPECT(!KeReadStateTimer(&timer));
+	if (sim_is_on()) /* on a busy machine it may be due before we look */
+		EXPECT(!KeReadStateTimer(&timer));
 	EXPECT_EQ(nt_test_wait(&timer), STATUS_SUCCESS);
 	EXPECT(KeQueryInterruptTime() - before >= 4000);
 	EXPECT(KeReadStateTimer(&timer));

@@ -45,9 +45,9 @@ enum { WAITS_MAX = 16 };
 
 struct fake {
 	struct work_source source;
-	unsigned device_count;
+	_Atomic unsigned device_count; /* counted after the wait is in its place */
 	struct work_wait *device_waits[WAITS_MAX];
-	unsigned paging_count;
+	_Atomic unsigned paging_count;
 	struct work_wait *paging_waits[WAITS_MAX];
 };
 
@@ -58,7 +58,8 @@ static void fake_after_device(struct work_source *source, struct dxg_device *dev
 
 	(void)device;
 	EXPECT(fake->device_count < WAITS_MAX);
-	fake->device_waits[fake->device_count++] = wait;
+	fake->device_waits[fake->device_count] = wait;
+	fake->device_count++;
 }
 
 static void fake_after_paging(struct work_source *source, struct work_wait *wait)
@@ -66,7 +67,8 @@ static void fake_after_paging(struct work_source *source, struct work_wait *wait
 	struct fake *fake = container_of(source, struct fake, source);
 
 	EXPECT(fake->paging_count < WAITS_MAX);
-	fake->paging_waits[fake->paging_count++] = wait;
+	fake->paging_waits[fake->paging_count] = wait;
+	fake->paging_count++;
 }
 
 static void over(struct work_wait **wait)
@@ -228,7 +230,6 @@ TEST(destruction, synchronous_returns_after_the_memory_is_free)
 
 	world_init(&world);
 	make(&world, 1, false, &allocation, NULL);
-	/* The fake answers at once here; who turns the crank later is the next claim's. */
 	struct turner turner = { .world = &world };
 	EXPECT_EQ(thread_create("turner", turn, &turner, &thread), STATUS_SUCCESS);
 	EXPECT_EQ(destroy_one(&world, allocation, &synchronous), STATUS_SUCCESS);
