@@ -107,19 +107,17 @@ static void put_bodies(struct farewell *farewell)
  */
 static void end_holds(struct hold_count *holds, const char *what, const void *driver_handle)
 {
-	uint64_t deadline_ns = 0;
-	uint32_t count = 0;
+	uint32_t count = atomic_fetch_or(&holds->count, HOLD_AWAITED) | HOLD_AWAITED;
+	uint64_t deadline_ns = count == HOLD_AWAITED ? 0 : clock_deadline(HOLD_PATIENCE_NS);
 
-	while (!atomic_compare_exchange_strong(&holds->count, &count, HOLD_ENDED)) {
-		if (deadline_ns == 0)
-			deadline_ns = clock_deadline(HOLD_PATIENCE_NS);
+	while (count != HOLD_AWAITED) {
 		if (thread_wait(&holds->count, count, deadline_ns) == THREAD_TIMED_OUT) {
-			miniport_report_held(what, driver_handle, count);
-			atomic_store(&holds->count, HOLD_ENDED);
-			return;
+			miniport_report_held(what, driver_handle, count & ~HOLD_AWAITED);
+			break;
 		}
-		count = 0;
+		count = atomic_load(&holds->count);
 	}
+	atomic_store(&holds->count, HOLD_ENDED);
 }
 
 static void end_allocation_holds(struct allocation_body *body)

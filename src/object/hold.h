@@ -12,10 +12,11 @@
 #include "base/attributes.h"
 #include "base/thread.h"
 
-#define HOLD_ENDED UINT32_MAX
+#define HOLD_AWAITED UINT32_C(0x80000000) /* destruction waits for the last one, who wakes it */
+#define HOLD_ENDED   UINT32_MAX
 
 struct hold_count {
-	_Atomic uint32_t count; /* wait word: destruction waits until it can end it */
+	_Atomic uint32_t count; /* wait word, with HOLD_AWAITED from the beginning of the end */
 };
 
 /* False when it is being destroyed. */
@@ -24,7 +25,7 @@ MUST_CHECK static inline bool hold_take(struct hold_count *holds)
 	uint32_t count = atomic_load(&holds->count);
 
 	do {
-		if (count >= HOLD_ENDED - 1)
+		if (count >= HOLD_AWAITED - 1)
 			return false;
 	} while (!atomic_compare_exchange_weak(&holds->count, &count, count + 1));
 	return true;
@@ -36,10 +37,10 @@ MUST_CHECK static inline bool hold_give(struct hold_count *holds)
 	uint32_t count = atomic_load(&holds->count);
 
 	do {
-		if (count == 0 || count == HOLD_ENDED)
+		if ((count & ~HOLD_AWAITED) == 0 || count == HOLD_ENDED)
 			return false;
 	} while (!atomic_compare_exchange_weak(&holds->count, &count, count - 1));
-	if (count == 1)
+	if (count - 1 == HOLD_AWAITED)
 		thread_wake_all(&holds->count);
 	return true;
 }
