@@ -17,17 +17,24 @@ import sys
 import tempfile
 
 LIVE = [1_000, 10_000, 100_000, 1_000_000]
+LIVE_ALLOCATIONS = [1_000, 10_000, 100_000]
+ALLOCATION_PAIRS = 5_000
+LAVAPIPE = '/usr/share/vulkan/icd.d/lvp_icd.x86_64.json'
+NO_LAVAPIPE = 77
 PAIRS = 100_000
 CALLS = 200_000
 ROUNDS = 11
 
 
-def run(command, build):
-    environment = {**os.environ,
+def run(command, build, may_exit_with=0):
+    """What it printed; None when it ended with the other status that is allowed."""
+    environment = {**os.environ, 'VK_ICD_FILENAMES': LAVAPIPE,
                    'DXGK_DRIVER_PATH': os.path.join(build, 'drivers', 'soft')}
     for name in ('DXGK_PROFILE', 'DXGK_SEED', 'DXGK_LOG', 'DXGK_TRACE', 'DXGK_SOCKET'):
         environment.pop(name, None)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode == may_exit_with != 0:
+        return None
     if done.returncode != 0:
         print(done.stdout + done.stderr, end='', file=sys.stderr)
         raise SystemExit(f'{" ".join(command)}: exit status {done.returncode}')
@@ -45,6 +52,96 @@ def instructions(build, function, command):
     return int(total.group(1))
 
 
+def by_object(lines):
+    """Sums up callgrind's lines: {library: self cost}, and the cost of all calls into soft.so."""
+    names, own, object_name, callee = {}, {}, None, None
+    inside_driver, is_call = 0, False
+
+    def name_of(text):
+        number, _, name = text.partition(' ')
+        return names.setdefault(number, os.path.basename(name))
+
+    for line in lines:
+        if line.startswith('ob='):
+            object_name = name_of(line[3:].strip())
+        elif line.startswith('cob='):
+            callee = name_of(line[4:].strip())
+        elif line.startswith('calls='):
+            is_call = True
+        elif line[:1].isdigit() or line[:1] in ('+', '-', '*'):
+            words = line.split()
+            cost = int(words[1]) if len(words) > 1 else 0
+            if not is_call:
+                own[object_name] = own.get(object_name, 0) + cost
+            elif callee == 'soft.so' and object_name != 'soft.so':
+                inside_driver += cost
+            if is_call:
+                callee, is_call = None, False
+    return own, inside_driver
+
+
+def pair_cost(build, live):
+    """Instructions of one pair: (all, the driver's own, all that happens inside its entry points)."""
+    program = os.path.join(build, 'bench', 'allocation_pairs')
+    with tempfile.TemporaryDirectory(prefix='bench-') as folder:
+        out = os.path.join(folder, 'callgrind.out')
+        run(['valgrind', '--tool=callgrind', '--collect-atstart=no',
+             '--toggle-collect=exchange_allocations', f'--callgrind-out-file={out}',
+             program, 'pairs', str(live), str(ALLOCATION_PAIRS)], build)
+        with open(out, encoding='utf-8') as file:
+            own, inside = by_object(file)
+    return (sum(own.values()) / ALLOCATION_PAIRS, own.get('soft.so', 0) / ALLOCATION_PAIRS,
+            inside / ALLOCATION_PAIRS)
+
+
+def bench_allocations(build):
+    program = os.path.join(build, 'bench', 'allocation_pairs')
+    costs = {live: pair_cost(build, live) for live in LIVE_ALLOCATIONS}
+    rows = []
+    for live, (total, own, inside) in costs.items():
+        what = f'allocation pair, {live:,} live'
+        rows += [
+            {'what': what, 'value': total - own, 'unit': 'instructions', 'goal': 1800,
+             'is_repeatable': True},
+            {'what': '  all but inside the driver', 'value': total - inside,
+             'unit': 'instructions'},
+        ]
+    first = costs[LIVE_ALLOCATIONS[0]]
+    rows.append({'what': f'allocation pair, growth to {LIVE_ALLOCATIONS[-1]:,}', 'unit': 'times',
+                 'value': max(total - own for total, own, _ in costs.values()) /
+                          (first[0] - first[1]),
+                 'goal': 1.1, 'is_repeatable': True})
+    rows.append({'what': 'memory of a live allocation', 'unit': 'bytes', 'goal': 512,
+                 'value': float(run([program, 'memory', '100000'], build)), 'is_repeatable': True})
+    rows.append({'what': 'pairs made under strict seccomp', 'unit': '',
+                 'value': int(run([program, 'strict', '1000'], build))})
+    rounds = numbers(run([program, 'threads', '100000', str(ROUNDS)], build))
+    rows.append({'what': 'two threads / one thread', 'unit': 'times', 'goal': 1.7,
+                 'is_at_least': True,
+                 'value': statistics.median(two / one for one, two in rounds)})
+    return rows
+
+
+def numbers(text):
+    return [tuple(float(word) for word in line.split()) for line in text.splitlines()]
+
+
+def bench_lavapipe(build):
+    program = os.path.join(build, 'bench', 'vulkan_pairs')
+    rows = []
+    for label, size_bytes in (('64 KiB', 65536), ('1 MiB', 1 << 20)):
+        what = f'pair / lavapipe pair, 4,096 of {label}'
+        text = None
+        if os.path.exists(program):
+            text = run([program, str(size_bytes), '4096', '20000', str(ROUNDS)], build, NO_LAVAPIPE)
+        if text is None:
+            rows.append({'what': what, 'unit': 'skipped: there is no lavapipe', 'value': 0})
+            continue
+        rows.append({'what': what, 'unit': 'times', 'goal': 0.5,
+                     'value': statistics.median(ours / theirs for ours, theirs in numbers(text))})
+    return rows
+
+
 def bench_handles(build):
     program = os.path.join(build, 'bench', 'handle_pairs')
     counts = {live: instructions(build, 'exchange_handles', [program, str(live), str(PAIRS)]) / PAIRS
@@ -59,8 +156,7 @@ def bench_handles(build):
 
 def bench_device_state(build):
     program = os.path.join(build, 'bench', 'device_state')
-    rounds = [tuple(float(word) for word in line.split())
-              for line in run([program, str(CALLS), str(ROUNDS)], build).splitlines()]
+    rounds = numbers(run([program, str(CALLS), str(ROUNDS)], build))
     made = int(run([program, '--no-system-call'], build))
     counted = instructions(build, 'D3DKMTGetDeviceState', [program, '1000', '1'])
     return [
@@ -78,7 +174,8 @@ def bench_device_state(build):
 def verdict(row):
     if 'goal' not in row:
         return ''
-    return 'ok' if row['value'] <= row['goal'] else 'MISSED'
+    is_met = row['value'] >= row['goal'] if row.get('is_at_least') else row['value'] <= row['goal']
+    return 'ok' if is_met else 'MISSED'
 
 
 def main(arguments):
@@ -87,9 +184,11 @@ def main(arguments):
     build = os.path.abspath(arguments[0])
     if not os.path.exists(os.path.join(build, 'bench', 'device_state')):
         raise SystemExit(f'{build}/bench: there are no benchmarks; build them first')
-    rows = bench_device_state(build) + bench_handles(build)
+    rows = (bench_device_state(build) + bench_handles(build) + bench_allocations(build) +
+            bench_lavapipe(build))
     for row in rows:
-        goal = f'<= {row["goal"]}' if 'goal' in row else ''
+        sign = '>=' if row.get('is_at_least') else '<='
+        goal = f'{sign} {row["goal"]}' if 'goal' in row else ''
         print(f'{row["what"]:<36} {row["value"]:>12,.2f} {row["unit"]:<13}{goal:<8}{verdict(row)}')
     with open(os.path.join(build, 'bench', 'results.json'), 'w', encoding='utf-8') as file:
         json.dump([{**row, 'verdict': verdict(row)} for row in rows], file, indent=2)
