@@ -1,6 +1,7 @@
 /*
  * mem_test.c - counted memory.
  */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "support/test.h"
@@ -125,10 +126,13 @@ TEST(mem, a_failure_that_was_not_reached_is_told_and_forgotten)
 
 enum { THREADS = 4, ROUNDS = 5000 };
 static _Atomic uint32_t failures;
+static _Atomic uint32_t may_start;
 
 static void allocate(void *argument)
 {
 	(void)argument;
+	while (!may_start)
+		thread_wait(&may_start, 0, CLOCK_FOREVER);
 	for (size_t i = 0; i < ROUNDS; i++) {
 		void *memory = mem_alloc(i % 200);
 		if (!memory)
@@ -148,6 +152,8 @@ TEST(mem, counts_are_right_after_many_threads)
 	for (int i = 0; i < THREADS; i++)
 		EXPECT(NT_SUCCESS(thread_create("mem", allocate, NULL, &threads[i])));
 	mem_fail_nth(1000);
+	may_start = 1;
+	thread_wake_all(&may_start);
 	for (int i = 0; i < THREADS; i++)
 		thread_join(threads[i]);
 	EXPECT(mem_fail_stop());
