@@ -28,7 +28,7 @@ RESULT = re.compile(r'(not )?ok\b(?:\s+(\d+))?(?:\s*-?\s*(.*?))?\s*'
                     r'(?:(?<!\\)#\s*(skip|todo)\S*\s*(.*))?$', re.IGNORECASE)
 
 RUNS = {
-    'plain': {'suites': ['--no-suite', 'soak'], 'env': {}, 'patience': 1},
+    'plain': {'suites': ['--no-suite', 'soak'], 'env': {}, 'patience': 3},
     'asan': {'suites': ['--no-suite', 'soak', '--no-suite', 'habits'], 'patience': 4, 'env': {
         'ASAN_OPTIONS': 'halt_on_error=1:detect_leaks=1:detect_stack_use_after_return=1',
         'UBSAN_OPTIONS': 'halt_on_error=1:print_stacktrace=1'}},
