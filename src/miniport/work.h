@@ -1,0 +1,437 @@
+/*
+ * work.h - a driver's entry points for work: paging buffers, submission, preemption, page tables,
+ * recovery. The other half of miniport.h.
+ *
+ * Everything here is called by the scheduler and the pager, on behalf of nobody's process: the
+ * entries of the scheduler class never overlap on an adapter (ddi.c). Statuses come back as the
+ * driver gave them when WDDM allows them; what it does not allow is reported and becomes
+ * STATUS_DRIVER_INTERNAL_ERROR.
+ */
+#ifndef MINIPORT_WORK_H
+#define MINIPORT_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/status.h"
+#include "miniport/miniport.h"
+
+/* ---- places ---- */
+
+/* Neighbouring pages of the machine (base/machine.h). */
+struct miniport_page_run {
+	uint64_t first_pfn;
+	uint64_t count;
+};
+
+/*
+ * Pages of system memory as a driver is shown them. Alive and unchanged until the fence of the last
+ * operation that names it.
+ */
+struct miniport_mdl;
+MUST_CHECK NTSTATUS miniport_mdl_create(const struct miniport_page_run *runs, uint32_t run_count,
+					struct miniport_mdl **mdl_out);
+void miniport_mdl_destroy(struct miniport_mdl *mdl);
+
+/* ---- one entry of a page table: DXGK_PTE in our words ---- */
+
+struct miniport_pte {
+	uint64_t page;   /* 4 KiB pages from the start of the segment, or of physical memory */
+	uint8_t segment; /* 0: system memory */
+	bool is_valid : 1;
+	bool is_zero : 1; /* reads as zeroes, drops writes */
+	bool is_read_only : 1;
+	bool is_no_execute : 1;
+	bool is_cache_coherent : 1;
+	bool is_large : 1;     /* above the leaves: a page, not a table */
+	bool is_table_64k : 1; /* level 1: the table below has 64 KiB pages */
+};
+
+/* ---- paging operations: what DxgkDdiBuildPagingBuffer is asked for ---- */
+
+enum miniport_paging_kind {
+	MINIPORT_PAGING_TRANSFER, /* segment <-> MDL, segment <-> segment, physical model */
+	MINIPORT_PAGING_FILL,
+	MINIPORT_PAGING_DISCARD_CONTENT,
+	MINIPORT_PAGING_MAP_APERTURE,
+	MINIPORT_PAGING_UNMAP_APERTURE,
+	MINIPORT_PAGING_SPECIAL_LOCK_TRANSFER,
+	MINIPORT_PAGING_VIRTUAL_TRANSFER, /* addresses of the paging process */
+	MINIPORT_PAGING_VIRTUAL_FILL,
+	MINIPORT_PAGING_INIT_CONTEXT_RESOURCE,
+	MINIPORT_PAGING_UPDATE_PAGE_TABLE,
+	MINIPORT_PAGING_FLUSH_TLB,
+	MINIPORT_PAGING_UPDATE_CONTEXT_ALLOCATION,
+	MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES,
+	MINIPORT_PAGING_NOTIFY_RESIDENCY,
+	MINIPORT_PAGING_SIGNAL_MONITORED_FENCE,
+};
+
+/* A segment and an offset in it (the base address is added below), or an MDL when segment is 0. */
+struct miniport_place {
+	uint32_t segment;
+	uint64_t offset_bytes;
+	struct miniport_mdl *mdl;
+	uint32_t mdl_page; /* first page of it */
+};
+
+enum miniport_transfer_direction {
+	MINIPORT_LOCAL_TO_SYSTEM,
+	MINIPORT_SYSTEM_TO_LOCAL,
+	MINIPORT_LOCAL_TO_LOCAL
+};
+
+enum miniport_table_update_mode {
+	MINIPORT_TABLE_CPU_VIRTUAL,
+	MINIPORT_TABLE_GPU_VIRTUAL,
+	MINIPORT_TABLE_GPU_PHYSICAL
+};
+
+struct miniport_table_copy {
+	uint64_t source_table; /* addresses of the privileged space */
+	uint64_t destination_table;
+	uint32_t source_index;
+	uint32_t destination_index;
+	uint32_t count;
+};
+
+struct miniport_paging_op {
+	enum miniport_paging_kind kind;
+	void *driver_allocation; /* NULL where there is none */
+	union {
+		struct {
+			struct miniport_place source;
+			struct miniport_place destination;
+			uint64_t size_bytes;   /* 0: after a reset, the content is gone */
+			uint32_t offset_bytes; /* TransferOffset */
+			bool is_start;
+			bool is_end;
+			bool is_idle; /* AllocationIsIdle: the answer to
+					 STATUS_GRAPHICS_ALLOCATION_BUSY */
+			bool is_swizzled;
+			bool is_unswizzled;
+		} transfer;
+		struct {
+			struct miniport_place destination; /* a memory segment */
+			uint64_t size_bytes;
+			uint32_t pattern;
+		} fill;
+		struct {
+			uint32_t segment;
+			uint64_t offset_bytes;
+			bool is_idle;
+		} discard;
+		struct {
+			void *driver_device; /* NULL: nobody's */
+			uint32_t segment;
+			uint64_t first_page; /* of the segment */
+			uint64_t page_count;
+			struct miniport_mdl *mdl; /* map */
+			uint32_t mdl_page;
+			uint64_t dummy_address; /* unmap: physical address of the dummy page */
+			bool is_cache_coherent;
+		} aperture;
+		struct {
+			uint64_t source;
+			uint64_t destination;
+			uint64_t offset_bytes; /* in the allocation; already in the addresses */
+			uint64_t size_bytes;
+			enum miniport_transfer_direction direction;
+			bool source_has_64k_pages;
+			bool destination_has_64k_pages;
+			uint64_t source_table; /* with SourcePageTableVaInTransfer only */
+			uint64_t destination_table;
+		} virtual_transfer;
+		struct {
+			uint64_t destination;
+			uint64_t offset_bytes;
+			uint64_t size_bytes;
+			uint32_t pattern;
+		} virtual_fill;
+		struct {
+			struct miniport_place destination;
+			void *pointer;        /* for the CPU, or NULL */
+			uint64_t gpu_address; /* in the paging process */
+		} init_context;
+		struct {
+			uint32_t level; /* 0 is the leaf */
+			enum miniport_table_update_mode mode;
+			void *cpu_table;    /* CPU_VIRTUAL */
+			uint64_t gpu_table; /* GPU_VIRTUAL */
+			uint32_t segment;   /* GPU_PHYSICAL */
+			uint64_t offset_bytes;
+			const struct miniport_pte *entries; /* one with is_repeated */
+			uint32_t first_index;
+			uint32_t count;
+			bool is_repeated;
+			bool is_initial;
+			bool is_eviction;
+			bool has_64k_pages;
+			uint64_t driver_protection;
+			uint64_t offset_in_allocation_bytes;
+			void *driver_process;
+			uint64_t first_address; /* FirstPteVirtualAddress */
+		} update_table;
+		struct {
+			uint32_t root_segment;
+			uint64_t root_offset_bytes;
+			void *driver_process;
+			uint64_t first_address;
+			uint64_t end_address; /* both 0: everything */
+		} flush_tlb;
+		struct {
+			uint64_t gpu_address;
+			uint64_t size_bytes;
+			void *private_data;
+			uint32_t private_bytes;
+		} update_context;
+		struct {
+			const struct miniport_table_copy *copies;
+			uint32_t count;
+		} copy_entries;
+		struct {
+			uint32_t segment;
+			uint64_t offset_bytes;
+			bool is_resident;
+		} notify_residency;
+		struct {
+			uint64_t gpu_address;
+			uint64_t value;
+		} signal_fence;
+	};
+};
+
+/*
+ * A paging buffer while operations are packed into it. `at`, `left_bytes` and the private pair move
+ * as the driver writes; what it wrote is [start_bytes, at) of the buffer.
+ */
+struct miniport_paging_buffer {
+	void *memory; /* 4 KiB aligned; NULL: only page tables, by the CPU, now */
+	uint64_t physical_address;
+	uint64_t gpu_address; /* in the paging process; 0 in the physical model */
+	uint32_t size_bytes;  /* as reported by the driver */
+	void *private_data;   /* zeroed when the buffer is fresh */
+	uint32_t private_bytes;
+	uint32_t used_bytes; /* of memory */
+	uint32_t private_used_bytes;
+};
+
+/*
+ * DxgkDdiBuildPagingBuffer for one pass of one operation. `multipass` is 0 at the first pass and
+ * kept by the caller between passes.
+ *
+ *	STATUS_SUCCESS                            the operation is in the buffer (or was done at
+ *once) STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER   submit what is there, come again with a fresh
+ *buffer STATUS_GRAPHICS_ALLOCATION_BUSY           transfer, discard: idle it, come again with
+ *is_idle STATUS_DRIVER_INTERNAL_ERROR              anything else; also a fresh buffer and no
+ *progress
+ */
+MUST_CHECK NTSTATUS miniport_build_paging(struct miniport *miniport,
+					  const struct miniport_paging_op *op,
+					  struct miniport_paging_buffer *buffer,
+					  uint32_t *multipass);
+
+/* ---- submission ---- */
+
+struct miniport_submission {
+	void *driver_context; /* NULL: the kernel's own on `node` */
+	uint32_t node;
+	uint32_t fence;
+	bool is_paging;
+	bool is_null;           /* NullRendering */
+	bool is_context_switch; /* empty: leave the context that is loaded */
+	bool is_resubmission;
+
+	/* Where the commands are: either in both models, by address of the space of the context …
+	 */
+	uint64_t gpu_address;
+	uint32_t size_bytes;
+	/* … or, physical, [start, end) of a DMA buffer. */
+	uint32_t segment; /* 0: contiguous system memory */
+	uint64_t physical_address;
+	void *memory; /* the kernel's pointer, for DxgkDdiPatch and DxgkDdiCancelCommand */
+	uint32_t buffer_bytes;
+	uint32_t start_bytes;
+	uint32_t end_bytes;
+
+	void *private_data;
+	uint32_t private_bytes;
+	uint32_t private_start_bytes;
+	uint32_t private_end_bytes;
+	uint32_t client_private_bytes; /* virtual: how many of them are the client's */
+};
+
+/* Is the context to be fed by DxgkDdiSubmitCommandVirtual? Paging too, when there is no other. */
+bool miniport_submits_virtually(const struct miniport *miniport, bool is_virtual_context);
+
+/*
+ * DxgkDdiSubmitCommand, or …Virtual. Only the virtual one may fail: STATUS_INVALID_PARAMETER means
+ * that the client's private data was malformed; the device is lost, the fence counts as completed
+ * after those before it.
+ */
+MUST_CHECK NTSTATUS miniport_submit(struct miniport *miniport, bool is_virtual,
+				    const struct miniport_submission *submission);
+
+/* ---- rendering, physical model ---- */
+
+struct miniport_list_entry {
+	void *driver_binding;
+	bool is_written;
+	uint32_t segment;      /* 0: paged out, nothing known */
+	uint64_t offset_bytes; /* in the segment; the base address is added below */
+};
+
+struct miniport_patch_entry {
+	uint32_t allocation_index;
+	uint32_t slot;
+	uint32_t driver_id;
+	uint32_t allocation_offset;
+	uint32_t patch_offset;
+	uint32_t split_offset;
+};
+
+struct miniport_render {
+	void *driver_context;
+	const void *command; /* the client's memory, as DxgkDdiRender expects it */
+	uint32_t command_bytes;
+	struct miniport_list_entry *allocations;
+	uint32_t allocation_count;
+	const struct miniport_patch_entry *patches_in; /* the client's memory, likewise */
+	uint32_t patch_in_count;
+
+	void *buffer;
+	uint64_t buffer_physical_address;
+	uint32_t buffer_segment;
+	uint32_t buffer_bytes;
+	void *private_data;
+	uint32_t private_bytes;
+	struct miniport_patch_entry *patches_out;
+	uint32_t patch_out_room;
+
+	/* Out. */
+	uint32_t multipass; /* in/out */
+	uint32_t used_bytes;
+	uint32_t private_used_bytes;
+	uint32_t patch_out_count;
+};
+
+/*
+ * DxgkDdiRender for one pass. STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER: come again with a fresh
+ * buffer. Any of the documented failures comes back unchanged, refused.
+ */
+MUST_CHECK NTSTATUS miniport_render(struct miniport *miniport, struct miniport_client *client,
+				    struct miniport_render *render);
+
+struct miniport_patch {
+	const struct miniport_submission *submission;
+	const struct miniport_list_entry *allocations;
+	uint32_t allocation_count;
+	const struct miniport_patch_entry *patches;
+	uint32_t patch_count;
+	uint32_t first_patch; /* of those, the part that belongs to this submission */
+	uint32_t submitted_patches;
+};
+
+/* DxgkDdiPatch where the driver patches; nothing where it does not. Must succeed. */
+MUST_CHECK NTSTATUS miniport_patch(struct miniport *miniport, const struct miniport_patch *patch);
+
+/* DxgkDdiValidateSubmitCommand where there is one: STATUS_SUCCESS or STATUS_INVALID_USER_BUFFER. */
+MUST_CHECK NTSTATUS miniport_validate_submission(struct miniport *miniport,
+						 struct miniport_client *client,
+						 void *driver_context, uint64_t gpu_address,
+						 uint32_t size_bytes, void *private_data,
+						 uint32_t private_bytes);
+
+/* DxgkDdiCancelCommand where the driver wants to know: never submitted, its device is lost. */
+void miniport_cancel(struct miniport *miniport, const struct miniport_submission *submission,
+		     const struct miniport_patch *patch);
+
+/* ---- preemption and recovery ---- */
+
+/* DISPATCH_LEVEL; the answer is an event, perhaps before this returns. */
+void miniport_preempt(struct miniport *miniport, uint32_t node, uint32_t preemption_fence);
+
+/* False when the driver has no such entry point. */
+bool miniport_query_current_fence(struct miniport *miniport, uint32_t node, uint32_t *fence_out);
+
+/* A bit per node that has to be reset with this one; includes it. */
+uint64_t miniport_dependent_nodes(struct miniport *miniport, uint32_t node);
+bool miniport_node_is_responsive(struct miniport *miniport, uint32_t node);
+
+/* *last_aborted_out is checked by the caller. A failure is an adapter reset's reason. */
+MUST_CHECK NTSTATUS miniport_reset_node(struct miniport *miniport, uint32_t node,
+					uint32_t *last_aborted_out);
+
+/* Bugcheck code 0x117 (adapter) or 0x141 (engine); returns how many bytes the driver wrote. */
+uint32_t miniport_collect_debug_info(struct miniport *miniport, uint32_t reason, void *buffer,
+				     uint32_t size_bytes);
+
+/* Level three: alone in the driver. False when the driver failed, which nothing can mend. */
+bool miniport_reset_from_timeout(struct miniport *miniport);
+bool miniport_restart_from_timeout(struct miniport *miniport);
+
+/* ---- page tables ---- */
+
+/* The context is idle. */
+void miniport_set_root_page_table(struct miniport *miniport, void *driver_context, uint32_t segment,
+				  uint64_t offset_bytes, uint32_t entry_count);
+
+/* Two levels only: bytes for a root of at least *entry_count entries; says how many really fit. */
+uint64_t miniport_root_page_table_bytes(struct miniport *miniport, uint32_t *entry_count);
+
+MUST_CHECK NTSTATUS miniport_map_host_aperture(struct miniport *miniport, void *driver_allocation,
+					       uint32_t segment, uint64_t page_count,
+					       const uint32_t *aperture_pages,
+					       const uint64_t *segment_pages);
+void miniport_unmap_host_aperture(struct miniport *miniport, uint32_t segment, uint64_t page_count,
+				  const uint32_t *aperture_pages);
+
+/* ---- the kernel's own context on the paging node ---- */
+
+void *miniport_system_context(const struct miniport *miniport);
+void *miniport_system_process(const struct miniport *miniport);
+void *miniport_system_device(const struct miniport *miniport);
+
+/* ---- hardware queues (WDDM 2.2) ---- */
+
+bool miniport_has_hw_queues(const struct miniport *miniport);
+
+struct miniport_hw_queue_desc {
+	void *kernel_handle;
+	void *driver_context; /* of CreateHwContext, or an ordinary context with has_hw_queues */
+	bool is_hw_context;
+	void *private_data;
+	uint32_t private_bytes;
+	void *progress_fence; /* the kernel's handle of it */
+	uint64_t fence_gpu_address;
+	void *fence_pointer;
+};
+
+MUST_CHECK NTSTATUS miniport_create_hw_context(struct miniport *miniport,
+					       struct miniport_client *client,
+					       const struct miniport_context_desc *desc,
+					       void **driver_hw_context_out);
+void miniport_destroy_hw_context(struct miniport *miniport, struct miniport_client *client,
+				 void *driver_hw_context);
+MUST_CHECK NTSTATUS miniport_create_hw_queue(struct miniport *miniport,
+					     struct miniport_client *client,
+					     const struct miniport_hw_queue_desc *desc,
+					     void **driver_queue_out);
+void miniport_destroy_hw_queue(struct miniport *miniport, struct miniport_client *client,
+			       void *driver_queue);
+
+struct miniport_hw_submission {
+	void *driver_queue;
+	uint64_t progress_fence_value;
+	uint64_t gpu_address;
+	uint32_t size_bytes;
+	void *private_data;
+	uint32_t private_bytes;
+	uint64_t fence_gpu_address;
+	void *fence_pointer;
+};
+MUST_CHECK NTSTATUS miniport_submit_to_hw_queue(struct miniport *miniport,
+						const struct miniport_hw_submission *submission);
+
+#endif

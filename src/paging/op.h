@@ -1,0 +1,77 @@
+/*
+ * op.h - one thing the pager is asked to do, in places rather than addresses. Plain data.
+ *
+ * How it reaches the driver depends on the adapter: in the physical model a copy is a TRANSFER
+ * between a segment and an MDL; under a GpuMmu both sides are mapped into the kernel's own space
+ * first (pager_space.c), and the copy is a VIRTUAL_TRANSFER.
+ */
+#ifndef PAGING_OP_H
+#define PAGING_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "miniport/work.h"
+
+/* Pages in one segment, or of the machine when segment is 0. The runs live until the job is done.
+ */
+struct paging_place {
+	uint32_t segment;
+	uint32_t run_count;
+	const struct miniport_page_run *runs; /* first_pfn: page of the segment */
+	uint64_t first_byte;                  /* where in them it begins, a multiple of 4 KiB */
+};
+
+enum paging_op_kind {
+	PAGING_COPY,
+	PAGING_FILL,
+	PAGING_UPDATE_TABLE, /* by whichever way the driver wants its tables written */
+	PAGING_INIT_CONTEXT, /* first content of a context allocation */
+	PAGING_UPDATE_CONTEXT,
+	PAGING_AS_IT_IS, /* everything that needs no address of ours: apertures, TLB, notices */
+};
+
+struct paging_op {
+	enum paging_op_kind kind;
+	void *driver_allocation; /* NULL where there is none */
+	union {
+		struct {
+			struct paging_place source;
+			struct paging_place destination;
+			uint64_t size_bytes;   /* whole pages */
+			uint64_t offset_bytes; /* of this part in the allocation */
+			bool is_start;         /* first, last part of an allocation's move */
+			bool is_end;
+		} copy;
+		struct {
+			struct paging_place destination;
+			uint64_t size_bytes;
+			uint64_t offset_bytes;
+			uint32_t pattern;
+		} fill;
+		struct {
+			struct paging_place table; /* one table */
+			uint32_t level;
+			const struct miniport_pte *entries; /* one with is_repeated */
+			uint32_t first_index;
+			uint32_t count;
+			bool is_repeated;
+			bool is_initial;
+			bool is_eviction;
+			uint64_t driver_protection;
+			uint64_t offset_in_allocation_bytes;
+			void *driver_process;
+			uint64_t first_address;
+		} update_table;
+		struct {
+			struct paging_place place;
+			uint64_t size_bytes;
+			void *pointer;      /* init: for the CPU, or NULL */
+			void *private_data; /* update */
+			uint32_t private_bytes;
+		} context;
+		struct miniport_paging_op as_it_is;
+	};
+};
+
+#endif
