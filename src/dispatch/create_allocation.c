@@ -51,18 +51,19 @@ static NTSTATUS check_flags(D3DKMT_CREATEALLOCATIONFLAGS flags)
 	if (flags.NtSecuritySharing && !flags.CreateShared)
 		return bad("Flags", "has NtSecuritySharing without CreateShared");
 	/* Promises that would not be kept. */
-	if (flags.ExistingSection || flags.WriteWatch || flags.PhysicallyContiguous ||
-	    flags.NoKmdAccess)
+	if (flags.WriteWatch || flags.PhysicallyContiguous || flags.NoKmdAccess)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "Flags",
 			      "has %s, which is not built",
-			      flags.ExistingSection ? "ExistingSection"
-			      : flags.WriteWatch    ? "WriteWatch"
-			      : flags.NoKmdAccess   ? "NoKmdAccess"
-						    : "PhysicallyContiguous");
-	if (flags.StandardAllocation != flags.ExistingSysMem)
+			      flags.WriteWatch    ? "WriteWatch"
+			      : flags.NoKmdAccess ? "NoKmdAccess"
+						  : "PhysicallyContiguous");
+	if (flags.ExistingSection && flags.ExistingSysMem)
+		return bad("Flags", "has both ExistingSection and ExistingSysMem");
+	if (flags.StandardAllocation != (flags.ExistingSysMem || flags.ExistingSection))
 		return bad("Flags", flags.StandardAllocation
-					    ? "has StandardAllocation without ExistingSysMem"
-					    : "has ExistingSysMem without StandardAllocation");
+					    ? "has StandardAllocation without ExistingSysMem or "
+					      "ExistingSection"
+					    : "has an existing heap without StandardAllocation");
 	return STATUS_SUCCESS;
 }
 
@@ -94,7 +95,7 @@ static NTSTATUS decode_standard(struct create_args *create)
 	if (standard.ExistingHeapData.Size == 0 ||
 	    !is_aligned(standard.ExistingHeapData.Size, PAGE))
 		return bad("ExistingHeapData.Size", "is not a positive multiple of the page size");
-	if (!create->elements[0].pSystemMem)
+	if (!args->Flags.ExistingSection && !create->elements[0].pSystemMem)
 		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT,
 				   "pAllocationInfo", 0, "has no pSystemMem");
 	create->request.is_standard = true;
@@ -144,7 +145,8 @@ static NTSTATUS check_element(const struct create_args *create, uint32_t index)
 		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "pAllocationInfo",
 				   index, "has VidPnSourceId %u and is no primary",
 				   element->VidPnSourceId);
-	if (!is_aligned((uintptr_t)element->pSystemMem, PAGE))
+	if (!create->args->Flags.ExistingSection &&
+	    !is_aligned((uintptr_t)element->pSystemMem, PAGE))
 		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "pAllocationInfo",
 				   index, "has a pSystemMem that is not page aligned");
 	return STATUS_SUCCESS;
@@ -163,7 +165,12 @@ static NTSTATUS decode_element(struct create_args *create, uint32_t index)
 				 "pAllocationInfo[].PrivateDriverDataSize",
 				 element->PrivateDriverDataSize, &item->private_data);
 	item->private_bytes = element->PrivateDriverDataSize;
-	item->existing_memory = (void *)element->pSystemMem;
+	if (create->args->Flags.ExistingSection) {
+		item->has_section = true;
+		item->section = (uintptr_t)element->hSection;
+	} else {
+		item->existing_memory = (void *)element->pSystemMem;
+	}
 	item->has_priority = element->Flags.OverridePriority;
 	item->priority = element->Priority;
 	return status;
@@ -272,7 +279,8 @@ static void hand_back_elements(const struct create_args *create)
 static bool is_zeroed(const struct create_args *create)
 {
 	for (uint32_t i = 0; i < create->request.count; i++) {
-		if (create->request.items[i].existing_memory)
+		if (create->request.items[i].existing_memory ||
+		    create->request.items[i].has_section)
 			return false;
 	}
 	return true;

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/probe.h"
 #include "base/refusal.h"
+#include "base/section.h"
 #include "miniport/allocations.h"
 #include "object/allocation.h"
 #include "object/resource.h"
@@ -48,6 +49,7 @@ void allocation_body_put(struct allocation_body *body)
 	if (!refcount_put(&body->lookers))
 		return;
 	vidmm_allocation_finish(&body->memory);
+	section_unmap(body->section);
 	mem_free(body);
 }
 
@@ -182,6 +184,10 @@ static NTSTATUS group_build_objects(struct group *group)
 		if (NT_SUCCESS(status))
 			group->built++;
 	}
+	if (NT_SUCCESS(status) && request->items[0].has_section)
+		status = section_map(request->items[0].section, request->existing_heap_bytes,
+				     request->is_read_only, "hSection",
+				     &group->parts[0].body->section);
 	if (!NT_SUCCESS(status))
 		group_free_objects(group);
 	return status;
@@ -247,7 +253,8 @@ static void part_take_answer(struct part *part, const struct miniport_allocation
 			.is_pinned = answer->is_pinned,
 			.supports_aperture = answer->supports_aperture,
 		},
-		.existing_memory = item->existing_memory,
+		.existing_memory = part->body->section ? part->body->section->pointer
+						       : item->existing_memory,
 	};
 
 	part->body->driver_allocation = answer->driver_allocation;
@@ -280,6 +287,11 @@ static NTSTATUS group_check_existing_memory(const struct group *group)
 	NTSTATUS status = STATUS_SUCCESS;
 
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < request->count; i++) {
+		const struct section *section = group->parts[i].body->section;
+		if (section && group->answers[i].size_bytes > section->size_bytes)
+			status = refuse_item(STATUS_GRAPHICS_INVALID_DRIVER_MODEL,
+					     RULE_DDI_ALLOCATION, "pAllocationInfo", i,
+					     "has a Size beyond the section behind it");
 		if (request->items[i].existing_memory)
 			status = check_existing_memory(request->items[i].existing_memory,
 						       group->answers[i].size_bytes,

@@ -26,6 +26,7 @@
 
 struct dxg_resource;
 struct resource_body;
+struct section;
 
 #define ALLOCATION_LOCKS_ENDED UINT32_MAX
 
@@ -44,7 +45,8 @@ struct allocation_body {
 	struct resource_body *resource; /* outlives it; NULL: alone */
 	void *driver_allocation;
 	uint32_t private_bytes;
-	void *private_data; /* as the driver left it when it was opened first */
+	void *private_data;      /* as the driver left it when it was opened first */
+	struct section *section; /* the memory, when the client brought one; NULL: no section */
 
 	struct hold_count holds;
 
@@ -88,6 +90,8 @@ struct allocation_item {
 	void *private_data; /* kernel's copy; the driver's changes come back in it */
 	uint32_t private_bytes;
 	void *existing_memory; /* the client's own pages, or NULL */
+	bool has_section;      /* the heap is the section with this handle */
+	uintptr_t section;
 	bool has_priority;
 	uint32_t priority;
 

@@ -372,16 +372,6 @@ TEST(create, nt_handles_need_sharing)
 	EXPECT_NOT_CREATED(&creation, STATUS_INVALID_PARAMETER, "API-VALUE", "Flags");
 }
 
-TEST(create, a_section_is_said_to_be_not_built)
-{
-	struct creation creation;
-
-	creation_init(&creation, device, 1);
-	creation.args.Flags.StandardAllocation = 1;
-	creation.args.Flags.ExistingSection = 1;
-	EXPECT_NOT_CREATED(&creation, STATUS_NOT_SUPPORTED, "API-NOT-BUILT", "Flags");
-}
-
 TEST(create, flags_that_ask_for_nothing_more_are_accepted)
 {
 	/* NonSecure, RestrictSharedAccess, SwapChainBackBuffer, CrossAdapter,

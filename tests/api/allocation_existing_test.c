@@ -3,6 +3,10 @@
  *
  * The expectations are those observed on Windows; the pages ask for more in some places.
  */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "api/allocation.h"
 
 static D3DKMT_HANDLE adapter;
@@ -431,6 +435,131 @@ TEST(system_memory, that_is_only_read_may_be_read_only)
 	EXPECT_OK(create(&creation));
 	EXPECT_OK(destroy_one(device, creation.elements[0].hAllocation));
 	munmap(pages, 2 * PAGE);
+}
+
+/* ---- a section: a sealed memfd ---- */
+
+static int make_section(uint64_t size_bytes, unsigned seals)
+{
+	int descriptor = memfd_create("heap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	EXPECT(descriptor >= 0);
+	EXPECT_EQ(ftruncate(descriptor, (off_t)size_bytes), 0);
+	EXPECT_EQ(fcntl(descriptor, F_ADD_SEALS, seals), 0);
+	return descriptor;
+}
+
+static void section_init(struct standard *standard, int descriptor)
+{
+	standard_init(standard);
+	standard->args.Flags.ExistingSysMem = 0;
+	standard->args.Flags.ExistingSection = 1;
+	standard->v2[0].hSection = (HANDLE)(uintptr_t)descriptor;
+}
+
+TEST(section, is_the_memory_behind_the_allocation)
+{
+	int descriptor = make_section(sizeof(heap), F_SEAL_SHRINK);
+	struct census before = census_of(adapter);
+	struct standard standard;
+	unsigned char byte = 0x42;
+	void *pointer;
+
+	section_init(&standard, descriptor);
+	standard.args.Flags.Zeroed = 1;
+	EXPECT_OK(D3DKMTCreateAllocation2(&standard.args));
+	EXPECT_EQ(standard.args.Flags.Zeroed, 0);
+	EXPECT_EQ(pwrite(descriptor, &byte, 1, PAGE), 1);
+	EXPECT_OK(lock2(device, standard.v2[0].hAllocation, &pointer));
+	EXPECT_EQ(((unsigned char *)pointer)[PAGE], 0x42);
+	((unsigned char *)pointer)[1] = 0x43;
+	EXPECT_EQ(pread(descriptor, &byte, 1, 1), 1);
+	EXPECT_EQ(byte, 0x43);
+	EXPECT_OK(destroy_one(device, standard.v2[0].hAllocation));
+	EXPECT_CENSUS(adapter, before);
+	close(descriptor);
+}
+
+TEST(section, outlives_the_descriptor_it_came_with)
+{
+	int descriptor = make_section(sizeof(heap), F_SEAL_SHRINK);
+	struct standard standard;
+	void *pointer;
+
+	section_init(&standard, descriptor);
+	EXPECT_OK(D3DKMTCreateAllocation2(&standard.args));
+	close(descriptor);
+	EXPECT_OK(lock2(device, standard.v2[0].hAllocation, &pointer));
+	memset(pointer, 1, sizeof(heap));
+	EXPECT_OK(destroy_one(device, standard.v2[0].hAllocation));
+}
+
+TEST(section, that_may_shrink_is_refused)
+{
+	int descriptor = make_section(sizeof(heap), F_SEAL_GROW);
+	struct standard standard;
+
+	section_init(&standard, descriptor);
+	EXPECT_STANDARD_REFUSED(&standard, STATUS_INVALID_PARAMETER, "API-VALUE", "hSection");
+	close(descriptor);
+}
+
+TEST(section, smaller_than_the_heap_is_refused)
+{
+	int descriptor = make_section(sizeof(heap) - PAGE, F_SEAL_SHRINK);
+	struct standard standard;
+
+	section_init(&standard, descriptor);
+	EXPECT_STANDARD_REFUSED(&standard, STATUS_INVALID_PARAMETER, "API-VALUE", "hSection");
+	close(descriptor);
+}
+
+TEST(section, that_is_no_descriptor_is_an_invalid_handle)
+{
+	static const uintptr_t handles[] = { 0x7ffffff0, UINTPTR_MAX, UINT64_C(1) << 32 };
+	struct standard standard;
+
+	for (unsigned i = 0; i < 3; i++) {
+		section_init(&standard, 0);
+		standard.v2[0].hSection = (HANDLE)handles[i];
+		EXPECT_STANDARD_REFUSED(&standard, STATUS_INVALID_HANDLE, "API-HANDLE", "hSection");
+	}
+}
+
+TEST(section, that_is_a_pipe_is_of_another_type)
+{
+	int ends[2];
+	struct standard standard;
+
+	EXPECT_EQ(pipe(ends), 0);
+	section_init(&standard, ends[0]);
+	EXPECT_STANDARD_REFUSED(&standard, STATUS_OBJECT_TYPE_MISMATCH, "API-HANDLE", "hSection");
+	close(ends[0]);
+	close(ends[1]);
+}
+
+TEST(section, sealed_against_writing_is_only_for_reading)
+{
+	int descriptor = make_section(sizeof(heap), F_SEAL_SHRINK | F_SEAL_WRITE);
+	struct standard standard;
+
+	section_init(&standard, descriptor);
+	EXPECT_STANDARD_REFUSED(&standard, STATUS_ACCESS_DENIED, "API-HANDLE", "hSection");
+	close(descriptor);
+}
+
+TEST(section, and_system_memory_exclude_each_other)
+{
+	int descriptor = make_section(sizeof(heap), F_SEAL_SHRINK);
+	struct standard standard;
+
+	section_init(&standard, descriptor);
+	standard.args.Flags.ExistingSysMem = 1;
+	EXPECT_STANDARD_REFUSED(&standard, STATUS_INVALID_PARAMETER, "API-VALUE", "Flags");
+	section_init(&standard, descriptor);
+	standard.args.Flags.StandardAllocation = 0;
+	EXPECT_STANDARD_REFUSED(&standard, STATUS_INVALID_PARAMETER, "API-VALUE", "Flags");
+	close(descriptor);
 }
 
 int main(int argc, char **argv)
