@@ -19,8 +19,8 @@ def main():
     readme, source, first_allocation, first_device = sys.argv[1:]
     shown = re.findall(r'```c\n(.*?)```', pathlib.Path(readme).read_text(), re.S)
     checks = [
-        ('an allocation is created, locked, written and destroyed',
-         re.fullmatch(r'allocation 0x[0-9a-f]{8}: video memory\n', output_of(first_allocation) or '')),
+        ('an allocation is created, locked and written',
+         output_of(first_allocation) == 'video memory\n'),
         ('a device is created',
          re.fullmatch(r'status 0x00000000, device 0x[0-9a-f]{8}\n', output_of(first_device) or '')),
         ('the README shows the program that is built',
