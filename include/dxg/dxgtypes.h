@@ -143,98 +143,12 @@ typedef FLOAT *PFLOAT;
 typedef void *HANDLE, **PHANDLE;
 typedef HANDLE HWND, HDC, HMODULE, HINSTANCE, HMONITOR, HBITMAP, HPALETTE, HRGN;
 
-typedef struct _LUID {
-	ULONG LowPart;
-	LONG HighPart;
-} LUID, *PLUID;
-
-typedef union _LARGE_INTEGER {
-	struct {
-		ULONG LowPart;
-		LONG HighPart;
-	};
-	struct {
-		ULONG LowPart;
-		LONG HighPart;
-	} u;
-	LONGLONG QuadPart;
-} LARGE_INTEGER, *PLARGE_INTEGER;
-
-typedef union _ULARGE_INTEGER {
-	struct {
-		ULONG LowPart;
-		ULONG HighPart;
-	};
-	struct {
-		ULONG LowPart;
-		ULONG HighPart;
-	} u;
-	ULONGLONG QuadPart;
-} ULARGE_INTEGER, *PULARGE_INTEGER;
-
-typedef struct _GUID {
-	ULONG Data1;
-	USHORT Data2;
-	USHORT Data3;
-	UCHAR Data4[8];
-} GUID, *PGUID, *LPGUID;
-typedef const GUID *LPCGUID;
-typedef GUID IID, CLSID;
-
-typedef struct tagRECT {
-	LONG left;
-	LONG top;
-	LONG right;
-	LONG bottom;
-} RECT, *PRECT, *LPRECT;
-typedef const RECT *LPCRECT;
-
-typedef struct _RECTL {
-	LONG left;
-	LONG top;
-	LONG right;
-	LONG bottom;
-} RECTL, *PRECTL;
-
-typedef struct tagPOINT {
-	LONG x;
-	LONG y;
-} POINT, *PPOINT;
-
-typedef struct tagSIZE {
-	LONG cx;
-	LONG cy;
-} SIZE, *PSIZE;
-
 typedef DWORD COLORREF;
-
-typedef struct tagPALETTEENTRY {
-	BYTE peRed;
-	BYTE peGreen;
-	BYTE peBlue;
-	BYTE peFlags;
-} PALETTEENTRY, *PPALETTEENTRY;
 
 #endif /* not from winadapter.h */
 
-#ifndef C_ASSERT
-#ifdef __cplusplus
-#define C_ASSERT(condition) static_assert(condition, #condition)
-#else
-#define C_ASSERT(condition) _Static_assert(condition, #condition)
-#endif
-#endif
+#include "dxgshapes.h"
 
-#ifndef FIELD_OFFSET
-#define FIELD_OFFSET(type, field) ((LONG) __builtin_offsetof(type, field))
-#endif
-#ifndef UFIELD_OFFSET
-#define UFIELD_OFFSET(type, field) ((DWORD) __builtin_offsetof(type, field))
-#endif
-#ifndef CONTAINING_RECORD
-#define CONTAINING_RECORD(address, type, field)                                                    \
-	((type *)((UCHAR *)(address) - __builtin_offsetof(type, field)))
-#endif
 #ifndef ARRAYSIZE
 #define ARRAYSIZE(array) (sizeof(array) / sizeof((array)[0]))
 #endif
