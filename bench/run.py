@@ -18,6 +18,7 @@ import tempfile
 
 LIVE = [1_000, 10_000, 100_000, 1_000_000]
 LIVE_ALLOCATIONS = [1_000, 10_000, 100_000]
+LIVE_RANGES = [1_000, 100_000, 1_000_000]
 ALLOCATION_PAIRS = 5_000
 LAVAPIPE = '/usr/share/vulkan/icd.d/lvp_icd.x86_64.json'
 NO_LAVAPIPE = 77
@@ -154,6 +155,26 @@ def bench_handles(build):
     return rows
 
 
+def bench_spaces(build):
+    """Ranges of a segment: what a pair costs, how much of the segment can be used."""
+    program = os.path.join(build, 'bench', 'space_churn')
+    counts = {live: instructions(build, 'exchange_ranges',
+                                 [program, 'pairs', str(live), str(PAIRS)]) / PAIRS
+              for live in LIVE_RANGES}
+    rows = [{'what': f'range pair, {live:,} live', 'value': count, 'unit': 'instructions',
+             'goal': 580, 'is_repeatable': True}
+            for live, count in counts.items()]
+    rows.append({'what': f'range pair, growth to {LIVE_RANGES[-1]:,}', 'unit': 'times',
+                 'value': max(counts.values()) / counts[LIVE_RANGES[0]], 'goal': 1.1,
+                 'is_repeatable': True})
+    for how, goal in (('contiguous', 0.87), ('scattered', 0.998)):
+        (share, runs), = numbers(run([program, how, '8'], build))
+        rows.append({'what': f'{how}, share of 8 GiB in use', 'unit': '', 'value': share,
+                     'goal': goal, 'is_at_least': True, 'is_repeatable': True, 'digits': 4})
+    rows.append({'what': '  runs of an allocation', 'unit': '', 'value': runs})
+    return rows
+
+
 def bench_device_state(build):
     program = os.path.join(build, 'bench', 'device_state')
     rounds = numbers(run([program, str(CALLS), str(ROUNDS)], build))
@@ -185,11 +206,11 @@ def main(arguments):
     if not os.path.exists(os.path.join(build, 'bench', 'device_state')):
         raise SystemExit(f'{build}/bench: there are no benchmarks; build them first')
     rows = (bench_device_state(build) + bench_handles(build) + bench_allocations(build) +
-            bench_lavapipe(build))
+            bench_spaces(build) + bench_lavapipe(build))
     for row in rows:
         sign = '>=' if row.get('is_at_least') else '<='
         goal = f'{sign} {row["goal"]}' if 'goal' in row else ''
-        print(f'{row["what"]:<36} {row["value"]:>12,.2f} {row["unit"]:<13}{goal:<8}{verdict(row)}')
+        print(f'{row["what"]:<36} {row["value"]:>12,.{row.get("digits", 2)}f} {row["unit"]:<13}{goal:<8}{verdict(row)}')
     with open(os.path.join(build, 'bench', 'results.json'), 'w', encoding='utf-8') as file:
         json.dump([{**row, 'verdict': verdict(row)} for row in rows], file, indent=2)
     return 1 if any(verdict(row) == 'MISSED' and row.get('is_repeatable') for row in rows) else 0
