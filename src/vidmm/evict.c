@@ -1,0 +1,304 @@
+/*
+ * evict.c - see evict.h. The order of classes and priorities, and the oldest and plainest policy.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "vidmm/evict.h"
+
+enum {
+	PRIORITY_LOW = 0x50000000,
+	PRIORITY_NORMAL = 0x78000000,
+};
+static const uint32_t priority_high = 0xa0000000;
+static const uint32_t priority_maximum = 0xc8000000;
+
+static struct evict_entry *entry_of(struct list *link)
+{
+	return container_of(link, struct evict_entry, link);
+}
+
+/* Least recently used: one list, every use moves to its end. */
+
+struct lru_state {
+	struct list list; /* evict_entry.link, the oldest use first */
+};
+
+static void lru_init(void *state)
+{
+	struct lru_state *lru = state;
+
+	list_init(&lru->list);
+}
+
+/* What was brought in and not used yet is as good as used at that moment: it goes to the end. */
+static void lru_insert(void *state, struct evict_entry *entry)
+{
+	struct lru_state *lru = state;
+
+	list_push_back(&lru->list, &entry->link);
+}
+
+static void lru_remove(void *state, struct evict_entry *entry)
+{
+	(void)state;
+	list_remove(&entry->link);
+}
+
+static void lru_walk_begin(void *state, struct evict_walk *walk)
+{
+	struct lru_state *lru = state;
+
+	walk->at = lru->list.next;
+}
+
+static struct evict_entry *lru_walk_next(void *state, struct evict_walk *walk)
+{
+	struct lru_state *lru = state;
+	struct list *link = walk->at;
+
+	if (link == &lru->list)
+		return NULL;
+	walk->at = link->next;
+	return entry_of(link);
+}
+
+static uint64_t lru_count(const void *state)
+{
+	const struct lru_state *lru = state;
+	const struct list *link;
+	uint64_t count = 0;
+
+	list_for_each (link, &lru->list)
+		count++;
+	return count;
+}
+
+const struct evict_policy evict_lru = {
+	.name = "lru",
+	.state_bytes = sizeof(struct lru_state),
+	.init = lru_init,
+	.insert = lru_insert,
+	.remove = lru_remove,
+	.walk_begin = lru_walk_begin,
+	.walk_next = lru_walk_next,
+	.count = lru_count,
+};
+
+const struct evict_policy *evict_policy_find(const char *name)
+{
+	static const struct evict_policy *const policies[] = { &evict_lru, &evict_adaptive };
+
+	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
+		if (strcmp(policies[i]->name, name) == 0)
+			return policies[i];
+	}
+	return NULL;
+}
+
+/* Priorities. */
+
+static enum evict_band band_of(uint32_t priority)
+{
+	if (priority < PRIORITY_LOW)
+		return EVICT_BAND_MINIMUM;
+	if (priority < PRIORITY_NORMAL)
+		return EVICT_BAND_LOW;
+	if (priority < priority_high)
+		return EVICT_BAND_NORMAL;
+	return priority < priority_maximum ? EVICT_BAND_HIGH : EVICT_BAND_MAXIMUM;
+}
+
+enum evict_class evict_class_of_auto_offer(uint32_t priority)
+{
+	if (priority < PRIORITY_NORMAL)
+		return EVICT_OFFERED_LOW;
+	return priority == PRIORITY_NORMAL ? EVICT_OFFERED_NORMAL : EVICT_OFFERED_HIGH;
+}
+
+/* The set. */
+
+NTSTATUS evict_set_init(struct evict_set *set, const struct evict_policy *policy)
+{
+	memset(set, 0, sizeof(*set));
+	set->policy = policy;
+	for (unsigned i = 0; i < ARRAY_SIZE(set->plain); i++)
+		list_init(&set->plain[i]);
+	for (unsigned i = 0; i < EVICT_BAND_COUNT; i++) {
+		set->bands[i] = mem_zalloc(policy->state_bytes);
+		if (!set->bands[i]) {
+			evict_set_finish(set);
+			return STATUS_NO_MEMORY;
+		}
+		policy->init(set->bands[i]);
+	}
+	return STATUS_SUCCESS;
+}
+
+void evict_set_finish(struct evict_set *set)
+{
+	assert(set->entry_count == 0);
+	for (unsigned i = 0; i < EVICT_BAND_COUNT; i++)
+		mem_free(set->bands[i]);
+	memset(set, 0, sizeof(*set));
+}
+
+static void link_entry(struct evict_set *set, struct evict_entry *entry)
+{
+	if (entry->class == EVICT_LISTED)
+		set->policy->insert(set->bands[band_of(entry->priority)], entry);
+	else
+		list_push_back(&set->plain[entry->class], &entry->link);
+}
+
+static void unlink_entry(struct evict_set *set, struct evict_entry *entry)
+{
+	if (entry->class == EVICT_LISTED)
+		set->policy->remove(set->bands[band_of(entry->priority)], entry);
+	else
+		list_remove(&entry->link);
+}
+
+void evict_insert(struct evict_set *set, struct evict_entry *entry)
+{
+	assert(!entry->is_resident && entry->class < EVICT_CLASS_COUNT);
+	link_entry(set, entry);
+	entry->is_resident = true;
+	set->class_bytes[entry->class] += entry->size_bytes;
+	set->entry_count++;
+}
+
+void evict_remove(struct evict_set *set, struct evict_entry *entry)
+{
+	assert(entry->is_resident);
+	unlink_entry(set, entry);
+	entry->is_resident = false;
+	set->class_bytes[entry->class] -= entry->size_bytes;
+	set->entry_count--;
+}
+
+void evict_set_class(struct evict_set *set, struct evict_entry *entry, enum evict_class class)
+{
+	bool is_resident = entry->is_resident;
+
+	if (is_resident)
+		evict_remove(set, entry);
+	entry->class = class;
+	if (is_resident)
+		evict_insert(set, entry);
+}
+
+void evict_set_priority(struct evict_set *set, struct evict_entry *entry, uint32_t priority)
+{
+	bool is_moving = entry->is_resident && entry->class == EVICT_LISTED &&
+			 band_of(entry->priority) != band_of(priority);
+
+	if (is_moving)
+		unlink_entry(set, entry);
+	entry->priority = priority;
+	if (is_moving)
+		link_entry(set, entry);
+}
+
+/* Uses. */
+
+void evict_use(struct evict_set *set, struct evict_entry *entry, uint64_t now)
+{
+	bool is_moving = entry->is_resident && entry->class == EVICT_LISTED;
+
+	if (is_moving)
+		unlink_entry(set, entry);
+	evict_history_use(&entry->history, now);
+	if (is_moving)
+		link_entry(set, entry);
+}
+
+/* Victims. */
+
+void evict_walk_begin(struct evict_walk *walk, uint64_t now)
+{
+	walk->now = now;
+	walk->class = 0;
+	walk->band = 0;
+	walk->is_begun = false;
+}
+
+static struct evict_entry *plain_next(struct evict_set *set, struct evict_walk *walk)
+{
+	struct list *head = &set->plain[walk->class];
+	struct list *link = walk->is_begun ? walk->at : head->next;
+
+	walk->is_begun = true;
+	if (link == head)
+		return NULL;
+	walk->at = link->next;
+	return entry_of(link);
+}
+
+static struct evict_entry *band_next(struct evict_set *set, struct evict_walk *walk)
+{
+	if (!walk->is_begun)
+		set->policy->walk_begin(set->bands[walk->band], walk);
+	walk->is_begun = true;
+	return set->policy->walk_next(set->bands[walk->band], walk);
+}
+
+static struct evict_entry *walk_step(struct evict_set *set, struct evict_walk *walk)
+{
+	while (walk->class < EVICT_LISTED) {
+		struct evict_entry *entry = plain_next(set, walk);
+
+		if (entry)
+			return entry;
+		walk->class ++;
+		walk->is_begun = false;
+	}
+	while (walk->band < EVICT_BAND_COUNT) {
+		struct evict_entry *entry = band_next(set, walk);
+
+		if (entry)
+			return entry;
+		walk->band++;
+		walk->is_begun = false;
+	}
+	return NULL;
+}
+
+struct evict_entry *evict_walk_next(struct evict_set *set, struct evict_walk *walk,
+				    bool (*may_go)(const struct evict_entry *entry, void *context),
+				    void *context)
+{
+	struct evict_entry *entry;
+
+	do {
+		entry = walk_step(set, walk);
+	} while (entry && may_go && !may_go(entry, context));
+	return entry;
+}
+
+/* Recounting. */
+
+const char *evict_set_validate(const struct evict_set *set)
+{
+	uint64_t count = 0;
+
+	for (unsigned class = 0; class < EVICT_LISTED; class ++) {
+		uint64_t bytes = 0;
+		struct list *link;
+
+		list_for_each (link, &set->plain[class]) {
+			const struct evict_entry *entry = entry_of(link);
+
+			if (!entry->is_resident || entry->class != class)
+				return "an entry hangs in a wrong list";
+			bytes += entry->size_bytes;
+			count++;
+		}
+		if (bytes != set->class_bytes[class])
+			return "the bytes of a class were miscounted";
+	}
+	for (unsigned band = 0; band < EVICT_BAND_COUNT; band++)
+		count += set->policy->count(set->bands[band]);
+	return count == set->entry_count ? NULL : "the entries were miscounted";
+}
