@@ -5,6 +5,7 @@
 #define CLI_COMMANDS_H
 
 int cmd_info(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 
 #endif

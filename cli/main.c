@@ -12,6 +12,7 @@ static const struct {
 	const char *help;
 } verbs[] = {
 	{ "info", cmd_info, "the adapters there are, or why one did not start" },
+	{ "replay", cmd_replay, "how many bytes a policy of eviction would move" },
 	{ "trace", cmd_trace, "run a program and record what it makes the kernel do" },
 };
 

@@ -1,0 +1,272 @@
+/*
+ * cmd_replay.c - dxgk replay: how many bytes would a policy of eviction move?
+ *
+ * A recorded or made-up order of uses goes through the policies alone: no driver, no memory. Beside
+ * each stands what is the least for anybody who knows the future.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "cli/commands.h"
+#include "replay/replay.h"
+
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2, PAGE_BYTES = 4096 };
+
+static const double default_times = 1.25;
+
+struct options {
+	const char *path;
+	const char *kind; /* to generate, without ":times" */
+	size_t kind_length;
+	uint64_t seed;
+	const struct evict_policy *policy; /* NULL: all */
+	uint64_t segment_bytes;            /* 0: reference / times */
+	double times;
+	const char *write_path;
+	bool is_json;
+};
+
+static void print_usage(FILE *out)
+{
+	fprintf(out,
+		"usage: dxgk replay FILE [--policy NAME] [--segment BYTES | --times X] [--json]\n"
+		"       dxgk replay --generate KIND[:X] [--seed N] [--write FILE] …\n\n"
+		"Replays the uses of allocations that `dxgk trace` wrote to FILE, or made-up "
+		"ones,\n"
+		"through the policies of eviction (lru, adaptive; both unless one is named), and\n"
+		"prints the bytes that had to move next to the least possible (Belady, by pages).\n"
+		"The segment has BYTES, or so much that X times of it are used (%.2f).\n\n"
+		"Kinds:\n",
+		default_times);
+	for (unsigned i = 0; workload_kind_at(i); i++)
+		fprintf(out, "  %-10s %s\n", workload_kind_at(i)->name, workload_kind_at(i)->title);
+}
+
+static bool parse_u64(const char *text, uint64_t *number_out)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*number_out = strtoull(text, &end, 0);
+	return errno == 0 && *end == '\0';
+}
+
+static bool parse_times(const char *text, double *times_out)
+{
+	char *end;
+
+	*times_out = strtod(text, &end);
+	return end != text && *end == '\0' && *times_out >= 0.01 && *times_out <= 1e6;
+}
+
+/* "cyclic:1.25" */
+static bool parse_kind(const char *text, struct options *options)
+{
+	const char *colon = strchr(text, ':');
+
+	options->kind = text;
+	options->kind_length = colon ? (size_t)(colon - text) : strlen(text);
+	return !colon || parse_times(colon + 1, &options->times);
+}
+
+static bool complain(const char *option, const char *text)
+{
+	fprintf(stderr, "dxgk replay: %s: \"%s\" is not one\n", option, text);
+	return false;
+}
+
+static bool parse_option(int option, const char *text, struct options *options)
+{
+	switch (option) {
+	case 'g':
+		return parse_kind(text, options) || complain("--generate", text);
+	case 's':
+		return parse_u64(text, &options->seed) || complain("--seed", text);
+	case 'b':
+		return (parse_u64(text, &options->segment_bytes) && options->segment_bytes > 0) ||
+		       complain("--segment", text);
+	case 't':
+		return parse_times(text, &options->times) || complain("--times", text);
+	case 'p':
+		options->policy = evict_policy_find(text);
+		return options->policy || complain("--policy", text);
+	case 'w':
+		options->write_path = text;
+		return true;
+	case 'j':
+		options->is_json = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* 0, or the exit status; -1 when help was asked for. */
+static int parse(int argc, char **argv, struct options *options)
+{
+	static const struct option names[] = { { "generate", required_argument, NULL, 'g' },
+					       { "seed", required_argument, NULL, 's' },
+					       { "segment", required_argument, NULL, 'b' },
+					       { "times", required_argument, NULL, 't' },
+					       { "policy", required_argument, NULL, 'p' },
+					       { "write", required_argument, NULL, 'w' },
+					       { "json", no_argument, NULL, 'j' },
+					       { "help", no_argument, NULL, 'h' },
+					       { 0 } };
+	int option;
+
+	*options = (struct options){ .times = default_times, .seed = 1 };
+	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+		if (option == 'h')
+			return -1;
+		if (!parse_option(option, optarg, options))
+			return EXIT_USAGE;
+	}
+	if (optind < argc)
+		options->path = argv[optind++];
+	if (optind < argc || (options->path != NULL) == (options->kind != NULL)) {
+		fprintf(stderr, "dxgk replay: either one FILE or --generate KIND\n");
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
+static int load_generated(const struct options *options, struct workload *workload)
+{
+	char *name = strndup(options->kind, options->kind_length);
+	NTSTATUS status =
+		name ? workload_generate(name, options->seed, workload) : STATUS_NO_MEMORY;
+
+	if (status == STATUS_NOT_FOUND)
+		fprintf(stderr, "dxgk replay: there is no kind \"%s\"; --help lists them\n", name);
+	else if (!NT_SUCCESS(status))
+		fprintf(stderr, "dxgk replay: no memory\n");
+	free(name);
+	if (status == STATUS_NOT_FOUND)
+		return EXIT_USAGE;
+	return NT_SUCCESS(status) ? 0 : EXIT_FAILED;
+}
+
+static int load_file(const struct options *options, struct workload *workload)
+{
+	char problem[512] = "no memory";
+	NTSTATUS status = workload_read(options->path, workload, problem, sizeof(problem));
+
+	if (status == STATUS_NOT_FOUND)
+		fprintf(stderr, "dxgk replay: %s: %s\n", options->path, strerror(errno));
+	else if (!NT_SUCCESS(status))
+		fprintf(stderr, "dxgk replay: %s\n", problem);
+	return NT_SUCCESS(status) ? 0 : EXIT_FAILED;
+}
+
+static int write_file(const char *path, const struct workload *workload)
+{
+	FILE *file = fopen(path, "we");
+	bool is_written = file && workload_write(workload, file);
+
+	if (!is_written)
+		fprintf(stderr, "dxgk replay: %s: %s\n", path, strerror(errno));
+	if (file && fclose(file) != 0 && is_written) {
+		fprintf(stderr, "dxgk replay: %s: %s\n", path, strerror(errno));
+		is_written = false;
+	}
+	return is_written ? 0 : EXIT_FAILED;
+}
+
+static double ratio(const struct replay_result *result, const struct replay_result *least)
+{
+	return least->bytes_in ? (double)result->bytes_in / (double)least->bytes_in : 1;
+}
+
+static void print_result(const struct options *options, const char *name,
+			 const struct replay_result *result, const struct replay_result *least)
+{
+	if (options->is_json)
+		printf("%s\n    { \"policy\": \"%s\", \"bytesMoved\": %" PRIu64
+		       ", \"misses\": %" PRIu64 ", \"timesBelady\": %.4f }",
+		       result == least ? "" : ",", name, result->bytes_in, result->misses,
+		       ratio(result, least));
+	else
+		printf("  %-10s %16" PRIu64 " %10" PRIu64 " %8.2f\n", name, result->bytes_in,
+		       result->misses, ratio(result, least));
+}
+
+static void print_head(const struct options *options, const struct workload *workload,
+		       uint64_t segment_bytes, const struct replay_result *least)
+{
+	if (options->is_json) {
+		printf("{\n  \"segmentBytes\": %" PRIu64 ",\n  \"referenceBytes\": %" PRIu64
+		       ",\n  \"allocations\": %u,\n  \"uses\": %" PRIu64
+		       ",\n  \"tooLarge\": %" PRIu64 ",\n  \"policies\": [",
+		       segment_bytes, workload->reference_bytes, workload->allocation_count,
+		       least->uses, least->too_large);
+		return;
+	}
+	printf("%u allocations, %" PRIu64 " uses; %" PRIu64 " bytes in a segment of %" PRIu64 "\n",
+	       workload->allocation_count, least->uses, workload->reference_bytes, segment_bytes);
+	if (least->too_large > 0)
+		printf("left out: %" PRIu64 " uses of what is larger than the segment\n",
+		       least->too_large);
+	printf("\n  %-10s %16s %10s %8s\n", "policy", "bytes moved", "misses", "x Belady");
+}
+
+static int replay(const struct options *options, const struct workload *workload)
+{
+	const struct evict_policy *const policies[] = { &evict_lru, &evict_adaptive };
+	uint64_t segment_bytes = options->segment_bytes;
+	struct replay_result least;
+	struct replay_result result;
+
+	if (segment_bytes == 0)
+		segment_bytes = align_down(
+			(uint64_t)((double)workload->reference_bytes / options->times), PAGE_BYTES);
+	if (!NT_SUCCESS(replay_belady(workload, segment_bytes, &least)))
+		goto no_memory;
+	print_head(options, workload, segment_bytes, &least);
+	print_result(options, "belady", &least, &least);
+	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
+		/* LRU is always there: everybody knows what it means. */
+		if (options->policy && policies[i] != options->policy && policies[i] != &evict_lru)
+			continue;
+		if (!NT_SUCCESS(replay_run(workload, policies[i], segment_bytes, &result)))
+			goto no_memory;
+		print_result(options, policies[i]->name, &result, &least);
+	}
+	if (options->is_json)
+		printf("\n  ]\n}\n");
+	return 0;
+
+no_memory:
+	fprintf(stderr, "dxgk replay: no memory\n");
+	return EXIT_FAILED;
+}
+
+int cmd_replay(int argc, char **argv)
+{
+	struct workload workload = { 0 };
+	struct options options;
+	int exit_status = parse(argc, argv, &options);
+
+	if (exit_status < 0) {
+		print_usage(stdout);
+		return 0;
+	}
+	if (exit_status != 0)
+		return exit_status;
+	exit_status =
+		options.path ? load_file(&options, &workload) : load_generated(&options, &workload);
+	if (exit_status == 0 && options.write_path)
+		exit_status = write_file(options.write_path, &workload);
+	if (exit_status == 0)
+		exit_status = replay(&options, &workload);
+	workload_finish(&workload);
+	return exit_status;
+}

@@ -1,0 +1,35 @@
+/*
+ * replay.h - a workload through a policy of eviction alone: how many bytes have to move?
+ *
+ * Every use needs the whole allocation in the segment. What is not there is brought in, which is
+ * counted; for that others leave, whole, in the order the policy gives. Bytes that are already
+ * there at the first use are counted as well: somebody has to fill them.
+ */
+#ifndef REPLAY_REPLAY_H
+#define REPLAY_REPLAY_H
+
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/status.h"
+#include "replay/workload.h"
+#include "vidmm/evict.h"
+
+struct replay_result {
+	uint64_t bytes_in;
+	uint64_t uses;
+	uint64_t misses;
+	uint64_t too_large; /* uses of what is larger than the segment; counted nowhere else */
+};
+
+MUST_CHECK NTSTATUS replay_run(const struct workload *workload, const struct evict_policy *policy,
+			       uint64_t segment_bytes, struct replay_result *result_out);
+
+/*
+ * The least that any policy can do: it knows the future, and pages of what is used last leave one
+ * by one.
+ */
+MUST_CHECK NTSTATUS replay_belady(const struct workload *workload, uint64_t segment_bytes,
+				  struct replay_result *result_out);
+
+#endif
