@@ -64,15 +64,16 @@ static struct evict_entry *lru_walk_next(void *state, struct evict_walk *walk)
 	return entry_of(link);
 }
 
-static uint64_t lru_count(const void *state)
+static const char *lru_validate(const void *state, struct evict_count *found)
 {
 	const struct lru_state *lru = state;
-	const struct list *link;
-	uint64_t count = 0;
+	struct list *link;
 
-	list_for_each (link, &lru->list)
-		count++;
-	return count;
+	list_for_each (link, &lru->list) {
+		found->bytes += entry_of(link)->size_bytes;
+		found->entries++;
+	}
+	return NULL;
 }
 
 const struct evict_policy evict_lru = {
@@ -83,7 +84,7 @@ const struct evict_policy evict_lru = {
 	.remove = lru_remove,
 	.walk_begin = lru_walk_begin,
 	.walk_next = lru_walk_next,
-	.count = lru_count,
+	.validate = lru_validate,
 };
 
 const struct evict_policy *evict_policy_find(const char *name)
@@ -279,26 +280,47 @@ struct evict_entry *evict_walk_next(struct evict_set *set, struct evict_walk *wa
 
 /* Recounting. */
 
+static const char *plain_validate(const struct evict_set *set, enum evict_class class,
+				  struct evict_count *found)
+{
+	struct list *link;
+
+	list_for_each (link, &set->plain[class]) {
+		const struct evict_entry *entry = entry_of(link);
+
+		if (!entry->is_resident || entry->class != class)
+			return "an entry hangs in a wrong list";
+		found->bytes += entry->size_bytes;
+		found->entries++;
+	}
+	return NULL;
+}
+
+static const char *class_validate(const struct evict_set *set, enum evict_class class,
+				  struct evict_count *found)
+{
+	const char *wrong = NULL;
+
+	if (class != EVICT_LISTED)
+		return plain_validate(set, class, found);
+	for (unsigned band = 0; !wrong && band < EVICT_BAND_COUNT; band++)
+		wrong = set->policy->validate(set->bands[band], found);
+	return wrong;
+}
+
 const char *evict_set_validate(const struct evict_set *set)
 {
-	uint64_t count = 0;
+	uint64_t entries = 0;
 
-	for (unsigned class = 0; class < EVICT_LISTED; class ++) {
-		uint64_t bytes = 0;
-		struct list *link;
+	for (unsigned class = 0; class < EVICT_CLASS_COUNT; class ++) {
+		struct evict_count found = { 0 };
+		const char *wrong = class_validate(set, class, &found);
 
-		list_for_each (link, &set->plain[class]) {
-			const struct evict_entry *entry = entry_of(link);
-
-			if (!entry->is_resident || entry->class != class)
-				return "an entry hangs in a wrong list";
-			bytes += entry->size_bytes;
-			count++;
-		}
-		if (bytes != set->class_bytes[class])
+		if (wrong)
+			return wrong;
+		if (found.bytes != set->class_bytes[class])
 			return "the bytes of a class were miscounted";
+		entries += found.entries;
 	}
-	for (unsigned band = 0; band < EVICT_BAND_COUNT; band++)
-		count += set->policy->count(set->bands[band]);
-	return count == set->entry_count ? NULL : "the entries were miscounted";
+	return entries == set->entry_count ? NULL : "the entries were miscounted";
 }

@@ -79,6 +79,11 @@ struct evict_walk {
 	struct evict_stretch stretches[EVICT_LISTS_MAX];
 };
 
+struct evict_count {
+	uint64_t entries;
+	uint64_t bytes;
+};
+
 /* The order of equals; `state` is zeroed memory of state_bytes before init. */
 struct evict_policy {
 	const char *name;
@@ -90,7 +95,8 @@ struct evict_policy {
 	void (*walk_begin)(void *state, struct evict_walk *walk);
 	/* NULL at the end. What it returned may leave before the next one is asked for. */
 	struct evict_entry *(*walk_next)(void *state, struct evict_walk *walk);
-	uint64_t (*count)(const void *state);
+	/* Adds what is there to `found`. NULL, or what is wrong. */
+	const char *(*validate)(const void *state, struct evict_count *found);
 };
 
 extern const struct evict_policy evict_lru;

@@ -192,18 +192,26 @@ static struct evict_entry *adaptive_walk_next(void *state, struct evict_walk *wa
 	return entry_of(best.link);
 }
 
-static uint64_t adaptive_count(const void *state)
+static const char *adaptive_validate(const void *state, struct evict_count *found)
 {
 	const struct adaptive_state *adaptive = state;
-	uint64_t count = 0;
 
 	for (unsigned i = 0; i < LIST_COUNT; i++) {
-		const struct list *link;
+		bool is_filled = adaptive->filled[i / 64] & bit_of(i);
+		struct list *link;
 
-		list_for_each (link, &adaptive->lists[i])
-			count++;
+		if (is_filled == list_is_empty(&adaptive->lists[i]))
+			return "a list's bit disagrees with it";
+		list_for_each (link, &adaptive->lists[i]) {
+			const struct evict_entry *entry = entry_of(link);
+
+			if (entry->list != i || !entry->is_resident)
+				return "an entry hangs in a wrong list";
+			found->bytes += entry->size_bytes;
+			found->entries++;
+		}
 	}
-	return count;
+	return NULL;
 }
 
 const struct evict_policy evict_adaptive = {
@@ -214,5 +222,5 @@ const struct evict_policy evict_adaptive = {
 	.remove = adaptive_remove,
 	.walk_begin = adaptive_walk_begin,
 	.walk_next = adaptive_walk_next,
-	.count = adaptive_count,
+	.validate = adaptive_validate,
 };

@@ -200,6 +200,12 @@ TEST(evict, bytes_of_each_class_are_counted)
 	set.class_bytes[EVICT_OFFERED_HIGH]++;
 	EXPECT(evict_set_validate(&set));
 	set.class_bytes[EVICT_OFFERED_HIGH]--;
+	set.class_bytes[EVICT_LISTED]--;
+	EXPECT(evict_set_validate(&set));
+	set.class_bytes[EVICT_LISTED]++;
+	set.entry_count++;
+	EXPECT(evict_set_validate(&set));
+	set.entry_count--;
 	end();
 }
 
