@@ -193,6 +193,26 @@ def bench_eviction(build):
     return rows
 
 
+def bench_gpuva(build):
+    """The bookkeeping of GPU addresses alone: no page tables are written."""
+    program = os.path.join(build, 'bench', 'gpuva_pairs')
+    counts = {live: instructions(build, 'exchange_mappings',
+                                 [program, 'map', str(live), str(PAIRS)]) / PAIRS
+              for live in LIVE}
+    small, huge = (instructions(build, 'exchange_reservations',
+                                [program, 'reserve', str(size_bytes), '1000']) / 1000
+                   for size_bytes in (1 << 16, 1 << 46))
+    rows = [{'what': f'GPU address pair, {live:,} live', 'value': count, 'unit': 'instructions',
+             **({'goal': 1388, 'is_repeatable': True} if live == 100_000 else {})}
+            for live, count in counts.items()]
+    rows.append({'what': f'GPU address pair, growth to {LIVE[-1]:,}', 'unit': 'times',
+                 'value': max(counts.values()) / counts[LIVE[0]], 'goal': 1.5,
+                 'is_repeatable': True})
+    rows.append({'what': 'reserving 2^46 bytes / 64 KiB', 'unit': 'times', 'value': huge / small,
+                 'goal': 1.0, 'is_repeatable': True})
+    return rows
+
+
 def bench_device_state(build):
     program = os.path.join(build, 'bench', 'device_state')
     rounds = numbers(run([program, str(CALLS), str(ROUNDS)], build))
@@ -223,8 +243,10 @@ def main(arguments):
     build = os.path.abspath(arguments[0])
     if not os.path.exists(os.path.join(build, 'bench', 'device_state')):
         raise SystemExit(f'{build}/bench: there are no benchmarks; build them first')
-    rows = (bench_device_state(build) + bench_handles(build) + bench_allocations(build) +
-            bench_spaces(build) + bench_eviction(build) + bench_lavapipe(build))
+    rows = []
+    for bench in (bench_device_state, bench_handles, bench_allocations, bench_spaces,
+                  bench_eviction, bench_gpuva, bench_lavapipe):
+        rows += bench(build)
     for row in rows:
         sign = '>=' if row.get('is_at_least') else '<='
         goal = f'{sign} {row["goal"]}' if 'goal' in row else ''

@@ -1,0 +1,159 @@
+/*
+ * plan.h - a request, worked out: which pages will show what, or why not.
+ *
+ *	in:   an address space and a request
+ *	out:  a plan, or a status with its refusal recorded; the space is not changed
+ *
+ * A plan has taken all the memory it needs, so gpuva_plan_apply() cannot fail. Between the two the
+ * space must not change (the same lock is held). A plan that is not applied is just finished.
+ *
+ * From a plan to page tables
+ *
+ *	status = gpuva_plan_map(space, &request, &plan);	// nothing has changed
+ *	for (i = 0; i < plan.step_count; i++)
+ *		… make sure of the page tables for steps[i] (gpuva_shape_spans()), which may fail
+ *	for (i = 0; i < plan.step_count; i++)
+ *		… write the leaf entries of steps[i]
+ *	gpuva_plan_apply(&plan);				// cannot fail
+ *	gpuva_plan_finish(&plan);
+ *
+ * A step is at the same time the update of the leaf entries [first_page, first_page + page_count):
+ *	FREE, NO_ACCESS	invalid entries. Tables that are not there need not be made.
+ *	ZERO		zero entries (or invalid ones pointing at a page of zeroes, as the GPU has
+ *it). May be very long: a table that is zero from end to end can be shared.
+ *	MAPPED		entries for the owner's pages as struct gpuva_state says, invalid while the
+ *			memory is not resident. With `period_pages` the same entries repeat.
+ * Steps come in ascending order, do not overlap, and are the net result of the request: what one
+ * operation of an update writes and a later one overwrites is not among them. Entries that a step
+ * takes from valid to anything else have to be flushed from the TLB.
+ *
+ * Whoever executes a request later than it was made (update on a fence) plans it twice: once to
+ * answer the client, without applying, and once when its turn comes. By then the addresses may be
+ * free: the second plan is refused, and the request is silently dropped, as documented.
+ *
+ * An allocation that moves or is evicted: for each range in its owner's list, write the entries of
+ * [first_page, page_count) with range->state. One that is destroyed: gpuva_plan_drop() for each.
+ */
+#ifndef GPUVA_PLAN_H
+#define GPUVA_PLAN_H
+
+#include <stddef.h>
+
+#include "gpuva/space.h"
+
+struct gpuva_step {
+	uint64_t first_page;
+	uint64_t page_count;
+	struct gpuva_state state;
+};
+
+enum gpuva_action {
+	GPUVA_ACTION_NONE,
+	GPUVA_ACTION_TAKE,    /* a new area below `above` */
+	GPUVA_ACTION_FREE,    /* areas and pieces go */
+	GPUVA_ACTION_REMAP,   /* areas are replaced, still from `source` */
+	GPUVA_ACTION_PIECE,   /* pieces of one reservation are replaced */
+	GPUVA_ACTION_UNCOVER, /* a piece goes, its reservation shows through */
+};
+
+/* Stays where it was made: `steps` may point into it. */
+struct gpuva_plan {
+	/* For the caller. */
+	uint64_t first_page; /* where: what the client is told */
+	const struct gpuva_step *steps;
+	size_t step_count;
+
+	/* The plan's own. */
+	struct gpuva_space *space;
+	uint64_t change_count;
+	enum gpuva_action action;
+	enum gpuva_origin origin;
+	uint64_t source;
+	struct gpuva_range *above;
+	struct gpuva_range *reservation;
+	struct gpuva_range *whole; /* goes as it is */
+	struct gpuva_range *fresh; /* storage: a new range … */
+	struct gpuva_range *spare; /* … and for one that is cut in two */
+	struct gpuva_step one;
+	/* An update has more of everything. */
+	struct gpuva_step *step_array;
+	struct gpuva_range *stock; /* 2 for each step; range_after_in_stock() */
+};
+
+/* Addresses as the client says them, in bytes. */
+struct gpuva_window {
+	uint64_t base;    /* 0: anywhere in [minimum, maximum] */
+	uint64_t minimum; /* counts without a base, and so does … */
+	uint64_t maximum; /* the first byte behind (aligned), or the last one (…fff); 0: no limit */
+};
+
+struct gpuva_reserve_request {
+	struct gpuva_window window;
+	uint64_t size_bytes;
+	bool is_zero; /* else no access */
+	uint64_t driver_protection;
+	bool is_from_driver;             /* whole leaf tables, never in the first */
+	bool may_client_map;             /* of a driver's */
+	uint64_t driver_alignment_bytes; /* of a driver's; 0 or a power of two */
+};
+
+struct gpuva_map_request {
+	struct gpuva_window window;
+	struct gpuva_owner *owner; /* NULL with GPUVA_ZERO or GPUVA_NO_ACCESS */
+	uint64_t offset_pages;
+	uint64_t page_count;
+	uint64_t protection; /* GPUVA_… */
+	uint64_t driver_protection;
+	uint64_t alignment_pages; /* a wish when there is no base: 0, or a power of two */
+};
+
+enum gpuva_operation_kind {
+	GPUVA_OPERATION_MAP,
+	GPUVA_OPERATION_UNMAP,
+	GPUVA_OPERATION_COPY,
+	GPUVA_OPERATION_MAP_PROTECT,
+};
+
+struct gpuva_operation {
+	enum gpuva_operation_kind kind;
+	uint64_t base; /* bytes; where to, in all of them */
+	uint64_t size_bytes;
+	uint64_t source_base;      /* copy */
+	struct gpuva_owner *owner; /* map, map-protect, and so are the next two */
+	uint64_t offset_bytes;
+	uint64_t repeat_bytes;      /* 0: size_bytes; else this much of the owner repeats */
+	uint64_t protection;        /* map-protect; unmap: GPUVA_ZERO or GPUVA_NO_ACCESS */
+	uint64_t driver_protection; /* map-protect */
+};
+
+/*
+ * What may be refused is in docs/rules.md under VA. STATUS_INVALID_PARAMETER for what is wrong,
+ * STATUS_NO_MEMORY when there is no room in the space (VA-FULL) or for the plan (API-NO-MEMORY).
+ * Whatever the status, gpuva_plan_finish() may follow.
+ */
+MUST_CHECK NTSTATUS gpuva_plan_reserve(struct gpuva_space *space,
+				       const struct gpuva_reserve_request *request,
+				       struct gpuva_plan *plan);
+MUST_CHECK NTSTATUS gpuva_plan_map(struct gpuva_space *space,
+				   const struct gpuva_map_request *request,
+				   struct gpuva_plan *plan);
+MUST_CHECK NTSTATUS gpuva_plan_free(struct gpuva_space *space, uint64_t base, uint64_t size_bytes,
+				    bool is_from_driver, struct gpuva_plan *plan);
+
+/* All operations or none. They apply in order; the plan is what comes out. In update.c. */
+MUST_CHECK NTSTATUS gpuva_plan_update(struct gpuva_space *space,
+				      const struct gpuva_operation *operations, size_t count,
+				      struct gpuva_plan *plan);
+
+/*
+ * `range`, out of its owner's list, shows its memory no more: addresses that a map request found
+ * become free, pages of a reservation show what it shows. Needs no memory.
+ */
+void gpuva_plan_drop(struct gpuva_space *space, struct gpuva_range *range, struct gpuva_plan *plan);
+
+void gpuva_plan_apply(struct gpuva_plan *plan);
+
+/* Accepts a zeroed struct. */
+void gpuva_plan_finish(struct gpuva_plan *plan);
+
+#endif
