@@ -133,6 +133,9 @@ TEST(map, wrong_numbers_are_refused_with_their_name)
 		{ { .owner = owner, .page_count = 1, .window.maximum = PAGE + 1 },
 		  "VA-ALIGNMENT",
 		  "MaximumAddress" },
+		{ { .owner = owner, .page_count = 1, .window.maximum = PAGE },
+		  "VA-LIMITS",
+		  "MinimumAddress" },
 	};
 
 	world_init(&world, SPACE_PAGES);
@@ -285,6 +288,55 @@ TEST(unique, it_changes_by_way_of_no_access)
 	world_finish(&world);
 }
 
+TEST(unique, runs_share_memory_where_their_pages_do_also_around_a_repetition)
+{
+	static const struct {
+		struct gpuva_state a; /* offset, period, phase */
+		uint64_t a_pages;
+		struct gpuva_state b;
+		uint64_t b_pages;
+		bool shares;
+	} rows[] = {
+		{ { .offset_pages = 4 }, 4, { .offset_pages = 8 }, 4, false },
+		{ { .offset_pages = 4 }, 5, { .offset_pages = 8 }, 4, true },
+		{ { .offset_pages = 12 }, 1, { .offset_pages = 8 }, 4, false },
+		/* Pages 10 to 13 again and again. */
+		{ { .offset_pages = 10, .period_pages = 4 }, 8, { .offset_pages = 13 }, 1, true },
+		{ { .offset_pages = 10, .period_pages = 4 }, 8, { .offset_pages = 14 }, 1, false },
+		{ { .offset_pages = 10, .period_pages = 4 }, 2, { .offset_pages = 12 }, 2, false },
+		/* From its third page on: 12, 13, 10. */
+		{ { .offset_pages = 10, .period_pages = 4, .phase_pages = 2 },
+		  3,
+		  { .offset_pages = 10 },
+		  1,
+		  true },
+		{ { .offset_pages = 10, .period_pages = 4, .phase_pages = 2 },
+		  3,
+		  { .offset_pages = 11 },
+		  1,
+		  false },
+		{ { .offset_pages = 10, .period_pages = 4, .phase_pages = 2 },
+		  2,
+		  { .offset_pages = 10 },
+		  2,
+		  false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct gpuva_state a = rows[i].a;
+		struct gpuva_state b = rows[i].b;
+
+		a.kind = b.kind = GPUVA_KIND_MAPPED;
+		a.owner = b.owner = &world.owners[0];
+		EXPECT_EQ(gpuva_state_shares_memory(&a, rows[i].a_pages, &b, rows[i].b_pages),
+			  rows[i].shares);
+		EXPECT_EQ(gpuva_state_shares_memory(&b, rows[i].b_pages, &a, rows[i].a_pages),
+			  rows[i].shares);
+		b.owner = &world.owners[1];
+		EXPECT(!gpuva_state_shares_memory(&a, rows[i].a_pages, &b, rows[i].b_pages));
+	}
+}
+
 /* Owners. */
 
 TEST(owner, what_a_map_call_took_is_free_when_its_memory_goes)
@@ -325,49 +377,62 @@ TEST(owner, its_list_has_its_ranges_and_no_others)
 	world_finish(&world);
 }
 
-TEST(memory, every_request_survives_that_there_is_none)
+enum { CHUNK_RANGES = 62, REQUESTS = 5 };
+
+/* One of five requests that need storage, some of them for two ranges. */
+static NTSTATUS plan_request(int which, struct gpuva_plan *plan)
 {
-	struct gpuva_map_request requests[] = {
+	struct gpuva_map_request maps[] = {
 		{ .owner = &world.owners[0], .page_count = 16 },
 		{ .owner = &world.owners[1], .page_count = 4, .window.base = PAGES(6 * 16 + 4) },
 		{ .page_count = 2, .window.base = PAGES(5 * 16), .protection = GPUVA_NO_ACCESS },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(requests) + 2; i++) {
-		bool has_failed;
-		unsigned nth = 0;
+	switch (which) {
+	case 0:
+		return gpuva_plan_reserve(
+			&world.space, &(struct gpuva_reserve_request){ .size_bytes = K64 }, plan);
+	case 1:
+		return gpuva_plan_free(&world.space, 5 * K64 + PAGE, PAGE, false, plan);
+	default:
+		return gpuva_plan_map(&world.space, &maps[which - 2], plan);
+	}
+}
 
-		do {
-			struct gpuva_plan plan;
-			NTSTATUS status;
+/* Whether it fails because there is no new chunk, and `left` ranges in those that are there. */
+static bool fails_without_memory(int which, uint64_t left)
+{
+	struct gpuva_plan plan;
+	NTSTATUS status;
+	uint64_t areas;
+	bool has_failed;
 
-			world_init(&world, SPACE_PAGES);
-			EXPECT_EQ(reserve_at(&world, 5 * K64, K64, true), STATUS_SUCCESS);
-			EXPECT_EQ(map_at(&world, 6 * K64, 0, 0, 16), STATUS_SUCCESS);
-			/* The chunk is used up but for what `nth` leaves. */
-			while (world.space.pool.taken_count % 62 != 0)
-				EXPECT_EQ(map_at(&world, 0, 2, 0, 1), STATUS_SUCCESS);
-			uint64_t areas = world.space.areas.range_count;
-			mem_fail_nth(++nth);
-			if (i < ARRAY_SIZE(requests))
-				status = gpuva_plan_map(&world.space, &requests[i], &plan);
-			else if (i == ARRAY_SIZE(requests))
-				status = gpuva_plan_free(&world.space, 6 * K64 + PAGE, PAGE, false,
-							 &plan);
-			else
-				status = gpuva_plan_reserve(
-					&world.space,
-					&(struct gpuva_reserve_request){ .size_bytes = K64 },
-					&plan);
-			has_failed = mem_fail_stop();
-			EXPECT_EQ(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
-			EXPECT_EQ(world.space.areas.range_count, areas);
-			world_take(&world, &plan, status);
-			if (has_failed)
-				EXPECT_STR(world.refusal.rule, "API-NO-MEMORY");
-			world_finish(&world);
-		} while (has_failed);
-		EXPECT(nth > 1);
+	world_init(&world, SPACE_PAGES);
+	EXPECT_EQ(reserve_at(&world, 5 * K64, K64, true), STATUS_SUCCESS);
+	EXPECT_EQ(map_at(&world, 6 * K64, 0, 0, 16), STATUS_SUCCESS);
+	while ((world.space.pool.taken_count + left) % CHUNK_RANGES != 0)
+		EXPECT_EQ(map_at(&world, 0, 2, 0, 1), STATUS_SUCCESS);
+	areas = world.space.areas.range_count;
+	mem_fail_nth(1);
+	status = plan_request(which, &plan);
+	has_failed = mem_fail_stop();
+	EXPECT_EQ(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+	EXPECT_EQ(world.space.areas.range_count, areas);
+	world_take(&world, &plan, status);
+	if (has_failed)
+		EXPECT_STR(world.refusal.rule, "API-NO-MEMORY");
+	world_finish(&world);
+	return has_failed;
+}
+
+TEST(memory, every_request_survives_that_there_is_none)
+{
+	for (int which = 0; which < REQUESTS; which++) {
+		bool takes_two = which == 1 || which >= 3;
+
+		EXPECT(fails_without_memory(which, 0));
+		EXPECT_EQ(fails_without_memory(which, 1), takes_two);
+		EXPECT(!fails_without_memory(which, 2));
 	}
 }
 
