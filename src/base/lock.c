@@ -95,18 +95,18 @@ static void rwlock_next_turn(struct rwlock *lock)
 	thread_wake_all(&lock->turn);
 }
 
-static bool rwlock_enter_shared(struct rwlock *lock)
+static bool rwlock_enter_shared(struct rwlock *lock, bool is_ahead)
 {
 	uint32_t state = atomic_load_explicit(&lock->state, memory_order_relaxed);
 
-	while (!(state & RWLOCK_WRITER) && atomic_load(&lock->waiting_writers) == 0) {
+	while (!(state & RWLOCK_WRITER) && (is_ahead || atomic_load(&lock->waiting_writers) == 0)) {
 		if (atomic_compare_exchange_weak(&lock->state, &state, state + 1))
 			return true;
 	}
 	return false;
 }
 
-void rwlock_acquire_shared(struct rwlock *lock)
+static void rwlock_wait_shared(struct rwlock *lock, bool is_ahead)
 {
 	lock_order_push(lock, lock->rank, lock->name);
 	thread_point();
@@ -114,15 +114,25 @@ void rwlock_acquire_shared(struct rwlock *lock)
 		/* The turn is read before the state, so a change in between is not slept through.
 		 */
 		uint32_t turn = atomic_load(&lock->turn);
-		if (LIKELY(rwlock_enter_shared(lock)))
+		if (LIKELY(rwlock_enter_shared(lock, is_ahead)))
 			return;
 		thread_wait(&lock->turn, turn, CLOCK_FOREVER);
 	}
 }
 
+void rwlock_acquire_shared(struct rwlock *lock)
+{
+	rwlock_wait_shared(lock, false);
+}
+
+void rwlock_acquire_shared_ahead(struct rwlock *lock)
+{
+	rwlock_wait_shared(lock, true);
+}
+
 bool rwlock_try_acquire_shared(struct rwlock *lock)
 {
-	if (!rwlock_enter_shared(lock))
+	if (!rwlock_enter_shared(lock, false))
 		return false;
 	lock_order_push(lock, lock->rank, lock->name);
 	return true;
@@ -137,19 +147,36 @@ void rwlock_release_shared(struct rwlock *lock)
 		rwlock_next_turn(lock);
 }
 
-void rwlock_acquire_exclusive(struct rwlock *lock)
+bool rwlock_acquire_exclusive_until(struct rwlock *lock, uint64_t deadline_ns)
 {
+	bool is_late = false;
+
 	lock_order_push(lock, lock->rank, lock->name);
 	thread_point();
 	atomic_fetch_add(&lock->waiting_writers, 1);
 	for (;;) {
 		uint32_t turn = atomic_load(&lock->turn);
 		uint32_t expected = 0;
-		if (atomic_compare_exchange_strong(&lock->state, &expected, RWLOCK_WRITER))
+		if (atomic_compare_exchange_strong(&lock->state, &expected, RWLOCK_WRITER)) {
+			atomic_fetch_sub(&lock->waiting_writers, 1);
+			return true;
+		}
+		if (is_late)
 			break;
-		thread_wait(&lock->turn, turn, CLOCK_FOREVER);
+		is_late = thread_wait(&lock->turn, turn, deadline_ns) == THREAD_TIMED_OUT;
 	}
 	atomic_fetch_sub(&lock->waiting_writers, 1);
+	lock_order_pop(lock);
+	rwlock_next_turn(lock); /* whoever stood behind us */
+	return false;
+}
+
+void rwlock_acquire_exclusive(struct rwlock *lock)
+{
+	bool is_ours = rwlock_acquire_exclusive_until(lock, CLOCK_FOREVER);
+
+	assert(is_ours);
+	(void)is_ours;
 }
 
 void rwlock_release_exclusive(struct rwlock *lock)

@@ -49,8 +49,17 @@ void rwlock_init(struct rwlock *lock, enum lock_rank rank, const char *name);
 void rwlock_finish(struct rwlock *lock);
 void rwlock_acquire_shared(struct rwlock *lock);
 MUST_CHECK bool rwlock_try_acquire_shared(struct rwlock *lock);
+
+/*
+ * Goes ahead of waiting writers: for whom a reader that is inside may be waiting, so that standing
+ * behind a writer would be standing behind oneself. Who comes all the time starves the writers.
+ */
+void rwlock_acquire_shared_ahead(struct rwlock *lock);
 void rwlock_release_shared(struct rwlock *lock);
 void rwlock_acquire_exclusive(struct rwlock *lock);
+
+/* False when the deadline (clock.h) came first; readers that stood behind go on. */
+MUST_CHECK bool rwlock_acquire_exclusive_until(struct rwlock *lock, uint64_t deadline_ns);
 void rwlock_release_exclusive(struct rwlock *lock);
 
 #ifdef NDEBUG

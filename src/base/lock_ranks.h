@@ -10,8 +10,8 @@ enum lock_rank {
 	LOCK_RANK_ADAPTER,       /* shared: a call is inside; exclusive: stop, reset    */
 	LOCK_RANK_DESTROY,       /* one destruction at a time on a device               */
 	LOCK_RANK_DDI_PROCESS,   /* one thread of a process in the driver at a time     */
-	LOCK_RANK_DDI_CLASS,     /* one thread per class of driver entry points         */
 	LOCK_RANK_DDI_LEVEL,     /* shared: level 0 and 1; exclusive: alone in driver   */
+	LOCK_RANK_DDI_CLASS,     /* one thread per class of driver entry points         */
 	LOCK_RANK_DEVICE,        /* lists of what a device owns                         */
 	LOCK_RANK_PROCESS,       /* lists of what a process owns                        */
 	LOCK_RANK_SHARE,         /* names and NT handles of what is shared              */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "miniport/allocations.h"
+#include "miniport/answers.h"
 #include "miniport/internal.h"
 
 #define PAGE UINT64_C(4096)
@@ -70,54 +71,45 @@ static uint32_t preferred_set(uint32_t preference)
 	return set;
 }
 
-static NTSTATUS judge_segments(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
-			       const struct miniport_info *info)
+const char *segments_fault(const struct miniport_info *info, uint32_t supported, uint32_t eviction,
+			   uint32_t preferred)
 {
-	uint32_t supported = answer->SupportedWriteSegmentSet;
-
-	/* Before WDDM 2 an allocation may be readable where it is not writable. */
-	if (info->wddm_version < 2000)
-		supported |= answer->SupportedReadSegmentSet;
 	if (supported == 0)
-		return illegal("SupportedWriteSegmentSet", index, "is empty");
+		return "an empty set of supported segments";
 	if (supported & ~known_segments(info))
-		return illegal("SupportedWriteSegmentSet", index, "names a segment there is not");
-	if (answer->EvictionSegmentSet & ~aperture_segments(info))
-		return illegal("EvictionSegmentSet", index, "names a segment that is no aperture");
-	if (answer->PreferredSegment.Reserved)
-		return illegal("PreferredSegment", index, "has reserved bits set");
-	if (preferred_set(answer->PreferredSegment.Value) & ~supported)
-		return illegal("PreferredSegment", index,
-			       "names a segment outside the supported set");
-	return STATUS_SUCCESS;
+		return "a supported segment there is not";
+	if (eviction & ~aperture_segments(info))
+		return "an EvictionSegmentSet with a segment that is no aperture";
+	if (preferred >> 30)
+		return "a PreferredSegment with reserved bits set";
+	if (preferred_set(preferred) & ~supported)
+		return "a PreferredSegment outside the supported set";
+	return NULL;
 }
 
 /* WDDM 2.0 gave some bits another meaning and two none. */
 #define RESERVED_FLAGS   UINT32_C(0xfff80000)
 #define RESERVED_FLAGS_2 UINT32_C(0xfff81800)
 
-static NTSTATUS judge_flags(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
-			    const struct miniport_info *info)
+const char *flags_fault(const struct miniport_info *info, uint32_t value)
 {
-	DXGK_ALLOCATIONINFOFLAGS flags = answer->Flags;
+	DXGK_ALLOCATIONINFOFLAGS flags = { .Value = value };
 	bool is_version_2 = info->wddm_version >= 2000;
 	unsigned kinds = flags.PermanentSysMem + flags.Protected + flags.ExistingSysMem +
 			 flags.ExistingKernelSysMem;
 
 	if (flags.Value & (is_version_2 ? RESERVED_FLAGS_2 : RESERVED_FLAGS))
-		return illegal("Flags", index, "has reserved bits set");
+		return "Flags with reserved bits set";
 	if (!is_version_2 && flags.UseAlternateVA)
-		return illegal("Flags", index, "has UseAlternateVA and is no primary");
+		return "UseAlternateVA for what is no primary";
 	if ((flags.PermanentSysMem || flags.Cached) && !flags.CpuVisible)
-		return illegal("Flags", index, "has PermanentSysMem or Cached without CpuVisible");
+		return "PermanentSysMem or Cached without CpuVisible";
 	if (kinds > 1)
-		return illegal("Flags", index,
-			       "has two of PermanentSysMem, Protected, ExistingSysMem and "
-			       "ExistingKernelSysMem");
+		return "two of PermanentSysMem, Protected, ExistingSysMem and "
+		       "ExistingKernelSysMem";
 	if (flags.ExplicitResidencyNotification && !flags.AccessedPhysically)
-		return illegal("Flags", index,
-			       "has ExplicitResidencyNotification without AccessedPhysically");
-	return STATUS_SUCCESS;
+		return "ExplicitResidencyNotification without AccessedPhysically";
+	return NULL;
 }
 
 static bool may_use_64k_pages(uint32_t supported, const struct miniport_info *info)
@@ -134,12 +126,17 @@ static NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
 			     struct miniport_allocation *allocation)
 {
 	uint64_t size_bytes;
-	NTSTATUS status = judge_segments(answer, index, info);
+	uint32_t supported = answer->SupportedWriteSegmentSet;
 
-	if (NT_SUCCESS(status))
-		status = judge_flags(answer, index, info);
-	if (!NT_SUCCESS(status))
-		return status;
+	/* Before WDDM 2 an allocation may be readable where it is not writable. */
+	if (info->wddm_version < 2000)
+		supported |= answer->SupportedReadSegmentSet;
+	const char *fault = segments_fault(info, supported, answer->EvictionSegmentSet,
+					   answer->PreferredSegment.Value);
+	if (!fault)
+		fault = flags_fault(info, answer->Flags.Value);
+	if (fault)
+		return illegal("has", index, fault);
 	if (answer->Size == 0)
 		return illegal("Size", index, "is 0");
 	if (!checked_align_up(answer->Size, PAGE, &size_bytes))

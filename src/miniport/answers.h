@@ -77,6 +77,16 @@ MUST_CHECK NTSTATUS gpu_mmu_accept(const DXGK_GPUMMUCAPS *caps, struct miniport_
 MUST_CHECK NTSTATUS page_table_levels_accept(const DXGK_PAGE_TABLE_LEVEL_DESC *levels,
 					     struct miniport_info *info);
 
+/* ---- allocations.c ---- */
+
+/* NULL, or what is wrong with the segments of an allocation ("a supported segment there is not").
+ */
+const char *segments_fault(const struct miniport_info *info, uint32_t supported, uint32_t eviction,
+			   uint32_t preferred);
+
+/* The same for DXGK_ALLOCATIONINFOFLAGS. */
+const char *flags_fault(const struct miniport_info *info, uint32_t value);
+
 /* ---- contexts.c ---- */
 
 MUST_CHECK NTSTATUS context_info_accept(const DXGK_CONTEXTINFO *answer, bool is_virtual,

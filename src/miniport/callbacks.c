@@ -519,6 +519,7 @@ NTSTATUS callbacks_open(struct miniport *miniport)
 
 	callbacks_fill_unbuilt(interface);
 	callbacks_fill_handles(interface);
+	callbacks_fill_contexts(interface);
 	interface->Size = sizeof(*interface);
 	interface->Version = NEWEST_INTERFACE;
 	interface->DeviceHandle = miniport;

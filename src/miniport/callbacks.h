@@ -20,6 +20,9 @@ NTSTATUS callback_end(NTSTATUS status);
 /* handle_callbacks.c */
 void callbacks_fill_handles(DXGKRNL_INTERFACE *interface);
 
+/* context_callbacks.c */
+void callbacks_fill_contexts(DXGKRNL_INTERFACE *interface);
+
 /* The members that are not served yet: an honest failure, recorded. */
 void callbacks_fill_unbuilt(DXGKRNL_INTERFACE *interface);
 

@@ -25,13 +25,6 @@ static NTSTATUS unbuilt(HANDLE handle, const char *name)
 	{                                                                                          \
 		unbuilt(handle, "DxgkCb" #name);                                                   \
 	}
-/* Where the answer is a pointer, a handle or an address. */
-#define UNBUILT_NOTHING(type, name, handle, ...)                                                   \
-	static type APIENTRY cb_##name(__VA_ARGS__)                                                \
-	{                                                                                          \
-		unbuilt(handle, "DxgkCb" #name);                                                   \
-		return 0;                                                                          \
-	}
 #define NONE CALLBACK_NO_HANDLE
 
 UNBUILT_STATUS(IndicateChildStatus, h, HANDLE h, PDXGK_CHILD_STATUS a)
@@ -42,14 +35,9 @@ UNBUILT_STATUS(GetCaptureAddress, NONE, DXGKARGCB_GETCAPTUREADDRESS *a)
 UNBUILT_STATUS(ExcludeAdapterAccess, h, HANDLE h, ULONG a, PDXGKDDI_PROTECTED_CALLBACK b, PVOID c)
 
 /* WDDM 1.2 */
-UNBUILT_STATUS(CreateContextAllocation, a ? a->hAdapter : NULL, DXGKARGCB_CREATECONTEXTALLOCATION *a)
-UNBUILT_STATUS(DestroyContextAllocation, h, IN_CONST_HANDLE h, IN_CONST_HANDLE a)
 UNBUILT_STATUS(PowerRuntimeControlRequest, h, IN_CONST_HANDLE h, LPCGUID a, PVOID b, SIZE_T c, PVOID d, SIZE_T e, PSIZE_T f)
 
 /* WDDM 2.0 */
-UNBUILT_NOTHING(D3DGPU_VIRTUAL_ADDRESS, MapContextAllocation, h, IN_CONST_HANDLE h, const DXGKARGCB_MAPCONTEXTALLOCATION *a)
-UNBUILT_STATUS(UpdateContextAllocation, h, IN_CONST_HANDLE h, const DXGKARGCB_UPDATECONTEXTALLOCATION *a)
-UNBUILT_STATUS(ReserveGpuVirtualAddressRange, h, IN_CONST_HANDLE h, DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *a)
 UNBUILT_VOID(HardwareContentProtectionTeardown, h, IN_CONST_HANDLE h, UINT a)
 
 /* WDDM 2.1 */
@@ -57,7 +45,6 @@ UNBUILT_VOID(MultiPlaneOverlayDisabled, h, IN_CONST_HANDLE h, const UINT a)
 UNBUILT_STATUS(MitigatedRangeUpdate, h, HANDLE h, ULONG a, ULONGLONG b)
 
 /* WDDM 2.2 */
-UNBUILT_STATUS(InvalidateHwContext, a ? a->hAdapter : NULL, const DXGKARGCB_INVALIDATEHWCONTEXT *a)
 UNBUILT_STATUS(IndicateConnectorChange, h, IN_CONST_HANDLE h)
 UNBUILT_STATUS(UnblockUEFIFrameBufferRanges, h, IN_CONST_HANDLE h, const DXGK_QUERYSEGMENTMEMORYSTATE *a)
 
@@ -72,9 +59,6 @@ UNBUILT_STATUS(UnmapFrameBufferPointer, h, IN_CONST_HANDLE h, const DXGKARGCB_UN
 UNBUILT_STATUS(MapMdlToIoMmu, h, IN_CONST_HANDLE h, DXGKARGCB_MAPMDLTOIOMMU *a)
 UNBUILT_VOID(UnmapMdlFromIoMmu, h, IN_CONST_HANDLE h, const DXGKARGCB_UNMAPMDLFROMIOMMU *a)
 UNBUILT_STATUS(ReportDiagnostic, h, HANDLE h, PDXGK_DIAGNOSTIC_HEADER a)
-
-/* WDDM 2.5 */
-UNBUILT_STATUS(SignalEvent, NONE, const DXGKARGCB_SIGNALEVENT *a)
 
 /* WDDM 2.6 */
 UNBUILT_STATUS(SaveMemoryForHotUpdate, h, IN_CONST_HANDLE h, const DXGKARGCB_SAVEMEMORYFORHOTUPDATE *a)
@@ -106,16 +90,10 @@ void callbacks_fill_unbuilt(DXGKRNL_INTERFACE *interface)
 		.DxgkCbQueryMonitorInterface = cb_QueryMonitorInterface,
 		.DxgkCbGetCaptureAddress = cb_GetCaptureAddress,
 		.DxgkCbExcludeAdapterAccess = cb_ExcludeAdapterAccess,
-		.DxgkCbCreateContextAllocation = cb_CreateContextAllocation,
-		.DxgkCbDestroyContextAllocation = cb_DestroyContextAllocation,
 		.DxgkCbPowerRuntimeControlRequest = cb_PowerRuntimeControlRequest,
-		.DxgkCbMapContextAllocation = cb_MapContextAllocation,
-		.DxgkCbUpdateContextAllocation = cb_UpdateContextAllocation,
-		.DxgkCbReserveGpuVirtualAddressRange = cb_ReserveGpuVirtualAddressRange,
 		.DxgkCbHardwareContentProtectionTeardown = cb_HardwareContentProtectionTeardown,
 		.DxgkCbMultiPlaneOverlayDisabled = cb_MultiPlaneOverlayDisabled,
 		.DxgkCbMitigatedRangeUpdate = cb_MitigatedRangeUpdate,
-		.DxgkCbInvalidateHwContext = cb_InvalidateHwContext,
 		.DxgkCbIndicateConnectorChange = cb_IndicateConnectorChange,
 		.DxgkCbUnblockUEFIFrameBufferRanges = cb_UnblockUEFIFrameBufferRanges,
 		.DxgkCbSetProtectedSessionStatus = cb_SetProtectedSessionStatus,
@@ -126,7 +104,6 @@ void callbacks_fill_unbuilt(DXGKRNL_INTERFACE *interface)
 		.DxgkCbMapMdlToIoMmu = cb_MapMdlToIoMmu,
 		.DxgkCbUnmapMdlFromIoMmu = cb_UnmapMdlFromIoMmu,
 		.DxgkCbReportDiagnostic = cb_ReportDiagnostic,
-		.DxgkCbSignalEvent = cb_SignalEvent,
 		.DxgkCbSaveMemoryForHotUpdate = cb_SaveMemoryForHotUpdate,
 		.DxgkCbNotifyCursorSupportChange = cb_NotifyCursorSupportChange,
 		.DxgkCbCreatePhysicalMemoryObject = cb_CreatePhysicalMemoryObject,

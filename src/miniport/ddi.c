@@ -4,8 +4,14 @@
  * The levels of WDDM, as locks, outermost first:
  *
  *   client->entry      levels 0 and 1: no two threads of one process in the driver
- *   class_locks[]      level 1: one thread per class
  *   level_lock         shared by levels 0 and 1, exclusive for levels 2 and 3: alone in the driver
+ *   class_locks[]      level 1: one thread per class
+ *
+ * An entry point may wait, in a callback, until the kernel's own threads have built and submitted
+ * something (DxgkCbUpdateContextAllocation). So those threads never stand behind one that waits to
+ * be alone in the driver, and none of theirs is in the way of another: what they enter at level 1
+ * belongs to no process and takes no `entry`. And when the thread in the callback enters the driver
+ * again itself, it has its process and its level already.
  *
  * Level 2 also promises an idle GPU and level 3 evicted memory; that is arranged by whoever decides
  * to go there, before it comes here. Interrupts and DPCs (level NONE) take none of these locks, so
@@ -14,6 +20,9 @@
  * A level is a mutex even where the driver runs at DISPATCH_LEVEL: locks are taken before the IRQL
  * goes up, as the scheduler thread would do it on NT.
  */
+#include <assert.h>
+
+#include "base/clock.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/refusal.h"
@@ -111,72 +120,133 @@ static uint8_t irql_of(enum ddi_irql irql)
 	return nt_irql_current();
 }
 
-static void locks_acquire(struct ddi_crossing *crossing)
+bool ddi_is_in(const struct miniport *miniport, enum ddi ddi)
+{
+	return innermost && innermost->miniport == miniport && innermost->ddi == ddi;
+}
+
+/* The crossing, further out on this thread, that holds the level of this driver; or NULL. */
+static const struct ddi_crossing *holder_of_level(const struct miniport *miniport)
+{
+	const struct ddi_crossing *crossing = innermost;
+
+	while (crossing && (crossing->miniport != miniport || !crossing->has_level))
+		crossing = crossing->outer;
+	return crossing;
+}
+
+static void take_entry(struct ddi_crossing *crossing, const struct ddi_crossing *holder)
+{
+	bool is_nobodys =
+		crossing->level == DDI_LEVEL_1 &&
+		(!crossing->client || crossing->client == &crossing->miniport->system_client);
+
+	if (is_nobodys)
+		return;
+	if (holder) {
+		/* One thread, two processes: then the inner one could meet its own thread. */
+		assert(crossing->client == holder->client || !holder->client);
+		return;
+	}
+	lock_acquire(&crossing->client->entry);
+	crossing->has_entry = true;
+}
+
+static void take_shared_level(struct ddi_crossing *crossing)
+{
+	struct rwlock *level = &crossing->miniport->level_lock;
+
+	if (!crossing->client || crossing->client == &crossing->miniport->system_client)
+		rwlock_acquire_shared_ahead(level);
+	else
+		rwlock_acquire_shared(level);
+	crossing->has_level = true;
+}
+
+static bool locks_acquire(struct ddi_crossing *crossing, uint64_t deadline_ns)
 {
 	const struct ddi_info *info = &ddi_infos[crossing->ddi];
+	const struct ddi_crossing *holder = holder_of_level(crossing->miniport);
 
 	switch (crossing->level) {
 	case DDI_LEVEL_0:
 	case DDI_LEVEL_1:
-		lock_acquire(&crossing->client->entry);
-		if (crossing->level == DDI_LEVEL_1)
+		take_entry(crossing, holder);
+		if (!holder)
+			take_shared_level(crossing);
+		if (crossing->level == DDI_LEVEL_1) {
 			lock_acquire(&crossing->miniport->class_locks[info->class]);
-		rwlock_acquire_shared(&crossing->miniport->level_lock);
+			crossing->has_class = true;
+		}
 		break;
 	case DDI_LEVEL_2:
 	case DDI_LEVEL_3:
-		rwlock_acquire_exclusive(&crossing->miniport->level_lock);
-		break;
+		assert(!holder); /* it would wait for itself */
+		crossing->has_level = rwlock_acquire_exclusive_until(
+			&crossing->miniport->level_lock, deadline_ns);
+		return crossing->has_level;
 	case DDI_LEVEL_NONE:
 		break;
 	}
+	return true;
 }
 
 static void locks_release(struct ddi_crossing *crossing)
 {
-	const struct ddi_info *info = &ddi_infos[crossing->ddi];
+	struct miniport *miniport = crossing->miniport;
 
-	switch (crossing->level) {
-	case DDI_LEVEL_0:
-	case DDI_LEVEL_1:
-		rwlock_release_shared(&crossing->miniport->level_lock);
-		if (crossing->level == DDI_LEVEL_1)
-			lock_release(&crossing->miniport->class_locks[info->class]);
+	if (crossing->has_class)
+		lock_release(&miniport->class_locks[ddi_infos[crossing->ddi].class]);
+	if (crossing->has_level && crossing->level <= DDI_LEVEL_1)
+		rwlock_release_shared(&miniport->level_lock);
+	else if (crossing->has_level)
+		rwlock_release_exclusive(&miniport->level_lock);
+	if (crossing->has_entry)
 		lock_release(&crossing->client->entry);
-		break;
-	case DDI_LEVEL_2:
-	case DDI_LEVEL_3:
-		rwlock_release_exclusive(&crossing->miniport->level_lock);
-		break;
-	case DDI_LEVEL_NONE:
-		break;
-	}
+}
+
+static bool enter(struct ddi_crossing *crossing, uint64_t deadline_ns)
+{
+	const struct ddi_info *info = &ddi_infos[crossing->ddi];
+	uint8_t irql = irql_of(info->irql);
+
+	lock_assert_none_held(info->name);
+	if (!locks_acquire(crossing, deadline_ns))
+		return false;
+	crossing->outer = innermost;
+	innermost = crossing;
+	trace_ddi_call_begin(info->name, irql);
+	nt_irql_enter(&crossing->irql, irql);
+	return true;
 }
 
 void ddi_enter_level(struct ddi_crossing *crossing, struct miniport *miniport,
 		     struct miniport_client *client, enum ddi ddi, enum ddi_level level)
 {
-	const struct ddi_info *info = &ddi_infos[ddi];
-	uint8_t irql = irql_of(info->irql);
-
 	*crossing = (struct ddi_crossing){
 		.miniport = miniport,
 		.client = client,
 		.ddi = ddi,
 		.level = level,
 	};
-	lock_assert_none_held(info->name);
-	locks_acquire(crossing);
-	crossing->outer = innermost;
-	innermost = crossing;
-	trace_ddi_call_begin(info->name, irql);
-	nt_irql_enter(&crossing->irql, irql);
+	enter(crossing, CLOCK_FOREVER);
 }
 
 void ddi_enter(struct ddi_crossing *crossing, struct miniport *miniport,
 	       struct miniport_client *client, enum ddi ddi)
 {
 	ddi_enter_level(crossing, miniport, client, ddi, ddi_infos[ddi].level);
+}
+
+bool ddi_enter_until(struct ddi_crossing *crossing, struct miniport *miniport, enum ddi ddi,
+		     uint64_t deadline_ns)
+{
+	*crossing = (struct ddi_crossing){
+		.miniport = miniport,
+		.ddi = ddi,
+		.level = ddi_infos[ddi].level,
+	};
+	return enter(crossing, deadline_ns);
 }
 
 static void cross_back(struct ddi_crossing *crossing, NTSTATUS status)
@@ -218,6 +288,11 @@ NTSTATUS ddi_leave(struct ddi_crossing *crossing, NTSTATUS status)
 	if (!NT_SUCCESS(status))
 		refuse(status, RULE_DDI_STATUS, info->name, "returned %s", status_name(status));
 	return judged;
+}
+
+void ddi_leave_as_it_is(struct ddi_crossing *crossing, NTSTATUS status)
+{
+	cross_back(crossing, status);
 }
 
 void ddi_leave_void(struct ddi_crossing *crossing)

@@ -96,18 +96,31 @@ struct ddi_crossing {
 	enum ddi_level level;
 	struct nt_irql irql;
 	struct ddi_crossing *outer; /* a callback may lead into the driver again */
+	bool has_entry;             /* what it took; an outer crossing may have it already */
+	bool has_level;
+	bool has_class;
 };
 
 /* On whose behalf this thread is in the driver; NULL when it is not, or for nobody. */
 struct miniport_client *ddi_current_client(void);
 
-/* `client` may be NULL for entry points of level 2, 3 and none. */
+/* True when this thread is in that entry point of the driver, and nothing else in between. */
+bool ddi_is_in(const struct miniport *miniport, enum ddi ddi);
+
+/*
+ * `client` may be NULL for entry points of level 2, 3 and none, and for those of the scheduler
+ * class, which belong to nobody's process.
+ */
 void ddi_enter(struct ddi_crossing *crossing, struct miniport *miniport,
 	       struct miniport_client *client, enum ddi ddi);
 
 /* For the one entry point whose arguments decide (Escape). */
 void ddi_enter_level(struct ddi_crossing *crossing, struct miniport *miniport,
 		     struct miniport_client *client, enum ddi ddi, enum ddi_level level);
+
+/* Level 2 and 3: false, and not entered, when others are still in the driver at the deadline. */
+MUST_CHECK bool ddi_enter_until(struct ddi_crossing *crossing, struct miniport *miniport,
+				enum ddi ddi, uint64_t deadline_ns);
 
 /*
  * Returns what the driver said: STATUS_SUCCESS, or its failure unchanged and refused (DDI-STATUS).
@@ -118,6 +131,9 @@ NTSTATUS ddi_leave(struct ddi_crossing *crossing, NTSTATUS status);
 
 /* The same where the driver may fail without that being worth a word. */
 NTSTATUS ddi_leave_quietly(struct ddi_crossing *crossing, NTSTATUS status);
+
+/* The same where the caller knows which statuses there may be, and judges them itself. */
+void ddi_leave_as_it_is(struct ddi_crossing *crossing, NTSTATUS status);
 
 /* For entry points without a status. */
 void ddi_leave_void(struct ddi_crossing *crossing);

@@ -14,16 +14,26 @@
 
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/notice.h"
+#include "base/refusal.h"
 #include "miniport/ddi.h"
 #include "miniport/image.h"
 #include "miniport/miniport.h"
 
 /* What one DxgkCbNotifyInterrupt said, until the DPC that follows it. */
 struct interrupt_record {
-	enum { INTERRUPT_COMPLETED, INTERRUPT_PREEMPTED, INTERRUPT_FAULTED } kind;
+	enum {
+		INTERRUPT_COMPLETED,
+		INTERRUPT_PREEMPTED,
+		INTERRUPT_FAULTED,
+		INTERRUPT_FENCE_WRITTEN,
+		INTERRUPT_TIMED_OUT
+	} kind;
 	uint32_t node;
 	uint32_t fence;
 	uint32_t last_completed;
+	struct miniport_fault fault;
+	uint64_t serial; /* they are delivered in this order */
 };
 
 enum { INTERRUPT_RECORDS = 1024 };
@@ -40,8 +50,15 @@ struct interrupt {
 	struct interrupt_record records[INTERRUPT_RECORDS];
 	uint32_t first;
 	uint32_t count;
-	bool is_delivering; /* somebody is: one at a time keeps the order */
+	uint64_t newest_serial;
+	uint64_t delivered_serial; /* everything up to here was told */
+	uint64_t ignored_nodes;    /* a bit each: what they report is not written down */
+	bool is_delivering;        /* somebody is: one at a time keeps the order */
+
+	struct notice delivered; /* after each */
 };
+
+struct miniport_mdl;
 
 struct miniport_client {
 	struct lock entry; /* LOCK_RANK_DDI_PROCESS: one thread of a process in the driver */
@@ -126,6 +143,32 @@ MUST_CHECK NTSTATUS interrupt_synchronize(struct miniport *miniport, PKSYNCHRONI
 					  PVOID context, BOOLEAN *result_out);
 void interrupt_notify(struct miniport *miniport, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
 void interrupt_deliver(struct miniport *miniport);
+
+/* ---- for work.h ---- */
+
+/* mdl.c */
+MDL *mdl_of(struct miniport_mdl *mdl);
+
+/* paging.c: as a driver is told it, its base address included; as it is in system memory. */
+uint64_t segment_address(const struct miniport *miniport, uint32_t segment, uint64_t offset_bytes);
+
+/* False when a driver moved its pointer backwards, or further than there was room. */
+MUST_CHECK bool pointer_moved(const void *start, const void *moved, uint64_t room_bytes,
+			      uint32_t *bytes_out);
+
+/* submission.c: hContext, or hDevice, of a submission; NULL where the node has to do. */
+struct miniport_submission;
+void *submission_handle(const struct miniport *miniport,
+			const struct miniport_submission *submission);
+
+/* STATUS_DRIVER_INTERNAL_ERROR, reported and refused: "DxgkDdiRender moved …". */
+NTSTATUS driver_mistake(enum rule rule, const char *entry, const char *what);
+
+/* A driver that is not MultiEngineAware knows devices only, and gets them in place of contexts. */
+static inline void *context_handle(const struct miniport *miniport, void *context, void *device)
+{
+	return miniport->info.is_multi_engine_aware ? context : device;
+}
 
 /* ---- wrappers.c ---- */
 

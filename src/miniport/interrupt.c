@@ -11,12 +11,16 @@
  * software-only ones do on Windows, and DxgkDdiInterruptRoutine is never needed.
  *
  * Fence ids only grow, and one means all before it, so a completion that follows another on its
- * node replaces it. What cannot be merged is bounded by what a driver may have outstanding; a
- * driver that says more than fits has lost count and is told so.
+ * node replaces it, as does one look at the fences another. What cannot be merged is bounded by
+ * what a driver may have outstanding; a driver that says more than fits has lost count and is told
+ * so.
  */
+#include <assert.h>
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "miniport/internal.h"
+#include "miniport/work.h"
 #include "nt/dpc.h"
 #include "nt/report.h"
 
@@ -65,6 +69,7 @@ void interrupt_disconnect(struct miniport *miniport)
 
 	lock_acquire(&interrupt->records_lock);
 	interrupt->count = 0;
+	interrupt->delivered_serial = interrupt->newest_serial;
 	lock_release(&interrupt->records_lock);
 }
 
@@ -104,16 +109,26 @@ static struct interrupt_record *newest_of_node_locked(struct interrupt *interrup
 	return NULL;
 }
 
-static bool record_add(struct interrupt *interrupt, const struct interrupt_record *record)
+static bool replaces(const struct interrupt_record *newest, const struct interrupt_record *record)
+{
+	return newest && newest->kind == record->kind &&
+	       (record->kind == INTERRUPT_COMPLETED || record->kind == INTERRUPT_FENCE_WRITTEN);
+}
+
+static bool record_add(struct interrupt *interrupt, struct interrupt_record *record)
 {
 	bool fits = true;
 
 	lock_acquire(&interrupt->records_lock);
 	struct interrupt_record *newest = newest_of_node_locked(interrupt, record->node);
 
-	if (newest && newest->kind == INTERRUPT_COMPLETED && record->kind == INTERRUPT_COMPLETED) {
+	if (interrupt->ignored_nodes >> record->node & 1) {
+		/* It is being reset, and what it says now is about nothing that is still there. */
+	} else if (replaces(newest, record)) {
+		record->serial = newest->serial;
 		*newest = *record;
 	} else if (interrupt->count < INTERRUPT_RECORDS) {
+		record->serial = ++interrupt->newest_serial;
 		interrupt->records[(interrupt->first + interrupt->count) % INTERRUPT_RECORDS] =
 			*record;
 		interrupt->count++;
@@ -124,55 +139,195 @@ static bool record_add(struct interrupt *interrupt, const struct interrupt_recor
 	return fits;
 }
 
-void interrupt_notify(struct miniport *miniport, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
-{
-	struct interrupt_record record;
+/* ---- what a driver may say ---- */
 
+static struct interrupt_record fault_of(const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+	return (struct interrupt_record){
+		.kind = INTERRUPT_FAULTED,
+		.node = data->DmaFaulted.NodeOrdinal,
+		.fault = { .fence = data->DmaFaulted.FaultedFenceId,
+			   .is_fence_valid = true,
+			   .status = data->DmaFaulted.Status },
+	};
+}
+
+/*
+ * Without a valid fence a driver has to ask for a reset. One that does not, and one whose hardware
+ * is broken for good (where Windows stops the machine), gets the reset that is possible.
+ */
+static void judge_fault(const struct miniport *miniport, uint32_t flags,
+			struct miniport_fault *fault)
+{
+	fault->is_page_fault = true;
+	fault->is_fence_valid = !(flags & DXGK_PAGE_FAULT_FENCE_INVALID);
+	fault->is_write = flags & DXGK_PAGE_FAULT_WRITE;
+	fault->needs_engine_reset = flags & DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED;
+	fault->needs_adapter_reset = flags & DXGK_PAGE_FAULT_ADAPTER_RESET_REQUIRED;
+	if (flags & DXGK_PAGE_FAULT_FATAL_HARDWARE_ERROR) {
+		nt_report(RULE_DDI_INTERRUPT, "DxgkCbNotifyInterrupt was told of a fatal hardware "
+					      "error: the adapter is reset");
+		fault->needs_adapter_reset = true;
+	}
+	if (fault->is_fence_valid || fault->needs_engine_reset || fault->needs_adapter_reset)
+		return;
+	nt_report(RULE_DDI_INTERRUPT, "DxgkCbNotifyInterrupt was given a page fault without a "
+				      "valid fence that asks for no reset");
+	fault->needs_engine_reset = miniport->info.supports_per_engine_tdr;
+	fault->needs_adapter_reset = !fault->needs_engine_reset;
+}
+
+static uint32_t error_code_of(DXGK_FAULT_ERROR_CODE code)
+{
+	return (uint32_t)code.IsDeviceSpecificCodeReservedBit | code.DeviceSpecificCode << 1;
+}
+
+static struct interrupt_record page_fault_of(const struct miniport *miniport,
+					     const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+	struct interrupt_record record = {
+		.kind = INTERRUPT_FAULTED,
+		.node = data->DmaPageFaulted.NodeOrdinal,
+		.fault = { .fence = data->DmaPageFaulted.FaultedFenceId,
+			   .address = data->DmaPageFaulted.FaultedVirtualAddress,
+			   .level = data->DmaPageFaulted.PageTableLevel,
+			   .error_code = error_code_of(data->DmaPageFaulted.FaultErrorCode),
+			   .driver_process = data->DmaPageFaulted.FaultedProcessHandle },
+	};
+
+	judge_fault(miniport, data->DmaPageFaulted.PageFaultFlags, &record.fault);
+	return record;
+}
+
+static struct interrupt_record queue_fault_of(const struct miniport *miniport,
+					      const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+	uint32_t flags = data->HwQueuePageFaulted.PageFaultFlags;
+	struct interrupt_record record = {
+		.kind = INTERRUPT_FAULTED,
+		.node = data->HwQueuePageFaulted.NodeOrdinal,
+		.fault = { .address = data->HwQueuePageFaulted.FaultedVirtualAddress,
+			   .level = data->HwQueuePageFaulted.PageTableLevel,
+			   .error_code = error_code_of(data->HwQueuePageFaulted.FaultErrorCode) },
+	};
+
+	judge_fault(miniport, flags, &record.fault);
+	if (flags & DXGK_PAGE_FAULT_PROCESS_HANDLE_VALID)
+		record.fault.driver_process = data->HwQueuePageFaulted.FaultedProcessHandle;
+	else
+		record.fault.driver_queue = data->HwQueuePageFaulted.FaultedHwQueue;
+	if (record.fault.is_fence_valid)
+		record.fault.queue_fence = data->HwQueuePageFaulted.FaultedFenceId;
+	/* No packet of the node is meant. */
+	record.fault.is_fence_valid = false;
+	return record;
+}
+
+static const char *why_meaningless(DXGK_INTERRUPT_TYPE type)
+{
+	switch ((int)type) {
+	case DXGK_INTERRUPT_CRTC_VSYNC:
+	case DXGK_INTERRUPT_DISPLAYONLY_VSYNC:
+	case DXGK_INTERRUPT_DISPLAYONLY_PRESENT_PROGRESS:
+	case DXGK_INTERRUPT_CRTC_VSYNC_WITH_MULTIPLANE_OVERLAY:
+	case DXGK_INTERRUPT_CRTC_VSYNC_WITH_MULTIPLANE_OVERLAY2:
+	case DXGK_INTERRUPT_CRTC_VSYNC_WITH_MULTIPLANE_OVERLAY3:
+	case DXGK_INTERRUPT_MICACAST_CHUNK_PROCESSING_COMPLETE:
+	case DXGK_INTERRUPT_PERIODIC_MONITORED_FENCE_SIGNALED:
+		return "there is no display";
+	case DXGK_INTERRUPT_HWCONTEXTLIST_SWITCH_COMPLETED:
+	case DXGK_INTERRUPT_SCHEDULING_LOG_INTERRUPT:
+	case DXGK_INTERRUPT_SUSPEND_CONTEXT_COMPLETED:
+		return "the hardware was not asked to schedule";
+	case DXGK_INTERRUPT_NATIVE_FENCE_SIGNALED:
+	case DXGK_INTERRUPT_GPU_ENGINE_STATE_CHANGE:
+		return "native fences and engine states are not in use";
+	default:
+		return "there is no such type";
+	}
+}
+
+static bool record_from(const struct miniport *miniport,
+			const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
+			struct interrupt_record *record_out, uint32_t *engine_out)
+{
 	switch ((int)data->InterruptType) {
 	case DXGK_INTERRUPT_DMA_COMPLETED:
-		record = (struct interrupt_record){
+		*record_out = (struct interrupt_record){
 			.kind = INTERRUPT_COMPLETED,
 			.node = data->DmaCompleted.NodeOrdinal,
 			.fence = data->DmaCompleted.SubmissionFenceId,
 		};
-		break;
+		*engine_out = data->DmaCompleted.EngineOrdinal;
+		return true;
 	case DXGK_INTERRUPT_DMA_PREEMPTED:
-		record = (struct interrupt_record){
+		*record_out = (struct interrupt_record){
 			.kind = INTERRUPT_PREEMPTED,
 			.node = data->DmaPreempted.NodeOrdinal,
 			.fence = data->DmaPreempted.PreemptionFenceId,
 			.last_completed = data->DmaPreempted.LastCompletedFenceId,
 		};
-		break;
+		*engine_out = data->DmaPreempted.EngineOrdinal;
+		return true;
 	case DXGK_INTERRUPT_DMA_FAULTED:
-		record = (struct interrupt_record){
-			.kind = INTERRUPT_FAULTED,
-			.node = data->DmaFaulted.NodeOrdinal,
-			.fence = data->DmaFaulted.FaultedFenceId,
-		};
-		break;
+		*record_out = fault_of(data);
+		*engine_out = data->DmaFaulted.EngineOrdinal;
+		return true;
 	case DXGK_INTERRUPT_DMA_PAGE_FAULTED:
-		record = (struct interrupt_record){
-			.kind = INTERRUPT_FAULTED,
-			.node = data->DmaPageFaulted.NodeOrdinal,
-			.fence = data->DmaPageFaulted.FaultedFenceId,
+		*record_out = page_fault_of(miniport, data);
+		*engine_out = data->DmaPageFaulted.EngineOrdinal;
+		return true;
+	case DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED:
+		*record_out = queue_fault_of(miniport, data);
+		*engine_out = data->HwQueuePageFaulted.EngineOrdinal;
+		return true;
+	case DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED:
+		*record_out = (struct interrupt_record){
+			.kind = INTERRUPT_FENCE_WRITTEN,
+			.node = data->MonitoredFenceSignaled.NodeOrdinal,
 		};
-		break;
+		*engine_out = data->MonitoredFenceSignaled.EngineOrdinal;
+		return true;
+	case DXGK_INTERRUPT_GPU_ENGINE_TIMEOUT:
+		*record_out = (struct interrupt_record){
+			.kind = INTERRUPT_TIMED_OUT,
+			.node = data->GpuEngineTimeout.NodeOrdinal,
+		};
+		*engine_out = data->GpuEngineTimeout.EngineOrdinal;
+		return true;
 	default:
-		nt_report(RULE_DDI_INTERRUPT, "DxgkCbNotifyInterrupt was given InterruptType %d",
-			  (int)data->InterruptType);
+		return false;
+	}
+}
+
+void interrupt_notify(struct miniport *miniport, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+	struct interrupt_record record;
+	uint32_t engine;
+
+	if (!record_from(miniport, data, &record, &engine)) {
+		nt_report(RULE_DDI_INTERRUPT,
+			  "DxgkCbNotifyInterrupt was given InterruptType %d, and %s",
+			  (int)data->InterruptType, why_meaningless(data->InterruptType));
 		return;
 	}
-
+	record.fault.node = record.node;
 	if (record.node >= miniport->info.node_count)
 		nt_report(RULE_DDI_INTERRUPT,
 			  "DxgkCbNotifyInterrupt was given NodeOrdinal %u, and there are %u nodes",
 			  record.node, miniport->info.node_count);
+	else if (engine != 0)
+		nt_report(RULE_DDI_INTERRUPT,
+			  "DxgkCbNotifyInterrupt was given EngineOrdinal %u, and a node has one "
+			  "engine",
+			  engine);
 	else if (!record_add(&miniport->interrupt, &record))
 		nt_report(RULE_DDI_INTERRUPT,
 			  "DxgkCbNotifyInterrupt: %d reports wait for a DPC, this one is lost",
 			  INTERRUPT_RECORDS);
 }
+
+/* ---- telling the listener ---- */
 
 static bool record_take(struct interrupt *interrupt, struct interrupt_record *record_out)
 {
@@ -189,6 +344,14 @@ static bool record_take(struct interrupt *interrupt, struct interrupt_record *re
 	}
 	lock_release(&interrupt->records_lock);
 	return is_there;
+}
+
+static void record_is_delivered(struct interrupt *interrupt, const struct interrupt_record *record)
+{
+	lock_acquire(&interrupt->records_lock);
+	interrupt->delivered_serial = record->serial;
+	lock_release(&interrupt->records_lock);
+	notice_give(&interrupt->delivered);
 }
 
 /* A listener may leave out what it does not want to know. */
@@ -209,7 +372,15 @@ static void tell(struct miniport *miniport, const struct interrupt_record *recor
 		break;
 	case INTERRUPT_FAULTED:
 		if (events->node_faulted)
-			events->node_faulted(listener, record->node, record->fence);
+			events->node_faulted(listener, &record->fault);
+		break;
+	case INTERRUPT_FENCE_WRITTEN:
+		if (events->fence_written)
+			events->fence_written(listener, record->node);
+		break;
+	case INTERRUPT_TIMED_OUT:
+		if (events->node_timed_out)
+			events->node_timed_out(listener, record->node);
 		break;
 	}
 }
@@ -227,6 +398,51 @@ void interrupt_deliver(struct miniport *miniport)
 	if (is_busy)
 		return; /* whoever is at it takes ours along */
 
-	while (record_take(interrupt, &record))
+	while (record_take(interrupt, &record)) {
 		tell(miniport, &record);
+		record_is_delivered(interrupt, &record);
+	}
+}
+
+void miniport_flush_events(struct miniport *miniport)
+{
+	struct interrupt *interrupt = &miniport->interrupt;
+	struct nt_irql irql;
+	uint64_t newest;
+
+	lock_acquire(&interrupt->records_lock);
+	newest = interrupt->newest_serial;
+	lock_release(&interrupt->records_lock);
+
+	KeFlushQueuedDpcs();
+	for (;;) {
+		uint32_t seen = notice_read(&interrupt->delivered);
+
+		lock_acquire(&interrupt->records_lock);
+		bool is_over = interrupt->delivered_serial >= newest;
+		bool is_busy = interrupt->is_delivering;
+		lock_release(&interrupt->records_lock);
+		if (is_over)
+			return;
+		if (is_busy) {
+			notice_wait(&interrupt->delivered, seen, CLOCK_FOREVER);
+			continue;
+		}
+		/* Its DPC was never queued, or is about to be: the news does not wait for it. */
+		nt_irql_enter(&irql, DISPATCH_LEVEL);
+		interrupt_deliver(miniport);
+		nt_irql_leave(&irql, "A listener");
+	}
+}
+
+void miniport_ignore_node_events(struct miniport *miniport, uint32_t node, bool is_ignored)
+{
+	struct interrupt *interrupt = &miniport->interrupt;
+	uint64_t bit = UINT64_C(1) << node;
+
+	assert(node < miniport->info.node_count);
+	lock_acquire(&interrupt->records_lock);
+	interrupt->ignored_nodes =
+		is_ignored ? interrupt->ignored_nodes | bit : interrupt->ignored_nodes & ~bit;
+	lock_release(&interrupt->records_lock);
 }

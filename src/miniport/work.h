@@ -203,8 +203,8 @@ struct miniport_paging_op {
 };
 
 /*
- * A paging buffer while operations are packed into it. `at`, `left_bytes` and the private pair move
- * as the driver writes; what it wrote is [start_bytes, at) of the buffer.
+ * A paging buffer while operations are packed into it. The two used_bytes grow as the driver
+ * writes; that is all the driver is asked about it. As long as both are 0 the buffer is fresh.
  */
 struct miniport_paging_buffer {
 	void *memory; /* 4 KiB aligned; NULL: only page tables, by the CPU, now */
@@ -217,15 +217,23 @@ struct miniport_paging_buffer {
 	uint32_t private_used_bytes;
 };
 
+/* So many entries or copies in one operation need no memory; more can fail for lack of it. */
+enum { MINIPORT_FEW_ENTRIES = 64 };
+
 /*
  * DxgkDdiBuildPagingBuffer for one pass of one operation. `multipass` is 0 at the first pass and
  * kept by the caller between passes.
  *
- *	STATUS_SUCCESS                            the operation is in the buffer (or was done at
- *once) STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER   submit what is there, come again with a fresh
- *buffer STATUS_GRAPHICS_ALLOCATION_BUSY           transfer, discard: idle it, come again with
- *is_idle STATUS_DRIVER_INTERNAL_ERROR              anything else; also a fresh buffer and no
- *progress
+ *	STATUS_SUCCESS
+ *		the operation is in the buffer, or was done at once
+ *	STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER
+ *		submit what is there, come again with a fresh buffer
+ *	STATUS_GRAPHICS_ALLOCATION_BUSY
+ *		transfer, discard: idle it, come again with is_idle
+ *	STATUS_NO_MEMORY
+ *		the driver was not asked (MINIPORT_FEW_ENTRIES)
+ *	STATUS_DRIVER_INTERNAL_ERROR
+ *		anything else; also a fresh buffer and no progress
  */
 MUST_CHECK NTSTATUS miniport_build_paging(struct miniport *miniport,
 					  const struct miniport_paging_op *op,
@@ -236,6 +244,7 @@ MUST_CHECK NTSTATUS miniport_build_paging(struct miniport *miniport,
 
 struct miniport_submission {
 	void *driver_context; /* NULL: the kernel's own on `node` */
+	void *driver_device;  /* its device, for drivers that know no contexts */
 	uint32_t node;
 	uint32_t fence;
 	bool is_paging;
@@ -243,13 +252,12 @@ struct miniport_submission {
 	bool is_context_switch; /* empty: leave the context that is loaded */
 	bool is_resubmission;
 
-	/* Where the commands are: either in both models, by address of the space of the context …
-	 */
+	/* Where the commands are. Virtual: in the space of the context, the first of them … */
 	uint64_t gpu_address;
 	uint32_t size_bytes;
-	/* … or, physical, [start, end) of a DMA buffer. */
-	uint32_t segment; /* 0: contiguous system memory */
-	uint64_t physical_address;
+	/* … physical: [start, end) of a DMA buffer. */
+	uint32_t segment;          /* 0: contiguous system memory */
+	uint64_t physical_address; /* of the buffer; in the segment, where there is one */
 	void *memory; /* the kernel's pointer, for DxgkDdiPatch and DxgkDdiCancelCommand */
 	uint32_t buffer_bytes;
 	uint32_t start_bytes;
@@ -293,6 +301,7 @@ struct miniport_patch_entry {
 
 struct miniport_render {
 	void *driver_context;
+	void *driver_device; /* as in miniport_submission */
 	const void *command; /* the client's memory, as DxgkDdiRender expects it */
 	uint32_t command_bytes;
 	struct miniport_list_entry *allocations;
@@ -301,7 +310,7 @@ struct miniport_render {
 	uint32_t patch_in_count;
 
 	void *buffer;
-	uint64_t buffer_physical_address;
+	uint64_t buffer_physical_address; /* in the segment, where there is one */
 	uint32_t buffer_segment;
 	uint32_t buffer_bytes;
 	void *private_data;
@@ -333,7 +342,10 @@ struct miniport_patch {
 	uint32_t submitted_patches;
 };
 
-/* DxgkDdiPatch where the driver patches; nothing where it does not. Must succeed. */
+/*
+ * DxgkDdiPatch where the driver patches; nothing where it does not. STATUS_NO_MEMORY when the list
+ * is long and there is none for it; else it must succeed.
+ */
 MUST_CHECK NTSTATUS miniport_patch(struct miniport *miniport, const struct miniport_patch *patch);
 
 /* DxgkDdiValidateSubmitCommand where there is one: STATUS_SUCCESS or STATUS_INVALID_USER_BUFFER. */
@@ -363,13 +375,38 @@ bool miniport_node_is_responsive(struct miniport *miniport, uint32_t node);
 MUST_CHECK NTSTATUS miniport_reset_node(struct miniport *miniport, uint32_t node,
 					uint32_t *last_aborted_out);
 
-/* Bugcheck code 0x117 (adapter) or 0x141 (engine); returns how many bytes the driver wrote. */
+/*
+ * Bugcheck code 0x117 (adapter) or 0x141 (engine). Returns how many bytes the driver wrote, as far
+ * as that can be seen: up to the last one that is not zero.
+ */
 uint32_t miniport_collect_debug_info(struct miniport *miniport, uint32_t reason, void *buffer,
 				     uint32_t size_bytes);
 
-/* Level three: alone in the driver. False when the driver failed, which nothing can mend. */
+/*
+ * Level three: alone in the driver. False when the driver failed, or when others are in it for
+ * longer than TdrDdiDelay: neither can be mended.
+ */
 bool miniport_reset_from_timeout(struct miniport *miniport);
 bool miniport_restart_from_timeout(struct miniport *miniport);
+
+/*
+ * Returns when every event that the driver had reported is delivered; not from a listener. And
+ * while a node's events are ignored, what the driver reports about it is dropped: a reset begins
+ * with both, in the order ignore, flush, so that the fences then known to be completed stay so.
+ */
+void miniport_flush_events(struct miniport *miniport);
+void miniport_ignore_node_events(struct miniport *miniport, uint32_t node, bool is_ignored);
+
+/* What the registry says about recovery, with the defaults of Windows where it says nothing. */
+struct miniport_tdr_settings {
+	uint32_t level;        /* TdrLevel: 0 off, 1 stop the program, 3 recover (default) */
+	uint32_t delay_s;      /* TdrDelay, 2 */
+	uint32_t ddi_delay_s;  /* TdrDdiDelay, 5 */
+	uint32_t limit_time_s; /* TdrLimitTime, 60 */
+	uint32_t limit_count;  /* TdrLimitCount, 5 */
+	uint32_t debug_mode;   /* TdrDebugMode: 0 stop, 1 ignore, 2 recover (default), 3 always */
+};
+void miniport_tdr_settings(struct miniport *miniport, struct miniport_tdr_settings *settings_out);
 
 /* ---- page tables ---- */
 
@@ -399,11 +436,12 @@ bool miniport_has_hw_queues(const struct miniport *miniport);
 
 struct miniport_hw_queue_desc {
 	void *kernel_handle;
-	void *driver_context; /* of CreateHwContext, or an ordinary context with has_hw_queues */
+	void *driver_context; /* of CreateHwContext, or an ordinary one with has_hw_queues */
 	bool is_hw_context;
 	void *private_data;
 	uint32_t private_bytes;
-	void *progress_fence; /* the kernel's handle of it */
+	uint32_t flags;          /* D3DDDI_CREATEHWQUEUEFLAGS */
+	uint32_t progress_fence; /* D3DKMT handle */
 	uint64_t fence_gpu_address;
 	void *fence_pointer;
 };

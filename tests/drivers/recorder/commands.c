@@ -16,29 +16,7 @@ static BOOLEAN NTAPI report_interrupt(PVOID context)
 	const struct recorder_escape *escape = interrupt->escape;
 	DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
 
-	RtlZeroMemory(&data, sizeof(data));
-	data.InterruptType = (DXGK_INTERRUPT_TYPE)escape->type;
-	switch (escape->type) {
-	case DXGK_INTERRUPT_DMA_COMPLETED:
-		data.DmaCompleted.NodeOrdinal = escape->node;
-		data.DmaCompleted.SubmissionFenceId = escape->fence;
-		break;
-	case DXGK_INTERRUPT_DMA_PREEMPTED:
-		data.DmaPreempted.NodeOrdinal = escape->node;
-		data.DmaPreempted.PreemptionFenceId = escape->fence;
-		data.DmaPreempted.LastCompletedFenceId = escape->last;
-		break;
-	case DXGK_INTERRUPT_DMA_FAULTED:
-		data.DmaFaulted.NodeOrdinal = escape->node;
-		data.DmaFaulted.FaultedFenceId = escape->fence;
-		break;
-	case DXGK_INTERRUPT_DMA_PAGE_FAULTED:
-		data.DmaPageFaulted.NodeOrdinal = escape->node;
-		data.DmaPageFaulted.FaultedFenceId = escape->fence;
-		break;
-	default:
-		break;
-	}
+	fill_interrupt(&data, escape);
 	note("interrupt", "fence", escape->fence, NULL, 0);
 	interrupt->adapter->interface.DxgkCbNotifyInterrupt(
 		interrupt->adapter->interface.DeviceHandle, &data);
@@ -151,7 +129,8 @@ static NTSTATUS APIENTRY escape_routine(const HANDLE context, const DXGKARG_ESCA
 		return status;
 	if (args->PrivateDriverDataSize < sizeof(*escape))
 		return STATUS_BUFFER_TOO_SMALL;
-	if (handle_command(adapter, escape))
+	if (handle_command(adapter, escape) || crank_command(adapter, escape) ||
+	    context_command(adapter, args) || fetch_command(adapter, args))
 		return STATUS_SUCCESS;
 	switch (escape->command) {
 	case RECORDER_NOTHING:

@@ -11,6 +11,16 @@
 
 #define RECORDER_TAG 0x52637264
 
+struct crank;
+
+struct saved_call {
+	ULONG calls;
+	ULONG argument_bytes;
+	ULONG list_bytes;
+	UCHAR argument[RECORDER_ARGUMENT_BYTES];
+	UCHAR list[RECORDER_LIST_BYTES];
+};
+
 struct adapter {
 	ULONG magic;
 	PDEVICE_OBJECT device_object;
@@ -23,6 +33,9 @@ struct adapter {
 	LONG openings;
 	volatile LONG inside; /* threads in RECORDER_SLOW */
 	volatile LONG most_inside;
+	volatile LONG in_scheduler_class;
+	struct crank *crank;
+	struct saved_call *saved; /* RECORDER_ENTRIES */
 };
 
 enum {
@@ -33,6 +46,8 @@ enum {
 	MAGIC_RESOURCE = 0x52525252,
 	MAGIC_ALLOCATION = 0x4c4c4c4c,
 	MAGIC_OPENING = 0x4f4f4f4f,
+	MAGIC_HW_CONTEXT = 0x48484848,
+	MAGIC_HW_QUEUE = 0x51515151,
 	MAGIC_GONE = 0x47474747,
 };
 
@@ -56,6 +71,15 @@ struct adapter *adapter_of(PVOID context);
 
 struct adapter *adapter_of_device(HANDLE device);
 
+/* For what has a kernel handle: contexts, hardware contexts and queues. */
+struct object;
+struct object *object_create(struct adapter *adapter, ULONG magic, HANDLE kernel_handle);
+struct adapter *object_destroy(HANDLE handle, ULONG magic);
+
+/* Complains, and returns NULL, when it is not the driver's. */
+struct adapter *adapter_of_object(HANDLE handle, ULONG magic);
+HANDLE kernel_handle_of(HANDLE object);
+
 /* ---- allocations.c ---- */
 
 /* False when it is no command about handles. */
@@ -77,12 +101,49 @@ ULONG version(void);
 /* What the step has to return: success, or what the registry asks for. */
 NTSTATUS step(const char *name);
 
+/* ---- crank.c: what is submitted, until it is done ---- */
+
+/* At StartDevice and RemoveDevice. */
+NTSTATUS crank_create(struct adapter *adapter);
+void crank_destroy(struct adapter *adapter);
+
+NTSTATUS crank_submit(struct adapter *adapter, ULONG node, ULONG fence);
+void crank_preempt(struct adapter *adapter, ULONG node, ULONG preemption_fence);
+
+/* The last fence that was completed. */
+ULONG crank_current_fence(struct adapter *adapter, ULONG node);
+
+/* Drops what is queued; returns the fence that was running, or the last completed one. */
+ULONG crank_reset(struct adapter *adapter, ULONG node);
+void crank_reset_all(struct adapter *adapter);
+
+/* False when it is no command about work. */
+BOOLEAN crank_command(struct adapter *adapter, struct recorder_escape *escape);
+
+/* What DxgkCbNotifyInterrupt is given for an escape. */
+void fill_interrupt(DXGKARGCB_NOTIFY_INTERRUPT_DATA *data, const struct recorder_escape *escape);
+
+/* ---- contexts.c: context allocations ---- */
+
+BOOLEAN context_command(struct adapter *adapter, const DXGKARG_ESCAPE *args);
+void reserve_addresses(struct adapter *adapter, HANDLE kernel_process);
+
 /* ---- the rest: each fills in its entry points ---- */
 
 void fill_in_queries(DRIVER_INITIALIZATION_DATA *data);
 void fill_in_objects(DRIVER_INITIALIZATION_DATA *data);
 void fill_in_allocations(DRIVER_INITIALIZATION_DATA *data);
 void fill_in_commands(DRIVER_INITIALIZATION_DATA *data);
-void fill_in_unreached(DRIVER_INITIALIZATION_DATA *data);
+void fill_in_work(DRIVER_INITIALIZATION_DATA *data);
+void fill_in_recovery(DRIVER_INITIALIZATION_DATA *data);
+
+/* recovery.c: keeps the arguments of a call for RECORDER_FETCH. */
+void save_call(struct adapter *adapter, enum recorder_entry entry, const void *argument,
+	       ULONG argument_bytes, const void *list, ULONG list_bytes);
+BOOLEAN fetch_command(struct adapter *adapter, const DXGKARG_ESCAPE *args);
+
+/* Around every entry point of the scheduler class: complains when two overlap. */
+void enter_scheduler_class(struct adapter *adapter);
+void leave_scheduler_class(struct adapter *adapter);
 
 #endif

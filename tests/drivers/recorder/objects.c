@@ -9,7 +9,7 @@ struct object {
 	HANDLE kernel_handle;
 };
 
-static struct object *object_create(struct adapter *adapter, ULONG magic, HANDLE kernel_handle)
+struct object *object_create(struct adapter *adapter, ULONG magic, HANDLE kernel_handle)
 {
 	struct object *object =
 		ExAllocatePoolWithTag(NonPagedPoolNx, sizeof(*object), RECORDER_TAG);
@@ -31,7 +31,23 @@ struct adapter *adapter_of_device(HANDLE device)
 	return object->adapter;
 }
 
-static struct adapter *object_destroy(HANDLE handle, ULONG magic)
+struct adapter *adapter_of_object(HANDLE handle, ULONG magic)
+{
+	struct object *object = handle;
+
+	if (!object || object->magic != magic) {
+		complain("an object that is not the driver's");
+		return NULL;
+	}
+	return object->adapter;
+}
+
+HANDLE kernel_handle_of(HANDLE object)
+{
+	return object ? ((struct object *)object)->kernel_handle : NULL;
+}
+
+struct adapter *object_destroy(HANDLE handle, ULONG magic)
 {
 	struct object *object = handle;
 	struct adapter *adapter;
@@ -61,6 +77,7 @@ static NTSTATUS APIENTRY create_process(const PVOID context, DXGKARG_CREATEPROCE
 	if (!process)
 		return STATUS_NO_MEMORY;
 	InterlockedIncrement(&adapter->processes);
+	reserve_addresses(adapter, args->hDxgkProcess);
 	args->hKmdProcess = process;
 	return STATUS_SUCCESS;
 }

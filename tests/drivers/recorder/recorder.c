@@ -15,6 +15,21 @@
  *   FailAt               at its how-manieth call, 1 when not given
  *   FailStatus           with this status, STATUS_UNSUCCESSFUL when not given
  *   Missing              the entry point that is left NULL: "AddDevice"
+ *
+ * How it works (crank.c, work.c, recovery.c):
+ *
+ *   HandCranked          1: what is submitted stays until an escape says what becomes of it
+ *   HoldPreemption       1: so does a preemption
+ *   SubmitStatus         what SubmitCommand and SubmitCommandVirtual return, SubmitFailAt when
+ *   PagingBytes          how much a paging operation writes, 64 when not given; 0: done at once
+ *   PagingPrivateBytes   how far it moves the private pointer, 0 when not given
+ *   PagingPasses         in how many passes, 1 when not given
+ *   PagingMoves          "back", "past", "private back", "private past", "stuck": mistakes
+ *   RenderMoves          "back", "past", "patch": mistakes
+ *   HwQueues             1: it has hardware queues
+ *   ReserveMiB           DxgkCbReserveGpuVirtualAddressRange in CreateProcess
+ *   the name of a field  DependentNodeOrdinalMask, Responsive, …
+ *
  *   Initialize           "never", "twice", "ignored" (its failure), "displayonly", "other object"
  *
  * It is written as C in the style of a driver, and uses nothing a driver has not.
@@ -64,6 +79,9 @@ static NTSTATUS APIENTRY start_device(const PVOID context, PDXGK_START_INFO star
 	if (!NT_SUCCESS(status))
 		return status;
 	adapter->interface = *interface;
+	status = crank_create(adapter);
+	if (!NT_SUCCESS(status))
+		return status;
 	*sources = 0;
 	*children = 0;
 	return STATUS_SUCCESS;
@@ -86,6 +104,7 @@ static NTSTATUS APIENTRY remove_device(const PVOID context)
 	struct adapter *adapter = adapter_of(context);
 
 	note("RemoveDevice", NULL, 0, NULL, 0);
+	crank_destroy(adapter);
 	adapter->magic = MAGIC_GONE;
 	ExFreePoolWithTag(adapter, RECORDER_TAG);
 	return step("RemoveDevice");
@@ -151,6 +170,13 @@ static void leave_out(DRIVER_INITIALIZATION_DATA *data)
 	LEAVE_OUT(GetNodeMetadata);
 	LEAVE_OUT(Escape);
 	LEAVE_OUT(GetStandardAllocationDriverData);
+	LEAVE_OUT(ValidateSubmitCommand);
+	LEAVE_OUT(QueryCurrentFence);
+	LEAVE_OUT(CollectDbgInfo);
+	LEAVE_OUT(ResetFromTimeout);
+	LEAVE_OUT(RestartFromTimeout);
+	LEAVE_OUT(MapCpuHostAperture);
+	LEAVE_OUT(UnmapCpuHostAperture);
 #undef LEAVE_OUT
 }
 
@@ -169,7 +195,8 @@ static void fill_in(DRIVER_INITIALIZATION_DATA *data)
 	fill_in_objects(data);
 	fill_in_allocations(data);
 	fill_in_commands(data);
-	fill_in_unreached(data);
+	fill_in_work(data);
+	fill_in_recovery(data);
 	leave_out(data);
 }
 

@@ -7,7 +7,21 @@
  *	CreateContext irql=0 node=2 flags=1
  *
  * What it answers comes from its registry; see recorder.c. What it does besides answering it is
- *told by DxgkDdiEscape with one of these.
+ * told by DxgkDdiEscape with one of these.
+ *
+ * Work (crank.c): what is submitted completes at once, by interrupt and DPC, unless the registry
+ * has HandCranked. Then it is queued in the driver and nothing happens to it until the test says
+ * so: RECORDER_COMPLETE completes the oldest of a node (or all up to a fence), RECORDER_FAULT
+ * makes it fault, RECORDER_PENDING tells what is there. PreemptCommand drops what is queued on the
+ * node and says so at once, or, with HoldPreemption in the registry, when RECORDER_PREEMPT comes.
+ * ResetEngine and ResetFromTimeout drop what is queued; nothing is reported for it.
+ *
+ *	struct recorder_escape escape = { .command = RECORDER_COMPLETE, .node = 0 };
+ *
+ *	D3DKMTEscape(…);  escape.result is the fence that completed, 0 when there was none
+ *
+ * RECORDER_FETCH gives the argument struct of the last call of an entry point, byte for byte as it
+ * came, and what its lists pointed to.
  */
 #ifndef TESTS_DRIVERS_RECORDER_H
 #define TESTS_DRIVERS_RECORDER_H
@@ -41,7 +55,53 @@ enum recorder_command {
 	RECORDER_RELEASE,    /* DxgkCbReleaseHandleData of what was kept */
 	RECORDER_RELEASE_LATER, /* the same from a thread, a millisecond later */
 	RECORDER_COUNT,         /* how many allocations, openings, resources the driver has */
+
+	/* Work. `node` says whose. */
+	RECORDER_PENDING,  /* result: how many are queued; fence, last: the oldest, the newest */
+	RECORDER_COMPLETE, /* the oldest, or all up to `fence`; result: the last that completed */
+	RECORDER_FAULT,    /* the oldest, as RECORDER_INTERRUPT with `type`; result: its fence */
+	RECORDER_PREEMPT,  /* answer the preemption; result: its id, 0 when none was asked for */
+	RECORDER_FETCH,    /* struct recorder_fetch: the last call of `type` */
+
+	/* Context allocations; result: the status of the callback, called at `irql`. */
+	RECORDER_CONTEXT_CREATE,  /* values: device, context (1: those of the escape), cookie, size,
+				     alignment, supported, eviction, flags; `flags`;
+				     values[0]: the handle */
+	RECORDER_CONTEXT_MAP,     /* values: handle, base, lowest, end, offset, pages, protection,
+				     driver protection; values[0]: the address */
+	RECORDER_CONTEXT_UPDATE,  /* values: handle; four bytes of private data: `fence` */
+	RECORDER_CONTEXT_DESTROY, /* values: handle */
+	RECORDER_RESERVE,         /* values: process, size, alignment, base; `flags` */
+	RECORDER_INVALIDATE,      /* values: hardware context; `flags` */
+	RECORDER_SIGNAL,          /* values: process, event; `flags` */
 };
+
+/* Entry points whose last call can be fetched. */
+enum recorder_entry {
+	RECORDER_BUILD_PAGING_BUFFER, /* list: page table entries, or ranges to copy */
+	RECORDER_SUBMIT_COMMAND,
+	RECORDER_SUBMIT_COMMAND_VIRTUAL,
+	RECORDER_PATCH,  /* list: allocations */
+	RECORDER_RENDER, /* list: allocations */
+	RECORDER_CANCEL_COMMAND,
+	RECORDER_VALIDATE_SUBMIT_COMMAND,
+	RECORDER_PREEMPT_COMMAND,
+	RECORDER_QUERY_CURRENT_FENCE,
+	RECORDER_QUERY_DEPENDENT_ENGINE_GROUP,
+	RECORDER_QUERY_ENGINE_STATUS,
+	RECORDER_RESET_ENGINE,
+	RECORDER_COLLECT_DBG_INFO,
+	RECORDER_SET_ROOT_PAGE_TABLE,
+	RECORDER_GET_ROOT_PAGE_TABLE_SIZE,
+	RECORDER_MAP_CPU_HOST_APERTURE, /* list: pages of the segment */
+	RECORDER_UNMAP_CPU_HOST_APERTURE,
+	RECORDER_CREATE_HW_CONTEXT,
+	RECORDER_CREATE_HW_QUEUE,
+	RECORDER_SUBMIT_COMMAND_TO_HW_QUEUE,
+	RECORDER_ENTRIES
+};
+
+enum { RECORDER_ARGUMENT_BYTES = 640, RECORDER_LIST_BYTES = 2048 };
 
 struct recorder_escape {
 	unsigned command; /* enum recorder_command */
@@ -56,6 +116,26 @@ struct recorder_escape {
 	unsigned allocations;
 	unsigned openings;
 	unsigned resources;
+
+	/* Faults: `flags` are DXGK_PAGE_FAULT_FLAGS. */
+	unsigned engine;
+	unsigned level;
+	unsigned error_code;
+	int status;
+	unsigned long long address;
+	unsigned long long object; /* process, hardware queue or hardware context */
+	unsigned long long wide_fence;
+
+	unsigned long long values[8];
+};
+
+struct recorder_fetch {
+	struct recorder_escape escape;
+	unsigned calls;
+	unsigned argument_bytes;
+	unsigned list_bytes;
+	unsigned char argument[RECORDER_ARGUMENT_BYTES];
+	unsigned char list[RECORDER_LIST_BYTES];
 };
 
 /* What a handle turned out to be. */

@@ -197,6 +197,96 @@ TEST(rwlock, a_waiting_writer_goes_before_new_readers)
 		EXPECT_SEEDED_OK(seed, writer_before_new_readers);
 }
 
+static void read_ahead(void *argument)
+{
+	(void)argument;
+	rwlock_acquire_shared_ahead(&shared);
+	happen('a');
+	rwlock_release_shared(&shared);
+}
+
+static void ahead_of_writer(void)
+{
+	struct thread *writer, *ahead, *reader;
+
+	rwlock_acquire_shared(&shared);
+	CHILD_EXPECT(NT_SUCCESS(thread_create("writer", write_w, NULL, &writer)));
+	let_others_run();
+	CHILD_EXPECT(NT_SUCCESS(thread_create("reader", read_r, NULL, &reader)));
+	CHILD_EXPECT(NT_SUCCESS(thread_create("ahead", read_ahead, NULL, &ahead)));
+	thread_join(ahead); /* who is inside may wait for it */
+	CHILD_EXPECT(strcmp(happened, "a") == 0);
+	rwlock_release_shared(&shared);
+	thread_join(writer);
+	thread_join(reader);
+	CHILD_EXPECT(strcmp(happened, "awr") == 0);
+
+	/* A writer that is inside is waited for. */
+	happened[0] = '\0';
+	memset(happened, 0, sizeof(happened));
+	rwlock_acquire_exclusive(&shared);
+	CHILD_EXPECT(NT_SUCCESS(thread_create("ahead", read_ahead, NULL, &ahead)));
+	let_others_run();
+	CHILD_EXPECT(happened[0] == '\0');
+	rwlock_release_exclusive(&shared);
+	thread_join(ahead);
+	CHILD_EXPECT(strcmp(happened, "a") == 0);
+}
+
+TEST(rwlock, some_readers_go_ahead_of_waiting_writers)
+{
+	for (uint64_t seed = 0; seed < 20; seed++)
+		EXPECT_SEEDED_OK(seed, ahead_of_writer);
+}
+
+static void writer_in_time(void)
+{
+	struct thread *reader;
+
+	rwlock_acquire_shared(&shared);
+	CHILD_EXPECT(NT_SUCCESS(thread_create("reader", read_r, NULL, &reader)));
+	thread_join(reader);
+	rwlock_release_shared(&shared);
+	CHILD_EXPECT(rwlock_acquire_exclusive_until(&shared, clock_deadline(NS_PER_MS)));
+	rwlock_release_exclusive(&shared);
+}
+
+static void give_up(void *argument)
+{
+	if (rwlock_acquire_exclusive_until(&shared, clock_deadline(NS_PER_S)))
+		rwlock_release_exclusive(&shared);
+	else
+		*(bool *)argument = true;
+	happen('g');
+}
+
+static void writer_too_late(void)
+{
+	struct thread *writer, *reader;
+	bool has_given_up = false;
+
+	rwlock_acquire_shared(&shared);
+	CHILD_EXPECT(NT_SUCCESS(thread_create("writer", give_up, &has_given_up, &writer)));
+	let_others_run();
+	CHILD_EXPECT(NT_SUCCESS(thread_create("reader", read_r, NULL, &reader)));
+	let_others_run();
+	CHILD_EXPECT(happened[0] == '\0'); /* it stands behind the writer … */
+	thread_join(writer);
+	CHILD_EXPECT(has_given_up);
+	thread_join(reader); /* … which gave up, and is not in the way any more */
+	rwlock_release_shared(&shared);
+	rwlock_acquire_exclusive(&shared);
+	rwlock_release_exclusive(&shared);
+}
+
+TEST(rwlock, a_writer_waits_as_long_as_it_was_told)
+{
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		EXPECT_SEEDED_OK(seed, writer_in_time);
+		EXPECT_SEEDED_OK(seed, writer_too_late);
+	}
+}
+
 static void readers_after_writer(void)
 {
 	struct thread *threads[3];

@@ -5,6 +5,7 @@
 
 #include "nt/irql.h"
 #include "nt/nt.h"
+#include "nt/report.h"
 
 static struct host *current;
 
@@ -37,24 +38,47 @@ static void remember(void *listener, const struct host_event *event)
 
 static void completed(void *listener, uint32_t node, uint64_t fence)
 {
-	remember(listener, &(struct host_event){ 'c', node, fence, 0, nt_irql_current() });
+	remember(listener,
+		 &(struct host_event){
+			 .kind = 'c', .node = node, .fence = fence, .irql = nt_irql_current() });
 }
 
 static void preempted(void *listener, uint32_t node, uint64_t fence, uint64_t last_completed)
 {
-	remember(listener,
-		 &(struct host_event){ 'p', node, fence, last_completed, nt_irql_current() });
+	remember(listener, &(struct host_event){ .kind = 'p',
+						 .node = node,
+						 .fence = fence,
+						 .last_completed = last_completed,
+						 .irql = nt_irql_current() });
 }
 
-static void faulted(void *listener, uint32_t node, uint64_t fence)
+static void faulted(void *listener, const struct miniport_fault *fault)
 {
-	remember(listener, &(struct host_event){ 'f', node, fence, 0, nt_irql_current() });
+	remember(listener, &(struct host_event){ .kind = 'f',
+						 .node = fault->node,
+						 .fence = fault->fence,
+						 .irql = nt_irql_current(),
+						 .fault = *fault });
+}
+
+static void written(void *listener, uint32_t node)
+{
+	remember(listener,
+		 &(struct host_event){ .kind = 'w', .node = node, .irql = nt_irql_current() });
+}
+
+static void timed_out(void *listener, uint32_t node)
+{
+	remember(listener,
+		 &(struct host_event){ .kind = 't', .node = node, .irql = nt_irql_current() });
 }
 
 static const struct miniport_events events = {
 	.fence_completed = completed,
 	.fence_preempted = preempted,
 	.node_faulted = faulted,
+	.fence_written = written,
+	.node_timed_out = timed_out,
 };
 
 void host_init(struct host *host)
@@ -145,4 +169,87 @@ NTSTATUS host_escape(struct host *host, struct recorder_escape *escape)
 				       .private_data = escape,
 				       .private_bytes = sizeof(*escape),
 			       });
+}
+
+/* ---- reports ---- */
+
+struct host_reports host_reports;
+
+static void listen(void *context, enum rule rule, const char *sentence)
+{
+	(void)context;
+	host_reports.count++;
+	host_reports.rule = rule;
+	snprintf(host_reports.sentence, sizeof(host_reports.sentence), "%s", sentence);
+}
+
+void host_listen(void)
+{
+	host_reports = (struct host_reports){ 0 };
+	nt_report_listen(listen, NULL);
+}
+
+void host_finish_reported(struct host *host)
+{
+	host_stop(host);
+	nt_report_listen(NULL, NULL);
+	/* What was reported is remembered by the NT side: that is not a leak of the miniport. */
+	nt_report_reset();
+	host->before = mem_usage();
+	host_finish(host);
+}
+
+void host_expect_refusal(const char *rule)
+{
+	struct dxgk_refusal refusal = { .size_bytes = sizeof(refusal) };
+
+	EXPECT(refusal_last(&refusal));
+	EXPECT_STR(refusal.rule, rule);
+}
+
+/* ---- what the driver saw ---- */
+
+unsigned host_fetch(struct host *host, enum recorder_entry entry, void *argument, size_t bytes,
+		    void *list, size_t list_bytes)
+{
+	struct recorder_fetch fetch = { .escape = { .command = RECORDER_FETCH, .type = entry } };
+
+	EXPECT_EQ(miniport_escape(host->miniport, host->client,
+				  &(struct miniport_escape_desc){
+					  .private_data = &fetch,
+					  .private_bytes = sizeof(fetch),
+				  }),
+		  STATUS_SUCCESS);
+	if (fetch.calls != 0)
+		EXPECT_EQ(fetch.argument_bytes, bytes);
+	memcpy(argument, fetch.argument, bytes);
+	if (list) {
+		EXPECT(list_bytes <= fetch.list_bytes);
+		memcpy(list, fetch.list, list_bytes);
+	}
+	return fetch.calls;
+}
+
+void host_context_create(struct host *host, struct host_context *context, uint32_t node,
+			 bool is_virtual)
+{
+	EXPECT_EQ(
+		miniport_create_device(host->miniport, host->client, host, NULL, &context->device),
+		STATUS_SUCCESS);
+	EXPECT_EQ(miniport_create_context(host->miniport, host->client,
+					  &(struct miniport_context_desc){
+						  .kernel_handle = context,
+						  .driver_device = context->device,
+						  .node = node,
+						  .engine_mask = 1,
+						  .is_virtual = is_virtual,
+					  },
+					  &context->info),
+		  STATUS_SUCCESS);
+}
+
+void host_context_destroy(struct host *host, struct host_context *context)
+{
+	miniport_destroy_context(host->miniport, host->client, context->info.driver_context);
+	miniport_destroy_device(host->miniport, host->client, context->device);
 }

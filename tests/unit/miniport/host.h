@@ -25,11 +25,12 @@
 enum { HOST_EVENTS = 64 };
 
 struct host_event {
-	char kind; /* 'c'ompleted, 'p'reempted, 'f'aulted */
+	char kind; /* 'c'ompleted, 'p'reempted, 'f'aulted, 'w'ritten, 't'imed out */
 	uint32_t node;
 	uint64_t fence;
 	uint64_t last_completed;
 	uint8_t irql;
+	struct miniport_fault fault;
 };
 
 struct host {
@@ -71,6 +72,35 @@ void host_stop(struct host *host);
 void host_forget_notes(struct host *host);
 
 NTSTATUS host_escape(struct host *host, struct recorder_escape *escape);
+
+/*
+ * From here to host_finish_reported() reports about the driver are counted instead of being a
+ * surprise; the last one is kept.
+ */
+struct host_reports {
+	unsigned count;
+	enum rule rule;
+	char sentence[512];
+};
+extern struct host_reports host_reports;
+void host_listen(void);
+void host_finish_reported(struct host *host);
+
+/* The argument struct of the last call of that entry point, and how often it was called. */
+unsigned host_fetch(struct host *host, enum recorder_entry entry, void *argument, size_t bytes,
+		    void *list, size_t list_bytes);
+
+/* A device with one context on `node`. */
+struct host_context {
+	void *device;
+	struct miniport_context_info info;
+};
+void host_context_create(struct host *host, struct host_context *context, uint32_t node,
+			 bool is_virtual);
+void host_context_destroy(struct host *host, struct host_context *context);
+
+/* The last refusal of this thread has this rule. */
+void host_expect_refusal(const char *rule);
 
 /* Expects a start to fail with this status and a refusal of this rule that contains `words`. */
 #define EXPECT_REFUSED(host, expected_status, expected_rule, words, ...)                           \

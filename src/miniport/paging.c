@@ -1,0 +1,509 @@
+/*
+ * paging.c - DxgkDdiBuildPagingBuffer: one operation, one pass (work.h).
+ *
+ *   buffer   |############|.............................|
+ *            memory       + used_bytes                  + size_bytes
+ *                         pDmaBuffer ── the driver moves it ──▶
+ *
+ * What the driver wrote is how far it moved pDmaBuffer, and pDmaBufferPrivateData; the sizes beside
+ * them drivers leave alone. A fresh buffer is recognised by drivers by its DmaSize, which is then
+ * exactly what they reported, and they find its private data zeroed.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "miniport/internal.h"
+#include "miniport/work.h"
+#include "nt/report.h"
+
+/* What an argument struct points to, for the time of one call. */
+struct arrays {
+	union {
+		DXGK_PTE entries[MINIPORT_FEW_ENTRIES];
+		DXGK_BUILDPAGINGBUFFER_COPY_RANGE copies[MINIPORT_FEW_ENTRIES];
+	} few;
+	void *many;
+};
+
+static NTSTATUS array_take(struct arrays *arrays, uint32_t count, size_t element_bytes,
+			   void **array_out)
+{
+	*array_out = &arrays->few;
+	if (count <= MINIPORT_FEW_ENTRIES)
+		return STATUS_SUCCESS;
+	arrays->many = mem_zalloc_array(count, element_bytes);
+	*array_out = arrays->many;
+	if (arrays->many)
+		return STATUS_SUCCESS;
+	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+		      "There is no memory for %u entries of a page table", count);
+}
+
+uint64_t segment_address(const struct miniport *miniport, uint32_t segment, uint64_t offset_bytes)
+{
+	const struct miniport_info *info = &miniport->info;
+
+	if (segment == 0 || segment > info->segment_count)
+		return offset_bytes;
+	return info->segments[segment - 1].base_address + offset_bytes;
+}
+
+static D3DGPU_PHYSICAL_ADDRESS gpu_physical(uint32_t segment, uint64_t offset_bytes)
+{
+	return (D3DGPU_PHYSICAL_ADDRESS){ .SegmentId = segment, .SegmentOffset = offset_bytes };
+}
+
+/* ---- one function per kind of argument ---- */
+
+/* The two sides of a copy have the same layout, and no name for it. */
+#define FILL_PLACE(side, miniport, place)                                                          \
+	do {                                                                                       \
+		(side).SegmentId = (place)->segment;                                               \
+		if ((place)->segment == 0)                                                         \
+			(side).pMdl = mdl_of((place)->mdl);                                        \
+		else                                                                               \
+			(side).SegmentAddress.QuadPart = (LONGLONG)segment_address(                \
+				miniport, (place)->segment, (place)->offset_bytes);                \
+	} while (0)
+
+static DXGK_TRANSFERFLAGS transfer_flags(const struct miniport_paging_op *op)
+{
+	return (DXGK_TRANSFERFLAGS){
+		.Swizzle = op->transfer.is_swizzled,
+		.Unswizzle = op->transfer.is_unswizzled,
+		.AllocationIsIdle = op->transfer.is_idle,
+		.TransferStart = op->transfer.is_start,
+		.TransferEnd = op->transfer.is_end,
+	};
+}
+
+static void fill_transfer(const struct miniport *miniport, const struct miniport_paging_op *op,
+			  DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	const struct miniport_place *source = &op->transfer.source;
+	const struct miniport_place *destination = &op->transfer.destination;
+
+	args->Operation = DXGK_OPERATION_TRANSFER;
+	args->Transfer.hAllocation = op->driver_allocation;
+	args->Transfer.TransferOffset = op->transfer.offset_bytes;
+	args->Transfer.TransferSize = op->transfer.size_bytes;
+	FILL_PLACE(args->Transfer.Source, miniport, source);
+	FILL_PLACE(args->Transfer.Destination, miniport, destination);
+	args->Transfer.Flags = transfer_flags(op);
+	args->Transfer.MdlOffset = source->segment == 0 ? source->mdl_page : destination->mdl_page;
+}
+
+static void fill_special_transfer(const struct miniport *miniport,
+				  const struct miniport_paging_op *op,
+				  DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	args->Operation = DXGK_OPERATION_SPECIAL_LOCK_TRANSFER;
+	args->SpecialLockTransfer.hAllocation = op->driver_allocation;
+	args->SpecialLockTransfer.TransferOffset = op->transfer.offset_bytes;
+	args->SpecialLockTransfer.TransferSize = op->transfer.size_bytes;
+	FILL_PLACE(args->SpecialLockTransfer.Source, miniport, &op->transfer.source);
+	FILL_PLACE(args->SpecialLockTransfer.Destination, miniport, &op->transfer.destination);
+	args->SpecialLockTransfer.Flags = transfer_flags(op);
+}
+
+static void fill_fill(const struct miniport *miniport, const struct miniport_paging_op *op,
+		      DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	const struct miniport_place *destination = &op->fill.destination;
+
+	args->Operation = DXGK_OPERATION_FILL;
+	args->Fill.hAllocation = op->driver_allocation;
+	args->Fill.FillSize = op->fill.size_bytes;
+	args->Fill.FillPattern = op->fill.pattern;
+	args->Fill.Destination.SegmentId = destination->segment;
+	args->Fill.Destination.SegmentAddress.QuadPart = (LONGLONG)segment_address(
+		miniport, destination->segment, destination->offset_bytes);
+}
+
+static void fill_discard(const struct miniport *miniport, const struct miniport_paging_op *op,
+			 DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	args->Operation = DXGK_OPERATION_DISCARD_CONTENT;
+	args->DiscardContent.hAllocation = op->driver_allocation;
+	args->DiscardContent.Flags.AllocationIsIdle = op->discard.is_idle;
+	args->DiscardContent.SegmentId = op->discard.segment;
+	args->DiscardContent.SegmentAddress.QuadPart =
+		(LONGLONG)segment_address(miniport, op->discard.segment, op->discard.offset_bytes);
+}
+
+/* Pages of an aperture count from its start: no base address. */
+static void fill_aperture(const struct miniport_paging_op *op, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	/* Drivers look at an unmap through the other struct: the first five members agree. */
+	args->MapApertureSegment.hDevice = op->aperture.driver_device;
+	args->MapApertureSegment.hAllocation = op->driver_allocation;
+	args->MapApertureSegment.SegmentId = op->aperture.segment;
+	args->MapApertureSegment.OffsetInPages = op->aperture.first_page;
+	args->MapApertureSegment.NumberOfPages = op->aperture.page_count;
+	if (op->kind == MINIPORT_PAGING_UNMAP_APERTURE) {
+		args->Operation = DXGK_OPERATION_UNMAP_APERTURE_SEGMENT;
+		args->UnmapApertureSegment.DummyPage.QuadPart =
+			(LONGLONG)op->aperture.dummy_address;
+		return;
+	}
+	args->Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT;
+	args->MapApertureSegment.pMdl = mdl_of(op->aperture.mdl);
+	args->MapApertureSegment.Flags.CacheCoherent = op->aperture.is_cache_coherent;
+	args->MapApertureSegment.MdlOffset = op->aperture.mdl_page;
+}
+
+static void fill_virtual_transfer(const struct miniport_paging_op *op,
+				  DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	args->Operation = DXGK_OPERATION_VIRTUAL_TRANSFER;
+	args->TransferVirtual = (DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL){
+		.hAllocation = op->driver_allocation,
+		.AllocationOffsetInBytes = op->virtual_transfer.offset_bytes,
+		.TransferSizeInBytes = op->virtual_transfer.size_bytes,
+		.SourceVirtualAddress = op->virtual_transfer.source,
+		.DestinationVirtualAddress = op->virtual_transfer.destination,
+		.SourcePageTable = op->virtual_transfer.source_table,
+		.TransferDirection = (DXGK_MEMORY_TRANSFER_DIRECTION)op->virtual_transfer.direction,
+		.Flags = { .Src64KBPages = op->virtual_transfer.source_has_64k_pages,
+			   .Dst64KBPages = op->virtual_transfer.destination_has_64k_pages },
+		.DestinationPageTable = op->virtual_transfer.destination_table,
+	};
+}
+
+static void fill_virtual_fill(const struct miniport_paging_op *op, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	args->Operation = DXGK_OPERATION_VIRTUAL_FILL;
+	args->FillVirtual = (DXGK_BUILDPAGINGBUFFER_FILLVIRTUAL){
+		.hAllocation = op->driver_allocation,
+		.AllocationOffsetInBytes = op->virtual_fill.offset_bytes,
+		.FillSizeInBytes = op->virtual_fill.size_bytes,
+		.FillPattern = op->virtual_fill.pattern,
+		.DestinationVirtualAddress = op->virtual_fill.destination,
+	};
+}
+
+static void fill_init_context(const struct miniport *miniport, const struct miniport_paging_op *op,
+			      DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	args->Operation = DXGK_OPERATION_INIT_CONTEXT_RESOURCE;
+	args->InitContextResource.hAllocation = op->driver_allocation;
+	FILL_PLACE(args->InitContextResource.Destination, miniport, &op->init_context.destination);
+	args->InitContextResource.Destination.VirtualAddress = op->init_context.pointer;
+	args->InitContextResource.Destination.GpuVirtualAddress = op->init_context.gpu_address;
+}
+
+static DXGK_PTE pte_from(const struct miniport_pte *entry)
+{
+	return (DXGK_PTE){
+		.Valid = entry->is_valid,
+		.Zero = entry->is_zero,
+		.CacheCoherent = entry->is_cache_coherent,
+		.ReadOnly = entry->is_read_only,
+		.NoExecute = entry->is_no_execute,
+		.Segment = entry->segment & 0x1f,
+		.LargePage = entry->is_large,
+		.PageTablePageSize = entry->is_table_64k ? DXGK_PTE_PAGE_TABLE_PAGE_64KB
+							 : DXGK_PTE_PAGE_TABLE_PAGE_4KB,
+		.PageAddress = entry->page,
+	};
+}
+
+static DXGK_PAGETABLEUPDATEADDRESS table_address(const struct miniport_paging_op *op)
+{
+	switch (op->update_table.mode) {
+	case MINIPORT_TABLE_CPU_VIRTUAL:
+		return (DXGK_PAGETABLEUPDATEADDRESS){ .CpuVirtual = op->update_table.cpu_table };
+	case MINIPORT_TABLE_GPU_VIRTUAL:
+		return (DXGK_PAGETABLEUPDATEADDRESS){ .GpuVirtual = op->update_table.gpu_table };
+	case MINIPORT_TABLE_GPU_PHYSICAL:
+		break;
+	}
+	return (DXGK_PAGETABLEUPDATEADDRESS){
+		.GpuPhysical = gpu_physical(op->update_table.segment, op->update_table.offset_bytes)
+	};
+}
+
+static NTSTATUS fill_update_table(const struct miniport_paging_op *op, struct arrays *arrays,
+				  DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	uint32_t count = op->update_table.is_repeated ? 1 : op->update_table.count;
+	void *array;
+	NTSTATUS status = array_take(arrays, count, sizeof(DXGK_PTE), &array);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	DXGK_PTE *entries = array;
+
+	for (uint32_t i = 0; i < count; i++)
+		entries[i] = pte_from(&op->update_table.entries[i]);
+	args->Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE;
+	args->UpdatePageTable = (DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE){
+		.PageTableLevel = op->update_table.level,
+		.hAllocation = op->driver_allocation,
+		.PageTableAddress = table_address(op),
+		.pPageTableEntries = entries,
+		.StartIndex = op->update_table.first_index,
+		.NumPageTableEntries = op->update_table.count,
+		.Flags = { .Repeat = op->update_table.is_repeated,
+			   .InitialUpdate = op->update_table.is_initial,
+			   .NotifyEviction = op->update_table.is_eviction,
+			   .Use64KBPages = op->update_table.has_64k_pages },
+		.DriverProtection = op->update_table.driver_protection,
+		.AllocationOffsetInBytes = op->update_table.offset_in_allocation_bytes,
+		.hProcess = op->update_table.driver_process,
+		.UpdateMode = (DXGK_PAGETABLEUPDATEMODE)op->update_table.mode,
+		.FirstPteVirtualAddress = op->update_table.first_address,
+	};
+	return STATUS_SUCCESS;
+}
+
+static void fill_flush_tlb(const struct miniport_paging_op *op, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	args->Operation = DXGK_OPERATION_FLUSH_TLB;
+	args->FlushTlb = (DXGK_BUILDPAGINGBUFFER_FLUSHTLB){
+		.RootPageTableAddress =
+			gpu_physical(op->flush_tlb.root_segment, op->flush_tlb.root_offset_bytes),
+		.hProcess = op->flush_tlb.driver_process,
+		.StartVirtualAddress = op->flush_tlb.first_address,
+		.EndVirtualAddress = op->flush_tlb.end_address,
+	};
+}
+
+static void fill_update_context(const struct miniport_paging_op *op,
+				DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	args->Operation = DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION;
+	args->UpdateContextAllocation = (DXGK_BUILDPAGINGBUFFER_UPDATECONTEXTALLOCATION){
+		.ContextAllocation = op->update_context.gpu_address,
+		.ContextAllocationSize = op->update_context.size_bytes,
+		.pDriverPrivateData = op->update_context.private_data,
+		.DriverPrivateDataSize = op->update_context.private_bytes,
+	};
+}
+
+static NTSTATUS fill_copy_entries(const struct miniport_paging_op *op, struct arrays *arrays,
+				  DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	void *array;
+	NTSTATUS status = array_take(arrays, op->copy_entries.count,
+				     sizeof(DXGK_BUILDPAGINGBUFFER_COPY_RANGE), &array);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	DXGK_BUILDPAGINGBUFFER_COPY_RANGE *ranges = array;
+
+	for (uint32_t i = 0; i < op->copy_entries.count; i++) {
+		const struct miniport_table_copy *copy = &op->copy_entries.copies[i];
+
+		ranges[i] = (DXGK_BUILDPAGINGBUFFER_COPY_RANGE){
+			.NumPageTableEntries = copy->count,
+			.SrcPageTableAddress = copy->source_table,
+			.DstPageTableAddress = copy->destination_table,
+			.SrcStartPteIndex = copy->source_index,
+			.DstStartPteIndex = copy->destination_index,
+		};
+	}
+	args->Operation = DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES;
+	args->CopyPageTableEntries.NumRanges = op->copy_entries.count;
+	args->CopyPageTableEntries.pRanges = ranges;
+	return STATUS_SUCCESS;
+}
+
+/* An eviction names no place: (0, 0). */
+static void fill_notify_residency(const struct miniport_paging_op *op,
+				  DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	args->Operation = DXGK_OPERATION_NOTIFY_RESIDENCY;
+	args->NotifyResidency.hAllocation = op->driver_allocation;
+	if (!op->notify_residency.is_resident)
+		return;
+	args->NotifyResidency.PhysicalAddress =
+		gpu_physical(op->notify_residency.segment, op->notify_residency.offset_bytes);
+	args->NotifyResidency.Resident = 1;
+}
+
+static NTSTATUS fill_operation(const struct miniport *miniport, const struct miniport_paging_op *op,
+			       struct arrays *arrays, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	switch (op->kind) {
+	case MINIPORT_PAGING_TRANSFER:
+		fill_transfer(miniport, op, args);
+		break;
+	case MINIPORT_PAGING_SPECIAL_LOCK_TRANSFER:
+		fill_special_transfer(miniport, op, args);
+		break;
+	case MINIPORT_PAGING_FILL:
+		fill_fill(miniport, op, args);
+		break;
+	case MINIPORT_PAGING_DISCARD_CONTENT:
+		fill_discard(miniport, op, args);
+		break;
+	case MINIPORT_PAGING_MAP_APERTURE:
+	case MINIPORT_PAGING_UNMAP_APERTURE:
+		fill_aperture(op, args);
+		break;
+	case MINIPORT_PAGING_VIRTUAL_TRANSFER:
+		fill_virtual_transfer(op, args);
+		break;
+	case MINIPORT_PAGING_VIRTUAL_FILL:
+		fill_virtual_fill(op, args);
+		break;
+	case MINIPORT_PAGING_INIT_CONTEXT_RESOURCE:
+		fill_init_context(miniport, op, args);
+		break;
+	case MINIPORT_PAGING_UPDATE_PAGE_TABLE:
+		return fill_update_table(op, arrays, args);
+	case MINIPORT_PAGING_FLUSH_TLB:
+		fill_flush_tlb(op, args);
+		break;
+	case MINIPORT_PAGING_UPDATE_CONTEXT_ALLOCATION:
+		fill_update_context(op, args);
+		break;
+	case MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES:
+		return fill_copy_entries(op, arrays, args);
+	case MINIPORT_PAGING_NOTIFY_RESIDENCY:
+		fill_notify_residency(op, args);
+		break;
+	case MINIPORT_PAGING_SIGNAL_MONITORED_FENCE:
+		args->Operation = DXGK_OPERATION_SIGNAL_MONITORED_FENCE;
+		args->SignalMonitoredFence.MonitoredFenceGpuVa = op->signal_fence.gpu_address;
+		args->SignalMonitoredFence.MonitoredFenceValue = op->signal_fence.value;
+		break;
+	}
+	return STATUS_SUCCESS;
+}
+
+/* ---- the buffer ---- */
+
+static void *at(void *start, uint32_t used_bytes)
+{
+	return start ? (char *)start + used_bytes : NULL;
+}
+
+static void fill_buffer(const struct miniport *miniport,
+			const struct miniport_paging_buffer *buffer,
+			DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	args->hSystemContext = context_handle(miniport, miniport->system_context.driver_context,
+					      miniport->system_device);
+	if (!buffer->memory)
+		return;
+	assert(buffer->size_bytes == miniport->info.paging_buffer_size_bytes);
+	if (buffer->used_bytes == 0 && buffer->private_used_bytes == 0 && buffer->private_data)
+		memset(buffer->private_data, 0, buffer->private_bytes);
+	args->pDmaBuffer = at(buffer->memory, buffer->used_bytes);
+	args->DmaSize = buffer->size_bytes - buffer->used_bytes;
+	args->pDmaBufferPrivateData = at(buffer->private_data, buffer->private_used_bytes);
+	args->DmaBufferPrivateDataSize = buffer->private_bytes - buffer->private_used_bytes;
+	args->DmaBufferGpuVirtualAddress = buffer->gpu_address;
+	args->DmaBufferWriteOffset = buffer->used_bytes;
+}
+
+bool pointer_moved(const void *start, const void *moved, uint64_t room_bytes, uint32_t *bytes_out)
+{
+	uintptr_t distance = (uintptr_t)moved - (uintptr_t)start;
+
+	if ((uintptr_t)moved < (uintptr_t)start || distance > room_bytes)
+		return false;
+	*bytes_out = (uint32_t)distance;
+	return true;
+}
+
+NTSTATUS driver_mistake(enum rule rule, const char *entry, const char *what)
+{
+	nt_report(rule, "%s %s", entry, what);
+	return refuse(STATUS_DRIVER_INTERNAL_ERROR, rule, entry, "%s", what);
+}
+
+static const char entry[] = "DxgkDdiBuildPagingBuffer";
+
+static bool may_be_busy(const struct miniport_paging_op *op)
+{
+	if (op->kind == MINIPORT_PAGING_TRANSFER ||
+	    op->kind == MINIPORT_PAGING_SPECIAL_LOCK_TRANSFER)
+		return !op->transfer.is_idle;
+	return op->kind == MINIPORT_PAGING_DISCARD_CONTENT && !op->discard.is_idle;
+}
+
+/* `has_moved`: the driver wrote something, or counted up its passes. */
+static NTSTATUS judge(const struct miniport_paging_op *op,
+		      const struct miniport_paging_buffer *before, bool has_moved, NTSTATUS status)
+{
+	bool is_fresh = before->used_bytes == 0 && before->private_used_bytes == 0;
+
+	switch (status) {
+	case STATUS_SUCCESS:
+		return STATUS_SUCCESS;
+	case STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER:
+		if (is_fresh && !has_moved)
+			return driver_mistake(RULE_DDI_DMA_BUFFER, entry,
+					      "asked for another buffer and left a fresh one as it "
+					      "was: it would ask for ever");
+		return status;
+	case STATUS_GRAPHICS_ALLOCATION_BUSY:
+		if (may_be_busy(op))
+			return status;
+		return driver_mistake(RULE_DDI_STATUS_UNDOCUMENTED, entry,
+				      "returned STATUS_GRAPHICS_ALLOCATION_BUSY where nothing is "
+				      "in use");
+	default:
+		nt_report(RULE_DDI_STATUS_UNDOCUMENTED, "%s returned %s for operation %u", entry,
+			  status_name(status), (unsigned)op->kind);
+		return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_STATUS_UNDOCUMENTED, entry,
+			      "returned %s", status_name(status));
+	}
+}
+
+static NTSTATUS accept(const struct miniport_paging_op *op, const DXGKARG_BUILDPAGINGBUFFER *args,
+		       struct miniport_paging_buffer *buffer, uint32_t *multipass, NTSTATUS status)
+{
+	const struct miniport_paging_buffer before = *buffer;
+	const void *memory = at(before.memory, before.used_bytes);
+	const void *private_data =
+		before.memory ? at(before.private_data, before.private_used_bytes) : NULL;
+	uint32_t written = 0;
+	uint32_t private_written = 0;
+
+	if (!pointer_moved(memory, args->pDmaBuffer,
+			   before.memory ? before.size_bytes - before.used_bytes : 0, &written))
+		return driver_mistake(RULE_DDI_DMA_BUFFER, entry,
+				      "moved pDmaBuffer out of the buffer or backwards");
+	if (!pointer_moved(private_data, args->pDmaBufferPrivateData,
+			   private_data ? before.private_bytes - before.private_used_bytes : 0,
+			   &private_written))
+		return driver_mistake(RULE_DDI_DMA_BUFFER, entry,
+				      "moved pDmaBufferPrivateData out of its room or backwards");
+	status = judge(op, &before, written != 0 || args->MultipassOffset != *multipass, status);
+	if (status == STATUS_DRIVER_INTERNAL_ERROR)
+		return status;
+	buffer->used_bytes += written;
+	buffer->private_used_bytes += private_written;
+	*multipass = args->MultipassOffset;
+	return status;
+}
+
+NTSTATUS miniport_build_paging(struct miniport *miniport, const struct miniport_paging_op *op,
+			       struct miniport_paging_buffer *buffer, uint32_t *multipass)
+{
+	DXGKARG_BUILDPAGINGBUFFER args;
+	struct arrays arrays;
+	struct ddi_crossing crossing;
+
+	memset(&args, 0, sizeof(args));
+	arrays.many = NULL;
+	NTSTATUS status = fill_operation(miniport, op, &arrays, &args);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	fill_buffer(miniport, buffer, &args);
+	args.MultipassOffset = *multipass;
+
+	ddi_enter(&crossing, miniport, NULL, DDI_BUILD_PAGING_BUFFER);
+	status = miniport->ddi.DxgkDdiBuildPagingBuffer(miniport->context, &args);
+	ddi_leave_as_it_is(&crossing, status);
+
+	mem_free(arrays.many);
+	return accept(op, &args, buffer, multipass, status);
+}

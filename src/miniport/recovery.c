@@ -1,0 +1,183 @@
+/*
+ * recovery.c - preemption, and what is asked of a driver whose hardware is late (work.h).
+ *
+ * The order of these calls is the scheduler's business; what a driver says in them is judged here.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/refusal.h"
+#include "miniport/internal.h"
+#include "miniport/work.h"
+#include "nt/report.h"
+
+/* ---- one engine ---- */
+
+void miniport_preempt(struct miniport *miniport, uint32_t node, uint32_t preemption_fence)
+{
+	DXGKARG_PREEMPTCOMMAND args = {
+		.PreemptionFenceId = preemption_fence,
+		.NodeOrdinal = node,
+	};
+	struct ddi_crossing crossing;
+
+	assert(miniport->ddi.DxgkDdiPreemptCommand); /* who asks is PreemptionAware */
+	ddi_enter(&crossing, miniport, NULL, DDI_PREEMPT_COMMAND);
+	ddi_leave(&crossing, miniport->ddi.DxgkDdiPreemptCommand(miniport->context, &args));
+}
+
+bool miniport_query_current_fence(struct miniport *miniport, uint32_t node, uint32_t *fence_out)
+{
+	DXGKARG_QUERYCURRENTFENCE args = { .NodeOrdinal = node };
+	struct ddi_crossing crossing;
+
+	if (!miniport->ddi.DxgkDdiQueryCurrentFence)
+		return false;
+	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_QUERY_CURRENT_FENCE);
+	NTSTATUS status = miniport->ddi.DxgkDdiQueryCurrentFence(miniport->context, &args);
+	status = ddi_leave(&crossing, status);
+
+	if (!NT_SUCCESS(status))
+		return false;
+	*fence_out = args.CurrentFence;
+	return true;
+}
+
+static uint64_t judge_group(const struct miniport *miniport, uint32_t node, uint64_t mask)
+{
+	uint64_t self = UINT64_C(1) << node;
+	uint64_t known = miniport->info.node_count >= 64
+				 ? UINT64_MAX
+				 : (UINT64_C(1) << miniport->info.node_count) - 1;
+
+	if ((mask & self) && !(mask & ~known))
+		return mask;
+	nt_report(RULE_DDI_RECOVERY,
+		  "DxgkDdiQueryDependentEngineGroup said 0x%llx for node %u of %u: the node itself "
+		  "belongs in it, and nothing that does not exist",
+		  (unsigned long long)mask, node, miniport->info.node_count);
+	return (mask & known) | self;
+}
+
+uint64_t miniport_dependent_nodes(struct miniport *miniport, uint32_t node)
+{
+	DXGKARG_QUERYDEPENDENTENGINEGROUP args = { .NodeOrdinal = node };
+	struct ddi_crossing crossing;
+
+	assert(node < miniport->info.node_count);
+	if (!miniport->ddi.DxgkDdiQueryDependentEngineGroup)
+		return UINT64_C(1) << node;
+	ddi_enter(&crossing, miniport, NULL, DDI_QUERY_DEPENDENT_ENGINE_GROUP);
+	NTSTATUS status = miniport->ddi.DxgkDdiQueryDependentEngineGroup(miniport->context, &args);
+	status = ddi_leave(&crossing, status);
+
+	if (status != STATUS_SUCCESS)
+		return UINT64_C(1) << node;
+	return judge_group(miniport, node, args.DependentNodeOrdinalMask);
+}
+
+/* Nobody to ask, or no answer: then it does not respond. */
+bool miniport_node_is_responsive(struct miniport *miniport, uint32_t node)
+{
+	DXGKARG_QUERYENGINESTATUS args = { .NodeOrdinal = node };
+	struct ddi_crossing crossing;
+
+	if (!miniport->ddi.DxgkDdiQueryEngineStatus)
+		return false;
+	ddi_enter(&crossing, miniport, NULL, DDI_QUERY_ENGINE_STATUS);
+	NTSTATUS status = miniport->ddi.DxgkDdiQueryEngineStatus(miniport->context, &args);
+	status = ddi_leave(&crossing, status);
+
+	return status == STATUS_SUCCESS && args.EngineStatus.Responsive;
+}
+
+NTSTATUS miniport_reset_node(struct miniport *miniport, uint32_t node, uint32_t *last_aborted_out)
+{
+	DXGKARG_RESETENGINE args = { .NodeOrdinal = node };
+	struct ddi_crossing crossing;
+
+	if (!miniport->ddi.DxgkDdiResetEngine)
+		return refuse(STATUS_NOT_SUPPORTED, RULE_DDI_ENTRY_MISSING, "DxgkDdiResetEngine",
+			      "is missing: only the whole adapter can be reset");
+	ddi_enter(&crossing, miniport, NULL, DDI_RESET_ENGINE);
+	NTSTATUS status = miniport->ddi.DxgkDdiResetEngine(miniport->context, &args);
+	status = ddi_leave(&crossing, status);
+
+	if (NT_SUCCESS(status))
+		*last_aborted_out = args.LastAbortedFenceId;
+	return status;
+}
+
+/* ---- the adapter ---- */
+
+static uint32_t written_bytes(const uint8_t *bytes, uint32_t size_bytes)
+{
+	while (size_bytes > 0 && bytes[size_bytes - 1] == 0)
+		size_bytes--;
+	return size_bytes;
+}
+
+uint32_t miniport_collect_debug_info(struct miniport *miniport, uint32_t reason, void *buffer,
+				     uint32_t size_bytes)
+{
+	DXGKARG_COLLECTDBGINFO_EXT extension = { 0 };
+	DXGKARG_COLLECTDBGINFO args = {
+		.Reason = reason,
+		.pBuffer = buffer,
+		.BufferSize = size_bytes,
+		.pExtension = &extension,
+	};
+	struct ddi_crossing crossing;
+
+	assert(reason == 0x117 || reason == 0x141);
+	if (!miniport->ddi.DxgkDdiCollectDbgInfo)
+		return 0;
+	memset(buffer, 0, size_bytes);
+	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_COLLECT_DBG_INFO);
+	NTSTATUS status = miniport->ddi.DxgkDdiCollectDbgInfo(miniport->context, &args);
+	status = ddi_leave_quietly(&crossing, status);
+
+	return NT_SUCCESS(status) ? written_bytes(buffer, size_bytes) : 0;
+}
+
+bool miniport_reset_from_timeout(struct miniport *miniport)
+{
+	struct miniport_tdr_settings settings;
+	struct ddi_crossing crossing;
+
+	if (!miniport->ddi.DxgkDdiResetFromTimeout) {
+		nt_report(RULE_DDI_RECOVERY, "DxgkDdiResetFromTimeout is missing, and the adapter "
+					     "has to be reset");
+		return false;
+	}
+	miniport_tdr_settings(miniport, &settings);
+	if (!ddi_enter_until(&crossing, miniport, DDI_RESET_FROM_TIMEOUT,
+			     clock_deadline(settings.ddi_delay_s * NS_PER_S))) {
+		nt_report(RULE_DDI_DRAIN,
+			  "DxgkDdiResetFromTimeout cannot be called: a thread has been in the "
+			  "driver for more than %u seconds",
+			  settings.ddi_delay_s);
+		return false;
+	}
+	NTSTATUS status = miniport->ddi.DxgkDdiResetFromTimeout(miniport->context);
+	status = ddi_leave(&crossing, status);
+
+	return status == STATUS_SUCCESS;
+}
+
+bool miniport_restart_from_timeout(struct miniport *miniport)
+{
+	struct ddi_crossing crossing;
+
+	if (!miniport->ddi.DxgkDdiRestartFromTimeout) {
+		nt_report(RULE_DDI_RECOVERY, "DxgkDdiRestartFromTimeout is missing, and the "
+					     "adapter was reset");
+		return false;
+	}
+	ddi_enter(&crossing, miniport, NULL, DDI_RESTART_FROM_TIMEOUT);
+	NTSTATUS status = miniport->ddi.DxgkDdiRestartFromTimeout(miniport->context);
+	status = ddi_leave(&crossing, status);
+
+	return status == STATUS_SUCCESS;
+}

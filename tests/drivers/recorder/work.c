@@ -1,0 +1,309 @@
+/*
+ * work.c - paging buffers, rendering and submission: recorded, checked, and done as the registry
+ * says (recorder.c).
+ */
+#include "driver.h"
+
+void enter_scheduler_class(struct adapter *adapter)
+{
+	if (InterlockedIncrement(&adapter->in_scheduler_class) != 1)
+		complain("two threads in entry points of the scheduler class");
+}
+
+void leave_scheduler_class(struct adapter *adapter)
+{
+	InterlockedDecrement(&adapter->in_scheduler_class);
+}
+
+static BOOLEAN is_multi_engine_aware(void)
+{
+	return setting("SchedulingCaps", 0x15) & 1;
+}
+
+/* ---- paging ---- */
+
+/* A new buffer has exactly the size that was reported, a page's alignment, and zeroes beside it. */
+static void check_fresh(const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	const UCHAR *bytes = args->pDmaBufferPrivateData;
+
+	if (args->DmaSize != setting("PagingBufferSize", 4096))
+		complain("a fresh paging buffer of another size than reported");
+	if ((ULONG_PTR)args->pDmaBuffer % PAGE_SIZE != 0)
+		complain("a paging buffer that does not begin with a page");
+	for (UINT i = 0; bytes && i < args->DmaBufferPrivateDataSize; i++) {
+		if (bytes[i] != 0) {
+			complain("private data that is not zeroed");
+			break;
+		}
+	}
+}
+
+static void save_paging(struct adapter *adapter, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	const void *list = NULL;
+	ULONG list_bytes = 0;
+
+	if (args->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE) {
+		UINT count = args->UpdatePageTable.Flags.Repeat
+				     ? 1
+				     : args->UpdatePageTable.NumPageTableEntries;
+
+		list = args->UpdatePageTable.pPageTableEntries;
+		list_bytes = count * sizeof(DXGK_PTE);
+	} else if (args->Operation == DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES) {
+		list = args->CopyPageTableEntries.pRanges;
+		list_bytes = args->CopyPageTableEntries.NumRanges *
+			     sizeof(DXGK_BUILDPAGINGBUFFER_COPY_RANGE);
+	}
+	save_call(adapter, RECORDER_BUILD_PAGING_BUFFER, args, sizeof(*args), list, list_bytes);
+}
+
+static BOOLEAN make_a_mistake(DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	if (setting_is("PagingMoves", "back"))
+		args->pDmaBuffer = (UCHAR *)args->pDmaBuffer - 1;
+	else if (setting_is("PagingMoves", "past"))
+		args->pDmaBuffer = (UCHAR *)args->pDmaBuffer + args->DmaSize + 1;
+	else if (setting_is("PagingMoves", "private back"))
+		args->pDmaBufferPrivateData = (UCHAR *)args->pDmaBufferPrivateData - 1;
+	else if (setting_is("PagingMoves", "private past"))
+		args->pDmaBufferPrivateData =
+			(UCHAR *)args->pDmaBufferPrivateData + args->DmaBufferPrivateDataSize + 1;
+	else
+		return FALSE;
+	return TRUE;
+}
+
+static NTSTATUS write_operation(DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	ULONG bytes = setting("PagingBytes", 64);
+	ULONG private_bytes = setting("PagingPrivateBytes", 0);
+	ULONG passes = setting("PagingPasses", 1);
+
+	if (setting_is("PagingMoves", "stuck"))
+		return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+	if (!args->pDmaBuffer || bytes == 0)
+		return STATUS_SUCCESS;
+	if (args->DmaSize < bytes || args->DmaBufferPrivateDataSize < private_bytes)
+		return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+	RtlFillMemory(args->pDmaBuffer, bytes, (UCHAR)(0x80 + args->Operation));
+	/* As drivers do it: written, and the pointer left where it is. */
+	if (args->pDmaBufferPrivateData && args->DmaBufferPrivateDataSize != 0)
+		*(UCHAR *)args->pDmaBufferPrivateData = 0xcd;
+	args->pDmaBuffer = (UCHAR *)args->pDmaBuffer + bytes;
+	args->pDmaBufferPrivateData = (UCHAR *)args->pDmaBufferPrivateData + private_bytes;
+	if (++args->MultipassOffset < passes)
+		return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS APIENTRY build_paging_buffer(const HANDLE context, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	struct adapter *adapter = adapter_of(context);
+	NTSTATUS status = step("BuildPagingBuffer");
+
+	enter_scheduler_class(adapter);
+	note("BuildPagingBuffer", "operation", args->Operation, "room", args->DmaSize);
+	save_paging(adapter, args);
+	if (!args->hSystemContext)
+		complain("a paging buffer without a system context");
+	else
+		adapter_of_object(args->hSystemContext,
+				  is_multi_engine_aware() ? MAGIC_CONTEXT : MAGIC_DEVICE);
+	if (args->pDmaBuffer && args->DmaBufferWriteOffset == 0)
+		check_fresh(args);
+	if (status == STATUS_SUCCESS && !make_a_mistake(args))
+		status = write_operation(args);
+	leave_scheduler_class(adapter);
+	return status;
+}
+
+/* ---- rendering ---- */
+
+static NTSTATUS APIENTRY render(const HANDLE handle, DXGKARG_RENDER *args)
+{
+	struct adapter *adapter =
+		adapter_of_object(handle, is_multi_engine_aware() ? MAGIC_CONTEXT : MAGIC_DEVICE);
+	NTSTATUS status = step("Render");
+	UINT left = args->CommandLength - args->MultipassOffset;
+	UINT bytes = left < args->DmaSize ? left : args->DmaSize;
+
+	note("Render", "length", args->CommandLength, "allocations", args->AllocationListSize);
+	save_call(adapter, RECORDER_RENDER, args, sizeof(*args), args->pAllocationList,
+		  args->AllocationListSize * sizeof(DXGK_ALLOCATIONLIST));
+	if (status != STATUS_SUCCESS)
+		return status;
+	if (setting_is("RenderMoves", "back"))
+		args->pDmaBuffer = (UCHAR *)args->pDmaBuffer - 1;
+	if (setting_is("RenderMoves", "past"))
+		args->pDmaBuffer = (UCHAR *)args->pDmaBuffer + args->DmaSize + 1;
+	if (setting_is("RenderMoves", "patch"))
+		args->pPatchLocationListOut += args->PatchLocationListOutSize + 1;
+	if (setting_is("RenderMoves", "stuck"))
+		return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+	if (setting_is("RenderMoves", "back") || setting_is("RenderMoves", "past") ||
+	    setting_is("RenderMoves", "patch"))
+		return STATUS_SUCCESS;
+	RtlCopyMemory(args->pDmaBuffer, (const UCHAR *)args->pCommand + args->MultipassOffset,
+		      bytes);
+	args->pDmaBuffer = (UCHAR *)args->pDmaBuffer + bytes;
+	args->MultipassOffset += bytes;
+	for (UINT i = 0; i < args->PatchLocationListInSize && i < args->PatchLocationListOutSize;
+	     i++)
+		*args->pPatchLocationListOut++ = args->pPatchLocationListIn[i];
+	return bytes < left ? STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER : STATUS_SUCCESS;
+}
+
+static NTSTATUS APIENTRY patch(const HANDLE context, const DXGKARG_PATCH *args)
+{
+	struct adapter *adapter = adapter_of(context);
+
+	enter_scheduler_class(adapter);
+	note("Patch", "fence", args->SubmissionFenceId, "patches",
+	     args->PatchLocationListSubmissionLength);
+	save_call(adapter, RECORDER_PATCH, args, sizeof(*args), args->pAllocationList,
+		  args->AllocationListSize * sizeof(DXGK_ALLOCATIONLIST));
+	leave_scheduler_class(adapter);
+	return step("Patch");
+}
+
+static NTSTATUS APIENTRY cancel_command(const HANDLE context, const DXGKARG_CANCELCOMMAND *args)
+{
+	struct adapter *adapter = adapter_of(context);
+
+	enter_scheduler_class(adapter);
+	note("CancelCommand", "context", args->hContext != NULL, "allocations",
+	     args->AllocationListSize);
+	save_call(adapter, RECORDER_CANCEL_COMMAND, args, sizeof(*args), args->pAllocationList,
+		  args->AllocationListSize * sizeof(DXGK_ALLOCATIONLIST));
+	leave_scheduler_class(adapter);
+	return step("CancelCommand");
+}
+
+static NTSTATUS APIENTRY validate_submit_command(const HANDLE context,
+						 DXGKARG_VALIDATESUBMITCOMMAND *args)
+{
+	struct adapter *adapter = adapter_of_object(context, MAGIC_CONTEXT);
+
+	note("ValidateSubmitCommand", "length", args->CommandLength, "private",
+	     args->PrivateDriverDataSize);
+	save_call(adapter, RECORDER_VALIDATE_SUBMIT_COMMAND, args, sizeof(*args), NULL, 0);
+	return step("ValidateSubmitCommand");
+}
+
+/* ---- submission ---- */
+
+static NTSTATUS APIENTRY submit_command(const HANDLE context, const DXGKARG_SUBMITCOMMAND *args)
+{
+	struct adapter *adapter = adapter_of(context);
+	NTSTATUS status;
+
+	enter_scheduler_class(adapter);
+	note("SubmitCommand", "node", args->NodeOrdinal, "fence", args->SubmissionFenceId);
+	save_call(adapter, RECORDER_SUBMIT_COMMAND, args, sizeof(*args), NULL, 0);
+	status = crank_submit(adapter, args->NodeOrdinal, args->SubmissionFenceId);
+	leave_scheduler_class(adapter);
+	return status;
+}
+
+static NTSTATUS APIENTRY submit_command_virtual(const HANDLE context,
+						const DXGKARG_SUBMITCOMMANDVIRTUAL *args)
+{
+	struct adapter *adapter = adapter_of(context);
+	NTSTATUS status;
+
+	enter_scheduler_class(adapter);
+	note("SubmitCommandVirtual", "node", args->NodeOrdinal, "fence", args->SubmissionFenceId);
+	save_call(adapter, RECORDER_SUBMIT_COMMAND_VIRTUAL, args, sizeof(*args), NULL, 0);
+	if (args->hContext)
+		adapter_of_object(args->hContext, MAGIC_CONTEXT);
+	status = crank_submit(adapter, args->NodeOrdinal, args->SubmissionFenceId);
+	leave_scheduler_class(adapter);
+	return status;
+}
+
+static NTSTATUS APIENTRY preempt_command(const HANDLE context, const DXGKARG_PREEMPTCOMMAND *args)
+{
+	struct adapter *adapter = adapter_of(context);
+
+	enter_scheduler_class(adapter);
+	note("PreemptCommand", "node", args->NodeOrdinal, "fence", args->PreemptionFenceId);
+	save_call(adapter, RECORDER_PREEMPT_COMMAND, args, sizeof(*args), NULL, 0);
+	crank_preempt(adapter, args->NodeOrdinal, args->PreemptionFenceId);
+	leave_scheduler_class(adapter);
+	return STATUS_SUCCESS;
+}
+
+/* ---- hardware queues ---- */
+
+static NTSTATUS APIENTRY create_hw_context(const HANDLE device, DXGKARG_CREATEHWCONTEXT *args)
+{
+	struct adapter *adapter = adapter_of_device(device);
+	NTSTATUS status = step("CreateHwContext");
+
+	note("CreateHwContext", "node", args->NodeOrdinal, "private", args->PrivateDriverDataSize);
+	save_call(adapter, RECORDER_CREATE_HW_CONTEXT, args, sizeof(*args), NULL, 0);
+	if (status != STATUS_SUCCESS)
+		return status;
+	args->hHwContext = object_create(adapter, MAGIC_HW_CONTEXT, args->hHwContext);
+	return args->hHwContext ? STATUS_SUCCESS : STATUS_NO_MEMORY;
+}
+
+static NTSTATUS APIENTRY destroy_hw_context(const HANDLE context)
+{
+	note("DestroyHwContext", NULL, 0, NULL, 0);
+	object_destroy(context, MAGIC_HW_CONTEXT);
+	return step("DestroyHwContext");
+}
+
+static NTSTATUS APIENTRY create_hw_queue(const HANDLE context, DXGKARG_CREATEHWQUEUE *args)
+{
+	struct adapter *adapter = adapter_of_object(context, MAGIC_HW_CONTEXT);
+	NTSTATUS status = step("CreateHwQueue");
+
+	note("CreateHwQueue", "flags", args->Flags.Value, "private", args->PrivateDriverDataSize);
+	save_call(adapter, RECORDER_CREATE_HW_QUEUE, args, sizeof(*args), NULL, 0);
+	if (status != STATUS_SUCCESS)
+		return status;
+	args->hHwQueue = object_create(adapter, MAGIC_HW_QUEUE, args->hHwQueue);
+	return args->hHwQueue ? STATUS_SUCCESS : STATUS_NO_MEMORY;
+}
+
+static NTSTATUS APIENTRY destroy_hw_queue(const HANDLE queue)
+{
+	note("DestroyHwQueue", NULL, 0, NULL, 0);
+	object_destroy(queue, MAGIC_HW_QUEUE);
+	return step("DestroyHwQueue");
+}
+
+static NTSTATUS APIENTRY submit_command_to_hw_queue(const HANDLE context,
+						    const DXGKARG_SUBMITCOMMANDTOHWQUEUE *args)
+{
+	struct adapter *adapter = adapter_of(context);
+
+	note("SubmitCommandToHwQueue", "fence", (ULONG)args->HwQueueProgressFenceId, NULL, 0);
+	save_call(adapter, RECORDER_SUBMIT_COMMAND_TO_HW_QUEUE, args, sizeof(*args), NULL, 0);
+	adapter_of_object(args->hHwQueue, MAGIC_HW_QUEUE);
+	return step("SubmitCommandToHwQueue");
+}
+
+void fill_in_work(DRIVER_INITIALIZATION_DATA *data)
+{
+	data->DxgkDdiBuildPagingBuffer = build_paging_buffer;
+	data->DxgkDdiPatch = patch;
+	data->DxgkDdiRender = render;
+	data->DxgkDdiSubmitCommand = submit_command;
+	data->DxgkDdiPreemptCommand = preempt_command;
+	data->DxgkDdiCancelCommand = cancel_command;
+	data->DxgkDdiValidateSubmitCommand = validate_submit_command;
+	if (is_gpu_mmu())
+		data->DxgkDdiSubmitCommandVirtual = submit_command_virtual;
+	if (setting("HwQueues", 0)) {
+		data->DxgkDdiCreateHwContext = create_hw_context;
+		data->DxgkDdiDestroyHwContext = destroy_hw_context;
+		data->DxgkDdiCreateHwQueue = create_hw_queue;
+		data->DxgkDdiDestroyHwQueue = destroy_hw_queue;
+		data->DxgkDdiSubmitCommandToHwQueue = submit_command_to_hw_queue;
+	}
+}

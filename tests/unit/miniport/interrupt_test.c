@@ -1,0 +1,307 @@
+/*
+ * interrupt_test.c - what a driver says by interrupt, and what reaches the listener.
+ */
+#include "host.h"
+
+#include <ddk/ntddk.h>
+#include <ddk/dispmprt.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "miniport/work.h"
+#include "nt/dpc.h"
+
+static void begin(struct host *host)
+{
+	host_init(host);
+	EXPECT_EQ(host_start_settings(host, NULL, 0), STATUS_SUCCESS);
+	host_forget_notes(host);
+	host_listen();
+}
+
+static void interrupt(struct host *host, struct recorder_escape escape)
+{
+	if (escape.command == RECORDER_NOTHING)
+		escape.command = RECORDER_INTERRUPT;
+	EXPECT_EQ(host_escape(host, &escape), STATUS_SUCCESS);
+	if (escape.command == RECORDER_INTERRUPT)
+		nt_dpc_flush();
+}
+
+/* ---- faults ---- */
+
+TEST(fault, of_the_commands)
+{
+	struct host host;
+
+	begin(&host);
+	interrupt(&host, (struct recorder_escape){ .type = DXGK_INTERRUPT_DMA_FAULTED,
+						   .node = 1,
+						   .fence = 12,
+						   .status = STATUS_ILLEGAL_INSTRUCTION });
+	EXPECT_EQ(host.event_count, 1);
+	const struct miniport_fault *fault = &host.events[0].fault;
+	EXPECT(host.events[0].kind == 'f' && host.events[0].irql == 2);
+	EXPECT(fault->node == 1 && fault->fence == 12 && fault->is_fence_valid);
+	EXPECT(!fault->is_page_fault && !fault->needs_engine_reset && !fault->needs_adapter_reset);
+	EXPECT_EQ((uint32_t)fault->status, (uint32_t)STATUS_ILLEGAL_INSTRUCTION);
+	EXPECT(!fault->driver_process && !fault->driver_queue);
+	EXPECT_EQ(host_reports.count, 0);
+	host_finish_reported(&host);
+}
+
+TEST(fault, of_a_page)
+{
+	struct host host;
+	int process;
+
+	begin(&host);
+	interrupt(&host, (struct recorder_escape){ .type = DXGK_INTERRUPT_DMA_PAGE_FAULTED,
+						   .node = 1,
+						   .fence = 13,
+						   .flags = DXGK_PAGE_FAULT_WRITE,
+						   .address = 0x123456789000,
+						   .level = 2,
+						   .error_code = 5,
+						   .object = (uintptr_t)&process });
+	EXPECT_EQ(host.event_count, 1);
+	const struct miniport_fault *fault = &host.events[0].fault;
+	EXPECT(fault->node == 1 && fault->fence == 13 && fault->is_fence_valid);
+	EXPECT(fault->is_page_fault && fault->is_write);
+	EXPECT(!fault->needs_engine_reset && !fault->needs_adapter_reset);
+	EXPECT_EQ(fault->address, 0x123456789000);
+	EXPECT_EQ(fault->level, 2);
+	EXPECT_EQ(fault->error_code, 5 << 1 | 1); /* as it was: bit 0 says whose number it is */
+	EXPECT(fault->driver_process == &process);
+	EXPECT_EQ(host_reports.count, 0);
+	host_finish_reported(&host);
+}
+
+TEST(fault, what_a_page_fault_asks_for)
+{
+	static const struct {
+		uint32_t flags;
+		bool is_fence_valid;
+		bool needs_engine_reset;
+		bool needs_adapter_reset;
+		unsigned reports;
+	} cases[] = {
+		{ 0, true, false, false, 0 },
+		{ DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED, true, true, false, 0 },
+		{ DXGK_PAGE_FAULT_FENCE_INVALID | DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED, false,
+		  true, false, 0 },
+		{ DXGK_PAGE_FAULT_FENCE_INVALID | DXGK_PAGE_FAULT_ADAPTER_RESET_REQUIRED, false,
+		  false, true, 0 },
+		/* Not what its page allows: the engine is reset all the same. */
+		{ DXGK_PAGE_FAULT_FENCE_INVALID, false, true, false, 1 },
+		/* Where Windows stops. */
+		{ DXGK_PAGE_FAULT_FATAL_HARDWARE_ERROR, true, false, true, 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct host host;
+
+		begin(&host);
+		interrupt(&host, (struct recorder_escape){ .type = DXGK_INTERRUPT_DMA_PAGE_FAULTED,
+							   .fence = 1,
+							   .flags = cases[i].flags });
+		const struct miniport_fault *fault = &host.events[0].fault;
+		EXPECT_EQ(fault->is_fence_valid, cases[i].is_fence_valid);
+		EXPECT_EQ(fault->needs_engine_reset, cases[i].needs_engine_reset);
+		EXPECT_EQ(fault->needs_adapter_reset, cases[i].needs_adapter_reset);
+		EXPECT_EQ(host_reports.count, cases[i].reports);
+		host_finish_reported(&host);
+	}
+}
+
+TEST(fault, of_a_hardware_queue_names_the_queue_and_its_fence)
+{
+	struct host host;
+	int object;
+
+	begin(&host);
+	struct recorder_escape escape = { .type = DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED,
+					  .node = 1,
+					  .flags = DXGK_PAGE_FAULT_WRITE,
+					  .wide_fence = UINT64_C(1) << 40,
+					  .address = 0x5000,
+					  .level = 1,
+					  .object = (uintptr_t)&object };
+	interrupt(&host, escape);
+	const struct miniport_fault *fault = &host.events[0].fault;
+	EXPECT(fault->node == 1 && fault->is_page_fault && fault->is_write);
+	EXPECT(!fault->is_fence_valid); /* no packet of the node */
+	EXPECT(fault->driver_queue == &object && !fault->driver_process);
+	EXPECT_EQ(fault->queue_fence, UINT64_C(1) << 40);
+	EXPECT(fault->address == 0x5000 && fault->level == 1);
+
+	escape.flags = DXGK_PAGE_FAULT_PROCESS_HANDLE_VALID | DXGK_PAGE_FAULT_FENCE_INVALID |
+		       DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED;
+	interrupt(&host, escape);
+	fault = &host.events[1].fault;
+	EXPECT(!fault->driver_queue && fault->driver_process == &object);
+	EXPECT(fault->queue_fence == 0 && fault->needs_engine_reset);
+	EXPECT_EQ(host_reports.count, 0);
+	host_finish_reported(&host);
+}
+
+/* ---- other news ---- */
+
+TEST(news, fences_that_hardware_wrote_and_engines_that_ask_for_a_reset)
+{
+	struct host host;
+	struct recorder_escape written = { .command = RECORDER_INTERRUPT_NO_DPC,
+					   .type = DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED,
+					   .node = 1 };
+
+	begin(&host);
+	interrupt(&host, written);
+	interrupt(&host, written); /* one look is enough for both */
+	interrupt(&host,
+		  (struct recorder_escape){ .type = DXGK_INTERRUPT_GPU_ENGINE_TIMEOUT, .node = 1 });
+	EXPECT_EQ(host.event_count, 2);
+	EXPECT(host.events[0].kind == 'w' && host.events[0].node == 1);
+	EXPECT(host.events[1].kind == 't' && host.events[1].node == 1);
+	EXPECT_EQ(host_reports.count, 0);
+	host_finish_reported(&host);
+}
+
+TEST(news, that_makes_no_sense_here_is_reported_with_the_reason)
+{
+	static const struct {
+		uint32_t type;
+		const char *why;
+	} cases[] = {
+		{ DXGK_INTERRUPT_CRTC_VSYNC, "there is no display" },
+		{ DXGK_INTERRUPT_DISPLAYONLY_VSYNC, "there is no display" },
+		{ DXGK_INTERRUPT_CRTC_VSYNC_WITH_MULTIPLANE_OVERLAY2, "there is no display" },
+		{ DXGK_INTERRUPT_PERIODIC_MONITORED_FENCE_SIGNALED, "there is no display" },
+		{ DXGK_INTERRUPT_HWCONTEXTLIST_SWITCH_COMPLETED, "not asked to schedule" },
+		{ DXGK_INTERRUPT_SUSPEND_CONTEXT_COMPLETED, "not asked to schedule" },
+		{ DXGK_INTERRUPT_NATIVE_FENCE_SIGNALED, "native fences" },
+		{ 77, "no such type" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct host host;
+
+		begin(&host);
+		interrupt(&host, (struct recorder_escape){ .type = cases[i].type });
+		EXPECT_EQ(host.event_count, 0);
+		EXPECT_EQ(host_reports.rule, RULE_DDI_INTERRUPT);
+		EXPECT_CONTAINS(host_reports.sentence, cases[i].why);
+		host_finish_reported(&host);
+	}
+}
+
+TEST(news, of_an_engine_that_does_not_exist_is_reported)
+{
+	static const uint32_t types[] = { 1, 2, 4, 9, 11, 12, 16 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		struct host host;
+
+		begin(&host);
+		interrupt(&host, (struct recorder_escape){ .type = types[i], .engine = 1 });
+		EXPECT_EQ(host.event_count, 0);
+		EXPECT_CONTAINS(host_reports.sentence, "EngineOrdinal 1");
+		host_finish_reported(&host);
+	}
+}
+
+/* ---- before a reset ---- */
+
+static struct recorder_escape completed(uint32_t node, uint32_t fence)
+{
+	return (struct recorder_escape){
+		.command = RECORDER_INTERRUPT_NO_DPC, .type = 1, .node = node, .fence = fence
+	};
+}
+
+TEST(flush, delivers_what_no_dpc_has_delivered)
+{
+	struct host host;
+
+	begin(&host);
+	interrupt(&host, completed(0, 5));
+	interrupt(&host, completed(1, 6));
+	EXPECT_EQ(host.event_count, 0);
+	miniport_flush_events(host.miniport);
+	EXPECT_EQ(host.event_count, 2);
+	EXPECT(host.events[0].fence == 5 && host.events[0].irql == 2);
+	EXPECT_EQ(host.events[1].fence, 6);
+	miniport_flush_events(host.miniport);
+	EXPECT_EQ(host.event_count, 2);
+	host_finish_reported(&host);
+}
+
+static _Atomic uint32_t stage; /* 1: the listener is inside, 2: it may go */
+static _Atomic bool is_told;
+
+static void listen_long(void *listener, uint32_t node, uint64_t fence)
+{
+	atomic_store(&stage, 1);
+	thread_wake_all(&stage);
+	while (atomic_load(&stage) != 2)
+		thread_wait(&stage, 1, CLOCK_FOREVER);
+	atomic_store(&is_told, true);
+}
+
+static void flush(void *argument)
+{
+	miniport_flush_events(argument);
+	if (!atomic_load(&is_told))
+		abort();
+}
+
+TEST(flush, waits_for_a_listener_that_is_being_told)
+{
+	struct host host;
+	struct thread *thread;
+
+	host_init(&host);
+	EXPECT_EQ(miniport_start(
+			  &(struct miniport_config){ .driver = RECORDER_PATH, .adapter_id = 7 },
+			  &(struct miniport_events){ .fence_completed = listen_long }, NULL,
+			  &host.miniport),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(miniport_client_create(host.miniport, &host.client), STATUS_SUCCESS);
+	atomic_store(&stage, 0);
+	atomic_store(&is_told, false);
+	struct recorder_escape escape = completed(0, 1);
+	escape.command = RECORDER_INTERRUPT;
+	EXPECT_EQ(host_escape(&host, &escape), STATUS_SUCCESS);
+	while (atomic_load(&stage) == 0)
+		thread_wait(&stage, 0, CLOCK_FOREVER);
+	EXPECT_EQ(thread_create("flusher", flush, host.miniport, &thread), STATUS_SUCCESS);
+	clock_sleep_until(clock_deadline(NS_PER_MS)); /* a chance to be too early */
+	atomic_store(&stage, 2);
+	thread_wake_all(&stage);
+	thread_join(thread);
+	host_finish(&host);
+}
+
+TEST(ignore, what_a_node_says_meanwhile_is_dropped_and_what_it_said_before_is_not)
+{
+	struct host host;
+
+	begin(&host);
+	interrupt(&host, completed(0, 5));
+	miniport_ignore_node_events(host.miniport, 0, true);
+	interrupt(&host, completed(0, 6));
+	interrupt(&host, completed(1, 7));
+	interrupt(&host, (struct recorder_escape){ .command = RECORDER_INTERRUPT_NO_DPC,
+						   .type = DXGK_INTERRUPT_DMA_FAULTED });
+	miniport_flush_events(host.miniport);
+	EXPECT_EQ(host.event_count, 2);
+	EXPECT(host.events[0].node == 0 && host.events[0].fence == 5);
+	EXPECT(host.events[1].node == 1 && host.events[1].fence == 7);
+	miniport_ignore_node_events(host.miniport, 0, false);
+	interrupt(&host, completed(0, 8));
+	miniport_flush_events(host.miniport);
+	EXPECT(host.event_count == 3 && host.events[2].fence == 8);
+	EXPECT_EQ(host_reports.count, 0);
+	host_finish_reported(&host);
+}
+
+TEST_MAIN("miniport/interrupt")

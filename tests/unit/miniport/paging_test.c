@@ -1,0 +1,808 @@
+/*
+ * paging_test.c - DxgkDdiBuildPagingBuffer: what arrives, and what its answers mean.
+ */
+#include "host.h"
+
+#include <ddk/ntddk.h>
+#include <ddk/dispmprt.h>
+
+#include "base/machine.h"
+#include "base/thread.h"
+#include "miniport/work.h"
+
+enum { BUFFER_BYTES = 4096, PRIVATE_BYTES = 64 };
+
+#define BASE(segment) ((uint64_t)(segment) << 32) /* what the recorder says by default */
+
+struct pager {
+	struct host host;
+	uint8_t *memory;
+	uint8_t private_data[PRIVATE_BYTES];
+	struct miniport_paging_buffer buffer;
+	uint32_t multipass;
+};
+
+static void refresh(struct pager *pager)
+{
+	pager->buffer = (struct miniport_paging_buffer){
+		.memory = pager->memory,
+		.gpu_address = 0x40000,
+		.size_bytes = BUFFER_BYTES,
+		.private_data = pager->private_data,
+		.private_bytes = PRIVATE_BYTES,
+	};
+	/* What a buffer that was used before looks like. */
+	memset(pager->private_data, 0xee, sizeof(pager->private_data));
+}
+
+#define begin(pager, ...)                                                                          \
+	begin_settings(pager, (const struct miniport_setting[]){ __VA_ARGS__ },                    \
+		       sizeof((const struct miniport_setting[]){ __VA_ARGS__ }) /                  \
+			       sizeof(struct miniport_setting))
+
+static void begin_settings(struct pager *pager, const struct miniport_setting *settings,
+			   size_t count)
+{
+	host_init(&pager->host);
+	EXPECT_EQ(host_start_settings(&pager->host, settings, count), STATUS_SUCCESS);
+	pager->memory = aligned_alloc(4096, BUFFER_BYTES);
+	EXPECT(pager->memory);
+	pager->multipass = 0;
+	refresh(pager);
+	host_forget_notes(&pager->host);
+	host_listen();
+}
+
+static void end(struct pager *pager)
+{
+	free(pager->memory);
+	host_finish_reported(&pager->host);
+}
+
+static NTSTATUS build(struct pager *pager, const struct miniport_paging_op *op)
+{
+	return miniport_build_paging(pager->host.miniport, op, &pager->buffer, &pager->multipass);
+}
+
+static DXGKARG_BUILDPAGINGBUFFER seen(struct pager *pager, void *list, size_t list_bytes)
+{
+	DXGKARG_BUILDPAGINGBUFFER args;
+
+	EXPECT(host_fetch(&pager->host, RECORDER_BUILD_PAGING_BUFFER, &args, sizeof(args), list,
+			  list_bytes) > 0);
+	return args;
+}
+
+static const struct miniport_paging_op fill = {
+	.kind = MINIPORT_PAGING_FILL,
+	.fill = { .destination = { .segment = 1 }, .size_bytes = 4096 },
+};
+
+/* ---- the buffer ---- */
+
+TEST(buffer, what_the_driver_wrote_is_how_far_it_moved_its_pointer)
+{
+	struct pager pager;
+
+	begin(&pager, NUMBER("PagingPrivateBytes", 8));
+	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
+	EXPECT_EQ(pager.buffer.used_bytes, 64);
+	EXPECT_EQ(pager.buffer.private_used_bytes, 8);
+	EXPECT_EQ(pager.memory[0], 0x81);
+	EXPECT_EQ(pager.memory[63], 0x81);
+	pager.multipass = 0;
+	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
+	EXPECT_EQ(pager.buffer.used_bytes, 128);
+	EXPECT_EQ(pager.buffer.private_used_bytes, 16);
+	EXPECT_STR(pager.host.notes, "BuildPagingBuffer irql=0 operation=1 room=4096\n"
+				     "BuildPagingBuffer irql=0 operation=1 room=4032\n");
+	EXPECT_EQ(host_reports.count, 0);
+	end(&pager);
+}
+
+TEST(buffer, a_fresh_one_has_the_reported_size_and_zeroed_private_data)
+{
+	struct pager pager;
+
+	/* The driver complains when it is not so (host_finish). */
+	begin(&pager, NUMBER("PagingBufferSize", 4096));
+	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
+	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
+	EXPECT_EQ(args.DmaSize, BUFFER_BYTES);
+	EXPECT_EQ(args.DmaBufferPrivateDataSize, PRIVATE_BYTES);
+	EXPECT(args.pDmaBuffer == pager.memory && args.pDmaBufferPrivateData == pager.private_data);
+	/* Written by the driver, which did not move: kept for the submission. */
+	EXPECT_EQ(pager.private_data[0], 0xcd);
+	EXPECT_EQ(pager.private_data[1], 0);
+	pager.multipass = 0;
+	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
+	EXPECT_EQ(pager.private_data[0], 0xcd);
+	refresh(&pager);
+	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
+	end(&pager);
+}
+
+TEST(buffer, the_driver_knows_where_it_is_and_whose_it_is)
+{
+	struct pager pager;
+
+	begin(&pager, NUMBER("PagingBytes", 100));
+	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
+	pager.multipass = 0;
+	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
+	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
+	EXPECT_EQ(args.DmaBufferGpuVirtualAddress, 0x40000);
+	EXPECT_EQ(args.DmaBufferWriteOffset, 100);
+	EXPECT(args.hSystemContext == miniport_system_context(pager.host.miniport));
+	EXPECT_EQ(args.MultipassOffset, 0);
+	end(&pager);
+}
+
+TEST(buffer, a_driver_without_contexts_gets_its_system_device)
+{
+	struct pager pager;
+
+	begin(&pager, TEXT("Model", "physical"), NUMBER("SchedulingCaps", 0));
+	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
+	EXPECT(seen(&pager, NULL, 0).hSystemContext == miniport_system_device(pager.host.miniport));
+	end(&pager);
+}
+
+TEST(buffer, an_operation_may_need_no_room_at_all)
+{
+	struct pager pager;
+
+	begin(&pager, NUMBER("PagingBytes", 0));
+	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
+	EXPECT_EQ(pager.buffer.used_bytes, 0);
+	end(&pager);
+}
+
+TEST(buffer, page_tables_can_be_written_without_one)
+{
+	struct pager pager;
+	uint64_t table[8];
+	struct miniport_pte entry = { .page = 5, .is_valid = true };
+
+	begin(&pager, NUMBER("PagingBytes", 64));
+	pager.buffer = (struct miniport_paging_buffer){ 0 };
+	EXPECT_EQ(build(&pager,
+			&(struct miniport_paging_op){
+				.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
+				.update_table = { .mode = MINIPORT_TABLE_CPU_VIRTUAL,
+						  .cpu_table = table,
+						  .entries = &entry,
+						  .count = 1 },
+			}),
+		  STATUS_SUCCESS);
+	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
+	EXPECT(args.pDmaBuffer == NULL && args.DmaSize == 0 && args.pDmaBufferPrivateData == NULL);
+	EXPECT(args.UpdatePageTable.PageTableAddress.CpuVirtual == table);
+	end(&pager);
+}
+
+/* ---- several passes ---- */
+
+TEST(pass, a_half_full_buffer_may_be_too_small_at_once)
+{
+	struct pager pager;
+
+	begin(&pager, NUMBER("PagingBytes", 3000));
+	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
+	pager.multipass = 0;
+	EXPECT_EQ(build(&pager, &fill), STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
+	EXPECT_EQ(pager.buffer.used_bytes, 3000);
+	EXPECT_EQ(pager.multipass, 0);
+	refresh(&pager);
+	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
+	EXPECT_EQ(host_reports.count, 0);
+	end(&pager);
+}
+
+TEST(pass, the_cookie_of_the_driver_is_kept)
+{
+	struct pager pager;
+
+	begin(&pager, NUMBER("PagingPasses", 3));
+	for (uint32_t pass = 1; pass < 3; pass++) {
+		EXPECT_EQ(build(&pager, &fill), STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
+		EXPECT_EQ(pager.multipass, pass);
+		EXPECT_EQ(seen(&pager, NULL, 0).MultipassOffset, pass - 1);
+		EXPECT_EQ(pager.buffer.used_bytes, 64); /* valid work, to be submitted */
+		refresh(&pager);
+	}
+	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
+	EXPECT_EQ(seen(&pager, NULL, 0).MultipassOffset, 2);
+	end(&pager);
+}
+
+TEST(pass, no_progress_in_a_fresh_buffer_is_refused)
+{
+	struct pager pager;
+
+	begin(&pager, TEXT("PagingMoves", "stuck"));
+	EXPECT_EQ(build(&pager, &fill), STATUS_DRIVER_INTERNAL_ERROR);
+	host_expect_refusal("DDI-DMA-BUFFER");
+	EXPECT_EQ(host_reports.rule, RULE_DDI_DMA_BUFFER);
+	EXPECT_EQ(host_reports.count, 1);
+	end(&pager);
+}
+
+TEST(pass, pointers_that_leave_the_buffer_are_refused)
+{
+	static const char *const moves[] = { "back", "past", "private back", "private past" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(moves); i++) {
+		struct pager pager;
+
+		begin(&pager, TEXT("PagingMoves", moves[i]));
+		EXPECT_EQ(build(&pager, &fill), STATUS_DRIVER_INTERNAL_ERROR);
+		host_expect_refusal("DDI-DMA-BUFFER");
+		EXPECT_EQ(host_reports.count, 1);
+		EXPECT_EQ(pager.buffer.used_bytes, 0);
+		EXPECT_EQ(pager.buffer.private_used_bytes, 0);
+		end(&pager);
+	}
+}
+
+/* ---- statuses ---- */
+
+static void expect_status(NTSTATUS said, const struct miniport_paging_op *op, NTSTATUS expected,
+			  bool is_reported)
+{
+	struct pager pager;
+
+	begin(&pager, TEXT("Fail", "BuildPagingBuffer"), NUMBER("FailStatus", said));
+	EXPECT_EQ((uint32_t)build(&pager, op), (uint32_t)expected);
+	EXPECT_EQ(host_reports.count, is_reported);
+	if (is_reported) {
+		EXPECT_EQ(host_reports.rule, RULE_DDI_STATUS_UNDOCUMENTED);
+		host_expect_refusal("DDI-STATUS-UNDOCUMENTED");
+	}
+	end(&pager);
+}
+
+TEST(status, busy_is_for_what_can_be_in_use_and_is_not_idle)
+{
+	const struct miniport_paging_op transfer = { .kind = MINIPORT_PAGING_TRANSFER,
+						     .transfer = { .source.segment = 1 } };
+	struct miniport_paging_op idle_transfer = transfer;
+	const struct miniport_paging_op discard = { .kind = MINIPORT_PAGING_DISCARD_CONTENT };
+	const struct miniport_paging_op idle_discard = { .kind = MINIPORT_PAGING_DISCARD_CONTENT,
+							 .discard.is_idle = true };
+	NTSTATUS busy = STATUS_GRAPHICS_ALLOCATION_BUSY;
+
+	idle_transfer.transfer.is_idle = true;
+	expect_status(busy, &transfer, busy, false);
+	expect_status(busy, &discard, busy, false);
+	expect_status(busy, &idle_transfer, STATUS_DRIVER_INTERNAL_ERROR, true);
+	expect_status(busy, &idle_discard, STATUS_DRIVER_INTERNAL_ERROR, true);
+	expect_status(busy, &fill, STATUS_DRIVER_INTERNAL_ERROR, true);
+}
+
+TEST(status, any_other_is_the_drivers_mistake)
+{
+	expect_status(STATUS_NO_MEMORY, &fill, STATUS_DRIVER_INTERNAL_ERROR, true);
+	expect_status(STATUS_NOT_SUPPORTED, &fill, STATUS_DRIVER_INTERNAL_ERROR, true);
+	expect_status(STATUS_PENDING, &fill, STATUS_DRIVER_INTERNAL_ERROR, true);
+}
+
+/* ---- every operation ---- */
+
+TEST(operation, transfer)
+{
+	struct pager pager;
+	struct miniport_mdl *mdl;
+	int allocation;
+
+	begin(&pager, TEXT("Model", "physical"));
+	EXPECT_EQ(miniport_mdl_create(&(struct miniport_page_run){ 256, 4 }, 1, &mdl),
+		  STATUS_SUCCESS);
+	struct miniport_paging_op op = {
+		.kind = MINIPORT_PAGING_TRANSFER,
+		.driver_allocation = &allocation,
+		.transfer = { .source = { .mdl = mdl, .mdl_page = 3 },
+			      .destination = { .segment = 1, .offset_bytes = 0x5000 },
+			      .size_bytes = 0x3000,
+			      .offset_bytes = 0x1000,
+			      .is_start = true,
+			      .is_end = true,
+			      .is_idle = true,
+			      .is_swizzled = true },
+	};
+	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
+	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
+	EXPECT_EQ(args.Operation, DXGK_OPERATION_TRANSFER);
+	EXPECT(args.Transfer.hAllocation == &allocation);
+	EXPECT_EQ(args.Transfer.TransferOffset, 0x1000);
+	EXPECT_EQ(args.Transfer.TransferSize, 0x3000);
+	EXPECT_EQ(args.Transfer.Source.SegmentId, 0);
+	EXPECT(args.Transfer.Source.pMdl == (MDL *)mdl);
+	EXPECT_EQ(args.Transfer.MdlOffset, 3);
+	EXPECT_EQ(args.Transfer.Destination.SegmentId, 1);
+	EXPECT_EQ(args.Transfer.Destination.SegmentAddress.QuadPart, BASE(1) + 0x5000);
+	EXPECT_EQ(args.Transfer.Flags.Value, 0x1d); /* Swizzle, idle, start, end */
+
+	/* And back: an eviction, and after a reset the notice that nothing is left. */
+	struct miniport_place source = op.transfer.source;
+	op.transfer.source = op.transfer.destination;
+	op.transfer.destination = source;
+	op.transfer.is_swizzled = false;
+	op.transfer.is_unswizzled = true;
+	op.transfer.size_bytes = 0;
+	pager.multipass = 0;
+	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
+	args = seen(&pager, NULL, 0);
+	EXPECT_EQ(args.Transfer.TransferSize, 0);
+	EXPECT_EQ(args.Transfer.Source.SegmentAddress.QuadPart, BASE(1) + 0x5000);
+	EXPECT(args.Transfer.Destination.pMdl == (MDL *)mdl);
+	EXPECT_EQ(args.Transfer.Destination.SegmentId, 0);
+	EXPECT_EQ(args.Transfer.MdlOffset, 3);
+	EXPECT_EQ(args.Transfer.Flags.Value, 0x1e);
+
+	op.kind = MINIPORT_PAGING_SPECIAL_LOCK_TRANSFER;
+	op.transfer.size_bytes = 0x2000;
+	pager.multipass = 0;
+	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
+	args = seen(&pager, NULL, 0);
+	EXPECT_EQ(args.Operation, DXGK_OPERATION_SPECIAL_LOCK_TRANSFER);
+	EXPECT_EQ(args.SpecialLockTransfer.TransferSize, 0x2000);
+	EXPECT_EQ(args.SpecialLockTransfer.Source.SegmentAddress.QuadPart, BASE(1) + 0x5000);
+	EXPECT(args.SpecialLockTransfer.Destination.pMdl == (MDL *)mdl);
+	EXPECT_EQ(args.SpecialLockTransfer.Flags.Value, 0x1e);
+	miniport_mdl_destroy(mdl);
+	end(&pager);
+}
+
+TEST(operation, fill_and_discard)
+{
+	struct pager pager;
+	int allocation;
+
+	begin(&pager, TEXT("Model", "physical"));
+	EXPECT_EQ(build(&pager,
+			&(struct miniport_paging_op){
+				.kind = MINIPORT_PAGING_FILL,
+				.driver_allocation = &allocation,
+				.fill = { .destination = { .segment = 1, .offset_bytes = 0x7000 },
+					  .size_bytes = 0x9000,
+					  .pattern = 0xabcd1234 },
+			}),
+		  STATUS_SUCCESS);
+	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
+	EXPECT_EQ(args.Operation, DXGK_OPERATION_FILL);
+	EXPECT(args.Fill.hAllocation == &allocation);
+	EXPECT_EQ(args.Fill.FillSize, 0x9000);
+	EXPECT_EQ(args.Fill.FillPattern, 0xabcd1234);
+	EXPECT_EQ(args.Fill.Destination.SegmentId, 1);
+	EXPECT_EQ(args.Fill.Destination.SegmentAddress.QuadPart, BASE(1) + 0x7000);
+
+	pager.multipass = 0;
+	EXPECT_EQ(
+		build(&pager,
+		      &(struct miniport_paging_op){
+			      .kind = MINIPORT_PAGING_DISCARD_CONTENT,
+			      .driver_allocation = &allocation,
+			      .discard = { .segment = 1, .offset_bytes = 0x8000, .is_idle = true },
+		      }),
+		STATUS_SUCCESS);
+	args = seen(&pager, NULL, 0);
+	EXPECT_EQ(args.Operation, DXGK_OPERATION_DISCARD_CONTENT);
+	EXPECT(args.DiscardContent.hAllocation == &allocation);
+	EXPECT_EQ(args.DiscardContent.Flags.Value, 1);
+	EXPECT_EQ(args.DiscardContent.SegmentId, 1);
+	EXPECT_EQ(args.DiscardContent.SegmentAddress.QuadPart, BASE(1) + 0x8000);
+	end(&pager);
+}
+
+TEST(operation, apertures_are_counted_in_pages_from_their_start)
+{
+	struct pager pager;
+	struct miniport_mdl *mdl;
+	int device;
+	int allocation;
+
+	begin(&pager, TEXT("Model", "physical"));
+	EXPECT_EQ(miniport_mdl_create(&(struct miniport_page_run){ 256, 8 }, 1, &mdl),
+		  STATUS_SUCCESS);
+	struct miniport_paging_op op = {
+		.kind = MINIPORT_PAGING_MAP_APERTURE,
+		.driver_allocation = &allocation,
+		.aperture = { .driver_device = &device,
+			      .segment = 2,
+			      .first_page = 17,
+			      .page_count = 5,
+			      .mdl = mdl,
+			      .mdl_page = 2,
+			      .dummy_address = 0x123000,
+			      .is_cache_coherent = true },
+	};
+	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
+	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
+	EXPECT_EQ(args.Operation, DXGK_OPERATION_MAP_APERTURE_SEGMENT);
+	EXPECT(args.MapApertureSegment.hDevice == &device);
+	EXPECT(args.MapApertureSegment.hAllocation == &allocation);
+	EXPECT_EQ(args.MapApertureSegment.SegmentId, 2);
+	EXPECT_EQ(args.MapApertureSegment.OffsetInPages, 17);
+	EXPECT_EQ(args.MapApertureSegment.NumberOfPages, 5);
+	EXPECT(args.MapApertureSegment.pMdl == (MDL *)mdl);
+	EXPECT_EQ(args.MapApertureSegment.Flags.Value, 1);
+	EXPECT_EQ(args.MapApertureSegment.MdlOffset, 2);
+
+	op.kind = MINIPORT_PAGING_UNMAP_APERTURE;
+	pager.multipass = 0;
+	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
+	args = seen(&pager, NULL, 0);
+	EXPECT_EQ(args.Operation, DXGK_OPERATION_UNMAP_APERTURE_SEGMENT);
+	EXPECT(args.UnmapApertureSegment.hDevice == &device);
+	EXPECT(args.UnmapApertureSegment.hAllocation == &allocation);
+	EXPECT_EQ(args.UnmapApertureSegment.SegmentId, 2);
+	EXPECT_EQ(args.UnmapApertureSegment.OffsetInPages, 17);
+	EXPECT_EQ(args.UnmapApertureSegment.NumberOfPages, 5);
+	EXPECT_EQ(args.UnmapApertureSegment.DummyPage.QuadPart, 0x123000);
+	miniport_mdl_destroy(mdl);
+	end(&pager);
+}
+
+TEST(operation, virtual_transfer_and_fill)
+{
+	struct pager pager;
+	int allocation;
+
+	begin(&pager, NUMBER("PagingBytes", 64));
+	EXPECT_EQ(build(&pager,
+			&(struct miniport_paging_op){
+				.kind = MINIPORT_PAGING_VIRTUAL_TRANSFER,
+				.driver_allocation = &allocation,
+				.virtual_transfer = { .source = 0x100000,
+						      .destination = 0x200000,
+						      .offset_bytes = 0x3000,
+						      .size_bytes = 0x4000,
+						      .direction = MINIPORT_LOCAL_TO_LOCAL,
+						      .destination_has_64k_pages = true,
+						      .source_table = 0x5000,
+						      .destination_table = 0x6000 },
+			}),
+		  STATUS_SUCCESS);
+	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
+	EXPECT_EQ(args.Operation, DXGK_OPERATION_VIRTUAL_TRANSFER);
+	EXPECT(args.TransferVirtual.hAllocation == &allocation);
+	EXPECT_EQ(args.TransferVirtual.AllocationOffsetInBytes, 0x3000);
+	EXPECT_EQ(args.TransferVirtual.TransferSizeInBytes, 0x4000);
+	EXPECT_EQ(args.TransferVirtual.SourceVirtualAddress, 0x100000);
+	EXPECT_EQ(args.TransferVirtual.DestinationVirtualAddress, 0x200000);
+	EXPECT_EQ(args.TransferVirtual.SourcePageTable, 0x5000);
+	EXPECT_EQ(args.TransferVirtual.DestinationPageTable, 0x6000);
+	EXPECT_EQ(args.TransferVirtual.TransferDirection, DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL);
+	EXPECT_EQ(args.TransferVirtual.Flags.Flags, 2);
+
+	pager.multipass = 0;
+	EXPECT_EQ(build(&pager,
+			&(struct miniport_paging_op){
+				.kind = MINIPORT_PAGING_VIRTUAL_FILL,
+				.driver_allocation = &allocation,
+				.virtual_fill = { .destination = 0x700000,
+						  .offset_bytes = 0x1000,
+						  .size_bytes = 0x2000,
+						  .pattern = 7 },
+			}),
+		  STATUS_SUCCESS);
+	args = seen(&pager, NULL, 0);
+	EXPECT_EQ(args.Operation, DXGK_OPERATION_VIRTUAL_FILL);
+	EXPECT(args.FillVirtual.hAllocation == &allocation);
+	EXPECT_EQ(args.FillVirtual.AllocationOffsetInBytes, 0x1000);
+	EXPECT_EQ(args.FillVirtual.FillSizeInBytes, 0x2000);
+	EXPECT_EQ(args.FillVirtual.FillPattern, 7);
+	EXPECT_EQ(args.FillVirtual.DestinationVirtualAddress, 0x700000);
+	end(&pager);
+}
+
+TEST(operation, context_resources)
+{
+	struct pager pager;
+	int cookie;
+	int pointer;
+	uint8_t data[3];
+
+	begin(&pager, NUMBER("PagingBytes", 64));
+	EXPECT_EQ(build(&pager,
+			&(struct miniport_paging_op){
+				.kind = MINIPORT_PAGING_INIT_CONTEXT_RESOURCE,
+				.driver_allocation = &cookie,
+				.init_context = { .destination = { .segment = 1,
+								   .offset_bytes = 0x2000 },
+						  .pointer = &pointer,
+						  .gpu_address = 0x9000 },
+			}),
+		  STATUS_SUCCESS);
+	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
+	EXPECT_EQ(args.Operation, DXGK_OPERATION_INIT_CONTEXT_RESOURCE);
+	EXPECT(args.InitContextResource.hAllocation == &cookie);
+	EXPECT_EQ(args.InitContextResource.Destination.SegmentId, 1);
+	EXPECT_EQ(args.InitContextResource.Destination.SegmentAddress.QuadPart, BASE(1) + 0x2000);
+	EXPECT(args.InitContextResource.Destination.VirtualAddress == &pointer);
+	EXPECT_EQ(args.InitContextResource.Destination.GpuVirtualAddress, 0x9000);
+
+	pager.multipass = 0;
+	EXPECT_EQ(build(&pager,
+			&(struct miniport_paging_op){
+				.kind = MINIPORT_PAGING_UPDATE_CONTEXT_ALLOCATION,
+				.update_context = { .gpu_address = 0xa000,
+						    .size_bytes = 0x3000,
+						    .private_data = data,
+						    .private_bytes = 3 },
+			}),
+		  STATUS_SUCCESS);
+	args = seen(&pager, NULL, 0);
+	EXPECT_EQ(args.Operation, DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION);
+	EXPECT_EQ(args.UpdateContextAllocation.ContextAllocation, 0xa000);
+	EXPECT_EQ(args.UpdateContextAllocation.ContextAllocationSize, 0x3000);
+	EXPECT(args.UpdateContextAllocation.pDriverPrivateData == data);
+	EXPECT_EQ(args.UpdateContextAllocation.DriverPrivateDataSize, 3);
+	end(&pager);
+}
+
+static struct miniport_paging_op update_of(const struct miniport_pte *entries, uint32_t count)
+{
+	return (struct miniport_paging_op){
+		.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
+		.update_table = { .mode = MINIPORT_TABLE_GPU_PHYSICAL,
+				  .segment = 1,
+				  .offset_bytes = 0x6000,
+				  .entries = entries,
+				  .count = count },
+	};
+}
+
+TEST(operation, update_page_table)
+{
+	static const struct miniport_pte entries[] = {
+		{ .page = 0x123, .segment = 1, .is_valid = true },
+		{ .is_valid = true, .is_zero = true },
+		{ .page = 0x456, .is_valid = true, .is_read_only = true, .is_no_execute = true },
+		{ .page = 0x789, .segment = 31, .is_valid = true, .is_cache_coherent = true },
+		{ .page = 0xabc, .segment = 1, .is_valid = true, .is_large = true },
+		{ .page = 0xdef, .segment = 1, .is_valid = true, .is_table_64k = true },
+	};
+	struct pager pager;
+	int allocation;
+	int process;
+	DXGK_PTE pte[6];
+
+	begin(&pager, NUMBER("PagingBytes", 64));
+	struct miniport_paging_op op = update_of(entries, 6);
+	op.driver_allocation = &allocation;
+	op.update_table.level = 1;
+	op.update_table.first_index = 9;
+	op.update_table.is_initial = true;
+	op.update_table.has_64k_pages = true;
+	op.update_table.driver_protection = 0x1122334455667788;
+	op.update_table.offset_in_allocation_bytes = 0x10000;
+	op.update_table.driver_process = &process;
+	op.update_table.first_address = 0x7700000;
+	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
+	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, pte, sizeof(pte));
+	const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &args.UpdatePageTable;
+	EXPECT_EQ(args.Operation, DXGK_OPERATION_UPDATE_PAGE_TABLE);
+	EXPECT_EQ(update->PageTableLevel, 1);
+	EXPECT(update->hAllocation == &allocation && update->hProcess == &process);
+	EXPECT_EQ(update->PageTableAddress.GpuPhysical.SegmentId, 1);
+	EXPECT_EQ(update->PageTableAddress.GpuPhysical.SegmentOffset, 0x6000);
+	EXPECT_EQ(update->StartIndex, 9);
+	EXPECT_EQ(update->NumPageTableEntries, 6);
+	EXPECT(!update->Flags.Repeat && update->Flags.InitialUpdate &&
+	       !update->Flags.NotifyEviction && update->Flags.Use64KBPages);
+	EXPECT_EQ(update->DriverProtection, 0x1122334455667788);
+	EXPECT_EQ(update->AllocationOffsetInBytes, 0x10000);
+	EXPECT_EQ(update->UpdateMode, DXGK_PAGETABLEUPDATE_GPU_PHYSICAL);
+	EXPECT_EQ(update->FirstPteVirtualAddress, 0x7700000);
+	EXPECT(pte[0].Flags == (1 | 1 << 5) && pte[0].PageAddress == 0x123);
+	EXPECT(pte[1].Flags == 3 && pte[1].PageAddress == 0);
+	EXPECT(pte[2].Flags == (1 | 8 | 16) && pte[2].PageAddress == 0x456);
+	EXPECT(pte[3].Flags == (1 | 4 | 31 << 5) && pte[3].PageAddress == 0x789);
+	EXPECT(pte[4].Flags == (1 | 1 << 5 | 1 << 10) && pte[4].PageAddress == 0xabc);
+	EXPECT(pte[5].Flags == (1 | 1 << 5 | 1 << 17) && pte[5].PageAddress == 0xdef);
+
+	op.update_table.is_repeated = true;
+	op.update_table.is_initial = false;
+	op.update_table.is_eviction = true;
+	op.update_table.count = 500;
+	op.update_table.mode = MINIPORT_TABLE_GPU_VIRTUAL;
+	op.update_table.gpu_table = 0xfeed000;
+	pager.multipass = 0;
+	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
+	args = seen(&pager, pte, sizeof(pte[0]));
+	EXPECT(update->Flags.Repeat && update->Flags.NotifyEviction &&
+	       !update->Flags.InitialUpdate);
+	EXPECT_EQ(update->NumPageTableEntries, 500);
+	EXPECT_EQ(update->PageTableAddress.GpuVirtual, 0xfeed000);
+	EXPECT_EQ(pte[0].PageAddress, 0x123);
+	end(&pager);
+}
+
+TEST(operation, few_entries_need_no_memory_and_many_may_fail_for_it)
+{
+	static struct miniport_pte entries[MINIPORT_FEW_ENTRIES + 1];
+	struct pager pager;
+
+	begin(&pager, NUMBER("PagingBytes", 64));
+	struct miniport_paging_op op = update_of(entries, MINIPORT_FEW_ENTRIES);
+	mem_fail_nth(1); /* the driver's own, which does without */
+	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
+	mem_fail_stop();
+	op = update_of(entries, MINIPORT_FEW_ENTRIES + 1);
+	pager.multipass = 0;
+	host_forget_notes(&pager.host);
+	mem_fail_nth(1);
+	EXPECT_EQ(build(&pager, &op), STATUS_NO_MEMORY);
+	EXPECT(mem_fail_stop());
+	EXPECT_STR(pager.host.notes, "");
+	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
+	EXPECT_EQ(seen(&pager, NULL, 0).UpdatePageTable.NumPageTableEntries,
+		  MINIPORT_FEW_ENTRIES + 1);
+	end(&pager);
+}
+
+TEST(operation, flush_copy_notify_and_signal)
+{
+	static const struct miniport_table_copy copies[] = {
+		{ .source_table = 0x10000,
+		  .destination_table = 0x20000,
+		  .source_index = 1,
+		  .destination_index = 2,
+		  .count = 3 },
+		{ .source_table = 0x30000, .destination_table = 0x40000, .count = 4 },
+	};
+	struct pager pager;
+	int process;
+	int allocation;
+	DXGK_BUILDPAGINGBUFFER_COPY_RANGE ranges[2];
+
+	begin(&pager, NUMBER("PagingBytes", 64));
+	EXPECT_EQ(build(&pager,
+			&(struct miniport_paging_op){ .kind = MINIPORT_PAGING_FLUSH_TLB,
+						      .flush_tlb = { .root_segment = 3,
+								     .root_offset_bytes = 0x1000,
+								     .driver_process = &process,
+								     .first_address = 0x5000,
+								     .end_address = 0x9000 } }),
+		  STATUS_SUCCESS);
+	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
+	EXPECT_EQ(args.Operation, DXGK_OPERATION_FLUSH_TLB);
+	EXPECT_EQ(args.FlushTlb.RootPageTableAddress.SegmentId, 3);
+	EXPECT_EQ(args.FlushTlb.RootPageTableAddress.SegmentOffset, 0x1000);
+	EXPECT(args.FlushTlb.hProcess == &process);
+	EXPECT_EQ(args.FlushTlb.StartVirtualAddress, 0x5000);
+	EXPECT_EQ(args.FlushTlb.EndVirtualAddress, 0x9000);
+
+	pager.multipass = 0;
+	EXPECT_EQ(build(&pager,
+			&(struct miniport_paging_op){
+				.kind = MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES,
+				.copy_entries = { .copies = copies, .count = 2 } }),
+		  STATUS_SUCCESS);
+	args = seen(&pager, ranges, sizeof(ranges));
+	EXPECT_EQ(args.Operation, DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES);
+	EXPECT_EQ(args.CopyPageTableEntries.NumRanges, 2);
+	EXPECT(ranges[0].NumPageTableEntries == 3 && ranges[0].SrcPageTableAddress == 0x10000 &&
+	       ranges[0].DstPageTableAddress == 0x20000 && ranges[0].SrcStartPteIndex == 1 &&
+	       ranges[0].DstStartPteIndex == 2);
+	EXPECT(ranges[1].NumPageTableEntries == 4 && ranges[1].DstPageTableAddress == 0x40000);
+
+	struct miniport_paging_op notify = {
+		.kind = MINIPORT_PAGING_NOTIFY_RESIDENCY,
+		.driver_allocation = &allocation,
+		.notify_residency = { .segment = 1, .offset_bytes = 0x3000, .is_resident = true },
+	};
+	pager.multipass = 0;
+	EXPECT_EQ(build(&pager, &notify), STATUS_SUCCESS);
+	args = seen(&pager, NULL, 0);
+	EXPECT_EQ(args.Operation, DXGK_OPERATION_NOTIFY_RESIDENCY);
+	EXPECT(args.NotifyResidency.hAllocation == &allocation && args.NotifyResidency.Resident);
+	EXPECT_EQ(args.NotifyResidency.PhysicalAddress.SegmentId, 1);
+	EXPECT_EQ(args.NotifyResidency.PhysicalAddress.SegmentOffset, 0x3000);
+	notify.notify_residency.is_resident = false;
+	pager.multipass = 0;
+	EXPECT_EQ(build(&pager, &notify), STATUS_SUCCESS);
+	args = seen(&pager, NULL, 0);
+	EXPECT(!args.NotifyResidency.Resident);
+	EXPECT_EQ(args.NotifyResidency.PhysicalAddress.SegmentId, 0);
+	EXPECT_EQ(args.NotifyResidency.PhysicalAddress.SegmentOffset, 0);
+
+	pager.multipass = 0;
+	EXPECT_EQ(build(&pager,
+			&(struct miniport_paging_op){
+				.kind = MINIPORT_PAGING_SIGNAL_MONITORED_FENCE,
+				.signal_fence = { .gpu_address = 0x8000, .value = 99 } }),
+		  STATUS_SUCCESS);
+	args = seen(&pager, NULL, 0);
+	EXPECT_EQ(args.Operation, DXGK_OPERATION_SIGNAL_MONITORED_FENCE);
+	EXPECT_EQ(args.SignalMonitoredFence.MonitoredFenceGpuVa, 0x8000);
+	EXPECT_EQ(args.SignalMonitoredFence.MonitoredFenceValue, 99);
+	end(&pager);
+}
+
+/* ---- MDLs ---- */
+
+TEST(mdl, pages_are_shown_in_the_order_of_the_runs)
+{
+	static const struct miniport_page_run runs[] = { { 300, 2 }, { 270, 1 }, { 500, 3 } };
+	static const uint64_t expected[] = { 300, 301, 270, 500, 501, 502 };
+	struct miniport_mdl *created = NULL;
+
+	EXPECT_EQ(miniport_mdl_create(runs, 3, &created), STATUS_SUCCESS);
+	MDL *mdl = (MDL *)created;
+	EXPECT_EQ(MmGetMdlByteCount(mdl), 6 * 4096);
+	EXPECT_EQ(MmGetMdlByteOffset(mdl), 0);
+	EXPECT_EQ(memcmp(MmGetMdlPfnArray(mdl), expected, sizeof(expected)), 0);
+	miniport_mdl_destroy(created);
+	miniport_mdl_destroy(NULL);
+}
+
+TEST(mdl, creation_survives_every_lack_of_memory)
+{
+	unsigned fail_at = 0;
+	bool fired;
+
+	do {
+		struct miniport_mdl *mdl = NULL;
+		struct mem_usage before = mem_usage();
+
+		mem_fail_nth(++fail_at);
+		NTSTATUS status =
+			miniport_mdl_create(&(struct miniport_page_run){ 256, 4 }, 1, &mdl);
+		fired = mem_fail_stop();
+		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+		miniport_mdl_destroy(mdl);
+		EXPECT_EQ(mem_usage().blocks, before.blocks);
+	} while (fired);
+	EXPECT(fail_at > 2);
+	EXPECT_EQ(miniport_mdl_create(NULL, 0, &(struct miniport_mdl *){ NULL }),
+		  STATUS_INVALID_PARAMETER);
+}
+
+/* ---- company ---- */
+
+static void build_often(void *argument)
+{
+	struct host *host = argument;
+	uint8_t *memory = aligned_alloc(4096, BUFFER_BYTES);
+
+	for (int i = 0; i < 20; i++) {
+		uint8_t private_data[PRIVATE_BYTES];
+		struct miniport_paging_buffer buffer = { .memory = memory,
+							 .size_bytes = BUFFER_BYTES,
+							 .private_data = private_data,
+							 .private_bytes = PRIVATE_BYTES };
+		uint32_t multipass = 0;
+
+		if (!NT_SUCCESS(miniport_build_paging(host->miniport, &fill, &buffer, &multipass)))
+			abort();
+		if (!NT_SUCCESS(miniport_submit(host->miniport, true,
+						&(struct miniport_submission){ .node = 1,
+									       .is_paging = true,
+									       .fence = 1 })))
+			abort();
+		miniport_preempt(host->miniport, 0, (uint32_t)i + 1);
+	}
+	free(memory);
+}
+
+TEST(company, no_two_threads_are_in_the_scheduler_class)
+{
+	struct host host;
+	struct thread *threads[3];
+
+	host_init(&host);
+	EXPECT_EQ(host_start_settings(&host, NULL, 0), STATUS_SUCCESS);
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		EXPECT_EQ(thread_create("builder", build_often, &host, &threads[i]),
+			  STATUS_SUCCESS);
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		thread_join(threads[i]);
+	EXPECT_CONTAINS(host.notes, "PreemptCommand irql=2");
+	EXPECT_CONTAINS(host.notes, "SubmitCommandVirtual irql=2");
+	host_finish(&host); /* the driver complained when two met */
+}
+
+TEST_MAIN("miniport/paging")
