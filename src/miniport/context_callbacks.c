@@ -20,8 +20,14 @@ void miniport_serve_contexts(const struct miniport_context_services *served)
 	atomic_store(&services, served);
 }
 
-/* The member of the table, or NULL: no table, or not in it. */
-#define SERVED(member) (atomic_load(&services) ? atomic_load(&services)->member : NULL)
+/* Where there is no table nobody serves anything. */
+static const struct miniport_context_services *table(void)
+{
+	static const struct miniport_context_services nobody;
+	const struct miniport_context_services *served = atomic_load(&services);
+
+	return served ? served : &nobody;
+}
 
 static NTSTATUS not_served(const char *name)
 {
@@ -97,9 +103,7 @@ static NTSTATUS APIENTRY create_context_allocation(DXGKARGCB_CREATECONTEXTALLOCA
 	const char *fault = creation_fault(miniport, args);
 	if (fault)
 		return wrong(name, fault);
-	NTSTATUS (*create)
-	(void *, const struct miniport_context_allocation *, void **) = SERVED(create);
-	if (!create)
+	if (!table()->create)
 		return not_served(name);
 
 	struct miniport_context_allocation desc = {
@@ -120,7 +124,7 @@ static NTSTATUS APIENTRY create_context_allocation(DXGKARGCB_CREATECONTEXTALLOCA
 				 is_aperture_only(&miniport->info, args->SupportedSegmentSet),
 		.wants_address = args->ContextAllocationFlags.MapGpuVirtualAddress,
 	};
-	NTSTATUS status = create(miniport->listener, &desc, &allocation);
+	NTSTATUS status = table()->create(miniport->listener, &desc, &allocation);
 	if (NT_SUCCESS(status))
 		args->hAllocation = allocation;
 	return callback_end(status);
@@ -172,21 +176,21 @@ map_context_allocation(IN_CONST_HANDLE handle, const DXGKARGCB_MAPCONTEXTALLOCAT
 		wrong(name, fault);
 		return 0;
 	}
-	uint64_t (*map)(void *, const struct miniport_context_mapping *) = SERVED(map);
-	if (!map) {
+	if (!table()->map) {
 		not_served(name);
 		return 0;
 	}
-	return map_end(map(miniport->listener, &(struct miniport_context_mapping){
-						       .allocation = args->hAllocation,
-						       .base_address = args->BaseAddress,
-						       .lowest_address = args->MinimumAddress,
-						       .end_address = args->MaximumAddress,
-						       .first_page = args->OffsetInPages,
-						       .page_count = args->SizeInPages,
-						       .protection = args->Protection.Value,
-						       .driver_protection = args->DriverProtection,
-					       }));
+	return map_end(table()->map(miniport->listener,
+				    &(struct miniport_context_mapping){
+					    .allocation = args->hAllocation,
+					    .base_address = args->BaseAddress,
+					    .lowest_address = args->MinimumAddress,
+					    .end_address = args->MaximumAddress,
+					    .first_page = args->OffsetInPages,
+					    .page_count = args->SizeInPages,
+					    .protection = args->Protection.Value,
+					    .driver_protection = args->DriverProtection,
+				    }));
 }
 
 static NTSTATUS APIENTRY update_context_allocation(IN_CONST_HANDLE handle,
@@ -201,11 +205,10 @@ static NTSTATUS APIENTRY update_context_allocation(IN_CONST_HANDLE handle,
 		return wrong(name, args ? "a NULL hAllocation" : "NULL");
 	if (args->PrivateDriverDataSize != 0 && !args->pPrivateDriverData)
 		return wrong(name, "a PrivateDriverDataSize and no pPrivateDriverData");
-	NTSTATUS (*update)(void *, void *, void *, uint32_t) = SERVED(update);
-	if (!update)
+	if (!table()->update)
 		return not_served(name);
-	return callback_end(update(miniport->listener, args->hAllocation, args->pPrivateDriverData,
-				   args->PrivateDriverDataSize));
+	return callback_end(table()->update(miniport->listener, args->hAllocation,
+					    args->pPrivateDriverData, args->PrivateDriverDataSize));
 }
 
 static NTSTATUS APIENTRY destroy_context_allocation(IN_CONST_HANDLE handle,
@@ -218,10 +221,9 @@ static NTSTATUS APIENTRY destroy_context_allocation(IN_CONST_HANDLE handle,
 		return callback_end(STATUS_INVALID_PARAMETER);
 	if (!allocation)
 		return wrong(name, "a NULL hAllocation");
-	NTSTATUS (*destroy)(void *, void *) = SERVED(destroy);
-	if (!destroy)
+	if (!table()->destroy)
 		return not_served(name);
-	return callback_end(destroy(miniport->listener, allocation));
+	return callback_end(table()->destroy(miniport->listener, allocation));
 }
 
 /* ---- addresses ---- */
@@ -263,19 +265,18 @@ static NTSTATUS APIENTRY reserve_gpu_virtual_address_range(
 	const char *fault = args ? reservation_fault(miniport, args) : "NULL";
 	if (fault)
 		return wrong(name, fault);
-	NTSTATUS (*reserve)
-	(void *, const struct miniport_reservation *, uint64_t *) = SERVED(reserve_addresses);
-	if (!reserve)
+	if (!table()->reserve_addresses)
 		return not_served(name);
-	NTSTATUS status = reserve(miniport->listener,
-				  &(struct miniport_reservation){
-					  .kernel_process = args->hDxgkProcess,
-					  .size_bytes = args->SizeInBytes,
-					  .alignment_bytes = args->Alignment,
-					  .base_address = args->BaseAddress,
-					  .is_mappable_by_client = args->AllowUserModeMapping,
-				  },
-				  &address);
+	NTSTATUS status = table()->reserve_addresses(
+		miniport->listener,
+		&(struct miniport_reservation){
+			.kernel_process = args->hDxgkProcess,
+			.size_bytes = args->SizeInBytes,
+			.alignment_bytes = args->Alignment,
+			.base_address = args->BaseAddress,
+			.is_mappable_by_client = args->AllowUserModeMapping,
+		},
+		&address);
 	if (NT_SUCCESS(status))
 		args->StartVirtualAddress = address;
 	return callback_end(status);
@@ -294,11 +295,10 @@ static NTSTATUS APIENTRY invalidate_hw_context(const DXGKARGCB_INVALIDATEHWCONTE
 	if (!args->hHwContext || args->Flags.Reserved)
 		return wrong(name,
 			     args->hHwContext ? "Flags with reserved bits" : "a NULL hHwContext");
-	NTSTATUS (*invalidate)(void *, void *, bool) = SERVED(invalidate_hw_context);
-	if (!invalidate)
+	if (!table()->invalidate_hw_context)
 		return not_served(name);
-	return callback_end(
-		invalidate(miniport->listener, args->hHwContext, args->Flags.CollateralDamage));
+	return callback_end(table()->invalidate_hw_context(miniport->listener, args->hHwContext,
+							   args->Flags.CollateralDamage));
 }
 
 static NTSTATUS APIENTRY signal_event(const DXGKARGCB_SIGNALEVENT *args)
@@ -312,10 +312,10 @@ static NTSTATUS APIENTRY signal_event(const DXGKARGCB_SIGNALEVENT *args)
 		return wrong(name, args ? "a NULL hEvent" : "NULL");
 	if (args->Reserved)
 		return wrong(name, "Flags with reserved bits");
-	NTSTATUS (*signal)(void *, void *, bool) = SERVED(signal_event);
-	if (!signal)
+	if (!table()->signal_event)
 		return not_served(name);
-	return callback_end(signal(args->hDxgkProcess, args->hEvent, args->CpuEventObject));
+	return callback_end(
+		table()->signal_event(args->hDxgkProcess, args->hEvent, args->CpuEventObject));
 }
 
 void callbacks_fill_contexts(DXGKRNL_INTERFACE *interface)

@@ -58,19 +58,19 @@ struct miniport_reservation {
 };
 
 struct miniport_context_services {
-	NTSTATUS (*create)
+	NTSTATUS(*create)
 	(void *listener, const struct miniport_context_allocation *desc, void **allocation_out);
 
 	/* The address in the space of the process of the context; 0 when it cannot be. */
 	uint64_t (*map)(void *listener, const struct miniport_context_mapping *mapping);
 
 	/* Returns when DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION was executed. */
-	NTSTATUS (*update)
+	NTSTATUS(*update)
 	(void *listener, void *allocation, void *private_data, uint32_t private_bytes);
 	NTSTATUS (*destroy)(void *listener, void *allocation);
 
 	/* In DxgkDdiCreateProcess of that process. */
-	NTSTATUS (*reserve_addresses)
+	NTSTATUS(*reserve_addresses)
 	(void *listener, const struct miniport_reservation *reservation, uint64_t *address_out);
 
 	/* A reset hit this hardware context: the guilty one, or one that was beside it. */
