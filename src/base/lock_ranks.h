@@ -21,6 +21,7 @@ enum lock_rank {
 	LOCK_RANK_SEGMENT,       /* offsets, residents, counts                          */
 	LOCK_RANK_CPU_MAP,       /* addresses of CPU views                              */
 	LOCK_RANK_NODE,          /* ready queues of one engine                          */
+	LOCK_RANK_FENCE_PAGES,   /* where the values of fences live                     */
 	LOCK_RANK_FENCE,         /* value and waiters                                   */
 	LOCK_RANK_INTERRUPT,     /* stands in for the driver's interrupt lock           */
 	LOCK_RANK_NT_OBJECTS,    /* NT handles, the registry                            */

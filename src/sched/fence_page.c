@@ -1,0 +1,198 @@
+/*
+ * fence_page.c - see fence_page.h.
+ */
+#include <assert.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/machine.h"
+#include "base/mem.h"
+#include "sched/fence_page.h"
+
+struct fence_chunk {
+	struct fence_pages *pages;
+	struct list link; /* fence_pages.partial or .full */
+	uint64_t address;
+	unsigned char *window;
+	unsigned char *view;
+	uint32_t free_count;
+	uint16_t free_slots[]; /* as many as free_count says; the next one to take is the last */
+};
+
+struct fence_pages {
+	uint32_t slots_per_chunk;
+
+	struct lock lock;    /* LOCK_RANK_FENCE_PAGES */
+	struct list partial; /* chunks with free slots */
+	struct list full;
+	uint32_t chunk_count;
+	uint32_t empty_count; /* chunks with nothing but free slots; 0 or 1 at rest */
+	uint32_t taken;
+	bool is_closed;
+};
+
+struct fence_pages *fence_pages_create(uint32_t pages_per_chunk)
+{
+	struct fence_pages *pages = mem_zalloc(sizeof(*pages));
+
+	if (!pages)
+		return NULL;
+	pages->slots_per_chunk = pages_per_chunk * (uint32_t)MACHINE_PAGE_BYTES / FENCE_SLOT_BYTES;
+	assert(pages->slots_per_chunk <= UINT16_MAX);
+	lock_init(&pages->lock, LOCK_RANK_FENCE_PAGES, "fence pages");
+	list_init(&pages->partial);
+	list_init(&pages->full);
+	return pages;
+}
+
+static uint64_t chunk_bytes(const struct fence_pages *pages)
+{
+	return (uint64_t)pages->slots_per_chunk * FENCE_SLOT_BYTES;
+}
+
+/* ---- chunks ---- */
+
+static bool chunk_map(struct fence_chunk *chunk, uint64_t size_bytes)
+{
+	if (!NT_SUCCESS(machine_alloc_contiguous(size_bytes, 0, 0, UINT64_MAX, 0, &chunk->address)))
+		return false;
+	chunk->window = machine_to_pointer(chunk->address);
+	chunk->view = mmap(NULL, size_bytes, PROT_READ, MAP_SHARED, machine_fd(),
+			   (off_t)machine_file_offset(chunk->address));
+	if (chunk->view != MAP_FAILED)
+		return true;
+	(void)!machine_free_contiguous(chunk->address);
+	return false;
+}
+
+static bool chunk_create_locked(struct fence_pages *pages)
+{
+	uint32_t slots = pages->slots_per_chunk;
+
+	lock_assert_held(&pages->lock);
+	struct fence_chunk *chunk =
+		mem_zalloc(sizeof(*chunk) + slots * sizeof(chunk->free_slots[0]));
+	if (!chunk)
+		return false;
+	if (!chunk_map(chunk, chunk_bytes(pages))) {
+		mem_free(chunk);
+		return false;
+	}
+	chunk->pages = pages;
+	/* The first slot is the last in the list. */
+	for (uint32_t i = 0; i < slots; i++)
+		chunk->free_slots[i] = (uint16_t)(slots - 1 - i);
+	chunk->free_count = slots;
+	list_push_front(&pages->partial, &chunk->link);
+	pages->chunk_count++;
+	pages->empty_count++;
+	return true;
+}
+
+static void chunk_destroy_locked(struct fence_pages *pages, struct fence_chunk *chunk)
+{
+	lock_assert_held(&pages->lock);
+	assert(chunk->free_count == pages->slots_per_chunk);
+	list_remove(&chunk->link);
+	pages->chunk_count--;
+	pages->empty_count--;
+	munmap(chunk->view, chunk_bytes(pages));
+	(void)!machine_free_contiguous(chunk->address);
+	mem_free(chunk);
+}
+
+/* Nobody needs them: the owner is gone, and so is the last slot. */
+static void pages_destroy(struct fence_pages *pages)
+{
+	lock_acquire(&pages->lock);
+	while (!list_is_empty(&pages->partial))
+		chunk_destroy_locked(pages,
+				     container_of(pages->partial.next, struct fence_chunk, link));
+	assert(list_is_empty(&pages->full));
+	lock_release(&pages->lock);
+	lock_finish(&pages->lock);
+	mem_free(pages);
+}
+
+void fence_pages_close(struct fence_pages *pages)
+{
+	if (!pages)
+		return;
+	lock_acquire(&pages->lock);
+	pages->is_closed = true;
+	bool is_unused = pages->taken == 0;
+	lock_release(&pages->lock);
+	if (is_unused)
+		pages_destroy(pages);
+}
+
+/* ---- slots ---- */
+
+static void slot_take_locked(struct fence_pages *pages, struct fence_slot *slot)
+{
+	struct fence_chunk *chunk = container_of(pages->partial.next, struct fence_chunk, link);
+
+	lock_assert_held(&pages->lock);
+	if (chunk->free_count == pages->slots_per_chunk)
+		pages->empty_count--;
+	uint64_t offset = (uint64_t)chunk->free_slots[--chunk->free_count] * FENCE_SLOT_BYTES;
+	if (chunk->free_count == 0) {
+		list_remove(&chunk->link);
+		list_push_back(&pages->full, &chunk->link);
+	}
+	pages->taken++;
+	*slot = (struct fence_slot){
+		.value = (_Atomic uint64_t *)(void *)(chunk->window + offset),
+		.view = (const uint64_t *)(const void *)(chunk->view + offset),
+		.physical_address = chunk->address + offset,
+		.chunk = chunk,
+	};
+}
+
+NTSTATUS fence_slot_take(struct fence_pages *pages, uint64_t value, struct fence_slot *slot_out)
+{
+	lock_acquire(&pages->lock);
+	assert(!pages->is_closed);
+	bool has_room = !list_is_empty(&pages->partial) || chunk_create_locked(pages);
+	if (has_room)
+		slot_take_locked(pages, slot_out);
+	lock_release(&pages->lock);
+	if (!has_room)
+		return STATUS_NO_MEMORY;
+	atomic_store(slot_out->value, value);
+	return STATUS_SUCCESS;
+}
+
+void fence_slot_give(struct fence_slot *slot)
+{
+	struct fence_chunk *chunk = slot->chunk;
+
+	if (!chunk)
+		return;
+	struct fence_pages *pages = chunk->pages;
+	uint64_t offset = slot->physical_address - chunk->address;
+
+	lock_acquire(&pages->lock);
+	chunk->free_slots[chunk->free_count++] = (uint16_t)(offset / FENCE_SLOT_BYTES);
+	if (chunk->free_count == 1) {
+		list_remove(&chunk->link);
+		list_push_front(&pages->partial, &chunk->link);
+	}
+	if (chunk->free_count == pages->slots_per_chunk && ++pages->empty_count > 1)
+		chunk_destroy_locked(pages, chunk);
+	bool is_last = --pages->taken == 0 && pages->is_closed;
+	lock_release(&pages->lock);
+	*slot = (struct fence_slot){ 0 };
+	if (is_last)
+		pages_destroy(pages);
+}
+
+struct fence_pages_usage fence_pages_usage(struct fence_pages *pages)
+{
+	lock_acquire(&pages->lock);
+	struct fence_pages_usage usage = { pages->taken, pages->chunk_count };
+	lock_release(&pages->lock);
+	return usage;
+}
