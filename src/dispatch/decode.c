@@ -14,6 +14,7 @@ static const struct object_class *const class_of_kind[OBJECT_KIND_COUNT] = {
 	[OBJECT_KIND_DEVICE] = &device_class,
 	[OBJECT_KIND_CONTEXT] = &context_class,
 	[OBJECT_KIND_KEYED_MUTEX] = &keyed_mutex_class,
+	[OBJECT_KIND_SYNC_OBJECT] = &sync_object_class,
 	[OBJECT_KIND_ALLOCATION] = &allocation_class,
 };
 
@@ -342,5 +343,11 @@ struct dxg_context *call_context(const struct call *call, uint32_t position)
 struct dxg_keyed_mutex *call_keyed_mutex(const struct call *call, uint32_t position)
 {
 	return object_cast(call->objects[position], &keyed_mutex_class, struct dxg_keyed_mutex,
+			   object);
+}
+
+struct dxg_sync_object *call_sync_object(const struct call *call, uint32_t position)
+{
+	return object_cast(call->objects[position], &sync_object_class, struct dxg_sync_object,
 			   object);
 }

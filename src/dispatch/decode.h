@@ -18,6 +18,7 @@
 #include "object/kernel.h"
 #include "object/keyed_mutex.h"
 #include "object/resource.h"
+#include "object/sync_object.h"
 #include "wire/call.h"
 
 struct call_buffer {
@@ -99,5 +100,6 @@ struct adapter_open *call_adapter(const struct call *call, uint32_t position);
 struct dxg_device *call_device(const struct call *call, uint32_t position);
 struct dxg_context *call_context(const struct call *call, uint32_t position);
 struct dxg_keyed_mutex *call_keyed_mutex(const struct call *call, uint32_t position);
+struct dxg_sync_object *call_sync_object(const struct call *call, uint32_t position);
 
 #endif

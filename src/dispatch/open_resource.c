@@ -249,6 +249,67 @@ NTSTATUS dispatch_open_resource2(struct call *call, D3DKMT_OPENRESOURCE *args)
 	return open_global(call, args, sizeof(D3DDDI_OPENALLOCATIONINFO2));
 }
 
+/* ---- what a resource is shared with ---- */
+
+/* Both or none, with references. */
+struct companions {
+	struct dxg_keyed_mutex *mutex;
+	struct dxg_sync_object *sync;
+};
+
+static void companions_finish(struct companions *companions, bool is_undone)
+{
+	if (companions->sync) {
+		if (is_undone)
+			(void)!sync_object_destroy(companions->sync);
+		object_put(&companions->sync->object);
+	}
+	if (companions->mutex) {
+		if (is_undone)
+			(void)!keyed_mutex_destroy(companions->mutex);
+		object_put(&companions->mutex->object);
+	}
+}
+
+/* The runtime's data of the mutex, for which more room than it needs is as good as enough. */
+static NTSTATUS decode_mutex_data(struct call *call, const D3DKMT_OPENRESOURCEFROMNTHANDLE *args,
+				  struct share *mutex, struct keyed_mutex_data *data)
+{
+	uint32_t stored = keyed_mutex_data_bytes(mutex);
+
+	data->bytes = args->KeyedMutexPrivateRuntimeDataSize;
+	if (stored != 0 && data->bytes > stored)
+		data->bytes = stored;
+	return call_copy_bytes(call, "pKeyedMutexPrivateRuntimeData",
+			       args->pKeyedMutexPrivateRuntimeData,
+			       "KeyedMutexPrivateRuntimeDataSize", data->bytes, &data->data);
+}
+
+/* The NT handle's access speaks of the resource; what goes with it is opened in full. */
+static NTSTATUS open_companions(struct call *call, const D3DKMT_OPENRESOURCEFROMNTHANDLE *args,
+				const struct share_set *set, struct companions *companions)
+{
+	const struct sync_access access = { true, true, true, true };
+	struct keyed_mutex_data data;
+	NTSTATUS status = decode_mutex_data(call, args, set->shares[1], &data);
+
+	if (NT_SUCCESS(status))
+		status = keyed_mutex_open(call->process, set->shares[1], &data, &companions->mutex);
+	if (NT_SUCCESS(status))
+		status = sync_object_open(call->process, call_device(call, 0), set->shares[2],
+					  &access, &companions->sync);
+	return status;
+}
+
+static void hand_back_companions(const struct companions *companions,
+				 D3DKMT_OPENRESOURCEFROMNTHANDLE *args)
+{
+	args->hKeyedMutex = companions->mutex ? companions->mutex->object.handle : 0;
+	args->hSyncObject = companions->sync ? companions->sync->object.handle : 0;
+	args->KeyedMutexPrivateRuntimeDataSize =
+		companions->mutex ? keyed_mutex_data_bytes(&companions->mutex->body->share) : 0;
+}
+
 NTSTATUS dispatch_open_resource_from_nt_handle(struct call *call,
 					       D3DKMT_OPENRESOURCEFROMNTHANDLE *args)
 {
@@ -271,6 +332,7 @@ NTSTATUS dispatch_open_resource_from_nt_handle(struct call *call,
 		.total_private_bytes_out = &args->TotalPrivateDriverDataBufferSize,
 		.resource_out = &args->hResource,
 	};
+	struct companions companions = { 0 };
 	struct share_set set;
 
 	share_sweep(call->process->shares);
@@ -280,13 +342,13 @@ NTSTATUS dispatch_open_resource_from_nt_handle(struct call *call,
 		return status;
 	open.body = container_of(set.shares[0], struct resource_body, share);
 	open.is_read_only = open.body->is_read_only || !(set.access & SHARED_ALLOCATION_WRITE);
-	status = open_resource(&open);
-	if (NT_SUCCESS(status)) {
-		/* A set of three needs a sync object, and there is none yet. */
-		args->hKeyedMutex = 0;
-		args->KeyedMutexPrivateRuntimeDataSize = 0;
-		args->hSyncObject = 0;
-	}
+	if (set.count == SHARE_SET_MAX)
+		status = open_companions(call, args, &set, &companions);
+	if (NT_SUCCESS(status))
+		status = open_resource(&open);
+	if (NT_SUCCESS(status))
+		hand_back_companions(&companions, args);
+	companions_finish(&companions, !NT_SUCCESS(status));
 	share_set_put(&set);
 	return status;
 }

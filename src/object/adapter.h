@@ -17,6 +17,7 @@
 #include "miniport/miniport.h"
 
 struct dxg_process;
+struct fence_addresses;
 struct work_source;
 
 struct dxg_adapter {
@@ -34,6 +35,9 @@ struct dxg_adapter {
 	/* Who knows what the GPU still does; NULL: it never does anything. Set before the first
 	 * use. */
 	struct work_source *work_source;
+	/* Who gives fences their GPU addresses (sync_object.h); NULL: nobody. Set before the first
+	 * use. */
+	const struct fence_addresses *fence_addresses;
 	struct worker undertaker; /* where deferred destructions run, with a work source only */
 };
 

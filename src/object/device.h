@@ -46,12 +46,13 @@ struct dxg_device {
 
 	struct lock destroying; /* LOCK_RANK_DESTROY: see destruction.c */
 
-	struct lock lock;        /* LOCK_RANK_DEVICE */
-	struct list contexts;    /* dxg_context.device_link */
-	struct list resources;   /* dxg_resource.device_link */
-	struct list allocations; /* dxg_allocation.owner_link of those in no resource */
-	bool is_dying;           /* nothing is added any more */
-	struct list deferrals;   /* deferral.link, in the order they were started */
+	struct lock lock;         /* LOCK_RANK_DEVICE */
+	struct list contexts;     /* dxg_context.device_link */
+	struct list resources;    /* dxg_resource.device_link */
+	struct list allocations;  /* dxg_allocation.owner_link of those in no resource */
+	struct list sync_objects; /* dxg_sync_object.owner_link */
+	bool is_dying;            /* nothing is added any more */
+	struct list deferrals;    /* deferral.link, in the order they were started */
 
 	struct work burials;  /* this device's turn at the adapter's undertaker */
 	struct notice buried; /* a deferral has run */

@@ -69,6 +69,16 @@ static NTSTATUS check_data_size_locked(const struct keyed_mutex_body *body,
 	return STATUS_SUCCESS;
 }
 
+uint32_t keyed_mutex_data_bytes(struct share *share)
+{
+	struct keyed_mutex_body *body = body_of_share(share);
+
+	lock_acquire(&body->lock);
+	uint32_t bytes = body->private_bytes;
+	lock_release(&body->lock);
+	return bytes;
+}
+
 /* ---- making and ending ---- */
 
 static NTSTATUS body_create(struct dxg_process *process, uint64_t initial_key,

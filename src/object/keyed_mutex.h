@@ -90,6 +90,9 @@ MUST_CHECK NTSTATUS keyed_mutex_release(struct dxg_keyed_mutex *mutex, uint64_t 
 					uint64_t fence_value,
 					const struct keyed_mutex_data *new_data);
 
+/* How large the blob of the mutex whose base is `share` is; 0: it has none. */
+uint32_t keyed_mutex_data_bytes(struct share *share);
+
 /* Those who wait look again. */
 void keyed_mutex_wake(struct dxg_keyed_mutex *mutex);
 

@@ -9,6 +9,8 @@
 #include "object/keyed_mutex.h"
 #include "miniport/handle_services.h"
 #include "object/process.h"
+#include "object/sync_wait.h"
+#include "sched/fence_page.h"
 #include "trace/trace.h"
 
 NTSTATUS process_create(uint32_t id, struct share_space *shares, struct dxg_process **process_out)
@@ -19,6 +21,9 @@ NTSTATUS process_create(uint32_t id, struct share_space *shares, struct dxg_proc
 		goto no_memory;
 	if (!NT_SUCCESS(handle_table_init(&process->handles, HANDLE_TAG_LOCAL)))
 		goto free_process;
+	process->fence_pages = fence_pages_create(FENCE_CHUNK_PAGES);
+	if (!process->fence_pages)
+		goto finish_handles;
 	process->id = id;
 	process->shares = shares;
 	lock_init(&process->lock, LOCK_RANK_PROCESS, "process");
@@ -26,10 +31,14 @@ NTSTATUS process_create(uint32_t id, struct share_space *shares, struct dxg_proc
 	list_init(&process->opens);
 	list_init(&process->devices);
 	list_init(&process->keyed_mutexes);
+	list_init(&process->sync_objects);
+	list_init(&process->waits);
 	trace_process_create(id);
 	*process_out = process;
 	return STATUS_SUCCESS;
 
+finish_handles:
+	handle_table_finish(&process->handles);
 free_process:
 	mem_free(process);
 no_memory:
@@ -45,6 +54,7 @@ void process_cancel_waits(struct dxg_process *process)
 	list_for_each (link, &process->keyed_mutexes)
 		keyed_mutex_wake(container_of(link, struct dxg_keyed_mutex, process_link));
 	lock_release(&process->lock);
+	sync_wait_end_process(process);
 }
 
 static struct process_adapter *find_joined_locked(struct dxg_process *process,

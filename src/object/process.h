@@ -33,10 +33,13 @@ struct process_adapter {
 	void *driver_process;
 };
 
+struct fence_pages;
+
 struct dxg_process {
 	uint32_t id;
 	struct share_space *shares; /* the kernel's */
 	struct handle_table handles;
+	struct fence_pages *fence_pages; /* where the process's own fences have their values */
 
 	struct lock lock; /* LOCK_RANK_PROCESS */
 	struct notice
@@ -45,6 +48,8 @@ struct dxg_process {
 	struct list opens;         /* adapter_open.process_link */
 	struct list devices;       /* dxg_device.process_link */
 	struct list keyed_mutexes; /* dxg_keyed_mutex.process_link */
+	struct list sync_objects;  /* dxg_sync_object.owner_link of those of no device */
+	struct list waits;         /* sync_wait.process_link of those that sit in a call */
 
 	_Atomic uint32_t driver_devices; /* devices that a driver knows; not all are in the list */
 

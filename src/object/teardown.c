@@ -1,8 +1,8 @@
 /*
  * teardown.c - the end of a process: the one place that fixes the order of destruction.
  *
- *	1. devices, newest first, each with its contexts
- *	2. keyed mutexes; one that is held is abandoned
+ *	1. devices, newest first, each with its contexts, its allocations, its sync objects
+ *	2. keyed mutexes, of which one that is held is abandoned, and sync objects of no device
  *	3. the driver's process on every adapter
  *	4. adapter handles
  *	5. the handle table, which asserts that nothing is left
@@ -16,6 +16,7 @@
 #include "object/device.h"
 #include "object/keyed_mutex.h"
 #include "object/process.h"
+#include "object/sync_object.h"
 #include "trace/trace.h"
 
 static void destroy_devices(struct dxg_process *process)
@@ -39,6 +40,15 @@ static void destroy_keyed_mutexes(struct dxg_process *process)
 		struct dxg_keyed_mutex *mutex = container_of(process->keyed_mutexes.next,
 							     struct dxg_keyed_mutex, process_link);
 		(void)!keyed_mutex_destroy(mutex);
+	}
+}
+
+static void destroy_sync_objects(struct dxg_process *process)
+{
+	while (!list_is_empty(&process->sync_objects)) {
+		struct dxg_sync_object *sync = container_of(process->sync_objects.next,
+							    struct dxg_sync_object, owner_link);
+		(void)!sync_object_destroy(sync);
 	}
 }
 
@@ -88,10 +98,12 @@ void process_destroy(struct dxg_process *process)
 	destroy_devices(process);
 	await_devices(process);
 	destroy_keyed_mutexes(process);
+	destroy_sync_objects(process);
 	leave_adapters(process);
 	close_adapters(process);
 	share_sweep(process->shares);
 	trace_process_destroy(process->id);
+	fence_pages_close(process->fence_pages);
 	handle_table_finish(&process->handles);
 	lock_finish(&process->lock);
 	mem_free(process);

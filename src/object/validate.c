@@ -17,6 +17,7 @@
 #include "object/context.h"
 #include "object/keyed_mutex.h"
 #include "object/resource.h"
+#include "object/sync_object.h"
 #include "object/validate.h"
 #include "vidmm/validate.h"
 
@@ -199,6 +200,32 @@ static void check_resource_locked(struct survey *survey, struct dxg_resource *re
 	hold(survey, &survey->opened, &body->share);
 }
 
+/* Under the lock of its owner: `device`, or the process when that is NULL. */
+static void check_sync_object_locked(struct survey *survey, struct dxg_sync_object *sync,
+				     const struct dxg_device *device,
+				     const struct dxg_process *process)
+{
+	struct sync_body *body = sync->body;
+	uint32_t handle = sync->object.handle;
+
+	check_object(survey, &sync->object, &sync_object_class, 1);
+	if (sync->device != device || sync->process != process)
+		wrong(survey, "sync object 0x%08x is in the list of another owner", handle);
+	lock_acquire(&body->lock);
+	if (sync->is_closed)
+		wrong(survey, "sync object 0x%08x is closed and still in a list", handle);
+	if (body->count > body->max_count)
+		wrong(survey, "sync object 0x%08x counts %u of at most %u", handle, body->count,
+		      body->max_count);
+	lock_release(&body->lock);
+	if ((body->slot.value != NULL) != (body->kind == SYNC_MONITORED_FENCE))
+		wrong(survey,
+		      "sync object 0x%08x has memory for a value and needs none, or the "
+		      "other way",
+		      handle);
+	hold(survey, &survey->opened, &body->share);
+}
+
 static void check_device(struct survey *survey, struct dxg_device *device,
 			 const struct dxg_process *process)
 {
@@ -224,6 +251,12 @@ static void check_device(struct survey *survey, struct dxg_device *device,
 		check_allocation_locked(survey,
 					container_of(link, struct dxg_allocation, owner_link),
 					device, NULL);
+		children++;
+	}
+	list_for_each (link, &device->sync_objects) {
+		check_sync_object_locked(survey,
+					 container_of(link, struct dxg_sync_object, owner_link),
+					 device, process);
 		children++;
 	}
 	if (device->is_dying)
@@ -268,6 +301,10 @@ static void check_process(struct survey *survey, struct dxg_process *process)
 	list_for_each (link, &process->keyed_mutexes)
 		check_keyed_mutex_locked(
 			survey, container_of(link, struct dxg_keyed_mutex, process_link), process);
+	list_for_each (link, &process->sync_objects)
+		check_sync_object_locked(survey,
+					 container_of(link, struct dxg_sync_object, owner_link),
+					 NULL, process);
 	list_for_each (link, &process->devices) {
 		struct dxg_device *device = container_of(link, struct dxg_device, process_link);
 		object_get(&device->object);

@@ -1,0 +1,388 @@
+/*
+ * sync_wait_test.c - threads that wait for fences in a call, and what ends their wait.
+ *
+ * In real time and, with DXGK_SEED, in a simulated one. What a test expects of a race is what every
+ * order of it gives.
+ */
+#include "api/sync.h"
+
+enum { MOST = 4 };
+
+/* One call of another thread. */
+struct waiter {
+	D3DKMT_HANDLE on;
+	D3DKMT_HANDLE fences[MOST];
+	UINT64 values[MOST];
+	UINT count;
+	bool is_any;
+	NTSTATUS status;
+	char rule[32];
+	struct dxgk_test_thread *thread;
+};
+
+static void waiter_run(void *argument)
+{
+	struct waiter *waiter = argument;
+	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU args = {
+		.hDevice = waiter->on,
+		.ObjectCount = waiter->count,
+		.ObjectHandleArray = waiter->fences,
+		.FenceValueArray = waiter->values,
+		.Flags.WaitAny = waiter->is_any,
+	};
+
+	waiter->status = D3DKMTWaitForSynchronizationObjectFromCpu(&args);
+	strcpy(waiter->rule, NT_SUCCESS(waiter->status) ? "" : last_refusal().rule);
+}
+
+static void waiter_start(struct waiter *waiter)
+{
+	waiter->on = device;
+	waiter->thread = dxgk_test_thread_create(waiter_run, waiter);
+	EXPECT(waiter->thread);
+}
+
+static struct waiter waiter_for(D3DKMT_HANDLE fence, UINT64 value)
+{
+	return (struct waiter){ .fences = { fence }, .values = { value }, .count = 1 };
+}
+
+/* In a seeded run: returns when every other thread waits, for then only time is left to move. */
+static void let_others_wait(void)
+{
+	LARGE_INTEGER one_second = { .QuadPart = -10000000 };
+	D3DKMT_CREATEKEYEDMUTEX mutex = { 0 };
+
+	if (!is_seeded())
+		return;
+	EXPECT_OK(D3DKMTCreateKeyedMutex(&mutex));
+	D3DKMT_ACQUIREKEYEDMUTEX args = { mutex.hKeyedMutex, 1, &one_second, 0 };
+	EXPECT_EQ(D3DKMTAcquireKeyedMutex(&args), STATUS_TIMEOUT);
+	D3DKMT_DESTROYKEYEDMUTEX done = { mutex.hKeyedMutex };
+	EXPECT_OK(D3DKMTDestroyKeyedMutex(&done));
+}
+
+TEST(wait, ends_when_the_value_is_signalled)
+{
+	struct waiter waiter;
+	D3DKMT_HANDLE fence;
+
+	begin();
+	fence = create_fence(0, 0, NULL);
+	waiter = waiter_for(fence, 2);
+	waiter_start(&waiter);
+	EXPECT_OK(signal_fence(fence, 1));
+	let_others_wait();
+	EXPECT_OK(signal_fence(fence, 3));
+	dxgk_test_thread_join(waiter.thread);
+	EXPECT_OK(waiter.status);
+	EXPECT_OK(destroy_sync(fence));
+}
+
+TEST(wait, for_all_ends_with_the_last)
+{
+	struct waiter waiter = { .count = MOST };
+
+	begin();
+	for (unsigned i = 0; i < MOST; i++) {
+		waiter.fences[i] = create_fence(0, 0, NULL);
+		waiter.values[i] = i + 1;
+	}
+	waiter_start(&waiter);
+	for (unsigned i = 0; i < MOST; i++)
+		EXPECT_OK(signal_fence(waiter.fences[MOST - 1 - i], MOST - i));
+	dxgk_test_thread_join(waiter.thread);
+	EXPECT_OK(waiter.status);
+}
+
+TEST(wait, for_any_ends_with_the_first)
+{
+	begin();
+	for (unsigned i = 0; i < MOST; i++) {
+		struct waiter waiter = { .count = MOST, .is_any = true };
+		for (unsigned k = 0; k < MOST; k++) {
+			waiter.fences[k] = create_fence(0, 0, NULL);
+			waiter.values[k] = 1;
+		}
+		waiter_start(&waiter);
+		let_others_wait();
+		EXPECT_OK(signal_fence(waiter.fences[i], 1));
+		dxgk_test_thread_join(waiter.thread);
+		EXPECT_OK(waiter.status);
+	}
+}
+
+TEST(wait, ends_when_its_handle_is_destroyed)
+{
+	struct waiter waiter;
+	D3DKMT_HANDLE fence;
+
+	begin();
+	fence = create_fence(0, 0, NULL);
+	waiter = waiter_for(fence, 1);
+	waiter_start(&waiter);
+	let_others_wait();
+	EXPECT_OK(destroy_sync(fence));
+	dxgk_test_thread_join(waiter.thread);
+	EXPECT_EQ(waiter.status, STATUS_INVALID_PARAMETER);
+	EXPECT_STR(waiter.rule, "API-HANDLE");
+	expect_valid();
+}
+
+TEST(wait, ends_when_its_device_is_destroyed)
+{
+	struct waiter waiter;
+
+	begin();
+	waiter = waiter_for(create_fence(0, 0, NULL), 1);
+	waiter_start(&waiter);
+	let_others_wait();
+	EXPECT_OK(destroy_device(device));
+	dxgk_test_thread_join(waiter.thread);
+	EXPECT_EQ(waiter.status, STATUS_INVALID_PARAMETER);
+	EXPECT_STR(waiter.rule, "API-HANDLE");
+}
+
+TEST(wait, ends_when_the_process_is_closed)
+{
+	struct waiter waiter;
+
+	begin();
+	waiter = waiter_for(create_fence(0, 0, NULL), 1);
+	waiter_start(&waiter);
+	let_others_wait();
+	D3DKMTCloseDxCoreDevice();
+	dxgk_test_thread_join(waiter.thread);
+	/* In real time the call may come after the close, and then finds a new process. */
+	if (is_seeded() || waiter.status != STATUS_INVALID_PARAMETER) {
+		EXPECT_EQ(waiter.status, STATUS_PROCESS_IS_TERMINATING);
+		EXPECT_STR(waiter.rule, "API-PROCESS-ENDING");
+	}
+}
+
+TEST(wait, through_another_opening_is_not_ended)
+{
+	struct waiter waiter;
+	D3DKMT_HANDLE fence, opened;
+	HANDLE handle;
+
+	begin();
+	fence = create_fence(0, SHARED_NT, NULL);
+	EXPECT_OK(share_sync(fence, 3, &handle));
+	EXPECT_OK(open_nt_sync(handle, 0, &opened, NULL));
+	close_nt(handle);
+	waiter = waiter_for(opened, 1);
+	waiter_start(&waiter);
+	let_others_wait();
+	EXPECT_OK(signal_fence(fence, 1));
+	EXPECT_OK(destroy_sync(fence));
+	dxgk_test_thread_join(waiter.thread);
+	EXPECT_OK(waiter.status);
+}
+
+TEST(wait, of_many_threads_ends_for_those_who_are_reached)
+{
+	struct waiter waiters[MOST];
+	D3DKMT_HANDLE fence;
+
+	begin();
+	fence = create_fence(0, 0, NULL);
+	for (unsigned i = 0; i < MOST; i++) {
+		waiters[i] = waiter_for(fence, i + 1);
+		waiter_start(&waiters[i]);
+	}
+	for (unsigned i = 0; i < MOST; i++) {
+		EXPECT_OK(signal_fence(fence, i + 1));
+		dxgk_test_thread_join(waiters[i].thread);
+		EXPECT_OK(waiters[i].status);
+	}
+}
+
+/* ---- many at once ---- */
+
+struct player {
+	D3DKMT_HANDLE fence;
+	UINT64 number;
+	unsigned wrong;
+	struct dxgk_test_thread *thread;
+};
+
+static void player_run(void *argument)
+{
+	enum { ROUNDS = 50 };
+	struct player *player = argument;
+
+	for (UINT64 round = 0; round < ROUNDS; round++) {
+		UINT64 turn = round * MOST + player->number;
+		UINT64 next = turn + 1;
+		D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU taken = { .hDevice = device,
+								     .ObjectCount = 1,
+								     .ObjectHandleArray =
+									     &player->fence,
+								     .FenceValueArray = &turn };
+		D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU given = { .hDevice = device,
+								    .ObjectCount = 1,
+								    .ObjectHandleArray =
+									    &player->fence,
+								    .FenceValueArray = &next };
+		player->wrong +=
+			D3DKMTWaitForSynchronizationObjectFromCpu(&taken) != STATUS_SUCCESS;
+		player->wrong += D3DKMTSignalSynchronizationObjectFromCpu(&given) != STATUS_SUCCESS;
+	}
+}
+
+TEST(threads, take_turns_by_a_fence)
+{
+	struct player players[MOST];
+	const volatile UINT64 *view;
+	D3DKMT_HANDLE fence;
+
+	begin();
+	fence = create_fence(0, 0, &view);
+	for (unsigned i = 0; i < MOST; i++) {
+		players[i] = (struct player){ .fence = fence, .number = i };
+		players[i].thread = dxgk_test_thread_create(player_run, &players[i]);
+		EXPECT(players[i].thread);
+	}
+	for (unsigned i = 0; i < MOST; i++) {
+		dxgk_test_thread_join(players[i].thread);
+		EXPECT_EQ(players[i].wrong, 0);
+	}
+	EXPECT_EQ(*view, MOST * 50);
+}
+
+/* Waits by event and in the call, signals and destroys, all on the same few fences. */
+static D3DKMT_HANDLE common[MOST];
+
+static void mixer_run(void *argument)
+{
+	struct player *player = argument;
+	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	for (unsigned i = 0; i < 100; i++) {
+		unsigned what = (unsigned)(i * 7 + player->number * 3) % 5;
+		D3DKMT_HANDLE fences[2] = { common[i % MOST], common[(i + player->number) % MOST] };
+		UINT64 values[2] = { i, i + 1 };
+		D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .hDevice = device,
+								    .ObjectCount = 2,
+								    .ObjectHandleArray = fences,
+								    .FenceValueArray = values,
+								    .hAsyncEvent =
+									    (HANDLE)(intptr_t)event,
+								    .Flags.WaitAny = i & 1 };
+		D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = { .hDevice = device,
+								     .ObjectCount = 2,
+								     .ObjectHandleArray = fences,
+								     .FenceValueArray = values,
+								     .Flags.AllowFenceRewind =
+									     i % 3 == 0 };
+		NTSTATUS status = what < 3 ? D3DKMTWaitForSynchronizationObjectFromCpu(&wait)
+					   : D3DKMTSignalSynchronizationObjectFromCpu(&signal);
+		if (status != STATUS_SUCCESS && status != STATUS_INVALID_PARAMETER)
+			player->wrong++;
+	}
+	close(event);
+}
+
+TEST(threads, may_wait_and_signal_while_fences_end)
+{
+	struct player players[MOST];
+
+	begin();
+	for (unsigned round = 0; round < 5; round++) {
+		for (unsigned i = 0; i < MOST; i++)
+			common[i] = create_fence(0, 0, NULL);
+		for (unsigned i = 0; i < MOST; i++) {
+			players[i] = (struct player){ .number = i };
+			players[i].thread = dxgk_test_thread_create(mixer_run, &players[i]);
+			EXPECT(players[i].thread);
+		}
+		for (unsigned i = 0; i < MOST; i++)
+			EXPECT_OK(destroy_sync(common[i]));
+		for (unsigned i = 0; i < MOST; i++) {
+			dxgk_test_thread_join(players[i].thread);
+			EXPECT_EQ(players[i].wrong, 0);
+		}
+		expect_valid();
+	}
+}
+
+struct destroyer {
+	D3DKMT_HANDLE fence;
+	NTSTATUS status;
+	struct dxgk_test_thread *thread;
+};
+
+static void destroyer_run(void *argument)
+{
+	struct destroyer *destroyer = argument;
+
+	destroyer->status = destroy_sync(destroyer->fence);
+}
+
+TEST(destroy, of_one_handle_by_two_threads_succeeds_once)
+{
+	begin();
+	for (unsigned round = 0; round < 50; round++) {
+		struct destroyer destroyer = { .fence = create_fence(0, 0, NULL) };
+		destroyer.thread = dxgk_test_thread_create(destroyer_run, &destroyer);
+		EXPECT(destroyer.thread);
+		NTSTATUS status = destroy_sync(destroyer.fence);
+		dxgk_test_thread_join(destroyer.thread);
+		EXPECT((status == STATUS_SUCCESS) != (destroyer.status == STATUS_SUCCESS));
+	}
+}
+
+struct device_ender {
+	D3DKMT_HANDLE on;
+	struct dxgk_test_thread *thread;
+};
+
+static void device_ender_run(void *argument)
+{
+	D3DKMT_DESTROYDEVICE args = { ((struct device_ender *)argument)->on };
+
+	if (D3DKMTDestroyDevice(&args) != STATUS_SUCCESS)
+		abort();
+}
+
+TEST(device, may_end_while_its_fences_are_made_and_destroyed)
+{
+	begin();
+	for (unsigned round = 0; round < 30; round++) {
+		struct device_ender ender = { create_device(adapter), NULL };
+		ender.thread = dxgk_test_thread_create(device_ender_run, &ender);
+		EXPECT(ender.thread);
+		for (unsigned i = 0; i < 20; i++) {
+			D3DKMT_CREATESYNCHRONIZATIONOBJECT2 args = monitored(0, 0);
+			args.hDevice = ender.on;
+			if (D3DKMTCreateSynchronizationObject2(&args) == STATUS_SUCCESS)
+				(void)destroy_sync(args.hSyncObject);
+		}
+		dxgk_test_thread_join(ender.thread);
+	}
+	expect_valid();
+}
+
+CHILD(exit_while_a_thread_waits)
+{
+	static struct waiter waiter;
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 args;
+
+	device = child_create_device(child_open_adapter());
+	args = monitored(0, 0);
+	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&args) == STATUS_SUCCESS);
+	waiter = waiter_for(args.hSyncObject, 1);
+	waiter.on = device;
+	CHILD_EXPECT(dxgk_test_thread_create(waiter_run, &waiter));
+	let_others_wait();
+	return 0;
+}
+
+TEST(wait, does_not_keep_the_program_from_ending)
+{
+	EXPECT_CHILD(run_child("exit_while_a_thread_waits"), 0);
+	EXPECT_CHILD(run_child("exit_while_a_thread_waits", "DXGK_SEED=1"), 0);
+}
+
+API_TEST_MAIN("api/sync_wait")
