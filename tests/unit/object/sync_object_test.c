@@ -1,0 +1,421 @@
+/*
+ * sync_object_test.c - what queues do with sync objects, and what a lost device does to them.
+ */
+#include "support/test.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/thread.h"
+#include "drivers/recorder/recorder.h"
+#include "object/kernel.h"
+#include "object/sync_object.h"
+#include "object/sync_wait.h"
+
+EXPORTED void recorder_note(const char *line)
+{
+	(void)line;
+}
+
+/* ---- the world ---- */
+
+struct world {
+	struct mem_usage before;
+	struct dxg_kernel kernel;
+	struct dxg_process *process;
+	struct dxg_device *device;
+};
+
+static struct world world;
+
+static const struct sync_access full_access = { true, true, true, true };
+
+static void begin(void)
+{
+	const struct miniport_config config = {
+		.driver = RECORDER_PATH, .name = "recorder", .adapter_id = 1, .luid = 0x10000
+	};
+
+	world = (struct world){ .before = mem_usage() };
+	EXPECT_EQ(kernel_start(&world.kernel, &config, 1), STATUS_SUCCESS);
+	EXPECT_EQ(world.kernel.adapter_count, 1);
+	EXPECT_EQ(process_create(1, &world.kernel.shares, &world.process), STATUS_SUCCESS);
+	EXPECT_EQ(device_create(world.process, world.kernel.adapters[0],
+				&(struct device_options){ 0 }, &world.device),
+		  STATUS_SUCCESS);
+}
+
+static void finish(void)
+{
+	object_put(&world.device->object);
+	process_destroy(world.process);
+	kernel_end(&world.kernel);
+	EXPECT_EQ(mem_usage().blocks, world.before.blocks);
+}
+
+static struct dxg_sync_object *make(const struct sync_options *wanted)
+{
+	struct sync_options options = *wanted;
+	struct dxg_sync_object *sync = NULL;
+
+	if (options.kind != SYNC_CPU_NOTIFICATION)
+		options.event = EVENT_NONE;
+	EXPECT_EQ(sync_object_create(world.device, &options, &sync), STATUS_SUCCESS);
+	return sync;
+}
+
+static void end(struct dxg_sync_object *sync)
+{
+	EXPECT(sync_object_destroy(sync));
+	object_put(&sync->object);
+}
+
+/* A watch that counts. */
+struct counted {
+	struct sync_watch watch;
+	unsigned told;
+};
+
+static void count(struct sync_watch *watch)
+{
+	container_of(watch, struct counted, watch)->told++;
+}
+
+/* ---- mutex and semaphore ---- */
+
+TEST(mutex, is_taken_by_one_until_it_is_given_back)
+{
+	struct counted first = { .watch.try_again = count };
+	struct counted second = { .watch.try_again = count };
+
+	begin();
+	struct dxg_sync_object *sync =
+		make(&(struct sync_options){ .kind = SYNC_MUTEX, .access = full_access });
+	struct sync_body *mutex = sync->body;
+	EXPECT(!sync_body_watch(mutex, 0, &first.watch));
+	EXPECT(sync_body_try_wait(mutex, 0));
+	EXPECT(!sync_body_try_wait(mutex, 0));
+	EXPECT(sync_body_watch(mutex, 0, &first.watch));
+	EXPECT(sync_body_watch(mutex, 0, &second.watch));
+	EXPECT(sync_body_signal(mutex, 0, false));
+	EXPECT_EQ(first.told, 1);
+	EXPECT_EQ(second.told, 1);
+	EXPECT(sync_body_try_wait(mutex, 0));
+	EXPECT(!sync_body_try_wait(mutex, 0));
+	/* Given back more often than taken, it still is taken by one. */
+	EXPECT(sync_body_signal(mutex, 0, false));
+	EXPECT(sync_body_signal(mutex, 0, false));
+	EXPECT(sync_body_try_wait(mutex, 0));
+	EXPECT(!sync_body_try_wait(mutex, 0));
+	end(sync);
+	finish();
+}
+
+TEST(mutex, may_be_taken_from_the_beginning)
+{
+	begin();
+	struct dxg_sync_object *sync = make(&(struct sync_options){
+		.kind = SYNC_MUTEX, .is_taken = true, .access = full_access });
+	EXPECT(!sync_body_try_wait(sync->body, 0));
+	EXPECT(sync_body_signal(sync->body, 0, false));
+	EXPECT(sync_body_try_wait(sync->body, 0));
+	end(sync);
+	finish();
+}
+
+TEST(semaphore, lets_as_many_through_as_it_counts)
+{
+	begin();
+	struct dxg_sync_object *sync = make(&(struct sync_options){ .kind = SYNC_SEMAPHORE,
+								    .initial_count = 2,
+								    .max_count = 3,
+								    .access = full_access });
+	for (unsigned i = 0; i < 2; i++)
+		EXPECT(sync_body_try_wait(sync->body, 0));
+	EXPECT(!sync_body_try_wait(sync->body, 0));
+	for (unsigned i = 0; i < 10; i++)
+		EXPECT(sync_body_signal(sync->body, 0, false));
+	for (unsigned i = 0; i < 3; i++)
+		EXPECT(sync_body_try_wait(sync->body, 0));
+	EXPECT(!sync_body_try_wait(sync->body, 0));
+	end(sync);
+	finish();
+}
+
+TEST(watch, that_is_cancelled_is_not_told)
+{
+	static const enum sync_kind kinds[] = { SYNC_SEMAPHORE, SYNC_FENCE, SYNC_MONITORED_FENCE };
+
+	begin();
+	for (unsigned i = 0; i < 3; i++) {
+		struct counted watch = { .watch.try_again = count };
+		struct dxg_sync_object *sync = make(&(struct sync_options){
+			.kind = kinds[i], .max_count = 1, .access = full_access });
+		EXPECT(sync_body_watch(sync->body, 1, &watch.watch));
+		EXPECT(sync_body_watch_cancel(sync->body, &watch.watch));
+		EXPECT(!sync_body_watch_cancel(sync->body, &watch.watch));
+		EXPECT(sync_body_signal(sync->body, 1, false));
+		EXPECT_EQ(watch.told, 0);
+		EXPECT(!sync_body_watch(sync->body, 1, &watch.watch));
+		end(sync);
+	}
+	finish();
+}
+
+/* ---- fences ---- */
+
+TEST(fence, lets_through_who_waits_for_its_value_or_less)
+{
+	static const enum sync_kind kinds[] = { SYNC_FENCE, SYNC_MONITORED_FENCE };
+
+	begin();
+	for (unsigned i = 0; i < 2; i++) {
+		struct counted watch = { .watch.try_again = count };
+		struct dxg_sync_object *sync = make(&(struct sync_options){
+			.kind = kinds[i], .initial_value = 5, .access = full_access });
+		EXPECT(sync_body_try_wait(sync->body, 5));
+		EXPECT(sync_body_try_wait(sync->body, 5));
+		EXPECT(!sync_body_try_wait(sync->body, 6));
+		EXPECT(sync_body_watch(sync->body, 6, &watch.watch));
+		EXPECT(!sync_body_signal(sync->body, 4, false));
+		EXPECT(sync_body_signal(sync->body, 6, false));
+		EXPECT_EQ(watch.told, 1);
+		EXPECT(sync_body_try_wait(sync->body, 6));
+		EXPECT(sync_body_signal(sync->body, 4, true));
+		EXPECT(!sync_body_try_wait(sync->body, 6));
+		EXPECT_EQ(sync_object_view(sync) != NULL, kinds[i] == SYNC_MONITORED_FENCE);
+		end(sync);
+	}
+	finish();
+}
+
+TEST(fence, is_held_by_a_queue_when_its_handle_is_destroyed)
+{
+	struct counted watch = { .watch.try_again = count };
+
+	begin();
+	struct dxg_sync_object *sync =
+		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = full_access });
+	struct sync_body *body = sync->body;
+	share_get(&body->share);
+	EXPECT(sync_body_watch(body, 1, &watch.watch));
+	end(sync);
+	EXPECT(sync_body_signal(body, 1, false));
+	EXPECT_EQ(watch.told, 1);
+	share_put(&body->share);
+	finish();
+}
+
+TEST(notification, sets_its_event_with_every_signal)
+{
+	struct sync_options options = { .kind = SYNC_CPU_NOTIFICATION, .access = full_access };
+	int file = eventfd(0, EFD_NONBLOCK);
+	uint64_t value;
+
+	begin();
+	EXPECT_EQ(event_capture((uintptr_t)file, "Event", &options.event), STATUS_SUCCESS);
+	struct dxg_sync_object *sync = make(&options);
+	EXPECT(sync_body_signal(sync->body, 0, false));
+	EXPECT(sync_body_signal(sync->body, 0, false));
+	EXPECT_EQ(read(file, &value, sizeof(value)), sizeof(value));
+	EXPECT_EQ(value, 2);
+	close(file);
+	end(sync);
+	finish();
+}
+
+TEST(event, whose_number_became_another_descriptor_is_left_alone)
+{
+	struct event event;
+	int file = eventfd(0, EFD_NONBLOCK);
+	int other = eventfd(0, EFD_NONBLOCK);
+	uint64_t value;
+
+	EXPECT_EQ(event_capture((uintptr_t)file, "Event", &event), STATUS_SUCCESS);
+	EXPECT_EQ(dup2(other, event.fd), event.fd); /* a client that closes what it does not know */
+	int number = event.fd;
+	event_set(&event);
+	event_close(&event);
+	EXPECT(read(other, &value, sizeof(value)) < 0);
+	EXPECT_EQ(close(number), 0); /* is still open */
+	close(file);
+	close(other);
+}
+
+/* ---- a lost device ---- */
+
+static void lose(void)
+{
+	atomic_store(&world.device->state, DEVICE_HUNG);
+	sync_object_device_lost(world.device);
+}
+
+TEST(lost_device, takes_the_fences_it_could_signal_to_their_maximum)
+{
+	struct sync_access no_jump = full_access, no_signal = full_access;
+	struct counted watch = { .watch.try_again = count };
+
+	no_jump.jumps_when_lost = false;
+	no_signal.may_signal = false;
+	begin();
+	struct dxg_sync_object *jumps =
+		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = full_access });
+	struct dxg_sync_object *stays =
+		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = no_jump });
+	struct dxg_sync_object *only_waits =
+		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = no_signal });
+	struct dxg_sync_object *packet =
+		make(&(struct sync_options){ .kind = SYNC_FENCE, .access = full_access });
+	EXPECT(sync_body_watch(jumps->body, 100, &watch.watch));
+	lose();
+	EXPECT_EQ(watch.told, 1);
+	EXPECT_EQ(*sync_object_view(jumps), UINT64_MAX);
+	EXPECT_EQ(*sync_object_view(stays), 0);
+	EXPECT_EQ(*sync_object_view(only_waits), 0);
+	EXPECT_EQ(fence_value(&packet->body->fence), 0);
+	end(jumps);
+	end(stays);
+	end(only_waits);
+	end(packet);
+	finish();
+}
+
+TEST(lost_device, makes_no_more_sync_objects)
+{
+	struct sync_options options = { .kind = SYNC_FENCE, .event = EVENT_NONE };
+	struct dxg_sync_object *sync;
+
+	begin();
+	lose();
+	EXPECT_EQ(sync_object_create(world.device, &options, &sync), STATUS_DEVICE_REMOVED);
+	finish();
+}
+
+static NTSTATUS wait_for(struct dxg_sync_object *sync, uint64_t value)
+{
+	const struct sync_wait_request request = {
+		.process = world.process,
+		.device = world.device,
+		.count = 1,
+		.objects = &sync,
+		.values = &value,
+	};
+
+	return sync_wait_here(&request);
+}
+
+struct blocked {
+	struct dxg_sync_object *sync;
+	NTSTATUS status;
+};
+
+static void blocked_run(void *argument)
+{
+	struct blocked *blocked = argument;
+
+	blocked->status = wait_for(blocked->sync, 1);
+}
+
+TEST(lost_device, ends_waits_for_fences_that_do_not_jump)
+{
+	struct sync_access no_jump = full_access;
+	struct blocked blocked = { 0 };
+	struct thread *thread;
+
+	no_jump.jumps_when_lost = false;
+	begin();
+	blocked.sync =
+		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = no_jump });
+	EXPECT_EQ(thread_create("waiter", blocked_run, &blocked, &thread), STATUS_SUCCESS);
+	lose(); /* before or after the wait began: it ends the same */
+	thread_join(thread);
+	EXPECT_EQ(blocked.status, STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(wait_for(blocked.sync, 1), STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(wait_for(blocked.sync, 0), STATUS_SUCCESS);
+	end(blocked.sync);
+	finish();
+}
+
+TEST(lost_device, ends_waits_for_fences_that_jump_with_success)
+{
+	struct blocked blocked = { 0 };
+	struct thread *thread;
+
+	begin();
+	blocked.sync =
+		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = full_access });
+	EXPECT_EQ(thread_create("waiter", blocked_run, &blocked, &thread), STATUS_SUCCESS);
+	lose();
+	thread_join(thread);
+	/* A wait that begins between the state and the jump is refused. */
+	EXPECT(blocked.status == STATUS_SUCCESS || blocked.status == STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(wait_for(blocked.sync, UINT64_MAX), STATUS_SUCCESS);
+	end(blocked.sync);
+	finish();
+}
+
+/* ---- GPU addresses ---- */
+
+static unsigned mapped;
+
+static NTSTATUS map_one(struct dxg_device *device, const struct fence_slot *slot,
+			uint64_t *gpu_address_out)
+{
+	EXPECT(device == world.device);
+	EXPECT(slot->value);
+	mapped++;
+	*gpu_address_out = 0x1000 + slot->physical_address % 4096;
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS map_none(struct dxg_device *device, const struct fence_slot *slot,
+			 uint64_t *gpu_address_out)
+{
+	return STATUS_NO_MEMORY;
+}
+
+static void unmap_one(struct dxg_device *device, const struct fence_slot *slot,
+		      uint64_t gpu_address)
+{
+	EXPECT_EQ(gpu_address, 0x1000 + slot->physical_address % 4096);
+	mapped--;
+}
+
+TEST(gpu_address, comes_from_the_adapter_and_goes_with_the_opening)
+{
+	static const struct fence_addresses addresses = { map_one, unmap_one };
+	struct sync_access no_gpu = full_access;
+
+	no_gpu.has_gpu_access = false;
+	begin();
+	world.kernel.adapters[0]->fence_addresses = &addresses;
+	struct dxg_sync_object *seen =
+		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = full_access });
+	struct dxg_sync_object *unseen =
+		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = no_gpu });
+	EXPECT_EQ(mapped, 1);
+	EXPECT(seen->gpu_address >= 0x1000);
+	EXPECT_EQ(unseen->gpu_address, 0);
+	end(seen);
+	end(unseen);
+	EXPECT_EQ(mapped, 0);
+	finish();
+}
+
+TEST(gpu_address, that_cannot_be_had_makes_no_fence)
+{
+	static const struct fence_addresses addresses = { map_none, unmap_one };
+	struct sync_options options = { .kind = SYNC_MONITORED_FENCE,
+					.access = full_access,
+					.event = EVENT_NONE };
+	struct dxg_sync_object *sync;
+
+	begin();
+	world.kernel.adapters[0]->fence_addresses = &addresses;
+	EXPECT_EQ(sync_object_create(world.device, &options, &sync), STATUS_NO_MEMORY);
+	EXPECT(list_is_empty(&world.device->sync_objects));
+	finish();
+}
+
+TEST_MAIN("object/sync_object")
