@@ -146,6 +146,29 @@ def bench_lavapipe(build):
     return rows
 
 
+def bench_fences(build):
+    program = os.path.join(build, 'bench', 'vulkan_fences')
+    strict = run([os.path.join(build, 'bench', 'fence_pairs'), '20000'], build)
+    rows = [{'what': 'fence pairs made under strict seccomp', 'unit': '', 'value': int(strict)}]
+    for what, verb, goal in (('signal and wait / lavapipe', 'signal', 1.5),
+                             ('create and destroy / lavapipe', 'create', 2.0)):
+        text = None
+        if os.path.exists(program):
+            text = run([program, verb, '50000', str(ROUNDS)], build, NO_LAVAPIPE)
+        if text is None:
+            rows.append({'what': f'fence {what}', 'unit': 'skipped: there is no lavapipe',
+                         'value': 0})
+            continue
+        rounds = numbers(text)
+        rows += [
+            {'what': f'fence {verb} pair', 'unit': 'ns',
+             'value': statistics.median(ours for ours, _ in rounds)},
+            {'what': f'fence {what}', 'unit': 'times', 'goal': goal,
+             'value': statistics.median(ours / theirs for ours, theirs in rounds)},
+        ]
+    return rows
+
+
 def bench_handles(build):
     program = os.path.join(build, 'bench', 'handle_pairs')
     counts = {live: instructions(build, 'exchange_handles', [program, str(live), str(PAIRS)]) / PAIRS
@@ -245,7 +268,7 @@ def main(arguments):
         raise SystemExit(f'{build}/bench: there are no benchmarks; build them first')
     rows = []
     for bench in (bench_device_state, bench_handles, bench_allocations, bench_spaces,
-                  bench_eviction, bench_gpuva, bench_lavapipe):
+                  bench_eviction, bench_gpuva, bench_lavapipe, bench_fences):
         rows += bench(build)
     for row in rows:
         sign = '>=' if row.get('is_at_least') else '<='

@@ -8,15 +8,10 @@
  * Both keep `live` allocations that nobody touches and exchange one at random; they are measured in
  * turn, so that what else the machine does reaches both. Exit status 77: there is no lavapipe.
  */
-#include <string.h>
-
-#include <vulkan/vulkan.h>
-
 #include "allocations.h"
 #include "base/clock.h"
 #include "base/random.h"
-
-enum { NO_LAVAPIPE = 77 };
+#include "lavapipe.h"
 
 struct herd {
 	uint64_t size_bytes;
@@ -44,50 +39,6 @@ static void *take(size_t items, size_t size_bytes)
 }
 
 /* ---- lavapipe ---- */
-
-static void no_lavapipe(const char *why)
-{
-	fprintf(stderr, "vulkan_pairs: no lavapipe: %s\n", why);
-	exit(NO_LAVAPIPE);
-}
-
-static VkPhysicalDevice find_lavapipe(VkInstance instance)
-{
-	VkPhysicalDevice devices[8];
-	uint32_t count = 8;
-
-	if (vkEnumeratePhysicalDevices(instance, &count, devices) < 0)
-		no_lavapipe("no device");
-	for (uint32_t i = 0; i < count; i++) {
-		VkPhysicalDeviceProperties properties;
-		vkGetPhysicalDeviceProperties(devices[i], &properties);
-		if (properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU &&
-		    strstr(properties.deviceName, "llvmpipe"))
-			return devices[i];
-	}
-	no_lavapipe("none of the devices is it");
-	return VK_NULL_HANDLE;
-}
-
-static void open_lavapipe(struct herd *herd)
-{
-	VkInstanceCreateInfo instance_info = { .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO };
-	float priority = 1;
-	VkDeviceQueueCreateInfo queue = { .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-					  .queueCount = 1,
-					  .pQueuePriorities = &priority };
-	VkDeviceCreateInfo device_info = { .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-					   .queueCreateInfoCount = 1,
-					   .pQueueCreateInfos = &queue };
-	VkInstance instance;
-
-	if (vkCreateInstance(&instance_info, NULL, &instance) != VK_SUCCESS)
-		no_lavapipe("no instance");
-	if (vkCreateDevice(find_lavapipe(instance), &device_info, NULL, &herd->vulkan) !=
-	    VK_SUCCESS)
-		no_lavapipe("it makes no device");
-	herd->memory_type = 0; /* lavapipe has one */
-}
 
 static VkDeviceMemory vulkan_allocate(const struct herd *herd)
 {
@@ -133,7 +84,8 @@ static void herd_init(struct herd *herd)
 {
 	struct random random;
 
-	open_lavapipe(herd);
+	herd->vulkan = open_lavapipe();
+	herd->memory_type = 0; /* lavapipe has one */
 	herd->device = create_device();
 	herd->allocations = take(herd->live, sizeof(*herd->allocations));
 	herd->memories = take(herd->live, sizeof(*herd->memories));

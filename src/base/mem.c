@@ -14,7 +14,10 @@
 #include "base/mem.h"
 #include "base/thread.h"
 
-enum { SHARDS = 16 };
+enum {
+	SHARDS = 16,
+	SMALL_BYTES = 1024,
+};
 
 static struct {
 	_Alignas(64) _Atomic int64_t blocks;
@@ -57,11 +60,26 @@ void *mem_alloc(size_t size_bytes)
 	return memory;
 }
 
+/* Apart, or the compiler makes a calloc() of malloc() and this. */
+static __attribute__((noinline)) void *wipe(void *memory, size_t size_bytes)
+{
+	return memset(memory, 0, size_bytes);
+}
+
+/* The C library has small blocks at hand for malloc(), and none of them for calloc(). */
+static void *zeroed(size_t size_bytes)
+{
+	if (size_bytes > SMALL_BYTES)
+		return calloc(1, size_bytes);
+	void *memory = malloc(size_bytes);
+	return memory ? wipe(memory, size_bytes) : NULL;
+}
+
 void *mem_zalloc(size_t size_bytes)
 {
 	if (must_fail())
 		return NULL;
-	void *memory = calloc(1, size_bytes ? size_bytes : 1);
+	void *memory = zeroed(size_bytes ? size_bytes : 1);
 	if (memory)
 		count(memory, +1);
 	return memory;

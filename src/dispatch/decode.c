@@ -24,16 +24,21 @@ struct call_memory {
 	max_align_t bytes[];
 };
 
-void *call_take(struct call *call, uint64_t size_bytes)
+/* From the scratch, as it is there; NULL when it does not fit. */
+static void *take_scratch(struct call *call, uint64_t size_bytes)
 {
 	uint64_t rounded = (size_bytes + 15) & ~UINT64_C(15);
 
-	if (size_bytes <= CALL_SCRATCH_BYTES &&
-	    rounded <= CALL_SCRATCH_BYTES - call->scratch_used) {
-		void *memory = call->scratch.bytes + call->scratch_used;
-		call->scratch_used += (uint32_t)rounded;
-		return memset(memory, 0, rounded);
-	}
+	if (size_bytes > CALL_SCRATCH_BYTES || rounded > CALL_SCRATCH_BYTES - call->scratch_used)
+		return NULL;
+	void *memory = call->scratch.bytes + call->scratch_used;
+	call->scratch_used += (uint32_t)rounded;
+	return memory;
+}
+
+/* Zeroed, as new memory is. */
+static void *take_memory(struct call *call, uint64_t size_bytes)
+{
 	struct call_memory *memory =
 		size_bytes < SIZE_MAX / 2 ? mem_zalloc(sizeof(*memory) + size_bytes) : NULL;
 	if (!memory) {
@@ -45,6 +50,21 @@ void *call_take(struct call *call, uint64_t size_bytes)
 	memory->next = call->taken;
 	call->taken = memory;
 	return memory->bytes;
+}
+
+void *call_take(struct call *call, uint64_t size_bytes)
+{
+	void *memory = take_scratch(call, size_bytes);
+
+	return memory ? memset(memory, 0, size_bytes) : take_memory(call, size_bytes);
+}
+
+/* For what is copied over at once. */
+static void *take_to_fill(struct call *call, uint64_t size_bytes)
+{
+	void *memory = take_scratch(call, size_bytes);
+
+	return memory ? memory : take_memory(call, size_bytes);
 }
 
 static NTSTATUS copy_in(struct call *call, const char *name, const void *client,
@@ -61,7 +81,7 @@ static NTSTATUS copy_in(struct call *call, const char *name, const void *client,
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, count_name,
 			      "is %u, and at most %u are taken", count, limit);
 	uint64_t size_bytes = (uint64_t)count * element_bytes;
-	void *copy = call_take(call, size_bytes);
+	void *copy = take_to_fill(call, size_bytes);
 	if (!copy)
 		return STATUS_NO_MEMORY;
 	memcpy(copy, client, size_bytes);
@@ -159,14 +179,15 @@ static NTSTATUS capture_buffer(struct call *call, const struct call_field *field
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, field->count_name,
 			      "is %u, and at most %u are taken", elements, field->limit);
 
-	buffer->copy = call_take(call, (uint64_t)elements * field->element_bytes);
+	uint64_t size_bytes = (uint64_t)elements * field->element_bytes;
+	buffer->copy = is_room ? call_take(call, size_bytes) : take_to_fill(call, size_bytes);
 	if (!buffer->copy)
 		return STATUS_NO_MEMORY;
 	buffer->client = client;
 	buffer->elements = elements;
 	call->buffer_count++;
 	if (!is_room)
-		memcpy(buffer->copy, client, (size_t)elements * field->element_bytes);
+		memcpy(buffer->copy, client, size_bytes);
 	memcpy(call->args.bytes + field->offset, &buffer->copy, sizeof(buffer->copy));
 	return STATUS_SUCCESS;
 }
@@ -230,6 +251,8 @@ void call_hand_back(struct call *call)
 	const struct call_description *description = call->description;
 	unsigned buffer = 0;
 
+	if (!description->hands_back)
+		return;
 	for (unsigned i = 0; i < description->field_count; i++) {
 		const struct call_field *field = &description->fields[i];
 		switch ((enum call_field_kind)field->kind) {

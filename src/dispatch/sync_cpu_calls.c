@@ -69,6 +69,7 @@ static NTSTATUS find_fence(const struct call *call, const struct dxg_device *dev
 static NTSTATUS find_fences(struct call *call, uint32_t count, const D3DKMT_HANDLE *handles,
 			    const UINT64 *values, enum purpose purpose, struct fence_list *list)
 {
+	const struct dxg_device *device = call_device(call, 0);
 	NTSTATUS status = STATUS_SUCCESS;
 
 	if (count == 0)
@@ -78,7 +79,7 @@ static NTSTATUS find_fences(struct call *call, uint32_t count, const D3DKMT_HAND
 	if (!list->fences)
 		return STATUS_NO_MEMORY;
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
-		status = find_fence(call, call_device(call, 0), handles[i], purpose, list);
+		status = find_fence(call, device, handles[i], purpose, list);
 	return status;
 }
 

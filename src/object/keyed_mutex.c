@@ -234,8 +234,7 @@ bool keyed_mutex_destroy(struct dxg_keyed_mutex *mutex)
 	keyed_mutex_wake(mutex);
 
 	/* The global handle goes now; the body when no call is busy with this opening any more. */
-	share_get(&body->share);
-	share_close(&body->share);
+	share_close_keep(&body->share);
 	object_put(&mutex->object);
 	return true;
 }

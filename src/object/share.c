@@ -138,13 +138,18 @@ bool share_open(struct share *share)
 	return true;
 }
 
-void share_close(struct share *share)
+void share_close_keep(struct share *share)
 {
 	uint32_t before = atomic_fetch_sub_explicit(&share->openings, 1, memory_order_acq_rel);
 
 	assert(before != 0);
 	if (before == 1 && share->scheme == SHARE_GLOBAL)
 		(void)!object_retire(&share->global);
+}
+
+void share_close(struct share *share)
+{
+	share_close_keep(share);
 	share_put(share);
 }
 

@@ -102,6 +102,9 @@ MUST_CHECK bool share_open(struct share *share);
 /* One opening and its reference fewer; the last opening ends the global handle. */
 void share_close(struct share *share);
 
+/* The same, and the reference stays with the caller, who puts it later. */
+void share_close_keep(struct share *share);
+
 static inline uint32_t share_global_handle(const struct share *share)
 {
 	return share->global.handle;

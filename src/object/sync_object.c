@@ -111,9 +111,12 @@ static void sync_object_finish(struct object *object)
 	struct dxg_sync_object *sync = sync_of_object(object);
 	struct dxg_device *device = sync->device;
 
+	struct sync_body *body = sync->body;
+
 	trace_sync_object_destroy(sync->process->id, object->handle);
-	share_put(&sync->body->share);
-	mem_free(sync);
+	if (sync != &body->first)
+		mem_free(sync);
+	share_put(&body->share);
 	if (device)
 		object_put(&device->object);
 }
@@ -126,35 +129,21 @@ static struct share *sync_object_share(struct object *object)
 const struct object_class sync_object_class = { "a sync object", sync_object_finish,
 						sync_object_share };
 
-/* An opening nobody finds yet; the body comes later. */
-static NTSTATUS opening_build(struct dxg_process *process, struct dxg_device *device,
-			      const struct sync_access *access, struct dxg_sync_object **sync_out)
+/* Makes an opening of zeroed memory, which nobody finds yet. */
+static NTSTATUS opening_init(struct dxg_sync_object *sync, struct dxg_process *process,
+			     struct dxg_device *device, struct sync_body *body,
+			     const struct sync_access *access)
 {
-	struct dxg_sync_object *sync = mem_zalloc(sizeof(*sync));
-
-	if (!sync)
-		goto no_memory;
 	if (!NT_SUCCESS(object_init(&sync->object, &sync_object_class, &process->handles)))
-		goto free_sync;
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			      "no memory for a sync object handle");
 	sync->process = process;
 	sync->device = device;
+	sync->body = body;
 	sync->access = *access;
 	list_init(&sync->owner_link);
 	list_init(&sync->waits);
-	*sync_out = sync;
 	return STATUS_SUCCESS;
-
-free_sync:
-	mem_free(sync);
-no_memory:
-	refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a sync object handle");
-	return STATUS_NO_MEMORY; /* said here, so that the compiler sees that it is no success */
-}
-
-static void opening_abandon(struct dxg_sync_object *sync)
-{
-	object_abandon(&sync->object);
-	mem_free(sync);
 }
 
 /* ---- the GPU's address ---- */
@@ -248,31 +237,31 @@ NTSTATUS sync_object_create(struct dxg_device *device, const struct sync_options
 			    struct dxg_sync_object **object_out)
 {
 	struct event event = options->event;
-	struct dxg_sync_object *sync = NULL;
+	struct sync_body *body = NULL;
 	NTSTATUS status = device_check_alive(device);
 
 	if (NT_SUCCESS(status))
-		status = opening_build(device->process, device, &options->access, &sync);
-	if (!NT_SUCCESS(status))
-		goto close_event;
-	status = body_create(device, options, &sync->body);
-	if (!NT_SUCCESS(status))
-		goto abandon;
-	share_publish(&sync->body->share);
-	status = opening_publish(sync);
+		status = body_create(device, options, &body);
 	if (!NT_SUCCESS(status)) {
-		share_close(&sync->body->share); /* the event goes with it */
-		opening_abandon(sync);
+		event_close(&event);
 		return status;
 	}
-	*object_out = sync;
+	status = opening_init(&body->first, device->process, device, body, &options->access);
+	if (!NT_SUCCESS(status)) {
+		share_abandon(&body->share);
+		event_close(&body->event);
+		body_free(body);
+		return status;
+	}
+	share_publish(&body->share);
+	status = opening_publish(&body->first);
+	if (!NT_SUCCESS(status)) {
+		object_abandon(&body->first.object);
+		share_close(&body->share);
+		return status;
+	}
+	*object_out = &body->first;
 	return STATUS_SUCCESS;
-
-abandon:
-	opening_abandon(sync);
-close_event:
-	event_close(&event);
-	return status;
 }
 
 static NTSTATUS check_open(const struct dxg_device *device, const struct sync_body *body)
@@ -288,20 +277,24 @@ NTSTATUS sync_object_open(struct dxg_process *process, struct dxg_device *device
 			  struct share *share, const struct sync_access *access,
 			  struct dxg_sync_object **object_out)
 {
-	struct dxg_sync_object *sync = NULL;
-	NTSTATUS status = check_open(device, sync_body_of_share(share));
+	struct sync_body *body = sync_body_of_share(share);
+	NTSTATUS status = check_open(device, body);
 
 	if (NT_SUCCESS(status) && device)
 		status = device_check_alive(device);
-	if (NT_SUCCESS(status))
-		status = opening_build(process, device, access, &sync);
 	if (!NT_SUCCESS(status))
 		return status;
-	sync->body = sync_body_of_share(share);
+	struct dxg_sync_object *sync = mem_zalloc(sizeof(*sync));
+	if (!sync)
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			      "no memory for a sync object handle");
+	status = opening_init(sync, process, device, body, access);
+	if (!NT_SUCCESS(status))
+		goto free_sync;
 	if (!share_open(share)) {
 		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hSharedHandle",
 				"0x%08x was destroyed during the call", share_global_handle(share));
-		goto abandon;
+		goto give_back_number;
 	}
 	status = opening_publish(sync);
 	if (!NT_SUCCESS(status))
@@ -311,8 +304,10 @@ NTSTATUS sync_object_open(struct dxg_process *process, struct dxg_device *device
 
 close_share:
 	share_close(share);
-abandon:
-	opening_abandon(sync);
+give_back_number:
+	object_abandon(&sync->object);
+free_sync:
+	mem_free(sync);
 	return status;
 }
 
@@ -326,8 +321,7 @@ bool sync_object_destroy(struct dxg_sync_object *sync)
 	sync_wait_end_all(sync);
 	unmap_for_gpu(sync);
 	/* The global handle goes now; the body when no call is busy with this opening any more. */
-	share_get(&body->share);
-	share_close(&body->share);
+	share_close_keep(&body->share);
 	object_put(&sync->object);
 	return true;
 }

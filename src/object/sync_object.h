@@ -47,27 +47,10 @@ enum sync_kind {
 	SYNC_MONITORED_FENCE = 5,
 };
 
+struct sync_body;
+
 /* "a mutex" */
 const char *sync_kind_name(enum sync_kind kind);
-
-/* What all openings share. */
-struct sync_body {
-	struct share share;
-
-	/* Set at creation. Read freely afterwards. */
-	enum sync_kind kind;
-	bool is_cross_adapter;
-	struct fence_slot slot; /* of a monitored fence */
-	struct event event;     /* of a CPU notification */
-
-	struct fence fence;            /* of both kinds of fence */
-	_Atomic uint64_t packet_value; /* of a fence that is not monitored */
-
-	struct lock lock; /* LOCK_RANK_FENCE */
-	uint32_t count;   /* of a mutex (0: taken) and a semaphore */
-	uint32_t max_count;
-	struct list watches; /* sync_watch.link of these two kinds */
-};
 
 /* What one opening may do. */
 struct sync_access {
@@ -97,6 +80,27 @@ struct dxg_sync_object {
 	bool is_closed;
 };
 
+/* What all openings share. */
+struct sync_body {
+	struct share share;
+
+	/* Set at creation. Read freely afterwards. */
+	enum sync_kind kind;
+	bool is_cross_adapter;
+	struct fence_slot slot; /* of a monitored fence */
+	struct event event;     /* of a CPU notification */
+
+	struct fence fence;            /* of both kinds of fence */
+	_Atomic uint64_t packet_value; /* of a fence that is not monitored */
+
+	struct lock lock; /* LOCK_RANK_FENCE */
+	uint32_t count;   /* of a mutex (0: taken) and a semaphore */
+	uint32_t max_count;
+	struct list watches; /* sync_watch.link of these two kinds */
+
+	struct dxg_sync_object first; /* the creator's opening, which the body outlives */
+};
+
 extern const struct object_class sync_object_class;
 
 /*
@@ -105,7 +109,7 @@ extern const struct object_class sync_object_class;
  * an opening is published, unmap() when its handle has ended; no lock is held.
  */
 struct fence_addresses {
-	NTSTATUS (*map)
+	NTSTATUS(*map)
 	(struct dxg_device *device, const struct fence_slot *slot, uint64_t *gpu_address_out);
 	void (*unmap)(struct dxg_device *device, const struct fence_slot *slot,
 		      uint64_t gpu_address);

@@ -41,6 +41,22 @@
 		FIELD_COMMON(field), .kind = FIELD_OUT                                             \
 	}
 
+static struct call_description describe_built(const char *name, size_t args_bytes,
+					      const struct call_field *fields, size_t count)
+{
+	struct call_description description = { .name = name,
+						.args_bytes = (uint16_t)args_bytes,
+						.is_built = true,
+						.field_count = (uint8_t)count,
+						.fields = fields };
+
+	for (size_t i = 0; i < count; i++)
+		description.hands_back |= fields[i].kind == FIELD_OUT ||
+					  fields[i].kind == FIELD_BYTES_INOUT ||
+					  fields[i].kind == FIELD_ARRAY_OUT;
+	return description;
+}
+
 /* The fields of a call; a function, because only there can T mean its struct. */
 #define CALL(id, call_name, type, constness, ...)                                                  \
 	_Static_assert(sizeof(type) <= CALL_MAX_ARGS_BYTES, #type);                                \
@@ -48,8 +64,7 @@
 	{                                                                                          \
 		typedef type T;                                                                    \
 		static const struct call_field fields[] = { __VA_ARGS__ };                         \
-		*description = (struct call_description){ #call_name, sizeof(T), true,             \
-							  ARRAY_SIZE(fields), fields };            \
+		*description = describe_built(#call_name, sizeof(T), fields, ARRAY_SIZE(fields));  \
 	}
 #define CALL_NOT_BUILT(call_name, type, constness)                                                 \
 	static void describe_##call_name(struct call_description *description)                     \

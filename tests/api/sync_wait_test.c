@@ -6,6 +6,8 @@
  */
 #include "api/sync.h"
 
+#include <pthread.h>
+
 enum { MOST = 4 };
 
 /* One call of another thread. */
@@ -364,9 +366,17 @@ TEST(device, may_end_while_its_fences_are_made_and_destroyed)
 	expect_valid();
 }
 
+/* A client's own thread, which nobody joins. */
+static void *client_thread(void *argument)
+{
+	waiter_run(argument);
+	return NULL;
+}
+
 CHILD(exit_while_a_thread_waits)
 {
 	static struct waiter waiter;
+	pthread_t thread;
 	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 args;
 
 	device = child_create_device(child_open_adapter());
@@ -374,7 +384,8 @@ CHILD(exit_while_a_thread_waits)
 	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&args) == STATUS_SUCCESS);
 	waiter = waiter_for(args.hSyncObject, 1);
 	waiter.on = device;
-	CHILD_EXPECT(dxgk_test_thread_create(waiter_run, &waiter));
+	CHILD_EXPECT(pthread_create(&thread, NULL, client_thread, &waiter) == 0);
+	pthread_detach(thread);
 	let_others_wait();
 	return 0;
 }
