@@ -42,6 +42,7 @@ struct survey {
 	struct holders allocation_bodies; /* one per dxg_allocation */
 	struct holders opened;            /* struct share, one per opening */
 	struct holders bundled;           /* struct share, one per NT handle's bundle */
+	struct holders awaited;           /* struct share, one per wait by an event */
 };
 
 /* The first thing that is wrong is the one that is told. */
@@ -207,6 +208,7 @@ static void check_sync_object_locked(struct survey *survey, struct dxg_sync_obje
 {
 	struct sync_body *body = sync->body;
 	uint32_t handle = sync->object.handle;
+	struct list *link;
 
 	check_object(survey, &sync->object, &sync_object_class, 1);
 	if (sync->device != device || sync->process != process)
@@ -217,6 +219,8 @@ static void check_sync_object_locked(struct survey *survey, struct dxg_sync_obje
 	if (body->count > body->max_count)
 		wrong(survey, "sync object 0x%08x counts %u of at most %u", handle, body->count,
 		      body->max_count);
+	list_for_each (link, &sync->waits)
+		hold(survey, &survey->awaited, &body->share);
 	lock_release(&body->lock);
 	if ((body->slot.value != NULL) != (body->kind == SYNC_MONITORED_FENCE))
 		wrong(survey,
@@ -353,13 +357,15 @@ static void check_resource_body(struct survey *survey, struct resource_body *bod
 	lock_release(&body->lock);
 }
 
-/* Every opening has two references (its own and its object's), every bundle one. */
+/* Every opening has two references (its own and its object's) or one, every bundle and every wait
+ * one. */
 static void check_share(struct survey *survey, struct share *share)
 {
 	uint32_t openings = count_of(&survey->opened, share, NULL);
 	uint32_t bundles = count_of(&survey->bundled, share, NULL);
 	uint32_t references = atomic_load(&share->refs.count);
-	uint32_t expected = bundles + (share->kind == SHARE_RESOURCE ? 2 * openings : openings);
+	uint32_t expected = bundles + count_of(&survey->awaited, share, NULL) +
+			    (share->kind == SHARE_RESOURCE ? 2 * openings : openings);
 
 	if (atomic_load(&share->openings) != openings)
 		wrong(survey, "a shared object counts %u openings and has %u",
@@ -469,6 +475,7 @@ bool kernel_validate(struct dxg_kernel *kernel, struct dxg_process *process, cha
 	sort(&survey.allocation_bodies);
 	sort(&survey.opened);
 	sort(&survey.bundled);
+	sort(&survey.awaited);
 	if (!survey.is_wrong)
 		check_shares(&survey);
 	if (!survey.is_wrong)
@@ -477,5 +484,6 @@ bool kernel_validate(struct dxg_kernel *kernel, struct dxg_process *process, cha
 	mem_free(survey.allocation_bodies.all);
 	mem_free(survey.opened.all);
 	mem_free(survey.bundled.all);
+	mem_free(survey.awaited.all);
 	return !survey.is_wrong;
 }

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <dxg/d3dkmthk.h>
@@ -40,6 +41,8 @@ enum kind {
 	MUTEX,
 	GLOBAL,
 	SHARED_MUTEX,
+	SYNC,
+	SHARED_SYNC,
 	KIND_COUNT,
 };
 
@@ -53,6 +56,7 @@ static struct {
 	uint32_t made[KIND_COUNT];
 	int files[SLOTS];
 	uint32_t files_made;
+	int event;
 } world;
 
 /* What calls may write into or read from. */
@@ -64,6 +68,7 @@ static struct {
 	struct softgpu_allocation described[ELEMENTS];
 	D3DKMT_CREATESTANDARDALLOCATION standard;
 	D3DKMT_HANDLE list[ELEMENTS];
+	UINT64 values[ELEMENTS];
 	UINT numbers[ELEMENTS];
 	unsigned char first[ROOM];
 	unsigned char second[ROOM];
@@ -432,7 +437,9 @@ static void share(struct input *input)
 		return;
 	}
 	for (uint32_t i = 0; i < 3; i++)
-		buffers.list[i] = take_handle(input, i == 1 ? MUTEX : RESOURCE);
+		buffers.list[i] = take_handle(input, i == 0 && !(choice & 4) ? RESOURCE
+						     : i == 1                ? MUTEX
+									     : SYNC);
 	if (NT_SUCCESS(D3DKMTShareObjects(count, take_pointer(input, buffers.list),
 					  choice & 2 ? &attributes : NULL, choice >> 6, &made)))
 		keep_file(made);
@@ -496,6 +503,69 @@ static void use_mutex(struct input *input)
 	}
 }
 
+static void make_sync(struct input *input)
+{
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 create = { .hDevice = take_handle(input, DEVICE) };
+	D3DKMT_OPENSYNCHRONIZATIONOBJECT by_global = { .hSharedHandle =
+							       take_handle(input, SHARED_SYNC) };
+	D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 by_file = { .hDevice = create.hDevice };
+	uint8_t choice = take_byte(input);
+
+	create.Info.Type = choice & 7;
+	create.Info.Flags.Value = choice & 8 ? take_flags(input) : choice & 16 ? 3 : 0;
+	take(input, &create.Info.Semaphore, 16);
+	if (create.Info.Type == D3DDDI_CPU_NOTIFICATION && (choice & 32))
+		create.Info.CPUNotification.Event = (HANDLE)(intptr_t)world.event;
+	if ((choice & 0xc0) == 0x40) {
+		if (NT_SUCCESS(D3DKMTOpenSynchronizationObject(&by_global)))
+			keep(SYNC, by_global.hSyncObject);
+	} else if ((choice & 0xc0) == 0x80) {
+		by_file.hNtHandle = take_file(input);
+		by_file.Flags.Value = create.Info.Flags.Value;
+		if (NT_SUCCESS(D3DKMTOpenSyncObjectFromNtHandle2(&by_file)))
+			keep(SYNC, by_file.hSyncObject);
+	} else if (NT_SUCCESS(D3DKMTCreateSynchronizationObject2(&create))) {
+		keep(SYNC, create.hSyncObject);
+		keep(SHARED_SYNC, create.Info.SharedHandle);
+	}
+}
+
+/* Waits always by an event: nobody else is there to signal. */
+static void use_sync(struct input *input)
+{
+	uint8_t choice = take_byte(input);
+	D3DKMT_DESTROYSYNCHRONIZATIONOBJECT destroy = { take_handle(input, SYNC) };
+	D3DKMT_HANDLE on = take_handle(input, DEVICE);
+	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .hDevice = on,
+							    .hAsyncEvent =
+								    (HANDLE)(intptr_t)world.event };
+	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = { .hDevice = on };
+	D3DKMT_CREATESYNCFILE file = { on, destroy.hSyncObject, take_byte(input), 0 };
+
+	if ((choice & 7) == 0) {
+		D3DKMTDestroySynchronizationObject(&destroy);
+		return;
+	}
+	if ((choice & 7) == 1) {
+		if (NT_SUCCESS(D3DKMTCreateSyncFile(&file)))
+			keep_file((HANDLE)(uintptr_t)file.hSyncFile);
+		return;
+	}
+	wait.ObjectCount = signal.ObjectCount = take_count(input, ELEMENTS);
+	for (uint32_t i = 0; i < signal.ObjectCount && i < ELEMENTS; i++) {
+		buffers.list[i] = take_handle(input, SYNC);
+		buffers.values[i] = take_byte(input);
+	}
+	wait.ObjectHandleArray = signal.ObjectHandleArray = take_pointer(input, buffers.list);
+	wait.FenceValueArray = signal.FenceValueArray = take_pointer(input, buffers.values);
+	wait.Flags.Value = choice & 8 ? take_flags(input) : 0;
+	signal.Flags.Value = choice & 16 ? 4 : wait.Flags.Value;
+	if (choice & 32)
+		D3DKMTWaitForSynchronizationObjectFromCpu(&wait);
+	else
+		D3DKMTSignalSynchronizationObjectFromCpu(&signal);
+}
+
 static void ask(struct input *input)
 {
 	D3DKMT_QUERYADAPTERINFO query = { .hAdapter = take_handle(input, ADAPTER),
@@ -557,6 +627,8 @@ static void begin(void)
 	check(NT_SUCCESS(D3DKMTEnumAdapters2(&all)) && all.NumAdapters > 0, "no adapter started");
 	keep(ADAPTER, buffers.adapters[0].hAdapter);
 	D3DKMT_CREATEDEVICE device = { .hAdapter = buffers.adapters[0].hAdapter };
+	world.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	check(world.event > 0, "no event");
 	check(NT_SUCCESS(D3DKMTCreateDevice(&device)), "no device");
 	keep(DEVICE, device.hDevice);
 }
@@ -574,6 +646,7 @@ static void end(void)
 		if (world.files[i] > 0)
 			close(world.files[i]);
 	}
+	close(world.event);
 	D3DKMTCloseDxCoreDevice();
 	check(NT_SUCCESS(D3DKMTEnumAdapters2(&all)) && all.NumAdapters > 0, "no adapter is left");
 	D3DKMT_ESCAPE escape = { .hAdapter = buffers.adapters[0].hAdapter,
@@ -608,6 +681,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 		close_file,
 		make_mutex,
 		use_mutex,
+		make_sync,
+		use_sync,
+		use_sync,
 		create_device,
 		destroy_device,
 		create_context,

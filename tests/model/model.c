@@ -18,6 +18,7 @@ struct model_handle *model_array(struct model *model, enum model_kind kind, int 
 		[KIND_OPENING] = { model->openings, MAX_OPENINGS },
 		[KIND_ALLOCATION] = { model->allocations, MAX_ALLOCATIONS },
 		[KIND_MUTEX] = { model->mutex_handles, MAX_MUTEX_HANDLES },
+		[KIND_FENCE] = { model->fences, MAX_FENCES },
 	};
 
 	*room_out = arrays[kind].room;
@@ -198,6 +199,7 @@ void model_end(struct model *model, enum model_kind kind, int index)
 		end_children(model, KIND_CONTEXT, device, index);
 		end_children(model, KIND_OPENING, device, index);
 		end_children(model, KIND_ALLOCATION, device, index);
+		end_children(model, KIND_FENCE, device, index);
 	}
 	if (kind == KIND_OPENING)
 		end_children(model, KIND_ALLOCATION, offsetof(struct model_handle, opening), index);

@@ -28,6 +28,8 @@ enum {
 	MAX_COPIES = 3,
 	MAX_MUTEXES = 12,
 	MAX_MUTEX_HANDLES = 24,
+	MAX_FENCES = 24,
+	MAX_FENCE_WAITS = 6,
 	MAX_DEAD = 64,
 	PROBES = 4,
 	MAX_DATA = 64,
@@ -41,21 +43,30 @@ enum model_kind {
 	KIND_OPENING,
 	KIND_ALLOCATION,
 	KIND_MUTEX,
+	KIND_FENCE,
 	KIND_COUNT,
 };
 
 enum model_scheme { SCHEME_PRIVATE, SCHEME_GLOBAL, SCHEME_NT };
 
-/* An adapter, a device, a context, an opening, an allocation or a mutex handle. */
+/* An adapter, a device, a context, an opening, an allocation, a mutex handle or a fence. */
 struct model_handle {
 	bool is_live;
 	uint32_t handle;
-	int device;  /* of contexts, openings, allocations */
+	int device;  /* of contexts, openings, allocations, fences */
 	int group;   /* of openings */
 	int opening; /* of allocations */
 	int memory;  /* of allocations */
 	int mutex;   /* of mutex handles */
 	uint32_t locks;
+
+	/* of fences */
+	uint64_t value;
+	const volatile uint64_t *view;
+	bool may_wait;
+	bool may_signal;
+	int wait_count; /* by the event, for these values */
+	uint64_t waits[MAX_FENCE_WAITS];
 };
 
 struct model_data {
@@ -116,6 +127,7 @@ struct model {
 	struct model_handle openings[MAX_OPENINGS];
 	struct model_handle allocations[MAX_ALLOCATIONS];
 	struct model_handle mutex_handles[MAX_MUTEX_HANDLES];
+	struct model_handle fences[MAX_FENCES];
 	struct model_group groups[MAX_GROUPS];
 	struct model_memory memories[MAX_MEMORIES];
 	struct model_bundle bundles[MAX_BUNDLES];

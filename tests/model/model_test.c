@@ -8,6 +8,8 @@
  */
 #include "model/run.h"
 
+#include <sys/eventfd.h>
+
 enum { CHECK_DRIVER_EVERY = 64 };
 
 static unsigned long long setting(const char *name, unsigned long long otherwise)
@@ -27,7 +29,7 @@ static void make_a_step(struct run *run)
 		{ step_lock, 20 },       { step_touch, 20 },   { step_destroy, 14 },
 		{ step_property, 12 },   { step_device, 3 },   { step_context, 3 },
 		{ step_adapter, 2 },     { step_share, 10 },   { step_name, 4 },
-		{ step_close_file, 12 }, { step_mutex, 14 },
+		{ step_close_file, 12 }, { step_mutex, 14 },   { step_fence, 16 },
 	};
 	uint32_t total = 0;
 
@@ -62,6 +64,8 @@ static void start(struct run *run, unsigned long long seed)
 	EXPECT(run->client_memory != MAP_FAILED);
 	run->plain_file = memfd_create("plain", MFD_CLOEXEC);
 	EXPECT(run->plain_file >= 0);
+	run->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	EXPECT(run->event > 0);
 	D3DKMT_ADAPTERINFO adapter = first_adapter();
 	run->luid = adapter.AdapterLuid;
 	model_add(&run->model, KIND_ADAPTER, adapter.hAdapter);
@@ -88,6 +92,7 @@ static void end(struct run *run)
 	D3DKMTCloseDxCoreDevice();
 	munmap(run->client_memory, (size_t)CLIENT_SLOTS * CLIENT_BYTES);
 	close(run->plain_file);
+	close(run->event);
 }
 
 static void run_seed(unsigned long long seed, unsigned steps)

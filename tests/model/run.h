@@ -22,6 +22,7 @@ struct run {
 	struct softgpu_escape_info idle; /* what the driver holds when no client has anything */
 	unsigned char *client_memory;    /* CLIENT_SLOTS times CLIENT_BYTES */
 	int plain_file;                  /* a descriptor that is no NT handle */
+	int event;                       /* what waits for fences set */
 
 	unsigned accepted;
 	unsigned refused;
@@ -94,6 +95,7 @@ void step_share(struct run *run);
 void step_name(struct run *run);
 void step_close_file(struct run *run);
 void step_mutex(struct run *run);
+void step_fence(struct run *run);
 void step_end_process(struct run *run);
 
 /* The handle of the adapter that is always open. */
