@@ -20,6 +20,7 @@ enum lock_rank {
 	LOCK_RANK_ALLOCATION,    /* several at once only through lock_many()            */
 	LOCK_RANK_SEGMENT,       /* offsets, residents, counts                          */
 	LOCK_RANK_CPU_MAP,       /* addresses of CPU views                              */
+	LOCK_RANK_PAGER,         /* jobs and buffers of one adapter's paging            */
 	LOCK_RANK_NODE,          /* ready queues of one engine                          */
 	LOCK_RANK_FENCE_PAGES,   /* where the values of fences live                     */
 	LOCK_RANK_FENCE,         /* value and waiters                                   */

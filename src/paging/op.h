@@ -28,7 +28,8 @@ enum paging_op_kind {
 	PAGING_UPDATE_TABLE, /* by whichever way the driver wants its tables written */
 	PAGING_INIT_CONTEXT, /* first content of a context allocation */
 	PAGING_UPDATE_CONTEXT,
-	PAGING_AS_IT_IS, /* everything that needs no address of ours: apertures, TLB, notices */
+	PAGING_MAP_APERTURE, /* pages of the machine show up in an aperture */
+	PAGING_AS_IT_IS,     /* everything that needs no address of ours: unmapping, TLB, notices */
 };
 
 struct paging_op {
@@ -50,7 +51,8 @@ struct paging_op {
 			uint32_t pattern;
 		} fill;
 		struct {
-			struct paging_place table; /* one table */
+			struct paging_place table; /* one table, contiguous */
+			void *pointer; /* CPU_VIRTUAL: for the CPU; NULL: it is in system memory */
 			uint32_t level;
 			const struct miniport_pte *entries; /* one with is_repeated */
 			uint32_t first_index;
@@ -64,12 +66,20 @@ struct paging_op {
 			uint64_t first_address;
 		} update_table;
 		struct {
-			struct paging_place place;
+			struct paging_place place; /* contiguous in a segment */
 			uint64_t size_bytes;
 			void *pointer;      /* init: for the CPU, or NULL */
 			void *private_data; /* update */
 			uint32_t private_bytes;
 		} context;
+		struct {
+			struct paging_place source; /* of the machine */
+			uint64_t size_bytes;
+			void *driver_device; /* NULL: nobody's */
+			uint32_t segment;
+			uint64_t first_page; /* of the segment */
+			bool is_cache_coherent;
+		} map_aperture;
 		struct miniport_paging_op as_it_is;
 	};
 };

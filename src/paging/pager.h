@@ -11,9 +11,14 @@
  * which they became so. What a job needs to come first it says (paging_job_after); nothing else is
  * promised between jobs, except that the paging node runs what it is given in order.
  *
+ * Within a job operations take effect in order. Some drivers act at once when they are asked to map
+ * an aperture, and all do when the CPU writes a page table: such an operation waits until what the
+ * job has with the hardware is over. Other jobs are built meanwhile.
+ *
  * Paging buffers: as many as it takes to build one while others run, of the size the driver
- * reported, 4 KiB aligned, private data zeroed. One is used again after its last fence. Many
- * operations of many jobs share a buffer; one operation may take many.
+ * reported, 4 KiB aligned, private data zeroed. One carries one submission, so that each begins
+ * as the driver expects it, and is used again after its fence. Many operations of many jobs share a
+ * buffer; one operation may take many.
  */
 #ifndef PAGING_PAGER_H
 #define PAGING_PAGER_H
@@ -31,7 +36,7 @@
 struct pager;
 struct paging_job;
 
-/* The hardware side, so that tests can be it. */
+/* The hardware side, so that tests can be it. `pager_miniport_ops` is a miniport's (driver.c). */
 struct pager_driver_ops {
 	NTSTATUS(*build)
 	(void *driver, const struct miniport_paging_op *op, struct miniport_paging_buffer *buffer,
@@ -40,6 +45,25 @@ struct pager_driver_ops {
 	(void *driver, const struct sched_submission *how,
 	 const struct miniport_paging_buffer *buffer, uint32_t start_bytes, uint32_t end_bytes,
 	 uint32_t private_start_bytes, uint32_t private_end_bytes);
+	NTSTATUS(*create_mdl)
+	(void *driver, const struct miniport_page_run *runs, uint32_t run_count,
+	 struct miniport_mdl **mdl_out);
+	void (*destroy_mdl)(void *driver, struct miniport_mdl *mdl);
+
+	/* GpuMmu only: of the kernel's own context; bytes of a root of two levels. */
+	void (*set_root)(void *driver, uint32_t segment, uint64_t offset_bytes,
+			 uint32_t entry_count);
+	uint64_t (*root_bytes)(void *driver, uint32_t *entry_count);
+};
+
+/* `driver` is a struct miniport. */
+extern const struct pager_driver_ops pager_miniport_ops;
+
+/* Where one of the kernel's own page tables is. Pinned until it is given back. */
+struct pager_table {
+	uint32_t segment;      /* 0: system memory, and then offset_bytes is the physical address */
+	uint64_t offset_bytes; /* in the segment */
+	void *pointer;         /* for the CPU (host aperture included); NULL: it cannot see it */
 };
 
 struct pager_config {
@@ -47,50 +71,84 @@ struct pager_config {
 	uint32_t buffer_private_bytes;
 	uint32_t buffer_count; /* 0: a sensible number */
 	uint32_t node;
-	const struct miniport_gpu_mmu *gpu_mmu; /* NULL: physical model */
+
+	const struct miniport_gpu_mmu *gpu_mmu; /* NULL: physical model. The rest is for this: */
+	uint32_t implicit_system_segment; /* another name of system memory; 0: there is none */
+	void *driver_process;             /* the kernel's own, for entries and TLBs */
+
+	/*
+	 * Contiguous room in a segment that is neither 0 nor the implicit one; tables in system
+	 * memory the pager takes from the machine itself. Called by pager_create() and
+	 * pager_destroy().
+	 */
+	NTSTATUS(*take_table)
+	(void *memory, uint32_t segment, uint64_t size_bytes, uint64_t align_bytes,
+	 struct pager_table *table_out);
+	void (*give_table)(void *memory, const struct pager_table *table, uint64_t size_bytes);
+	void *memory;
 };
 
-/* `system_owner` is the kernel's own on this adapter. */
+/*
+ * `system_owner` is the kernel's own on this adapter. Under a GpuMmu the kernel's own address space
+ * is built too: all its tables written, its root set. Enters the driver; not on the scheduler's
+ * thread.
+ */
 MUST_CHECK NTSTATUS pager_create(const struct pager_config *config,
 				 const struct pager_driver_ops *ops, void *driver,
 				 struct sched_owner *system_owner, struct pager **pager_out);
 
-/* Runs what is queued, then ends. Accepts NULL. */
+/* Runs what is queued, then ends; what a suspended pager has, fails. Accepts NULL. */
 void pager_destroy(struct pager *pager);
 
 /* ---- jobs ---- */
 
 struct paging_job {
-	/* On the pager's thread, no lock held, once. A failure: nothing of it counts as done. */
+	/*
+	 * On the pager's thread, no lock held, once; the job is the caller's again. A failure:
+	 * nothing of it counts as done. STATUS_DEVICE_REMOVED: the adapter was reset meanwhile.
+	 * STATUS_DRIVER_INTERNAL_ERROR: the driver's answer was illegal; other jobs go on.
+	 */
 	void (*done)(struct paging_job *job, NTSTATUS status);
 
 	/*
-	 * Makes the next operation, or says that there is none: long rows need no memory. NULL:
-	 * there are none, the job is an ordering point.
+	 * Makes the next operation, or says that there is none: long rows need no memory. On the
+	 * pager's thread, no lock held. NULL: there are none, the job is an ordering point. What
+	 * an operation points at lives until done().
 	 */
 	bool (*next)(struct paging_job *job, struct paging_op *op_out);
 
-	/* A transfer or discard was answered with STATUS_GRAPHICS_ALLOCATION_BUSY: returns when no
-	   queued work refers to the allocation. */
+	/*
+	 * A transfer or discard was answered with STATUS_GRAPHICS_ALLOCATION_BUSY: returns when no
+	 * queued work refers to the allocation. May wait for the scheduler, not for a job. NULL:
+	 * nothing refers to it.
+	 */
 	void (*idle)(struct paging_job *job);
 
-	/* The pager's own. */
+	/* The pager's own, guarded by its lock. */
 	struct pager *pager;
-	struct list link;
+	struct list link;         /* pager.ready, stalled or built */
+	struct list queued_link;  /* pager.queued: by ticket, until done */
 	_Atomic uint32_t pending; /* things that have to be over first, one more until queued */
 	struct list followers;    /* paging_dependency.link */
 	uint64_t ticket;
-	uint32_t in_flight;
-	uint8_t state;
+	uint64_t first_sequence; /* packets that carry something of it; 0: none does yet */
+	uint64_t last_sequence;
+	uint32_t epoch; /* of the pager when it was queued */
+	_Atomic uint8_t state;
 	NTSTATUS status;
+
+	/* The pager's thread only: what was asked for and is not built yet. */
+	struct paging_op op;
+	bool has_op;
 };
 
+/* Zeroed; the functions above are set after it. */
 void paging_job_init(struct paging_job *job, struct pager *pager);
 
 /*
- * `job` begins after `first` is done; after what `first_owner` has queued, or has with the
- * hardware, is over. Before paging_job_queue() of `job`. The dependency's storage lives until `job`
- * begins.
+ * `job` begins after `first` is done, whatever became of it; after what `first_owner` has queued,
+ * or has with the hardware, is over. Before paging_job_queue() of `job`. The dependency's storage
+ * lives until `job` begins.
  */
 struct paging_dependency {
 	struct list link;
@@ -123,8 +181,27 @@ bool pager_is_current_thread(const struct pager *pager);
 
 /* ---- recovery and recounting ---- */
 
-/* After an adapter reset: what was built is forgotten, the kernel's own tables are written anew. */
-MUST_CHECK NTSTATUS pager_restart(struct pager *pager);
+/*
+ * An adapter reset begins: nothing is built or submitted any more. Jobs queued until now fail with
+ * STATUS_DEVICE_REMOVED, unless the hardware had finished them: what they would move or map is not
+ * there any more, and whoever queued them has to look anew. Does not block.
+ */
+void pager_suspend(struct pager *pager);
+
+/*
+ * Between the two: an operation that is only to be told to the driver (a transfer of 0 bytes, an
+ * aperture that is unmapped after a reset). Built, never submitted. On the caller's thread, one at
+ * a time.
+ */
+MUST_CHECK NTSTATUS pager_tell(struct pager *pager, const struct miniport_paging_op *op);
+
+/*
+ * After an adapter reset: what was built is forgotten, the root is set, and the kernel's own tables
+ * are written anew before anything else. Jobs queued since pager_suspend() run then. Suspends first
+ * where nobody did. Does not wait: if the tables cannot be written, all jobs fail with the status
+ * that this met.
+ */
+void pager_restart(struct pager *pager);
 
 /* Recounts. NULL, or what does not add up. */
 const char *pager_validate(struct pager *pager);

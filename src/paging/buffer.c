@@ -1,0 +1,250 @@
+/*
+ * buffer.c - paging buffers: where they are, and their way to the hardware and back.
+ *
+ *	free ──current()──▶ current ──submit()──▶ with the scheduler ──retired──▶ reclaim() ──▶ free
+ *
+ * A buffer is contiguous memory of the machine below 4 GiB. The driver is told exactly the size it
+ * reported, because some recognise a fresh buffer by it, and the private data of a fresh one is
+ * zero.
+ *
+ * Locks: pager.lock around the numbers and lists. Packets are retired on any thread.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "paging/internal.h"
+#include "trace/trace.h"
+
+/* Physical addresses that fit into 32 bits: drivers exist that keep them so. */
+static const uint64_t highest_address = UINT64_C(0xFFFFFFFF);
+
+static NTSTATUS memory_init(const struct pager *pager, struct miniport_paging_buffer *memory)
+{
+	uint64_t address;
+	NTSTATUS status =
+		machine_alloc_contiguous(pages_of(pager->config.buffer_bytes) << MACHINE_PAGE_SHIFT,
+					 0, 0, highest_address, 0, &address);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	*memory = (struct miniport_paging_buffer){
+		.memory = machine_to_pointer(address),
+		.physical_address = address,
+		.size_bytes = pager->config.buffer_bytes,
+		.private_bytes = pager->config.buffer_private_bytes,
+	};
+	if (memory->private_bytes == 0)
+		return STATUS_SUCCESS;
+	memory->private_data = mem_zalloc(memory->private_bytes);
+	return memory->private_data ? STATUS_SUCCESS : STATUS_NO_MEMORY;
+}
+
+static void memory_finish(struct miniport_paging_buffer *memory)
+{
+	mem_free(memory->private_data);
+	if (memory->memory && !machine_free_contiguous(memory->physical_address))
+		assert(!"the run is ours");
+	*memory = (struct miniport_paging_buffer){ 0 };
+}
+
+void pager_buffer_refresh(struct miniport_paging_buffer *memory)
+{
+	memory->used_bytes = 0;
+	memory->private_used_bytes = 0;
+	if (memory->private_data)
+		memset(memory->private_data, 0, memory->private_bytes);
+}
+
+/* ---- the packet's moments ---- */
+
+static struct pager_buffer *buffer_of(struct sched_packet *packet)
+{
+	return container_of(packet, struct pager_buffer, packet);
+}
+
+static NTSTATUS packet_submit(struct sched_packet *packet,
+			      const struct sched_submission *submission)
+{
+	struct pager_buffer *buffer = buffer_of(packet);
+	struct pager *pager = buffer->pager;
+
+	/* Built before a reset, for places and tables that are gone. */
+	if (buffer->epoch != atomic_load(&pager->epoch))
+		return STATUS_DEVICE_REMOVED;
+	return pager->ops->submit(pager->driver, submission, &buffer->memory, 0,
+				  buffer->memory.used_bytes, 0, buffer->memory.private_used_bytes);
+}
+
+static void fail_jobs_of_locked(struct list *jobs, uint64_t sequence)
+{
+	struct list *link;
+
+	list_for_each (link, jobs) {
+		struct paging_job *job = container_of(link, struct paging_job, queued_link);
+
+		if (job->first_sequence != 0 && job->first_sequence <= sequence &&
+		    sequence <= job->last_sequence && NT_SUCCESS(job->status))
+			job->status = STATUS_DEVICE_REMOVED;
+	}
+}
+
+static void packet_retired(struct sched_packet *packet, enum sched_outcome outcome)
+{
+	struct pager_buffer *buffer = buffer_of(packet);
+	struct pager *pager = buffer->pager;
+
+	lock_acquire(&pager->lock);
+	assert(buffer->sequence == pager->retired_sequence + 1);
+	pager->retired_sequence = buffer->sequence;
+	if (outcome != SCHED_DONE)
+		fail_jobs_of_locked(&pager->queued, buffer->sequence);
+	list_push_back(&pager->retired_buffers, &buffer->link);
+	trace_paging_packet_retired(pager->queue.node, buffer->sequence, (uint32_t)outcome);
+	/* Under the lock: once the last packet is seen to be back, the pager may end. */
+	notice_give(&pager->changed);
+	lock_release(&pager->lock);
+}
+
+static const struct sched_packet_ops packet_ops = {
+	.submit = packet_submit,
+	.retired = packet_retired,
+};
+
+/* ---- all of them ---- */
+
+NTSTATUS pager_buffers_init(struct pager *pager)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	list_init(&pager->free_buffers);
+	list_init(&pager->retired_buffers);
+	pager->buffers = mem_zalloc_array(pager->config.buffer_count, sizeof(*pager->buffers));
+	if (!pager->buffers)
+		return STATUS_NO_MEMORY;
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < pager->config.buffer_count; i++) {
+		struct pager_buffer *buffer = &pager->buffers[i];
+
+		buffer->pager = pager;
+		status = memory_init(pager, &buffer->memory);
+		list_push_back(&pager->free_buffers, &buffer->link);
+	}
+	if (NT_SUCCESS(status))
+		status = memory_init(pager, &pager->spare);
+	if (!NT_SUCCESS(status))
+		pager_buffers_finish(pager);
+	return status;
+}
+
+void pager_buffers_finish(struct pager *pager)
+{
+	if (!pager->buffers)
+		return;
+	for (uint32_t i = 0; i < pager->config.buffer_count; i++)
+		memory_finish(&pager->buffers[i].memory);
+	memory_finish(&pager->spare);
+	mem_free(pager->buffers);
+	pager->buffers = NULL;
+}
+
+bool pager_buffer_current(struct pager *pager)
+{
+	struct list *link;
+
+	if (pager->current)
+		return true;
+	lock_acquire(&pager->lock);
+	link = list_pop_front(&pager->free_buffers);
+	lock_release(&pager->lock);
+	if (!link)
+		return false;
+	pager->current = container_of(link, struct pager_buffer, link);
+	pager->current->epoch = pager->built_epoch;
+	pager->current->work_bytes = 0;
+	pager_buffer_refresh(&pager->current->memory);
+	return true;
+}
+
+void pager_buffers_reclaim(struct pager *pager)
+{
+	lock_acquire(&pager->lock);
+	list_splice_back(&pager->free_buffers, &pager->retired_buffers);
+	lock_release(&pager->lock);
+}
+
+/* What was to be carried by a packet that never comes is over with the last one that does. */
+static void forget_packet_locked(struct pager *pager, NTSTATUS status)
+{
+	uint64_t last = pager->submitted_sequence;
+	struct list *link;
+
+	list_for_each (link, &pager->queued) {
+		struct paging_job *job = container_of(link, struct paging_job, queued_link);
+
+		if (job->last_sequence <= last)
+			continue;
+		job->last_sequence = last;
+		if (job->first_sequence > last)
+			job->first_sequence = last;
+		if (NT_SUCCESS(job->status))
+			job->status = status;
+	}
+}
+
+static void forget_packet(struct pager *pager, struct pager_buffer *buffer, NTSTATUS status)
+{
+	uint64_t last;
+	struct list *link;
+
+	lock_acquire(&pager->lock);
+	forget_packet_locked(pager, status);
+	last = pager->submitted_sequence;
+	list_push_back(&pager->free_buffers, &buffer->link);
+	lock_release(&pager->lock);
+
+	list_for_each (link, &pager->mdls) {
+		struct pager_mdl *mdl = container_of(link, struct pager_mdl, link);
+
+		if (mdl->last_sequence > last)
+			mdl->last_sequence = last;
+	}
+	if (pager->has_space)
+		pager_space_forget(pager, last);
+}
+
+void pager_buffer_drop(struct pager *pager, NTSTATUS status)
+{
+	struct pager_buffer *buffer = pager->current;
+
+	pager->current = NULL;
+	if (buffer)
+		forget_packet(pager, buffer, status);
+}
+
+void pager_buffer_submit(struct pager *pager)
+{
+	struct pager_buffer *buffer = pager->current;
+	NTSTATUS status;
+
+	if (!buffer || buffer->memory.used_bytes == 0)
+		return;
+	pager->current = NULL;
+	buffer->packet = (struct sched_packet){
+		.kind = SCHED_WORK,
+		.ops = &packet_ops,
+		.keeps_fence = true,
+	};
+	lock_acquire(&pager->lock);
+	buffer->sequence = ++pager->submitted_sequence;
+	lock_release(&pager->lock);
+	trace_paging_packet_submitted(pager->queue.node, buffer->sequence,
+				      buffer->memory.used_bytes, buffer->work_bytes);
+
+	status = sched_queue_submit(&pager->queue, &buffer->packet, false);
+	if (NT_SUCCESS(status))
+		return;
+	lock_acquire(&pager->lock);
+	pager->submitted_sequence--;
+	lock_release(&pager->lock);
+	forget_packet(pager, buffer, status);
+}

@@ -1,0 +1,403 @@
+/*
+ * builder.c - one operation of one job -> calls of the driver.
+ *
+ *	operation ─▶ piece ─▶ piece …        as much as a window or an MDL takes
+ *	               └▶ step ─▶ step …     one call each: entries, flush, transfer
+ *	                    └▶ pass ─▶ …     until the driver says that it is in the buffer
+ *
+ * Everything may have to wait in the middle (no buffer, no window), so where it stands is data
+ * (struct pager_build) and the thread comes back later.
+ *
+ * Passes:
+ *   INSUFFICIENT_DMA_BUFFER   what is there is submitted, the same step again into a fresh buffer
+ *   ALLOCATION_BUSY           everything so far is submitted, the owner idles it, again with
+ *is_idle anything else             the job has failed; what the call left in the buffer is
+ *forgotten
+ *
+ * Locks: none held while entering the driver or the job.
+ */
+#include <assert.h>
+
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "paging/internal.h"
+
+enum { EMPTY_PASSES_MAX = 1024 };
+
+/* ---- one step ---- */
+
+static bool is_written_now(const struct miniport_paging_op *op)
+{
+	return op->kind == MINIPORT_PAGING_UPDATE_PAGE_TABLE &&
+	       op->update_table.mode == MINIPORT_TABLE_CPU_VIRTUAL;
+}
+
+/* Where the driver may ask for an idle allocation, and is told that it has one. */
+static bool *idle_flag(struct miniport_paging_op *op)
+{
+	if (op->kind == MINIPORT_PAGING_TRANSFER ||
+	    op->kind == MINIPORT_PAGING_SPECIAL_LOCK_TRANSFER)
+		return &op->transfer.is_idle;
+	if (op->kind == MINIPORT_PAGING_DISCARD_CONTENT)
+		return &op->discard.is_idle;
+	return NULL;
+}
+
+static enum build_result fail(struct pager_build *build, NTSTATUS status)
+{
+	build->status = status;
+	return BUILD_FAILED;
+}
+
+static enum build_result fail_illegal(struct pager_build *build, NTSTATUS status, const char *why)
+{
+	return fail(build, refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_PAGING_ANSWER, NULL,
+				  "building a paging buffer was answered with %s, %s",
+				  status_name(status), why));
+}
+
+static bool made_progress(struct pager_build *build, bool was_empty, bool has_written,
+			  uint32_t multipass_before)
+{
+	if (has_written || !was_empty) {
+		build->empty_passes = 0;
+		return true;
+	}
+	return build->multipass != multipass_before && ++build->empty_passes < EMPTY_PASSES_MAX;
+}
+
+static void idle_allocation(struct pager *pager)
+{
+	struct pager_build *build = &pager->build;
+
+	pager_buffer_submit(pager); /* it may be what is waited for */
+	if (build->job->idle)
+		build->job->idle(build->job);
+	build->is_idle = true;
+}
+
+static enum build_result build_pass(struct pager *pager, const struct miniport_paging_op *op,
+				    NTSTATUS *status_out)
+{
+	struct pager_build *build = &pager->build;
+	struct miniport_paging_buffer nowhere = { 0 };
+	struct miniport_paging_buffer *memory = &nowhere;
+	uint32_t multipass = build->multipass;
+
+	if (!is_written_now(op)) {
+		if (!pager_buffer_current(pager))
+			return BUILD_BLOCKED;
+		memory = &pager->current->memory;
+	}
+
+	uint32_t used = memory->used_bytes;
+	uint32_t private_used = memory->private_used_bytes;
+	NTSTATUS status = pager->ops->build(pager->driver, op, memory, &build->multipass);
+
+	*status_out = status;
+	if (status != STATUS_SUCCESS && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER) {
+		memory->used_bytes = used;
+		memory->private_used_bytes = private_used;
+		return BUILD_DONE;
+	}
+	if (memory->used_bytes != used)
+		pager_job_written(pager, build->job);
+	if (memory->used_bytes == 0) /* nothing to submit: the next call finds it fresh */
+		pager_buffer_refresh(memory);
+	if (status == STATUS_SUCCESS)
+		return BUILD_DONE;
+	if (is_written_now(op))
+		return fail_illegal(build, status, "and needs no room: the CPU writes");
+	if (!made_progress(build, used == 0, memory->used_bytes != used, multipass))
+		return fail_illegal(build, status, "and the buffer was empty");
+	pager_buffer_submit(pager);
+	return BUILD_DONE;
+}
+
+/* All passes of one step. */
+static enum build_result build_step(struct pager *pager, struct miniport_paging_op *op)
+{
+	struct pager_build *build = &pager->build;
+	bool *is_idle = idle_flag(op);
+
+	for (;;) {
+		NTSTATUS status;
+
+		if (!pager_may_build(pager))
+			return BUILD_STALE;
+		if (is_idle)
+			*is_idle |= build->is_idle;
+		enum build_result result = build_pass(pager, op, &status);
+		if (result != BUILD_DONE)
+			return result;
+		if (status == STATUS_SUCCESS)
+			break;
+		if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
+			continue;
+		if (status == STATUS_NO_MEMORY) /* ours, on the way to the driver */
+			return fail(build, status);
+		if (status != STATUS_GRAPHICS_ALLOCATION_BUSY)
+			return fail_illegal(build, status, "which it may not be");
+		if (!is_idle)
+			return fail_illegal(build, status, "and only what moves can be busy");
+		if (*is_idle)
+			return fail_illegal(build, status, "and the allocation is idle");
+		idle_allocation(pager);
+	}
+	build->multipass = 0;
+	build->empty_passes = 0;
+	return BUILD_DONE;
+}
+
+/* ---- MDLs ---- */
+
+NTSTATUS pager_build_mdl(struct pager *pager, const struct paging_place *place,
+			 uint64_t offset_bytes, uint64_t page_count)
+{
+	struct pager_mdl *mdl = mem_zalloc(sizeof(*mdl));
+	uint32_t run_count = place_run_count(place, offset_bytes, page_count);
+	struct miniport_page_run *runs = mem_zalloc_array(run_count, sizeof(*runs));
+	NTSTATUS status = STATUS_NO_MEMORY;
+
+	assert(!pager->build.mdl && place->segment == 0);
+	if (mdl && runs) {
+		place_runs(place, offset_bytes, page_count, runs);
+		status = pager->ops->create_mdl(pager->driver, runs, run_count, &mdl->mdl);
+	}
+	mem_free(runs);
+	if (!NT_SUCCESS(status)) {
+		mem_free(mdl);
+		return status;
+	}
+	list_init(&mdl->link);
+	pager->build.mdl = mdl;
+	return STATUS_SUCCESS;
+}
+
+/* The packets that name it are those up to the last that carries something of the job. */
+static void keep_mdl(struct pager *pager)
+{
+	struct pager_mdl *mdl = pager->build.mdl;
+
+	if (!mdl)
+		return;
+	pager->build.mdl = NULL;
+	mdl->last_sequence = pager->build.job->last_sequence;
+
+	/* By number; nearly always it goes last. */
+	struct list *before = pager->mdls.prev;
+	while (before != &pager->mdls &&
+	       container_of(before, struct pager_mdl, link)->last_sequence > mdl->last_sequence)
+		before = before->prev;
+	list_insert_between(&mdl->link, before, before->next);
+}
+
+void pager_mdls_reclaim(struct pager *pager)
+{
+	lock_acquire(&pager->lock);
+	uint64_t retired = pager->retired_sequence;
+	lock_release(&pager->lock);
+
+	while (!list_is_empty(&pager->mdls)) {
+		struct pager_mdl *mdl = container_of(pager->mdls.next, struct pager_mdl, link);
+
+		if (mdl->last_sequence > retired)
+			break;
+		list_remove(&mdl->link);
+		pager->ops->destroy_mdl(pager->driver, mdl->mdl);
+		mem_free(mdl);
+	}
+}
+
+/* ---- pieces ---- */
+
+static uint64_t op_size_bytes(const struct paging_op *op)
+{
+	switch (op->kind) {
+	case PAGING_COPY:
+		return op->copy.size_bytes;
+	case PAGING_FILL:
+		return op->fill.size_bytes;
+	case PAGING_UPDATE_TABLE:
+	case PAGING_INIT_CONTEXT:
+	case PAGING_UPDATE_CONTEXT:
+	case PAGING_MAP_APERTURE:
+	case PAGING_AS_IT_IS:
+		break;
+	}
+	return 0; /* in one piece */
+}
+
+static bool has_nothing_to_do(const struct paging_op *op)
+{
+	return (op->kind == PAGING_COPY && op->copy.size_bytes == 0) ||
+	       (op->kind == PAGING_FILL && op->fill.size_bytes == 0);
+}
+
+static enum build_result begin_piece(struct pager *pager)
+{
+	struct pager_build *build = &pager->build;
+	const struct paging_op *op = &build->job->op;
+	enum build_result result = BUILD_DONE;
+
+	if (op->kind == PAGING_MAP_APERTURE) {
+		NTSTATUS status = pager_build_mdl(pager, &op->map_aperture.source, 0,
+						  pages_of(op->map_aperture.size_bytes));
+		if (!NT_SUCCESS(status))
+			return fail(build, status);
+	} else if (op->kind != PAGING_AS_IT_IS) {
+		result = pager->has_space ? space_begin_piece(pager) : physical_begin_piece(pager);
+	}
+	build->has_piece = result == BUILD_DONE;
+	return result;
+}
+
+static struct miniport_paging_op map_aperture(const struct pager_build *build)
+{
+	const struct paging_op *op = &build->job->op;
+
+	return (struct miniport_paging_op){
+		.kind = MINIPORT_PAGING_MAP_APERTURE,
+		.driver_allocation = op->driver_allocation,
+		.aperture = { .driver_device = op->map_aperture.driver_device,
+			      .segment = op->map_aperture.segment,
+			      .first_page = op->map_aperture.first_page,
+			      .page_count = pages_of(op->map_aperture.size_bytes),
+			      .mdl = build->mdl->mdl,
+			      .is_cache_coherent = op->map_aperture.is_cache_coherent },
+	};
+}
+
+static bool make_step(struct pager *pager, struct miniport_paging_op *op_out)
+{
+	const struct pager_build *build = &pager->build;
+	const struct paging_op *op = &build->job->op;
+
+	if (op->kind == PAGING_MAP_APERTURE || op->kind == PAGING_AS_IT_IS) {
+		if (build->step > 0)
+			return false;
+		*op_out = op->kind == PAGING_AS_IT_IS ? op->as_it_is : map_aperture(build);
+		return true;
+	}
+	return pager->has_space ? space_step(pager, op_out) : physical_step(pager, op_out);
+}
+
+static void end_piece(struct pager *pager)
+{
+	struct pager_build *build = &pager->build;
+
+	keep_mdl(pager);
+	if (build->slot && build->slot->last_sequence < build->job->last_sequence)
+		build->slot->last_sequence = build->job->last_sequence;
+	build->slot = NULL;
+	build->window_count = 0;
+	build->needs_flush = false;
+	build->has_piece = false;
+	build->step = 0;
+	build->multipass = 0;
+	build->empty_passes = 0;
+}
+
+void pager_build_abandon(struct pager *pager)
+{
+	if (pager->build.job)
+		end_piece(pager);
+	pager->build = (struct pager_build){ 0 };
+}
+
+static enum build_result build_piece(struct pager *pager)
+{
+	struct pager_build *build = &pager->build;
+	struct miniport_paging_op op;
+
+	if (!build->has_piece) {
+		enum build_result result = begin_piece(pager);
+
+		if (result != BUILD_DONE)
+			return result;
+	}
+	while (make_step(pager, &op)) {
+		enum build_result result = build_step(pager, &op);
+
+		if (result != BUILD_DONE)
+			return result;
+		build->step++;
+	}
+	if (pager->current && pager->current->memory.used_bytes > 0) {
+		pager->current->work_bytes += build->piece_bytes;
+		if (pager->current->work_bytes >= PAGING_PACKET_WORK_BYTES)
+			pager_buffer_submit(pager);
+	}
+	build->done_bytes += build->piece_bytes;
+	build->piece_bytes = 0;
+	end_piece(pager);
+	return BUILD_DONE;
+}
+
+/* ---- operations ---- */
+
+/* Takes effect when it is built, or does with some drivers. */
+static bool may_act_at_once(const struct pager *pager, const struct paging_op *op)
+{
+	switch (op->kind) {
+	case PAGING_MAP_APERTURE:
+		return true;
+	case PAGING_UPDATE_TABLE:
+		return pager->has_space &&
+		       pager->space.mmu.update_mode == MINIPORT_TABLE_CPU_VIRTUAL;
+	case PAGING_AS_IT_IS:
+		return op->as_it_is.kind == MINIPORT_PAGING_MAP_APERTURE ||
+		       op->as_it_is.kind == MINIPORT_PAGING_UNMAP_APERTURE ||
+		       is_written_now(&op->as_it_is);
+	case PAGING_COPY:
+	case PAGING_FILL:
+	case PAGING_INIT_CONTEXT:
+	case PAGING_UPDATE_CONTEXT:
+		break;
+	}
+	return false;
+}
+
+static bool is_with_the_hardware(struct pager *pager, const struct paging_job *job)
+{
+	lock_acquire(&pager->lock);
+	bool is_there = job->last_sequence > pager->retired_sequence;
+	lock_release(&pager->lock);
+	return is_there;
+}
+
+static bool fetch_op(struct pager_build *build)
+{
+	struct paging_job *job = build->job;
+
+	if (!job->has_op && job->next) {
+		job->op = (struct paging_op){ 0 };
+		job->has_op = job->next(job, &job->op);
+		build->done_bytes = 0;
+		build->is_idle = false;
+	}
+	return job->has_op;
+}
+
+enum build_result pager_build_job(struct pager *pager)
+{
+	struct pager_build *build = &pager->build;
+	struct paging_job *job = build->job;
+
+	while (fetch_op(build)) {
+		if (!pager_may_build(pager))
+			return BUILD_STALE;
+		if (!build->has_piece && may_act_at_once(pager, &job->op) &&
+		    is_with_the_hardware(pager, job))
+			return BUILD_STALLED;
+		if (!has_nothing_to_do(&job->op)) {
+			enum build_result result = build_piece(pager);
+
+			if (result != BUILD_DONE)
+				return result;
+		}
+		if (build->done_bytes >= op_size_bytes(&job->op))
+			job->has_op = false;
+	}
+	return BUILD_DONE;
+}

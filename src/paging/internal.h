@@ -1,0 +1,257 @@
+/*
+ * internal.h - what the files of this folder share.
+ *
+ *	pager.c         jobs: who is ready, who is over; the thread
+ *	builder.c       one operation of one job -> calls of the driver
+ *	  physical.c      … in pieces of a segment and an MDL
+ *	  pager_space.c   … in pieces mapped into the kernel's own address space
+ *	buffer.c        the paging buffers and their way to the hardware and back
+ *	layout.c        what is where in that address space; pure
+ *	place.c         pages of a place; pure
+ *
+ * Packets are numbered in the order in which they are submitted, and come back in that order. So
+ * "everything that carries something of this job (MDL, window) is over" is one comparison:
+ * last_sequence <= retired_sequence. What is in the buffer that is being filled has the number
+ * that buffer is going to get.
+ */
+#ifndef PAGING_INTERNAL_H
+#define PAGING_INTERNAL_H
+
+#include "base/lock.h"
+#include "base/machine.h"
+#include "base/notice.h"
+#include "base/thread.h"
+#include "paging/layout.h"
+#include "paging/pager.h"
+
+enum {
+	PAGING_BUFFERS = 8,
+	/* More than this in one packet, and building the next would begin too late. */
+	PAGING_PACKET_WORK_BYTES = 16 << 20,
+	/* Of one TRANSFER or FILL in the physical model. */
+	PAGING_PIECE_BYTES = 16 << 20,
+};
+
+/* ---- buffer.c ---- */
+
+struct pager_buffer {
+	struct sched_packet packet;
+	struct pager *pager;
+	struct list link; /* pager.free_buffers or retired_buffers */
+	struct miniport_paging_buffer memory;
+	uint64_t sequence; /* when submitted */
+	uint32_t epoch;    /* in which it was built */
+	uint64_t work_bytes;
+};
+
+MUST_CHECK NTSTATUS pager_buffers_init(struct pager *pager);
+void pager_buffers_finish(struct pager *pager);
+
+/* The buffer that is being filled. False: all are with the hardware. */
+MUST_CHECK bool pager_buffer_current(struct pager *pager);
+
+/* Submits it if there is anything in it. */
+void pager_buffer_submit(struct pager *pager);
+
+/* Forgets what is in it; whatever it carried a part of has failed with `status`. */
+void pager_buffer_drop(struct pager *pager, NTSTATUS status);
+
+/* What came back from the hardware can be used again. */
+void pager_buffers_reclaim(struct pager *pager);
+
+/* As the driver expects it at its first call. */
+void pager_buffer_refresh(struct miniport_paging_buffer *memory);
+
+/* ---- place.c ---- */
+
+/* The page `offset_bytes` into the place; how many follow it in a row. */
+uint64_t place_page(const struct paging_place *place, uint64_t offset_bytes,
+		    uint64_t *pages_in_row_out);
+
+/* The runs that make up `page_count` pages from there: their number, and themselves. */
+uint32_t place_run_count(const struct paging_place *place, uint64_t offset_bytes,
+			 uint64_t page_count);
+void place_runs(const struct paging_place *place, uint64_t offset_bytes, uint64_t page_count,
+		struct miniport_page_run runs_out[]);
+
+static inline uint64_t pages_of(uint64_t size_bytes)
+{
+	return (size_bytes + MACHINE_PAGE_BYTES - 1) >> MACHINE_PAGE_SHIFT;
+}
+
+/* ---- builder.c ---- */
+
+enum build_result {
+	BUILD_DONE,
+	BUILD_BLOCKED, /* until a packet is retired */
+	BUILD_STALLED, /* until the job has nothing with the hardware */
+	BUILD_STALE,   /* a reset began */
+	BUILD_FAILED,  /* build.status */
+};
+
+/* One MDL, until the packets that name it are retired. */
+struct pager_mdl {
+	struct list link; /* pager.mdls */
+	struct miniport_mdl *mdl;
+	uint64_t last_sequence;
+};
+
+/* A stretch of the kernel's own addresses that a piece is mapped at. */
+struct pager_window {
+	uint64_t address;
+	uint64_t page_count;
+	const struct miniport_pte *entries;
+};
+
+/* Where the thread stands in a job. */
+struct pager_build {
+	struct paging_job *job;
+	NTSTATUS status;
+
+	uint64_t done_bytes; /* of the operation */
+	bool is_idle;        /* its allocation: the driver asked for that */
+
+	bool has_piece;
+	uint64_t piece_bytes;
+	struct pager_mdl *mdl;
+	struct pager_slot *slot;
+	struct pager_window windows[2];
+	uint32_t window_count;
+	bool needs_flush;
+
+	uint32_t step; /* calls of the driver for this piece */
+	uint32_t multipass;
+	uint32_t empty_passes; /* in a row */
+};
+
+/* Goes on with build.job. BUILD_DONE: it has no more operations. */
+enum build_result pager_build_job(struct pager *pager);
+
+/* Lets go of a piece that is not going to be finished. */
+void pager_build_abandon(struct pager *pager);
+
+/* For the two models: an MDL of a part of a place, in build.mdl. */
+MUST_CHECK NTSTATUS pager_build_mdl(struct pager *pager, const struct paging_place *place,
+				    uint64_t offset_bytes, uint64_t page_count);
+void pager_mdls_reclaim(struct pager *pager);
+
+/* ---- physical.c ---- */
+
+MUST_CHECK enum build_result physical_begin_piece(struct pager *pager);
+MUST_CHECK bool physical_step(struct pager *pager, struct miniport_paging_op *op_out);
+
+/* ---- pager_space.c ---- */
+
+/* Two windows next to each other; free when what used it last is retired. */
+struct pager_slot {
+	uint64_t address;
+	uint64_t last_sequence;
+	bool was_used; /* since the tables were written: its entries may be valid */
+};
+
+struct pager_level {
+	uint32_t count;
+	uint32_t entry_count; /* of one table */
+	uint64_t table_bytes;
+	struct pager_table *tables;
+};
+
+struct pager_space {
+	struct miniport_gpu_mmu mmu;
+	struct pager_layout layout;
+	struct pager_level levels[MINIPORT_MAX_PAGE_TABLE_LEVELS];
+	struct pager_slot *small;
+	struct pager_slot *big;
+	uint32_t next_small;
+	uint32_t next_big;
+	struct miniport_pte *entries; /* of the piece that is being built */
+
+	/* Writing all tables: which one comes next. */
+	struct paging_job job;
+	uint32_t level;
+	uint32_t table;
+	uint32_t part;
+	bool is_ending; /* only invalid entries */
+};
+
+MUST_CHECK NTSTATUS pager_space_init(struct pager *pager, const struct pager_config *config);
+void pager_space_finish(struct pager *pager);
+
+/* All tables from the start: pager.space.job writes them. */
+void pager_space_rewind(struct pager *pager, bool is_ending);
+void pager_space_set_root(struct pager *pager);
+
+/* Windows that only a forgotten packet used are free with the last one submitted. */
+void pager_space_forget(struct pager *pager, uint64_t last_sequence);
+
+/* A root in use before its content is there: only when nobody but the GPU can write it. */
+bool pager_space_is_visible(const struct pager *pager);
+
+MUST_CHECK enum build_result space_begin_piece(struct pager *pager);
+MUST_CHECK bool space_step(struct pager *pager, struct miniport_paging_op *op_out);
+
+/* ---- pager.c ---- */
+
+enum paging_job_state {
+	JOB_NEW,
+	JOB_WAITING, /* for others */
+	JOB_READY,
+	JOB_BUILDING,
+	JOB_STALLED,
+	JOB_BUILT, /* waits for its packets */
+	JOB_DONE,
+};
+
+struct pager {
+	/* Set at creation. */
+	const struct pager_driver_ops *ops;
+	void *driver;
+	struct pager_config config;
+	bool has_space;
+	struct thread *thread;
+	struct sched_queue queue;
+	struct notice changed; /* for the thread */
+	struct notice told;    /* for those who wait for it */
+
+	/* Guarded by lock. */
+	struct lock lock; /* LOCK_RANK_PAGER */
+	struct list queued;
+	struct list ready;
+	struct list stalled;
+	struct list built; /* by last_sequence */
+	struct list waits; /* sched_wait.link, by ticket */
+	uint64_t last_ticket;
+	uint64_t finishing_ticket; /* its done() is being called; 0: none */
+	uint64_t submitted_sequence;
+	uint64_t retired_sequence;
+	struct list free_buffers;
+	struct list retired_buffers;
+	bool is_suspended;
+	bool needs_tables;
+	bool is_stopping;
+	bool has_tables; /* written, in this epoch */
+	NTSTATUS broken; /* every job fails with it */
+
+	/* Grows under lock. */
+	_Atomic uint32_t epoch;
+	_Atomic uint32_t outstanding; /* jobs queued and not done; a look without the lock */
+
+	/* The thread only. */
+	struct pager_buffer *buffers;
+	struct pager_buffer *current;
+	struct pager_build build;
+	uint32_t built_epoch;
+	struct list mdls; /* pager_mdl.link, by last_sequence */
+	struct pager_space space;
+
+	/* Whoever tells the driver something during a reset. */
+	struct miniport_paging_buffer spare;
+};
+
+/* Something of `job` is in the buffer that is being filled. */
+void pager_job_written(struct pager *pager, struct paging_job *job);
+
+/* False: a reset began, and what is built now would never run. */
+bool pager_may_build(struct pager *pager);
+
+#endif

@@ -1,0 +1,709 @@
+/*
+ * pager.c - jobs: who is ready, who is over; the thread that builds them.
+ *
+ *	queue() ─▶ waiting ─▶ ready ─▶ building ─▶ built ─▶ done()
+ *	                        ▲          │
+ *	                        └─ stalled ┘    an operation that has to wait for the job's own
+ *
+ * One job is built at a time. When a buffer or window is missing the thread waits in the middle of
+ * it, and goes on there.
+ *
+ * A reset moves the pager into its next epoch. Jobs of an older one fail when the thread meets
+ * them; packets of an older one are refused when the scheduler comes to them (buffer.c).
+ *
+ * Locks: pager.lock, never held while calling a job, a waiter, the driver or the scheduler.
+ */
+#include <assert.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "paging/internal.h"
+#include "trace/trace.h"
+
+enum { CAPS_EXPLICIT_INVALIDATION = 1 << 3 };
+
+/* ---- jobs, from outside ---- */
+
+void paging_job_init(struct paging_job *job, struct pager *pager)
+{
+	*job = (struct paging_job){ .pager = pager };
+	list_init(&job->link);
+	list_init(&job->queued_link);
+	list_init(&job->followers);
+	atomic_init(&job->pending, 1);
+	atomic_init(&job->state, JOB_NEW);
+}
+
+static void job_release(struct paging_job *job)
+{
+	struct pager *pager = job->pager;
+
+	if (atomic_fetch_sub(&job->pending, 1) != 1)
+		return;
+	lock_acquire(&pager->lock);
+	atomic_store(&job->state, JOB_READY);
+	list_push_back(&pager->ready, &job->link);
+	notice_give(&pager->changed);
+	lock_release(&pager->lock);
+}
+
+static void dependency_over(struct sched_wait *wait)
+{
+	struct paging_dependency *dependency = container_of(wait, struct paging_dependency, wait);
+
+	job_release(dependency->job);
+}
+
+static void dependency_begin(struct paging_job *job, struct paging_dependency *dependency)
+{
+	assert(atomic_load(&job->state) == JOB_NEW);
+	*dependency = (struct paging_dependency){ .job = job, .wait = { .over = dependency_over } };
+	list_init(&dependency->link);
+	list_init(&dependency->wait.link);
+	atomic_fetch_add(&job->pending, 1);
+}
+
+void paging_job_after(struct paging_job *job, struct paging_job *first,
+		      struct paging_dependency *dependency)
+{
+	struct pager *pager = first->pager;
+	bool is_over;
+
+	dependency_begin(job, dependency);
+	lock_acquire(&pager->lock);
+	is_over = atomic_load(&first->state) == JOB_DONE;
+	if (!is_over)
+		list_push_back(&first->followers, &dependency->link);
+	lock_release(&pager->lock);
+	if (is_over)
+		job_release(job);
+}
+
+void paging_job_after_owner(struct paging_job *job, struct sched_owner *owner,
+			    struct paging_dependency *dependency)
+{
+	dependency_begin(job, dependency);
+	sched_after_owner(owner, &dependency->wait);
+}
+
+void paging_job_after_submitted(struct paging_job *job, struct sched_owner *owner,
+				struct paging_dependency *dependency)
+{
+	dependency_begin(job, dependency);
+	sched_after_submitted(owner, &dependency->wait);
+}
+
+void paging_job_queue(struct paging_job *job)
+{
+	struct pager *pager = job->pager;
+
+	lock_acquire(&pager->lock);
+	assert(atomic_load(&job->state) == JOB_NEW);
+	atomic_store(&job->state, JOB_WAITING);
+	job->ticket = ++pager->last_ticket;
+	job->epoch = atomic_load(&pager->epoch);
+	list_push_back(&pager->queued, &job->queued_link);
+	atomic_fetch_add(&pager->outstanding, 1);
+	trace_paging_job_queued(pager->queue.node, job->ticket);
+	lock_release(&pager->lock);
+	job_release(job);
+}
+
+bool paging_job_is_done(const struct paging_job *job)
+{
+	return atomic_load(&job->state) == JOB_DONE;
+}
+
+/* ---- being told ---- */
+
+/* Jobs end in any order: the one whose done() is being called may be younger than others. */
+static bool is_over_locked(const struct pager *pager, uint64_t ticket)
+{
+	if (pager->finishing_ticket != 0 && pager->finishing_ticket <= ticket)
+		return false;
+	return list_is_empty(&pager->queued) ||
+	       container_of(pager->queued.next, struct paging_job, queued_link)->ticket > ticket;
+}
+
+void pager_after_all(struct pager *pager, struct sched_wait *wait)
+{
+	bool is_over = atomic_load(&pager->outstanding) == 0;
+
+	if (!is_over) {
+		lock_acquire(&pager->lock);
+		wait->ticket = pager->last_ticket;
+		is_over = is_over_locked(pager, wait->ticket);
+		if (!is_over)
+			list_push_back(&pager->waits, &wait->link);
+		lock_release(&pager->lock);
+	}
+	if (is_over)
+		wait->over(wait);
+}
+
+struct flush {
+	struct sched_wait wait;
+	struct pager *pager;
+	bool is_over; /* guarded by pager->lock */
+};
+
+static void flush_over(struct sched_wait *wait)
+{
+	struct flush *flush = container_of(wait, struct flush, wait);
+	struct pager *pager = flush->pager;
+
+	lock_acquire(&pager->lock);
+	flush->is_over = true;
+	notice_give(&pager->told);
+	lock_release(&pager->lock);
+}
+
+void pager_flush(struct pager *pager)
+{
+	struct flush flush = { .wait = { .over = flush_over }, .pager = pager };
+
+	assert(!pager_is_current_thread(pager));
+	list_init(&flush.wait.link);
+	pager_after_all(pager, &flush.wait);
+	lock_acquire(&pager->lock);
+	while (!flush.is_over) {
+		uint32_t seen = notice_read(&pager->told);
+		lock_release(&pager->lock);
+		notice_wait(&pager->told, seen, CLOCK_FOREVER);
+		lock_acquire(&pager->lock);
+	}
+	lock_release(&pager->lock);
+}
+
+bool pager_is_current_thread(const struct pager *pager)
+{
+	return thread_self() == pager->thread;
+}
+
+/* ---- the end of a job ---- */
+
+/* It is built, as far as it ever will be: done when its packets are retired. */
+static void job_built(struct pager *pager, struct paging_job *job, NTSTATUS status)
+{
+	struct list *before;
+
+	lock_acquire(&pager->lock);
+	if (NT_SUCCESS(job->status))
+		job->status = status;
+	job->has_op = false;
+	atomic_store(&job->state, JOB_BUILT);
+	list_remove(&job->link);
+	before = pager->built.prev;
+	while (before != &pager->built &&
+	       container_of(before, struct paging_job, link)->last_sequence > job->last_sequence)
+		before = before->prev;
+	list_insert_between(&job->link, before, before->next);
+	lock_release(&pager->lock);
+}
+
+static struct paging_job *take_finished(struct pager *pager, struct list *followers_out)
+{
+	struct paging_job *job = NULL;
+
+	list_init(followers_out);
+	lock_acquire(&pager->lock);
+	if (!list_is_empty(&pager->built)) {
+		job = container_of(pager->built.next, struct paging_job, link);
+		if (job->last_sequence > pager->retired_sequence)
+			job = NULL;
+	}
+	if (job) {
+		list_remove(&job->link);
+		list_remove(&job->queued_link);
+		list_splice_back(followers_out, &job->followers);
+		pager->finishing_ticket = job->ticket;
+		atomic_store(&job->state, JOB_DONE);
+	}
+	lock_release(&pager->lock);
+	return job;
+}
+
+static void tell_waits(struct pager *pager)
+{
+	struct list over;
+	struct list *link;
+
+	list_init(&over);
+	lock_acquire(&pager->lock);
+	pager->finishing_ticket = 0;
+	atomic_fetch_sub(&pager->outstanding, 1);
+	while (!list_is_empty(&pager->waits)) {
+		struct sched_wait *wait = container_of(pager->waits.next, struct sched_wait, link);
+
+		if (!is_over_locked(pager, wait->ticket))
+			break;
+		list_remove(&wait->link);
+		list_push_back(&over, &wait->link);
+	}
+	lock_release(&pager->lock);
+	while ((link = list_pop_front(&over)) != NULL) {
+		struct sched_wait *wait = container_of(link, struct sched_wait, link);
+
+		wait->over(wait);
+	}
+}
+
+/* True when one was. */
+static bool finish_job(struct pager *pager)
+{
+	struct list followers;
+	struct paging_job *job = take_finished(pager, &followers);
+	struct list *link;
+
+	if (!job)
+		return false;
+	trace_paging_job_done(pager->queue.node, job->ticket, job->status);
+	job->done(job, job->status);
+	/* After it: what done() changed is what they begin with. */
+	while ((link = list_pop_front(&followers)) != NULL)
+		job_release(container_of(link, struct paging_dependency, link)->job);
+	tell_waits(pager);
+	return true;
+}
+
+/* ---- the kernel's own tables ---- */
+
+static void tables_done(struct paging_job *job, NTSTATUS status)
+{
+	struct pager *pager = job->pager;
+
+	lock_acquire(&pager->lock);
+	if (job->epoch == atomic_load(&pager->epoch)) {
+		pager->has_tables = NT_SUCCESS(status);
+		if (!NT_SUCCESS(status))
+			pager->broken = status;
+	}
+	notice_give(&pager->told);
+	lock_release(&pager->lock);
+}
+
+/* Only when nothing is with the hardware: it might still go through them. */
+static bool tables_may_begin_locked(const struct pager *pager)
+{
+	uint8_t state = atomic_load(&pager->space.job.state);
+
+	return pager->needs_tables && !pager->is_suspended &&
+	       (state == JOB_NEW || state == JOB_DONE) &&
+	       pager->retired_sequence == pager->submitted_sequence;
+}
+
+static void queue_tables(struct pager *pager, bool is_ending)
+{
+	struct paging_job *job = &pager->space.job;
+
+	paging_job_init(job, pager);
+	job->done = tables_done;
+	pager_space_rewind(pager, is_ending);
+	paging_job_queue(job);
+}
+
+static bool begin_tables(struct pager *pager)
+{
+	lock_acquire(&pager->lock);
+	bool may_begin = tables_may_begin_locked(pager);
+	if (may_begin)
+		pager->needs_tables = false;
+	lock_release(&pager->lock);
+	if (!may_begin)
+		return false;
+	queue_tables(pager, false);
+	return true;
+}
+
+/* For GPUs that follow the entries of tables that are gone. True once, when there is need. */
+static bool begin_last_tables(struct pager *pager)
+{
+	if (!pager->has_space || !(pager->space.mmu.flags & CAPS_EXPLICIT_INVALIDATION) ||
+	    pager->space.is_ending)
+		return false;
+	lock_acquire(&pager->lock);
+	bool has_tables = pager->has_tables;
+	lock_release(&pager->lock);
+	if (has_tables)
+		queue_tables(pager, true);
+	return has_tables;
+}
+
+/* ---- the thread ---- */
+
+void pager_job_written(struct pager *pager, struct paging_job *job)
+{
+	lock_acquire(&pager->lock);
+	job->last_sequence = pager->submitted_sequence + 1;
+	if (job->first_sequence == 0)
+		job->first_sequence = job->last_sequence;
+	lock_release(&pager->lock);
+}
+
+bool pager_may_build(struct pager *pager)
+{
+	return pager->built_epoch == atomic_load(&pager->epoch);
+}
+
+static struct paging_job *first_stalled_locked(struct pager *pager)
+{
+	struct list *link;
+
+	list_for_each (link, &pager->stalled) {
+		struct paging_job *job = container_of(link, struct paging_job, link);
+
+		if (job->last_sequence <= pager->retired_sequence)
+			return job;
+	}
+	return NULL;
+}
+
+static bool is_tables_job(const struct pager *pager, const struct paging_job *job)
+{
+	return pager->has_space && job == &pager->space.job;
+}
+
+/* Why a job is not built, or not any further; it need not wait for its turn then. */
+static NTSTATUS fate_locked(const struct pager *pager, const struct paging_job *job)
+{
+	if (job->epoch != atomic_load(&pager->epoch) ||
+	    (pager->is_suspended && pager->is_stopping)) /* there will be no restart */
+		return STATUS_DEVICE_REMOVED;
+	if (!NT_SUCCESS(pager->broken) && !is_tables_job(pager, job))
+		return pager->broken;
+	return job->status; /* a packet of it came back undone */
+}
+
+/* Until the tables are written, nobody else is built. */
+static struct paging_job *next_ready_locked(struct pager *pager)
+{
+	struct list *link;
+	bool is_open = !pager->is_suspended && (!pager->has_space || pager->has_tables);
+
+	list_for_each (link, &pager->ready) {
+		struct paging_job *job = container_of(link, struct paging_job, link);
+
+		if (is_open || !NT_SUCCESS(fate_locked(pager, job)) ||
+		    (is_tables_job(pager, job) && !pager->is_suspended))
+			return job;
+	}
+	return NULL;
+}
+
+/* Puts the job to be built next into pager->build; true when there is one. */
+static bool pick_job(struct pager *pager, NTSTATUS *status_out)
+{
+	struct paging_job *job = pager->build.job;
+
+	*status_out = STATUS_SUCCESS;
+	lock_acquire(&pager->lock);
+	if (!job) {
+		job = first_stalled_locked(pager);
+		if (!job)
+			job = next_ready_locked(pager);
+		if (job) {
+			list_remove(&job->link);
+			atomic_store(&job->state, JOB_BUILDING);
+			pager->build = (struct pager_build){ .job = job };
+		}
+	}
+	if (job)
+		*status_out = fate_locked(pager, job);
+	lock_release(&pager->lock);
+	return job != NULL;
+}
+
+static void end_build(struct pager *pager, NTSTATUS status)
+{
+	struct paging_job *job = pager->build.job;
+
+	pager_build_abandon(pager);
+	job_built(pager, job, status);
+}
+
+static void stall_job(struct pager *pager)
+{
+	struct paging_job *job = pager->build.job;
+
+	pager_build_abandon(pager);
+	lock_acquire(&pager->lock);
+	atomic_store(&job->state, JOB_STALLED);
+	list_push_back(&pager->stalled, &job->link);
+	lock_release(&pager->lock);
+}
+
+static void build_some(struct pager *pager)
+{
+	struct refusal_scope scope;
+
+	refusal_begin(&scope, "paging");
+	enum build_result result = pager_build_job(pager);
+	(void)refusal_end(&scope);
+
+	switch (result) {
+	case BUILD_DONE:
+		end_build(pager, STATUS_SUCCESS);
+		break;
+	case BUILD_FAILED:
+		end_build(pager, pager->build.status);
+		break;
+	case BUILD_STALLED:
+		stall_job(pager);
+		break;
+	case BUILD_BLOCKED:
+	case BUILD_STALE: /* pick_job() sees to it */
+		break;
+	}
+}
+
+/* A reset began: what is in the buffer must never run. */
+static void enter_epoch(struct pager *pager)
+{
+	uint32_t epoch = atomic_load(&pager->epoch);
+	struct list *link;
+	struct list *following;
+
+	if (pager->built_epoch == epoch)
+		return;
+	pager_buffer_drop(pager, STATUS_DEVICE_REMOVED);
+	pager->built_epoch = epoch;
+	lock_acquire(&pager->lock);
+	/* They have nothing left to wait for: to fail they need no turn. */
+	list_for_each_safe (link, following, &pager->stalled) {
+		struct paging_job *job = container_of(link, struct paging_job, link);
+
+		list_remove(&job->link);
+		atomic_store(&job->state, JOB_READY);
+		list_push_back(&pager->ready, &job->link);
+	}
+	lock_release(&pager->lock);
+}
+
+static bool is_over(struct pager *pager)
+{
+	lock_acquire(&pager->lock);
+	bool is_over = pager->is_stopping && !pager->needs_tables &&
+		       list_is_empty(&pager->queued) &&
+		       pager->retired_sequence == pager->submitted_sequence;
+	lock_release(&pager->lock);
+	return is_over;
+}
+
+/* True when there was something to do. */
+static bool pager_turn(struct pager *pager)
+{
+	NTSTATUS status;
+
+	enter_epoch(pager);
+	pager_buffers_reclaim(pager);
+	pager_mdls_reclaim(pager);
+	if (finish_job(pager))
+		return true;
+	if (pager->has_space && begin_tables(pager))
+		return true;
+	if (!pick_job(pager, &status)) {
+		bool has_sent = pager->current && pager->current->memory.used_bytes > 0;
+
+		pager_buffer_submit(pager);
+		return has_sent;
+	}
+	if (!NT_SUCCESS(status)) {
+		end_build(pager, status);
+		return true;
+	}
+	build_some(pager);
+	if (!pager->build.job)
+		return true;
+	/* In the middle of it: what is there has to come back first. */
+	pager_buffer_submit(pager);
+	return !pager_may_build(pager);
+}
+
+static void pager_main(void *context)
+{
+	struct pager *pager = context;
+
+	for (;;) {
+		uint32_t seen = notice_read(&pager->changed);
+
+		if (pager_turn(pager))
+			continue;
+		if (is_over(pager)) {
+			if (begin_last_tables(pager))
+				continue;
+			break;
+		}
+		notice_wait(&pager->changed, seen, CLOCK_FOREVER);
+	}
+	pager_buffer_drop(pager, STATUS_SUCCESS);
+	pager_mdls_reclaim(pager);
+}
+
+/* ---- life ---- */
+
+static void pager_init_lists(struct pager *pager)
+{
+	lock_init(&pager->lock, LOCK_RANK_PAGER, "pager");
+	list_init(&pager->queued);
+	list_init(&pager->ready);
+	list_init(&pager->stalled);
+	list_init(&pager->built);
+	list_init(&pager->waits);
+	list_init(&pager->mdls);
+	list_init(&pager->free_buffers);
+	list_init(&pager->retired_buffers);
+}
+
+static void stop_thread(struct pager *pager)
+{
+	lock_acquire(&pager->lock);
+	pager->is_stopping = true;
+	notice_give(&pager->changed);
+	lock_release(&pager->lock);
+	thread_join(pager->thread);
+}
+
+static NTSTATUS wait_for_tables(struct pager *pager)
+{
+	lock_acquire(&pager->lock);
+	while (!pager->has_tables && NT_SUCCESS(pager->broken)) {
+		uint32_t seen = notice_read(&pager->told);
+		lock_release(&pager->lock);
+		notice_wait(&pager->told, seen, CLOCK_FOREVER);
+		lock_acquire(&pager->lock);
+	}
+	NTSTATUS status = pager->broken;
+	lock_release(&pager->lock);
+	return status;
+}
+
+/*
+ * On the calling thread, because a driver may answer a new root with a request to the pager. A
+ * root that only the GPU can write is set before: the packets that write it need one.
+ */
+static NTSTATUS write_first_tables(struct pager *pager)
+{
+	bool is_visible = pager_space_is_visible(pager);
+
+	if (!is_visible)
+		pager_space_set_root(pager);
+	lock_acquire(&pager->lock);
+	pager->needs_tables = true;
+	notice_give(&pager->changed);
+	lock_release(&pager->lock);
+	NTSTATUS status = wait_for_tables(pager);
+	if (NT_SUCCESS(status) && is_visible)
+		pager_space_set_root(pager);
+	return status;
+}
+
+NTSTATUS pager_create(const struct pager_config *config, const struct pager_driver_ops *ops,
+		      void *driver, struct sched_owner *system_owner, struct pager **pager_out)
+{
+	struct pager *pager = mem_zalloc(sizeof(*pager));
+	NTSTATUS status;
+
+	if (!pager)
+		return STATUS_NO_MEMORY;
+	pager->ops = ops;
+	pager->driver = driver;
+	pager->config = *config;
+	pager->config.gpu_mmu = NULL; /* the caller's; ours is in pager->space */
+	if (pager->config.buffer_count == 0)
+		pager->config.buffer_count = PAGING_BUFFERS;
+	pager_init_lists(pager);
+
+	status = pager_buffers_init(pager);
+	if (NT_SUCCESS(status) && config->gpu_mmu)
+		status = pager_space_init(pager, config);
+	if (!NT_SUCCESS(status))
+		goto finish_space;
+	sched_queue_init(&pager->queue, system_owner, config->node);
+	status = thread_create("pager", pager_main, pager, &pager->thread);
+	if (!NT_SUCCESS(status))
+		goto finish_queue;
+	if (pager->has_space)
+		status = write_first_tables(pager);
+	if (!NT_SUCCESS(status))
+		goto stop_thread;
+	*pager_out = pager;
+	return STATUS_SUCCESS;
+
+stop_thread:
+	stop_thread(pager);
+finish_queue:
+	sched_queue_finish(&pager->queue, false);
+finish_space:
+	if (pager->has_space)
+		pager_space_finish(pager);
+	pager_buffers_finish(pager);
+	lock_finish(&pager->lock);
+	mem_free(pager);
+	return status;
+}
+
+void pager_destroy(struct pager *pager)
+{
+	if (!pager)
+		return;
+	stop_thread(pager);
+	sched_queue_finish(&pager->queue, false);
+	if (pager->has_space)
+		pager_space_finish(pager);
+	pager_buffers_finish(pager);
+	lock_finish(&pager->lock);
+	mem_free(pager);
+}
+
+/* ---- recovery ---- */
+
+void pager_suspend(struct pager *pager)
+{
+	lock_acquire(&pager->lock);
+	pager->is_suspended = true;
+	pager->has_tables = false;
+	pager->needs_tables = false;
+	atomic_fetch_add(&pager->epoch, 1);
+	notice_give(&pager->changed);
+	lock_release(&pager->lock);
+}
+
+void pager_restart(struct pager *pager)
+{
+	lock_acquire(&pager->lock);
+	bool was_suspended = pager->is_suspended;
+	lock_release(&pager->lock);
+
+	if (!was_suspended)
+		pager_suspend(pager);
+	if (pager->has_space)
+		pager_space_set_root(pager);
+	lock_acquire(&pager->lock);
+	pager->is_suspended = false;
+	pager->needs_tables = pager->has_space;
+	pager->broken = STATUS_SUCCESS;
+	notice_give(&pager->changed);
+	lock_release(&pager->lock);
+}
+
+NTSTATUS pager_tell(struct pager *pager, const struct miniport_paging_op *op)
+{
+	uint32_t multipass = 0;
+	NTSTATUS status;
+
+	do {
+		uint32_t before = multipass;
+
+		pager_buffer_refresh(&pager->spare);
+		status = pager->ops->build(pager->driver, op, &pager->spare, &multipass);
+		if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER &&
+		    pager->spare.used_bytes == 0 && multipass == before)
+			break;
+	} while (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
+	if (status == STATUS_SUCCESS || status == STATUS_NO_MEMORY)
+		return status;
+	return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_PAGING_ANSWER, NULL,
+		      "an operation that was only to be told was answered with %s",
+		      status_name(status));
+}

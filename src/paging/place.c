@@ -1,0 +1,67 @@
+/*
+ * place.c - pages of a place. Pure.
+ */
+#include <assert.h>
+
+#include "paging/internal.h"
+
+/* Which run, and how far into it. */
+static uint32_t find_run(const struct paging_place *place, uint64_t offset_bytes,
+			 uint64_t *page_out)
+{
+	uint64_t page = (place->first_byte + offset_bytes) >> MACHINE_PAGE_SHIFT;
+
+	for (uint32_t i = 0; i < place->run_count; i++) {
+		if (page < place->runs[i].count) {
+			*page_out = page;
+			return i;
+		}
+		page -= place->runs[i].count;
+	}
+	assert(!"the place ends before");
+	*page_out = 0;
+	return 0;
+}
+
+uint64_t place_page(const struct paging_place *place, uint64_t offset_bytes,
+		    uint64_t *pages_in_row_out)
+{
+	uint64_t page;
+	uint32_t i = find_run(place, offset_bytes, &page);
+	uint64_t first = place->runs[i].first_pfn + page;
+	uint64_t end = place->runs[i].first_pfn + place->runs[i].count;
+
+	/* Runs may be neighbours. */
+	while (++i < place->run_count && place->runs[i].first_pfn == end)
+		end += place->runs[i].count;
+	*pages_in_row_out = end - first;
+	return first;
+}
+
+uint32_t place_run_count(const struct paging_place *place, uint64_t offset_bytes,
+			 uint64_t page_count)
+{
+	uint64_t page;
+	uint32_t first = find_run(place, offset_bytes, &page);
+	uint32_t i = first;
+
+	for (uint64_t have = place->runs[i].count - page; have < page_count;)
+		have += place->runs[++i].count;
+	return i - first + 1;
+}
+
+void place_runs(const struct paging_place *place, uint64_t offset_bytes, uint64_t page_count,
+		struct miniport_page_run runs_out[])
+{
+	uint64_t page;
+	uint32_t i = find_run(place, offset_bytes, &page);
+
+	for (uint32_t n = 0; page_count > 0; n++, i++, page = 0) {
+		uint64_t count = place->runs[i].count - page;
+
+		if (count > page_count)
+			count = page_count;
+		runs_out[n] = (struct miniport_page_run){ place->runs[i].first_pfn + page, count };
+		page_count -= count;
+	}
+}

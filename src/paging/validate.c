@@ -1,0 +1,108 @@
+/*
+ * validate.c - recounts what the pager believes of itself.
+ */
+#include "paging/internal.h"
+
+static uint32_t list_length(const struct list *head)
+{
+	const struct list *link;
+	uint32_t length = 0;
+
+	list_for_each (link, head)
+		length++;
+	return length;
+}
+
+static const char *check_jobs_locked(const struct pager *pager)
+{
+	uint32_t in_state[JOB_DONE + 1] = { 0 };
+	uint64_t ticket = 0;
+	uint32_t count = 0;
+	struct list *link;
+
+	list_for_each (link, &pager->queued) {
+		const struct paging_job *job = container_of(link, struct paging_job, queued_link);
+
+		if (job->ticket <= ticket || job->ticket > pager->last_ticket)
+			return "jobs are not in the order of their tickets";
+		if (job->last_sequence > pager->submitted_sequence + 1 ||
+		    job->first_sequence > job->last_sequence)
+			return "a job is carried by a packet that there is not";
+		ticket = job->ticket;
+		in_state[atomic_load(&job->state)]++;
+		count++;
+	}
+	if (in_state[JOB_NEW] != 0 || in_state[JOB_DONE] != 0)
+		return "a queued job is in a state of one that is not";
+	/* A job is taken off the list of all before it counts as over. */
+	if (atomic_load(&pager->outstanding) != count + (pager->finishing_ticket != 0))
+		return "the number of outstanding jobs is wrong";
+	if (list_length(&pager->stalled) != in_state[JOB_STALLED] ||
+	    list_length(&pager->built) != in_state[JOB_BUILT] || in_state[JOB_BUILDING] > 1)
+		return "a job is not in the list of its state";
+	if (list_length(&pager->ready) != in_state[JOB_READY])
+		return "a ready job is not in the list";
+	return NULL;
+}
+
+static const char *check_built_locked(const struct pager *pager)
+{
+	uint64_t sequence = 0;
+	struct list *link;
+
+	list_for_each (link, &pager->built) {
+		const struct paging_job *job = container_of(link, struct paging_job, link);
+
+		if (job->last_sequence < sequence)
+			return "built jobs are not in the order of their packets";
+		sequence = job->last_sequence;
+	}
+	return NULL;
+}
+
+static const char *check_buffers_locked(const struct pager *pager)
+{
+	uint64_t at_hardware = pager->submitted_sequence - pager->retired_sequence;
+	uint64_t counted = list_length(&pager->free_buffers) +
+			   list_length(&pager->retired_buffers) + at_hardware;
+
+	if (pager->retired_sequence > pager->submitted_sequence)
+		return "more packets came back than were submitted";
+	/* One may be in the hands of the thread. */
+	if (counted != pager->config.buffer_count && counted + 1 != pager->config.buffer_count)
+		return "a paging buffer is lost, or in two places";
+	return NULL;
+}
+
+static const char *check_waits_locked(const struct pager *pager)
+{
+	uint64_t ticket = 0;
+	struct list *link;
+
+	list_for_each (link, &pager->waits) {
+		const struct sched_wait *wait = container_of(link, struct sched_wait, link);
+
+		if (wait->ticket < ticket || wait->ticket > pager->last_ticket)
+			return "waits are not in the order of their tickets";
+		ticket = wait->ticket;
+	}
+	if (!list_is_empty(&pager->waits) && atomic_load(&pager->outstanding) == 0)
+		return "somebody waits, and there is nothing to wait for";
+	return NULL;
+}
+
+const char *pager_validate(struct pager *pager)
+{
+	const char *problem;
+
+	lock_acquire(&pager->lock);
+	problem = check_jobs_locked(pager);
+	if (!problem)
+		problem = check_built_locked(pager);
+	if (!problem)
+		problem = check_buffers_locked(pager);
+	if (!problem)
+		problem = check_waits_locked(pager);
+	lock_release(&pager->lock);
+	return problem;
+}
