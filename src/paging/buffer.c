@@ -221,6 +221,34 @@ void pager_buffer_drop(struct pager *pager, NTSTATUS status)
 		forget_packet(pager, buffer, status);
 }
 
+/* A reset that begins waits until the packet is where it can be cancelled. */
+static NTSTATUS begin_sending(struct pager *pager, struct pager_buffer *buffer)
+{
+	NTSTATUS status = STATUS_DEVICE_REMOVED;
+
+	lock_acquire(&pager->lock);
+	if (buffer->epoch == atomic_load(&pager->epoch)) {
+		status = STATUS_SUCCESS;
+		buffer->sequence = ++pager->submitted_sequence;
+		pager->is_sending = true;
+		trace_paging_packet_submitted(pager->queue.node, buffer->sequence,
+					      buffer->memory.used_bytes, buffer->work_bytes);
+	}
+	lock_release(&pager->lock);
+	return status;
+}
+
+static void end_sending(struct pager *pager, NTSTATUS status)
+{
+	lock_acquire(&pager->lock);
+	if (!NT_SUCCESS(status))
+		pager->submitted_sequence--;
+	pager->is_sending = false;
+	if (!pager_may_build(pager))
+		notice_give(&pager->told);
+	lock_release(&pager->lock);
+}
+
 void pager_buffer_submit(struct pager *pager)
 {
 	struct pager_buffer *buffer = pager->current;
@@ -234,17 +262,11 @@ void pager_buffer_submit(struct pager *pager)
 		.ops = &packet_ops,
 		.keeps_fence = true,
 	};
-	lock_acquire(&pager->lock);
-	buffer->sequence = ++pager->submitted_sequence;
-	lock_release(&pager->lock);
-	trace_paging_packet_submitted(pager->queue.node, buffer->sequence,
-				      buffer->memory.used_bytes, buffer->work_bytes);
-
-	status = sched_queue_submit(&pager->queue, &buffer->packet, false);
-	if (NT_SUCCESS(status))
-		return;
-	lock_acquire(&pager->lock);
-	pager->submitted_sequence--;
-	lock_release(&pager->lock);
-	forget_packet(pager, buffer, status);
+	status = begin_sending(pager, buffer);
+	if (NT_SUCCESS(status)) {
+		status = sched_queue_submit(&pager->queue, &buffer->packet, false);
+		end_sending(pager, status);
+	}
+	if (!NT_SUCCESS(status))
+		forget_packet(pager, buffer, status);
 }

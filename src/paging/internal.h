@@ -227,6 +227,7 @@ struct pager {
 	struct list free_buffers;
 	struct list retired_buffers;
 	bool is_suspended;
+	bool is_sending; /* the thread is about to hand over a packet */
 	bool needs_tables;
 	bool is_stopping;
 	bool has_tables; /* written, in this epoch */

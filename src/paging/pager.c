@@ -658,25 +658,46 @@ void pager_destroy(struct pager *pager)
 
 /* ---- recovery ---- */
 
-void pager_suspend(struct pager *pager)
+static void next_epoch_locked(struct pager *pager)
 {
-	lock_acquire(&pager->lock);
-	pager->is_suspended = true;
 	pager->has_tables = false;
 	pager->needs_tables = false;
 	atomic_fetch_add(&pager->epoch, 1);
 	notice_give(&pager->changed);
+	/* What was built before must not be queued after: whoever resets cancels what is there. */
+	while (pager->is_sending) {
+		uint32_t seen = notice_read(&pager->told);
+		lock_release(&pager->lock);
+		notice_wait(&pager->told, seen, CLOCK_FOREVER);
+		lock_acquire(&pager->lock);
+	}
+}
+
+void pager_suspend(struct pager *pager)
+{
+	lock_acquire(&pager->lock);
+	pager->is_suspended = true;
+	next_epoch_locked(pager);
+	lock_release(&pager->lock);
+}
+
+void pager_give_up(struct pager *pager)
+{
+	lock_acquire(&pager->lock);
+	pager->broken = STATUS_DEVICE_REMOVED;
+	next_epoch_locked(pager);
 	lock_release(&pager->lock);
 }
 
 void pager_restart(struct pager *pager)
 {
 	lock_acquire(&pager->lock);
-	bool was_suspended = pager->is_suspended;
+	if (!pager->is_suspended) {
+		pager->is_suspended = true;
+		next_epoch_locked(pager);
+	}
 	lock_release(&pager->lock);
 
-	if (!was_suspended)
-		pager_suspend(pager);
 	if (pager->has_space)
 		pager_space_set_root(pager);
 	lock_acquire(&pager->lock);

@@ -184,7 +184,9 @@ bool pager_is_current_thread(const struct pager *pager);
 /*
  * An adapter reset begins: nothing is built or submitted any more. Jobs queued until now fail with
  * STATUS_DEVICE_REMOVED, unless the hardware had finished them: what they would move or map is not
- * there any more, and whoever queued them has to look anew. Does not block.
+ * there any more, and whoever queued them has to look anew. When it returns the pager queues no
+ * packet of before any more; the scheduler cancels those it has. On the scheduler's thread, while
+ * nobody else submits.
  */
 void pager_suspend(struct pager *pager);
 
@@ -202,6 +204,9 @@ MUST_CHECK NTSTATUS pager_tell(struct pager *pager, const struct miniport_paging
  * that this met.
  */
 void pager_restart(struct pager *pager);
+
+/* The adapter is lost for good: every job, now and later, fails with STATUS_DEVICE_REMOVED. */
+void pager_give_up(struct pager *pager);
 
 /* Recounts. NULL, or what does not add up. */
 const char *pager_validate(struct pager *pager);

@@ -1,0 +1,105 @@
+/*
+ * buffer_test.c - paging buffers: fresh ones, full ones, ones that came back. That a fresh buffer
+ * is aligned, below 4 GiB, exactly as large as reported and has zeroed private data is looked at
+ * by fake.c at every call.
+ */
+#include "fake.h"
+#include "support/test.h"
+
+static const struct miniport_page_run local_run = { 16, 1 };
+
+static void queue_fill(struct fake_job *job, struct fake *fake)
+{
+	fake_job_init(job, fake);
+	struct paging_op *op = fake_job_add(job, PAGING_FILL);
+	op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
+	op->fill.size_bytes = MACHINE_PAGE_BYTES;
+	paging_job_queue(&job->job);
+}
+
+TEST(buffer, each_submission_begins_a_fresh_one)
+{
+	struct fake *fake = fake_create(&(struct fake_config){ .buffer_bytes = 5000 });
+	struct fake_job jobs[2];
+
+	queue_fill(&jobs[0], fake);
+	fake_wait_submitted(fake, 1);
+	queue_fill(&jobs[1], fake);
+	fake_wait_submitted(fake, 2);
+	EXPECT_EQ(fake->log[0].used_bytes, 0);
+	EXPECT_EQ(fake->log[1].used_bytes, 0);
+	EXPECT(fake->log[0].buffer != fake->log[1].buffer);
+	EXPECT_EQ(fake->log[1].buffer->size_bytes, 5000);
+	fake_job_complete(&jobs[1]);
+	fake_destroy(fake);
+}
+
+TEST(buffer, one_is_not_used_again_before_its_fence)
+{
+	struct fake *fake = fake_create(&(struct fake_config){ .buffer_count = 2 });
+	struct fake_job jobs[3];
+
+	queue_fill(&jobs[0], fake);
+	fake_wait_submitted(fake, 1);
+	queue_fill(&jobs[1], fake);
+	fake_wait_submitted(fake, 2);
+	queue_fill(&jobs[2], fake);
+	EXPECT_EQ(atomic_load(&fake->log_count), 2);
+	EXPECT(pager_validate(fake->pager) == NULL);
+	fake_complete_one(fake);
+	fake_wait_submitted(fake, 3);
+	EXPECT(fake->log[2].buffer == fake->log[0].buffer);
+	EXPECT_EQ(fake->log[2].used_bytes, 0);
+	fake_job_complete(&jobs[2]);
+	fake_destroy(fake);
+}
+
+TEST(buffer, several_are_with_the_hardware_at_once)
+{
+	struct fake *fake = fake_create(&(struct fake_config){ 0 });
+	struct fake_job jobs[8];
+
+	for (uint32_t i = 0; i < 8; i++) {
+		queue_fill(&jobs[i], fake);
+		fake_wait_submitted(fake, i + 1);
+	}
+	EXPECT_EQ(fake_in_flight(fake), 8);
+	fake_job_complete(&jobs[7]);
+	fake_destroy(fake);
+}
+
+TEST(buffer, what_is_submitted_is_what_was_written)
+{
+	struct fake *fake = fake_create(&(struct fake_config){ 0 });
+	struct fake_job job;
+
+	queue_fill(&job, fake);
+	fake_wait_submitted(fake, 1);
+	const struct fake_submission *submission = &fake->sched.queue[0];
+	EXPECT_EQ(submission->start_bytes, 0);
+	EXPECT_EQ(submission->end_bytes, submission->buffer->used_bytes);
+	EXPECT(submission->end_bytes < submission->buffer->size_bytes);
+	EXPECT_EQ(submission->private_start_bytes, 0);
+	EXPECT_EQ(submission->private_end_bytes, FAKE_PRIVATE_BYTES / 2);
+	fake_job_complete(&job);
+	fake_destroy(fake);
+}
+
+TEST(buffer, a_packet_that_the_scheduler_does_not_take_fails_its_jobs)
+{
+	struct fake *fake = fake_create(&(struct fake_config){ 0 });
+	struct fake_job jobs[2];
+
+	queue_fill(&jobs[0], fake);
+	fake_wait_submitted(fake, 1);
+	fake->sched.is_refusing = true;
+	queue_fill(&jobs[1], fake);
+	fake_complete_one(fake);
+	fake_job_wait(&jobs[1]);
+	EXPECT_EQ(jobs[0].status, STATUS_SUCCESS);
+	EXPECT_EQ(jobs[1].status, STATUS_DEVICE_REMOVED);
+	EXPECT(pager_validate(fake->pager) == NULL);
+	fake_destroy(fake);
+}
+
+TEST_MAIN("paging/buffer")

@@ -1,0 +1,446 @@
+/*
+ * builder_test.c - the conversation with the driver: passes, busy allocations, illegal answers.
+ */
+#include "base/refusal.h"
+#include "fake.h"
+#include "support/test.h"
+
+static const struct miniport_page_run local_run = { 16, 16 };
+static const struct miniport_page_run other_run = { 64, 16 };
+static const struct fake_config plain = { 0 };
+
+static struct paging_op *add_fill(struct fake_job *job, uint32_t pattern)
+{
+	struct paging_op *op = fake_job_add(job, PAGING_FILL);
+
+	op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
+	op->fill.size_bytes = 16 * MACHINE_PAGE_BYTES;
+	op->fill.pattern = pattern;
+	return op;
+}
+
+static struct paging_op *add_copy(struct fake_job *job)
+{
+	struct paging_op *op = fake_job_add(job, PAGING_COPY);
+
+	op->copy.source = fake_place(FAKE_LOCAL, &local_run);
+	op->copy.destination = fake_place(FAKE_LOCAL, &other_run);
+	op->copy.size_bytes = 16 * MACHINE_PAGE_BYTES;
+	op->copy.is_start = true;
+	op->copy.is_end = true;
+	return op;
+}
+
+static struct paging_op *add_as_it_is(struct fake_job *job, enum miniport_paging_kind kind)
+{
+	struct paging_op *op = fake_job_add(job, PAGING_AS_IT_IS);
+
+	op->as_it_is.kind = kind;
+	return op;
+}
+
+TEST(builder, operations_of_several_jobs_share_a_buffer)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job blocker;
+	struct fake_job jobs[3];
+
+	/* The thread is busy while they come. */
+	fake_job_init(&blocker, fake);
+	fake->sched.is_owner_busy = true;
+	for (uint32_t i = 0; i < 3; i++) {
+		fake_job_init(&jobs[i], fake);
+		add_fill(&jobs[i], i);
+		add_fill(&jobs[i], i + 10);
+		paging_job_after(&jobs[i].job, &blocker.job, &jobs[i].dependencies[0]);
+		paging_job_queue(&jobs[i].job);
+	}
+	paging_job_queue(&blocker.job);
+	fake_wait_submitted(fake, 1);
+	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_FILL), 6);
+	EXPECT_EQ(fake_submitted(fake), 1);
+	fake_complete_one(fake);
+	for (uint32_t i = 0; i < 3; i++)
+		fake_job_wait(&jobs[i]);
+	EXPECT_EQ(fake->local[16 * 4096], 12);
+	fake_destroy(fake);
+}
+
+TEST(builder, a_full_buffer_is_submitted_and_the_operation_comes_again_with_its_multipass)
+{
+	struct fake *fake =
+		fake_create(&(struct fake_config){ .buffer_bytes = 2048, .transfer_bytes = 4096 });
+	struct fake_job job;
+
+	memset(fake->local + 16 * 4096, 0x5A, 16 * 4096);
+	fake_job_init(&job, fake);
+	add_copy(&job); /* sixteen commands, and a buffer takes fewer */
+	paging_job_queue(&job.job);
+	fake_job_complete(&job);
+	EXPECT_EQ(job.status, STATUS_SUCCESS);
+	EXPECT(fake_submitted(fake) >= 2);
+	EXPECT(atomic_load(&fake->log_count) >= 2);
+	uint32_t passes = atomic_load(&fake->log_count);
+	for (uint32_t i = 0; i < passes; i++) {
+		EXPECT_EQ(fake->log[i].kind, MINIPORT_PAGING_TRANSFER);
+		EXPECT_EQ(fake->log[i].used_bytes, 0);  /* each with a fresh buffer … */
+		EXPECT_EQ(fake->log[i].submissions, i); /* … after what was there went off */
+		EXPECT_EQ(fake->log[i].op.transfer.size_bytes, 16 * 4096);
+		EXPECT_EQ(fake->log[i].op.transfer.offset_bytes, 0);
+		EXPECT(i == 0 ? fake->log[i].multipass == 0
+			      : fake->log[i].multipass > fake->log[i - 1].multipass);
+	}
+	for (uint32_t i = 0; i < 16 * 4096; i++)
+		EXPECT_EQ(fake->local[64 * 4096 + i], 0x5A);
+	fake_destroy(fake);
+}
+
+TEST(builder, multipass_begins_at_zero_with_every_operation)
+{
+	struct fake *fake =
+		fake_create(&(struct fake_config){ .transfer_bytes = 16384, .is_automatic = true });
+	struct fake_job job;
+
+	fake_job_init(&job, fake);
+	add_copy(&job);
+	add_copy(&job);
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	EXPECT_EQ(fake->log[0].multipass, 0);
+	EXPECT_EQ(fake->log[1].multipass, 0);
+	EXPECT_EQ(atomic_load(&fake->log_count), 2);
+	fake_destroy(fake);
+}
+
+TEST(builder, a_job_over_several_packets_is_done_with_the_last)
+{
+	struct fake *fake =
+		fake_create(&(struct fake_config){ .buffer_bytes = 2048, .transfer_bytes = 4096 });
+	struct fake_job job;
+
+	fake_job_init(&job, fake);
+	add_copy(&job);
+	paging_job_queue(&job.job);
+	fake_wait_submitted(fake, 2);
+	fake_complete_one(fake);
+	EXPECT(!paging_job_is_done(&job.job));
+	EXPECT(pager_validate(fake->pager) == NULL);
+	fake_job_complete(&job);
+	fake_destroy(fake);
+}
+
+TEST(builder, an_operation_that_writes_nothing_is_not_submitted)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job job;
+
+	fake_job_init(&job, fake);
+	add_as_it_is(&job, MINIPORT_PAGING_DISCARD_CONTENT);
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	EXPECT_EQ(job.status, STATUS_SUCCESS);
+	EXPECT_EQ(fake_submitted(fake), 0);
+	/* What it left in the private data is not seen by the next: fake.c looks. */
+	fake_job_init(&job, fake);
+	add_fill(&job, 1);
+	paging_job_queue(&job.job);
+	fake_job_complete(&job);
+	fake_destroy(fake);
+}
+
+TEST(builder, a_job_whose_last_operation_writes_nothing_waits_for_those_before)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job job;
+
+	fake_job_init(&job, fake);
+	add_fill(&job, 1);
+	add_as_it_is(&job, MINIPORT_PAGING_DISCARD_CONTENT);
+	paging_job_queue(&job.job);
+	fake_wait_submitted(fake, 1);
+	EXPECT_EQ(atomic_load(&fake->log_count), 2);
+	EXPECT(!paging_job_is_done(&job.job));
+	fake_job_complete(&job);
+	fake_destroy(fake);
+}
+
+static NTSTATUS busy_once(struct fake *fake, const struct miniport_paging_op *op,
+			  struct miniport_paging_buffer *buffer, uint32_t *multipass)
+{
+	(void)buffer;
+	(void)multipass;
+	bool is_idle =
+		op->kind == MINIPORT_PAGING_TRANSFER ? op->transfer.is_idle : op->discard.is_idle;
+	if (op->kind != MINIPORT_PAGING_TRANSFER && op->kind != MINIPORT_PAGING_DISCARD_CONTENT)
+		return STATUS_PENDING;
+	fake->hook_count++;
+	return is_idle ? STATUS_PENDING : STATUS_GRAPHICS_ALLOCATION_BUSY;
+}
+
+TEST(builder, a_busy_allocation_is_idled_and_the_driver_told_so)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job job;
+
+	fake->hook = busy_once;
+	fake_job_init(&job, fake);
+	add_fill(&job, 1);
+	add_copy(&job);
+	paging_job_queue(&job.job);
+	/* What was built before is on its way: it may be what keeps the allocation busy. */
+	fake_wait_submitted(fake, 2);
+	EXPECT_EQ(fake->log[2].submissions, 1);
+	EXPECT(!fake->log[1].op.transfer.is_idle);
+	EXPECT(fake->log[2].op.transfer.is_idle);
+	EXPECT_EQ(fake->log[2].multipass, fake->log[1].multipass);
+	EXPECT_EQ(job.idles, 1);
+	fake_job_complete(&job);
+	EXPECT_EQ(job.status, STATUS_SUCCESS);
+	fake_destroy(fake);
+}
+
+TEST(builder, a_discard_may_be_busy_too)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job job;
+
+	fake->hook = busy_once;
+	fake_job_init(&job, fake);
+	add_as_it_is(&job, MINIPORT_PAGING_DISCARD_CONTENT);
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	EXPECT_EQ(job.status, STATUS_SUCCESS);
+	EXPECT_EQ(job.idles, 1);
+	EXPECT_EQ(fake->hook_count, 2);
+	fake_destroy(fake);
+}
+
+static NTSTATUS answer;
+
+static NTSTATUS answer_pattern_7(struct fake *fake, const struct miniport_paging_op *op,
+				 struct miniport_paging_buffer *buffer, uint32_t *multipass)
+{
+	(void)fake;
+	(void)multipass;
+	if (op->kind == MINIPORT_PAGING_FILL && op->fill.pattern != 7)
+		return STATUS_PENDING;
+	memset((uint8_t *)buffer->memory + buffer->used_bytes, 0xBB, 64);
+	buffer->used_bytes += 64; /* garbage: nobody may execute it */
+	buffer->private_used_bytes += 8;
+	return answer;
+}
+
+static void expect_job_fails_alone(NTSTATUS illegal)
+{
+	struct fake *fake = fake_create(&(struct fake_config){ .is_automatic = true });
+	struct fake_job good;
+	struct fake_job bad;
+	struct fake_job after;
+
+	answer = illegal;
+	fake->hook = answer_pattern_7;
+	fake_job_init(&good, fake);
+	add_fill(&good, 1);
+	fake_job_init(&bad, fake);
+	add_fill(&bad, 2);
+	add_fill(&bad, 7);
+	add_fill(&bad, 8);
+	fake_job_init(&after, fake);
+	add_fill(&after, 3);
+	paging_job_queue(&good.job);
+	paging_job_queue(&bad.job);
+	paging_job_queue(&after.job);
+	fake_job_wait(&after);
+	EXPECT_EQ(good.status, STATUS_SUCCESS);
+	EXPECT_EQ(bad.status, STATUS_DRIVER_INTERNAL_ERROR);
+	EXPECT_EQ(after.status, STATUS_SUCCESS);
+	EXPECT_EQ(bad.next_op, 2); /* nothing after it was asked for */
+	EXPECT_EQ(fake->local[16 * 4096], 3);
+	fake_destroy(fake);
+}
+
+TEST(builder, an_illegal_answer_fails_that_job_and_no_other)
+{
+	expect_job_fails_alone(STATUS_INVALID_PARAMETER);
+	expect_job_fails_alone(STATUS_UNSUCCESSFUL);
+	expect_job_fails_alone(STATUS_DRIVER_INTERNAL_ERROR);
+}
+
+TEST(builder, only_what_moves_can_be_busy)
+{
+	expect_job_fails_alone(STATUS_GRAPHICS_ALLOCATION_BUSY);
+}
+
+static NTSTATUS always_busy(struct fake *fake, const struct miniport_paging_op *op,
+			    struct miniport_paging_buffer *buffer, uint32_t *multipass)
+{
+	(void)op;
+	(void)buffer;
+	(void)multipass;
+	fake->hook_count++;
+	return STATUS_GRAPHICS_ALLOCATION_BUSY;
+}
+
+TEST(builder, what_is_idle_cannot_be_busy_again)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job job;
+
+	fake->hook = always_busy;
+	fake_job_init(&job, fake);
+	add_copy(&job);
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	EXPECT_EQ(job.status, STATUS_DRIVER_INTERNAL_ERROR);
+	EXPECT_EQ(fake->hook_count, 2);
+	fake_destroy(fake);
+}
+
+static NTSTATUS never_enough(struct fake *fake, const struct miniport_paging_op *op,
+			     struct miniport_paging_buffer *buffer, uint32_t *multipass)
+{
+	(void)op;
+	(void)buffer;
+	fake->hook_count++;
+	if (fake->hook_count > 3)
+		++*multipass; /* says that it gets on, and never does */
+	return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+}
+
+TEST(builder, a_driver_that_makes_no_progress_with_an_empty_buffer_is_stopped)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job job;
+
+	fake->hook = never_enough;
+	fake_job_init(&job, fake);
+	add_fill(&job, 1);
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	EXPECT_EQ(job.status, STATUS_DRIVER_INTERNAL_ERROR);
+	EXPECT_EQ(fake->hook_count, 1);
+
+	fake_job_init(&job, fake);
+	fake->hook_count = 3;
+	add_fill(&job, 1);
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	EXPECT_EQ(job.status, STATUS_DRIVER_INTERNAL_ERROR);
+	EXPECT_EQ(fake_submitted(fake), 0);
+	fake_destroy(fake);
+}
+
+static _Atomic uint32_t refusals;
+
+static void count_refusal(const struct dxgk_refusal *refusal)
+{
+	if (strcmp(refusal->rule, "DDI-PAGING-ANSWER") == 0)
+		atomic_fetch_add(&refusals, 1);
+}
+
+TEST(builder, an_illegal_answer_is_reported)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job job;
+
+	refusal_listen(count_refusal);
+	atomic_store(&refusals, 0);
+	answer = STATUS_ACCESS_DENIED;
+	fake->hook = answer_pattern_7;
+	fake_job_init(&job, fake);
+	add_fill(&job, 7);
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	EXPECT_EQ(refusals, 1);
+	refusal_listen(NULL);
+	fake_destroy(fake);
+}
+
+static void add_aperture(struct fake_job *job, enum miniport_paging_kind kind)
+{
+	struct paging_op *op = add_as_it_is(job, kind);
+
+	op->as_it_is.aperture.segment = FAKE_APERTURE;
+	op->as_it_is.aperture.first_page = 8;
+	op->as_it_is.aperture.page_count = 1;
+}
+
+TEST(builder, what_may_act_at_once_waits_for_what_the_job_has_with_the_hardware)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job job;
+	struct fake_job other;
+
+	fake_job_init(&job, fake);
+	add_fill(&job, 1);
+	add_aperture(&job, MINIPORT_PAGING_UNMAP_APERTURE);
+	paging_job_queue(&job.job);
+	fake_wait_submitted(fake, 1);
+	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_UNMAP_APERTURE), 0);
+	EXPECT(pager_validate(fake->pager) == NULL);
+
+	/* Others are built meanwhile. */
+	fake_job_init(&other, fake);
+	add_fill(&other, 2);
+	paging_job_queue(&other.job);
+	fake_wait_submitted(fake, 2);
+	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_UNMAP_APERTURE), 0);
+
+	fake_complete_one(fake);
+	fake_wait_submitted(fake, 3);
+	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_UNMAP_APERTURE), 1);
+	fake_job_complete(&job);
+	EXPECT_EQ(job.status, STATUS_SUCCESS);
+	fake_destroy(fake);
+}
+
+TEST(builder, an_aperture_is_mapped_by_an_mdl_that_lives_until_the_fence)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_pages pages;
+	struct fake_job job;
+
+	fake_pages_init(&pages, 4, 2);
+	fake_job_init(&job, fake);
+	struct paging_op *op = fake_job_add(&job, PAGING_MAP_APERTURE);
+	op->driver_allocation = &job;
+	op->map_aperture.source = fake_pages_place(&pages);
+	op->map_aperture.size_bytes = 8 * 4096;
+	op->map_aperture.segment = FAKE_APERTURE;
+	op->map_aperture.first_page = 32;
+	op->map_aperture.is_cache_coherent = true;
+	paging_job_queue(&job.job);
+	fake_wait_submitted(fake, 1);
+	EXPECT_EQ(fake->live_mdls, 1);
+	EXPECT_EQ(fake->log[0].op.aperture.page_count, 8);
+	EXPECT(fake->log[0].op.aperture.is_cache_coherent);
+	EXPECT(fake->log[0].op.driver_allocation == &job);
+	fake_complete_one(fake);
+	fake_job_wait(&job);
+	for (uint32_t i = 0; i < 8; i++)
+		EXPECT(fake_pointer(fake, FAKE_APERTURE, (32 + i) * 4096) ==
+		       fake_pages_byte(&pages, i * 4096));
+	fake_destroy(fake); /* looks for MDLs that are left */
+	fake_pages_finish(&pages);
+}
+
+TEST(builder, much_work_is_not_kept_back_until_a_buffer_is_full)
+{
+	struct fake *fake = fake_create(&(struct fake_config){ .buffer_bytes = 65536 });
+	static const struct miniport_page_run all = { 0, 8192 };
+	struct fake_job job;
+
+	fake_job_init(&job, fake);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct paging_op *op = fake_job_add(&job, PAGING_FILL);
+		op->fill.destination = fake_place(FAKE_LOCAL, &all);
+		op->fill.size_bytes = 16 << 20;
+	}
+	paging_job_queue(&job.job);
+	fake_wait_submitted(fake, 4);
+	EXPECT_EQ(fake_in_flight(fake), 4); /* several at once */
+	fake_job_complete(&job);
+	fake_destroy(fake);
+}
+
+TEST_MAIN("paging/builder")

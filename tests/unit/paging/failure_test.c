@@ -1,0 +1,148 @@
+/*
+ * failure_test.c - memory that is not there: at creation nothing is left, later one job fails.
+ */
+#include "base/mem.h"
+#include "fake.h"
+#include "support/test.h"
+
+static void sweep_creation(const struct fake_config *config)
+{
+	fake_destroy(fake_create(config)); /* what is set up once is there then */
+	struct mem_usage before = mem_usage();
+	struct machine_usage pages = machine_usage();
+	uint64_t n = 0;
+	bool has_fired;
+
+	do {
+		struct fake *fake = NULL;
+
+		mem_fail_nth(++n);
+		NTSTATUS status = fake_try_create(config, &fake);
+		has_fired = mem_fail_stop();
+		EXPECT_EQ(status, has_fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+		if (fake)
+			fake_destroy(fake);
+		EXPECT_EQ(mem_usage().blocks, before.blocks);
+		EXPECT_EQ(machine_usage().taken_pages, pages.taken_pages);
+	} while (has_fired);
+	EXPECT(n > 5);
+}
+
+TEST(failure, creation_leaves_nothing_behind)
+{
+	sweep_creation(&(struct fake_config){ 0 });
+}
+
+TEST(failure, creation_of_an_address_space_leaves_nothing_behind)
+{
+	sweep_creation(&(struct fake_config){ .has_mmu = true });
+	sweep_creation(&(struct fake_config){ .has_mmu = true,
+					      .update_mode = MINIPORT_TABLE_GPU_VIRTUAL,
+					      .table_segment = FAKE_LOCAL });
+}
+
+/* A row with everything in it that takes memory. */
+static void fill_job(struct fake_job *job, const struct fake_pages *pages,
+		     const struct miniport_page_run *local)
+{
+	struct paging_op *op = fake_job_add(job, PAGING_COPY);
+
+	op->copy.source = fake_pages_place(pages);
+	op->copy.destination = fake_place(FAKE_LOCAL, local);
+	op->copy.size_bytes = 8 * 4096;
+	op = fake_job_add(job, PAGING_MAP_APERTURE);
+	op->map_aperture.source = fake_pages_place(pages);
+	op->map_aperture.size_bytes = 8 * 4096;
+	op->map_aperture.segment = FAKE_APERTURE;
+	op = fake_job_add(job, PAGING_INIT_CONTEXT);
+	op->context.place = fake_pages_place(pages);
+	op->context.size_bytes = 4096;
+}
+
+static void sweep_job(const struct fake_config *config)
+{
+	struct fake *fake = fake_create(config);
+	struct miniport_page_run local = { 16, 8 };
+	struct fake_pages pages;
+	uint64_t n = 0;
+	bool has_fired;
+
+	fake_pages_init(&pages, 4, 2);
+	do {
+		struct fake_job job;
+
+		fake_job_init(&job, fake);
+		fill_job(&job, &pages, &local);
+		mem_fail_nth(++n);
+		paging_job_queue(&job.job);
+		fake_job_wait(&job);
+		has_fired = mem_fail_stop();
+		EXPECT_EQ(job.status, has_fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+		pager_flush(fake->pager);
+		EXPECT(pager_validate(fake->pager) == NULL);
+		fake_job_init(&job, fake); /* the pager goes on */
+		fill_job(&job, &pages, &local);
+		paging_job_queue(&job.job);
+		fake_job_wait(&job);
+		EXPECT_EQ(job.status, STATUS_SUCCESS);
+	} while (has_fired);
+	EXPECT(n > 3);
+	fake_destroy(fake);
+	fake_pages_finish(&pages);
+}
+
+TEST(failure, a_job_without_memory_fails_alone)
+{
+	sweep_job(&(struct fake_config){ .is_automatic = true });
+	sweep_job(&(struct fake_config){ .is_automatic = true, .has_mmu = true });
+}
+
+static uint32_t fail_at;
+
+static NTSTATUS fail_nth_build(struct fake *fake, const struct miniport_paging_op *op,
+			       struct miniport_paging_buffer *buffer, uint32_t *multipass)
+{
+	(void)op;
+	(void)buffer;
+	(void)multipass;
+	return ++fake->hook_count == fail_at ? STATUS_NO_MEMORY : STATUS_PENDING;
+}
+
+/* Wherever the way to the driver ends, the job fails, and the next one finds nothing of it. */
+TEST(failure, every_build_may_fail)
+{
+	for (uint32_t mode = 0; mode < 3; mode++) {
+		struct fake_config config = { .has_mmu = true,
+					      .update_mode = mode,
+					      .table_segment = mode == 0 ? 0 : FAKE_LOCAL,
+					      .is_automatic = true };
+		struct fake *fake = fake_create(&config);
+		struct miniport_page_run local = { 16, 8 };
+		struct fake_pages pages;
+		bool has_fired;
+
+		fake_pages_init(&pages, 4, 2);
+		fake->hook = fail_nth_build;
+		fail_at = 0;
+		do {
+			struct fake_job job;
+
+			fake->hook_count = 0;
+			fail_at++;
+			fake_job_init(&job, fake);
+			fill_job(&job, &pages, &local);
+			paging_job_queue(&job.job);
+			fake_job_wait(&job);
+			pager_flush(fake->pager);
+			has_fired = fake->hook_count >= fail_at;
+			EXPECT_EQ(job.status, has_fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+			EXPECT(pager_validate(fake->pager) == NULL);
+		} while (has_fired);
+		EXPECT(fail_at > 8);
+		fake->hook = NULL;
+		fake_destroy(fake);
+		fake_pages_finish(&pages);
+	}
+}
+
+TEST_MAIN("paging/failure")

@@ -1,0 +1,924 @@
+/*
+ * fake.c - see fake.h.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "fake.h"
+
+#define CHECK(condition)                                                                           \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "%s:%d: the pager broke: %s\n", __FILE__, __LINE__,        \
+				#condition);                                                       \
+			abort();                                                                   \
+		}                                                                                  \
+	} while (0)
+
+enum { COMMAND_MAGIC = 0x50A6E500, COMMAND_ENTRIES = 8, MDL_ALIVE = 0x4D444C21 };
+
+struct miniport_mdl {
+	uint32_t magic;
+	uint64_t page_count;
+	uint64_t pfns[];
+};
+
+struct command {
+	uint32_t magic;
+	uint32_t entry_count;
+	uint32_t first_entry;
+	struct miniport_paging_op op;
+	uint64_t entries[COMMAND_ENTRIES];
+};
+
+/* ---- the scheduler ---- */
+
+void sched_queue_init(struct sched_queue *queue, struct sched_owner *owner, uint32_t node)
+{
+	*queue = (struct sched_queue){ .sched = owner->sched, .owner = owner, .node = node };
+}
+
+void sched_queue_finish(struct sched_queue *queue, bool is_cancelling)
+{
+	CHECK(!is_cancelling);
+	lock_acquire(&queue->sched->lock);
+	CHECK(queue->sched->first == queue->sched->end);
+	lock_release(&queue->sched->lock);
+}
+
+static void gpu_execute(struct fake *fake, const struct fake_submission *submission);
+
+static struct fake *fake_of(struct sched *sched)
+{
+	return container_of(sched, struct fake, sched);
+}
+
+static bool take_first(struct sched *sched, struct fake_submission *submission)
+{
+	lock_acquire(&sched->lock);
+	bool is_there = sched->first != sched->end;
+	if (is_there)
+		*submission = sched->queue[sched->first++ % FAKE_SLOTS];
+	lock_release(&sched->lock);
+	return is_there;
+}
+
+NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *packet, bool may_block)
+{
+	struct sched *sched = queue->sched;
+	struct fake_submission submission;
+
+	lock_assert_none_held("the scheduler");
+	CHECK(packet->kind == SCHED_WORK && packet->keeps_fence && !may_block);
+	lock_acquire(&sched->lock);
+	if (sched->is_refusing) {
+		lock_release(&sched->lock);
+		return STATUS_DEVICE_REMOVED;
+	}
+	packet->queue = queue;
+	packet->fence = ++sched->last_fence;
+	CHECK(sched->end - sched->first < FAKE_SLOTS);
+	sched->queue[sched->end % FAKE_SLOTS] =
+		(struct fake_submission){ .packet = packet, .fence = packet->fence };
+	lock_release(&sched->lock);
+
+	NTSTATUS status = packet->ops->submit(
+		packet, &(struct sched_submission){ .node = queue->node, .fence = packet->fence });
+
+	lock_acquire(&sched->lock);
+	if (!NT_SUCCESS(status))
+		sched->queue[sched->end % FAKE_SLOTS].is_refused = true;
+	sched->end++;
+	bool is_automatic = sched->is_automatic;
+	notice_give(&sched->changed);
+	lock_release(&sched->lock);
+
+	if (is_automatic && take_first(sched, &submission)) {
+		if (!submission.is_refused)
+			gpu_execute(fake_of(sched), &submission);
+		submission.packet->ops->retired(submission.packet,
+						submission.is_refused ? SCHED_ABORTED : SCHED_DONE);
+	}
+	return STATUS_SUCCESS;
+}
+
+void sched_after_owner(struct sched_owner *owner, struct sched_wait *wait)
+{
+	struct sched *sched = owner->sched;
+
+	lock_acquire(&sched->lock);
+	bool is_busy = sched->is_owner_busy;
+	if (is_busy)
+		list_push_back(&sched->waits, &wait->link);
+	lock_release(&sched->lock);
+	if (!is_busy)
+		wait->over(wait);
+}
+
+void sched_after_submitted(struct sched_owner *owner, struct sched_wait *wait)
+{
+	sched_after_owner(owner, wait);
+}
+
+void fake_release_owner(struct fake *fake)
+{
+	struct list *link;
+
+	lock_acquire(&fake->sched.lock);
+	fake->sched.is_owner_busy = false;
+	while ((link = list_pop_front(&fake->sched.waits)) != NULL) {
+		lock_release(&fake->sched.lock);
+		struct sched_wait *wait = container_of(link, struct sched_wait, link);
+		wait->over(wait);
+		lock_acquire(&fake->sched.lock);
+	}
+	lock_release(&fake->sched.lock);
+}
+
+uint64_t fake_submitted(struct fake *fake)
+{
+	lock_acquire(&fake->sched.lock);
+	uint64_t count = fake->sched.end;
+	lock_release(&fake->sched.lock);
+	return count;
+}
+
+uint64_t fake_in_flight(struct fake *fake)
+{
+	lock_acquire(&fake->sched.lock);
+	uint64_t count = fake->sched.end - fake->sched.first;
+	lock_release(&fake->sched.lock);
+	return count;
+}
+
+void fake_wait_submitted(struct fake *fake, uint64_t count)
+{
+	for (;;) {
+		uint32_t seen = notice_read(&fake->sched.changed);
+
+		if (fake_submitted(fake) >= count)
+			return;
+		notice_wait(&fake->sched.changed, seen, CLOCK_FOREVER);
+	}
+}
+
+static struct fake_submission wait_first(struct fake *fake)
+{
+	struct fake_submission submission;
+
+	for (;;) {
+		uint32_t seen = notice_read(&fake->sched.changed);
+
+		if (take_first(&fake->sched, &submission))
+			return submission;
+		notice_wait(&fake->sched.changed, seen, CLOCK_FOREVER);
+	}
+}
+
+void fake_complete_one(struct fake *fake)
+{
+	struct fake_submission submission = wait_first(fake);
+
+	if (!submission.is_refused)
+		gpu_execute(fake, &submission);
+	submission.packet->ops->retired(submission.packet,
+					submission.is_refused ? SCHED_ABORTED : SCHED_DONE);
+}
+
+void fake_retire_one(struct fake *fake, enum sched_outcome outcome)
+{
+	struct fake_submission submission = wait_first(fake);
+
+	submission.packet->ops->retired(submission.packet, outcome);
+}
+
+void fake_set_automatic(struct fake *fake, bool is_automatic)
+{
+	lock_acquire(&fake->sched.lock);
+	fake->sched.is_automatic = is_automatic;
+	lock_release(&fake->sched.lock);
+	while (is_automatic && fake_in_flight(fake) > 0)
+		fake_complete_one(fake);
+}
+
+/* ---- memory and page tables ---- */
+
+uint8_t *fake_pointer(struct fake *fake, uint32_t segment, uint64_t offset_bytes)
+{
+	uint64_t page = offset_bytes >> MACHINE_PAGE_SHIFT;
+
+	if (segment == 0) {
+		CHECK(machine_is_taken(offset_bytes, 1));
+		return machine_to_pointer(offset_bytes);
+	}
+	if (segment == FAKE_LOCAL) {
+		CHECK(offset_bytes < FAKE_LOCAL_BYTES);
+		return fake->local + offset_bytes;
+	}
+	CHECK(segment == FAKE_APERTURE && page < FAKE_APERTURE_PAGES && fake->aperture[page] != 0);
+	return fake_pointer(fake, 0,
+			    fake->aperture[page] << MACHINE_PAGE_SHIFT |
+				    (offset_bytes & (MACHINE_PAGE_BYTES - 1)));
+}
+
+uint64_t fake_encode(const struct miniport_pte *entry)
+{
+	if (!entry->is_valid)
+		return 0;
+	return entry->page << MACHINE_PAGE_SHIFT | (uint64_t)entry->segment << 1 | 1;
+}
+
+/* 0: invalid. */
+static uint64_t walk(struct fake *fake, uint64_t address)
+{
+	uint32_t level = fake->mmu.level_count;
+	uint32_t segment = fake->root_segment;
+	uint64_t table = fake->root_offset;
+
+	CHECK(address >> fake->mmu.address_bits == 0);
+	for (;;) {
+		uint32_t shift = MACHINE_PAGE_SHIFT;
+		uint64_t entry;
+
+		level--;
+		for (uint32_t i = 0; i < level; i++)
+			shift += fake->mmu.levels[i].index_bits;
+		uint64_t index = address >> shift;
+		if (level + 1 < fake->mmu.level_count)
+			index &= (UINT64_C(1) << fake->mmu.levels[level].index_bits) - 1;
+		else if (index >= fake->root_entries)
+			return 0;
+		memcpy(&entry, fake_pointer(fake, segment, table + index * sizeof(entry)),
+		       sizeof(entry));
+		if (!(entry & 1) || level == 0)
+			return entry & 1 ? entry : 0;
+		segment = (uint32_t)(entry >> 1 & 31);
+		table = entry & ~(MACHINE_PAGE_BYTES - 1);
+	}
+}
+
+/* A GPU that looks ahead: it has seen everything once, invalid entries too. */
+static void warm_tlb(struct fake *fake)
+{
+	uint64_t pages = UINT64_C(1) << (fake->mmu.address_bits - MACHINE_PAGE_SHIFT);
+
+	fake->is_tlb_cold = false;
+	for (uint64_t page = 0; page < FAKE_TLB_PAGES && page < pages; page++) {
+		fake->tlb[page] = walk(fake, page << MACHINE_PAGE_SHIFT);
+		fake->is_cached[page] =
+			fake->tlb[page] != 0 || !(fake->mmu.flags & FAKE_INVALID_NOT_CACHED);
+	}
+}
+
+static uint8_t *translate(struct fake *fake, uint64_t address)
+{
+	uint64_t page = address >> MACHINE_PAGE_SHIFT;
+
+	if (fake->is_tlb_cold)
+		warm_tlb(fake);
+	CHECK(page < FAKE_TLB_PAGES);
+	if (!fake->is_cached[page]) {
+		fake->tlb[page] = walk(fake, address);
+		fake->is_cached[page] = true;
+	}
+	uint64_t entry = fake->tlb[page];
+	CHECK(entry != 0);
+	return fake_pointer(fake, (uint32_t)(entry >> 1 & 31),
+			    (entry & ~(MACHINE_PAGE_BYTES - 1)) |
+				    (address & (MACHINE_PAGE_BYTES - 1)));
+}
+
+/* ---- executing ---- */
+
+static uint8_t *place_pointer(struct fake *fake, const struct miniport_place *place,
+			      uint64_t offset_bytes)
+{
+	if (place->segment != 0)
+		return fake_pointer(fake, place->segment, place->offset_bytes + offset_bytes);
+	CHECK(place->mdl->magic == MDL_ALIVE);
+	CHECK(place->mdl_page == 0 && offset_bytes >> MACHINE_PAGE_SHIFT < place->mdl->page_count);
+	return fake_pointer(
+		fake, 0,
+		(place->mdl->pfns[offset_bytes >> MACHINE_PAGE_SHIFT] << MACHINE_PAGE_SHIFT) |
+			(offset_bytes & (MACHINE_PAGE_BYTES - 1)));
+}
+
+static void fill_page(uint8_t *to, uint32_t pattern)
+{
+	for (uint32_t i = 0; i < MACHINE_PAGE_BYTES; i += 4)
+		memcpy(to + i, &pattern, 4);
+}
+
+static void execute_entries(struct fake *fake, const struct command *command)
+{
+	const struct miniport_paging_op *op = &command->op;
+
+	for (uint32_t i = 0; i < command->entry_count; i++) {
+		uint64_t at = (op->update_table.first_index + command->first_entry + i) * 8ULL;
+		uint8_t *to = op->update_table.mode == MINIPORT_TABLE_GPU_VIRTUAL
+				      ? translate(fake, op->update_table.gpu_table + at)
+				      : fake_pointer(fake, op->update_table.segment,
+						     op->update_table.offset_bytes + at);
+
+		memcpy(to, &command->entries[op->update_table.is_repeated ? 0 : i], 8);
+	}
+}
+
+static void execute_aperture(struct fake *fake, const struct miniport_paging_op *op)
+{
+	for (uint64_t i = 0; i < op->aperture.page_count; i++) {
+		if (op->kind == MINIPORT_PAGING_MAP_APERTURE)
+			CHECK(op->aperture.mdl->magic == MDL_ALIVE);
+		fake->aperture[op->aperture.first_page + i] =
+			op->kind == MINIPORT_PAGING_MAP_APERTURE ? op->aperture.mdl->pfns[i] : 0;
+	}
+}
+
+static void execute_flush(struct fake *fake, const struct miniport_paging_op *op)
+{
+	uint64_t first = op->flush_tlb.first_address >> MACHINE_PAGE_SHIFT;
+	uint64_t end = op->flush_tlb.end_address >> MACHINE_PAGE_SHIFT;
+
+	CHECK(op->flush_tlb.root_segment == fake->root_segment &&
+	      op->flush_tlb.root_offset_bytes == fake->root_offset);
+	if (op->flush_tlb.end_address == 0)
+		end = FAKE_TLB_PAGES;
+	for (; first < end; first++)
+		fake->is_cached[first] = false;
+}
+
+static void execute(struct fake *fake, const struct command *command)
+{
+	const struct miniport_paging_op *op = &command->op;
+
+	switch (op->kind) {
+	case MINIPORT_PAGING_TRANSFER:
+		for (uint64_t at = 0; at < op->transfer.size_bytes; at += MACHINE_PAGE_BYTES)
+			memcpy(place_pointer(fake, &op->transfer.destination, at),
+			       place_pointer(fake, &op->transfer.source, at), MACHINE_PAGE_BYTES);
+		break;
+	case MINIPORT_PAGING_FILL:
+		for (uint64_t at = 0; at < op->fill.size_bytes; at += MACHINE_PAGE_BYTES)
+			fill_page(place_pointer(fake, &op->fill.destination, at), op->fill.pattern);
+		break;
+	case MINIPORT_PAGING_VIRTUAL_TRANSFER:
+		for (uint64_t at = 0; at < op->virtual_transfer.size_bytes;
+		     at += MACHINE_PAGE_BYTES)
+			memcpy(translate(fake, op->virtual_transfer.destination + at),
+			       translate(fake, op->virtual_transfer.source + at),
+			       MACHINE_PAGE_BYTES);
+		break;
+	case MINIPORT_PAGING_VIRTUAL_FILL:
+		for (uint64_t at = 0; at < op->virtual_fill.size_bytes; at += MACHINE_PAGE_BYTES)
+			fill_page(translate(fake, op->virtual_fill.destination + at),
+				  op->virtual_fill.pattern);
+		break;
+	case MINIPORT_PAGING_UPDATE_PAGE_TABLE:
+		execute_entries(fake, command);
+		break;
+	case MINIPORT_PAGING_MAP_APERTURE:
+	case MINIPORT_PAGING_UNMAP_APERTURE:
+		execute_aperture(fake, op);
+		break;
+	case MINIPORT_PAGING_FLUSH_TLB:
+		execute_flush(fake, op);
+		break;
+	case MINIPORT_PAGING_INIT_CONTEXT_RESOURCE:
+		memset(fake->config.has_mmu ? translate(fake, op->init_context.gpu_address)
+					    : place_pointer(fake, &op->init_context.destination, 0),
+		       0x1C, 64);
+		break;
+	case MINIPORT_PAGING_UPDATE_CONTEXT_ALLOCATION:
+		memcpy(translate(fake, op->update_context.gpu_address),
+		       op->update_context.private_data, op->update_context.private_bytes);
+		break;
+	case MINIPORT_PAGING_DISCARD_CONTENT:
+	case MINIPORT_PAGING_SPECIAL_LOCK_TRANSFER:
+	case MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES:
+	case MINIPORT_PAGING_NOTIFY_RESIDENCY:
+	case MINIPORT_PAGING_SIGNAL_MONITORED_FENCE:
+		break;
+	}
+}
+
+static void gpu_execute(struct fake *fake, const struct fake_submission *submission)
+{
+	const struct miniport_paging_buffer *buffer = submission->buffer;
+
+	CHECK(submission->end_bytes > submission->start_bytes);
+	CHECK(submission->end_bytes % sizeof(struct command) == 0);
+	CHECK(submission->private_end_bytes == FAKE_PRIVATE_BYTES / 2);
+	for (uint32_t at = submission->start_bytes; at < submission->end_bytes;
+	     at += sizeof(struct command)) {
+		struct command command;
+
+		memcpy(&command, (uint8_t *)buffer->memory + at, sizeof(command));
+		CHECK(command.magic == COMMAND_MAGIC);
+		if (fake->config.has_mmu && !fake->config.hides_tables)
+			CHECK(translate(fake, buffer->gpu_address + at) ==
+			      fake_pointer(fake, 0, buffer->physical_address + at));
+		execute(fake, &command);
+	}
+}
+
+/* ---- building ---- */
+
+static bool emit(struct miniport_paging_buffer *buffer, const struct command *command)
+{
+	if (buffer->size_bytes - buffer->used_bytes < sizeof(*command))
+		return false;
+	memcpy((uint8_t *)buffer->memory + buffer->used_bytes, command, sizeof(*command));
+	buffer->used_bytes += (uint32_t)sizeof(*command);
+	return true;
+}
+
+static NTSTATUS build_entries(const struct miniport_paging_op *op,
+			      struct miniport_paging_buffer *buffer, uint32_t *multipass)
+{
+	struct command command = { .magic = COMMAND_MAGIC, .op = *op };
+
+	if (op->update_table.is_repeated) {
+		command.entry_count = op->update_table.count;
+		command.entries[0] = fake_encode(op->update_table.entries);
+		return emit(buffer, &command) ? STATUS_SUCCESS
+					      : STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+	}
+	while (*multipass < op->update_table.count) {
+		uint32_t count = op->update_table.count - *multipass;
+
+		command.entry_count = count < COMMAND_ENTRIES ? count : COMMAND_ENTRIES;
+		command.first_entry = *multipass;
+		for (uint32_t i = 0; i < command.entry_count; i++)
+			command.entries[i] = fake_encode(&op->update_table.entries[*multipass + i]);
+		if (!emit(buffer, &command))
+			return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+		*multipass += command.entry_count;
+	}
+	return STATUS_SUCCESS;
+}
+
+static void update_now(const struct miniport_paging_op *op)
+{
+	uint64_t *table = op->update_table.cpu_table;
+
+	for (uint32_t i = 0; i < op->update_table.count; i++)
+		table[op->update_table.first_index + i] = fake_encode(
+			&op->update_table.entries[op->update_table.is_repeated ? 0 : i]);
+}
+
+/* In several commands, so that a transfer may end in the middle of a buffer. */
+static NTSTATUS build_transfer(struct fake *fake, const struct miniport_paging_op *op,
+			       struct miniport_paging_buffer *buffer, uint32_t *multipass)
+{
+	uint32_t most = fake->config.transfer_bytes;
+	uint64_t size_bytes = op->kind == MINIPORT_PAGING_TRANSFER
+				      ? op->transfer.size_bytes
+				      : op->virtual_transfer.size_bytes;
+
+	CHECK(op->kind != MINIPORT_PAGING_TRANSFER || op->transfer.offset_bytes == 0);
+	for (;;) {
+		uint64_t done = (uint64_t)*multipass * most;
+		uint64_t left = size_bytes - done;
+		struct command command = { .magic = COMMAND_MAGIC, .op = *op };
+
+		if (left == 0)
+			return STATUS_SUCCESS;
+		if (most == 0 || left < most)
+			left = most == 0 ? size_bytes : left;
+		else
+			left = most;
+		if (op->kind == MINIPORT_PAGING_VIRTUAL_TRANSFER) {
+			command.op.virtual_transfer.source += done;
+			command.op.virtual_transfer.destination += done;
+			command.op.virtual_transfer.size_bytes = left;
+		} else if (most != 0 && done != 0) {
+			/* Only for places in segments: tests with MDLs transfer in one. */
+			CHECK(op->transfer.source.segment != 0 &&
+			      op->transfer.destination.segment != 0);
+			command.op.transfer.source.offset_bytes += done;
+			command.op.transfer.destination.offset_bytes += done;
+			command.op.transfer.size_bytes = left;
+		} else {
+			command.op.transfer.size_bytes = left;
+		}
+		if (!emit(buffer, &command))
+			return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+		if (most == 0)
+			return STATUS_SUCCESS;
+		++*multipass;
+		if (done + left == size_bytes)
+			return STATUS_SUCCESS;
+	}
+}
+
+static void check_buffer(struct fake *fake, const struct miniport_paging_buffer *buffer)
+{
+	const uint8_t *private_data = buffer->private_data;
+
+	CHECK(buffer->size_bytes == fake->config.buffer_bytes);
+	CHECK((uintptr_t)buffer->memory % MACHINE_PAGE_BYTES == 0);
+	CHECK(buffer->physical_address + buffer->size_bytes <= UINT64_C(1) << 32);
+	CHECK(machine_to_pointer(buffer->physical_address) == buffer->memory);
+	CHECK((buffer->gpu_address != 0) == fake->config.has_mmu);
+	if (buffer->used_bytes != 0)
+		return;
+	CHECK(buffer->private_used_bytes == 0);
+	for (uint32_t i = 0; i < buffer->private_bytes; i++)
+		CHECK(private_data[i] == 0);
+}
+
+static void write_log(struct fake *fake, const struct miniport_paging_op *op,
+		      const struct miniport_paging_buffer *buffer, uint32_t multipass)
+{
+	uint32_t at = atomic_load(&fake->log_count);
+
+	fake->log[at % FAKE_LOG] = (struct fake_log_entry){
+		.kind = op->kind,
+		.op = *op,
+		.multipass = multipass,
+		.used_bytes = buffer->used_bytes,
+		.buffer = buffer->memory ? buffer : NULL,
+		.submissions = fake_submitted(fake),
+		.had_memory = buffer->memory != NULL,
+	};
+	atomic_store(&fake->log_count, at + 1);
+}
+
+static NTSTATUS build_one(struct fake *fake, const struct miniport_paging_op *op,
+			  struct miniport_paging_buffer *buffer, uint32_t *multipass)
+{
+	struct command command = { .magic = COMMAND_MAGIC, .op = *op };
+
+	if (op->kind == MINIPORT_PAGING_UPDATE_PAGE_TABLE)
+		return build_entries(op, buffer, multipass);
+	if (op->kind == MINIPORT_PAGING_TRANSFER || op->kind == MINIPORT_PAGING_VIRTUAL_TRANSFER)
+		return build_transfer(fake, op, buffer, multipass);
+	if (op->kind == MINIPORT_PAGING_DISCARD_CONTENT)
+		return STATUS_SUCCESS; /* nothing to execute */
+	return emit(buffer, &command) ? STATUS_SUCCESS : STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+}
+
+static NTSTATUS fake_build(void *driver, const struct miniport_paging_op *op,
+			   struct miniport_paging_buffer *buffer, uint32_t *multipass)
+{
+	struct fake *fake = driver;
+	bool is_now = op->kind == MINIPORT_PAGING_UPDATE_PAGE_TABLE &&
+		      op->update_table.mode == MINIPORT_TABLE_CPU_VIRTUAL;
+
+	lock_assert_none_held("a driver");
+	CHECK(is_now == (buffer->memory == NULL));
+	if (buffer->memory)
+		check_buffer(fake, buffer);
+	write_log(fake, op, buffer, *multipass);
+	if (fake->hook) {
+		NTSTATUS status = fake->hook(fake, op, buffer, multipass);
+		if (status != STATUS_PENDING)
+			return status;
+	}
+	if (is_now) {
+		update_now(op);
+		return STATUS_SUCCESS;
+	}
+	bool was_fresh = buffer->used_bytes == 0;
+	NTSTATUS status = build_one(fake, op, buffer, multipass);
+	if (was_fresh) { /* what is left of it must not be seen again */
+		memset(buffer->private_data, 0xCD, buffer->private_bytes);
+		if (buffer->used_bytes > 0)
+			buffer->private_used_bytes = FAKE_PRIVATE_BYTES / 2;
+	}
+	return status;
+}
+
+static NTSTATUS fake_submit(void *driver, const struct sched_submission *how,
+			    const struct miniport_paging_buffer *buffer, uint32_t start_bytes,
+			    uint32_t end_bytes, uint32_t private_start_bytes,
+			    uint32_t private_end_bytes)
+{
+	struct fake *fake = driver;
+	struct sched *sched = &fake->sched;
+
+	lock_acquire(&sched->lock);
+	struct fake_submission *submission = &sched->queue[sched->end % FAKE_SLOTS];
+	CHECK(submission->fence == how->fence);
+	submission->buffer = buffer;
+	submission->start_bytes = start_bytes;
+	submission->end_bytes = end_bytes;
+	submission->private_start_bytes = private_start_bytes;
+	submission->private_end_bytes = private_end_bytes;
+	lock_release(&sched->lock);
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS fake_create_mdl(void *driver, const struct miniport_page_run *runs,
+				uint32_t run_count, struct miniport_mdl **mdl_out)
+{
+	struct fake *fake = driver;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < run_count; i++)
+		count += runs[i].count;
+	struct miniport_mdl *mdl = mem_zalloc(sizeof(*mdl) + count * sizeof(uint64_t));
+	if (!mdl)
+		return STATUS_NO_MEMORY;
+	mdl->magic = MDL_ALIVE;
+	for (uint32_t i = 0; i < run_count; i++) {
+		for (uint64_t j = 0; j < runs[i].count; j++)
+			mdl->pfns[mdl->page_count++] = runs[i].first_pfn + j;
+	}
+	atomic_fetch_add(&fake->live_mdls, 1);
+	*mdl_out = mdl;
+	return STATUS_SUCCESS;
+}
+
+static void fake_destroy_mdl(void *driver, struct miniport_mdl *mdl)
+{
+	struct fake *fake = driver;
+
+	CHECK(mdl->magic == MDL_ALIVE);
+	mdl->magic = 0;
+	atomic_fetch_sub(&fake->live_mdls, 1);
+	mem_free(mdl);
+}
+
+static void fake_set_root(void *driver, uint32_t segment, uint64_t offset_bytes,
+			  uint32_t entry_count)
+{
+	struct fake *fake = driver;
+
+	lock_assert_none_held("a driver");
+	fake->root_segment = segment;
+	fake->root_offset = offset_bytes;
+	fake->root_entries = entry_count;
+	fake->roots_set++;
+	fake->is_tlb_cold = true;
+}
+
+static uint64_t fake_root_bytes(void *driver, uint32_t *entry_count)
+{
+	*entry_count = (*entry_count + 511) & ~511U;
+	return *entry_count * 8ULL;
+}
+
+static const struct pager_driver_ops driver_ops = {
+	.build = fake_build,
+	.submit = fake_submit,
+	.create_mdl = fake_create_mdl,
+	.destroy_mdl = fake_destroy_mdl,
+	.set_root = fake_set_root,
+	.root_bytes = fake_root_bytes,
+};
+
+static NTSTATUS take_table(void *memory, uint32_t segment, uint64_t size_bytes,
+			   uint64_t align_bytes, struct pager_table *table_out)
+{
+	struct fake *fake = memory;
+
+	CHECK(segment == FAKE_LOCAL && align_bytes == MACHINE_PAGE_BYTES);
+	fake->local_taken += size_bytes;
+	fake->tables_taken++;
+	uint64_t offset_bytes = FAKE_LOCAL_BYTES - fake->local_taken;
+	*table_out = (struct pager_table){
+		.segment = FAKE_LOCAL,
+		.offset_bytes = offset_bytes,
+		.pointer = fake->config.hides_tables ? NULL : fake->local + offset_bytes,
+	};
+	return STATUS_SUCCESS;
+}
+
+static void give_table(void *memory, const struct pager_table *table, uint64_t size_bytes)
+{
+	struct fake *fake = memory;
+
+	CHECK(table->segment == FAKE_LOCAL && size_bytes > 0);
+	fake->tables_taken--;
+}
+
+/* ---- life ---- */
+
+static void make_mmu(struct fake *fake)
+{
+	uint32_t levels = fake->config.levels ? fake->config.levels : 3;
+
+	fake->mmu = (struct miniport_gpu_mmu){
+		.flags = fake->config.mmu_flags,
+		.update_mode = fake->config.update_mode,
+		.address_bits =
+			fake->config.address_bits ? fake->config.address_bits : 12 + 9 * levels,
+		.level_count = levels,
+	};
+	for (uint32_t i = 0; i < levels; i++)
+		fake->mmu.levels[i] = (struct miniport_page_table_level){
+			.index_bits = 9,
+			.segment_id = fake->config.table_segment,
+			.paging_process_segment_id = fake->config.table_segment,
+			.table_size_bytes = 4096,
+			.alignment_bytes = 4096,
+		};
+}
+
+static void fake_free(struct fake *fake)
+{
+	lock_finish(&fake->sched.lock);
+	free(fake->local);
+	free(fake);
+}
+
+NTSTATUS fake_try_create(const struct fake_config *config, struct fake **fake_out)
+{
+	struct fake *fake = calloc(1, sizeof(*fake));
+
+	CHECK(fake);
+	fake->config = *config;
+	if (fake->config.buffer_bytes == 0)
+		fake->config.buffer_bytes = 4096;
+	fake->local = malloc(FAKE_LOCAL_BYTES);
+	CHECK(fake->local);
+	memset(fake->local, 0xEE, FAKE_LOCAL_BYTES);
+	fake->sched.is_automatic = config->is_automatic;
+	lock_init(&fake->sched.lock, LOCK_RANK_NODE, "fake scheduler");
+	list_init(&fake->sched.waits);
+	fake->owner.sched = &fake->sched;
+	make_mmu(fake);
+	NTSTATUS status = pager_create(
+		&(struct pager_config){
+			.buffer_bytes = fake->config.buffer_bytes,
+			.buffer_private_bytes = FAKE_PRIVATE_BYTES,
+			.buffer_count = config->buffer_count,
+			.node = 3,
+			.gpu_mmu = config->has_mmu ? &fake->mmu : NULL,
+			.take_table = take_table,
+			.give_table = give_table,
+			.memory = fake,
+		},
+		&driver_ops, fake, &fake->owner, &fake->pager);
+	if (!NT_SUCCESS(status)) {
+		CHECK(fake->tables_taken == 0);
+		fake_free(fake);
+		return status;
+	}
+	*fake_out = fake;
+	return STATUS_SUCCESS;
+}
+
+struct fake *fake_create(const struct fake_config *config)
+{
+	struct fake *fake = NULL;
+
+	CHECK(NT_SUCCESS(fake_try_create(config, &fake)));
+	return fake;
+}
+
+void fake_destroy(struct fake *fake)
+{
+	fake_set_automatic(fake, true);
+	pager_flush(fake->pager);
+	CHECK(!pager_validate(fake->pager));
+	pager_destroy(fake->pager);
+	CHECK(atomic_load(&fake->live_mdls) == 0);
+	CHECK(fake->tables_taken == 0);
+	fake_free(fake);
+}
+
+uint32_t fake_count(struct fake *fake, uint32_t first, enum miniport_paging_kind kind)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = first; i < atomic_load(&fake->log_count); i++)
+		count += fake->log[i % FAKE_LOG].kind == kind;
+	return count;
+}
+
+/* ---- jobs ---- */
+
+static _Atomic uint32_t last_order;
+
+static void job_done(struct paging_job *job, NTSTATUS status)
+{
+	struct fake_job *fake_job = container_of(job, struct fake_job, job);
+	struct fake *fake = fake_job->fake;
+
+	lock_assert_none_held("a job");
+	fake_job->status = status;
+	fake_job->was_on_thread = pager_is_current_thread(fake->pager);
+	atomic_store(&fake_job->order, atomic_fetch_add(&last_order, 1) + 1);
+	atomic_fetch_add(&fake_job->done_count, 1);
+	notice_give(&fake->sched.changed);
+}
+
+static bool job_next(struct paging_job *job, struct paging_op *op_out)
+{
+	struct fake_job *fake_job = container_of(job, struct fake_job, job);
+
+	lock_assert_none_held("a job");
+	if (fake_job->next_op == fake_job->op_count)
+		return false;
+	*op_out = fake_job->ops[fake_job->next_op++];
+	return true;
+}
+
+static void job_idle(struct paging_job *job)
+{
+	struct fake_job *fake_job = container_of(job, struct fake_job, job);
+
+	lock_assert_none_held("a job");
+	atomic_fetch_add(&fake_job->idles, 1);
+}
+
+void fake_job_init(struct fake_job *job, struct fake *fake)
+{
+	memset(job, 0, sizeof(*job));
+	job->fake = fake;
+	paging_job_init(&job->job, fake->pager);
+	job->job.done = job_done;
+	job->job.next = job_next;
+	job->job.idle = job_idle;
+}
+
+struct paging_op *fake_job_add(struct fake_job *job, enum paging_op_kind kind)
+{
+	CHECK(job->op_count < FAKE_OPS);
+	job->ops[job->op_count].kind = kind;
+	return &job->ops[job->op_count++];
+}
+
+void fake_job_wait(struct fake_job *job)
+{
+	for (;;) {
+		uint32_t seen = notice_read(&job->fake->sched.changed);
+
+		if (atomic_load(&job->done_count) > 0)
+			break;
+		notice_wait(&job->fake->sched.changed, seen, CLOCK_FOREVER);
+	}
+	CHECK(atomic_load(&job->done_count) == 1 && job->was_on_thread);
+}
+
+void fake_job_complete(struct fake_job *job)
+{
+	for (;;) {
+		uint32_t seen = notice_read(&job->fake->sched.changed);
+
+		if (atomic_load(&job->done_count) > 0)
+			break;
+		if (fake_in_flight(job->fake) > 0)
+			fake_complete_one(job->fake);
+		else
+			notice_wait(&job->fake->sched.changed, seen, CLOCK_FOREVER);
+	}
+	fake_job_wait(job);
+}
+
+struct paging_place fake_place(uint32_t segment, const struct miniport_page_run *run)
+{
+	return (struct paging_place){ .segment = segment, .run_count = 1, .runs = run };
+}
+
+/* Every second stretch is kept only until the others are there. */
+void fake_pages_init(struct fake_pages *pages, uint32_t run_count, uint32_t run_pages)
+{
+	uint64_t gaps[64];
+	uint64_t address;
+
+	CHECK(run_count <= 64);
+	*pages = (struct fake_pages){ .run_count = run_count, .run_pages = run_pages };
+	for (uint32_t i = 0; i < run_count; i++) {
+		CHECK(NT_SUCCESS(machine_alloc_contiguous(run_pages * MACHINE_PAGE_BYTES, 0, 0,
+							  UINT64_MAX, 0, &address)));
+		pages->runs[i] =
+			(struct miniport_page_run){ address >> MACHINE_PAGE_SHIFT, run_pages };
+		CHECK(NT_SUCCESS(machine_alloc_contiguous(MACHINE_PAGE_BYTES, 0, 0, UINT64_MAX, 0,
+							  &gaps[i])));
+	}
+	for (uint32_t i = 0; i < run_count; i++)
+		CHECK(machine_free_contiguous(gaps[i]));
+	/* Backwards: an order that addresses do not have. */
+	for (uint32_t i = 0; i < run_count / 2; i++) {
+		struct miniport_page_run run = pages->runs[i];
+
+		pages->runs[i] = pages->runs[run_count - 1 - i];
+		pages->runs[run_count - 1 - i] = run;
+	}
+}
+
+void fake_pages_finish(struct fake_pages *pages)
+{
+	for (uint32_t i = 0; i < pages->run_count; i++)
+		CHECK(machine_free_contiguous(pages->runs[i].first_pfn << MACHINE_PAGE_SHIFT));
+}
+
+struct paging_place fake_pages_place(const struct fake_pages *pages)
+{
+	return (struct paging_place){ .run_count = pages->run_count, .runs = pages->runs };
+}
+
+uint8_t *fake_pages_byte(const struct fake_pages *pages, uint64_t offset_bytes)
+{
+	uint64_t run_bytes = pages->run_pages * MACHINE_PAGE_BYTES;
+	uint64_t pfn = pages->runs[offset_bytes / run_bytes].first_pfn;
+
+	return (uint8_t *)machine_to_pointer(pfn << MACHINE_PAGE_SHIFT) + offset_bytes % run_bytes;
+}

@@ -1,0 +1,172 @@
+/*
+ * fake.h - a scheduler that is turned by hand, and a GPU that really executes what was built.
+ *
+ * The GPU has local memory (segment 1), an aperture (segment 2) and the machine's pages. Commands
+ * are in the paging buffer, so what is wrong with a buffer shows. Under a GpuMmu addresses go
+ * through the tables that were written, and through a TLB that forgets only when it is told to.
+ *
+ * A packet waits until the test completes it, unless is_automatic.
+ */
+#ifndef TESTS_PAGING_FAKE_H
+#define TESTS_PAGING_FAKE_H
+
+#include "base/lock.h"
+#include "base/machine.h"
+#include "base/notice.h"
+#include "paging/internal.h"
+#include "paging/pager.h"
+
+enum {
+	FAKE_LOCAL = 1,
+	FAKE_APERTURE = 2,
+	FAKE_LOCAL_BYTES = 48 << 20,
+	FAKE_APERTURE_PAGES = 1024,
+	FAKE_TLB_PAGES = 1 << 16,
+	FAKE_SLOTS = 256,
+	FAKE_LOG = 4096,
+	FAKE_PRIVATE_BYTES = 64,
+	FAKE_INVALID_NOT_CACHED = 1 << 10,
+	FAKE_EXPLICIT_INVALIDATION = 1 << 3,
+};
+
+struct fake_config {
+	bool has_mmu;
+	uint32_t update_mode;
+	uint32_t mmu_flags;
+	uint32_t levels;       /* 0: 3 */
+	uint32_t address_bits; /* 0: 12 + 9 per level */
+	uint32_t table_segment;
+	bool hides_tables;     /* the CPU has no pointer to tables in local memory */
+	uint32_t buffer_bytes; /* 0: 4096 */
+	uint32_t buffer_count;
+	uint32_t transfer_bytes; /* at most so many per command; 0: any number */
+	bool is_automatic;
+};
+
+struct fake_submission {
+	struct sched_packet *packet;
+	const struct miniport_paging_buffer *buffer;
+	uint32_t start_bytes;
+	uint32_t end_bytes;
+	uint32_t private_start_bytes;
+	uint32_t private_end_bytes;
+	uint32_t fence;
+	bool is_refused;
+};
+
+struct fake_log_entry {
+	enum miniport_paging_kind kind;
+	struct miniport_paging_op op; /* what it points at may be gone */
+	uint32_t multipass;
+	uint32_t used_bytes; /* before */
+	const struct miniport_paging_buffer *buffer;
+	uint64_t submissions; /* before */
+	bool had_memory;
+};
+
+struct sched {
+	struct lock lock; /* LOCK_RANK_NODE */
+	struct notice changed;
+	struct fake_submission queue[FAKE_SLOTS];
+	uint64_t first;
+	uint64_t end;
+	uint32_t last_fence;
+	bool is_automatic;
+	bool is_refusing; /* sched_queue_submit() says that the owner is lost */
+	struct list waits;
+	bool is_owner_busy;
+};
+
+struct fake {
+	struct fake_config config;
+	struct sched sched;
+	struct sched_owner owner;
+	struct pager *pager;
+	struct miniport_gpu_mmu mmu;
+
+	uint8_t *local;
+	uint64_t local_taken; /* tables, from the end */
+	uint64_t tables_taken;
+	uint64_t aperture[FAKE_APERTURE_PAGES]; /* pfn, or 0 */
+
+	uint32_t root_segment;
+	uint64_t root_offset;
+	uint32_t root_entries;
+	uint32_t roots_set;
+	uint64_t tlb[FAKE_TLB_PAGES];
+	bool is_cached[FAKE_TLB_PAGES];
+	bool is_tlb_cold;
+
+	/* Instead of building: STATUS_PENDING goes on as usual. On the pager's thread. */
+	NTSTATUS (*hook)
+	(struct fake *fake, const struct miniport_paging_op *op,
+	 struct miniport_paging_buffer *buffer, uint32_t *multipass);
+	uint32_t hook_count;
+
+	_Atomic int32_t live_mdls;
+	_Atomic uint32_t log_count;
+	struct fake_log_entry log[FAKE_LOG];
+	_Atomic uint32_t faults;
+	_Atomic uint64_t context_signature; /* INIT/UPDATE_CONTEXT were executed with this */
+};
+
+/* Allocates, creates the pager. */
+struct fake *fake_create(const struct fake_config *config);
+NTSTATUS fake_try_create(const struct fake_config *config, struct fake **fake_out);
+/* Completes what is there, destroys, checks that nothing is left. */
+void fake_destroy(struct fake *fake);
+
+/* Waits until a packet is there, executes and retires it. */
+void fake_complete_one(struct fake *fake);
+void fake_retire_one(struct fake *fake, enum sched_outcome outcome);
+uint64_t fake_submitted(struct fake *fake);
+uint64_t fake_in_flight(struct fake *fake);
+void fake_wait_submitted(struct fake *fake, uint64_t count);
+void fake_set_automatic(struct fake *fake, bool is_automatic);
+void fake_release_owner(struct fake *fake);
+
+/* How often the driver was asked for one, from log entry `first` on. */
+uint32_t fake_count(struct fake *fake, uint32_t first, enum miniport_paging_kind kind);
+
+/* What the GPU sees there. */
+uint8_t *fake_pointer(struct fake *fake, uint32_t segment, uint64_t offset_bytes);
+uint64_t fake_encode(const struct miniport_pte *entry);
+
+/* ---- jobs ---- */
+
+enum { FAKE_OPS = 16 };
+
+struct fake_job {
+	struct paging_job job;
+	struct fake *fake;
+	struct paging_op ops[FAKE_OPS];
+	uint32_t op_count;
+	uint32_t next_op;
+	_Atomic uint32_t done_count;
+	_Atomic uint32_t order; /* which one it was to be done, from 1 */
+	_Atomic uint32_t idles;
+	NTSTATUS status;
+	bool was_on_thread;
+	struct paging_dependency dependencies[4];
+};
+
+void fake_job_init(struct fake_job *job, struct fake *fake);
+struct paging_op *fake_job_add(struct fake_job *job, enum paging_op_kind kind);
+void fake_job_wait(struct fake_job *job);
+void fake_job_complete(struct fake_job *job); /* completes packets until it is done */
+
+/* A place of one run; and its bytes. */
+struct paging_place fake_place(uint32_t segment, const struct miniport_page_run *run);
+
+/* Pages of the machine, in runs of `run_pages`, that are not neighbours. */
+struct fake_pages {
+	struct miniport_page_run runs[64];
+	uint32_t run_count;
+	uint32_t run_pages;
+};
+void fake_pages_init(struct fake_pages *pages, uint32_t run_count, uint32_t run_pages);
+void fake_pages_finish(struct fake_pages *pages);
+struct paging_place fake_pages_place(const struct fake_pages *pages);
+uint8_t *fake_pages_byte(const struct fake_pages *pages, uint64_t offset_bytes);
+
+#endif

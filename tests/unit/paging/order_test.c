@@ -1,0 +1,313 @@
+/*
+ * order_test.c - who begins when, who is over when, and who is told.
+ */
+#include "fake.h"
+#include "support/test.h"
+
+static const struct miniport_page_run local_run = { 16, 16 };
+static const struct fake_config plain = { 0 };
+
+static void add_fill(struct fake_job *job, uint32_t pattern)
+{
+	struct paging_op *op = fake_job_add(job, PAGING_FILL);
+
+	op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
+	op->fill.size_bytes = 16 * MACHINE_PAGE_BYTES;
+	op->fill.pattern = pattern;
+}
+
+static void queue_fill(struct fake_job *job, struct fake *fake, uint32_t pattern)
+{
+	fake_job_init(job, fake);
+	add_fill(job, pattern);
+	paging_job_queue(&job->job);
+}
+
+struct told {
+	struct sched_wait wait;
+	_Atomic uint32_t count;
+};
+
+static void told_over(struct sched_wait *wait)
+{
+	atomic_fetch_add(&container_of(wait, struct told, wait)->count, 1);
+}
+
+TEST(order, a_job_is_done_when_its_packet_is_retired_and_not_before)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job job;
+
+	queue_fill(&job, fake, 1);
+	fake_wait_submitted(fake, 1);
+	EXPECT(!paging_job_is_done(&job.job));
+	EXPECT(pager_validate(fake->pager) == NULL);
+	fake_complete_one(fake);
+	fake_job_wait(&job);
+	EXPECT(paging_job_is_done(&job.job));
+	EXPECT_EQ(job.status, STATUS_SUCCESS);
+	fake_destroy(fake);
+}
+
+TEST(order, a_job_without_operations_is_an_ordering_point)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job job;
+
+	fake_job_init(&job, fake);
+	job.job.next = NULL;
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	EXPECT_EQ(job.status, STATUS_SUCCESS);
+	EXPECT_EQ(fake_submitted(fake), 0);
+	fake_destroy(fake);
+}
+
+TEST(order, a_follower_is_not_built_before_the_first_is_done)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job first;
+	struct fake_job follower;
+	struct fake_job other;
+
+	queue_fill(&first, fake, 1);
+	fake_wait_submitted(fake, 1);
+	fake_job_init(&follower, fake);
+	add_fill(&follower, 2);
+	paging_job_after(&follower.job, &first.job, &follower.dependencies[0]);
+	paging_job_queue(&follower.job);
+	queue_fill(&other, fake, 3);
+	fake_wait_submitted(fake, 2); /* the other overtook it */
+	EXPECT_EQ(fake->log[1].op.fill.pattern, 3);
+	EXPECT_EQ(atomic_load(&fake->log_count), 2);
+	EXPECT(pager_validate(fake->pager) == NULL);
+
+	fake_complete_one(fake);
+	fake_wait_submitted(fake, 3);
+	EXPECT_EQ(fake->log[2].op.fill.pattern, 2);
+	EXPECT(paging_job_is_done(&first.job));
+	fake_job_complete(&follower);
+	EXPECT(first.order < follower.order);
+	fake_destroy(fake);
+}
+
+TEST(order, a_follower_of_something_done_begins_at_once)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job first;
+	struct fake_job follower;
+
+	queue_fill(&first, fake, 1);
+	fake_job_complete(&first);
+	fake_job_init(&follower, fake);
+	add_fill(&follower, 2);
+	paging_job_after(&follower.job, &first.job, &follower.dependencies[0]);
+	paging_job_queue(&follower.job);
+	fake_job_complete(&follower);
+	fake_destroy(fake);
+}
+
+TEST(order, a_job_waits_for_all_that_it_named)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job first;
+	struct fake_job second;
+	struct fake_job follower;
+
+	queue_fill(&first, fake, 1);
+	fake_wait_submitted(fake, 1);
+	queue_fill(&second, fake, 2);
+	fake_wait_submitted(fake, 2);
+	fake->sched.is_owner_busy = true;
+	fake_job_init(&follower, fake);
+	add_fill(&follower, 3);
+	paging_job_after(&follower.job, &first.job, &follower.dependencies[0]);
+	paging_job_after(&follower.job, &second.job, &follower.dependencies[1]);
+	paging_job_after_owner(&follower.job, &fake->owner, &follower.dependencies[2]);
+	paging_job_after_submitted(&follower.job, &fake->owner, &follower.dependencies[3]);
+	paging_job_queue(&follower.job);
+	fake_complete_one(fake);
+	fake_complete_one(fake);
+	fake_job_wait(&second);
+	EXPECT_EQ(fake_submitted(fake), 2);
+	EXPECT(pager_validate(fake->pager) == NULL);
+	fake_release_owner(fake);
+	fake_job_complete(&follower);
+	EXPECT_EQ(follower.status, STATUS_SUCCESS);
+	fake_destroy(fake);
+}
+
+TEST(order, an_idle_owner_is_no_reason_to_wait)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job job;
+
+	fake_job_init(&job, fake);
+	add_fill(&job, 1);
+	paging_job_after_owner(&job.job, &fake->owner, &job.dependencies[0]);
+	paging_job_queue(&job.job);
+	fake_job_complete(&job);
+	fake_destroy(fake);
+}
+
+TEST(order, a_follower_begins_after_a_failure_too)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job first;
+	struct fake_job follower;
+
+	queue_fill(&first, fake, 1);
+	fake_wait_submitted(fake, 1);
+	fake_job_init(&follower, fake);
+	add_fill(&follower, 2);
+	paging_job_after(&follower.job, &first.job, &follower.dependencies[0]);
+	paging_job_queue(&follower.job);
+	fake_retire_one(fake, SCHED_ABORTED);
+	fake_job_complete(&follower);
+	EXPECT_EQ(first.status, STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(follower.status, STATUS_SUCCESS);
+	fake_destroy(fake);
+}
+
+TEST(order, ready_jobs_are_built_in_the_order_in_which_they_became_so)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job jobs[40];
+
+	for (uint32_t i = 0; i < 40; i++)
+		queue_fill(&jobs[i], fake, i);
+	fake_set_automatic(fake, true);
+	pager_flush(fake->pager);
+	uint32_t next = 0;
+	for (uint32_t i = 0; i < atomic_load(&fake->log_count); i++) {
+		if (fake->log[i].op.fill.pattern == next) /* else another pass of the same */
+			next++;
+		else
+			EXPECT_EQ(fake->log[i].op.fill.pattern, next - 1);
+	}
+	EXPECT_EQ(next, 40);
+	for (uint32_t i = 0; i + 1 < 40; i++)
+		EXPECT(jobs[i].order < jobs[i + 1].order);
+	fake_destroy(fake);
+}
+
+TEST(order, those_who_wait_for_all_are_told_after_the_last_of_them)
+{
+	struct fake *fake = fake_create(&plain);
+	struct told told = { .wait = { .over = told_over } };
+	struct told later = { .wait = { .over = told_over } };
+	struct fake_job first;
+	struct fake_job second;
+
+	queue_fill(&first, fake, 1);
+	pager_after_all(fake->pager, &told.wait);
+	fake_wait_submitted(fake, 1);
+	queue_fill(&second, fake, 2);
+	pager_after_all(fake->pager, &later.wait);
+	EXPECT(pager_validate(fake->pager) == NULL);
+	fake_wait_submitted(fake, 2);
+	EXPECT_EQ(told.count, 0);
+	fake_complete_one(fake);
+	fake_job_wait(&first);
+	EXPECT_EQ(later.count, 0);
+	fake_complete_one(fake);
+	pager_flush(fake->pager);
+	EXPECT_EQ(told.count, 1);
+	EXPECT_EQ(later.count, 1);
+	fake_destroy(fake);
+}
+
+TEST(order, waiting_for_all_waits_for_those_that_are_not_ready)
+{
+	struct fake *fake = fake_create(&plain);
+	struct told told = { .wait = { .over = told_over } };
+	struct fake_job blocked;
+	struct fake_job other;
+
+	fake->sched.is_owner_busy = true;
+	fake_job_init(&blocked, fake);
+	add_fill(&blocked, 1);
+	paging_job_after_owner(&blocked.job, &fake->owner, &blocked.dependencies[0]);
+	paging_job_queue(&blocked.job);
+	queue_fill(&other, fake, 2);
+	pager_after_all(fake->pager, &told.wait);
+	fake_job_complete(&other);
+	EXPECT_EQ(told.count, 0);
+	fake_release_owner(fake);
+	fake_job_complete(&blocked);
+	pager_flush(fake->pager);
+	EXPECT_EQ(told.count, 1);
+	fake_destroy(fake);
+}
+
+TEST(order, with_nothing_queued_one_is_told_at_once)
+{
+	struct fake *fake = fake_create(&plain);
+	struct told told = { .wait = { .over = told_over } };
+
+	pager_after_all(fake->pager, &told.wait);
+	EXPECT_EQ(told.count, 1);
+	pager_flush(fake->pager);
+	fake_destroy(fake);
+}
+
+struct chain {
+	struct fake_job job;
+	struct fake_job next;
+};
+
+static void chain_done(struct paging_job *job, NTSTATUS status)
+{
+	struct chain *chain = container_of(job, struct chain, job.job);
+
+	(void)status;
+	atomic_fetch_add(&chain->job.done_count, 1);
+	paging_job_queue(&chain->next.job);
+}
+
+TEST(order, a_job_may_be_queued_when_another_is_done)
+{
+	struct fake *fake = fake_create(&plain);
+	struct chain chain;
+
+	fake_job_init(&chain.next, fake);
+	add_fill(&chain.next, 2);
+	fake_job_init(&chain.job, fake);
+	add_fill(&chain.job, 1);
+	chain.job.job.done = chain_done;
+	paging_job_queue(&chain.job.job);
+	fake_job_complete(&chain.next);
+	EXPECT_EQ(chain.job.done_count, 1);
+	fake_destroy(fake);
+}
+
+TEST(order, destroying_the_pager_runs_what_is_queued)
+{
+	struct fake *fake = fake_create(&(struct fake_config){ .is_automatic = true });
+	struct fake_job jobs[8];
+
+	for (uint32_t i = 0; i < 8; i++)
+		queue_fill(&jobs[i], fake, i);
+	fake_destroy(fake);
+	for (uint32_t i = 0; i < 8; i++)
+		EXPECT_EQ(jobs[i].done_count, 1);
+}
+
+TEST(order, only_the_pagers_thread_is_the_pagers_thread)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job job;
+
+	EXPECT(!pager_is_current_thread(fake->pager));
+	queue_fill(&job, fake, 1);
+	fake_job_complete(&job);
+	EXPECT(job.was_on_thread);
+	fake_destroy(fake);
+}
+
+TEST(order, destroying_nothing_is_allowed)
+{
+	pager_destroy(NULL);
+}
+
+TEST_MAIN("paging/order")

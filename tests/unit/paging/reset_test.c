@@ -1,0 +1,281 @@
+/*
+ * reset_test.c - an adapter reset, as the pager lives through it.
+ */
+#include "fake.h"
+#include "support/test.h"
+
+static const struct miniport_page_run local_run = { 16, 16 };
+static const struct miniport_page_run other_run = { 64, 16 };
+static const struct fake_config plain = { 0 };
+static const struct fake_config mmu = { .has_mmu = true,
+					.update_mode = MINIPORT_TABLE_GPU_PHYSICAL,
+					.table_segment = FAKE_LOCAL };
+
+static void queue_fill(struct fake_job *job, struct fake *fake, uint32_t pattern)
+{
+	fake_job_init(job, fake);
+	struct paging_op *op = fake_job_add(job, PAGING_FILL);
+	op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
+	op->fill.size_bytes = 16 * MACHINE_PAGE_BYTES;
+	op->fill.pattern = pattern;
+	paging_job_queue(&job->job);
+}
+
+TEST(reset, a_job_whose_packet_was_aborted_fails)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job jobs[2];
+
+	queue_fill(&jobs[0], fake, 1);
+	fake_wait_submitted(fake, 1);
+	queue_fill(&jobs[1], fake, 2);
+	fake_wait_submitted(fake, 2);
+	fake_complete_one(fake);
+	fake_retire_one(fake, SCHED_ABORTED);
+	fake_job_wait(&jobs[1]);
+	EXPECT_EQ(jobs[0].status, STATUS_SUCCESS);
+	EXPECT_EQ(jobs[1].status, STATUS_DEVICE_REMOVED);
+	fake_destroy(fake);
+}
+
+TEST(reset, a_job_with_one_undone_packet_fails_as_a_whole)
+{
+	struct fake *fake =
+		fake_create(&(struct fake_config){ .buffer_bytes = 2048, .transfer_bytes = 4096 });
+	struct fake_job job;
+
+	fake_job_init(&job, fake);
+	struct paging_op *op = fake_job_add(&job, PAGING_COPY);
+	op->copy.source = fake_place(FAKE_LOCAL, &local_run);
+	op->copy.destination = fake_place(FAKE_LOCAL, &other_run);
+	op->copy.size_bytes = 16 * 4096;
+	paging_job_queue(&job.job);
+	fake_wait_submitted(fake, 2);
+	fake_retire_one(fake, SCHED_CANCELLED);
+	fake_job_complete(&job);
+	EXPECT_EQ(job.status, STATUS_DEVICE_REMOVED);
+	fake_destroy(fake);
+}
+
+TEST(reset, what_was_queued_before_fails_and_what_comes_after_runs)
+{
+	const struct fake_config *configs[] = { &plain, &mmu };
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct fake *fake = fake_create(configs[i]);
+		struct fake_job flying;
+		struct fake_job waiting;
+		struct fake_job during;
+		struct fake_job after;
+
+		queue_fill(&flying, fake, 1);
+		fake_wait_submitted(fake, 1);
+		fake->sched.is_owner_busy = true;
+		fake_job_init(&waiting, fake);
+		paging_job_after_owner(&waiting.job, &fake->owner, &waiting.dependencies[0]);
+		paging_job_queue(&waiting.job);
+
+		pager_suspend(fake->pager);
+		queue_fill(&during, fake, 3);
+		while (fake_in_flight(fake) > 0)
+			fake_retire_one(fake, SCHED_ABORTED);
+		fake_job_wait(&flying);
+		EXPECT_EQ(flying.status, STATUS_DEVICE_REMOVED);
+		fake_release_owner(fake);
+		fake_job_wait(&waiting);
+		EXPECT_EQ(waiting.status, STATUS_DEVICE_REMOVED);
+		EXPECT(!paging_job_is_done(&during.job));
+		EXPECT(pager_validate(fake->pager) == NULL);
+		memset(fake->local, 0xEE, FAKE_LOCAL_BYTES); /* gone */
+
+		uint32_t before = atomic_load(&fake->log_count);
+		uint32_t roots = fake->roots_set;
+		pager_restart(fake->pager);
+		queue_fill(&after, fake, 4);
+		fake_job_complete(&after);
+		EXPECT_EQ(during.status, STATUS_SUCCESS);
+		EXPECT_EQ(after.status, STATUS_SUCCESS);
+		EXPECT_EQ(fake->local[16 * 4096], 4);
+		EXPECT_EQ(fake->roots_set - roots, i);
+		if (i == 1) /* its own tables first */
+			EXPECT(fake->log[before].op.update_table.is_initial);
+		fake_destroy(fake);
+	}
+}
+
+TEST(reset, a_restart_alone_suspends_first)
+{
+	struct fake *fake = fake_create(&mmu);
+	struct fake_job flying;
+	struct fake_job after;
+
+	queue_fill(&flying, fake, 1);
+	fake_wait_submitted(fake, 1);
+	pager_restart(fake->pager);
+	while (fake_in_flight(fake) > 0)
+		fake_retire_one(fake, SCHED_ABORTED);
+	fake_job_wait(&flying);
+	EXPECT_EQ(flying.status, STATUS_DEVICE_REMOVED);
+	queue_fill(&after, fake, 2);
+	fake_job_complete(&after);
+	EXPECT_EQ(after.status, STATUS_SUCCESS);
+	fake_destroy(fake);
+}
+
+TEST(reset, tables_are_not_written_while_the_hardware_has_packets)
+{
+	struct fake *fake = fake_create(&mmu);
+	struct fake_job flying;
+	struct fake_job after;
+
+	queue_fill(&flying, fake, 1);
+	fake_wait_submitted(fake, 1);
+	uint32_t before = atomic_load(&fake->log_count);
+	pager_restart(fake->pager);
+	queue_fill(&after, fake, 2);
+	EXPECT_EQ(atomic_load(&fake->log_count), before);
+	fake_retire_one(fake, SCHED_ABORTED);
+	fake_job_complete(&after);
+	EXPECT(atomic_load(&fake->log_count) > before);
+	fake_destroy(fake);
+}
+
+TEST(reset, a_stalled_job_fails_when_its_packets_are_back)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job job;
+
+	fake_job_init(&job, fake);
+	struct paging_op *op = fake_job_add(&job, PAGING_FILL);
+	op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
+	op->fill.size_bytes = 4096;
+	op = fake_job_add(&job, PAGING_AS_IT_IS);
+	op->as_it_is.kind = MINIPORT_PAGING_UNMAP_APERTURE;
+	paging_job_queue(&job.job);
+	fake_wait_submitted(fake, 1);
+	pager_suspend(fake->pager);
+	fake_complete_one(fake); /* it came through, the rest did not */
+	fake_job_wait(&job);
+	EXPECT_EQ(job.status, STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_UNMAP_APERTURE), 0);
+	pager_restart(fake->pager);
+	fake_destroy(fake);
+}
+
+static NTSTATUS suspend_inside(struct fake *fake, const struct miniport_paging_op *op,
+			       struct miniport_paging_buffer *buffer, uint32_t *multipass)
+{
+	(void)op;
+	(void)buffer;
+	(void)multipass;
+	if (fake->hook_count++ == 1)
+		pager_suspend(fake->pager); /* as if on another thread */
+	return STATUS_PENDING;
+}
+
+TEST(reset, what_is_in_the_buffer_when_it_begins_never_runs)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job job;
+
+	fake->hook = suspend_inside;
+	fake_job_init(&job, fake);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct paging_op *op = fake_job_add(&job, PAGING_FILL);
+		op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
+		op->fill.size_bytes = 4096;
+	}
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	EXPECT_EQ(job.status, STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(fake_submitted(fake), 0);
+	EXPECT_EQ(fake->hook_count, 2);
+	EXPECT_EQ(fake->local[16 * 4096], 0xEE);
+	pager_restart(fake->pager);
+	fake_destroy(fake);
+}
+
+TEST(reset, an_operation_can_be_told_without_being_run)
+{
+	struct fake *fake = fake_create(&plain);
+	struct miniport_paging_op op = { .kind = MINIPORT_PAGING_TRANSFER };
+
+	pager_suspend(fake->pager);
+	op.transfer.source.segment = FAKE_LOCAL;
+	op.transfer.destination.segment = FAKE_LOCAL;
+	op.driver_allocation = &op;
+	EXPECT_EQ(pager_tell(fake->pager, &op), STATUS_SUCCESS);
+	op = (struct miniport_paging_op){ .kind = MINIPORT_PAGING_UNMAP_APERTURE };
+	EXPECT_EQ(pager_tell(fake->pager, &op), STATUS_SUCCESS);
+	EXPECT_EQ(pager_tell(fake->pager, &op), STATUS_SUCCESS);
+	EXPECT_EQ(atomic_load(&fake->log_count), 3);
+	EXPECT_EQ(fake->log[2].used_bytes, 0);
+	EXPECT_EQ(fake_submitted(fake), 0);
+	pager_restart(fake->pager);
+	fake_destroy(fake);
+}
+
+static NTSTATUS refuse_tables(struct fake *fake, const struct miniport_paging_op *op,
+			      struct miniport_paging_buffer *buffer, uint32_t *multipass)
+{
+	(void)fake;
+	(void)buffer;
+	(void)multipass;
+	return op->kind == MINIPORT_PAGING_UPDATE_PAGE_TABLE ? STATUS_UNSUCCESSFUL : STATUS_PENDING;
+}
+
+TEST(reset, without_tables_every_job_fails_until_the_next_restart)
+{
+	struct fake *fake = fake_create(&mmu);
+	struct fake_job job;
+
+	pager_suspend(fake->pager);
+	fake->hook = refuse_tables;
+	pager_restart(fake->pager);
+	queue_fill(&job, fake, 1);
+	fake_job_wait(&job);
+	EXPECT_EQ(job.status, STATUS_DRIVER_INTERNAL_ERROR);
+	pager_flush(fake->pager);
+
+	pager_suspend(fake->pager);
+	fake->hook = NULL;
+	pager_restart(fake->pager);
+	queue_fill(&job, fake, 1);
+	fake_job_complete(&job);
+	EXPECT_EQ(job.status, STATUS_SUCCESS);
+	fake_destroy(fake);
+}
+
+TEST(reset, a_lost_adapter_fails_everything)
+{
+	struct fake *fake = fake_create(&mmu);
+	struct fake_job jobs[2];
+
+	pager_suspend(fake->pager);
+	queue_fill(&jobs[0], fake, 1);
+	pager_give_up(fake->pager);
+	queue_fill(&jobs[1], fake, 2);
+	fake_job_wait(&jobs[0]);
+	fake_job_wait(&jobs[1]);
+	EXPECT_EQ(jobs[0].status, STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(jobs[1].status, STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(fake_submitted(fake), 0);
+	fake_destroy(fake);
+}
+
+TEST(reset, a_suspended_pager_can_be_destroyed)
+{
+	struct fake *fake = fake_create(&mmu);
+	struct fake_job job;
+
+	pager_suspend(fake->pager);
+	queue_fill(&job, fake, 1);
+	pager_destroy(fake->pager);
+	EXPECT_EQ(job.done_count, 1);
+	EXPECT_EQ(job.status, STATUS_DEVICE_REMOVED);
+	lock_finish(&fake->sched.lock);
+	free(fake->local);
+	free(fake);
+}
+
+TEST_MAIN("paging/reset")

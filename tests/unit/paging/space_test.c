@@ -1,0 +1,512 @@
+/*
+ * space_test.c - the kernel's own address space under a GpuMmu. fake.c walks the tables and has a
+ * TLB: what is not mapped, mapped elsewhere, or mapped and not flushed, ends the test.
+ */
+#include "fake.h"
+#include "support/test.h"
+
+enum {
+	CPU = MINIPORT_TABLE_CPU_VIRTUAL,
+	VIRT = MINIPORT_TABLE_GPU_VIRTUAL,
+	PHYS = MINIPORT_TABLE_GPU_PHYSICAL
+};
+
+static struct fake_config mode_config(uint32_t mode)
+{
+	return (struct fake_config){
+		.has_mmu = true,
+		.update_mode = mode,
+		.table_segment = mode == CPU ? 0 : FAKE_LOCAL,
+		.buffer_bytes = 65536,
+	};
+}
+
+static struct fake *create(uint32_t mode, bool is_automatic)
+{
+	struct fake_config config = mode_config(mode);
+
+	config.is_automatic = is_automatic;
+	return fake_create(&config);
+}
+
+static struct paging_op *add_copy(struct fake_job *job, struct paging_place source,
+				  struct paging_place destination, uint64_t size_bytes)
+{
+	struct paging_op *op = fake_job_add(job, PAGING_COPY);
+
+	op->driver_allocation = job;
+	op->copy.source = source;
+	op->copy.destination = destination;
+	op->copy.size_bytes = size_bytes;
+	return op;
+}
+
+TEST(space, tables_the_cpu_can_see_are_written_by_it_before_the_root_is_set)
+{
+	for (uint32_t mode = 0; mode < 3; mode++) {
+		struct fake *fake = create(mode, false);
+
+		EXPECT_EQ(fake_submitted(fake), 0);
+		EXPECT_EQ(fake->roots_set, 1);
+		for (uint32_t i = 0; i < atomic_load(&fake->log_count); i++) {
+			EXPECT_EQ(fake->log[i].kind, MINIPORT_PAGING_UPDATE_PAGE_TABLE);
+			EXPECT_EQ(fake->log[i].op.update_table.mode, CPU);
+			EXPECT(!fake->log[i].had_memory);
+		}
+		EXPECT_EQ(fake->root_segment, mode == CPU ? 0 : FAKE_LOCAL);
+		fake_destroy(fake);
+	}
+}
+
+TEST(space, every_table_is_filled_with_invalid_entries_first)
+{
+	struct fake *fake = create(PHYS, false);
+	uint32_t initial = 0;
+
+	for (uint32_t i = 0; i < atomic_load(&fake->log_count); i++) {
+		const struct miniport_paging_op *op = &fake->log[i].op;
+
+		EXPECT_EQ(op->update_table.is_initial, op->update_table.is_repeated);
+		if (!op->update_table.is_initial)
+			continue;
+		EXPECT_EQ(op->update_table.first_index, 0);
+		EXPECT_EQ(op->update_table.count, 512);
+		initial++;
+	}
+	EXPECT_EQ(initial, fake->tables_taken);
+	/* Leaves before what points at them. */
+	for (uint32_t i = 1; i < atomic_load(&fake->log_count); i++)
+		EXPECT(fake->log[i].op.update_table.level >=
+		       fake->log[i - 1].op.update_table.level);
+	fake_destroy(fake);
+}
+
+TEST(space, tables_only_the_gpu_reaches_are_written_by_physical_address)
+{
+	struct fake_config config = mode_config(PHYS);
+
+	config.hides_tables = true;
+	config.is_automatic = true;
+	struct fake *fake = fake_create(&config);
+	EXPECT(fake_submitted(fake) > 0);
+	EXPECT_EQ(fake->log[0].op.update_table.mode, PHYS);
+	EXPECT(fake->log[0].had_memory);
+	EXPECT_EQ(fake->roots_set, 1);
+
+	struct miniport_page_run from = { 0, 4 };
+	struct miniport_page_run to = { 8, 4 };
+	struct fake_job job;
+	memset(fake->local, 0x77, 16384);
+	fake_job_init(&job, fake);
+	add_copy(&job, fake_place(FAKE_LOCAL, &from), fake_place(FAKE_LOCAL, &to), 16384);
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	EXPECT_EQ(fake->local[8 * 4096], 0x77);
+	fake_destroy(fake);
+}
+
+TEST(space, tables_nobody_can_write_are_refused)
+{
+	struct fake_config config = mode_config(VIRT);
+	struct fake *fake;
+
+	config.hides_tables = true;
+	EXPECT_EQ(fake_try_create(&config, &fake), STATUS_NOT_SUPPORTED);
+	config.update_mode = CPU;
+	EXPECT_EQ(fake_try_create(&config, &fake), STATUS_NOT_SUPPORTED);
+}
+
+TEST(space, too_few_address_bits_are_refused)
+{
+	struct fake_config config = mode_config(PHYS);
+	struct fake *fake;
+
+	config.levels = 2;
+	config.address_bits = 16;
+	EXPECT_EQ(fake_try_create(&config, &fake), STATUS_NOT_SUPPORTED);
+}
+
+TEST(space, the_root_of_two_levels_is_as_large_as_the_driver_says)
+{
+	struct fake_config config = mode_config(PHYS);
+
+	config.levels = 2;
+	config.address_bits = 32;
+	config.is_automatic = true;
+	struct fake *fake = fake_create(&config);
+	EXPECT_EQ(fake->root_entries, 512);
+	struct miniport_page_run run = { 0, 4 };
+	struct fake_job job;
+	fake_job_init(&job, fake);
+	struct paging_op *op = fake_job_add(&job, PAGING_FILL);
+	op->fill.destination = fake_place(FAKE_LOCAL, &run);
+	op->fill.size_bytes = 16384;
+	op->fill.pattern = 5;
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	EXPECT_EQ(fake->local[12288], 5);
+	fake_destroy(fake);
+}
+
+/* Entries of both windows, one flush, one transfer. */
+TEST(space, a_copy_is_mapped_flushed_and_then_transferred)
+{
+	for (uint32_t mode = 0; mode < 3; mode++) {
+		struct fake *fake = create(mode, true);
+		uint32_t first = atomic_load(&fake->log_count);
+		struct miniport_page_run local = { 100, 8 };
+		struct fake_pages pages;
+		struct fake_job job;
+
+		fake_pages_init(&pages, 4, 2);
+		for (uint32_t i = 0; i < 8; i++)
+			memset(fake_pages_byte(&pages, i * 4096), (int)i + 1, 4096);
+		fake_job_init(&job, fake);
+		add_copy(&job, fake_pages_place(&pages), fake_place(FAKE_LOCAL, &local), 8 * 4096)
+			->copy.offset_bytes = 65536;
+		paging_job_queue(&job.job);
+		fake_job_wait(&job);
+		EXPECT_EQ(job.status, STATUS_SUCCESS);
+		EXPECT_EQ(atomic_load(&fake->log_count) - first, 4);
+		const struct fake_log_entry *log = &fake->log[first];
+		EXPECT_EQ(log[0].kind, MINIPORT_PAGING_UPDATE_PAGE_TABLE);
+		EXPECT_EQ(log[0].op.update_table.mode, mode);
+		EXPECT_EQ(log[0].op.update_table.count, 8);
+		EXPECT(log[0].op.driver_allocation == &job);
+		EXPECT_EQ(log[1].kind, MINIPORT_PAGING_UPDATE_PAGE_TABLE);
+		EXPECT_EQ(log[2].kind, MINIPORT_PAGING_FLUSH_TLB);
+		EXPECT_EQ(log[3].kind, MINIPORT_PAGING_VIRTUAL_TRANSFER);
+		EXPECT_EQ(log[3].op.virtual_transfer.direction, MINIPORT_SYSTEM_TO_LOCAL);
+		EXPECT_EQ(log[3].op.virtual_transfer.offset_bytes, 65536);
+		EXPECT_EQ(log[3].op.virtual_transfer.source, log[0].op.update_table.first_address);
+		EXPECT_EQ(log[3].op.virtual_transfer.destination,
+			  log[1].op.update_table.first_address);
+		for (uint32_t i = 0; i < 8; i++)
+			EXPECT_EQ(fake->local[(100 + i) * 4096], i + 1);
+		fake_destroy(fake);
+		fake_pages_finish(&pages);
+	}
+}
+
+TEST(space, the_direction_of_a_transfer_goes_by_where_its_sides_are)
+{
+	struct fake *fake = create(PHYS, true);
+	struct miniport_page_run local = { 100, 2 };
+	struct miniport_page_run other = { 200, 2 };
+	struct fake_pages pages;
+	struct fake_job job;
+
+	fake_pages_init(&pages, 1, 2);
+	fake_job_init(&job, fake);
+	add_copy(&job, fake_place(FAKE_LOCAL, &local), fake_pages_place(&pages), 8192);
+	add_copy(&job, fake_place(FAKE_LOCAL, &local), fake_place(FAKE_LOCAL, &other), 8192);
+	uint32_t first = atomic_load(&fake->log_count);
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	EXPECT_EQ(fake->log[first + 3].op.virtual_transfer.direction, MINIPORT_LOCAL_TO_SYSTEM);
+	EXPECT_EQ(fake->log[first + 7].op.virtual_transfer.direction, MINIPORT_LOCAL_TO_LOCAL);
+	fake_destroy(fake);
+	fake_pages_finish(&pages);
+}
+
+TEST(space, no_flush_for_entries_that_were_invalid_where_the_gpu_remembers_none)
+{
+	struct fake_config config = mode_config(PHYS);
+	struct miniport_page_run from = { 0, 2 };
+	struct miniport_page_run to = { 8, 2 };
+
+	config.mmu_flags = FAKE_INVALID_NOT_CACHED;
+	config.is_automatic = true;
+	struct fake *fake = fake_create(&config);
+	uint32_t slots = fake->pager->space.layout.small_count;
+	struct fake_job job;
+	for (uint32_t i = 0; i < slots; i++) {
+		fake_job_init(&job, fake);
+		add_copy(&job, fake_place(FAKE_LOCAL, &from), fake_place(FAKE_LOCAL, &to), 8192);
+		paging_job_queue(&job.job);
+		fake_job_wait(&job);
+	}
+	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_FLUSH_TLB), 0);
+
+	/* Now they come round: valid entries change. */
+	fake_job_init(&job, fake);
+	add_copy(&job, fake_place(FAKE_LOCAL, &to), fake_place(FAKE_LOCAL, &from), 8192);
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_FLUSH_TLB), 1);
+	fake_destroy(fake);
+}
+
+TEST(space, a_windows_entries_are_not_written_again_before_its_fence)
+{
+	for (uint32_t mode = 0; mode < 3; mode++) {
+		struct fake_config config = mode_config(mode);
+		struct miniport_page_run from = { 0, 2 };
+		struct miniport_page_run to = { 8, 2 };
+		struct fake_job jobs[17];
+
+		config.levels = 2; /* hardly any addresses, and buffers enough */
+		config.address_bits = 21;
+		config.buffer_bytes = 4096;
+		config.buffer_count = 20;
+		struct fake *fake = fake_create(&config);
+		uint32_t slots = fake->pager->space.layout.small_count;
+		EXPECT(slots >= 2 && slots <= 16);
+		for (uint32_t i = 0; i < slots; i++) {
+			fake_job_init(&jobs[i], fake);
+			add_copy(&jobs[i], fake_place(FAKE_LOCAL, &from),
+				 fake_place(FAKE_LOCAL, &to), 8192);
+			paging_job_queue(&jobs[i].job);
+			fake_wait_submitted(fake, i + 1);
+		}
+		uint32_t before = atomic_load(&fake->log_count);
+		fake_job_init(&jobs[slots], fake);
+		add_copy(&jobs[slots], fake_place(FAKE_LOCAL, &to), fake_place(FAKE_LOCAL, &from),
+			 8192);
+		paging_job_queue(&jobs[slots].job);
+		EXPECT(pager_validate(fake->pager) == NULL);
+		EXPECT_EQ(atomic_load(&fake->log_count), before);
+		fake_complete_one(fake);
+		fake_wait_submitted(fake, slots + 1);
+		/* It is the one that came back. */
+		EXPECT_EQ(fake->log[before].op.update_table.first_address,
+			  fake->pager->space.small[0].address);
+		fake_job_complete(&jobs[slots]);
+		EXPECT_EQ(jobs[slots].status, STATUS_SUCCESS);
+		fake_destroy(fake);
+	}
+}
+
+TEST(space, a_large_copy_is_few_calls_and_several_packets)
+{
+	struct fake_config config = mode_config(PHYS);
+
+	config.buffer_bytes = 4 << 20; /* the fake's entries take room */
+	struct fake *fake = fake_create(&config);
+	static struct miniport_page_run local = { 1024, 8192 };
+	struct fake_pages pages;
+	struct fake_job job;
+	uint64_t size_bytes = 32 << 20;
+
+	fake_pages_init(&pages, 32, 256);
+	for (uint64_t i = 0; i < size_bytes; i += 4096)
+		memcpy(fake_pages_byte(&pages, i), &i, sizeof(i));
+	fake_job_init(&job, fake);
+	add_copy(&job, fake_pages_place(&pages), fake_place(FAKE_LOCAL, &local), size_bytes);
+	uint32_t first = atomic_load(&fake->log_count);
+	paging_job_queue(&job.job);
+	fake_wait_submitted(fake, 2);
+	EXPECT_EQ(fake_in_flight(fake), 2);
+	fake_job_complete(&job);
+	EXPECT_EQ(fake_count(fake, first, MINIPORT_PAGING_VIRTUAL_TRANSFER), 4);
+	EXPECT_EQ(fake_count(fake, first, MINIPORT_PAGING_FLUSH_TLB), 4);
+	/* One for each leaf table of each side. */
+	EXPECT_EQ(fake_count(fake, first, MINIPORT_PAGING_UPDATE_PAGE_TABLE), 2 * 16);
+	for (uint64_t i = 0; i < size_bytes; i += 4096) {
+		uint64_t found;
+		memcpy(&found, fake->local + 1024 * 4096 + i, sizeof(found));
+		EXPECT_EQ(found, i);
+	}
+	fake_destroy(fake);
+	fake_pages_finish(&pages);
+}
+
+TEST(space, a_fill_larger_than_a_window_is_several)
+{
+	struct fake *fake = create(CPU, true);
+	static struct miniport_page_run local = { 16, 5000 };
+	struct fake_job job;
+
+	fake_job_init(&job, fake);
+	struct paging_op *op = fake_job_add(&job, PAGING_FILL);
+	op->fill.destination = fake_place(FAKE_LOCAL, &local);
+	op->fill.size_bytes = 5000 * 4096;
+	op->fill.pattern = 0x03030303;
+	op->fill.offset_bytes = 4096;
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_VIRTUAL_FILL), 2);
+	uint32_t last = atomic_load(&fake->log_count) - 1;
+	EXPECT_EQ(fake->log[last].op.virtual_fill.offset_bytes, 4096 + (16 << 20));
+	EXPECT_EQ(fake->local[16 * 4096], 3);
+	EXPECT_EQ(fake->local[5016 * 4096 - 1], 3);
+	EXPECT_EQ(fake->local[5016 * 4096], 0xEE);
+	fake_destroy(fake);
+}
+
+static void add_update(struct fake_job *job, struct paging_place table,
+		       const struct miniport_pte *entries, uint32_t count)
+{
+	struct paging_op *op = fake_job_add(job, PAGING_UPDATE_TABLE);
+
+	op->update_table.table = table;
+	op->update_table.level = 1;
+	op->update_table.entries = entries;
+	op->update_table.first_index = 3;
+	op->update_table.count = count;
+	op->update_table.is_eviction = true;
+	op->update_table.driver_protection = 99;
+	op->update_table.driver_process = job;
+	op->update_table.first_address = 0x123000;
+	op->update_table.offset_in_allocation_bytes = 8192;
+}
+
+TEST(space, a_table_is_written_the_way_the_driver_wants)
+{
+	for (uint32_t mode = 0; mode < 3; mode++) {
+		struct fake *fake = create(mode, true);
+		uint32_t first = atomic_load(&fake->log_count);
+		struct miniport_page_run run = { 300, 1 };
+		struct miniport_pte entries[40];
+		struct fake_pages pages;
+		struct fake_job job;
+
+		fake_pages_init(&pages, 1, 1);
+		for (uint32_t i = 0; i < 40; i++)
+			entries[i] = (struct miniport_pte){ .page = 7 * i,
+							    .segment = 1,
+							    .is_valid = true };
+		fake_job_init(&job, fake);
+		add_update(&job,
+			   mode == CPU ? fake_pages_place(&pages) : fake_place(FAKE_LOCAL, &run),
+			   entries, 40);
+		paging_job_queue(&job.job);
+		fake_job_wait(&job);
+		EXPECT_EQ(job.status, STATUS_SUCCESS);
+
+		uint64_t *table = (uint64_t *)(mode == CPU ? fake_pages_byte(&pages, 0)
+							   : fake->local + 300 * 4096);
+		for (uint32_t i = 0; i < 40; i++)
+			EXPECT_EQ(table[3 + i], fake_encode(&entries[i]));
+		const struct miniport_paging_op *op =
+			&fake->log[atomic_load(&fake->log_count) - 1].op;
+		EXPECT_EQ(op->update_table.mode, mode);
+		EXPECT_EQ(op->update_table.level, 1);
+		EXPECT_EQ(op->update_table.driver_protection, 99);
+		EXPECT(op->update_table.driver_process == &job);
+		EXPECT(op->update_table.is_eviction && !op->update_table.is_initial);
+		EXPECT_EQ(op->update_table.first_address, 0x123000);
+		EXPECT_EQ(op->update_table.offset_in_allocation_bytes, 8192);
+		/* By address: the table is mapped and flushed first. */
+		EXPECT_EQ(atomic_load(&fake->log_count) - first, mode == VIRT ? 3 : 1);
+		EXPECT_EQ(fake->log[first].had_memory, mode != CPU);
+		fake_destroy(fake);
+		fake_pages_finish(&pages);
+	}
+}
+
+TEST(space, a_table_the_cpu_writes_waits_for_the_jobs_copies)
+{
+	struct fake *fake = create(CPU, false);
+	uint32_t first = atomic_load(&fake->log_count);
+	struct miniport_page_run from = { 0, 2 };
+	struct miniport_page_run to = { 8, 2 };
+	struct miniport_pte entry = { .page = 1, .is_valid = true };
+	struct fake_pages pages;
+	struct fake_job job;
+
+	fake_pages_init(&pages, 1, 1);
+	fake_job_init(&job, fake);
+	add_copy(&job, fake_place(FAKE_LOCAL, &from), fake_place(FAKE_LOCAL, &to), 8192);
+	add_update(&job, fake_pages_place(&pages), &entry, 1);
+	paging_job_queue(&job.job);
+	fake_wait_submitted(fake, 1);
+	EXPECT_EQ(((uint64_t *)fake_pages_byte(&pages, 0))[3], 0);
+	EXPECT_EQ(fake_count(fake, first, MINIPORT_PAGING_UPDATE_PAGE_TABLE), 2);
+	fake_complete_one(fake);
+	fake_job_wait(&job);
+	EXPECT_EQ(((uint64_t *)fake_pages_byte(&pages, 0))[3], fake_encode(&entry));
+	EXPECT_EQ(fake_submitted(fake), 1); /* nothing to submit for it */
+	fake_destroy(fake);
+	fake_pages_finish(&pages);
+}
+
+TEST(space, a_table_in_a_segment_the_cpu_sees_is_written_through_its_pointer)
+{
+	struct fake *fake = create(CPU, true);
+	struct miniport_page_run run = { 300, 1 };
+	struct miniport_pte entry = { .page = 1, .is_valid = true };
+	struct fake_job job;
+
+	fake_job_init(&job, fake);
+	add_update(&job, fake_place(FAKE_LOCAL, &run), &entry, 1);
+	job.ops[0].update_table.pointer = fake->local + 300 * 4096;
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	EXPECT_EQ(((uint64_t *)(fake->local + 300 * 4096))[3], fake_encode(&entry));
+	fake_destroy(fake);
+}
+
+TEST(space, a_context_is_seen_at_an_address_of_the_kernels)
+{
+	for (uint32_t mode = 0; mode < 3; mode++) {
+		struct fake *fake = create(mode, true);
+		char data[] = "where the root is";
+		struct miniport_page_run run = { 300, 40 };
+		struct fake_pages pages;
+		struct fake_job job;
+
+		fake_pages_init(&pages, 3, 1);
+		fake_job_init(&job, fake);
+		struct paging_op *op = fake_job_add(&job, PAGING_INIT_CONTEXT);
+		op->context.place = fake_pages_place(&pages);
+		op->context.size_bytes = 3 * 4096;
+		op = fake_job_add(&job, PAGING_INIT_CONTEXT);
+		op->context.place = fake_place(FAKE_LOCAL, &run);
+		op->context.size_bytes = 40 * 4096;
+		op = fake_job_add(&job, PAGING_UPDATE_CONTEXT);
+		op->context.place = fake_pages_place(&pages);
+		op->context.size_bytes = 3 * 4096;
+		op->context.private_data = data;
+		op->context.private_bytes = sizeof(data);
+		paging_job_queue(&job.job);
+		fake_job_wait(&job);
+		EXPECT_EQ(job.status, STATUS_SUCCESS);
+		EXPECT_EQ(fake->local[300 * 4096], 0x1C);
+		EXPECT(memcmp(fake_pages_byte(&pages, 0), data, sizeof(data)) == 0);
+		EXPECT_EQ(fake_pages_byte(&pages, 0)[63], 0x1C);
+		fake_destroy(fake);
+		fake_pages_finish(&pages);
+	}
+}
+
+TEST(space, a_context_that_no_window_holds_is_refused)
+{
+	struct fake *fake = create(PHYS, true);
+	struct miniport_page_run run = { 0, 4097 };
+	struct fake_job job;
+
+	fake_job_init(&job, fake);
+	struct paging_op *op = fake_job_add(&job, PAGING_INIT_CONTEXT);
+	op->context.place = fake_place(FAKE_LOCAL, &run);
+	op->context.size_bytes = 4097 * 4096;
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	EXPECT_EQ(job.status, STATUS_NOT_SUPPORTED);
+	fake_destroy(fake);
+}
+
+TEST(space, tables_are_invalidated_at_the_end_where_the_driver_asks_for_it)
+{
+	struct fake_config config = mode_config(PHYS);
+
+	config.mmu_flags = FAKE_EXPLICIT_INVALIDATION;
+	struct fake *fake = fake_create(&config);
+	uint8_t *local = fake->local;
+	uint64_t taken = fake->local_taken;
+	uint64_t *tables = (uint64_t *)(local + FAKE_LOCAL_BYTES - taken);
+	uint64_t valid = 0;
+	for (uint64_t i = 0; i < taken / 8; i++)
+		valid += tables[i] & 1;
+	EXPECT(valid > 0);
+	/* Destroyed by hand, because we want to see what is left. */
+	pager_destroy(fake->pager);
+	for (uint64_t i = 0; i < taken / 8; i++)
+		EXPECT_EQ(tables[i], 0);
+	EXPECT_EQ(fake->tables_taken, 0);
+	lock_finish(&fake->sched.lock);
+	free(local);
+	free(fake);
+}
+
+TEST_MAIN("paging/space")
