@@ -5,9 +5,9 @@
  *        gpuva_pairs reserve bytes pairs	reserving and freeing so many bytes
  *
  * Each pair frees one of the living, at random, and maps 64 KiB anew at an address that the space
- * chooses. Mappings are 64 KiB to 1 MiB apart from what they replace, so that gaps of all sizes are
- * about. Nothing is measured here: run.py runs it under callgrind, which counts the instructions of
- * exchange_mappings() or exchange_reservations() alone.
+ * chooses. At first there are gaps of 64 KiB to 1 MiB between them. Nothing is measured here:
+ * run.py runs it under callgrind, which counts the instructions of exchange_mappings() or
+ * exchange_reservations() alone.
  */
 #include <stdio.h>
 #include <stdlib.h>

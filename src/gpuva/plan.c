@@ -19,6 +19,7 @@ void plan_begin(struct gpuva_plan *plan, struct gpuva_space *space)
 	/* One by one: this is on every way, and `one` is not read before it is written. */
 	plan->steps = NULL;
 	plan->step_count = 0;
+	plan->source = 0;
 	plan->space = space;
 	plan->change_count = space->change_count;
 	plan->action = GPUVA_ACTION_NONE;
@@ -55,6 +56,14 @@ void gpuva_plan_finish(struct gpuva_plan *plan)
 		give_storage_back(plan);
 	plan->space->open_plans--;
 	plan->space = NULL;
+}
+
+void plan_set_reservation(struct gpuva_plan *plan, struct gpuva_range *area)
+{
+	plan->action = GPUVA_ACTION_PIECE;
+	plan->reservation = area;
+	plan->source = area->source;
+	plan->origin = area->origin;
 }
 
 NTSTATUS plan_abandon(struct gpuva_plan *plan, NTSTATUS status)
@@ -326,8 +335,7 @@ static NTSTATUS map_on_reservation(struct gpuva_plan *plan, struct gpuva_range *
 	if (area->origin == GPUVA_ORIGIN_DRIVER)
 		return plan_refuse(NO_INDEX, RULE_VA_DRIVER, "BaseAddress",
 				   "lies in a range that the driver keeps for itself");
-	plan->action = GPUVA_ACTION_PIECE;
-	plan->reservation = area;
+	plan_set_reservation(plan, area);
 	return plan_take_storage(plan, true, true);
 }
 
@@ -405,6 +413,7 @@ static NTSTATUS free_areas(struct gpuva_plan *plan, const struct page_range *whe
 				   is_drivers ? "driver" : "client");
 	is_whole = area->first_page == where->first_page && area->page_count == where->page_count;
 	plan->action = GPUVA_ACTION_FREE;
+	plan->source = area->source;
 	if (is_whole)
 		plan->whole = area;
 	if (gpuva_is_reservation(area))
@@ -440,6 +449,7 @@ void gpuva_plan_drop(struct gpuva_space *space, struct gpuva_range *range, struc
 	assert(range->state.kind == GPUVA_KIND_MAPPED);
 	plan_begin(plan, space);
 	plan->whole = range;
+	plan->source = range->source;
 	if (gpuva_is_reservation(range)) {
 		plan->action = GPUVA_ACTION_UNCOVER;
 		plan->one.state = range_set_at(&space->areas, range->first_page)->state;
@@ -489,8 +499,6 @@ static void apply_pieces(struct gpuva_plan *plan)
 {
 	struct range_set *pieces = &plan->space->pieces;
 
-	plan->source = plan->reservation->source;
-	plan->origin = plan->reservation->origin;
 	for (size_t i = 0; i < plan->step_count; i++) {
 		const struct gpuva_step *step = &plan->steps[i];
 

@@ -9,29 +9,31 @@
  *
  * From a plan to page tables
  *
- *	status = gpuva_plan_map(space, &request, &plan);	// nothing has changed
- *	for (i = 0; i < plan.step_count; i++)
- *		… make sure of the page tables for steps[i] (gpuva_shape_spans()), which may fail
- *	for (i = 0; i < plan.step_count; i++)
- *		… write the leaf entries of steps[i]
- *	gpuva_plan_apply(&plan);				// cannot fail
+ *	status = gpuva_plan_map(space, &request, &plan);	nothing has changed
+ *	… make sure of the page tables of every step (gpuva_span_begin()); this may fail
+ *	… write, or queue, the leaf entries of every step
+ *	gpuva_plan_apply(&plan);				cannot fail
  *	gpuva_plan_finish(&plan);
  *
  * A step is at the same time the update of the leaf entries [first_page, first_page + page_count):
- *	FREE, NO_ACCESS	invalid entries. Tables that are not there need not be made.
- *	ZERO		zero entries (or invalid ones pointing at a page of zeroes, as the GPU has
- *it). May be very long: a table that is zero from end to end can be shared.
- *	MAPPED		entries for the owner's pages as struct gpuva_state says, invalid while the
- *			memory is not resident. With `period_pages` the same entries repeat.
- * Steps come in ascending order, do not overlap, and are the net result of the request: what one
- * operation of an update writes and a later one overwrites is not among them. Entries that a step
- * takes from valid to anything else have to be flushed from the TLB.
  *
- * Whoever executes a request later than it was made (update on a fence) plans it twice: once to
- * answer the client, without applying, and once when its turn comes. By then the addresses may be
- * free: the second plan is refused, and the request is silently dropped, as documented.
+ *	FREE, NO_ACCESS	invalid entries; tables that are not there need not be made
+ *	ZERO		entries that read zeroes, as the GPU has them; maybe very many, so that
+ *			one table of zeroes had better stand for all that are whole
+ *	MAPPED		entries for the owner's pages as struct gpuva_state says, invalid while that
+ *			memory is not resident; with period_pages the same entries repeat
  *
- * An allocation that moves or is evicted: for each range in its owner's list, write the entries of
+ * Steps ascend, do not overlap, and are the net result: what one operation of an update writes and
+ * a later one overwrites is not among them. Which entries were valid before, and so have to leave
+ * the TLB, gpuva_space_look() tells until the plan is applied.
+ *
+ * Entries that are written later than the plan was applied (paging queue) are best written as the
+ * space shows them by then, run by run (gpuva_space_look()): what was freed meanwhile comes out
+ * invalid, what was mapped anew comes out new. An update that waits for a fence is not applied
+ * before: it is planned once to answer the client, finished, and planned again when its turn comes.
+ * Then it is dropped when it is refused, or when `source` is another one: the addresses were freed.
+ *
+ * An allocation that moves or is evicted: for each range in its owner's list, the entries of
  * [first_page, page_count) with range->state. One that is destroyed: gpuva_plan_drop() for each.
  */
 #ifndef GPUVA_PLAN_H
@@ -62,13 +64,13 @@ struct gpuva_plan {
 	uint64_t first_page; /* where: what the client is told */
 	const struct gpuva_step *steps;
 	size_t step_count;
+	uint64_t source; /* the request that took the addresses, this one or an earlier one */
 
 	/* The plan's own. */
 	struct gpuva_space *space;
 	uint64_t change_count;
 	enum gpuva_action action;
 	enum gpuva_origin origin;
-	uint64_t source;
 	struct gpuva_range *above;
 	struct gpuva_range *reservation;
 	struct gpuva_range *whole; /* goes as it is */

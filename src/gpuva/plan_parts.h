@@ -109,6 +109,7 @@ static inline struct gpuva_range *range_after_in_stock(const struct gpuva_range 
 
 /* An empty plan for the space as it is; and back to nothing, with `status`. */
 void plan_begin(struct gpuva_plan *plan, struct gpuva_space *space);
+void plan_set_reservation(struct gpuva_plan *plan, struct gpuva_range *area);
 NTSTATUS plan_abandon(struct gpuva_plan *plan, NTSTATUS status);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * ranges.h - disjoint ranges of pages in order, each with what its pages show, and the gaps
- *between.
+ * ranges.h - disjoint ranges of pages in order: what each shows, and the gaps between them.
  *
  *	|<-- gap -->|<-- range -->|<-- range -->|<------ gap ------>|<-- range -->|   …
  *

@@ -1,14 +1,14 @@
 /*
  * space.h - which addresses of one GPU address space are taken, and what each page shows.
  *
- *	areas     |<----- reservation ----->|<- map ->|    free    |<--------- reservation
- *--------->| pieces       |<- A ->|  |<- zero ->|                          |<- B ->| shows
- ****|AAAAAAA|**|0000000000||CCCCCCCCC|............|**|BBBBBBB|***********************
+ *	areas    |<--- reservation --->|<- map ->|  free  |<-- reservation -->|
+ *	pieces     |<- A ->|<- zero ->|                     |<- B ->|
+ *	shows    --|AAAAAAA|0000000000||CCCCCCCCC|........|-|BBBBBBB|---------|
  *
  * An area is what one request took: addresses that were reserved, or that a map request found
  * itself. The second kind shows its memory; when part of it is mapped anew it becomes several
  * areas, which still know that they came from one request (`source`). A reservation stays whole
- * and has a state of its own (`*`: no access, or zero); pieces lie on it where something else was
+ * and has a state of its own (`-`: no access; or zero); pieces lie on it where something else was
  * mapped. So taking 2^46 bytes costs what taking 64 KiB costs, and unmapping is taking the piece
  * away.
  *

@@ -347,8 +347,7 @@ static NTSTATUS take_steps(struct update *update, struct gpuva_plan *plan)
 		range_set_remove(written, range);
 		range_push_stock(&plan->stock, range);
 	}
-	plan->action = GPUVA_ACTION_PIECE;
-	plan->reservation = update->reservation;
+	plan_set_reservation(plan, update->reservation);
 	plan->first_page = plan->step_array[0].first_page;
 	plan->steps = plan->step_array;
 	plan->step_count = count;

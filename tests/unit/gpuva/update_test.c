@@ -286,6 +286,28 @@ TEST(update, adjacent_pages_of_the_same_memory_become_one_range)
 	world_finish(&world);
 }
 
+TEST(update, a_plan_tells_whether_the_addresses_were_freed_and_taken_again)
+{
+	struct gpuva_operation operation = map_op(16, 2, 0, 0);
+	struct gpuva_plan first;
+	struct gpuva_plan again;
+
+	world_with_reservations();
+	EXPECT_EQ(gpuva_plan_update(&world.space, &operation, 1, &first), STATUS_SUCCESS);
+	gpuva_plan_finish(&first);
+	EXPECT_EQ(map_at(&world, PAGES(20), 1, 0, 1), STATUS_SUCCESS);
+	EXPECT_EQ(gpuva_plan_update(&world.space, &operation, 1, &again), STATUS_SUCCESS);
+	EXPECT_EQ(again.source, first.source);
+	gpuva_plan_finish(&again);
+	EXPECT_EQ(free_range(&world, K64, K64), STATUS_SUCCESS);
+	EXPECT_EQ(gpuva_plan_update(&world.space, &operation, 1, &again), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(reserve_at(&world, K64, K64, true), STATUS_SUCCESS);
+	EXPECT_EQ(gpuva_plan_update(&world.space, &operation, 1, &again), STATUS_SUCCESS);
+	EXPECT(again.source != first.source);
+	gpuva_plan_finish(&again);
+	world_finish(&world);
+}
+
 TEST(update, it_survives_that_there_is_no_memory)
 {
 	struct gpuva_operation operations[80];
