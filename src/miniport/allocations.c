@@ -71,45 +71,54 @@ static uint32_t preferred_set(uint32_t preference)
 	return set;
 }
 
-const char *segments_fault(const struct miniport_info *info, uint32_t supported, uint32_t eviction,
-			   uint32_t preferred)
+struct answer_fault segments_fault(const struct miniport_info *info, const char *supported_field,
+				   uint32_t supported, uint32_t eviction, uint32_t preferred)
 {
 	if (supported == 0)
-		return "an empty set of supported segments";
+		return (struct answer_fault){ supported_field, "is empty" };
 	if (supported & ~known_segments(info))
-		return "a supported segment there is not";
+		return (struct answer_fault){ supported_field, "names a segment there is not" };
 	if (eviction & ~aperture_segments(info))
-		return "an EvictionSegmentSet with a segment that is no aperture";
+		return (struct answer_fault){ "EvictionSegmentSet",
+					      "names a segment that is no aperture" };
 	if (preferred >> 30)
-		return "a PreferredSegment with reserved bits set";
+		return (struct answer_fault){ "PreferredSegment", "has reserved bits set" };
 	if (preferred_set(preferred) & ~supported)
-		return "a PreferredSegment outside the supported set";
-	return NULL;
+		return (struct answer_fault){ "PreferredSegment",
+					      "names a segment outside the supported set" };
+	return (struct answer_fault){ 0 };
 }
 
 /* WDDM 2.0 gave some bits another meaning and two none. */
 #define RESERVED_FLAGS   UINT32_C(0xfff80000)
 #define RESERVED_FLAGS_2 UINT32_C(0xfff81800)
 
-const char *flags_fault(const struct miniport_info *info, uint32_t value)
+static const char *why_flags_are_wrong(const struct miniport_info *info,
+				       DXGK_ALLOCATIONINFOFLAGS flags)
 {
-	DXGK_ALLOCATIONINFOFLAGS flags = { .Value = value };
 	bool is_version_2 = info->wddm_version >= 2000;
 	unsigned kinds = flags.PermanentSysMem + flags.Protected + flags.ExistingSysMem +
 			 flags.ExistingKernelSysMem;
 
 	if (flags.Value & (is_version_2 ? RESERVED_FLAGS_2 : RESERVED_FLAGS))
-		return "Flags with reserved bits set";
+		return "has reserved bits set";
 	if (!is_version_2 && flags.UseAlternateVA)
-		return "UseAlternateVA for what is no primary";
+		return "has UseAlternateVA and is no primary";
 	if ((flags.PermanentSysMem || flags.Cached) && !flags.CpuVisible)
-		return "PermanentSysMem or Cached without CpuVisible";
+		return "has PermanentSysMem or Cached without CpuVisible";
 	if (kinds > 1)
-		return "two of PermanentSysMem, Protected, ExistingSysMem and "
+		return "has two of PermanentSysMem, Protected, ExistingSysMem and "
 		       "ExistingKernelSysMem";
 	if (flags.ExplicitResidencyNotification && !flags.AccessedPhysically)
-		return "ExplicitResidencyNotification without AccessedPhysically";
+		return "has ExplicitResidencyNotification without AccessedPhysically";
 	return NULL;
+}
+
+struct answer_fault flags_fault(const struct miniport_info *info, uint32_t value)
+{
+	const char *why = why_flags_are_wrong(info, (DXGK_ALLOCATIONINFOFLAGS){ .Value = value });
+
+	return (struct answer_fault){ why ? "Flags" : NULL, why };
 }
 
 static bool may_use_64k_pages(uint32_t supported, const struct miniport_info *info)
@@ -131,12 +140,13 @@ static NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
 	/* Before WDDM 2 an allocation may be readable where it is not writable. */
 	if (info->wddm_version < 2000)
 		supported |= answer->SupportedReadSegmentSet;
-	const char *fault = segments_fault(info, supported, answer->EvictionSegmentSet,
-					   answer->PreferredSegment.Value);
-	if (!fault)
+	struct answer_fault fault =
+		segments_fault(info, "SupportedWriteSegmentSet", supported,
+			       answer->EvictionSegmentSet, answer->PreferredSegment.Value);
+	if (!fault.field)
 		fault = flags_fault(info, answer->Flags.Value);
-	if (fault)
-		return illegal("has", index, fault);
+	if (fault.field)
+		return illegal(fault.field, index, fault.why);
 	if (answer->Size == 0)
 		return illegal("Size", index, "is 0");
 	if (!checked_align_up(answer->Size, PAGE, &size_bytes))

@@ -79,13 +79,17 @@ MUST_CHECK NTSTATUS page_table_levels_accept(const DXGK_PAGE_TABLE_LEVEL_DESC *l
 
 /* ---- allocations.c ---- */
 
-/* NULL, or what is wrong with the segments of an allocation ("a supported segment there is not").
- */
-const char *segments_fault(const struct miniport_info *info, uint32_t supported, uint32_t eviction,
-			   uint32_t preferred);
+/* "EvictionSegmentSet", "names a segment that is no aperture"; both NULL: nothing is wrong. */
+struct answer_fault {
+	const char *field;
+	const char *why;
+};
+
+struct answer_fault segments_fault(const struct miniport_info *info, const char *supported_field,
+				   uint32_t supported, uint32_t eviction, uint32_t preferred);
 
 /* The same for DXGK_ALLOCATIONINFOFLAGS. */
-const char *flags_fault(const struct miniport_info *info, uint32_t value);
+struct answer_fault flags_fault(const struct miniport_info *info, uint32_t value);
 
 /* ---- contexts.c ---- */
 

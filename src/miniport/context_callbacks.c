@@ -76,9 +76,18 @@ static const char *creation_fault(const struct miniport *miniport,
 		return "an Alignment that is not a power of two";
 	if (info->wddm_version >= 2000 && args->PhysicalAdapterIndex != 0)
 		return "a PhysicalAdapterIndex, and there is one physical adapter";
-	fault = segments_fault(info, args->SupportedSegmentSet, args->EvictionSegmentSet,
-			       args->PreferredSegment.Value);
-	return fault ? fault : flags_fault(info, args->Flags.Value);
+	return NULL;
+}
+
+/* What it is to be like is judged as DxgkDdiCreateAllocation's answers are. */
+static struct answer_fault placement_fault(const struct miniport_info *info,
+					   const DXGKARGCB_CREATECONTEXTALLOCATION *args)
+{
+	struct answer_fault fault =
+		segments_fault(info, "SupportedSegmentSet", args->SupportedSegmentSet,
+			       args->EvictionSegmentSet, args->PreferredSegment.Value);
+
+	return fault.field ? fault : flags_fault(info, args->Flags.Value);
 }
 
 static bool is_aperture_only(const struct miniport_info *info, uint32_t segments)
@@ -103,6 +112,12 @@ static NTSTATUS APIENTRY create_context_allocation(DXGKARGCB_CREATECONTEXTALLOCA
 	const char *fault = creation_fault(miniport, args);
 	if (fault)
 		return wrong(name, fault);
+	struct answer_fault misplaced = placement_fault(&miniport->info, args);
+	if (misplaced.field) {
+		nt_report(RULE_DDI_CALLBACK_ARGUMENT, "%s was given an allocation whose %s %s",
+			  name, misplaced.field, misplaced.why);
+		return callback_end(STATUS_INVALID_PARAMETER);
+	}
 	if (!table()->create)
 		return not_served(name);
 

@@ -262,8 +262,8 @@ TEST(create, what_is_not_in_order_is_not_passed_on)
 		{ 3, 0, "Size" },
 		{ 3, UINT64_MAX - 10, "Size" },
 		{ 4, 3000, "Alignment" },
-		{ 5, 0, "segment" },
-		{ 5, 1 << 20, "segment" },
+		{ 5, 0, "SupportedSegmentSet is empty" },
+		{ 5, 1 << 20, "names a segment there is not" },
 		{ 6, 1, "EvictionSegmentSet" },
 		{ 7, 1u << 31, "Flags" },
 	};
