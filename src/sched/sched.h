@@ -8,9 +8,10 @@
  * The scheduler knows order, fence ids, priorities, preemption and lateness. What a packet *is* it
  * does not know: whoever queues one brings functions for its moments. Three kinds:
  *
- *	work      prepare ▶ submit, with a fence id of its node ▶ the driver says completed ▶
- *retired wait      try, until it says yes; what is behind it waits ▶ retired signal    everything
- *in front of it is retired ▶ act ▶ retired
+ *	work     prepare ▶ submit, with a fence id of its node ▶ the driver says completed ▶ retired
+ *	wait     try, when what is in front was submitted, until it says yes; what is behind it
+ *	         is not submitted before ▶ retired
+ *	signal   everything in front of it is retired ▶ act ▶ retired; nobody waits for it
  *
  * Work may be queued by any thread that holds no lock of rank LOCK_RANK_NODE or inner; when its
  * node has room it is submitted by that thread, at once. What becomes ready later (a completion, a
@@ -18,8 +19,13 @@
  * DPC, where nobody enters a driver. On one node packets are submitted one after the other, in
  * the order of their fence ids.
  *
- * Locks: LOCK_RANK_NODE, one per adapter's scheduler unless measured otherwise; no function of a
- * packet, owner or listener is called under it.
+ * Fence ids have 32 bits and grow by one with every submission on a node; 0 is left out: a driver
+ * that has completed nothing says 0. Preemptions are numbered apart.
+ *
+ * Nothing here takes memory after sched_create(), so nothing fails for want of it.
+ *
+ * Locks: LOCK_RANK_NODE, one per adapter's scheduler; no function of a packet, owner, listener or
+ * of the hardware is called under it.
  */
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H
@@ -62,16 +68,21 @@ struct sched_gpu_ops {
 	void (*collect_debug_info)(void *gpu, uint32_t reason, uint32_t node);
 	bool (*reset_adapter)(void *gpu);   /* DxgkDdiResetFromTimeout */
 	bool (*restart_adapter)(void *gpu); /* DxgkDdiRestartFromTimeout */
-	void (*flush_events)(void *gpu);    /* no event of before is delivered after it returns */
+	/* What the hardware says of this node from now on is dropped, or no longer dropped. */
+	void (*ignore_events)(void *gpu, uint32_t node, bool is_ignored);
+	void (*flush_events)(void *gpu); /* no event of before is delivered after it returns */
 };
 
+enum { SCHED_NODES_MAX = 64 };
+
 struct sched_config {
-	uint32_t node_count;
+	uint32_t adapter_id; /* for traces and messages */
+	uint32_t node_count; /* 1 … SCHED_NODES_MAX */
 	uint32_t paging_node;
 	bool is_preemption_aware;
 	bool has_engine_reset;
-	uint32_t
-		outstanding_max; /* submissions of one node that are not completed; 16 by default */
+	uint32_t outstanding_max; /* submissions of one node that are not completed; 0: 16 */
+	uint32_t first_fence;     /* of every node; 0: 1. For tests: the end of 32 bits is far */
 
 	/* The names and defaults of the documented settings. */
 	uint32_t tdr_level;         /* TdrLevel: 0 off, 1 stop the program, 3 recover (default) */
@@ -81,17 +92,28 @@ struct sched_config {
 	uint32_t tdr_limit_count;   /* TdrLimitCount, 5 */
 };
 
-/* What the layers above are told. On the scheduler's thread, no lock held. */
+/*
+ * What the layers above are told. On the scheduler's thread, which must not be made to wait for
+ * work; no lock held. Each may be NULL.
+ */
 struct sched_listener {
 	/* `fault` is NULL for a hang. The owner was made lost before. */
 	void (*owner_lost)(void *listener, struct sched_owner *owner, uint32_t device_state,
 			   const struct sched_fault *fault);
-	/* Around an adapter reset: local memory is lost in between. Every owner is lost by then. */
+	/*
+	 * An adapter reset. Every owner is lost when it begins, the kernel's own queued packets are
+	 * cancelled; what is queued from then on is submitted when it ended. In the middle the
+	 * hardware stands still, local memory is lost and the driver is told what was in it.
+	 */
 	void (*adapter_reset_begins)(void *listener);
+	void (*adapter_was_reset)(void *listener);
 	void (*adapter_reset_ended)(void *listener);
 	/* Nothing can be done any more (TdrLevel 1, the limit, a reset that failed). */
 	void (*adapter_lost)(void *listener, const char *why);
-	/* A work packet of this owner completed: fences the GPU wrote may have been reached. */
+	/*
+	 * A work packet of this owner completed, and will be retired: fences the GPU wrote may have
+	 * been reached. Any thread, DPC included; must not block.
+	 */
 	void (*work_completed)(void *listener, struct sched_owner *owner);
 };
 
@@ -102,7 +124,7 @@ MUST_CHECK NTSTATUS sched_create(const struct sched_config *config, const struct
 /* Every owner is gone. Accepts NULL. */
 void sched_destroy(struct sched *sched);
 
-/* News from the hardware; may be called in a DPC. */
+/* News from the hardware; may be called in a DPC, and from inside any call into the driver. */
 void sched_on_completed(struct sched *sched, uint32_t node, uint32_t fence);
 void sched_on_preempted(struct sched *sched, uint32_t node, uint32_t preemption_fence,
 			uint32_t last_completed);
@@ -128,7 +150,9 @@ struct sched_packet_ops {
 	/*
 	 * Work: everything it needs is brought in place. STATUS_SUCCESS: go. STATUS_PENDING: not
 	 * yet, sched_queue_kick() will come. Anything else loses the owner (device_state 5 for
-	 * STATUS_NO_MEMORY). Called again before a resubmission. May be NULL.
+	 * STATUS_NO_MEMORY, else 6). Called again before a resubmission, and when something came
+	 * in between. Must not wait for work: nothing else is submitted on the node meanwhile. May
+	 * be NULL.
 	 */
 	NTSTATUS (*prepare)(struct sched_packet *packet);
 
@@ -138,20 +162,26 @@ struct sched_packet_ops {
 	/* Wait: true when it is over. Else sched_queue_kick() will come. Must not block. */
 	bool (*try_wait)(struct sched_packet *packet);
 
-	/* Signal. */
+	/* Signal. Any thread, DPC included: must not block and not enter the driver. */
 	void (*signal)(struct sched_packet *packet);
 
 	/*
 	 * Once, in the order of the queue, whatever became of it; the storage is the caller's
-	 * again. After an owner was lost packets may be retired from any thread, DPC included: it
-	 * must not block and not enter the driver.
+	 * again. Any thread, DPC included: must not block and not enter the driver, and not finish
+	 * the queue. Queueing more is fine.
 	 */
 	void (*retired)(struct sched_packet *packet, enum sched_outcome outcome);
 };
 
 enum sched_packet_kind { SCHED_WORK, SCHED_WAIT, SCHED_SIGNAL };
 
-/* First member of what is queued. Set kind, ops and the two flags; the rest is the scheduler's. */
+/* A place in a row of an owner, by number. */
+struct sched_place {
+	struct list link;
+	uint64_t ticket;
+};
+
+/* First member of what is queued. Set kind, ops and the flags; the rest is the scheduler's. */
 struct sched_packet {
 	enum sched_packet_kind kind;
 	const struct sched_packet_ops *ops;
@@ -160,31 +190,49 @@ struct sched_packet {
 	bool signals_early; /* signal: when what is in front was submitted (SignalAtSubmission) */
 
 	struct sched_queue *queue;
-	struct list link;       /* in its queue */
-	struct list owner_link; /* sched_owner.packets, oldest first */
-	struct list node_link;  /* submitted, by fence id */
-	uint64_t ticket;        /* of its owner */
+	struct list link;                  /* in its queue */
+	struct list node_link;             /* submitted, by fence id; or waiting to be again */
+	struct sched_place place;          /* sched_owner.packets */
+	struct sched_place hardware_place; /* sched_owner.submitted */
 	uint32_t fence;
 	uint8_t state;
+	uint8_t outcome;
+	bool is_in_hand; /* one of its functions is being called */
 	bool was_submitted;
+	bool is_refused; /* by the driver; it counts as completed after those before it */
+	bool is_faulted;
 };
 
 /* ---- owners ---- */
 
 /* Part of a device. */
 struct sched_owner {
+	/* Set at init; `process` by the caller, before it has queues. */
 	struct sched *sched;
-	struct list link; /* all owners */
-	struct list queues;
-	struct list packets; /* sched_packet.owner_link: queued and not retired, oldest first */
-	struct list waits;   /* sched_wait.link, by ticket */
+	bool is_system;      /* the kernel's own: never lost, comes first */
+	const void *process; /* in-process priority counts between queues of the same */
+
+	/* Guarded by the scheduler's lock; `pending` and `is_lost` are read freely. */
+	struct list link;            /* all owners */
+	struct list queues;          /* sched_queue.owner_link */
+	struct list packets;         /* sched_place.link: not retired, oldest first */
+	struct list submitted;       /* sched_place.link: the hardware has it, oldest first */
+	struct list waits;           /* sched_wait.link, by ticket */
+	struct list submitted_waits; /* likewise */
 	uint64_t last_ticket;
+	uint64_t last_submitted_ticket;
 	_Atomic uint32_t pending; /* packets; a look without the lock: 0 means idle */
 	uint32_t suspensions;
 	_Atomic bool is_lost;
-	bool is_system; /* the kernel's own: never lost, never late alone */
+
+	/* Until the listener was told. */
+	struct list lost_link;
+	uint32_t lost_state;
+	bool has_fault;
+	struct sched_fault fault;
 };
 
+/* Lost from the start when the scheduler was stopped or its adapter is. */
 void sched_owner_init(struct sched_owner *owner, struct sched *sched, bool is_system);
 
 /* Its queues are gone. */
@@ -192,7 +240,8 @@ void sched_owner_finish(struct sched_owner *owner);
 
 /*
  * Everything queued is cancelled, nothing new is accepted, nobody waits any longer than the
- * hardware has something of it; with the hardware gone, not even that. True for the first.
+ * hardware has something of it; with the hardware gone, not even that. True for the first. The
+ * listener is not told: the caller knows.
  */
 bool sched_owner_lose(struct sched_owner *owner);
 
@@ -214,39 +263,57 @@ struct sched_wait {
  */
 void sched_after_owner(struct sched_owner *owner, struct sched_wait *wait);
 
-/* The same for what the hardware has and may still touch, when the rest does not matter: used for
-   eviction of what a suspended owner no longer needs. */
+/*
+ * The same for what the hardware has and may still touch, when the rest does not matter: used for
+ * eviction of what a suspended owner no longer needs. Work that was preempted is not with the
+ * hardware.
+ */
 void sched_after_submitted(struct sched_owner *owner, struct sched_wait *wait);
 
 /* ---- queues ---- */
 
 /* Part of a context. */
 struct sched_queue {
+	/* Set at init. */
 	struct sched *sched;
 	struct sched_owner *owner;
-	struct list owner_link;
-	struct list ready_link; /* in its node, while its head could be submitted */
-	struct list packets;    /* sched_packet.link */
 	uint32_t node;
+	uint32_t id; /* for traces */
+
+	/* Guarded by the scheduler's lock. */
 	int32_t priority;            /* -7 … 7 */
 	int32_t in_process_priority; /* 0 or 1 */
-	uint32_t process_class;      /* 0 … 5 */
+	uint32_t process_class;      /* 0 … 5; 2 is normal */
+	struct list owner_link;
+	struct list packets;     /* sched_packet.link */
+	struct list *next;       /* the first of them that was not submitted, or the end */
+	struct list ready_link;  /* in its node, while something can be done for `next` */
+	uint32_t ready_level;    /* … at this level */
+	struct list retire_link; /* its first packet is over */
+	uint32_t length;
 	uint32_t suspensions;
+	bool is_blocked; /* `next` said no; until it is kicked */
+	bool was_kicked; /* while `next` was asked */
+	bool is_retiring;
 	bool is_ending;
+	bool is_cancelling;
 };
 
 void sched_queue_init(struct sched_queue *queue, struct sched_owner *owner, uint32_t node);
 
 /*
- * Nothing new is accepted. What the hardware has is waited for, unless the owner is lost; what it
- * has not, is waited for too (`is_cancelling` false) or cancelled. Blocks.
+ * Nothing new is accepted. What the hardware has is waited for, as long as there is hardware that
+ * could answer: work that hangs is late, and late work is aborted. What it has not, is waited for
+ * too (`is_cancelling` false) or cancelled. Blocks.
  */
 void sched_queue_finish(struct sched_queue *queue, bool is_cancelling);
 
 /*
- * Queues it behind what is there. STATUS_DEVICE_REMOVED when the owner is lost, and the packet
- * stays the caller's. With `may_block`, waits while the queue holds more than it should.
+ * Queues it behind what is there. STATUS_DEVICE_REMOVED when the owner is lost, and
+ * STATUS_INVALID_PARAMETER when the queue ends; the packet stays the caller's. With `may_block`,
+ * waits while the queue holds SCHED_QUEUE_FULL packets or more.
  */
+enum { SCHED_QUEUE_FULL = 256 };
 MUST_CHECK NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *packet,
 				       bool may_block);
 
@@ -254,6 +321,8 @@ MUST_CHECK NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_p
 void sched_queue_kick(struct sched_queue *queue);
 
 void sched_queue_set_priority(struct sched_queue *queue, int32_t priority);
+void sched_queue_set_in_process_priority(struct sched_queue *queue, int32_t priority);
+void sched_queue_set_process_class(struct sched_queue *queue, uint32_t process_class);
 void sched_queue_suspend(struct sched_queue *queue);
 void sched_queue_resume(struct sched_queue *queue);
 uint32_t sched_queue_length(struct sched_queue *queue);
@@ -267,16 +336,26 @@ bool sched_queue_is_loaded(struct sched_queue *queue);
 /* ---- recovery by hand (D3DKMT_ESCAPE_TDRDBGCTRL, adapter stop) ---- */
 
 enum sched_forced { SCHED_FORCE_ENGINE_RESET, SCHED_FORCE_ADAPTER_RESET };
+/* Returns when it is over. An engine that has nothing to do is not reset. Not from a listener. */
 void sched_force_recovery(struct sched *sched, enum sched_forced what, uint32_t node);
 
-/* Stops: every owner is lost with DEVICE_STOPPED, nothing is with the hardware when it returns. */
+/*
+ * Stops: every owner is lost (device_state 4), the kernel's own work is cancelled, nothing is with
+ * the hardware and everybody was told when it returns. Not from a listener.
+ */
 void sched_stop(struct sched *sched);
 
-/* Nothing is with the hardware until sched_unquiesce(): for level two and three of the driver. */
+/*
+ * Nothing is with the hardware until sched_unquiesce(): for level two and three of the driver.
+ * Nests. Not from a listener.
+ */
 void sched_quiesce(struct sched *sched);
 void sched_unquiesce(struct sched *sched);
 
-/* Recounts everything. NULL, or what does not add up. Nothing is under way. */
+/* Returns when the scheduler's own thread has nothing to do but to look at the clock. For tests. */
+void sched_settle(struct sched *sched);
+
+/* Recounts everything. NULL, or what does not add up. Nothing is under way (sched_settle()). */
 const char *sched_validate(struct sched *sched);
 
 #endif

@@ -1,0 +1,209 @@
+/*
+ * internal.h - what the files of the scheduler know of each other.
+ *
+ *	sched.c      making, ending, the scheduler's thread, stopping and quiescing
+ *	queue.c      the packets of a context, in order: in, what is next, out
+ *	node.c       submission and completion; who has the baton submits
+ *	preempt.c    asking a node to stop, and what becomes of what it had
+ *	owner.c      what is lost, suspended and waited for together
+ *	tdr.c        the clock: what is late, what faulted, and what follows
+ *	reset.c      resetting an engine, or the adapter
+ *
+ * One lock. Functions that end in _locked expect it; those of them that call a packet, the hardware
+ * or the listener let go of it meanwhile, and say so.
+ */
+#ifndef SCHED_INTERNAL_H
+#define SCHED_INTERNAL_H
+
+#include "base/lock.h"
+#include "base/notice.h"
+#include "base/thread.h"
+#include "sched/priority.h"
+#include "sched/sched.h"
+
+/* D3DKMT_DEVICEEXECUTION_STATE, as GetDeviceState says it. */
+enum sched_device_state {
+	SCHED_STATE_RESET = 2,
+	SCHED_STATE_HUNG = 3,
+	SCHED_STATE_STOPPED = 4,
+	SCHED_STATE_OUT_OF_MEMORY = 5,
+	SCHED_STATE_DMA_FAULT = 6,
+	SCHED_STATE_PAGE_FAULT = 7,
+};
+
+/* sched_packet.state */
+enum packet_state {
+	PACKET_QUEUED,    /* at or behind sched_queue.next, or in hand */
+	PACKET_PASSED,    /* a signal that acts when it is the first */
+	PACKET_SUBMITTED, /* the hardware has it: sched_node.submitted */
+	PACKET_RETURNED,  /* it gave it back, and gets it with the same id: sched_node.returned */
+	PACKET_OVER,      /* to be retired */
+};
+
+struct sched_preemption {
+	uint32_t last_fence; /* of the last request */
+	uint64_t since_ns;   /* when it was made */
+	bool is_wanted;      /* a request should be made: the running packet runs long */
+	bool is_unanswered;
+	bool is_awaited; /* nothing is submitted before the answer */
+};
+
+struct sched_node {
+	struct sched *sched;
+	uint32_t number;
+
+	/* Guarded by sched->lock. */
+	struct ready_set ready;
+	struct list steps;     /* sched_queue.ready_link: a wait or an early signal is next */
+	struct list submitted; /* sched_packet.node_link, by fence id; the first one runs */
+	struct list returned;  /* sched_packet.node_link: go first, with the ids they have */
+	uint32_t outstanding;  /* length of `submitted` */
+	uint32_t last_fence;
+	uint32_t completed_fence;
+	struct sched_owner *completed_owner; /* of that packet; NULL when it is gone */
+	struct sched_queue *loaded;          /* whose packet was submitted last */
+	bool is_busy;                        /* somebody has the baton */
+	bool is_deaf;   /* being reset: what the hardware says does not count */
+	uint32_t holds; /* nothing is submitted */
+	struct sched_preemption preemption;
+
+	uint64_t running_since_ns; /* the first of `submitted` */
+	uint32_t futile_resets;    /* that blamed nobody, in a row */
+	bool has_fault;
+	bool has_timed_out; /* the hardware says so */
+	struct sched_fault fault;
+};
+
+struct sched {
+	/* Set at creation. */
+	struct sched_config config;
+	const struct sched_gpu_ops *ops;
+	void *gpu;
+	struct sched_listener listener;
+	void *listener_context;
+	struct thread *thread;
+	uint64_t *reset_times_ns; /* a ring of config.tdr_limit_count; the thread's own */
+	uint32_t reset_count;
+
+	struct lock lock; /* LOCK_RANK_NODE */
+	struct list owners;
+	struct list retirable;    /* sched_queue.retire_link */
+	struct list over;         /* sched_wait.link: to be told */
+	struct list lost;         /* sched_owner.lost_link: the listener is to be told */
+	struct list forced;       /* struct forced */
+	struct sched_owner *told; /* the listener is being told of */
+	uint32_t last_queue_id;
+	uint32_t holds;     /* of all nodes */
+	const char *broken; /* an adapter reset is due, and why */
+	const char *dead;   /* the hardware is gone, and why */
+	bool is_stopped;    /* by sched_stop() */
+	bool is_ending;
+	bool is_watching; /* the thread wakes up in time for the next late packet */
+	uint64_t watched_until_ns;
+
+	/* The thread, and those who wait for anything else; given when the lock is let go. */
+	struct notice wake;
+	struct notice changed;
+	uint32_t waiters; /* for `changed` */
+	bool is_asleep;
+	bool is_wake_due;
+	bool is_changed;
+
+	struct sched_node nodes[];
+};
+
+/* ---- sched.c ---- */
+
+void sched_lock(struct sched *sched);
+void sched_unlock(struct sched *sched);
+void sched_wake_thread_locked(struct sched *sched);
+void sched_changed_locked(struct sched *sched);
+/* Lets go of the lock until something changed or the deadline; false at the deadline. */
+bool sched_wait_locked(struct sched *sched, uint64_t deadline_ns);
+/* Lets go: tells the listener of owners that were lost. */
+void sched_tell_lost_locked(struct sched *sched);
+/* Every owner is lost but the kernel's, whose queued work is cancelled. */
+void sched_lose_all_locked(struct sched *sched, struct sched_owner *guilty, uint32_t guilty_state,
+			   uint32_t state);
+
+static inline struct sched_node *sched_node_of(const struct sched_queue *queue)
+{
+	return &queue->sched->nodes[queue->node];
+}
+
+/* ---- queue.c ---- */
+
+/* Finds out what is next, and puts the queue where its node looks for that. */
+void queue_place_locked(struct sched_queue *queue);
+void queue_unplace_locked(struct sched_queue *queue);
+bool queue_is_cancelled_locked(const struct sched_queue *queue);
+/* Everything the hardware has not. */
+void queue_cancel_locked(struct sched_queue *queue);
+void packet_over_locked(struct sched_packet *packet, enum sched_outcome outcome);
+/* It never comes (back) to the hardware. */
+void packet_cancel_locked(struct sched_packet *packet);
+/* Lets go: retires what can be retired, and tells who waited. After everything that ends packets.
+ */
+void sched_retire_locked(struct sched *sched);
+
+/* ---- node.c ---- */
+
+enum { NODE_STEPS = 64 };
+
+/* Lets go: takes the baton, if it is free, and does what can be done; at most so many steps. */
+void node_run_locked(struct sched_node *node, uint32_t steps);
+bool node_has_work_locked(const struct sched_node *node);
+struct sched_packet *node_running_locked(const struct sched_node *node);
+/* An id from the last that completed to the newest the hardware has: others say nothing. */
+bool node_knows_locked(const struct sched_node *node, uint32_t fence);
+/* What the hardware finished; `fence` is the newest of them. */
+void node_complete_locked(struct sched_node *node, uint32_t fence);
+/* The hardware has nothing any more: it comes again, or was lost. */
+void node_give_back_locked(struct sched_node *node);
+/* It is lost with the hardware. */
+void node_abort_locked(struct sched_node *node);
+void node_abort_packet_locked(struct sched_node *node, struct sched_packet *packet);
+struct sched_packet *packet_of_node_link(struct list *link);
+
+/* ---- preempt.c ---- */
+
+bool preempt_is_due_locked(const struct sched_node *node, const struct sched_queue *next);
+/* Lets go; with the baton. */
+void preempt_request_locked(struct sched_node *node);
+void preempt_forget_locked(struct sched_node *node);
+
+/* ---- owner.c ---- */
+
+bool owner_lose_locked(struct sched_owner *owner);
+/* The same, and the listener will be told. */
+bool owner_lose_and_tell_locked(struct sched_owner *owner, uint32_t state,
+				const struct sched_fault *fault);
+void owner_submits_locked(struct sched_owner *owner, struct sched_packet *packet);
+void owner_submitted_ends_locked(struct sched_owner *owner, struct sched_packet *packet);
+/* `place` stood for a packet that was retired. */
+void owner_retired_locked(struct sched_owner *owner, struct sched_place *place);
+
+/* ---- tdr.c ---- */
+
+void tdr_running_locked(struct sched_node *node);
+uint64_t tdr_deadline_locked(struct sched *sched);
+/* Lets go: faults, what is late, what was asked for. */
+void tdr_run_locked(struct sched *sched);
+
+uint32_t tdr_state_of(const struct sched_fault *fault); /* NULL: a hang */
+
+/* ---- reset.c ---- */
+
+struct reset_cause {
+	const char *why;
+	bool is_nobodys; /* what runs is not to blame */
+	bool needs_adapter_reset;
+	const struct sched_fault *fault; /* of whoever is to blame; NULL: it hangs */
+};
+
+/* Let go. */
+void reset_engine_locked(struct sched_node *node, const struct reset_cause *cause);
+void reset_adapter_locked(struct sched *sched, uint32_t node, const struct reset_cause *cause);
+void reset_give_up_locked(struct sched *sched, struct sched_owner *guilty, const char *why);
+
+#endif

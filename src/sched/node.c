@@ -1,0 +1,406 @@
+/*
+ * node.c - one engine: what it is given, and what it says is done.
+ *
+ * Who has the baton (is_busy) is the only one who gives this engine anything: waits are tried,
+ * early signals act, work is prepared and submitted, in one order for everybody. It is taken by
+ * whoever brings something to do when it is free; who finds it taken goes away, because the holder
+ * looks again under the lock before letting go. A thread that came with one packet does not stay
+ * for ever with everybody else's: after some steps the scheduler's thread goes on.
+ *
+ * A packet in hand (a function of it is being called, without the lock) may be completed, preempted
+ * or lost meanwhile; it is not retired before the call has returned.
+ */
+#include <assert.h>
+
+#include "base/log.h"
+#include "sched/internal.h"
+#include "sched/serial.h"
+#include "trace/trace.h"
+
+struct sched_packet *packet_of_node_link(struct list *link)
+{
+	return container_of(link, struct sched_packet, node_link);
+}
+
+struct sched_packet *node_running_locked(const struct sched_node *node)
+{
+	return list_is_empty(&node->submitted) ? NULL : packet_of_node_link(node->submitted.next);
+}
+
+static bool node_is_open_locked(const struct sched_node *node)
+{
+	const struct sched *sched = node->sched;
+
+	return node->holds == 0 && sched->holds == 0 && !sched->dead && !sched->is_stopped &&
+	       !node->preemption.is_awaited && node->outstanding < sched->config.outstanding_max;
+}
+
+/* ---- out: completed, given back, aborted ---- */
+
+/* The hardware does not have it any more. */
+static void leave_locked(struct sched_node *node, struct sched_packet *packet, const char *how)
+{
+	list_remove(&packet->node_link);
+	node->outstanding--;
+	owner_submitted_ends_locked(packet->queue->owner, packet);
+	trace_packet_left(node->sched->config.adapter_id, node->number, packet->fence, how);
+}
+
+void node_abort_packet_locked(struct sched_node *node, struct sched_packet *packet)
+{
+	leave_locked(node, packet, "aborted");
+	packet_over_locked(packet, SCHED_ABORTED);
+}
+
+static void complete_first_locked(struct sched_node *node)
+{
+	struct sched_packet *packet = packet_of_node_link(node->submitted.next);
+	bool is_done = !packet->is_refused && !packet->is_faulted;
+
+	node->completed_fence = packet->fence;
+	node->completed_owner = packet->queue->owner;
+	leave_locked(node, packet, is_done ? "completed" : "aborted");
+	packet_over_locked(packet, is_done ? SCHED_DONE : SCHED_ABORTED);
+}
+
+/* What the driver refused counts as completed when it is the oldest. */
+static void settle_refused_locked(struct sched_node *node)
+{
+	struct sched_packet *packet;
+
+	while ((packet = node_running_locked(node)) && packet->is_refused && !packet->is_in_hand)
+		complete_first_locked(node);
+}
+
+/* After some have left: another one runs now, and there is room. */
+static void node_moved_on_locked(struct sched_node *node)
+{
+	struct sched *sched = node->sched;
+
+	settle_refused_locked(node);
+	if (node->outstanding > 0 || node->preemption.is_awaited)
+		tdr_running_locked(node);
+	if (!node->is_busy && node_has_work_locked(node))
+		sched_wake_thread_locked(sched);
+	sched_changed_locked(sched);
+}
+
+bool node_knows_locked(const struct sched_node *node, uint32_t fence)
+{
+	return fence != 0 && node->outstanding > 0 &&
+	       serial_is_within(fence, node->completed_fence,
+				packet_of_node_link(node->submitted.prev)->fence);
+}
+
+void node_complete_locked(struct sched_node *node, uint32_t fence)
+{
+	struct sched_packet *packet = node_running_locked(node);
+
+	if (!packet || serial_is_after(packet->fence, fence))
+		return;
+	do {
+		complete_first_locked(node);
+		packet = node_running_locked(node);
+	} while (packet && !serial_is_after(packet->fence, fence));
+	node->futile_resets = 0;
+	node_moved_on_locked(node);
+}
+
+static void give_back_packet_locked(struct sched_node *node, struct sched_packet *packet)
+{
+	struct sched_queue *queue = packet->queue;
+
+	leave_locked(node, packet, "preempted");
+	if (packet->is_refused || packet->is_faulted ||
+	    (!packet->is_in_hand && queue_is_cancelled_locked(queue))) {
+		packet_over_locked(packet, SCHED_ABORTED);
+	} else if (packet->keeps_fence) {
+		packet->state = PACKET_RETURNED;
+		list_push_front(&node->returned, &packet->node_link);
+	} else {
+		packet->state = PACKET_QUEUED;
+		queue->next = &packet->link;
+		queue->is_blocked = false;
+	}
+}
+
+void node_give_back_locked(struct sched_node *node)
+{
+	struct list given;
+	struct list *link;
+
+	list_init(&given);
+	/* Newest first: so the oldest is what its queue goes on with. */
+	while (!list_is_empty(&node->submitted)) {
+		struct sched_packet *packet = packet_of_node_link(node->submitted.prev);
+
+		give_back_packet_locked(node, packet);
+		if (packet->state == PACKET_QUEUED)
+			list_push_front(&given, &packet->node_link);
+	}
+	/* Oldest first: so they line up as they were. */
+	while ((link = list_pop_front(&given)))
+		queue_place_locked(packet_of_node_link(link)->queue);
+	node->loaded = NULL;
+	node_moved_on_locked(node);
+}
+
+void node_abort_locked(struct sched_node *node)
+{
+	struct list *link;
+
+	while (!list_is_empty(&node->submitted))
+		node_abort_packet_locked(node, packet_of_node_link(node->submitted.next));
+	while ((link = list_pop_front(&node->returned)))
+		packet_over_locked(packet_of_node_link(link), SCHED_ABORTED);
+	node->completed_fence = node->last_fence;
+	node->completed_owner = NULL;
+	node->loaded = NULL;
+	node->has_timed_out = false;
+	if (node->has_fault) {
+		node->has_fault = false;
+		node->holds--;
+	}
+	preempt_forget_locked(node);
+	sched_changed_locked(node->sched);
+}
+
+/* ---- in: submission ---- */
+
+/* A step that ended without submission. The packet is still the first that could go. */
+static void put_aside_locked(struct sched_packet *packet, bool is_pending)
+{
+	struct sched_queue *queue = packet->queue;
+
+	if (queue_is_cancelled_locked(queue)) {
+		list_remove(&packet->node_link);
+		packet_cancel_locked(packet);
+	} else if (is_pending && !queue->was_kicked) {
+		/* It may have been moved back to something else meanwhile. */
+		queue->is_blocked =
+			queue->next == &packet->link || packet->state == PACKET_RETURNED;
+	}
+	queue_place_locked(queue);
+}
+
+/* The packet itself is to blame, and takes its owner along. */
+static void refuse_packet_locked(struct sched_packet *packet, NTSTATUS status)
+{
+	struct sched_owner *owner = packet->queue->owner;
+
+	log_warn("adapter %u, node %u: a packet was refused with %s",
+		 owner->sched->config.adapter_id, packet->queue->node, status_name(status));
+	if (owner->is_system) {
+		owner->sched->broken = "the driver refused a paging packet";
+		sched_wake_thread_locked(owner->sched);
+	} else {
+		owner_lose_and_tell_locked(owner,
+					   status == STATUS_NO_MEMORY ? SCHED_STATE_OUT_OF_MEMORY
+								      : SCHED_STATE_DMA_FAULT,
+					   NULL);
+	}
+}
+
+/* Whether something came in between while it was prepared. */
+static bool may_still_go_locked(const struct sched_node *node, const struct sched_packet *packet)
+{
+	const struct sched_queue *queue = packet->queue;
+
+	if (!node_is_open_locked(node) || queue_is_cancelled_locked(queue))
+		return false;
+	/* Suspended is what is new, not what has a fence id already. */
+	return packet->state == PACKET_RETURNED ||
+	       (queue->suspensions == 0 && queue->owner->suspensions == 0);
+}
+
+/* Lets go. True when it is to be submitted. */
+static bool prepare_locked(struct sched_node *node, struct sched_packet *packet)
+{
+	struct sched *sched = node->sched;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	packet->is_in_hand = true;
+	packet->queue->was_kicked = false;
+	queue_unplace_locked(packet->queue);
+	owner_submits_locked(packet->queue->owner, packet);
+	if (packet->ops->prepare) {
+		sched_unlock(sched);
+		lock_assert_none_held("a packet's prepare()");
+		status = packet->ops->prepare(packet);
+		sched_lock(sched);
+	}
+	if (status == STATUS_SUCCESS && may_still_go_locked(node, packet))
+		return true;
+
+	packet->is_in_hand = false;
+	owner_submitted_ends_locked(packet->queue->owner, packet);
+	if (status != STATUS_SUCCESS && status != STATUS_PENDING) {
+		list_remove(&packet->node_link);
+		packet_cancel_locked(packet);
+		refuse_packet_locked(packet, status);
+	}
+	if (packet->state != PACKET_OVER)
+		put_aside_locked(packet, status == STATUS_PENDING);
+	else
+		queue_place_locked(packet->queue);
+	return false;
+}
+
+static struct sched_submission enter_locked(struct sched_node *node, struct sched_packet *packet)
+{
+	struct sched_submission submission = { .node = node->number,
+					       .is_resubmission = packet->was_submitted };
+
+	if (packet->state == PACKET_RETURNED) {
+		list_remove(&packet->node_link);
+	} else {
+		node->last_fence = serial_next(node->last_fence);
+		packet->fence = node->last_fence;
+		packet->queue->next = packet->link.next;
+	}
+	submission.fence = packet->fence;
+	packet->state = PACKET_SUBMITTED;
+	packet->was_submitted = true;
+	list_push_back(&node->submitted, &packet->node_link);
+	node->loaded = packet->queue;
+	if (node->outstanding++ == 0)
+		tdr_running_locked(node);
+	trace_packet_submitted(node->sched->config.adapter_id, node->number, packet->fence,
+			       packet->queue->id, submission.is_resubmission);
+	return submission;
+}
+
+/* Lets go. */
+static void submit_locked(struct sched_node *node, struct sched_packet *packet)
+{
+	struct sched *sched = node->sched;
+
+	if (!prepare_locked(node, packet))
+		return;
+	struct sched_submission submission = enter_locked(node, packet);
+	sched_unlock(sched);
+	lock_assert_none_held("a packet's submit()");
+	NTSTATUS status = packet->ops->submit(packet, &submission);
+	sched_lock(sched);
+	packet->is_in_hand = false;
+	if (!NT_SUCCESS(status)) {
+		packet->is_refused = true;
+		refuse_packet_locked(packet, status);
+	}
+	if (packet->state == PACKET_OVER) {
+		packet_over_locked(packet, packet->outcome);
+	} else if (packet->state != PACKET_SUBMITTED &&
+		   (packet->is_refused || queue_is_cancelled_locked(packet->queue))) {
+		list_remove(&packet->node_link);
+		packet_over_locked(packet, SCHED_ABORTED);
+	}
+	settle_refused_locked(node);
+	queue_place_locked(packet->queue);
+}
+
+/* Lets go: a wait is tried, an early signal acts. */
+static void step_locked(struct sched_node *node, struct sched_queue *queue)
+{
+	struct sched *sched = node->sched;
+	struct sched_packet *packet = container_of(queue->next, struct sched_packet, link);
+	bool is_over = true;
+
+	packet->is_in_hand = true;
+	queue->was_kicked = false;
+	queue_unplace_locked(queue);
+	sched_unlock(sched);
+	if (packet->kind == SCHED_WAIT)
+		is_over = packet->ops->try_wait(packet);
+	else
+		packet->ops->signal(packet);
+	sched_lock(sched);
+	packet->is_in_hand = false;
+	if (is_over) {
+		packet_over_locked(packet, SCHED_DONE);
+		queue_place_locked(queue);
+	} else {
+		put_aside_locked(packet, true);
+	}
+}
+
+/* ---- the baton ---- */
+
+static struct sched_packet *node_next_locked(const struct sched_node *node)
+{
+	if (!list_is_empty(&node->returned)) {
+		struct sched_packet *packet = packet_of_node_link(node->returned.next);
+		return packet->queue->is_blocked ? NULL : packet;
+	}
+	struct sched_queue *queue = ready_set_best(&node->ready);
+	return queue ? container_of(queue->next, struct sched_packet, link) : NULL;
+}
+
+static bool node_wants_preemption_locked(const struct sched_node *node)
+{
+	const struct sched *sched = node->sched;
+	const struct sched_queue *best;
+
+	if (node->preemption.is_wanted)
+		return true;
+	if (node->holds > 0 || sched->holds > 0 || sched->dead || sched->is_stopped)
+		return false;
+	best = ready_set_best(&node->ready);
+	return best && preempt_is_due_locked(node, best);
+}
+
+bool node_has_work_locked(const struct sched_node *node)
+{
+	return !list_is_empty(&node->steps) || node_wants_preemption_locked(node) ||
+	       (node_is_open_locked(node) && node_next_locked(node));
+}
+
+/* Lets go. False when there is nothing to do. */
+static bool node_step_locked(struct sched_node *node)
+{
+	struct sched_packet *packet;
+
+	if (!list_is_empty(&node->steps)) {
+		step_locked(node, container_of(node->steps.next, struct sched_queue, ready_link));
+		return true;
+	}
+	if (node_wants_preemption_locked(node)) {
+		preempt_request_locked(node);
+		return true;
+	}
+	if (!node_is_open_locked(node) || !(packet = node_next_locked(node)))
+		return false;
+	submit_locked(node, packet);
+	return true;
+}
+
+void node_run_locked(struct sched_node *node, uint32_t steps)
+{
+	struct sched *sched = node->sched;
+
+	lock_assert_held(&sched->lock);
+	if (node->is_busy || !node_has_work_locked(node))
+		return;
+	node->is_busy = true;
+	while (steps > 0 && node_step_locked(node)) {
+		sched_retire_locked(sched);
+		steps--;
+	}
+	node->is_busy = false;
+	if (node_has_work_locked(node))
+		sched_wake_thread_locked(sched);
+	sched_changed_locked(sched);
+}
+
+/* ---- news ---- */
+
+void sched_on_completed(struct sched *sched, uint32_t node_number, uint32_t fence)
+{
+	struct sched_node *node = &sched->nodes[node_number];
+
+	assert(node_number < sched->config.node_count);
+	sched_lock(sched);
+	if (!node->is_deaf && node_knows_locked(node, fence))
+		node_complete_locked(node, fence);
+	sched_retire_locked(sched);
+	sched_unlock(sched);
+}

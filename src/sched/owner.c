@@ -1,0 +1,186 @@
+/*
+ * owner.c - what is lost, suspended and waited for together: the work of a device.
+ *
+ * Two rows of places: what is queued and not retired, and what the hardware has. Who waits for a
+ * row notes the newest ticket in it; the wait is over when the oldest place is newer. A packet is
+ * given away when it is retired, so meanwhile something else stands in its place (queue.c).
+ */
+#include <assert.h>
+
+#include "base/clock.h"
+#include "sched/internal.h"
+
+/* ---- life ---- */
+
+void sched_owner_init(struct sched_owner *owner, struct sched *sched, bool is_system)
+{
+	*owner = (struct sched_owner){ .sched = sched, .is_system = is_system };
+	list_init(&owner->queues);
+	list_init(&owner->packets);
+	list_init(&owner->submitted);
+	list_init(&owner->waits);
+	list_init(&owner->submitted_waits);
+	list_init(&owner->lost_link);
+	sched_lock(sched);
+	list_push_back(&sched->owners, &owner->link);
+	if (!is_system && (sched->dead || sched->is_stopped))
+		atomic_store(&owner->is_lost, true);
+	sched_unlock(sched);
+}
+
+void sched_owner_finish(struct sched_owner *owner)
+{
+	struct sched *sched = owner->sched;
+
+	sched_lock(sched);
+	assert(list_is_empty(&owner->queues) && list_is_empty(&owner->packets));
+	/* The listener is just being told of it; its own thread does not wait for itself. */
+	while (sched->told == owner && thread_self() != sched->thread)
+		sched_wait_locked(sched, CLOCK_FOREVER);
+	list_remove(&owner->lost_link);
+	list_remove(&owner->link);
+	for (uint32_t i = 0; i < sched->config.node_count; i++) {
+		if (sched->nodes[i].completed_owner == owner)
+			sched->nodes[i].completed_owner = NULL;
+	}
+	sched_unlock(sched);
+}
+
+/* ---- loss ---- */
+
+bool owner_lose_locked(struct sched_owner *owner)
+{
+	struct list *link;
+
+	if (owner->is_system || atomic_load(&owner->is_lost))
+		return false;
+	atomic_store(&owner->is_lost, true);
+	list_for_each (link, &owner->queues)
+		queue_cancel_locked(container_of(link, struct sched_queue, owner_link));
+	sched_changed_locked(owner->sched);
+	return true;
+}
+
+bool owner_lose_and_tell_locked(struct sched_owner *owner, uint32_t state,
+				const struct sched_fault *fault)
+{
+	if (!owner_lose_locked(owner))
+		return false;
+	owner->lost_state = state;
+	owner->has_fault = fault != NULL;
+	if (fault)
+		owner->fault = *fault;
+	list_push_back(&owner->sched->lost, &owner->lost_link);
+	sched_wake_thread_locked(owner->sched);
+	return true;
+}
+
+bool sched_owner_lose(struct sched_owner *owner)
+{
+	sched_lock(owner->sched);
+	bool is_first = owner_lose_locked(owner);
+	sched_retire_locked(owner->sched);
+	sched_unlock(owner->sched);
+	return is_first;
+}
+
+/* ---- suspension ---- */
+
+static void owner_placed_anew_locked(struct sched_owner *owner)
+{
+	struct list *link;
+
+	list_for_each (link, &owner->queues)
+		queue_place_locked(container_of(link, struct sched_queue, owner_link));
+}
+
+void sched_owner_suspend(struct sched_owner *owner)
+{
+	sched_lock(owner->sched);
+	owner->suspensions++;
+	owner_placed_anew_locked(owner);
+	sched_unlock(owner->sched);
+}
+
+void sched_owner_resume(struct sched_owner *owner)
+{
+	sched_lock(owner->sched);
+	assert(owner->suspensions > 0);
+	owner->suspensions--;
+	owner_placed_anew_locked(owner);
+	sched_wake_thread_locked(owner->sched);
+	sched_unlock(owner->sched);
+}
+
+/* ---- waiting ---- */
+
+static uint64_t oldest_ticket(const struct list *places)
+{
+	return list_is_empty(places) ? UINT64_MAX
+				     : container_of(places->next, struct sched_place, link)->ticket;
+}
+
+static void collect_over_locked(struct sched *sched, const struct list *places, struct list *waits)
+{
+	uint64_t oldest = oldest_ticket(places);
+
+	while (!list_is_empty(waits)) {
+		struct sched_wait *wait = container_of(waits->next, struct sched_wait, link);
+		if (wait->ticket >= oldest)
+			return;
+		list_remove(&wait->link);
+		list_push_back(&sched->over, &wait->link);
+	}
+}
+
+void owner_submits_locked(struct sched_owner *owner, struct sched_packet *packet)
+{
+	packet->hardware_place.ticket = ++owner->last_submitted_ticket;
+	list_push_back(&owner->submitted, &packet->hardware_place.link);
+}
+
+void owner_submitted_ends_locked(struct sched_owner *owner, struct sched_packet *packet)
+{
+	list_remove(&packet->hardware_place.link);
+	collect_over_locked(owner->sched, &owner->submitted, &owner->submitted_waits);
+}
+
+void owner_retired_locked(struct sched_owner *owner, struct sched_place *place)
+{
+	list_remove(&place->link);
+	collect_over_locked(owner->sched, &owner->packets, &owner->waits);
+	/* Last: who sees it without the lock finds everything done. */
+	atomic_fetch_sub(&owner->pending, 1);
+}
+
+/* Over at once when there is nothing to wait for. */
+static void wait_for_row(struct sched_owner *owner, const struct list *places, struct list *waits,
+			 const uint64_t *last_ticket, struct sched_wait *wait)
+{
+	sched_lock(owner->sched);
+	bool is_over = list_is_empty(places);
+	if (!is_over) {
+		wait->ticket = *last_ticket;
+		list_push_back(waits, &wait->link);
+	}
+	sched_unlock(owner->sched);
+	if (is_over)
+		wait->over(wait);
+}
+
+void sched_after_owner(struct sched_owner *owner, struct sched_wait *wait)
+{
+	if (LIKELY(atomic_load_explicit(&owner->pending, memory_order_acquire) == 0))
+		wait->over(wait);
+	else
+		wait_for_row(owner, &owner->packets, &owner->waits, &owner->last_ticket, wait);
+}
+
+void sched_after_submitted(struct sched_owner *owner, struct sched_wait *wait)
+{
+	if (LIKELY(atomic_load_explicit(&owner->pending, memory_order_acquire) == 0))
+		wait->over(wait);
+	else
+		wait_for_row(owner, &owner->submitted, &owner->submitted_waits,
+			     &owner->last_submitted_ticket, wait);
+}

@@ -1,0 +1,85 @@
+/*
+ * preempt.c - asking an engine to stop, and what becomes of what it had.
+ *
+ * Asked for when something more important is ready than what runs, and when a packet runs long
+ * (tdr.c). Until the answer nothing is submitted: it says which packet was the last to complete,
+ * and everything after it comes again, the kernel's own with its old ids and first, the rest with
+ * new ids when its turn comes.
+ *
+ * A request that was given up (the engine has nothing, and says nothing) may still be answered,
+ * and the answer still counts: what it stopped would otherwise never complete.
+ */
+#include <assert.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "sched/internal.h"
+#include "sched/serial.h"
+#include "trace/trace.h"
+
+bool preempt_is_due_locked(const struct sched_node *node, const struct sched_queue *next)
+{
+	const struct sched_packet *running = node_running_locked(node);
+
+	return running && node->sched->config.is_preemption_aware &&
+	       !node->preemption.is_unanswered &&
+	       priority_level_of(next) > priority_level_of(running->queue);
+}
+
+void preempt_request_locked(struct sched_node *node)
+{
+	struct sched *sched = node->sched;
+	struct sched_preemption *preemption = &node->preemption;
+
+	assert(node->is_busy);
+	preemption->is_wanted = false;
+	if (preemption->is_unanswered || node->outstanding == 0)
+		return;
+	preemption->last_fence = serial_next(preemption->last_fence);
+	preemption->since_ns = clock_now_ns();
+	preemption->is_unanswered = true;
+	preemption->is_awaited = true;
+	uint32_t fence = preemption->last_fence;
+	trace_preemption(sched->config.adapter_id, node->number, fence);
+	sched_unlock(sched);
+	/* The answer may come before this returns. */
+	lock_assert_none_held("the hardware's preempt()");
+	sched->ops->preempt(sched->gpu, node->number, fence);
+	sched_lock(sched);
+}
+
+void preempt_forget_locked(struct sched_node *node)
+{
+	node->preemption.is_wanted = false;
+	node->preemption.is_unanswered = false;
+	node->preemption.is_awaited = false;
+}
+
+static bool is_answer_locked(const struct sched_node *node, uint32_t preemption_fence)
+{
+	/* While it is reset, it gives back everything anyway. */
+	if (node->is_deaf)
+		return false;
+	if (node->preemption.is_unanswered && preemption_fence == node->preemption.last_fence)
+		return true;
+	log_warn("adapter %u, node %u: the driver answers preemption %u, which nobody waits for",
+		 node->sched->config.adapter_id, node->number, preemption_fence);
+	return false;
+}
+
+void sched_on_preempted(struct sched *sched, uint32_t node_number, uint32_t preemption_fence,
+			uint32_t last_completed)
+{
+	struct sched_node *node = &sched->nodes[node_number];
+
+	assert(node_number < sched->config.node_count);
+	sched_lock(sched);
+	if (is_answer_locked(node, preemption_fence)) {
+		preempt_forget_locked(node);
+		if (node_knows_locked(node, last_completed))
+			node_complete_locked(node, last_completed);
+		node_give_back_locked(node);
+	}
+	sched_retire_locked(sched);
+	sched_unlock(sched);
+}

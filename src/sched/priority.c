@@ -1,0 +1,75 @@
+/*
+ * priority.c - see priority.h.
+ */
+#include <assert.h>
+
+#include "sched/priority.h"
+#include "sched/sched.h"
+
+uint32_t priority_level(bool is_system, uint32_t process_class, int32_t priority)
+{
+	if (is_system)
+		return PRIORITY_SYSTEM;
+	assert(process_class < PRIORITY_CLASSES);
+	assert(priority >= PRIORITY_LOWEST && priority <= PRIORITY_HIGHEST);
+	return process_class * PRIORITY_STEPS + (uint32_t)(priority - PRIORITY_LOWEST);
+}
+
+uint32_t priority_level_of(const struct sched_queue *queue)
+{
+	return priority_level(queue->owner->is_system, queue->process_class, queue->priority);
+}
+
+void ready_set_init(struct ready_set *set)
+{
+	*set = (struct ready_set){ 0 };
+	for (uint32_t level = 0; level < PRIORITY_LEVELS; level++)
+		list_init(&set->levels[level]);
+}
+
+void ready_set_add(struct ready_set *set, struct sched_queue *queue)
+{
+	uint32_t level = priority_level_of(queue);
+
+	queue->ready_level = level;
+	list_push_back(&set->levels[level], &queue->ready_link);
+	set->used[level / 64] |= UINT64_C(1) << level % 64;
+}
+
+void ready_set_remove(struct ready_set *set, struct sched_queue *queue)
+{
+	uint32_t level = queue->ready_level;
+
+	list_remove(&queue->ready_link);
+	if (list_is_empty(&set->levels[level]))
+		set->used[level / 64] &= ~(UINT64_C(1) << level % 64);
+}
+
+static const struct list *highest_level(const struct ready_set *set)
+{
+	for (uint32_t word = ARRAY_SIZE(set->used); word-- > 0;) {
+		if (set->used[word])
+			return &set->levels[word * 64 + 63 -
+					    (uint32_t)__builtin_clzll(set->used[word])];
+	}
+	return NULL;
+}
+
+struct sched_queue *ready_set_best(const struct ready_set *set)
+{
+	const struct list *level = highest_level(set);
+	struct list *link;
+
+	if (!level)
+		return NULL;
+	struct sched_queue *first = container_of(level->next, struct sched_queue, ready_link);
+	if (!first->owner->process)
+		return first;
+	list_for_each (link, level) {
+		struct sched_queue *queue = container_of(link, struct sched_queue, ready_link);
+		if (queue->in_process_priority > 0 &&
+		    queue->owner->process == first->owner->process)
+			return queue;
+	}
+	return first;
+}

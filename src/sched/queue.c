@@ -1,0 +1,403 @@
+/*
+ * queue.c - the packets of a context, in order.
+ *
+ *	         retired   │ over, or with the hardware │ not submitted
+ *	packets  (gone)    │  DONE  SUBMITTED  PASSED   │  QUEUED  QUEUED  …
+ *	                      first                        next
+ *
+ * `next` moves on when something was submitted, tried or signalled, and back when the hardware gave
+ * something back; what is over by then is not done again. Packets leave at the front only, so they
+ * are retired in order; one thread at a time does that for a queue, and looks again before it goes.
+ */
+#include <assert.h>
+
+#include "base/clock.h"
+#include "base/refusal.h"
+#include "sched/internal.h"
+#include "trace/trace.h"
+
+static struct sched_packet *packet_of_link(struct list *link)
+{
+	return container_of(link, struct sched_packet, link);
+}
+
+/* ---- what is next ---- */
+
+bool queue_is_cancelled_locked(const struct sched_queue *queue)
+{
+	const struct sched *sched = queue->sched;
+
+	return queue->is_cancelling || atomic_load(&queue->owner->is_lost) || sched->is_stopped ||
+	       sched->dead;
+}
+
+static void queue_is_retirable_locked(struct sched_queue *queue)
+{
+	if (!queue->is_retiring && !list_is_linked(&queue->retire_link))
+		list_push_back(&queue->sched->retirable, &queue->retire_link);
+}
+
+static bool is_late_signal(const struct sched_packet *packet)
+{
+	return packet->kind == SCHED_SIGNAL && !packet->signals_early;
+}
+
+/* Over what needs nothing done before what is behind it. */
+static void queue_advance_locked(struct sched_queue *queue)
+{
+	for (; queue->next != &queue->packets; queue->next = queue->next->next) {
+		struct sched_packet *packet = packet_of_link(queue->next);
+
+		if (packet->state != PACKET_QUEUED)
+			continue;
+		if (!is_late_signal(packet))
+			return;
+		packet->state = PACKET_PASSED;
+		if (queue->packets.next == queue->next)
+			queue_is_retirable_locked(queue);
+	}
+}
+
+void queue_unplace_locked(struct sched_queue *queue)
+{
+	struct sched_node *node = sched_node_of(queue);
+
+	if (!list_is_linked(&queue->ready_link))
+		return;
+	if (queue->ready_level < PRIORITY_LEVELS)
+		ready_set_remove(&node->ready, queue);
+	else
+		list_remove(&queue->ready_link);
+}
+
+void queue_place_locked(struct sched_queue *queue)
+{
+	struct sched_node *node = sched_node_of(queue);
+
+	queue_advance_locked(queue);
+	if (queue->next == &queue->packets || queue->is_blocked || queue->suspensions > 0 ||
+	    queue->owner->suspensions > 0) {
+		queue_unplace_locked(queue);
+		return;
+	}
+
+	const struct sched_packet *packet = packet_of_link(queue->next);
+	uint32_t level = packet->kind == SCHED_WORK ? priority_level_of(queue) : PRIORITY_LEVELS;
+	bool is_linked = list_is_linked(&queue->ready_link);
+
+	/* Who stands right already keeps the turn. */
+	if (!packet->is_in_hand && is_linked && queue->ready_level == level)
+		return;
+	queue_unplace_locked(queue);
+	if (packet->is_in_hand)
+		return;
+	if (packet->kind == SCHED_WORK) {
+		ready_set_add(&node->ready, queue);
+	} else {
+		queue->ready_level = PRIORITY_LEVELS;
+		list_push_back(&node->steps, &queue->ready_link);
+	}
+}
+
+/* ---- how packets end ---- */
+
+void packet_over_locked(struct sched_packet *packet, enum sched_outcome outcome)
+{
+	packet->state = PACKET_OVER;
+	packet->outcome = (uint8_t)outcome;
+	queue_is_retirable_locked(packet->queue);
+}
+
+void packet_cancel_locked(struct sched_packet *packet)
+{
+	packet_over_locked(packet, packet->was_submitted ? SCHED_ABORTED : SCHED_CANCELLED);
+}
+
+void queue_cancel_locked(struct sched_queue *queue)
+{
+	struct list *link;
+
+	list_for_each (link, &queue->packets) {
+		struct sched_packet *packet = packet_of_link(link);
+
+		/* What is in hand, whoever has it in hand cancels. */
+		if (packet->is_in_hand || packet->state == PACKET_SUBMITTED ||
+		    packet->state == PACKET_OVER)
+			continue;
+		if (packet->state == PACKET_RETURNED)
+			list_remove(&packet->node_link);
+		packet_cancel_locked(packet);
+	}
+	queue->is_blocked = false;
+	queue_place_locked(queue);
+	sched_changed_locked(queue->sched);
+}
+
+/* The first packet, when it is over or a signal whose time has come. */
+static struct sched_packet *queue_first_to_retire_locked(struct sched_queue *queue)
+{
+	if (list_is_empty(&queue->packets))
+		return NULL;
+	struct sched_packet *packet = packet_of_link(queue->packets.next);
+	if (packet->is_in_hand || (packet->state != PACKET_OVER && packet->state != PACKET_PASSED))
+		return NULL;
+	return packet;
+}
+
+/* Lets go. */
+static void signal_locked(struct sched *sched, struct sched_packet *packet)
+{
+	packet->is_in_hand = true;
+	sched_unlock(sched);
+	packet->ops->signal(packet);
+	sched_lock(sched);
+	packet->is_in_hand = false;
+	packet->state = PACKET_OVER;
+	packet->outcome = SCHED_DONE;
+}
+
+/* Something else stands in its place, so that the packet can be given away. */
+static void place_replace(struct sched_place *place, struct sched_place *with)
+{
+	with->ticket = place->ticket;
+	list_insert_between(&with->link, &place->link, place->link.next);
+	list_remove(&place->link);
+}
+
+/* Lets go. */
+static void retire_first_locked(struct sched_queue *queue, struct sched_packet *packet)
+{
+	struct sched *sched = queue->sched;
+	struct sched_owner *owner = queue->owner;
+	enum sched_outcome outcome = packet->outcome;
+	bool is_work_done = packet->kind == SCHED_WORK && outcome == SCHED_DONE;
+	struct sched_place place;
+
+	if (queue->next == &packet->link)
+		queue->next = packet->link.next;
+	list_remove(&packet->link);
+	place_replace(&packet->place, &place);
+	queue->length--;
+	trace_packet_retired(sched->config.adapter_id, queue->id, place.ticket,
+			     outcome == SCHED_DONE      ? "done"
+			     : outcome == SCHED_ABORTED ? "aborted"
+							: "cancelled");
+	sched_unlock(sched);
+	if (is_work_done && sched->listener.work_completed)
+		sched->listener.work_completed(sched->listener_context, owner);
+	packet->ops->retired(packet, outcome);
+	sched_lock(sched);
+	owner_retired_locked(owner, &place);
+	sched_changed_locked(sched);
+}
+
+static void queue_retire_locked(struct sched_queue *queue)
+{
+	struct sched_packet *packet;
+
+	queue->is_retiring = true;
+	while ((packet = queue_first_to_retire_locked(queue))) {
+		if (packet->state == PACKET_PASSED)
+			signal_locked(queue->sched, packet);
+		retire_first_locked(queue, packet);
+	}
+	queue->is_retiring = false;
+}
+
+void sched_retire_locked(struct sched *sched)
+{
+	struct list *link;
+
+	lock_assert_held(&sched->lock);
+	for (;;) {
+		if ((link = list_pop_front(&sched->retirable))) {
+			queue_retire_locked(container_of(link, struct sched_queue, retire_link));
+		} else if ((link = list_pop_front(&sched->over))) {
+			struct sched_wait *wait = container_of(link, struct sched_wait, link);
+			sched_unlock(sched);
+			wait->over(wait);
+			sched_lock(sched);
+		} else {
+			return;
+		}
+	}
+}
+
+/* ---- queues ---- */
+
+void sched_queue_init(struct sched_queue *queue, struct sched_owner *owner, uint32_t node)
+{
+	struct sched *sched = owner->sched;
+
+	assert(node < sched->config.node_count);
+	*queue = (struct sched_queue){
+		.sched = sched, .owner = owner, .node = node, .process_class = 2
+	};
+	list_init(&queue->packets);
+	list_init(&queue->ready_link);
+	list_init(&queue->retire_link);
+	queue->next = &queue->packets;
+	sched_lock(sched);
+	queue->id = ++sched->last_queue_id;
+	list_push_back(&owner->queues, &queue->owner_link);
+	sched_unlock(sched);
+}
+
+void sched_queue_finish(struct sched_queue *queue, bool is_cancelling)
+{
+	struct sched *sched = queue->sched;
+	struct sched_node *node = sched_node_of(queue);
+
+	sched_lock(sched);
+	queue->is_ending = true;
+	sched_changed_locked(sched); /* who waits for room */
+	if (is_cancelling) {
+		queue->is_cancelling = true;
+		queue_cancel_locked(queue);
+	}
+	sched_retire_locked(sched);
+	while (!list_is_empty(&queue->packets) || queue->is_retiring)
+		sched_wait_locked(sched, CLOCK_FOREVER);
+	queue_unplace_locked(queue);
+	list_remove(&queue->retire_link);
+	list_remove(&queue->owner_link);
+	if (node->loaded == queue)
+		node->loaded = NULL;
+	sched_unlock(sched);
+}
+
+static NTSTATUS queue_accepts_locked(const struct sched_queue *queue)
+{
+	const struct sched *sched = queue->sched;
+
+	if (atomic_load(&queue->owner->is_lost) || sched->is_stopped || sched->dead)
+		return refuse(STATUS_DEVICE_REMOVED, RULE_API_DEVICE_GONE, NULL,
+			      "the device was lost, and accepts no work");
+	if (queue->is_ending)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hContext",
+			      "was destroyed during the call");
+	return STATUS_SUCCESS;
+}
+
+static void queue_push_locked(struct sched_queue *queue, struct sched_packet *packet)
+{
+	struct sched_owner *owner = queue->owner;
+
+	packet->queue = queue;
+	packet->state = PACKET_QUEUED;
+	packet->is_in_hand = false;
+	packet->was_submitted = false;
+	packet->is_refused = false;
+	packet->is_faulted = false;
+	list_init(&packet->node_link);
+	list_init(&packet->hardware_place.link);
+	list_push_back(&queue->packets, &packet->link);
+	if (queue->next == &queue->packets)
+		queue->next = &packet->link;
+	queue->length++;
+	packet->place.ticket = ++owner->last_ticket;
+	list_push_back(&owner->packets, &packet->place.link);
+	atomic_fetch_add(&owner->pending, 1);
+	trace_packet_queued(queue->sched->config.adapter_id, queue->id, packet->place.ticket,
+			    packet->kind == SCHED_WORK   ? "work"
+			    : packet->kind == SCHED_WAIT ? "wait"
+							 : "signal");
+}
+
+NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *packet, bool may_block)
+{
+	struct sched *sched = queue->sched;
+
+	sched_lock(sched);
+	NTSTATUS status = queue_accepts_locked(queue);
+	while (NT_SUCCESS(status) && may_block && queue->length >= SCHED_QUEUE_FULL) {
+		sched_wait_locked(sched, CLOCK_FOREVER);
+		status = queue_accepts_locked(queue);
+	}
+	if (NT_SUCCESS(status)) {
+		queue_push_locked(queue, packet);
+		queue_place_locked(queue);
+		node_run_locked(sched_node_of(queue), NODE_STEPS);
+		sched_retire_locked(sched);
+	}
+	sched_unlock(sched);
+	return status;
+}
+
+void sched_queue_kick(struct sched_queue *queue)
+{
+	sched_lock(queue->sched);
+	queue->was_kicked = true;
+	if (queue->is_blocked) {
+		queue->is_blocked = false;
+		queue_place_locked(queue);
+		if (!sched_node_of(queue)->is_busy)
+			sched_wake_thread_locked(queue->sched);
+	}
+	sched_unlock(queue->sched);
+}
+
+/* After what decides about its turn has changed, or about what should stop for others. */
+static void queue_placed_anew_locked(struct sched_queue *queue)
+{
+	const struct sched_node *node = sched_node_of(queue);
+
+	queue_place_locked(queue);
+	if (!node->is_busy && node_has_work_locked(node))
+		sched_wake_thread_locked(queue->sched);
+	sched_unlock(queue->sched);
+}
+
+void sched_queue_set_priority(struct sched_queue *queue, int32_t priority)
+{
+	assert(priority >= PRIORITY_LOWEST && priority <= PRIORITY_HIGHEST);
+	sched_lock(queue->sched);
+	queue->priority = priority;
+	queue_placed_anew_locked(queue);
+}
+
+void sched_queue_set_in_process_priority(struct sched_queue *queue, int32_t priority)
+{
+	sched_lock(queue->sched);
+	queue->in_process_priority = priority;
+	sched_unlock(queue->sched);
+}
+
+void sched_queue_set_process_class(struct sched_queue *queue, uint32_t process_class)
+{
+	assert(process_class < PRIORITY_CLASSES);
+	sched_lock(queue->sched);
+	queue->process_class = process_class;
+	queue_placed_anew_locked(queue);
+}
+
+void sched_queue_suspend(struct sched_queue *queue)
+{
+	sched_lock(queue->sched);
+	queue->suspensions++;
+	queue_placed_anew_locked(queue);
+}
+
+void sched_queue_resume(struct sched_queue *queue)
+{
+	sched_lock(queue->sched);
+	assert(queue->suspensions > 0);
+	queue->suspensions--;
+	queue_placed_anew_locked(queue);
+}
+
+uint32_t sched_queue_length(struct sched_queue *queue)
+{
+	sched_lock(queue->sched);
+	uint32_t length = queue->length;
+	sched_unlock(queue->sched);
+	return length;
+}
+
+bool sched_queue_is_loaded(struct sched_queue *queue)
+{
+	sched_lock(queue->sched);
+	bool is_loaded = sched_node_of(queue)->loaded == queue;
+	sched_unlock(queue->sched);
+	return is_loaded;
+}

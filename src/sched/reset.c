@@ -1,0 +1,365 @@
+/*
+ * reset.c - resetting an engine, or the adapter. On the scheduler's thread.
+ *
+ * An engine, and those that depend on it:
+ *
+ *	debug information 0x141 ▶ nobody submits ▶ dependent engines have 500 ms to be preempted ▶
+ *	by ordinal, where the hardware has work: events ignored, those of before delivered ▶ reset ▶
+ *	the aborted packet's owner is lost, what was behind it comes again
+ *
+ * A paging packet that was aborted, or an engine that cannot be reset, is the adapter's affair:
+ *
+ *	debug information 0x117 ▶ nobody submits ▶ every owner is lost ▶ reset ▶ what the hardware
+ *	had is aborted, fences are where the last submission was ▶ restart
+ *
+ * Where Windows stops with a bug check, the adapter is lost: nothing else would ever end.
+ */
+#include <assert.h>
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "sched/internal.h"
+#include "sched/serial.h"
+#include "trace/trace.h"
+
+enum {
+	BUGCHECK_ADAPTER = 0x117,
+	BUGCHECK_ENGINE = 0x141,
+	FUTILE_RESETS_MAX = 2, /* then it is not the engine alone */
+};
+
+#define DEPENDENT_DELAY_NS (500 * NS_PER_MS)
+
+static void reset_step(const struct sched *sched, uint32_t node, const char *step)
+{
+	trace_reset_step(sched->config.adapter_id, node, step);
+}
+
+/* ---- the adapter is lost ---- */
+
+void reset_give_up_locked(struct sched *sched, struct sched_owner *guilty, const char *why)
+{
+	if (sched->dead)
+		return;
+	log_error("adapter %u is lost: %s", sched->config.adapter_id, why);
+	reset_step(sched, 0, "given up");
+	sched->dead = why;
+	sched_lose_all_locked(sched, guilty, SCHED_STATE_HUNG, SCHED_STATE_STOPPED);
+	for (uint32_t i = 0; i < sched->config.node_count; i++)
+		node_abort_locked(&sched->nodes[i]);
+	sched_retire_locked(sched);
+	sched_tell_lost_locked(sched);
+	sched_unlock(sched);
+	if (sched->listener.adapter_lost)
+		sched->listener.adapter_lost(sched->listener_context, why);
+	sched_lock(sched);
+}
+
+/* ---- the batons ---- */
+
+static void give_batons_locked(struct sched *sched, uint64_t nodes)
+{
+	for (uint32_t i = 0; i < sched->config.node_count; i++) {
+		if (nodes >> i & 1) {
+			sched->nodes[i].holds--;
+			sched->nodes[i].is_busy = false;
+		}
+	}
+	sched_wake_thread_locked(sched);
+	sched_changed_locked(sched);
+}
+
+/* Lets go: nobody submits on these nodes, and this thread alone enters the driver for them. */
+static bool take_batons_locked(struct sched *sched, uint64_t nodes)
+{
+	uint64_t deadline_ns = clock_deadline(sched->config.tdr_ddi_delay_ns);
+
+	for (uint32_t i = 0; i < sched->config.node_count; i++) {
+		struct sched_node *node = &sched->nodes[i];
+
+		if (!(nodes >> i & 1))
+			continue;
+		node->holds++;
+		while (node->is_busy) {
+			bool is_in_time = sched_wait_locked(sched, deadline_ns);
+
+			if (!is_in_time && node->is_busy) {
+				node->holds--;
+				give_batons_locked(sched, nodes & ((UINT64_C(1) << i) - 1));
+				return false;
+			}
+		}
+		node->is_busy = true;
+	}
+	return true;
+}
+
+static uint64_t all_nodes(const struct sched *sched)
+{
+	return UINT64_MAX >> (SCHED_NODES_MAX - sched->config.node_count);
+}
+
+/* ---- an engine ---- */
+
+enum engine_result {
+	ENGINE_RECOVERED,
+	ENGINE_FAILED,     /* the adapter has to be reset, and what runs is to blame */
+	ENGINE_NOT_ENOUGH, /* likewise, and nobody is */
+	ENGINE_INSANE      /* the driver does not know what it aborted */
+};
+
+/* Lets go: dependent engines that have work are asked to stop. */
+static void preempt_dependents_locked(struct sched_node *node, uint64_t nodes)
+{
+	struct sched *sched = node->sched;
+	uint64_t deadline_ns;
+
+	if (!sched->config.is_preemption_aware)
+		return;
+	for (uint32_t i = 0; i < sched->config.node_count; i++) {
+		if ((nodes >> i & 1) && i != node->number && sched->nodes[i].outstanding > 0) {
+			reset_step(sched, i, "preempt a dependent engine");
+			preempt_request_locked(&sched->nodes[i]);
+		}
+	}
+	deadline_ns = clock_deadline(DEPENDENT_DELAY_NS);
+	for (uint32_t i = 0; i < sched->config.node_count; i++) {
+		const struct sched_node *other = &sched->nodes[i];
+
+		if (!(nodes >> i & 1) || other == node)
+			continue;
+		while (other->outstanding > 0 && sched_wait_locked(sched, deadline_ns))
+			;
+	}
+}
+
+struct blame {
+	struct sched_owner *owner; /* or NULL */
+	bool was_aborted;          /* a packet, by this reset */
+	bool is_paging;
+};
+
+/* Whose packet was aborted; it may have completed in the last moment. */
+static void blame_locked(struct sched_node *node, uint32_t aborted, struct blame *blame)
+{
+	*blame = (struct blame){ .owner = node->completed_owner };
+	if (aborted == node->completed_fence)
+		return;
+	node_complete_locked(node, serial_before(aborted));
+	blame->owner = NULL;
+	struct sched_packet *packet = node_running_locked(node);
+	if (packet && packet->fence == aborted) {
+		blame->owner = packet->queue->owner;
+		blame->was_aborted = true;
+		blame->is_paging = packet->keeps_fence;
+		node_abort_packet_locked(node, packet);
+	}
+	node->completed_fence = aborted;
+	node->completed_owner = blame->owner;
+}
+
+static enum engine_result engine_was_reset_locked(struct sched_node *node, uint32_t aborted,
+						  const struct sched_fault *fault)
+{
+	uint32_t futile_resets = node->futile_resets;
+	struct blame blame;
+
+	if (!serial_is_within(aborted, node->completed_fence, node->last_fence))
+		return ENGINE_INSANE;
+	blame_locked(node, aborted, &blame);
+	if (blame.is_paging)
+		return ENGINE_NOT_ENOUGH;
+	bool is_new =
+		blame.owner && owner_lose_and_tell_locked(blame.owner, tdr_state_of(fault), fault);
+	node->futile_resets = is_new || blame.was_aborted ? 0 : futile_resets + 1;
+	node_give_back_locked(node);
+	return node->futile_resets < FUTILE_RESETS_MAX ? ENGINE_RECOVERED : ENGINE_NOT_ENOUGH;
+}
+
+/* Lets go. */
+static enum engine_result reset_one_locked(struct sched_node *node, const struct sched_fault *fault)
+{
+	struct sched *sched = node->sched;
+	enum engine_result result = ENGINE_RECOVERED;
+	uint32_t aborted = 0;
+
+	sched_unlock(sched);
+	sched->ops->ignore_events(sched->gpu, node->number, true);
+	sched->ops->flush_events(sched->gpu);
+	sched_lock(sched);
+	if (node->outstanding > 0) {
+		node->is_deaf = true;
+		reset_step(sched, node->number, "reset engine");
+		sched_unlock(sched);
+		NTSTATUS status = sched->ops->reset_node(sched->gpu, node->number, &aborted);
+		sched_lock(sched);
+		if (NT_SUCCESS(status)) {
+			preempt_forget_locked(node);
+			result = engine_was_reset_locked(node, aborted, fault);
+		} else {
+			log_warn("adapter %u, node %u: the engine's reset failed with %s",
+				 sched->config.adapter_id, node->number, status_name(status));
+			result = ENGINE_FAILED;
+		}
+		node->is_deaf = false;
+	}
+	sched_unlock(sched);
+	sched->ops->ignore_events(sched->gpu, node->number, false);
+	sched_lock(sched);
+	sched_retire_locked(sched);
+	return result;
+}
+
+/* Lets go. */
+static enum engine_result reset_group_locked(struct sched_node *node, uint64_t nodes,
+					     const struct sched_fault *fault)
+{
+	struct sched *sched = node->sched;
+	enum engine_result result = ENGINE_RECOVERED;
+
+	preempt_dependents_locked(node, nodes);
+	for (uint32_t i = 0; i < sched->config.node_count && result == ENGINE_RECOVERED; i++) {
+		if (nodes >> i & 1)
+			result = reset_one_locked(&sched->nodes[i],
+						  i == node->number ? fault : NULL);
+	}
+	return result;
+}
+
+/* Lets go. */
+static void reset_follows_locked(struct sched_node *node, enum engine_result result,
+				 const struct reset_cause *cause)
+{
+	struct reset_cause promoted = { .why = cause->why,
+					.fault = cause->fault,
+					.is_nobodys = result == ENGINE_NOT_ENOUGH };
+
+	if (result == ENGINE_INSANE)
+		reset_give_up_locked(node->sched, NULL,
+				     "the driver names an aborted packet that it did not have");
+	else if (result != ENGINE_RECOVERED)
+		reset_adapter_locked(node->sched, node->number, &promoted);
+}
+
+void reset_engine_locked(struct sched_node *node, const struct reset_cause *cause)
+{
+	struct sched *sched = node->sched;
+
+	reset_step(sched, node->number, "engine");
+	sched_unlock(sched);
+	sched->ops->collect_debug_info(sched->gpu, BUGCHECK_ENGINE, node->number);
+	bool is_responsive = sched->ops->is_responsive(sched->gpu, node->number);
+	uint64_t nodes = sched->ops->dependent_nodes(sched->gpu, node->number);
+	sched_lock(sched);
+	reset_step(sched, node->number, is_responsive ? "responsive" : "not responsive");
+
+	nodes = (nodes | UINT64_C(1) << node->number) & all_nodes(sched);
+	if (!take_batons_locked(sched, nodes)) {
+		reset_give_up_locked(sched, NULL, "a thread does not leave the driver");
+		return;
+	}
+	enum engine_result result = reset_group_locked(node, nodes, cause->fault);
+	give_batons_locked(sched, nodes);
+	reset_follows_locked(node, result, cause);
+	sched_tell_lost_locked(sched);
+}
+
+/* ---- the adapter ---- */
+
+/* One more, unless there were too many of late. */
+static bool is_within_limit(struct sched *sched)
+{
+	uint32_t limit = sched->config.tdr_limit_count;
+	uint64_t now_ns = clock_now_ns();
+
+	if (limit == 0)
+		return false;
+	uint64_t *slot = &sched->reset_times_ns[sched->reset_count % limit];
+	if (sched->reset_count >= limit && now_ns - *slot < sched->config.tdr_limit_time_ns)
+		return false;
+	*slot = now_ns;
+	sched->reset_count++;
+	return true;
+}
+
+static struct sched_owner *guilty_locked(const struct sched_node *node,
+					 const struct reset_cause *cause)
+{
+	const struct sched_packet *running = node_running_locked(node);
+
+	return running && !cause->is_nobodys ? running->queue->owner : NULL;
+}
+
+static void call_listener(struct sched *sched, void (*function)(void *listener))
+{
+	if (function)
+		function(sched->listener_context);
+}
+
+static void set_deaf_locked(struct sched *sched, bool is_deaf)
+{
+	for (uint32_t i = 0; i < sched->config.node_count; i++)
+		sched->nodes[i].is_deaf = is_deaf;
+}
+
+/* Lets go; the batons are ours and everybody was told. NULL, or what went wrong. */
+static const char *reset_and_restart_locked(struct sched *sched, uint32_t node)
+{
+	sched_unlock(sched);
+	sched->ops->flush_events(sched->gpu);
+	call_listener(sched, sched->listener.adapter_reset_begins);
+	reset_step(sched, node, "reset adapter");
+	bool was_reset = sched->ops->reset_adapter(sched->gpu);
+	sched_lock(sched);
+	if (!was_reset)
+		return "the driver could not reset its adapter";
+
+	for (uint32_t i = 0; i < sched->config.node_count; i++)
+		node_abort_locked(&sched->nodes[i]);
+	sched_retire_locked(sched);
+	sched_unlock(sched);
+	call_listener(sched, sched->listener.adapter_was_reset);
+	reset_step(sched, node, "restart adapter");
+	bool is_running = sched->ops->restart_adapter(sched->gpu);
+	sched_lock(sched);
+	return is_running ? NULL : "the driver could not restart its adapter";
+}
+
+void reset_adapter_locked(struct sched *sched, uint32_t node, const struct reset_cause *cause)
+{
+	struct sched_owner *guilty = guilty_locked(&sched->nodes[node], cause);
+	uint64_t nodes = all_nodes(sched);
+
+	log_warn("adapter %u: reset, because %s", sched->config.adapter_id, cause->why);
+	reset_step(sched, node, "adapter");
+	if (!is_within_limit(sched)) {
+		reset_give_up_locked(sched, guilty, "too many resets in TdrLimitTime");
+		return;
+	}
+	sched_unlock(sched);
+	sched->ops->collect_debug_info(sched->gpu, BUGCHECK_ADAPTER, node);
+	sched_lock(sched);
+	if (!take_batons_locked(sched, nodes)) {
+		reset_give_up_locked(sched, guilty, "a thread does not leave the driver");
+		return;
+	}
+	guilty = guilty_locked(&sched->nodes[node], cause);
+	set_deaf_locked(sched, true);
+	if (guilty)
+		owner_lose_and_tell_locked(guilty, tdr_state_of(cause->fault), cause->fault);
+	sched_lose_all_locked(sched, guilty, SCHED_STATE_HUNG, SCHED_STATE_RESET);
+	sched->broken = NULL;
+	sched_retire_locked(sched);
+	sched_tell_lost_locked(sched);
+	const char *failure = reset_and_restart_locked(sched, node);
+	set_deaf_locked(sched, false);
+	give_batons_locked(sched, nodes);
+	if (failure) {
+		reset_give_up_locked(sched, NULL, failure);
+		return;
+	}
+	sched_unlock(sched);
+	call_listener(sched, sched->listener.adapter_reset_ended);
+	sched_lock(sched);
+}

@@ -1,0 +1,270 @@
+/*
+ * tdr.c - the clock, and what is done when it has run out.
+ *
+ *	runs for TdrDelay ──▶ asked to stop ──▶ answers: comes again, and may go on
+ *	                             └── TdrDelay without an answer, or progress ──▶ late
+ *
+ *	late ──▶ the driver is asked what it completed ──▶ engine reset, else adapter reset
+ *
+ * Without preemption a packet that runs for TdrDelay is late. A packet that is never late stops the
+ * clock while it runs. Faults, and hardware that says itself that it hangs, need no clock.
+ *
+ * The clock costs the submitting threads nothing but a look: the thread, once it watches, wakes up
+ * when the first packet could be late and then finds out what became of it.
+ */
+#include <assert.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "sched/internal.h"
+#include "sched/serial.h"
+#include "trace/trace.h"
+
+enum { TDR_LEVEL_OFF = 0, TDR_LEVEL_RECOVER = 3 };
+
+/* ---- the clock ---- */
+
+void tdr_running_locked(struct sched_node *node)
+{
+	struct sched *sched = node->sched;
+
+	node->running_since_ns = clock_now_ns();
+	if (!sched->is_watching && sched->config.tdr_level != TDR_LEVEL_OFF) {
+		sched->is_watching = true;
+		sched_wake_thread_locked(sched);
+	}
+}
+
+static uint64_t after(uint64_t since_ns, uint64_t delay_ns)
+{
+	return since_ns > CLOCK_FOREVER - delay_ns ? CLOCK_FOREVER : since_ns + delay_ns;
+}
+
+/* When this node needs attention. */
+static uint64_t node_deadline_locked(const struct sched_node *node)
+{
+	const struct sched_packet *running = node_running_locked(node);
+	const struct sched_preemption *preemption = &node->preemption;
+	uint64_t since_ns = node->running_since_ns;
+
+	if (running ? running->is_never_late : !preemption->is_awaited)
+		return CLOCK_FOREVER;
+	if ((preemption->is_awaited || preemption->is_wanted) &&
+	    (!running || preemption->since_ns > since_ns))
+		since_ns = preemption->since_ns;
+	return after(since_ns, node->sched->config.tdr_delay_ns);
+}
+
+uint64_t tdr_deadline_locked(struct sched *sched)
+{
+	uint64_t deadline_ns = CLOCK_FOREVER;
+
+	if (sched->config.tdr_level == TDR_LEVEL_OFF)
+		return CLOCK_FOREVER;
+	for (uint32_t i = 0; i < sched->config.node_count; i++) {
+		uint64_t node_ns = node_deadline_locked(&sched->nodes[i]);
+		if (node_ns < deadline_ns)
+			deadline_ns = node_ns;
+	}
+	/* Who had work a moment ago has some again soon, and need not wake the thread for it. */
+	if (deadline_ns != CLOCK_FOREVER)
+		sched->watched_until_ns = deadline_ns;
+	else if (sched->is_watching && sched->watched_until_ns > clock_now_ns())
+		return sched->watched_until_ns;
+	sched->is_watching = deadline_ns != CLOCK_FOREVER;
+	return deadline_ns;
+}
+
+/* ---- late ---- */
+
+/* Lets go. The driver may have completed it, and not said so. */
+static bool is_still_late_locked(struct sched_node *node)
+{
+	struct sched *sched = node->sched;
+	uint32_t fence;
+
+	sched_unlock(sched);
+	bool is_known = sched->ops->query_current_fence(sched->gpu, node->number, &fence);
+	sched->ops->flush_events(sched->gpu);
+	if (is_known)
+		sched_on_completed(sched, node->number, fence);
+	sched_lock(sched);
+	return node_deadline_locked(node) <= clock_now_ns();
+}
+
+static void recover_locked(struct sched_node *node, const struct reset_cause *cause)
+{
+	struct sched *sched = node->sched;
+
+	if (sched->dead)
+		return;
+	if (sched->config.has_engine_reset && !cause->needs_adapter_reset)
+		reset_engine_locked(node, cause);
+	else
+		reset_adapter_locked(sched, node->number, cause);
+}
+
+static void node_is_late_locked(struct sched_node *node, const char *why)
+{
+	struct sched *sched = node->sched;
+	struct sched_packet *running = node_running_locked(node);
+
+	log_warn("adapter %u, node %u: %s", sched->config.adapter_id, node->number, why);
+	trace_reset_step(sched->config.adapter_id, node->number, "late");
+	if (sched->config.tdr_level < TDR_LEVEL_RECOVER)
+		reset_give_up_locked(sched, running ? running->queue->owner : NULL,
+				     "TdrLevel says not to recover from work that hangs");
+	else
+		recover_locked(node, &(struct reset_cause){ .why = why });
+}
+
+static void node_check_clock_locked(struct sched_node *node)
+{
+	struct sched_preemption *preemption = &node->preemption;
+
+	if (node_deadline_locked(node) > clock_now_ns())
+		return;
+	if (!preemption->is_wanted && !preemption->is_unanswered &&
+	    node->sched->config.is_preemption_aware) {
+		preemption->is_wanted = true; /* whoever has the baton asks */
+		preemption->since_ns = clock_now_ns();
+	} else if (node->outstanding == 0) {
+		log_warn("adapter %u, node %u: the driver does not answer preemption %u",
+			 node->sched->config.adapter_id, node->number, preemption->last_fence);
+		preemption->is_awaited = false;
+	} else if (is_still_late_locked(node) && node->outstanding > 0) {
+		node_is_late_locked(node, preemption->is_awaited
+						  ? "work does not let itself be preempted"
+						  : "work does not end");
+	}
+}
+
+/* ---- faults, and hardware that knows itself ---- */
+
+void sched_on_timed_out(struct sched *sched, uint32_t node_number)
+{
+	assert(node_number < sched->config.node_count);
+	sched_lock(sched);
+	sched->nodes[node_number].has_timed_out = true;
+	sched_wake_thread_locked(sched);
+	sched_unlock(sched);
+}
+
+uint32_t tdr_state_of(const struct sched_fault *fault)
+{
+	if (!fault)
+		return SCHED_STATE_HUNG;
+	return fault->is_page_fault ? SCHED_STATE_PAGE_FAULT : SCHED_STATE_DMA_FAULT;
+}
+
+/* Those before it are complete; it stays with the hardware until that is reset. */
+static void fault_packet_locked(struct sched_node *node, const struct sched_fault *fault)
+{
+	if (!node_knows_locked(node, fault->fence))
+		return;
+	node_complete_locked(node, serial_before(fault->fence));
+	struct sched_packet *packet = node_running_locked(node);
+	if (packet && packet->fence == fault->fence) {
+		packet->is_faulted = true;
+		owner_lose_and_tell_locked(packet->queue->owner, tdr_state_of(fault), fault);
+	}
+}
+
+void sched_on_faulted(struct sched *sched, const struct sched_fault *fault)
+{
+	struct sched_node *node = &sched->nodes[fault->node];
+
+	assert(fault->node < sched->config.node_count);
+	sched_lock(sched);
+	if (!node->is_deaf && !sched->dead) {
+		if (fault->is_fence_valid)
+			fault_packet_locked(node, fault);
+		/* The first one is the cause of the others. */
+		if (!node->has_fault) {
+			node->has_fault = true;
+			node->fault = *fault;
+			node->holds++;
+		}
+		sched_wake_thread_locked(sched);
+	}
+	sched_retire_locked(sched);
+	sched_unlock(sched);
+}
+
+static void node_check_news_locked(struct sched_node *node)
+{
+	if (node->has_fault) {
+		struct sched_fault fault = node->fault;
+		/* When it says whose it is, that owner is lost already. */
+		struct reset_cause cause = {
+			.why = "work faulted",
+			.needs_adapter_reset = fault.needs_adapter_reset,
+			.fault = fault.is_fence_valid ? NULL : &fault,
+		};
+		node->has_fault = false;
+		recover_locked(node, &cause);
+		node->holds--;
+	}
+	if (node->has_timed_out) {
+		node->has_timed_out = false;
+		if (node->outstanding > 0)
+			node_is_late_locked(node, "the hardware says that work hangs");
+	}
+}
+
+/* ---- by hand ---- */
+
+struct forced {
+	struct list link;
+	enum sched_forced what;
+	uint32_t node;
+	bool is_done;
+};
+
+void sched_force_recovery(struct sched *sched, enum sched_forced what, uint32_t node)
+{
+	struct forced forced = { .what = what, .node = node };
+
+	assert(node < sched->config.node_count);
+	sched_lock(sched);
+	list_push_back(&sched->forced, &forced.link);
+	sched_wake_thread_locked(sched);
+	while (!forced.is_done)
+		sched_wait_locked(sched, CLOCK_FOREVER);
+	sched_unlock(sched);
+}
+
+static void run_forced_locked(struct sched *sched)
+{
+	struct list *link;
+
+	while ((link = list_pop_front(&sched->forced))) {
+		struct forced *forced = container_of(link, struct forced, link);
+		struct reset_cause cause = { .why = "a reset was asked for" };
+
+		if (forced->what == SCHED_FORCE_ENGINE_RESET)
+			recover_locked(&sched->nodes[forced->node], &cause);
+		else if (!sched->dead)
+			reset_adapter_locked(sched, forced->node, &cause);
+		forced->is_done = true;
+		sched_changed_locked(sched);
+	}
+}
+
+/* ---- the thread's turn ---- */
+
+void tdr_run_locked(struct sched *sched)
+{
+	run_forced_locked(sched);
+	for (uint32_t i = 0; i < sched->config.node_count; i++)
+		node_check_news_locked(&sched->nodes[i]);
+	if (sched->broken && !sched->dead) {
+		struct reset_cause cause = { .why = sched->broken, .is_nobodys = true };
+		reset_adapter_locked(sched, sched->config.paging_node, &cause);
+	}
+	sched->broken = NULL;
+	if (sched->config.tdr_level == TDR_LEVEL_OFF)
+		return;
+	for (uint32_t i = 0; i < sched->config.node_count && !sched->dead; i++)
+		node_check_clock_locked(&sched->nodes[i]);
+}

@@ -1,0 +1,157 @@
+/*
+ * validate.c - recounts everything. Nothing is under way when it is asked.
+ */
+#include "sched/internal.h"
+#include "sched/serial.h"
+
+#define CHECK(condition, what)                                                                     \
+	do {                                                                                       \
+		if (!(condition))                                                                  \
+			return what;                                                               \
+	} while (0)
+
+static uint32_t list_length(const struct list *head)
+{
+	const struct list *link;
+	uint32_t length = 0;
+
+	list_for_each (link, head)
+		length++;
+	return length;
+}
+
+static const char *validate_node(const struct sched_node *node)
+{
+	const struct sched_config *config = &node->sched->config;
+	uint32_t newest = node->completed_fence;
+	struct list *link;
+
+	CHECK(!node->is_busy, "somebody has a baton");
+	CHECK(!node->is_deaf, "a node is being reset");
+	CHECK(node->outstanding == list_length(&node->submitted), "outstanding is miscounted");
+	CHECK(node->outstanding <= config->outstanding_max, "a node has too much");
+	list_for_each (link, &node->submitted) {
+		const struct sched_packet *packet = packet_of_node_link(link);
+
+		CHECK(packet->state == PACKET_SUBMITTED, "a submitted packet is not submitted");
+		CHECK(packet->queue->node == node->number, "a packet is on another node");
+		CHECK(packet->fence != 0, "a packet has the id of nobody");
+		CHECK(serial_is_after(packet->fence, newest), "fence ids do not grow");
+		CHECK(list_is_linked(&packet->hardware_place.link),
+		      "a submitted packet is not with the hardware");
+		newest = packet->fence;
+	}
+	CHECK(!serial_is_after(newest, node->last_fence), "a fence id was never given");
+	list_for_each (link, &node->returned) {
+		const struct sched_packet *packet = packet_of_node_link(link);
+
+		CHECK(packet->state == PACKET_RETURNED && packet->keeps_fence,
+		      "a returned packet does not keep its id");
+		CHECK(serial_is_after(packet->fence, node->completed_fence),
+		      "a returned packet is complete already");
+	}
+	for (uint32_t level = 0; level < PRIORITY_LEVELS; level++)
+		CHECK((node->ready.used[level / 64] >> level % 64 & 1) ==
+			      !list_is_empty(&node->ready.levels[level]),
+		      "a level is marked wrongly");
+	CHECK(!node_has_work_locked(node), "something ready was forgotten");
+	return NULL;
+}
+
+static bool is_ready_locked(const struct sched_queue *queue)
+{
+	return queue->next != &queue->packets && !queue->is_blocked && queue->suspensions == 0 &&
+	       queue->owner->suspensions == 0;
+}
+
+static const char *validate_queue(const struct sched_queue *queue, uint32_t *packets)
+{
+	bool is_behind_next = false;
+	struct list *link;
+	uint32_t length = 0;
+
+	CHECK(!queue->is_retiring && !list_is_linked(&queue->retire_link),
+	      "something to retire was forgotten");
+	list_for_each (link, &queue->packets) {
+		const struct sched_packet *packet = container_of(link, struct sched_packet, link);
+
+		is_behind_next |= link == queue->next;
+		length++;
+		CHECK(packet->queue == queue, "a packet is in another queue");
+		CHECK(!packet->is_in_hand, "a packet is in hand");
+		CHECK(is_behind_next || packet->state != PACKET_QUEUED, "a packet was passed by");
+		CHECK(!is_behind_next || packet->state != PACKET_SUBMITTED,
+		      "a packet overtook another");
+		CHECK(packet->state == PACKET_SUBMITTED ||
+			      !list_is_linked(&packet->hardware_place.link),
+		      "a packet is with the hardware and was not submitted");
+		CHECK(link != queue->packets.next ||
+			      (packet->state != PACKET_OVER && packet->state != PACKET_PASSED),
+		      "the first packet is over and not retired");
+	}
+	CHECK(length == queue->length, "a queue's length is wrong");
+	CHECK(is_ready_locked(queue) == list_is_linked(&queue->ready_link),
+	      "a queue is not where its node looks for it");
+	*packets += length;
+	return NULL;
+}
+
+static const char *validate_row(const struct list *places, const struct list *waits)
+{
+	const struct list *link;
+	uint64_t ticket = 0;
+
+	list_for_each (link, places) {
+		const struct sched_place *place = container_of(link, struct sched_place, link);
+		CHECK(place->ticket > ticket, "tickets do not grow");
+		ticket = place->ticket;
+	}
+	CHECK(list_is_empty(waits) ||
+		      (!list_is_empty(places) &&
+		       container_of(places->next, struct sched_place, link)->ticket <=
+			       container_of(waits->next, struct sched_wait, link)->ticket),
+	      "a wait is over, and nobody was told");
+	return NULL;
+}
+
+static const char *validate_owner(const struct sched_owner *owner)
+{
+	const char *problem = NULL;
+	uint32_t packets = 0;
+	struct list *link;
+
+	list_for_each (link, &owner->queues) {
+		problem = validate_queue(container_of(link, struct sched_queue, owner_link),
+					 &packets);
+		if (problem)
+			return problem;
+	}
+	CHECK(packets == list_length(&owner->packets), "an owner's packets are miscounted");
+	CHECK(packets == atomic_load(&owner->pending), "an owner's count is wrong");
+	CHECK(!list_is_linked(&owner->lost_link), "a loss was not told");
+	problem = validate_row(&owner->packets, &owner->waits);
+	return problem ? problem : validate_row(&owner->submitted, &owner->submitted_waits);
+}
+
+static const char *validate_locked(struct sched *sched)
+{
+	const char *problem = NULL;
+	struct list *link;
+
+	for (uint32_t i = 0; i < sched->config.node_count && !problem; i++)
+		problem = validate_node(&sched->nodes[i]);
+	list_for_each (link, &sched->owners) {
+		if (!problem)
+			problem = validate_owner(container_of(link, struct sched_owner, link));
+	}
+	CHECK(problem || list_is_empty(&sched->over), "a wait is over, and nobody was told");
+	return problem;
+}
+
+const char *sched_validate(struct sched *sched)
+{
+	sched_lock(sched);
+	const char *problem = validate_locked(sched);
+	sched_unlock(sched);
+	return problem;
+}
