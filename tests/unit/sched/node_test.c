@@ -1,0 +1,260 @@
+/*
+ * node_test.c - submission and completion on engines.
+ */
+#include "sched/internal.h"
+#include "world.h"
+
+TEST(node, nodes_run_in_parallel_and_number_their_fences_apart)
+{
+	world_start();
+	struct sched_queue *one = world_queue(0, 1);
+	struct sched_queue *two = world_queue(0, 2);
+	work(one, 'a');
+	work(two, 'b');
+	work(one, 'c');
+	EXPECT_STR(happened(), "1:a1 2:b1 1:c2");
+	fake_gpu_complete(&world.gpu, 2, 1);
+	EXPECT_STR(happened(), "b.");
+	fake_gpu_complete(&world.gpu, 1, 2);
+	EXPECT_STR(happened(), "a. c.");
+	world_finish();
+}
+
+TEST(node, a_completion_completes_everything_with_a_smaller_id_on_its_node)
+{
+	world_start();
+	struct sched_queue *one = world_queue(0, 1);
+	struct sched_queue *two = world_queue(1, 1);
+	struct sched_queue *other = world_queue(1, 2);
+	work(one, 'a');
+	work(two, 'b');
+	work(other, 'x');
+	work(one, 'c');
+	work(two, 'd');
+	happened();
+	fake_gpu_complete(&world.gpu, 1, 3); /* tells of c only */
+	EXPECT_STR(happened(), "a. c. b.");  /* in order per queue */
+	EXPECT_EQ(fake_gpu_held(&world.gpu, 2), 1);
+	world_finish();
+}
+
+TEST(node, stale_and_foreign_ids_change_nothing)
+{
+	world_start();
+	struct sched_queue *queue = world_queue(0, 1);
+	work(queue, 'a');
+	work(queue, 'b');
+	fake_gpu_complete(&world.gpu, 1, 1);
+	happened();
+	sched_on_completed(world.sched, 1, 1); /* once more */
+	sched_on_completed(world.sched, 1, 0);
+	sched_on_completed(world.sched, 1, 3); /* never given */
+	sched_on_completed(world.sched, 1, 0x80000000);
+	sched_on_completed(world.sched, 2, 2); /* another node */
+	EXPECT_STR(happened(), "");
+	world_finish();
+}
+
+TEST(node, no_more_is_outstanding_than_was_agreed)
+{
+	struct sched_config config = fake_gpu_config();
+
+	config.outstanding_max = 3;
+	world_start_with(&config);
+	struct sched_queue *queue = world_queue(0, 1);
+	for (char name = 'a'; name <= 'f'; name++)
+		work(queue, name);
+	EXPECT_STR(happened(), "1:a1 1:b2 1:c3");
+	fake_gpu_complete(&world.gpu, 1, 1);
+	EXPECT_STREAMS("1:d4", "a.", "");
+	fake_gpu_complete(&world.gpu, 1, 3);
+	EXPECT_STREAMS("1:e5 1:f6", "b. c. d.", "");
+	world_finish();
+}
+
+TEST(node, sixteen_are_outstanding_by_default)
+{
+	world_start();
+	struct sched_queue *queue = world_queue(0, 1);
+	for (int i = 0; i < 20; i++)
+		work(queue, 'a');
+	EXPECT_EQ(fake_gpu_held(&world.gpu, 1), 16);
+	world_finish();
+}
+
+TEST(node, queues_of_the_same_priority_take_turns)
+{
+	struct sched_config config = fake_gpu_config();
+
+	config.outstanding_max = 1;
+	world_start_with(&config);
+	struct sched_queue *one = world_queue(0, 1);
+	struct sched_queue *two = world_queue(1, 1);
+	for (char name = 'a'; name <= 'c'; name++)
+		work(one, name);
+	for (char name = 'x'; name <= 'z'; name++)
+		work(two, name);
+	happened();
+	for (int i = 0; i < 5; i++) {
+		fake_gpu_complete(&world.gpu, 1, 1);
+		sched_settle(world.sched);
+	}
+	EXPECT_STREAMS("1:b2 1:x3 1:c4 1:y5 1:z6", "a. b. x. c. y.", "");
+	world_finish();
+}
+
+TEST(node, a_more_important_queue_goes_first)
+{
+	struct sched_config config = fake_gpu_config();
+
+	config.outstanding_max = 1;
+	config.is_preemption_aware = false;
+	world_start_with(&config);
+	struct sched_queue *low = world_queue(0, 0);
+	struct sched_queue *high = world_queue(1, 0);
+	struct sched_queue *realtime = world_queue(2, 0);
+	sched_queue_set_priority(high, 7);
+	sched_queue_set_process_class(realtime, 5);
+	sched_queue_set_priority(realtime, -7);
+	work(low, 'a');
+	work(low, 'b');
+	work(high, 'c');
+	work(realtime, 'd');
+	paging('p');
+	for (int i = 0; i < 4; i++) {
+		fake_gpu_complete(&world.gpu, 0, 1);
+		sched_settle(world.sched);
+	}
+	EXPECT_STREAMS("0:a1 0:p2 0:d3 0:c4 0:b5", "a. p. d. c.", "");
+	world_finish();
+}
+
+TEST(node, ids_go_on_behind_the_last_and_leave_out_zero)
+{
+	struct sched_config config = fake_gpu_config();
+
+	config.first_fence = UINT32_MAX - 1;
+	world_start_with(&config);
+	struct sched_queue *queue = world_queue(0, 1);
+	for (char name = 'a'; name <= 'e'; name++)
+		work(queue, name);
+	EXPECT_STR(happened(), "1:a4294967294 1:b4294967295 1:c1 1:d2 1:e3");
+	fake_gpu_complete(&world.gpu, 1, 1);
+	EXPECT_STR(happened(), "a.");
+	sched_on_completed(world.sched, 1, 0); /* what a driver says that has done nothing */
+	EXPECT_STR(happened(), "");
+	fake_gpu_complete(&world.gpu, 1, 3);
+	EXPECT_STR(happened(), "b. c. d.");
+	sched_on_completed(world.sched, 1, UINT32_MAX); /* long ago */
+	EXPECT_STR(happened(), "");
+	world_finish();
+}
+
+TEST(node, work_that_completes_inside_the_call_is_retired_after_it)
+{
+	world_start();
+	struct sched_queue *queue = world_queue(0, 1);
+	struct fake_packet *packet = world_packet('a', SCHED_WORK);
+	packet->completes_at_once = true; /* the GPU checks that it is not retired meanwhile */
+	QUEUE(queue, packet);
+	EXPECT(packet->is_retired);
+	EXPECT_STR(happened(), "1:a1 a.");
+	world_finish();
+}
+
+static void queue_another(struct fake_packet *packet)
+{
+	struct fake_packet *next = world_packet((char)(packet->name + 1), SCHED_WORK);
+
+	next->completes_at_once = true;
+	if (next->name < 'f')
+		next->on_retired = queue_another;
+	QUEUE(packet->packet.queue, next);
+}
+
+TEST(node, who_is_told_that_work_is_over_may_queue_more)
+{
+	world_start();
+	struct sched_queue *queue = world_queue(0, 1);
+	struct fake_packet *packet = world_packet('a', SCHED_WORK);
+	packet->completes_at_once = true;
+	packet->on_retired = queue_another;
+	QUEUE(queue, packet);
+	EXPECT_STR(happened(), "1:a1 a. 1:b2 b. 1:c3 c. 1:d4 d. 1:e5 e. 1:f6 f.");
+	world_finish();
+}
+
+TEST(node, what_is_not_prepared_yet_is_tried_again_when_kicked)
+{
+	world_start();
+	struct sched_queue *queue = world_queue(0, 1);
+	struct sched_queue *other = world_queue(1, 1);
+	struct fake_packet *packet = world_packet('a', SCHED_WORK);
+	packet->prepare_status = STATUS_PENDING;
+	QUEUE(queue, packet);
+	work(queue, 'b');
+	work(other, 'c'); /* does not wait for it, and no id was lost */
+	EXPECT_STR(happened(), "1:c1");
+	EXPECT_EQ(packet->prepared, 1);
+	packet->prepare_status = STATUS_SUCCESS;
+	sched_queue_kick(queue);
+	EXPECT_STR(happened(), "1:a2 1:b3");
+	world_finish();
+}
+
+TEST(node, work_that_cannot_be_prepared_loses_its_owner)
+{
+	world_start();
+	struct sched_queue *queue = world_queue(0, 1);
+	struct sched_queue *sister = world_queue(0, 2);
+	struct sched_queue *other = world_queue(1, 2);
+	struct fake_packet *packet = world_packet('a', SCHED_WORK);
+	struct fake_packet *wait = wait_packet(sister, 'w');
+	packet->prepare_status = STATUS_NO_MEMORY;
+	QUEUE(queue, packet);
+	EXPECT_STR(words_of(happened(), THE_REST), "W5");
+	EXPECT_EQ(packet->outcome, SCHED_CANCELLED);
+	EXPECT_EQ(wait->outcome, SCHED_CANCELLED);
+	EXPECT(packet->is_retired && wait->is_retired);
+	EXPECT_EQ(packet->submitted, 0);
+
+	struct fake_packet *invalid = world_packet('b', SCHED_WORK);
+	invalid->prepare_status = STATUS_INVALID_PARAMETER;
+	QUEUE(other, invalid);
+	EXPECT_STREAMS("", "b-", "X6");
+	world_finish();
+}
+
+TEST(node, a_refused_submission_counts_as_completed_after_those_before_it)
+{
+	world_start();
+	struct sched_queue *first = world_queue(0, 1);
+	struct sched_queue *queue = world_queue(1, 1);
+	struct fake_packet *packet = world_packet('b', SCHED_WORK);
+	work(first, 'a');
+	packet->submit_status = STATUS_INVALID_PARAMETER;
+	QUEUE(queue, packet);
+	EXPECT_STR(happened(), "1:a1 X6");
+	EXPECT(!packet->is_retired);
+	work(first, 'c');
+	EXPECT_STR(happened(), "1:c3"); /* 2 was its id */
+	fake_gpu_complete(&world.gpu, 1, 1);
+	EXPECT_STR(happened(), "a. b!");
+	world_finish();
+}
+
+TEST(node, a_refused_submission_on_an_idle_node_is_over_at_once)
+{
+	world_start();
+	struct sched_queue *queue = world_queue(0, 1);
+	struct fake_packet *packet = world_packet('a', SCHED_WORK);
+	packet->submit_status = STATUS_INVALID_PARAMETER;
+	QUEUE(queue, packet);
+	EXPECT_STREAMS("", "a!", "W6");
+	struct sched_queue *other = world_queue(1, 1);
+	work(other, 'b');
+	EXPECT_STR(happened(), "1:b2");
+	world_finish();
+}
+
+WORLD_MAIN("sched/node")

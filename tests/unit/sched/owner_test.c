@@ -1,0 +1,195 @@
+/*
+ * owner_test.c - what a device loses, suspends and waits for.
+ */
+#include "world.h"
+
+struct noted_wait {
+	struct sched_wait wait;
+	char name;
+};
+
+static void wait_over(struct sched_wait *wait)
+{
+	struct noted_wait *noted = container_of(wait, struct noted_wait, wait);
+
+	fake_gpu_note(&world.gpu, "%c", noted->name);
+}
+
+#define NOTED(wait_name) ((struct noted_wait){ .wait = { .over = wait_over }, .name = (wait_name) })
+
+TEST(owner, who_waits_for_an_idle_owner_is_told_at_once)
+{
+	world_start();
+	struct noted_wait wait = NOTED('1');
+	struct noted_wait submitted = NOTED('2');
+	world_queue(0, 1);
+	sched_after_owner(&world.owners[0], &wait.wait);
+	sched_after_submitted(&world.owners[0], &submitted.wait);
+	EXPECT_STR(fake_gpu_log(&world.gpu), "1 2");
+	world_finish();
+}
+
+TEST(owner, a_wait_is_over_when_everything_queued_before_it_is_retired)
+{
+	world_start();
+	struct noted_wait first = NOTED('1');
+	struct noted_wait second = NOTED('2');
+	struct sched_queue *one = world_queue(0, 1);
+	struct sched_queue *two = world_queue(0, 2);
+	work(one, 'a');
+	work(two, 'b');
+	sched_after_owner(&world.owners[0], &first.wait);
+	work(one, 'c');
+	sched_after_owner(&world.owners[0], &second.wait);
+	work(one, 'd');
+	happened();
+	fake_gpu_complete(&world.gpu, 2, 1);
+	EXPECT_STR(happened(), "b.");
+	fake_gpu_complete(&world.gpu, 1, 1);
+	EXPECT_STR(happened(), "a. 1"); /* c and d came later, and b was early */
+	fake_gpu_complete(&world.gpu, 1, 1);
+	EXPECT_STR(happened(), "c. 2");
+	world_finish();
+}
+
+static struct noted_wait inner;
+
+static void wait_from_inside(struct fake_packet *packet)
+{
+	fake_gpu_note(&world.gpu, "[");
+	sched_after_owner(packet->packet.queue->owner, &inner.wait);
+	fake_gpu_note(&world.gpu, "]");
+}
+
+TEST(owner, a_packet_is_retired_when_that_was_said_and_not_before)
+{
+	world_start();
+	inner = NOTED('1');
+	struct fake_packet *packet = world_packet('a', SCHED_WORK);
+	packet->on_retired = wait_from_inside;
+	QUEUE(world_queue(0, 1), packet);
+	fake_gpu_complete(&world.gpu, 1, 1);
+	EXPECT_STR(happened(), "1:a1 a. [ ] 1");
+	world_finish();
+}
+
+TEST(owner, other_owners_are_not_waited_for)
+{
+	world_start();
+	struct noted_wait wait = NOTED('1');
+	work(world_queue(0, 1), 'a');
+	work(world_queue(1, 1), 'b');
+	happened();
+	sched_after_owner(&world.owners[2], &wait.wait);
+	EXPECT_STR(happened(), "1");
+	world_finish();
+}
+
+TEST(owner, what_waits_in_a_queue_is_waited_for)
+{
+	world_start();
+	struct noted_wait wait = NOTED('1');
+	struct noted_wait submitted = NOTED('2');
+	struct sched_queue *queue = world_queue(0, 1);
+	work(queue, 'a');
+	struct fake_packet *packet = wait_packet(queue, 'w');
+	work(queue, 'b');
+	happened();
+	sched_after_owner(&world.owners[0], &wait.wait);
+	sched_after_submitted(&world.owners[0], &submitted.wait);
+	fake_gpu_complete(&world.gpu, 1, 1);
+	EXPECT_STR(happened(), "a. 2"); /* the hardware has nothing */
+	packet->is_reached = true;
+	sched_queue_kick(queue);
+	EXPECT_STR(happened(), "w. 1:b2");
+	fake_gpu_complete(&world.gpu, 1, 1);
+	EXPECT_STR(happened(), "b. 1");
+	world_finish();
+}
+
+TEST(owner, what_was_preempted_is_not_with_the_hardware)
+{
+	world_start();
+	struct noted_wait wait = NOTED('1');
+	struct sched_queue *queue = world_queue(0, 0);
+	work(queue, 'a');
+	sched_owner_suspend(&world.owners[0]);
+	sched_after_submitted(&world.owners[0], &wait.wait);
+	paging('p');
+	EXPECT_STR(happened(), "0:a1 P0:1");
+	fake_gpu_preempted(&world.gpu, 0, 0);
+	EXPECT_STREAMS("0:p2", "", "1");
+	sched_owner_resume(&world.owners[0]);
+	world_finish();
+}
+
+TEST(owner, a_suspended_owner_submits_nothing_new_on_any_queue)
+{
+	world_start();
+	struct sched_queue *one = world_queue(0, 1);
+	struct sched_queue *two = world_queue(0, 2);
+	work(one, 'a');
+	sched_owner_suspend(&world.owners[0]);
+	sched_owner_suspend(&world.owners[0]);
+	work(one, 'b');
+	work(two, 'c');
+	work(world_queue(1, 2), 'd');
+	EXPECT_STR(happened(), "1:a1 2:d1");
+	fake_gpu_complete(&world.gpu, 1, 1);
+	EXPECT_STR(happened(), "a.");
+	sched_owner_resume(&world.owners[0]);
+	EXPECT_STR(happened(), "");
+	sched_owner_resume(&world.owners[0]);
+	EXPECT_STR(happened(), "1:b2 2:c2");
+	world_finish();
+}
+
+TEST(owner, loss_cancels_what_the_hardware_has_not_and_awaits_what_it_has)
+{
+	world_start();
+	struct noted_wait wait = NOTED('1');
+	struct sched_queue *one = world_queue(0, 1);
+	struct sched_queue *two = world_queue(0, 2);
+	struct sched_queue *other = world_queue(1, 1);
+	work(one, 'a');
+	wait_packet(one, 'w');
+	work(one, 'b');
+	signal_packet(one, 's');
+	wait_packet(two, 'v');
+	work(two, 'c');
+	work(other, 'x');
+	happened();
+	sched_after_owner(&world.owners[0], &wait.wait);
+	EXPECT(sched_owner_lose(&world.owners[0]));
+	EXPECT_STR(happened(), "v- c-"); /* in order: a is still with the hardware */
+	EXPECT(!sched_owner_lose(&world.owners[0]));
+	fake_gpu_complete(&world.gpu, 1, 1);
+	EXPECT_STR(happened(), "a. w- b- s- 1"); /* s did not act */
+	fake_gpu_complete(&world.gpu, 1, 1);
+	EXPECT_STR(happened(), "x.");
+	world_finish();
+}
+
+TEST(owner, what_was_preempted_is_aborted_when_its_owner_is_lost)
+{
+	world_start();
+	struct sched_queue *queue = world_queue(0, 0);
+	work(queue, 'a');
+	paging('p');
+	happened();
+	EXPECT(sched_owner_lose(&world.owners[0]));
+	fake_gpu_preempted(&world.gpu, 0, 0);
+	EXPECT_STREAMS("0:p2", "a!", "");
+	world_finish();
+}
+
+TEST(owner, the_kernels_own_is_never_lost)
+{
+	world_start();
+	EXPECT(!sched_owner_lose(&world.system));
+	paging('p');
+	EXPECT_STR(happened(), "0:p1");
+	world_finish();
+}
+
+WORLD_MAIN("sched/owner")

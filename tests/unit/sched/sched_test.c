@@ -1,0 +1,161 @@
+/*
+ * sched_test.c - making, stopping and quiescing.
+ */
+#include "world.h"
+
+TEST(sched, creation_survives_every_allocation_failure)
+{
+	struct sched_config config = fake_gpu_config();
+	static const struct sched_gpu_ops ops;
+	struct mem_usage before = mem_usage();
+	uint64_t n = 0;
+	bool has_failed;
+
+	do {
+		struct sched *sched = NULL;
+
+		mem_fail_nth(++n);
+		NTSTATUS status = sched_create(&config, &ops, NULL, NULL, NULL, &sched);
+		has_failed = mem_fail_stop();
+		EXPECT_EQ(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+		EXPECT((sched == NULL) == has_failed);
+		sched_destroy(sched);
+		EXPECT_EQ(mem_usage().blocks, before.blocks);
+	} while (has_failed);
+	EXPECT(n > 2);
+}
+
+TEST(sched, nothing_takes_memory_while_work_runs)
+{
+	world_start();
+	struct mem_usage before = mem_usage();
+	struct sched_queue *queue = world_queue(0, 0);
+	mem_fail_nth(1);
+	work(queue, 'a');
+	paging('p');
+	fake_gpu_preempted(&world.gpu, 0, 0);
+	sched_force_recovery(world.sched, SCHED_FORCE_ENGINE_RESET, 0);
+	sched_force_recovery(world.sched, SCHED_FORCE_ADAPTER_RESET, 0);
+	EXPECT(!mem_fail_stop());
+	EXPECT_EQ(mem_usage().blocks, before.blocks);
+	world_finish();
+}
+
+static void stop_later(void *context)
+{
+	(void)context;
+	sched_stop(world.sched);
+	fake_gpu_note(&world.gpu, "stopped");
+}
+
+TEST(sched, stopping_loses_everybody_and_awaits_the_hardware)
+{
+	struct thread *thread;
+
+	world_start();
+	struct sched_queue *queue = world_queue(0, 1);
+	work(queue, 'a');
+	wait_packet(queue, 'w');
+	paging('p');
+	happened();
+	EXPECT(NT_SUCCESS(thread_create("stopper", stop_later, NULL, &thread)));
+	pass_time(NS_PER_MS);
+	EXPECT_STR(happened(), "W4 X4 Y4 Z4");
+	fake_gpu_complete(&world.gpu, 1, 1);
+	pass_time(NS_PER_MS);
+	EXPECT_STR(happened(), "a. w-");
+	fake_gpu_complete(&world.gpu, 0, 1);
+	thread_join(thread);
+	EXPECT_STREAMS("", "p.", "stopped");
+
+	struct fake_packet *packet = world_packet('q', SCHED_WORK);
+	EXPECT_EQ(sched_queue_submit(&world.system_queue, &packet->packet, false),
+		  STATUS_DEVICE_REMOVED);
+	packet->packet.queue = NULL;
+	struct sched_owner late;
+	sched_owner_init(&late, world.sched, false);
+	EXPECT(late.is_lost);
+	sched_owner_finish(&late);
+	world_finish();
+}
+
+TEST(sched, stopping_does_not_wait_for_work_that_hangs)
+{
+	world_start();
+	work(world_queue(0, 1), 'a');
+	paging('p');
+	uint64_t before_ns = clock_now_ns();
+	sched_stop(world.sched);
+	EXPECT(clock_now_ns() - before_ns < 10 * NS_PER_S);
+	EXPECT_EQ(fake_gpu_held(&world.gpu, 0) + fake_gpu_held(&world.gpu, 1), 0);
+	world_finish();
+}
+
+static void quiesce_later(void *context)
+{
+	(void)context;
+	sched_quiesce(world.sched);
+	fake_gpu_note(&world.gpu, "quiet");
+}
+
+TEST(sched, quiescing_lets_the_hardware_finish_and_gives_it_nothing)
+{
+	struct thread *thread;
+
+	world_start();
+	struct sched_queue *queue = world_queue(0, 1);
+	work(queue, 'a');
+	happened();
+	EXPECT(NT_SUCCESS(thread_create("quiescer", quiesce_later, NULL, &thread)));
+	pass_time(NS_PER_MS);
+	work(queue, 'b');
+	paging('p');
+	EXPECT_STR(happened(), "");
+	fake_gpu_complete(&world.gpu, 1, 1);
+	thread_join(thread);
+	EXPECT_STREAMS("", "a.", "quiet");
+	sched_quiesce(world.sched); /* nests */
+	sched_unquiesce(world.sched);
+	EXPECT_STR(happened(), "");
+	sched_unquiesce(world.sched);
+	EXPECT_STR(happened(), "0:p1 1:b2");
+	world_finish();
+}
+
+TEST(sched, what_hangs_while_quiescing_is_late_all_the_same)
+{
+	world_start();
+	struct sched_queue *queue = world_queue(0, 1);
+	work(queue, 'a');
+	work(world_queue(1, 1), 'b');
+	happened();
+	sched_quiesce(world.sched);
+	EXPECT_STR(happened(), "P1:1 Q1 D141@1 E1 a! W3");
+	sched_unquiesce(world.sched);
+	EXPECT_STR(happened(), "1:b3+");
+	world_finish();
+}
+
+TEST(sched, validate_finds_what_does_not_add_up)
+{
+	world_start();
+	struct sched_queue *queue = world_queue(0, 1);
+	struct fake_packet *packet = work(queue, 'a');
+	sched_settle(world.sched);
+	EXPECT(sched_validate(world.sched) == NULL);
+	queue->length++;
+	EXPECT_STR(sched_validate(world.sched), "a queue's length is wrong");
+	queue->length--;
+	uint32_t fence = packet->packet.fence;
+	packet->packet.fence = 0;
+	EXPECT_STR(sched_validate(world.sched), "a packet has the id of nobody");
+	packet->packet.fence = 9;
+	EXPECT_STR(sched_validate(world.sched), "a fence id was never given");
+	packet->packet.fence = fence;
+	world.owners[0].pending++;
+	EXPECT_STR(sched_validate(world.sched), "an owner's count is wrong");
+	world.owners[0].pending--;
+	world_finish();
+}
+
+WORLD_MAIN("sched/sched")
