@@ -1,10 +1,12 @@
 /*
  * internal.h - what the files of this folder share.
  *
- *	pager.c         jobs: who is ready, who is over; the thread
+ *	job.c           what comes first, who is told afterwards
+ *	pager.c         the thread: who is built next; start, reset, end
  *	builder.c       one operation of one job -> calls of the driver
  *	  physical.c      … in pieces of a segment and an MDL
  *	  pager_space.c   … in pieces mapped into the kernel's own address space
+ *	space_tables.c  the page tables of that space
  *	buffer.c        the paging buffers and their way to the hardware and back
  *	layout.c        what is where in that address space; pure
  *	place.c         pages of a place; pure
@@ -190,6 +192,17 @@ bool pager_space_is_visible(const struct pager *pager);
 MUST_CHECK enum build_result space_begin_piece(struct pager *pager);
 MUST_CHECK bool space_step(struct pager *pager, struct miniport_paging_op *op_out);
 
+/* ---- job.c ---- */
+
+/* Something of `job` is in the buffer that is being filled. */
+void pager_job_written(struct pager *pager, struct paging_job *job);
+
+/* It is built, as far as it ever will be: done when its packets are retired. */
+void pager_job_built(struct pager *pager, struct paging_job *job, NTSTATUS status);
+
+/* Calls done() of one whose packets are. True when there was one. */
+MUST_CHECK bool pager_finish_job(struct pager *pager);
+
 /* ---- pager.c ---- */
 
 enum paging_job_state {
@@ -248,9 +261,6 @@ struct pager {
 	/* Whoever tells the driver something during a reset. */
 	struct miniport_paging_buffer spare;
 };
-
-/* Something of `job` is in the buffer that is being filled. */
-void pager_job_written(struct pager *pager, struct paging_job *job);
 
 /* False: a reset began, and what is built now would never run. */
 bool pager_may_build(struct pager *pager);

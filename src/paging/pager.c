@@ -1,5 +1,5 @@
 /*
- * pager.c - jobs: who is ready, who is over; the thread that builds them.
+ * pager.c - the thread that builds jobs, from creation to the end, resets included.
  *
  *	queue() ─▶ waiting ─▶ ready ─▶ building ─▶ built ─▶ done()
  *	                        ▲          │
@@ -13,259 +13,12 @@
  *
  * Locks: pager.lock, never held while calling a job, a waiter, the driver or the scheduler.
  */
-#include <assert.h>
-
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "paging/internal.h"
-#include "trace/trace.h"
 
 enum { CAPS_EXPLICIT_INVALIDATION = 1 << 3 };
-
-/* ---- jobs, from outside ---- */
-
-void paging_job_init(struct paging_job *job, struct pager *pager)
-{
-	*job = (struct paging_job){ .pager = pager };
-	list_init(&job->link);
-	list_init(&job->queued_link);
-	list_init(&job->followers);
-	atomic_init(&job->pending, 1);
-	atomic_init(&job->state, JOB_NEW);
-}
-
-static void job_release(struct paging_job *job)
-{
-	struct pager *pager = job->pager;
-
-	if (atomic_fetch_sub(&job->pending, 1) != 1)
-		return;
-	lock_acquire(&pager->lock);
-	atomic_store(&job->state, JOB_READY);
-	list_push_back(&pager->ready, &job->link);
-	notice_give(&pager->changed);
-	lock_release(&pager->lock);
-}
-
-static void dependency_over(struct sched_wait *wait)
-{
-	struct paging_dependency *dependency = container_of(wait, struct paging_dependency, wait);
-
-	job_release(dependency->job);
-}
-
-static void dependency_begin(struct paging_job *job, struct paging_dependency *dependency)
-{
-	assert(atomic_load(&job->state) == JOB_NEW);
-	*dependency = (struct paging_dependency){ .job = job, .wait = { .over = dependency_over } };
-	list_init(&dependency->link);
-	list_init(&dependency->wait.link);
-	atomic_fetch_add(&job->pending, 1);
-}
-
-void paging_job_after(struct paging_job *job, struct paging_job *first,
-		      struct paging_dependency *dependency)
-{
-	struct pager *pager = first->pager;
-	bool is_over;
-
-	dependency_begin(job, dependency);
-	lock_acquire(&pager->lock);
-	is_over = atomic_load(&first->state) == JOB_DONE;
-	if (!is_over)
-		list_push_back(&first->followers, &dependency->link);
-	lock_release(&pager->lock);
-	if (is_over)
-		job_release(job);
-}
-
-void paging_job_after_owner(struct paging_job *job, struct sched_owner *owner,
-			    struct paging_dependency *dependency)
-{
-	dependency_begin(job, dependency);
-	sched_after_owner(owner, &dependency->wait);
-}
-
-void paging_job_after_submitted(struct paging_job *job, struct sched_owner *owner,
-				struct paging_dependency *dependency)
-{
-	dependency_begin(job, dependency);
-	sched_after_submitted(owner, &dependency->wait);
-}
-
-void paging_job_queue(struct paging_job *job)
-{
-	struct pager *pager = job->pager;
-
-	lock_acquire(&pager->lock);
-	assert(atomic_load(&job->state) == JOB_NEW);
-	atomic_store(&job->state, JOB_WAITING);
-	job->ticket = ++pager->last_ticket;
-	job->epoch = atomic_load(&pager->epoch);
-	list_push_back(&pager->queued, &job->queued_link);
-	atomic_fetch_add(&pager->outstanding, 1);
-	trace_paging_job_queued(pager->queue.node, job->ticket);
-	lock_release(&pager->lock);
-	job_release(job);
-}
-
-bool paging_job_is_done(const struct paging_job *job)
-{
-	return atomic_load(&job->state) == JOB_DONE;
-}
-
-/* ---- being told ---- */
-
-/* Jobs end in any order: the one whose done() is being called may be younger than others. */
-static bool is_over_locked(const struct pager *pager, uint64_t ticket)
-{
-	if (pager->finishing_ticket != 0 && pager->finishing_ticket <= ticket)
-		return false;
-	return list_is_empty(&pager->queued) ||
-	       container_of(pager->queued.next, struct paging_job, queued_link)->ticket > ticket;
-}
-
-void pager_after_all(struct pager *pager, struct sched_wait *wait)
-{
-	bool is_over = atomic_load(&pager->outstanding) == 0;
-
-	if (!is_over) {
-		lock_acquire(&pager->lock);
-		wait->ticket = pager->last_ticket;
-		is_over = is_over_locked(pager, wait->ticket);
-		if (!is_over)
-			list_push_back(&pager->waits, &wait->link);
-		lock_release(&pager->lock);
-	}
-	if (is_over)
-		wait->over(wait);
-}
-
-struct flush {
-	struct sched_wait wait;
-	struct pager *pager;
-	bool is_over; /* guarded by pager->lock */
-};
-
-static void flush_over(struct sched_wait *wait)
-{
-	struct flush *flush = container_of(wait, struct flush, wait);
-	struct pager *pager = flush->pager;
-
-	lock_acquire(&pager->lock);
-	flush->is_over = true;
-	notice_give(&pager->told);
-	lock_release(&pager->lock);
-}
-
-void pager_flush(struct pager *pager)
-{
-	struct flush flush = { .wait = { .over = flush_over }, .pager = pager };
-
-	assert(!pager_is_current_thread(pager));
-	list_init(&flush.wait.link);
-	pager_after_all(pager, &flush.wait);
-	lock_acquire(&pager->lock);
-	while (!flush.is_over) {
-		uint32_t seen = notice_read(&pager->told);
-		lock_release(&pager->lock);
-		notice_wait(&pager->told, seen, CLOCK_FOREVER);
-		lock_acquire(&pager->lock);
-	}
-	lock_release(&pager->lock);
-}
-
-bool pager_is_current_thread(const struct pager *pager)
-{
-	return thread_self() == pager->thread;
-}
-
-/* ---- the end of a job ---- */
-
-/* It is built, as far as it ever will be: done when its packets are retired. */
-static void job_built(struct pager *pager, struct paging_job *job, NTSTATUS status)
-{
-	struct list *before;
-
-	lock_acquire(&pager->lock);
-	if (NT_SUCCESS(job->status))
-		job->status = status;
-	job->has_op = false;
-	atomic_store(&job->state, JOB_BUILT);
-	list_remove(&job->link);
-	before = pager->built.prev;
-	while (before != &pager->built &&
-	       container_of(before, struct paging_job, link)->last_sequence > job->last_sequence)
-		before = before->prev;
-	list_insert_between(&job->link, before, before->next);
-	lock_release(&pager->lock);
-}
-
-static struct paging_job *take_finished(struct pager *pager, struct list *followers_out)
-{
-	struct paging_job *job = NULL;
-
-	list_init(followers_out);
-	lock_acquire(&pager->lock);
-	if (!list_is_empty(&pager->built)) {
-		job = container_of(pager->built.next, struct paging_job, link);
-		if (job->last_sequence > pager->retired_sequence)
-			job = NULL;
-	}
-	if (job) {
-		list_remove(&job->link);
-		list_remove(&job->queued_link);
-		list_splice_back(followers_out, &job->followers);
-		pager->finishing_ticket = job->ticket;
-		atomic_store(&job->state, JOB_DONE);
-	}
-	lock_release(&pager->lock);
-	return job;
-}
-
-static void tell_waits(struct pager *pager)
-{
-	struct list over;
-	struct list *link;
-
-	list_init(&over);
-	lock_acquire(&pager->lock);
-	pager->finishing_ticket = 0;
-	atomic_fetch_sub(&pager->outstanding, 1);
-	while (!list_is_empty(&pager->waits)) {
-		struct sched_wait *wait = container_of(pager->waits.next, struct sched_wait, link);
-
-		if (!is_over_locked(pager, wait->ticket))
-			break;
-		list_remove(&wait->link);
-		list_push_back(&over, &wait->link);
-	}
-	lock_release(&pager->lock);
-	while ((link = list_pop_front(&over)) != NULL) {
-		struct sched_wait *wait = container_of(link, struct sched_wait, link);
-
-		wait->over(wait);
-	}
-}
-
-/* True when one was. */
-static bool finish_job(struct pager *pager)
-{
-	struct list followers;
-	struct paging_job *job = take_finished(pager, &followers);
-	struct list *link;
-
-	if (!job)
-		return false;
-	trace_paging_job_done(pager->queue.node, job->ticket, job->status);
-	job->done(job, job->status);
-	/* After it: what done() changed is what they begin with. */
-	while ((link = list_pop_front(&followers)) != NULL)
-		job_release(container_of(link, struct paging_dependency, link)->job);
-	tell_waits(pager);
-	return true;
-}
 
 /* ---- the kernel's own tables ---- */
 
@@ -331,15 +84,6 @@ static bool begin_last_tables(struct pager *pager)
 }
 
 /* ---- the thread ---- */
-
-void pager_job_written(struct pager *pager, struct paging_job *job)
-{
-	lock_acquire(&pager->lock);
-	job->last_sequence = pager->submitted_sequence + 1;
-	if (job->first_sequence == 0)
-		job->first_sequence = job->last_sequence;
-	lock_release(&pager->lock);
-}
 
 bool pager_may_build(struct pager *pager)
 {
@@ -419,7 +163,7 @@ static void end_build(struct pager *pager, NTSTATUS status)
 	struct paging_job *job = pager->build.job;
 
 	pager_build_abandon(pager);
-	job_built(pager, job, status);
+	pager_job_built(pager, job, status);
 }
 
 static void stall_job(struct pager *pager)
@@ -498,7 +242,7 @@ static bool pager_turn(struct pager *pager)
 	enter_epoch(pager);
 	pager_buffers_reclaim(pager);
 	pager_mdls_reclaim(pager);
-	if (finish_job(pager))
+	if (pager_finish_job(pager))
 		return true;
 	if (pager->has_space && begin_tables(pager))
 		return true;

@@ -251,6 +251,40 @@ TEST(order, with_nothing_queued_one_is_told_at_once)
 	fake_destroy(fake);
 }
 
+struct curious {
+	struct fake_job job;
+	struct told told;
+	uint32_t told_inside;
+};
+
+static void curious_done(struct paging_job *job, NTSTATUS status)
+{
+	struct curious *curious = container_of(job, struct curious, job.job);
+
+	(void)status;
+	pager_after_all(job->pager, &curious->told.wait);
+	curious->told_inside = curious->told.count;
+	atomic_fetch_add(&curious->job.done_count, 1);
+}
+
+TEST(order, a_job_counts_until_its_done_has_returned)
+{
+	struct fake *fake = fake_create(&plain);
+	struct curious curious = { .told = { .wait = { .over = told_over } } };
+
+	fake_job_init(&curious.job, fake);
+	curious.job.job.done = curious_done;
+	paging_job_queue(&curious.job.job);
+	pager_flush(fake->pager);
+	EXPECT_EQ(curious.job.done_count, 1);
+	EXPECT_EQ(curious.told_inside, 0);
+	pager_destroy(fake->pager);
+	EXPECT_EQ(curious.told.count, 1);
+	lock_finish(&fake->sched.lock);
+	free(fake->local);
+	free(fake);
+}
+
 struct chain {
 	struct fake_job job;
 	struct fake_job next;
