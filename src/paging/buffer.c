@@ -63,15 +63,25 @@ static struct pager_buffer *buffer_of(struct sched_packet *packet)
 	return container_of(packet, struct pager_buffer, packet);
 }
 
+/*
+ * Built before a reset, for places and tables that are gone, and queued when the scheduler had
+ * cancelled what it had: it stays where it is until the thread cancels it. To refuse it would mean
+ * another reset.
+ */
+static NTSTATUS packet_prepare(struct sched_packet *packet)
+{
+	const struct pager_buffer *buffer = buffer_of(packet);
+
+	return buffer->epoch == atomic_load(&buffer->pager->epoch) ? STATUS_SUCCESS
+								   : STATUS_PENDING;
+}
+
 static NTSTATUS packet_submit(struct sched_packet *packet,
 			      const struct sched_submission *submission)
 {
 	struct pager_buffer *buffer = buffer_of(packet);
 	struct pager *pager = buffer->pager;
 
-	/* Built before a reset, for places and tables that are gone. */
-	if (buffer->epoch != atomic_load(&pager->epoch))
-		return STATUS_DEVICE_REMOVED;
 	return pager->ops->submit(pager->driver, submission, &buffer->memory, 0,
 				  buffer->memory.used_bytes, 0, buffer->memory.private_used_bytes);
 }
@@ -107,6 +117,7 @@ static void packet_retired(struct sched_packet *packet, enum sched_outcome outco
 }
 
 static const struct sched_packet_ops packet_ops = {
+	.prepare = packet_prepare,
 	.submit = packet_submit,
 	.retired = packet_retired,
 };

@@ -255,7 +255,8 @@ struct pager {
 	struct pager_buffer *current;
 	struct pager_build build;
 	uint32_t built_epoch;
-	struct list mdls; /* pager_mdl.link, by last_sequence */
+	uint32_t queue_epoch; /* nothing older is in the scheduler's queue */
+	struct list mdls;     /* pager_mdl.link, by last_sequence */
 	struct pager_space space;
 
 	/* Whoever tells the driver something during a reset. */

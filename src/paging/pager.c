@@ -9,7 +9,8 @@
  * it, and goes on there.
  *
  * A reset moves the pager into its next epoch. Jobs of an older one fail when the thread meets
- * them; packets of an older one are refused when the scheduler comes to them (buffer.c).
+ * them; packets of an older one do not get further than the scheduler's queue (buffer.c), and are
+ * cancelled there.
  *
  * Locks: pager.lock, never held while calling a job, a waiter, the driver or the scheduler.
  */
@@ -224,6 +225,25 @@ static void enter_epoch(struct pager *pager)
 	lock_release(&pager->lock);
 }
 
+/* Blocks until nothing of before is with the hardware; a reset has seen to that, or will. */
+static void cancel_stale_packets(struct pager *pager)
+{
+	struct sched_owner *owner = pager->queue.owner;
+
+	lock_acquire(&pager->lock);
+	bool is_time = !pager->is_suspended || pager->is_stopping;
+	bool has_packets = pager->retired_sequence != pager->submitted_sequence;
+	lock_release(&pager->lock);
+
+	if (pager->queue_epoch == pager->built_epoch || !is_time)
+		return;
+	pager->queue_epoch = pager->built_epoch;
+	if (!has_packets)
+		return;
+	sched_queue_finish(&pager->queue, true);
+	sched_queue_init(&pager->queue, owner, pager->config.node);
+}
+
 static bool is_over(struct pager *pager)
 {
 	lock_acquire(&pager->lock);
@@ -240,6 +260,7 @@ static bool pager_turn(struct pager *pager)
 	NTSTATUS status;
 
 	enter_epoch(pager);
+	cancel_stale_packets(pager);
 	pager_buffers_reclaim(pager);
 	pager_mdls_reclaim(pager);
 	if (pager_finish_job(pager))
@@ -429,6 +450,7 @@ void pager_give_up(struct pager *pager)
 {
 	lock_acquire(&pager->lock);
 	pager->broken = STATUS_DEVICE_REMOVED;
+	pager->is_suspended = false;
 	next_epoch_locked(pager);
 	lock_release(&pager->lock);
 }

@@ -185,7 +185,7 @@ bool pager_is_current_thread(const struct pager *pager);
  * An adapter reset begins: nothing is built or submitted any more. Jobs queued until now fail with
  * STATUS_DEVICE_REMOVED, unless the hardware had finished them: what they would move or map is not
  * there any more, and whoever queued them has to look anew. When it returns the pager queues no
- * packet of before any more; the scheduler cancels those it has. On the scheduler's thread, while
+ * packet of before any more, and none that is queued is submitted. On the scheduler's thread, while
  * nobody else submits.
  */
 void pager_suspend(struct pager *pager);

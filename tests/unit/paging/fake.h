@@ -10,11 +10,23 @@
 #ifndef TESTS_PAGING_FAKE_H
 #define TESTS_PAGING_FAKE_H
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "base/lock.h"
 #include "base/machine.h"
 #include "base/notice.h"
 #include "paging/internal.h"
 #include "paging/pager.h"
+
+#define CHECK(condition)                                                                           \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "%s:%d: the pager broke: %s\n", __FILE__, __LINE__,        \
+				#condition);                                                       \
+			abort();                                                                   \
+		}                                                                                  \
+	} while (0)
 
 enum {
 	FAKE_LOCAL = 1,
@@ -51,7 +63,7 @@ struct fake_submission {
 	uint32_t private_start_bytes;
 	uint32_t private_end_bytes;
 	uint32_t fence;
-	bool is_refused;
+	bool is_parked; /* prepare() said: not yet */
 };
 
 struct fake_log_entry {
@@ -98,7 +110,7 @@ struct fake {
 	bool is_tlb_cold;
 
 	/* Instead of building: STATUS_PENDING goes on as usual. On the pager's thread. */
-	NTSTATUS (*hook)
+	NTSTATUS(*hook)
 	(struct fake *fake, const struct miniport_paging_op *op,
 	 struct miniport_paging_buffer *buffer, uint32_t *multipass);
 	uint32_t hook_count;
@@ -124,6 +136,9 @@ uint64_t fake_in_flight(struct fake *fake);
 void fake_wait_submitted(struct fake *fake, uint64_t count);
 void fake_set_automatic(struct fake *fake, bool is_automatic);
 void fake_release_owner(struct fake *fake);
+
+/* What the hardware does with a packet. */
+void fake_execute(struct fake *fake, const struct fake_submission *submission);
 
 /* How often the driver was asked for one, from log entry `first` on. */
 uint32_t fake_count(struct fake *fake, uint32_t first, enum miniport_paging_kind kind);

@@ -1,0 +1,195 @@
+/*
+ * fake_sched.c - the scheduler that is turned by hand. See fake.h.
+ */
+#include "base/clock.h"
+#include "fake.h"
+
+void sched_queue_init(struct sched_queue *queue, struct sched_owner *owner, uint32_t node)
+{
+	*queue = (struct sched_queue){ .sched = owner->sched, .owner = owner, .node = node };
+}
+
+static struct fake *fake_of(struct sched *sched)
+{
+	return container_of(sched, struct fake, sched);
+}
+
+static bool take_first(struct sched *sched, struct fake_submission *submission)
+{
+	lock_acquire(&sched->lock);
+	bool is_there = sched->first != sched->end;
+	is_there = is_there && !sched->queue[sched->first % FAKE_SLOTS].is_parked;
+	if (is_there)
+		*submission = sched->queue[sched->first++ % FAKE_SLOTS];
+	lock_release(&sched->lock);
+	return is_there;
+}
+
+/* Retires what is parked; the test sees to what the hardware has. */
+void sched_queue_finish(struct sched_queue *queue, bool is_cancelling)
+{
+	struct sched *sched = queue->sched;
+
+	for (;;) {
+		uint32_t seen = notice_read(&sched->changed);
+		struct fake_submission submission = { 0 };
+
+		lock_acquire(&sched->lock);
+		bool is_empty = sched->first == sched->end;
+		if (!is_empty && sched->queue[sched->first % FAKE_SLOTS].is_parked)
+			submission = sched->queue[sched->first++ % FAKE_SLOTS];
+		lock_release(&sched->lock);
+		if (is_empty)
+			return;
+		CHECK(is_cancelling);
+		if (submission.packet)
+			submission.packet->ops->retired(submission.packet, SCHED_CANCELLED);
+		else
+			notice_wait(&sched->changed, seen, CLOCK_FOREVER);
+	}
+}
+
+NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *packet, bool may_block)
+{
+	struct sched *sched = queue->sched;
+	struct fake_submission submission;
+
+	lock_assert_none_held("the scheduler");
+	CHECK(packet->kind == SCHED_WORK && packet->keeps_fence && !may_block);
+	lock_acquire(&sched->lock);
+	if (sched->is_refusing) {
+		lock_release(&sched->lock);
+		return STATUS_DEVICE_REMOVED;
+	}
+	packet->queue = queue;
+	packet->fence = ++sched->last_fence;
+	CHECK(sched->end - sched->first < FAKE_SLOTS);
+	sched->queue[sched->end % FAKE_SLOTS] =
+		(struct fake_submission){ .packet = packet, .fence = packet->fence };
+	lock_release(&sched->lock);
+
+	NTSTATUS status = packet->ops->prepare(packet);
+	bool is_parked = status == STATUS_PENDING;
+	if (!is_parked)
+		status = packet->ops->submit(
+			packet,
+			&(struct sched_submission){ .node = queue->node, .fence = packet->fence });
+	CHECK(NT_SUCCESS(status));
+
+	lock_acquire(&sched->lock);
+	sched->queue[sched->end % FAKE_SLOTS].is_parked = is_parked;
+	sched->end++;
+	bool is_automatic = sched->is_automatic;
+	notice_give(&sched->changed);
+	lock_release(&sched->lock);
+
+	if (is_automatic && take_first(sched, &submission)) {
+		fake_execute(fake_of(sched), &submission);
+		submission.packet->ops->retired(submission.packet, SCHED_DONE);
+	}
+	return STATUS_SUCCESS;
+}
+
+void sched_after_owner(struct sched_owner *owner, struct sched_wait *wait)
+{
+	struct sched *sched = owner->sched;
+
+	lock_acquire(&sched->lock);
+	bool is_busy = sched->is_owner_busy;
+	if (is_busy)
+		list_push_back(&sched->waits, &wait->link);
+	lock_release(&sched->lock);
+	if (!is_busy)
+		wait->over(wait);
+}
+
+void sched_after_submitted(struct sched_owner *owner, struct sched_wait *wait)
+{
+	sched_after_owner(owner, wait);
+}
+
+void fake_release_owner(struct fake *fake)
+{
+	struct list *link;
+
+	lock_acquire(&fake->sched.lock);
+	fake->sched.is_owner_busy = false;
+	while ((link = list_pop_front(&fake->sched.waits)) != NULL) {
+		lock_release(&fake->sched.lock);
+		struct sched_wait *wait = container_of(link, struct sched_wait, link);
+		wait->over(wait);
+		lock_acquire(&fake->sched.lock);
+	}
+	lock_release(&fake->sched.lock);
+}
+
+uint64_t fake_submitted(struct fake *fake)
+{
+	lock_acquire(&fake->sched.lock);
+	uint64_t count = fake->sched.end;
+	lock_release(&fake->sched.lock);
+	return count;
+}
+
+uint64_t fake_in_flight(struct fake *fake)
+{
+	lock_acquire(&fake->sched.lock);
+	uint64_t count = fake->sched.end - fake->sched.first;
+	lock_release(&fake->sched.lock);
+	return count;
+}
+
+void fake_wait_submitted(struct fake *fake, uint64_t count)
+{
+	for (;;) {
+		uint32_t seen = notice_read(&fake->sched.changed);
+
+		if (fake_submitted(fake) >= count)
+			return;
+		notice_wait(&fake->sched.changed, seen, CLOCK_FOREVER);
+	}
+}
+
+static struct fake_submission wait_first(struct fake *fake)
+{
+	struct fake_submission submission;
+
+	for (;;) {
+		uint32_t seen = notice_read(&fake->sched.changed);
+
+		if (take_first(&fake->sched, &submission))
+			return submission;
+		notice_wait(&fake->sched.changed, seen, CLOCK_FOREVER);
+	}
+}
+
+static void retire(struct fake *fake, const struct fake_submission *submission,
+		   enum sched_outcome outcome)
+{
+	submission->packet->ops->retired(submission->packet, outcome);
+	notice_give(&fake->sched.changed);
+}
+
+void fake_complete_one(struct fake *fake)
+{
+	struct fake_submission submission = wait_first(fake);
+
+	fake_execute(fake, &submission);
+	retire(fake, &submission, SCHED_DONE);
+}
+
+void fake_retire_one(struct fake *fake, enum sched_outcome outcome)
+{
+	struct fake_submission submission = wait_first(fake);
+
+	retire(fake, &submission, outcome);
+}
+
+void fake_set_automatic(struct fake *fake, bool is_automatic)
+{
+	lock_acquire(&fake->sched.lock);
+	fake->sched.is_automatic = is_automatic;
+	lock_release(&fake->sched.lock);
+	while (is_automatic && fake_in_flight(fake) > 0)
+		fake_complete_one(fake);
+}
