@@ -21,6 +21,7 @@ enum lock_rank {
 	LOCK_RANK_SEGMENT,       /* offsets, residents, counts                          */
 	LOCK_RANK_CPU_MAP,       /* addresses of CPU views                              */
 	LOCK_RANK_PAGER,         /* jobs and buffers of one adapter's paging            */
+	LOCK_RANK_PACKET,        /* a packet that others may still have to do with      */
 	LOCK_RANK_NODE,          /* ready queues of one engine                          */
 	LOCK_RANK_FENCE_PAGES,   /* where the values of fences live                     */
 	LOCK_RANK_FENCE,         /* value and waiters                                   */

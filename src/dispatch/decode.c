@@ -311,6 +311,55 @@ NTSTATUS call_find_allocation(const struct call *call, const struct dxg_device *
 			   "is not an allocation of device 0x%08x", device->object.handle);
 }
 
+/* An object of the process, of this class; -1 is the index of what is in no list. */
+static NTSTATUS find_by_class(const struct call *call, const struct object_class *class,
+			      const char *name, int64_t index, uint32_t handle,
+			      struct object **object_out)
+{
+	const struct object_class *found = NULL;
+	enum rule rule = RULE_API_HANDLE;
+	const char *what = "nothing this process has";
+
+	switch (handle_find(&call->process->handles, handle, class, object_out, &found)) {
+	case HANDLE_FOUND:
+		return STATUS_SUCCESS;
+	case HANDLE_OTHER_KIND:
+		rule = RULE_API_HANDLE_KIND;
+		what = found->name;
+		break;
+	case HANDLE_UNKNOWN:
+		break;
+	}
+	if (index < 0)
+		return refuse(STATUS_INVALID_PARAMETER, rule, name, "0x%08x is %s, not %s", handle,
+			      what, class->name);
+	return refuse_item(STATUS_INVALID_PARAMETER, rule, name, (uint64_t)index,
+			   "is 0x%08x, %s, not %s", handle, what, class->name);
+}
+
+NTSTATUS call_find_context(const struct call *call, const char *name, int64_t index,
+			   uint32_t handle, struct dxg_context **context_out)
+{
+	struct object *object = NULL;
+	NTSTATUS status = find_by_class(call, &context_class, name, index, handle, &object);
+
+	if (NT_SUCCESS(status))
+		*context_out = object_cast(object, &context_class, struct dxg_context, object);
+	return status;
+}
+
+NTSTATUS call_find_sync_object(const struct call *call, const char *name, int64_t index,
+			       uint32_t handle, struct dxg_sync_object **object_out)
+{
+	struct object *object = NULL;
+	NTSTATUS status = find_by_class(call, &sync_object_class, name, index, handle, &object);
+
+	if (NT_SUCCESS(status))
+		*object_out =
+			object_cast(object, &sync_object_class, struct dxg_sync_object, object);
+	return status;
+}
+
 NTSTATUS call_find_resource(const struct call *call, const struct dxg_device *device,
 			    uint32_t handle, NTSTATUS bad_handle_status,
 			    struct dxg_resource **resource_out)

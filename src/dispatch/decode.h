@@ -86,6 +86,14 @@ MUST_CHECK NTSTATUS call_find_allocation(const struct call *call, const struct d
 					 const char *name, int64_t index, uint32_t handle,
 					 struct dxg_allocation **allocation_out);
 
+/* A context of the process, with a reference; `name` and `index` as above. */
+MUST_CHECK NTSTATUS call_find_context(const struct call *call, const char *name, int64_t index,
+				      uint32_t handle, struct dxg_context **context_out);
+
+/* A sync object of the process, with a reference; `name` and `index` as above. */
+MUST_CHECK NTSTATUS call_find_sync_object(const struct call *call, const char *name, int64_t index,
+					  uint32_t handle, struct dxg_sync_object **object_out);
+
 /* A resource of `device`, with a reference. Another handle gives `bad_handle_status`. */
 MUST_CHECK NTSTATUS call_find_resource(const struct call *call, const struct dxg_device *device,
 				       uint32_t handle, NTSTATUS bad_handle_status,

@@ -42,6 +42,9 @@ void object_abandon(struct object *object);
 
 void object_get(struct object *object);
 
+/* For those who know it without a reference: false when the last one is gone. */
+MUST_CHECK bool object_get_unless_gone(struct object *object);
+
 /* Accepts NULL. */
 void object_put(struct object *object);
 

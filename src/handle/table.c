@@ -178,6 +178,19 @@ void object_get(struct object *object)
 	(void)before;
 }
 
+bool object_get_unless_gone(struct object *object)
+{
+	uint64_t state = atomic_load_explicit(&object->slot->state, memory_order_relaxed);
+
+	while ((state & SLOT_REFS) != 0) {
+		if (atomic_compare_exchange_weak_explicit(&object->slot->state, &state, state + 1,
+							  memory_order_acquire,
+							  memory_order_relaxed))
+			return true;
+	}
+	return false;
+}
+
 void object_put(struct object *object)
 {
 	if (!object)

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/adapter.h"
+#include "object/adapter_work.h"
 #include "object/process.h"
 
 static void adapter_open_destroy(struct object *object)
@@ -15,8 +16,6 @@ const struct object_class adapter_open_class = { "an adapter", adapter_open_dest
 
 NTSTATUS adapter_create(const struct miniport_config *config, struct dxg_adapter **adapter_out)
 {
-	/* Nobody schedules work yet, so there is nothing to be told of. */
-	static const struct miniport_events no_events;
 	struct dxg_adapter *adapter = mem_zalloc(sizeof(*adapter));
 
 	if (!adapter)
@@ -26,25 +25,21 @@ NTSTATUS adapter_create(const struct miniport_config *config, struct dxg_adapter
 	adapter->luid = config->luid;
 	gate_init(&adapter->gate, LOCK_RANK_ADAPTER, "adapter gate");
 
-	NTSTATUS status = miniport_start(config, &no_events, adapter, &adapter->miniport);
-	if (!NT_SUCCESS(status)) {
-		mem_free(adapter);
-		return status;
-	}
+	NTSTATUS status = miniport_start(config, &adapter_work_events, adapter, &adapter->miniport);
+	if (!NT_SUCCESS(status))
+		goto free_adapter;
 	adapter->info = miniport_info(adapter->miniport);
+	status = adapter_work_start(adapter);
+	if (!NT_SUCCESS(status))
+		goto stop_miniport;
 	*adapter_out = adapter;
 	return STATUS_SUCCESS;
-}
 
-NTSTATUS adapter_set_work_source(struct dxg_adapter *adapter, struct work_source *source)
-{
-	NTSTATUS status = worker_init(&adapter->undertaker, "undertaker");
-
-	if (!NT_SUCCESS(status))
-		return refuse(status, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a thread that destroys what is not in use any more");
-	adapter->work_source = source;
-	return STATUS_SUCCESS;
+stop_miniport:
+	miniport_stop(adapter->miniport);
+free_adapter:
+	mem_free(adapter);
+	return status;
 }
 
 void adapter_destroy(struct dxg_adapter *adapter)
@@ -56,7 +51,7 @@ void adapter_destroy(struct dxg_adapter *adapter)
 	gate_close(&adapter->gate);
 	adapter->is_stopped = true;
 	gate_open(&adapter->gate);
-	worker_finish(&adapter->undertaker);
+	adapter_work_stop(adapter);
 	miniport_stop(adapter->miniport);
 	mem_free(adapter);
 }
@@ -64,10 +59,13 @@ void adapter_destroy(struct dxg_adapter *adapter)
 NTSTATUS adapter_enter(struct dxg_adapter *adapter)
 {
 	gate_enter(&adapter->gate);
-	if (UNLIKELY(adapter->is_stopped)) {
+	if (UNLIKELY(adapter->is_stopped ||
+		     atomic_load_explicit(&adapter->is_lost, memory_order_relaxed))) {
 		gate_leave(&adapter->gate);
 		return refuse(STATUS_DEVICE_REMOVED, RULE_API_ADAPTER_GONE, NULL,
-			      "adapter %u was stopped", adapter->id);
+			      adapter->is_stopped ? "adapter %u was stopped"
+						  : "adapter %u could not be recovered",
+			      adapter->id);
 	}
 	return STATUS_SUCCESS;
 }

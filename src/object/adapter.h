@@ -15,6 +15,7 @@
 #include "base/gate.h"
 #include "handle/object.h"
 #include "miniport/miniport.h"
+#include "sched/sched.h"
 
 struct dxg_process;
 struct fence_addresses;
@@ -32,13 +33,15 @@ struct dxg_adapter {
 	struct gate gate; /* LOCK_RANK_ADAPTER */
 	bool is_stopped;  /* guarded by gate */
 
-	/* Who knows what the GPU still does; NULL: it never does anything. Set before the first
-	 * use. */
-	struct work_source *work_source;
+	/* See adapter_work.h. */
+	_Atomic(struct sched *) sched;   /* NULL: the driver starts, or has stopped */
+	struct sched_owner system_work;  /* the kernel's own: paging */
+	struct work_source *work_source; /* who knows what the GPU still does (deferral.h) */
+	struct worker undertaker;        /* where destructions run that had to wait */
+	_Atomic bool is_lost;            /* recovery failed; nothing new begins */
 	/* Who gives fences their GPU addresses (sync_object.h); NULL: nobody. Set before the first
 	 * use. */
 	const struct fence_addresses *fence_addresses;
-	struct worker undertaker; /* where deferred destructions run, with a work source only */
 };
 
 /* One successful open by a client: what an adapter handle names. */
@@ -54,10 +57,6 @@ extern const struct object_class adapter_open_class;
 /* Starts the driver. A failure leaves a refusal that says why. */
 MUST_CHECK NTSTATUS adapter_create(const struct miniport_config *config,
 				   struct dxg_adapter **adapter_out);
-
-/* From now on destruction waits for what `source` says is queued. Before the first device. */
-MUST_CHECK NTSTATUS adapter_set_work_source(struct dxg_adapter *adapter,
-					    struct work_source *source);
 
 /* Stops the driver; nothing of any client is left on it. Accepts NULL. */
 void adapter_destroy(struct dxg_adapter *adapter);

@@ -8,12 +8,25 @@
 #include "object/context.h"
 #include "trace/trace.h"
 
+/*
+ * A client that destroys a context has what it submitted done, but for what waits for something
+ * that has not come: nobody else could end that. A client that goes has no use for any of it.
+ */
+static enum sched_ending context_ending(struct dxg_device *device)
+{
+	lock_acquire(&device->lock);
+	bool is_dying = device->is_dying;
+	lock_release(&device->lock);
+	return is_dying ? SCHED_CANCEL_ALL : SCHED_RUN_READY;
+}
+
 static void context_finish(struct object *object)
 {
 	struct dxg_context *context =
 		object_cast(object, &context_class, struct dxg_context, object);
 	struct dxg_device *device = context->device;
 
+	sched_queue_finish(&context->queue, context_ending(device));
 	adapter_enter_to_release(device->adapter);
 	miniport_destroy_context(device->adapter->miniport, device->joined->client,
 				 context->info.driver_context);
@@ -91,6 +104,8 @@ NTSTATUS context_create(struct dxg_device *device, const struct context_options 
 	context->node = options->node;
 	context->engine_mask = 1;
 	context->is_virtual = options->is_virtual;
+	context->is_null_rendering = options->is_null_rendering;
+	context->has_no_gpu_timeout = options->has_no_gpu_timeout || device->has_no_gpu_timeout;
 	list_init(&context->device_link);
 
 	const struct miniport_context_desc desc = {
@@ -112,6 +127,7 @@ NTSTATUS context_create(struct dxg_device *device, const struct context_options 
 	if (!NT_SUCCESS(status))
 		goto give_back_number;
 	object_get(&device->object);
+	sched_queue_init(&context->queue, &device->work, context->node);
 	trace_context_create(device->process->id, context->object.handle, device->object.handle,
 			     context->node);
 
@@ -127,6 +143,20 @@ give_back_number:
 	object_abandon(&context->object);
 free_context:
 	mem_free(context);
+	return status;
+}
+
+NTSTATUS context_queue(struct dxg_context *context, struct sched_packet *packet)
+{
+	NTSTATUS status = device_check_alive(context->device);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = sched_queue_submit(&context->queue, packet, true);
+	if (!NT_SUCCESS(status))
+		refuse(status, RULE_API_DEVICE_GONE, NULL,
+		       "device 0x%08x was lost, or context 0x%08x destroyed, during the call",
+		       context->device->object.handle, context->object.handle);
 	return status;
 }
 

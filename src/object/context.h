@@ -6,6 +6,7 @@
 
 #include "handle/object.h"
 #include "object/device.h"
+#include "sched/sched.h"
 
 struct dxg_context {
 	struct object object;
@@ -17,6 +18,10 @@ struct dxg_context {
 	uint32_t node;
 	uint32_t engine_mask;
 	bool is_virtual;
+	bool is_null_rendering;  /* nothing of it is executed */
+	bool has_no_gpu_timeout; /* its own wish, or the device's */
+
+	struct sched_queue queue;
 
 	struct list device_link; /* dxg_device.contexts, guarded by its lock */
 };
@@ -28,6 +33,8 @@ struct context_options {
 	uint32_t engine_mask; /* one bit; 0 means the only engine */
 	bool is_virtual;
 	bool has_hw_queues;
+	bool is_null_rendering;
+	bool has_no_gpu_timeout;
 	void *private_data;
 	uint32_t private_bytes;
 };
@@ -37,6 +44,12 @@ MUST_CHECK NTSTATUS context_create(struct dxg_device *device, const struct conte
 
 /* Ends the handle. False when another thread was faster. */
 MUST_CHECK bool context_destroy(struct dxg_context *context);
+
+/*
+ * Queues it behind what is there; may wait for room. Refused when the device can do no more work:
+ * then the packet is still the caller's.
+ */
+MUST_CHECK NTSTATUS context_queue(struct dxg_context *context, struct sched_packet *packet);
 
 /* Every context of a device that takes no new ones. */
 void context_destroy_all(struct dxg_device *device);

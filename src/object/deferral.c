@@ -32,6 +32,7 @@ static void deferral_end(struct deferral *deferral)
 
 	lock_acquire(&device->lock);
 	list_remove(&deferral->link);
+	atomic_fetch_sub(&device->deferral_count, 1);
 	lock_release(&device->lock);
 	notice_give(&device->buried);
 	atomic_store(&deferral->has_run, 1);
@@ -68,12 +69,12 @@ static void wait_over(struct deferral *deferral)
 		object_put(&device->object);
 }
 
-static void device_wait_over(struct work_wait *wait)
+static void device_wait_over(struct sched_wait *wait)
 {
 	wait_over(container_of(wait, struct deferral, device_wait));
 }
 
-static void paging_wait_over(struct work_wait *wait)
+static void paging_wait_over(struct sched_wait *wait)
 {
 	wait_over(container_of(wait, struct deferral, paging_wait));
 }
@@ -91,13 +92,14 @@ void deferral_start(struct deferral *deferral, struct dxg_device *device, bool i
 
 	lock_acquire(&device->lock);
 	list_push_back(&device->deferrals, &deferral->link);
+	atomic_fetch_add(&device->deferral_count, 1);
 	lock_release(&device->lock);
 
 	/* One more than the waits, so that it is not ready before all of them are asked for. */
 	atomic_store(&deferral->pending, is_not_in_use ? 2 : 3);
 	if (!is_not_in_use)
 		source->after_device(source, device, &deferral->device_wait);
-	source->after_paging(source, &deferral->paging_wait);
+	source->after_paging(source, device->adapter, &deferral->paging_wait);
 	wait_over(deferral);
 }
 

@@ -1,8 +1,8 @@
 /*
  * deferral.h - destruction that has to wait for the GPU.
  *
- * What is over when is the scheduler's knowledge; it hands a work_source to each adapter
- * (adapter_set_work_source). An adapter without one never has work queued, and destroys at once.
+ * What is over when the scheduler and the pager know, behind a work_source (adapter_work.c); what
+ * they have nothing to do with is destroyed at once.
  *
  *	start ──▶ waits for the device's queued work (or not) and for paging ──▶ ready ──▶ run
  *
@@ -18,22 +18,24 @@
 
 #include "base/list.h"
 #include "base/refcount.h"
+#include "sched/sched.h"
 
+struct dxg_adapter;
 struct dxg_device;
 struct work;
 
-struct work_wait {
-	void (*over)(struct work_wait *wait);
-};
-
 /* Each calls wait->over() exactly once, on any thread, before it returns or later, no lock held. */
 struct work_source {
+	/* Nothing is queued on `device`, and no paging on its adapter: nothing has to wait. */
+	bool (*is_idle)(struct work_source *source, struct dxg_device *device);
+
 	/* When everything queued on `device` so far is over. */
 	void (*after_device)(struct work_source *source, struct dxg_device *device,
-			     struct work_wait *wait);
+			     struct sched_wait *wait);
 
 	/* When every paging operation queued on the adapter so far is over. */
-	void (*after_paging)(struct work_source *source, struct work_wait *wait);
+	void (*after_paging)(struct work_source *source, struct dxg_adapter *adapter,
+			     struct sched_wait *wait);
 };
 
 /* First member of what is deferred. */
@@ -42,8 +44,8 @@ struct deferral {
 	void (*free)(struct deferral *deferral); /* last of all */
 
 	struct dxg_device *device; /* with a reference until it has run */
-	struct work_wait device_wait;
-	struct work_wait paging_wait;
+	struct sched_wait device_wait;
+	struct sched_wait paging_wait;
 	_Atomic uint32_t pending; /* waits that are not over */
 	_Atomic uint32_t has_run; /* wait word */
 	struct refcount refs;     /* the queue's and the starter's */

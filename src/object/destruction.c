@@ -185,6 +185,15 @@ static void farewell_say(struct farewell *farewell)
 
 /* ---- step 2: when the GPU may still be at it ---- */
 
+/* What was deferred before goes first, so that a resource does not overtake what was in it. */
+static bool has_to_wait(struct dxg_device *device)
+{
+	struct work_source *source = device->adapter->work_source;
+
+	return atomic_load_explicit(&device->deferral_count, memory_order_acquire) > 0 ||
+	       !source->is_idle(source, device);
+}
+
 struct deferred_farewell {
 	struct deferral deferral;
 	struct farewell farewell;
@@ -324,7 +333,7 @@ NTSTATUS destruction_of_list(struct dxg_device *device, uint32_t count,
 {
 	if (count == 0)
 		return STATUS_SUCCESS;
-	if (device->adapter->work_source)
+	if (has_to_wait(device))
 		return defer_list(device, count, allocations, options);
 	return destroy_list_now(device, count, allocations);
 }
@@ -460,7 +469,7 @@ static NTSTATUS destroy_resource_now(struct dxg_resource *resource)
 NTSTATUS destruction_of_resource(struct dxg_resource *resource,
 				 const struct destruction_options *options)
 {
-	if (resource->device->adapter->work_source)
+	if (has_to_wait(resource->device))
 		return defer_resource(resource, options);
 	return destroy_resource_now(resource);
 }

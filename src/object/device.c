@@ -10,12 +10,15 @@
 #include "object/sync_object.h"
 #include "trace/trace.h"
 
+static void device_mourn(struct work *work);
+
 /* The last reference is gone: no context is left, in our books or in the driver's. */
 static void device_finish(struct object *object)
 {
 	struct dxg_device *device = object_cast(object, &device_class, struct dxg_device, object);
 	struct dxg_process *process = device->process;
 
+	sched_owner_finish(&device->work);
 	adapter_enter_to_release(device->adapter);
 	miniport_destroy_device(device->adapter->miniport, device->joined->client,
 				device->driver_device);
@@ -56,6 +59,8 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	list_init(&device->sync_objects);
 	list_init(&device->deferrals);
 	work_init(&device->burials, deferral_run_device);
+	work_init(&device->loss, device_mourn);
+	sched_owner_init(&device->work, adapter->sched, false);
 
 	status = process_join_adapter(process, adapter, &device->joined);
 	if (NT_SUCCESS(status))
@@ -84,6 +89,7 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	return STATUS_SUCCESS;
 
 give_back_number:
+	sched_owner_finish(&device->work);
 	object_abandon(&device->object);
 free_device:
 	mem_free(device);
@@ -107,6 +113,35 @@ bool device_destroy(struct dxg_device *device)
 
 	object_put(&device->object);
 	return true;
+}
+
+void device_lose(struct dxg_device *device, enum device_state state,
+		 const struct sched_fault *fault)
+{
+	lock_acquire(&device->lock);
+	bool is_first = device_state(device) == DEVICE_ACTIVE;
+	if (is_first) {
+		if (fault)
+			device->fault = *fault;
+		atomic_store_explicit(&device->state, state, memory_order_release);
+	}
+	lock_release(&device->lock);
+	if (!is_first)
+		return;
+	trace_device_lost(device->process->id, device->object.handle, state);
+	(void)sched_owner_lose(&device->work);
+	/* Not here: what this lets go of may be the last of the device. */
+	if (object_get_unless_gone(&device->object) &&
+	    !worker_post(&device->adapter->undertaker, &device->loss))
+		object_put(&device->object);
+}
+
+static void device_mourn(struct work *work)
+{
+	struct dxg_device *device = container_of(work, struct dxg_device, loss);
+
+	sync_object_device_lost(device);
+	object_put(&device->object);
 }
 
 NTSTATUS device_check_alive(struct dxg_device *device)

@@ -17,6 +17,7 @@
 #include "base/worker.h"
 #include "handle/object.h"
 #include "object/process.h"
+#include "sched/sched.h"
 
 /* As D3DKMT_DEVICEEXECUTION_STATE counts them. A device that left ACTIVE never comes back. */
 enum device_state {
@@ -40,19 +41,26 @@ struct dxg_device {
 	bool has_no_gpu_timeout;
 	bool is_legacy;
 
-	_Atomic uint32_t state; /* enum device_state */
+	_Atomic uint32_t state;  /* enum device_state */
+	struct sched_owner work; /* what its contexts have queued */
+
+	/* Why it was lost; written before `state`, read after it. */
+	struct sched_fault fault;
 
 	struct list process_link; /* dxg_process.devices, guarded by its lock */
 
 	struct lock destroying; /* LOCK_RANK_DESTROY: see destruction.c */
 
-	struct lock lock;         /* LOCK_RANK_DEVICE */
-	struct list contexts;     /* dxg_context.device_link */
-	struct list resources;    /* dxg_resource.device_link */
-	struct list allocations;  /* dxg_allocation.owner_link of those in no resource */
-	struct list sync_objects; /* dxg_sync_object.owner_link */
-	bool is_dying;            /* nothing is added any more */
-	struct list deferrals;    /* deferral.link, in the order they were started */
+	struct lock lock;                /* LOCK_RANK_DEVICE */
+	struct list contexts;            /* dxg_context.device_link */
+	struct list resources;           /* dxg_resource.device_link */
+	struct list allocations;         /* dxg_allocation.owner_link of those in no resource */
+	struct list sync_objects;        /* dxg_sync_object.owner_link */
+	bool is_dying;                   /* nothing is added any more */
+	struct list deferrals;           /* deferral.link, in the order they were started */
+	_Atomic uint32_t deferral_count; /* of those; written under the lock, looked at without */
+
+	struct work loss; /* what its loss means for its fences, on the undertaker's thread */
 
 	struct work burials;  /* this device's turn at the adapter's undertaker */
 	struct notice buried; /* a deferral has run */
@@ -74,6 +82,13 @@ MUST_CHECK bool device_destroy(struct dxg_device *device);
 
 /* Refuses when the device can do no more work. */
 MUST_CHECK NTSTATUS device_check_alive(struct dxg_device *device);
+
+/*
+ * Leaves the active state, for good: what is queued is cancelled, its fences go to their maximum,
+ * who waits is let go. `fault` may be NULL. Once; later reasons change nothing.
+ */
+void device_lose(struct dxg_device *device, enum device_state state,
+		 const struct sched_fault *fault);
 
 static inline enum device_state device_state(const struct dxg_device *device)
 {

@@ -476,3 +476,47 @@ void sync_object_device_lost(struct dxg_device *device)
 		object_put(&sync->object);
 	}
 }
+
+/*
+ * Bodies, not openings: the last reference on an opening may be the last on the device, and a DPC
+ * is no place for that.
+ */
+enum { LOOK_AT_ONCE = 16 };
+
+static bool is_reached_by_gpu(const struct dxg_sync_object *sync)
+{
+	return sync->body->kind == SYNC_MONITORED_FENCE &&
+	       fence_has_reached_waits(&sync->body->fence);
+}
+
+static uint32_t collect_reached(struct dxg_device *device, struct sync_body *bodies[LOOK_AT_ONCE])
+{
+	struct list *link;
+	uint32_t count = 0;
+
+	lock_acquire(&device->lock);
+	list_for_each (link, &device->sync_objects) {
+		struct dxg_sync_object *sync =
+			container_of(link, struct dxg_sync_object, owner_link);
+		if (count < LOOK_AT_ONCE && is_reached_by_gpu(sync)) {
+			share_get(&sync->body->share);
+			bodies[count++] = sync->body;
+		}
+	}
+	lock_release(&device->lock);
+	return count;
+}
+
+void sync_object_look_at_fences(struct dxg_device *device)
+{
+	struct sync_body *bodies[LOOK_AT_ONCE];
+	uint32_t count;
+
+	do {
+		count = collect_reached(device, bodies);
+		for (uint32_t i = 0; i < count; i++) {
+			fence_look(&bodies[i]->fence);
+			share_put(&bodies[i]->share);
+		}
+	} while (count == LOOK_AT_ONCE);
+}

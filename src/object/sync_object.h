@@ -194,6 +194,12 @@ MUST_CHECK bool sync_body_watch(struct sync_body *body, uint64_t value, struct s
 bool sync_body_watch_cancel(struct sync_body *body, struct sync_watch *watch);
 
 /*
+ * Work of the device completed, and may have written monitored fences: who is reached goes on. Any
+ * thread, DPC included.
+ */
+void sync_object_look_at_fences(struct dxg_device *device);
+
+/*
  * The device has left DEVICE_ACTIVE for good. The monitored fences it could signal go to their
  * maximum, unless their openings were made not to; calls that wait on this device are refused. No
  * lock is held.

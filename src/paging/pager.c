@@ -240,7 +240,7 @@ static void cancel_stale_packets(struct pager *pager)
 	pager->queue_epoch = pager->built_epoch;
 	if (!has_packets)
 		return;
-	sched_queue_finish(&pager->queue, true);
+	sched_queue_finish(&pager->queue, SCHED_CANCEL_ALL);
 	sched_queue_init(&pager->queue, owner, pager->config.node);
 }
 
@@ -398,7 +398,7 @@ NTSTATUS pager_create(const struct pager_config *config, const struct pager_driv
 stop_thread:
 	stop_thread(pager);
 finish_queue:
-	sched_queue_finish(&pager->queue, false);
+	sched_queue_finish(&pager->queue, SCHED_RUN_OUT);
 finish_space:
 	if (pager->has_space)
 		pager_space_finish(pager);
@@ -413,7 +413,7 @@ void pager_destroy(struct pager *pager)
 	if (!pager)
 		return;
 	stop_thread(pager);
-	sched_queue_finish(&pager->queue, false);
+	sched_queue_finish(&pager->queue, SCHED_RUN_OUT);
 	if (pager->has_space)
 		pager_space_finish(pager);
 	pager_buffers_finish(pager);

@@ -84,6 +84,14 @@ bool fence_signal(struct fence *fence, uint64_t value);
 /* Sets the value, be it backwards; releases who is reached by it. */
 void fence_rewind(struct fence *fence, uint64_t value);
 
+/* A look: is there somebody whom fence_look() would release? */
+static inline bool fence_has_reached_waits(const struct fence *fence)
+{
+	uint64_t lowest = atomic_load(&fence->lowest);
+
+	return lowest != FENCE_MAX && fence_is_reached(fence, lowest);
+}
+
 /* Somebody else wrote the value: releases who is reached by now. */
 void fence_look(struct fence *fence);
 

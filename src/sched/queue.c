@@ -243,7 +243,14 @@ void sched_queue_init(struct sched_queue *queue, struct sched_owner *owner, uint
 	sched_unlock(sched);
 }
 
-void sched_queue_finish(struct sched_queue *queue, bool is_cancelling)
+/* Its first packet that was not submitted is a wait, and was tried. */
+static bool queue_stands_at_wait_locked(const struct sched_queue *queue)
+{
+	return queue->is_blocked && queue->next != &queue->packets &&
+	       container_of(queue->next, struct sched_packet, link)->kind == SCHED_WAIT;
+}
+
+void sched_queue_finish(struct sched_queue *queue, enum sched_ending ending)
 {
 	struct sched *sched = queue->sched;
 	struct sched_node *node = sched_node_of(queue);
@@ -251,7 +258,9 @@ void sched_queue_finish(struct sched_queue *queue, bool is_cancelling)
 	sched_lock(sched);
 	queue->is_ending = true;
 	sched_changed_locked(sched); /* who waits for room */
-	if (is_cancelling) {
+	queue->ends_at_waits = ending == SCHED_RUN_READY;
+	if (ending == SCHED_CANCEL_ALL ||
+	    (ending == SCHED_RUN_READY && queue_stands_at_wait_locked(queue))) {
 		queue->is_cancelling = true;
 		queue_cancel_locked(queue);
 	}
@@ -354,6 +363,22 @@ void sched_queue_set_priority(struct sched_queue *queue, int32_t priority)
 	sched_lock(queue->sched);
 	queue->priority = priority;
 	queue_placed_anew_locked(queue);
+}
+
+int32_t sched_queue_priority(struct sched_queue *queue)
+{
+	lock_acquire(&queue->sched->lock);
+	int32_t priority = queue->priority;
+	lock_release(&queue->sched->lock);
+	return priority;
+}
+
+int32_t sched_queue_in_process_priority(struct sched_queue *queue)
+{
+	lock_acquire(&queue->sched->lock);
+	int32_t priority = queue->in_process_priority;
+	lock_release(&queue->sched->lock);
+	return priority;
 }
 
 void sched_queue_set_in_process_priority(struct sched_queue *queue, int32_t priority)

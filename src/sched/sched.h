@@ -235,6 +235,12 @@ struct sched_owner {
 /* Lost from the start when the scheduler was stopped or its adapter is. */
 void sched_owner_init(struct sched_owner *owner, struct sched *sched, bool is_system);
 
+/* A look: nothing of it is queued or with the hardware. */
+static inline bool sched_owner_is_idle(const struct sched_owner *owner)
+{
+	return atomic_load_explicit(&owner->pending, memory_order_acquire) == 0;
+}
+
 /* Its queues are gone. */
 void sched_owner_finish(struct sched_owner *owner);
 
@@ -296,17 +302,24 @@ struct sched_queue {
 	bool was_kicked; /* while `next` was asked */
 	bool is_retiring;
 	bool is_ending;
+	bool ends_at_waits; /* a wait that is not over cancels what is left */
 	bool is_cancelling;
 };
 
 void sched_queue_init(struct sched_queue *queue, struct sched_owner *owner, uint32_t node);
 
+/* What becomes of what the hardware does not have when a queue ends. */
+enum sched_ending {
+	SCHED_RUN_OUT,   /* it runs, whatever it has to wait for */
+	SCHED_RUN_READY, /* it runs, up to the first wait that is not over; the rest is cancelled */
+	SCHED_CANCEL_ALL, /* it is cancelled */
+};
+
 /*
  * Nothing new is accepted. What the hardware has is waited for, as long as there is hardware that
- * could answer: work that hangs is late, and late work is aborted. What it has not, is waited for
- * too (`is_cancelling` false) or cancelled. Blocks.
+ * could answer: work that hangs is late, and late work is aborted. Blocks.
  */
-void sched_queue_finish(struct sched_queue *queue, bool is_cancelling);
+void sched_queue_finish(struct sched_queue *queue, enum sched_ending ending);
 
 /*
  * Queues it behind what is there. STATUS_DEVICE_REMOVED when the owner is lost, and
@@ -321,6 +334,8 @@ MUST_CHECK NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_p
 void sched_queue_kick(struct sched_queue *queue);
 
 void sched_queue_set_priority(struct sched_queue *queue, int32_t priority);
+int32_t sched_queue_priority(struct sched_queue *queue);
+int32_t sched_queue_in_process_priority(struct sched_queue *queue);
 void sched_queue_set_in_process_priority(struct sched_queue *queue, int32_t priority);
 void sched_queue_set_process_class(struct sched_queue *queue, uint32_t process_class);
 void sched_queue_suspend(struct sched_queue *queue);

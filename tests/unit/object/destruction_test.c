@@ -46,13 +46,20 @@ enum { WAITS_MAX = 16 };
 struct fake {
 	struct work_source source;
 	_Atomic unsigned device_count; /* counted after the wait is in its place */
-	struct work_wait *device_waits[WAITS_MAX];
+	struct sched_wait *device_waits[WAITS_MAX];
 	_Atomic unsigned paging_count;
-	struct work_wait *paging_waits[WAITS_MAX];
+	struct sched_wait *paging_waits[WAITS_MAX];
 };
 
+static bool fake_is_idle(struct work_source *source, struct dxg_device *device)
+{
+	(void)source;
+	(void)device;
+	return false;
+}
+
 static void fake_after_device(struct work_source *source, struct dxg_device *device,
-			      struct work_wait *wait)
+			      struct sched_wait *wait)
 {
 	struct fake *fake = container_of(source, struct fake, source);
 
@@ -62,18 +69,20 @@ static void fake_after_device(struct work_source *source, struct dxg_device *dev
 	fake->device_count++;
 }
 
-static void fake_after_paging(struct work_source *source, struct work_wait *wait)
+static void fake_after_paging(struct work_source *source, struct dxg_adapter *adapter,
+			      struct sched_wait *wait)
 {
 	struct fake *fake = container_of(source, struct fake, source);
 
+	(void)adapter;
 	EXPECT(fake->paging_count < WAITS_MAX);
 	fake->paging_waits[fake->paging_count] = wait;
 	fake->paging_count++;
 }
 
-static void over(struct work_wait **wait)
+static void over(struct sched_wait **wait)
 {
-	struct work_wait *waiting = *wait;
+	struct sched_wait *waiting = *wait;
 
 	EXPECT(waiting);
 	*wait = NULL;
@@ -98,12 +107,13 @@ static void world_init(struct world *world)
 
 	notes[0] = '\0';
 	*world = (struct world){ .before = mem_usage() };
+	world->fake.source.is_idle = fake_is_idle;
 	world->fake.source.after_device = fake_after_device;
 	world->fake.source.after_paging = fake_after_paging;
 	EXPECT_EQ(kernel_start(&world->kernel, &config, 1), STATUS_SUCCESS);
 	EXPECT_EQ(world->kernel.adapter_count, 1);
 	struct dxg_adapter *adapter = world->kernel.adapters[0];
-	EXPECT_EQ(adapter_set_work_source(adapter, &world->fake.source), STATUS_SUCCESS);
+	adapter->work_source = &world->fake.source;
 	EXPECT_EQ(process_create(1, &world->kernel.shares, &world->process), STATUS_SUCCESS);
 	EXPECT_EQ(device_create(world->process, adapter, &(struct device_options){ 0 },
 				&world->device),

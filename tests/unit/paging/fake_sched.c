@@ -26,7 +26,7 @@ static bool take_first(struct sched *sched, struct fake_submission *submission)
 }
 
 /* Retires what is parked; the test sees to what the hardware has. */
-void sched_queue_finish(struct sched_queue *queue, bool is_cancelling)
+void sched_queue_finish(struct sched_queue *queue, enum sched_ending ending)
 {
 	struct sched *sched = queue->sched;
 
@@ -41,7 +41,7 @@ void sched_queue_finish(struct sched_queue *queue, bool is_cancelling)
 		lock_release(&sched->lock);
 		if (is_empty)
 			return;
-		CHECK(is_cancelling);
+		CHECK(ending == SCHED_CANCEL_ALL);
 		if (submission.packet)
 			submission.packet->ops->retired(submission.packet, SCHED_CANCELLED);
 		else

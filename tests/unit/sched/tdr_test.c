@@ -192,7 +192,7 @@ TEST(tdr, without_engine_reset_the_adapter_is_reset)
 	EXPECT_STR(happened(), "");
 	fake_gpu_complete(&world.gpu, 1, 1);
 	EXPECT_STR(happened(), "n.");
-	sched_queue_finish(&queue, false);
+	sched_queue_finish(&queue, SCHED_RUN_OUT);
 	sched_owner_finish(&fresh);
 	world_finish();
 }

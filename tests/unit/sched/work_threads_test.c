@@ -88,8 +88,8 @@ static void client(void *context)
 			if (!atomic_load(&packets[number][round][i].is_retired))
 				abort();
 	}
-	sched_queue_finish(&two[0], false);
-	sched_queue_finish(&two[1], number % 2 == 0);
+	sched_queue_finish(&two[0], SCHED_RUN_OUT);
+	sched_queue_finish(&two[1], number % 2 == 0 ? SCHED_CANCEL_ALL : SCHED_RUN_OUT);
 }
 
 static void pager(void *context)

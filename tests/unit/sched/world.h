@@ -74,7 +74,7 @@ static inline struct sched_queue *world_queue(uint32_t owner, uint32_t node)
 
 static inline void world_finish_queue(struct sched_queue *queue, bool is_cancelling)
 {
-	sched_queue_finish(queue, is_cancelling);
+	sched_queue_finish(queue, is_cancelling ? SCHED_CANCEL_ALL : SCHED_RUN_OUT);
 	world.has_queue[queue - world.queues] = false;
 }
 
@@ -200,9 +200,9 @@ static inline void world_finish(void)
 	}
 	for (uint32_t i = 0; i < WORLD_QUEUES; i++) {
 		if (world.has_queue[i])
-			sched_queue_finish(&world.queues[i], true);
+			sched_queue_finish(&world.queues[i], SCHED_CANCEL_ALL);
 	}
-	sched_queue_finish(&world.system_queue, true);
+	sched_queue_finish(&world.system_queue, SCHED_CANCEL_ALL);
 	sched_settle(world.sched);
 	const char *problem = sched_validate(world.sched);
 	if (problem)

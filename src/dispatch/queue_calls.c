@@ -1,0 +1,339 @@
+/*
+ * queue_calls.c - waits and signals in the queues of contexts.
+ *
+ * Seven calls say the same in different structs: which queues, which objects, which values. Each is
+ * turned into a queue_list; after that there is one way.
+ */
+#include "base/refusal.h"
+#include "dispatch/dispatch.h"
+#include "object/queue_sync.h"
+
+enum purpose { TO_SIGNAL, TO_WAIT };
+
+/* Where the values of fences come from. */
+enum value_source {
+	NO_VALUE,        /* the first version: fences have none, so there are none */
+	ONE_VALUE,       /* one for all */
+	BY_KIND,         /* a pointer to an array for monitored fences, one value for others */
+	ARRAY_OF_VALUES, /* a pointer to an array; only monitored fences have one */
+};
+
+struct queue_list {
+	struct call *call;
+	struct dxg_device *device; /* of the contexts */
+	uint32_t context_count;
+	struct dxg_context **contexts; /* with references */
+	uint32_t item_count;
+	struct queue_sync_item *items; /* with references */
+};
+
+static void list_finish(struct queue_list *list)
+{
+	while (list->context_count > 0)
+		object_put(&list->contexts[--list->context_count]->object);
+	while (list->item_count > 0)
+		object_put(&list->items[--list->item_count].object->object);
+}
+
+/* ---- contexts ---- */
+
+/* Takes the reference over. */
+static void take_context(struct queue_list *list, struct dxg_context *context)
+{
+	list->contexts[list->context_count++] = context;
+	list->device = context->device;
+}
+
+static NTSTATUS add_context(struct queue_list *list, uint32_t index, D3DKMT_HANDLE handle)
+{
+	const struct dxg_device *device = list->device;
+	struct dxg_context *context;
+	NTSTATUS status =
+		call_find_context(list->call, "BroadcastContext", index, handle, &context);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	take_context(list, context);
+	if (device && device != context->device)
+		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "BroadcastContext",
+				   index, "is of another device than the first");
+	return STATUS_SUCCESS;
+}
+
+/* `first` comes on its own in some calls; NULL: it is in the list with the others. */
+static NTSTATUS add_contexts(struct queue_list *list, struct dxg_context *first,
+			     const D3DKMT_HANDLE *handles, uint32_t count)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (count > D3DDDI_MAX_BROADCAST_CONTEXT)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "BroadcastContextCount",
+			      "is %u, and %u are possible", count, D3DDDI_MAX_BROADCAST_CONTEXT);
+	list->contexts = call_take(list->call, (count + 1ull) * sizeof(*list->contexts));
+	if (!list->contexts)
+		return STATUS_NO_MEMORY;
+	if (first) {
+		object_get(&first->object);
+		take_context(list, first);
+	}
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
+		status = add_context(list, i, handles[i]);
+	return status;
+}
+
+/* ---- objects ---- */
+
+static NTSTATUS check_object(const struct queue_list *list, const struct dxg_sync_object *object,
+			     uint32_t index, enum purpose purpose, enum value_source source)
+{
+	const char *name = "ObjectHandleArray";
+
+	if (object->device && object->device != list->device)
+		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, name, index,
+				   "is of another device than the context");
+	if (purpose == TO_WAIT && object->body->kind == SYNC_CPU_NOTIFICATION)
+		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, name, index,
+				   "is a CPU notification, which nobody can wait for");
+	if ((source == NO_VALUE && sync_body_is_fence(object->body)) ||
+	    (source == ARRAY_OF_VALUES && object->body->kind == SYNC_FENCE))
+		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, name, index,
+				   "is %s, and this call has no value for it",
+				   sync_kind_name(object->body->kind));
+	if (!(purpose == TO_SIGNAL ? object->access.may_signal : object->access.may_wait))
+		return refuse_item(STATUS_ACCESS_DENIED, RULE_API_SYNC_ACCESS, name, index,
+				   "was opened without the right to %s",
+				   purpose == TO_SIGNAL ? "signal" : "wait");
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS add_objects(struct queue_list *list, const D3DKMT_HANDLE *handles, uint32_t count,
+			    uint32_t max, enum purpose purpose, enum value_source source)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (count > max)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "ObjectCount",
+			      "is %u, and %u are possible", count, max);
+	list->items = call_take(list->call, (count + 1ull) * sizeof(*list->items));
+	if (!list->items)
+		return STATUS_NO_MEMORY;
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++) {
+		struct queue_sync_item *item = &list->items[i];
+		status = call_find_sync_object(list->call, "ObjectHandleArray", i, handles[i],
+					       &item->object);
+		if (!NT_SUCCESS(status))
+			break;
+		list->item_count++;
+		status = check_object(list, item->object, i, purpose, source);
+	}
+	return status;
+}
+
+/* ---- values ---- */
+
+static bool has_kind(const struct queue_list *list, enum sync_kind kind)
+{
+	for (uint32_t i = 0; i < list->item_count; i++) {
+		if (list->items[i].object->body->kind == kind)
+			return true;
+	}
+	return false;
+}
+
+static void take_one_value(struct queue_list *list, uint64_t value)
+{
+	for (uint32_t i = 0; i < list->item_count; i++)
+		list->items[i].value = value;
+}
+
+static NTSTATUS take_array(struct queue_list *list, const void *client)
+{
+	void *values;
+	NTSTATUS status =
+		call_copy_list(list->call, "MonitoredFenceValueArray", client, "ObjectCount",
+			       list->item_count, sizeof(uint64_t), &values);
+
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < list->item_count; i++)
+		list->items[i].value = ((const uint64_t *)values)[i];
+	return status;
+}
+
+/* One slot holds a value or a pointer to values: the kind of the objects says which. */
+static NTSTATUS take_values(struct queue_list *list, enum value_source source, uint64_t slot)
+{
+	bool is_monitored = has_kind(list, SYNC_MONITORED_FENCE);
+
+	if (source == BY_KIND && is_monitored && has_kind(list, SYNC_FENCE))
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, "ObjectHandleArray",
+			      "has monitored fences and others, and one slot for their values");
+	if (is_monitored && (source == BY_KIND || source == ARRAY_OF_VALUES))
+		return take_array(list, (const void *)(uintptr_t)slot);
+	take_one_value(list, slot);
+	return STATUS_SUCCESS;
+}
+
+/* ---- signal ---- */
+
+struct signal_args {
+	struct dxg_context *first;
+	const D3DKMT_HANDLE *contexts;
+	uint32_t context_count;
+	const D3DKMT_HANDLE *objects;
+	uint32_t object_count;
+	uint32_t object_max;
+	D3DDDICB_SIGNALFLAGS flags;
+	enum value_source source;
+	uint64_t slot;
+};
+
+static NTSTATUS signal_event(struct queue_list *list, const struct signal_args *args)
+{
+	struct queue_sync_signal signal = { .is_early = args->flags.SignalAtSubmission };
+
+	if (args->object_count != 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "ObjectCount",
+			      "is %u with EnqueueCpuEvent, which signals an event only",
+			      args->object_count);
+	NTSTATUS status = event_capture((uintptr_t)args->slot, "CpuEventHandle", &signal.event);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = queue_sync_signal(list->contexts, list->context_count, &signal);
+	if (!NT_SUCCESS(status))
+		event_close(&signal.event);
+	return status;
+}
+
+static NTSTATUS signal_objects(struct queue_list *list, const struct signal_args *args)
+{
+	NTSTATUS status = add_objects(list, args->objects, args->object_count, args->object_max,
+				      TO_SIGNAL, args->source);
+
+	if (NT_SUCCESS(status))
+		status = take_values(list, args->source, args->slot);
+	if (!NT_SUCCESS(status))
+		return status;
+	const struct queue_sync_signal signal = {
+		.items = list->items,
+		.item_count = list->item_count,
+		.event = EVENT_NONE,
+		.is_early = args->flags.SignalAtSubmission,
+		.is_rewind = args->flags.AllowFenceRewind,
+	};
+	return queue_sync_signal(list->contexts, list->context_count, &signal);
+}
+
+static NTSTATUS signal_in_queues(struct call *call, const struct signal_args *args)
+{
+	struct queue_list list = { .call = call };
+	NTSTATUS status = add_contexts(&list, args->first, args->contexts, args->context_count);
+
+	if (NT_SUCCESS(status) && list.context_count == 0)
+		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "BroadcastContextCount",
+				"is 0");
+	if (NT_SUCCESS(status))
+		status = args->flags.EnqueueCpuEvent ? signal_event(&list, args)
+						     : signal_objects(&list, args);
+	list_finish(&list);
+	return status;
+}
+
+NTSTATUS dispatch_signal_synchronization_object(struct call *call,
+						D3DKMT_SIGNALSYNCHRONIZATIONOBJECT *args)
+{
+	return signal_in_queues(call, &(struct signal_args){
+					      .first = call_context(call, 0),
+					      .objects = args->ObjectHandleArray,
+					      .object_count = args->ObjectCount,
+					      .object_max = D3DDDI_MAX_OBJECT_SIGNALED,
+					      .flags = args->Flags,
+					      .source = NO_VALUE,
+				      });
+}
+
+NTSTATUS dispatch_signal_synchronization_object2(struct call *call,
+						 D3DKMT_SIGNALSYNCHRONIZATIONOBJECT2 *args)
+{
+	return signal_in_queues(call, &(struct signal_args){
+					      .first = call_context(call, 0),
+					      .contexts = args->BroadcastContext,
+					      .context_count = args->BroadcastContextCount,
+					      .objects = args->ObjectHandleArray,
+					      .object_count = args->ObjectCount,
+					      .object_max = D3DDDI_MAX_OBJECT_SIGNALED,
+					      .flags = args->Flags,
+					      .source = ONE_VALUE,
+					      .slot = args->Fence.FenceValue,
+				      });
+}
+
+NTSTATUS
+dispatch_signal_synchronization_object_from_gpu(struct call *call,
+						D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU *args)
+{
+	return signal_in_queues(call, &(struct signal_args){
+					      .first = call_context(call, 0),
+					      .objects = args->ObjectHandleArray,
+					      .object_count = args->ObjectCount,
+					      .object_max = CALL_MAX_LIST,
+					      .source = ARRAY_OF_VALUES,
+					      .slot = args->Reserved[0],
+				      });
+}
+
+NTSTATUS
+dispatch_signal_synchronization_object_from_gpu2(struct call *call,
+						 D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 *args)
+{
+	return signal_in_queues(call, &(struct signal_args){
+					      .contexts = args->BroadcastContextArray,
+					      .context_count = args->BroadcastContextCount,
+					      .objects = args->ObjectHandleArray,
+					      .object_count = args->ObjectCount,
+					      .object_max = CALL_MAX_LIST,
+					      .flags = args->Flags,
+					      .source = BY_KIND,
+					      .slot = args->Reserved[0],
+				      });
+}
+
+/* ---- wait ---- */
+
+static NTSTATUS wait_in_queue(struct call *call, const D3DKMT_HANDLE *objects, uint32_t count,
+			      uint32_t max, enum value_source source, uint64_t slot)
+{
+	struct queue_list list = { .call = call };
+	NTSTATUS status = add_contexts(&list, call_context(call, 0), NULL, 0);
+
+	if (NT_SUCCESS(status) && count == 0)
+		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "ObjectCount", "is 0");
+	if (NT_SUCCESS(status))
+		status = add_objects(&list, objects, count, max, TO_WAIT, source);
+	if (NT_SUCCESS(status))
+		status = take_values(&list, source, slot);
+	if (NT_SUCCESS(status))
+		status = queue_sync_wait(list.contexts[0], list.items, list.item_count);
+	list_finish(&list);
+	return status;
+}
+
+NTSTATUS dispatch_wait_for_synchronization_object(struct call *call,
+						  D3DKMT_WAITFORSYNCHRONIZATIONOBJECT *args)
+{
+	return wait_in_queue(call, args->ObjectHandleArray, args->ObjectCount,
+			     D3DDDI_MAX_OBJECT_WAITED_ON, NO_VALUE, 0);
+}
+
+NTSTATUS dispatch_wait_for_synchronization_object2(struct call *call,
+						   D3DKMT_WAITFORSYNCHRONIZATIONOBJECT2 *args)
+{
+	return wait_in_queue(call, args->ObjectHandleArray, args->ObjectCount,
+			     D3DDDI_MAX_OBJECT_WAITED_ON, ONE_VALUE, args->Fence.FenceValue);
+}
+
+NTSTATUS
+dispatch_wait_for_synchronization_object_from_gpu(struct call *call,
+						  D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU *args)
+{
+	return wait_in_queue(call, args->ObjectHandleArray, args->ObjectCount, CALL_MAX_LIST,
+			     BY_KIND, args->Reserved[0]);
+}

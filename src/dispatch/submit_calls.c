@@ -1,0 +1,135 @@
+/*
+ * submit_calls.c - work for contexts, and how important it is.
+ */
+#include "base/refusal.h"
+#include "dispatch/dispatch.h"
+#include "object/submission.h"
+
+/* ---- D3DKMTSubmitCommand ---- */
+
+static NTSTATUS check_submit(const D3DKMT_SUBMITCOMMAND *args)
+{
+	if (args->BroadcastContextCount == 0 ||
+	    args->BroadcastContextCount > D3DDDI_MAX_BROADCAST_CONTEXT)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "BroadcastContextCount",
+			      "is %u, not 1 to %u", args->BroadcastContextCount,
+			      D3DDDI_MAX_BROADCAST_CONTEXT);
+	if (args->NumPrimaries > D3DDDI_MAX_WRITTEN_PRIMARIES)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "NumPrimaries",
+			      "is %u, and %u are possible", args->NumPrimaries,
+			      D3DDDI_MAX_WRITTEN_PRIMARIES);
+	if (args->NumHistoryBuffers != 0 || args->HistoryBufferArray)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "NumHistoryBuffers",
+			      "is reserved, and not 0");
+	if (args->Flags.PresentRedirected || args->PresentHistoryToken != 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
+			      "has PresentRedirected, and nothing is presented here");
+	if (args->Flags.NoKmdAccess)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Flags",
+			      "has NoKmdAccess, which is the system's");
+	if (args->CommandLength == 0 && !args->Flags.NullRendering)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "CommandLength", "is 0");
+	return STATUS_SUCCESS;
+}
+
+/* They only have to be there: nothing is scanned out. */
+static NTSTATUS check_primaries(const struct call *call, const struct dxg_device *device,
+				const D3DKMT_SUBMITCOMMAND *args)
+{
+	for (uint32_t i = 0; i < args->NumPrimaries; i++) {
+		struct dxg_allocation *primary;
+		NTSTATUS status = call_find_allocation(call, device, "WrittenPrimaries", i,
+						       args->WrittenPrimaries[i], &primary);
+		if (!NT_SUCCESS(status))
+			return status;
+		object_put(&primary->object);
+	}
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS check_context(const struct dxg_context *context, const struct dxg_device *device,
+			      uint32_t index)
+{
+	if (context->device != device)
+		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "BroadcastContext",
+				   index, "is of another device than the first");
+	if (!context->is_virtual)
+		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "BroadcastContext",
+				   index, "submits by allocation list; use D3DKMTRender");
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS dispatch_submit_command(struct call *call, D3DKMT_SUBMITCOMMAND *args)
+{
+	struct dxg_context *contexts[D3DDDI_MAX_BROADCAST_CONTEXT];
+	uint32_t count = 0;
+	NTSTATUS status = check_submit(args);
+
+	while (NT_SUCCESS(status) && count < args->BroadcastContextCount) {
+		status = call_find_context(call, "BroadcastContext", count,
+					   args->BroadcastContext[count], &contexts[count]);
+		if (!NT_SUCCESS(status))
+			break;
+		count++;
+		status = check_context(contexts[count - 1], contexts[0]->device, count - 1);
+	}
+	if (NT_SUCCESS(status))
+		status = check_primaries(call, contexts[0]->device, args);
+	if (NT_SUCCESS(status)) {
+		const struct submission_request request = {
+			.gpu_address = args->Commands,
+			.size_bytes = args->CommandLength,
+			.is_null = args->Flags.NullRendering || contexts[0]->is_null_rendering,
+			.private_data = args->pPrivateDriverData,
+			.private_bytes = args->PrivateDriverDataSize,
+		};
+		status = submission_queue(contexts, count, &request);
+	}
+	while (count > 0)
+		object_put(&contexts[--count]->object);
+	return status;
+}
+
+/* ---- priorities ---- */
+
+static NTSTATUS check_priority(INT priority, INT lowest, INT highest)
+{
+	if (priority < lowest || priority > highest)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Priority",
+			      "is %d, not %d to %d", priority, lowest, highest);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS dispatch_set_context_scheduling_priority(struct call *call,
+						  D3DKMT_SETCONTEXTSCHEDULINGPRIORITY *args)
+{
+	NTSTATUS status = check_priority(args->Priority, -7, 7);
+
+	if (NT_SUCCESS(status))
+		sched_queue_set_priority(&call_context(call, 0)->queue, args->Priority);
+	return status;
+}
+
+NTSTATUS dispatch_get_context_scheduling_priority(struct call *call,
+						  D3DKMT_GETCONTEXTSCHEDULINGPRIORITY *args)
+{
+	args->Priority = sched_queue_priority(&call_context(call, 0)->queue);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS dispatch_set_context_in_process_scheduling_priority(
+	struct call *call, D3DKMT_SETCONTEXTINPROCESSSCHEDULINGPRIORITY *args)
+{
+	NTSTATUS status = check_priority(args->Priority, 0, 1);
+
+	if (NT_SUCCESS(status))
+		sched_queue_set_in_process_priority(&call_context(call, 0)->queue, args->Priority);
+	return status;
+}
+
+NTSTATUS dispatch_get_context_in_process_scheduling_priority(
+	struct call *call, D3DKMT_GETCONTEXTINPROCESSSCHEDULINGPRIORITY *args)
+{
+	args->Priority = sched_queue_in_process_priority(&call_context(call, 0)->queue);
+	return STATUS_SUCCESS;
+}

@@ -1,0 +1,187 @@
+/*
+ * adapter_work.c - see adapter_work.h.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/refusal.h"
+#include "miniport/work.h"
+#include "object/adapter_work.h"
+#include "object/deferral.h"
+#include "object/device.h"
+#include "object/sync_object.h"
+#include "sched/gpu.h"
+#include "trace/trace.h"
+
+/* ---- from the driver to the scheduler ---- */
+
+/* NULL while the driver starts, and when it has stopped: what it says then is about nobody's work.
+ */
+static struct sched *sched_of(void *listener)
+{
+	struct dxg_adapter *adapter = listener;
+
+	return atomic_load_explicit(&adapter->sched, memory_order_acquire);
+}
+
+static void on_completed(void *listener, uint32_t node, uint64_t fence)
+{
+	struct sched *sched = sched_of(listener);
+
+	if (sched)
+		sched_on_completed(sched, node, (uint32_t)fence);
+}
+
+static void on_preempted(void *listener, uint32_t node, uint64_t fence, uint64_t last_completed)
+{
+	struct sched *sched = sched_of(listener);
+
+	if (sched)
+		sched_on_preempted(sched, node, (uint32_t)fence, (uint32_t)last_completed);
+}
+
+static void on_faulted(void *listener, const struct miniport_fault *fault)
+{
+	struct sched *sched = sched_of(listener);
+	const struct sched_fault same = {
+		.node = fault->node,
+		.fence = fault->fence,
+		.is_fence_valid = fault->is_fence_valid,
+		.is_page_fault = fault->is_page_fault,
+		.is_write = fault->is_write,
+		.needs_adapter_reset = fault->needs_adapter_reset,
+		.address = fault->address,
+		.level = fault->level,
+		.error_code = fault->error_code,
+		.status = fault->status,
+	};
+
+	if (sched)
+		sched_on_faulted(sched, &same);
+}
+
+static void on_timed_out(void *listener, uint32_t node)
+{
+	struct sched *sched = sched_of(listener);
+
+	if (sched)
+		sched_on_timed_out(sched, node);
+}
+
+const struct miniport_events adapter_work_events = {
+	.fence_completed = on_completed,
+	.fence_preempted = on_preempted,
+	.node_faulted = on_faulted,
+	.node_timed_out = on_timed_out,
+};
+
+/* ---- from the scheduler to the objects ---- */
+
+static void owner_lost(void *listener, struct sched_owner *owner, uint32_t device_state,
+		       const struct sched_fault *fault)
+{
+	(void)listener;
+	device_lose(container_of(owner, struct dxg_device, work), (enum device_state)device_state,
+		    fault);
+}
+
+static void adapter_lost(void *listener, const char *why)
+{
+	struct dxg_adapter *adapter = listener;
+
+	log_warn("adapter %u is lost: %s", adapter->id, why);
+	atomic_store(&adapter->is_lost, true);
+}
+
+/* A GPU writes fences itself; who waits for one is found among the device's. */
+static void work_completed(void *listener, struct sched_owner *owner)
+{
+	(void)listener;
+	if (!owner->is_system)
+		sync_object_look_at_fences(container_of(owner, struct dxg_device, work));
+}
+
+static const struct sched_listener listener = {
+	.owner_lost = owner_lost,
+	.adapter_lost = adapter_lost,
+	.work_completed = work_completed,
+};
+
+/* ---- what destruction waits for ---- */
+
+static bool is_idle(struct work_source *source, struct dxg_device *device)
+{
+	(void)source;
+	return sched_owner_is_idle(&device->work) &&
+	       sched_owner_is_idle(&device->adapter->system_work);
+}
+
+static void after_device(struct work_source *source, struct dxg_device *device,
+			 struct sched_wait *wait)
+{
+	(void)source;
+	sched_after_owner(&device->work, wait);
+}
+
+static void after_paging(struct work_source *source, struct dxg_adapter *adapter,
+			 struct sched_wait *wait)
+{
+	(void)source;
+	sched_after_owner(&adapter->system_work, wait);
+}
+
+static struct work_source work_source = { is_idle, after_device, after_paging };
+
+/* ---- start and stop ---- */
+
+static struct sched_config config_of(struct dxg_adapter *adapter)
+{
+	const struct miniport_info *info = adapter->info;
+	struct miniport_tdr_settings tdr;
+
+	miniport_tdr_settings(adapter->miniport, &tdr);
+	return (struct sched_config){
+		.node_count = info->node_count,
+		.paging_node = info->paging_node,
+		.is_preemption_aware = info->is_preemption_aware,
+		.has_engine_reset = info->supports_per_engine_tdr,
+		.tdr_level = tdr.level,
+		.tdr_delay_ns = tdr.delay_s * NS_PER_S,
+		.tdr_ddi_delay_ns = tdr.ddi_delay_s * NS_PER_S,
+		.tdr_limit_time_ns = tdr.limit_time_s * NS_PER_S,
+		.tdr_limit_count = tdr.limit_count,
+	};
+}
+
+NTSTATUS adapter_work_start(struct dxg_adapter *adapter)
+{
+	const struct sched_config config = config_of(adapter);
+	struct sched *sched = NULL;
+	NTSTATUS status = worker_init(&adapter->undertaker, "undertaker");
+
+	if (!NT_SUCCESS(status))
+		return refuse(status, RULE_API_NO_MEMORY, NULL,
+			      "no memory for a thread that destroys what is not in use any more");
+	status = sched_create(&config, &sched_gpu_miniport, adapter->miniport, &listener, adapter,
+			      &sched);
+	if (!NT_SUCCESS(status)) {
+		worker_finish(&adapter->undertaker);
+		return refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for a scheduler");
+	}
+	sched_owner_init(&adapter->system_work, sched, true);
+	adapter->work_source = &work_source;
+	atomic_store_explicit(&adapter->sched, sched, memory_order_release);
+	return STATUS_SUCCESS;
+}
+
+void adapter_work_stop(struct dxg_adapter *adapter)
+{
+	struct sched *sched = atomic_load(&adapter->sched);
+
+	if (!sched)
+		return;
+	worker_finish(&adapter->undertaker);
+	sched_stop(sched);
+	sched_owner_finish(&adapter->system_work);
+	atomic_store(&adapter->sched, NULL);
+	sched_destroy(sched);
+}

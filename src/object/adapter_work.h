@@ -1,0 +1,23 @@
+/*
+ * adapter_work.h - an adapter at work: its scheduler, and the news from its driver.
+ *
+ *	driver ──DPC──▶ miniport events ──▶ scheduler ──▶ who waits: packets, fences, destructions
+ *	                                       └──▶ a device is lost (hang, fault, reset, stop)
+ */
+#ifndef OBJECT_ADAPTER_WORK_H
+#define OBJECT_ADAPTER_WORK_H
+
+#include "base/attributes.h"
+#include "miniport/events.h"
+#include "object/adapter.h"
+
+/* What miniport_start() is given; the listener is the dxg_adapter. */
+extern const struct miniport_events adapter_work_events;
+
+/* The driver has started. */
+MUST_CHECK NTSTATUS adapter_work_start(struct dxg_adapter *adapter);
+
+/* No device is left. Accepts an adapter whose work never started. */
+void adapter_work_stop(struct dxg_adapter *adapter);
+
+#endif

@@ -1,0 +1,284 @@
+/*
+ * queue_sync.c - see queue_sync.h.
+ *
+ * Locks: queue_wait.lock (LOCK_RANK_PACKET) keeps a queue there while it is kicked: whoever is told
+ * by a sync object may come after the packet is over and its context gone.
+ */
+#include "base/lock.h"
+#include "base/mem.h"
+#include "base/refcount.h"
+#include "base/refusal.h"
+#include "object/queue_sync.h"
+
+static NTSTATUS no_memory(const char *what)
+{
+	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for %s in a queue",
+		      what);
+}
+
+/* ---- waits ---- */
+
+struct wait_item {
+	struct sync_body *body; /* with a reference */
+	uint64_t value;
+};
+
+struct queue_wait {
+	struct sched_packet packet;
+	struct refcount refs; /* the queue's, and the watch's while it is out */
+	struct sync_watch watch;
+
+	struct lock lock; /* LOCK_RANK_PACKET */
+	bool is_over;
+
+	uint32_t count;
+	struct wait_item items[];
+};
+
+static void wait_put(struct queue_wait *wait)
+{
+	if (!refcount_put(&wait->refs))
+		return;
+	for (uint32_t i = 0; i < wait->count; i++)
+		share_put(&wait->items[i].body->share);
+	lock_finish(&wait->lock);
+	mem_free(wait);
+}
+
+static void wait_try_again(struct sync_watch *watch)
+{
+	struct queue_wait *wait = container_of(watch, struct queue_wait, watch);
+
+	lock_acquire(&wait->lock);
+	if (!wait->is_over)
+		sched_queue_kick(wait->packet.queue);
+	lock_release(&wait->lock);
+	wait_put(wait);
+}
+
+/* Those that are taken by waiting come last, so that they are taken when nothing else is missing.
+ */
+static struct wait_item *first_missing(struct queue_wait *wait)
+{
+	uint32_t i;
+
+	for (i = 0; i < wait->count; i++) {
+		if (!sync_body_try_wait(wait->items[i].body, wait->items[i].value))
+			break;
+	}
+	if (i == wait->count)
+		return NULL;
+	struct wait_item *missing = &wait->items[i];
+	while (i-- > 0) {
+		if (!sync_body_is_fence(wait->items[i].body))
+			(void)sync_body_signal(wait->items[i].body, 0, false);
+	}
+	return missing;
+}
+
+static bool wait_try(struct sched_packet *packet)
+{
+	struct queue_wait *wait = container_of(packet, struct queue_wait, packet);
+	struct wait_item *missing;
+
+	while ((missing = first_missing(wait)) != NULL) {
+		refcount_get(&wait->refs);
+		if (sync_body_watch(missing->body, missing->value, &wait->watch))
+			return false;
+		wait_put(wait); /* it came meanwhile */
+	}
+	return true;
+}
+
+static void wait_retired(struct sched_packet *packet, enum sched_outcome outcome)
+{
+	struct queue_wait *wait = container_of(packet, struct queue_wait, packet);
+
+	(void)outcome;
+	lock_acquire(&wait->lock);
+	wait->is_over = true;
+	lock_release(&wait->lock);
+	/* Told of none of them any more; one that is telling right now holds its reference. */
+	for (uint32_t i = 0; i < wait->count; i++) {
+		if (sync_body_watch_cancel(wait->items[i].body, &wait->watch)) {
+			wait_put(wait);
+			break;
+		}
+	}
+	wait_put(wait);
+}
+
+static const struct sched_packet_ops wait_ops = {
+	.try_wait = wait_try,
+	.retired = wait_retired,
+};
+
+static void wait_take_items(struct queue_wait *wait, const struct queue_sync_item *items,
+			    uint32_t count)
+{
+	for (int is_fence = 1; is_fence >= 0; is_fence--) {
+		for (uint32_t i = 0; i < count; i++) {
+			struct sync_body *body = items[i].object->body;
+			if (sync_body_is_fence(body) != is_fence)
+				continue;
+			share_get(&body->share);
+			wait->items[wait->count++] = (struct wait_item){ body, items[i].value };
+		}
+	}
+}
+
+NTSTATUS queue_sync_wait(struct dxg_context *context, const struct queue_sync_item *items,
+			 uint32_t count)
+{
+	struct queue_wait *wait =
+		mem_zalloc(sizeof(*wait) + (uint64_t)count * sizeof(wait->items[0]));
+
+	if (!wait)
+		return no_memory("a wait");
+	wait->packet.kind = SCHED_WAIT;
+	wait->packet.ops = &wait_ops;
+	wait->watch.try_again = wait_try_again;
+	refcount_init(&wait->refs);
+	lock_init(&wait->lock, LOCK_RANK_PACKET, "wait in a queue");
+	wait_take_items(wait, items, count);
+
+	NTSTATUS status = context_queue(context, &wait->packet);
+	if (!NT_SUCCESS(status))
+		wait_put(wait);
+	return status;
+}
+
+/* ---- signals ---- */
+
+/* What happens when the last of the queues has come to it. */
+struct signal_group {
+	struct refcount refs;     /* packets */
+	_Atomic uint32_t missing; /* packets whose turn has not come */
+	bool is_rewind;
+	struct event event;
+	uint32_t count;
+	struct wait_item items[];
+};
+
+struct queue_signal {
+	struct sched_packet packet;
+	struct signal_group *group;
+};
+
+static void group_put(struct signal_group *group)
+{
+	if (!refcount_put(&group->refs))
+		return;
+	for (uint32_t i = 0; i < group->count; i++)
+		share_put(&group->items[i].body->share);
+	event_close(&group->event);
+	mem_free(group);
+}
+
+static void signal_act(struct sched_packet *packet)
+{
+	struct signal_group *group = container_of(packet, struct queue_signal, packet)->group;
+
+	if (atomic_fetch_sub(&group->missing, 1) != 1)
+		return;
+	for (uint32_t i = 0; i < group->count; i++)
+		(void)sync_body_signal(group->items[i].body, group->items[i].value,
+				       group->is_rewind);
+	if (group->event.fd >= 0)
+		event_set(&group->event);
+}
+
+static void signal_retired(struct sched_packet *packet, enum sched_outcome outcome)
+{
+	struct queue_signal *signal = container_of(packet, struct queue_signal, packet);
+
+	(void)outcome;
+	group_put(signal->group);
+	mem_free(signal);
+}
+
+static const struct sched_packet_ops signal_ops = {
+	.signal = signal_act,
+	.retired = signal_retired,
+};
+
+static struct signal_group *group_create(const struct queue_sync_signal *signal,
+					 uint32_t packet_count)
+{
+	struct signal_group *group =
+		mem_zalloc(sizeof(*group) + (uint64_t)signal->item_count * sizeof(group->items[0]));
+
+	if (!group)
+		return NULL;
+	refcount_init(&group->refs);
+	group->missing = packet_count;
+	group->is_rewind = signal->is_rewind;
+	group->event = EVENT_NONE; /* the caller's until it succeeds */
+	group->count = signal->item_count;
+	for (uint32_t i = 0; i < group->count; i++) {
+		group->items[i] =
+			(struct wait_item){ signal->items[i].object->body, signal->items[i].value };
+		share_get(&group->items[i].body->share);
+	}
+	return group;
+}
+
+static NTSTATUS build_packets(struct signal_group *group, struct queue_signal **packets,
+			      uint32_t count, bool is_early)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct queue_signal *signal = mem_zalloc(sizeof(*signal));
+		if (!signal) {
+			while (i-- > 0)
+				signal_retired(&packets[i]->packet, SCHED_CANCELLED);
+			return no_memory("a signal");
+		}
+		signal->packet.kind = SCHED_SIGNAL;
+		signal->packet.ops = &signal_ops;
+		signal->packet.signals_early = is_early;
+		signal->group = group;
+		refcount_get(&group->refs);
+		packets[i] = signal;
+	}
+	return STATUS_SUCCESS;
+}
+
+/* A device that is lost in between takes the rest with it: nothing of it happens any more. */
+static NTSTATUS queue_packets(struct dxg_context *const *contexts, struct queue_signal **packets,
+			      uint32_t count)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (NT_SUCCESS(status))
+			status = context_queue(contexts[i], &packets[i]->packet);
+		if (!NT_SUCCESS(status))
+			signal_retired(&packets[i]->packet, SCHED_CANCELLED);
+	}
+	return status;
+}
+
+NTSTATUS queue_sync_signal(struct dxg_context *const *contexts, uint32_t context_count,
+			   const struct queue_sync_signal *signal)
+{
+	struct signal_group *group = group_create(signal, context_count);
+	struct queue_signal **packets = mem_zalloc_array(context_count, sizeof(*packets));
+	NTSTATUS status = STATUS_NO_MEMORY;
+
+	if (!group || !packets) {
+		no_memory("a signal");
+		goto free_all;
+	}
+	status = build_packets(group, packets, context_count, signal->is_early);
+	if (!NT_SUCCESS(status))
+		goto free_all;
+	group->event = signal->event;
+	status = queue_packets(contexts, packets, context_count);
+	if (!NT_SUCCESS(status))
+		group->event = EVENT_NONE;
+free_all:
+	mem_free(packets);
+	if (group)
+		group_put(group);
+	return status;
+}

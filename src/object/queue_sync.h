@@ -1,0 +1,42 @@
+/*
+ * queue_sync.h - waits and signals in the queues of contexts.
+ *
+ * A wait holds what is queued behind it until all its objects let it through: fences that are
+ * reached, mutexes and semaphores that it takes, all of them or none. A signal happens when
+ * everything in front of it is over; in several queues, when all of them have come to it.
+ *
+ * Queued ones hold the bodies, not the handles: destroying a handle changes nothing for them.
+ */
+#ifndef OBJECT_QUEUE_SYNC_H
+#define OBJECT_QUEUE_SYNC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "object/context.h"
+#include "object/event.h"
+#include "object/sync_object.h"
+
+struct queue_sync_item {
+	struct dxg_sync_object *object;
+	uint64_t value; /* of a fence */
+};
+
+/* The objects may be waited for (the caller looked). */
+MUST_CHECK NTSTATUS queue_sync_wait(struct dxg_context *context,
+				    const struct queue_sync_item *items, uint32_t count);
+
+struct queue_sync_signal {
+	const struct queue_sync_item *items;
+	uint32_t item_count;
+	struct event event; /* set with the others, or EVENT_NONE; taken over when it succeeds */
+	bool is_early;      /* when what is in front was submitted (SignalAtSubmission) */
+	bool is_rewind;     /* AllowFenceRewind */
+};
+
+/* In every queue of the list, which all are of one device and on one adapter. All or none. */
+MUST_CHECK NTSTATUS queue_sync_signal(struct dxg_context *const *contexts, uint32_t context_count,
+				      const struct queue_sync_signal *signal);
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * submission.c - see submission.h.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "miniport/work.h"
+#include "object/submission.h"
+
+struct submission {
+	struct sched_packet packet;
+	struct dxg_context *context; /* outlives its packets */
+	uint64_t gpu_address;
+	uint32_t size_bytes;
+	bool is_null;
+	uint32_t client_private_bytes;
+	uint32_t private_bytes;
+	_Alignas(max_align_t) unsigned char private_data[]; /* the driver's, for as long as it runs
+							     */
+};
+
+static struct submission *submission_of(struct sched_packet *packet)
+{
+	return container_of(packet, struct submission, packet);
+}
+
+static NTSTATUS submission_submit(struct sched_packet *packet, const struct sched_submission *how)
+{
+	struct submission *submission = submission_of(packet);
+	struct dxg_context *context = submission->context;
+	const struct miniport_submission what = {
+		.driver_context = context->info.driver_context,
+		.node = how->node,
+		.fence = how->fence,
+		.is_null = submission->is_null,
+		.is_resubmission = how->is_resubmission,
+		.gpu_address = submission->gpu_address,
+		.size_bytes = submission->size_bytes,
+		.private_data = submission->private_bytes ? submission->private_data : NULL,
+		.private_bytes = submission->private_bytes,
+		.private_end_bytes = submission->private_bytes,
+		.client_private_bytes = submission->client_private_bytes,
+	};
+
+	return miniport_submit(context->device->adapter->miniport, true, &what);
+}
+
+static void submission_retired(struct sched_packet *packet, enum sched_outcome outcome)
+{
+	(void)outcome;
+	mem_free(submission_of(packet));
+}
+
+static const struct sched_packet_ops submission_ops = {
+	.submit = submission_submit,
+	.retired = submission_retired,
+};
+
+static NTSTATUS check_private_bytes(const struct dxg_context *context,
+				    const struct submission_request *request)
+{
+	if (request->private_bytes > context->info.dma_private_bytes)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "PrivateDriverDataSize",
+			      "is %u, and the driver asked for at most %u per submission",
+			      request->private_bytes, context->info.dma_private_bytes);
+	return STATUS_SUCCESS;
+}
+
+/* The driver's own look at it, before it is queued. */
+static NTSTATUS validate(struct submission *submission)
+{
+	struct dxg_device *device = submission->context->device;
+
+	if (submission->client_private_bytes == 0)
+		return STATUS_SUCCESS;
+	NTSTATUS status = adapter_enter(device->adapter);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = miniport_validate_submission(
+		device->adapter->miniport, device->joined->client,
+		submission->context->info.driver_context, submission->gpu_address,
+		submission->size_bytes, submission->private_data, submission->client_private_bytes);
+	adapter_leave(device->adapter);
+	return status;
+}
+
+static NTSTATUS submission_create(struct dxg_context *context,
+				  const struct submission_request *request,
+				  struct submission **submission_out)
+{
+	NTSTATUS status = check_private_bytes(context, request);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	struct submission *submission =
+		mem_zalloc(sizeof(*submission) + context->info.dma_private_bytes);
+	if (!submission)
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			      "no memory for a submission");
+	submission->packet.kind = SCHED_WORK;
+	submission->packet.ops = &submission_ops;
+	submission->packet.is_never_late = context->has_no_gpu_timeout;
+	submission->context = context;
+	submission->gpu_address = request->gpu_address;
+	submission->size_bytes = request->size_bytes;
+	submission->is_null = request->is_null;
+	submission->client_private_bytes = request->private_bytes;
+	submission->private_bytes = context->info.dma_private_bytes;
+	if (request->private_bytes)
+		memcpy(submission->private_data, request->private_data, request->private_bytes);
+	status = validate(submission);
+	if (!NT_SUCCESS(status)) {
+		mem_free(submission);
+		return status;
+	}
+	*submission_out = submission;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS submission_queue(struct dxg_context *const *contexts, uint32_t context_count,
+			  const struct submission_request *request)
+{
+	struct submission *few[1];
+	struct submission **all = few;
+	NTSTATUS status = STATUS_SUCCESS;
+	uint32_t made = 0;
+
+	if (context_count > 1) {
+		all = mem_zalloc_array(context_count, sizeof(struct submission *));
+		if (!all)
+			return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+				      "no memory for %u submissions", context_count);
+	}
+	while (made < context_count && NT_SUCCESS(status)) {
+		status = submission_create(contexts[made], request, &all[made]);
+		if (NT_SUCCESS(status))
+			made++;
+	}
+	for (uint32_t i = 0; i < made; i++) {
+		if (NT_SUCCESS(status))
+			status = context_queue(contexts[i], &all[i]->packet);
+		if (!NT_SUCCESS(status))
+			mem_free(all[i]);
+	}
+	if (all != few)
+		mem_free(all);
+	return status;
+}
