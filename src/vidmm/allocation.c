@@ -14,6 +14,7 @@
 #include "base/refusal.h"
 #include "trace/trace.h"
 #include "vidmm/access.h"
+#include "vidmm/allocation.h"
 #include "vidmm/states.h"
 #include "vidmm/vidmm.h"
 
@@ -34,6 +35,7 @@ void vidmm_allocation_init(struct vidmm_allocation *allocation, const struct vid
 		.traits = wishes->traits,
 		.supported_segments = wishes->supported_segments,
 		.preferred_segments = wishes->preferred_segments,
+		.hinted_banks = wishes->hinted_banks,
 	};
 	trace_allocation_live(allocation->id, allocation->size_bytes,
 			      allocation->supported_segments);
@@ -61,11 +63,16 @@ static bool view_finish(struct vidmm_allocation *allocation)
 	return cpu_view_finish(&allocation->view);
 }
 
-static void backing_finish(struct vidmm_allocation *allocation)
+void allocation_uncommit_locked(struct vidmm_allocation *allocation)
 {
 	if (!allocation->backing.is_clients)
 		account_charge_committed(allocation->account, -(int64_t)allocation->size_bytes);
 	backing_give(&allocation->backing);
+}
+
+static void backing_finish(struct vidmm_allocation *allocation)
+{
+	allocation_uncommit_locked(allocation);
 	allocation_set_content(allocation, VIDMM_CONTENT_NONE);
 }
 
@@ -74,7 +81,7 @@ static void allocation_revoke(struct vidmm_allocation *allocation)
 	if (allocation->lock_count > 0)
 		allocation_set_locks(allocation, 0);
 	/* Pages that can still be seen stay with the view, as nobody's: they were counted there. */
-	if (!view_finish(allocation)) {
+	if (!view_finish(allocation) && allocation_content(allocation) == VIDMM_CONTENT_BACKED) {
 		backing_forget(&allocation->backing);
 		backing_finish(allocation);
 	}
@@ -94,6 +101,7 @@ void vidmm_allocation_finish(struct vidmm_allocation *allocation)
 		return;
 	if (allocation->life == VIDMM_LIVE)
 		allocation_revoke(allocation);
+	assert(!atomic_load_explicit(&allocation->place, memory_order_relaxed));
 	if (allocation_content(allocation) == VIDMM_CONTENT_BACKED)
 		backing_finish(allocation);
 	allocation_set_life(allocation, VIDMM_DEAD);
@@ -107,17 +115,24 @@ void vidmm_stop(void)
 
 /* Access by the CPU. */
 
-static NTSTATUS allocation_commit_locked(struct vidmm_allocation *allocation)
+NTSTATUS allocation_take_pages_locked(struct vidmm_allocation *allocation, uint64_t highest)
 {
 	NTSTATUS status;
 
 	lock_assert_held(&allocation->lock);
-	status = backing_take(&allocation->backing, allocation_pages(allocation), UINT64_MAX);
-	if (!NT_SUCCESS(status))
-		return status;
-	account_charge_committed(allocation->account, (int64_t)allocation->size_bytes);
-	allocation_set_content(allocation, VIDMM_CONTENT_BACKED);
-	return STATUS_SUCCESS;
+	status = backing_take(&allocation->backing, allocation_pages(allocation), highest);
+	if (NT_SUCCESS(status))
+		account_charge_committed(allocation->account, (int64_t)allocation->size_bytes);
+	return status;
+}
+
+NTSTATUS allocation_commit_locked(struct vidmm_allocation *allocation, uint64_t highest)
+{
+	NTSTATUS status = allocation_take_pages_locked(allocation, highest);
+
+	if (NT_SUCCESS(status))
+		allocation_set_content(allocation, VIDMM_CONTENT_BACKED);
+	return status;
 }
 
 static NTSTATUS view_reserve_locked(struct vidmm_allocation *allocation)
@@ -131,15 +146,9 @@ static NTSTATUS view_reserve_locked(struct vidmm_allocation *allocation)
 	return status;
 }
 
-static NTSTATUS lock_check_locked(const struct vidmm_allocation *allocation, bool needs_cpu_visible)
+NTSTATUS allocation_check_lock_locked(const struct vidmm_allocation *allocation,
+				      bool needs_cpu_visible)
 {
-	struct access_question question = {
-		.content = allocation_content(allocation),
-		.is_cpu_visible = allocation->traits.is_cpu_visible,
-		.is_cached = allocation->traits.is_cached,
-		.supports_aperture = allocation->traits.supports_aperture,
-	};
-
 	lock_assert_held(&allocation->lock);
 	if (allocation->life != VIDMM_LIVE)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAllocation",
@@ -150,9 +159,6 @@ static NTSTATUS lock_check_locked(const struct vidmm_allocation *allocation, boo
 	if (needs_cpu_visible && !allocation->traits.is_cpu_visible)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_LOCK_VISIBLE, "hAllocation",
 			      "was not created CPU visible");
-	if (access_decide(&question) != ACCESS_SYSTEM)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_LOCK_PLACE, "hAllocation",
-			      "is in GPU memory that the CPU cannot see");
 	if (allocation->lock_count == UINT32_MAX)
 		return refuse(STATUS_GRAPHICS_TOO_MANY_REFERENCES, RULE_MM_LOCK_COUNT,
 			      "hAllocation", "is locked as often as can be counted");
@@ -160,10 +166,11 @@ static NTSTATUS lock_check_locked(const struct vidmm_allocation *allocation, boo
 }
 
 /* Pages, addresses, and the ones seen at the others; what this call took goes when it fails. */
-static NTSTATUS lock_show_locked(struct vidmm_allocation *allocation)
+NTSTATUS allocation_show_locked(struct vidmm_allocation *allocation,
+				const struct vidmm_backing *elsewhere)
 {
 	bool had_place = allocation->view.range != NULL;
-	bool had_pages = allocation_content(allocation) == VIDMM_CONTENT_BACKED;
+	bool had_pages = elsewhere || allocation_content(allocation) == VIDMM_CONTENT_BACKED;
 	NTSTATUS status = STATUS_SUCCESS;
 
 	if (!had_place)
@@ -173,14 +180,14 @@ static NTSTATUS lock_show_locked(struct vidmm_allocation *allocation)
 			      "There are no addresses left to show an allocation of %llu bytes",
 			      (unsigned long long)allocation->size_bytes);
 	if (!had_pages)
-		status = allocation_commit_locked(allocation);
+		status = allocation_commit_locked(allocation, UINT64_MAX);
 	if (!NT_SUCCESS(status)) {
 		status = refuse(status, RULE_MM_NO_PAGES, NULL,
 				"The machine has no memory left for an allocation of %llu bytes",
 				(unsigned long long)allocation->size_bytes);
 		goto finish_view;
 	}
-	status = cpu_view_show(&allocation->view, &allocation->backing);
+	status = cpu_view_show(&allocation->view, elsewhere ? elsewhere : &allocation->backing);
 	if (NT_SUCCESS(status))
 		return STATUS_SUCCESS;
 	status = refuse(status, RULE_MM_NO_ADDRESSES, NULL,
@@ -198,19 +205,39 @@ finish_view:
 	return status;
 }
 
-NTSTATUS vidmm_lock(struct vidmm_allocation *allocation, bool needs_cpu_visible, void **pointer_out)
+NTSTATUS allocation_lock_locked(struct vidmm_allocation *allocation,
+				const struct vidmm_backing *elsewhere, void **pointer_out)
 {
-	NTSTATUS status;
+	NTSTATUS status = STATUS_SUCCESS;
 
-	lock_acquire(&allocation->lock);
-	status = lock_check_locked(allocation, needs_cpu_visible);
-	if (NT_SUCCESS(status) && !allocation->backing.is_clients && !allocation->view.is_shown)
-		status = lock_show_locked(allocation);
+	lock_assert_held(&allocation->lock);
+	if (!allocation->backing.is_clients && !allocation->view.is_shown)
+		status = allocation_show_locked(allocation, elsewhere);
 	if (NT_SUCCESS(status)) {
 		allocation_set_locks(allocation, allocation->lock_count + 1);
 		*pointer_out = allocation->backing.is_clients ? allocation->backing.clients
 							      : cpu_view_pointer(&allocation->view);
 	}
+	return status;
+}
+
+NTSTATUS vidmm_lock(struct vidmm_allocation *allocation, bool needs_cpu_visible, void **pointer_out)
+{
+	struct access_question question = {
+		.is_cpu_visible = allocation->traits.is_cpu_visible,
+		.is_cached = allocation->traits.is_cached,
+		.supports_aperture = allocation->traits.supports_aperture,
+	};
+	NTSTATUS status;
+
+	lock_acquire(&allocation->lock);
+	status = allocation_check_lock_locked(allocation, needs_cpu_visible);
+	question.content = allocation_content(allocation);
+	if (NT_SUCCESS(status) && access_decide(&question) != ACCESS_SYSTEM)
+		status = refuse(STATUS_INVALID_PARAMETER, RULE_MM_LOCK_PLACE, "hAllocation",
+				"is in GPU memory that the CPU cannot see");
+	if (NT_SUCCESS(status))
+		status = allocation_lock_locked(allocation, NULL, pointer_out);
 	lock_release(&allocation->lock);
 	return status;
 }
@@ -288,42 +315,75 @@ static enum vidmm_offer_priority offer_priority_of(enum vidmm_offer_priority ask
 	return eviction_priority < VIDMM_PRIORITY_HIGH ? VIDMM_OFFER_NORMAL : VIDMM_OFFER_HIGH;
 }
 
-NTSTATUS vidmm_offer(struct vidmm_allocation *allocation, enum vidmm_offer_priority priority,
-		     bool may_decommit)
+NTSTATUS allocation_offer_locked(struct vidmm_allocation *allocation,
+				 enum vidmm_offer_priority priority, bool may_decommit)
 {
-	NTSTATUS status = STATUS_SUCCESS;
-
-	lock_acquire(&allocation->lock);
-	if (allocation->life != VIDMM_LIVE) {
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAllocation",
-				"is being destroyed");
-	} else if (allocation->lock_count > 0 || allocation->traits.is_pinned) {
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_MM_OFFER_IN_USE, "hAllocation",
-				"is %s and cannot be offered",
-				allocation->lock_count > 0 ? "locked" : "pinned");
-	} else if (allocation->offer <= VIDMM_OFFERED) {
+	lock_assert_held(&allocation->lock);
+	if (allocation->life != VIDMM_LIVE)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAllocation",
+			      "is being destroyed");
+	if (allocation->lock_count > 0 || allocation->traits.is_pinned)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_OFFER_IN_USE, "hAllocation",
+			      "is %s and cannot be offered",
+			      allocation->lock_count > 0 ? "locked" : "pinned");
+	if (allocation->offer <= VIDMM_OFFERED) {
 		allocation->may_decommit = may_decommit;
 		allocation_set_offer(allocation, VIDMM_OFFERED,
 				     offer_priority_of(priority, vidmm_priority(allocation)));
 	}
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS vidmm_offer(struct vidmm_allocation *allocation, enum vidmm_offer_priority priority,
+		     bool may_decommit)
+{
+	NTSTATUS status;
+
+	lock_acquire(&allocation->lock);
+	status = allocation_offer_locked(allocation, priority, may_decommit);
 	lock_release(&allocation->lock);
 	return status;
 }
 
-enum vidmm_reclaim_result vidmm_reclaim(struct vidmm_allocation *allocation)
+enum vidmm_reclaim_result allocation_reclaim_locked(struct vidmm_allocation *allocation)
 {
 	enum vidmm_reclaim_result result = VIDMM_RECLAIM_OK;
 
-	lock_acquire(&allocation->lock);
+	lock_assert_held(&allocation->lock);
 	if (allocation->offer == VIDMM_DISCARDED || allocation->offer == VIDMM_DECOMMITTED)
 		result = VIDMM_RECLAIM_DISCARDED;
 	if (allocation->offer == VIDMM_DECOMMITTED &&
-	    !NT_SUCCESS(allocation_commit_locked(allocation)))
+	    !NT_SUCCESS(allocation_commit_locked(allocation, UINT64_MAX)))
 		result = VIDMM_RECLAIM_NOT_COMMITTED;
 	if (allocation->offer != VIDMM_NOT_OFFERED && result != VIDMM_RECLAIM_NOT_COMMITTED)
 		allocation_set_offer(allocation, VIDMM_NOT_OFFERED, 0);
+	return result;
+}
+
+enum vidmm_reclaim_result vidmm_reclaim(struct vidmm_allocation *allocation)
+{
+	enum vidmm_reclaim_result result;
+
+	lock_acquire(&allocation->lock);
+	result = allocation_reclaim_locked(allocation);
 	lock_release(&allocation->lock);
 	return result;
+}
+
+bool allocation_decommit_locked(struct vidmm_allocation *allocation)
+{
+	bool is_offered =
+		allocation->offer == VIDMM_OFFERED || allocation->offer == VIDMM_DISCARDED;
+
+	lock_assert_held(&allocation->lock);
+	if (!is_offered || !allocation->may_decommit ||
+	    allocation_content(allocation) != VIDMM_CONTENT_BACKED ||
+	    allocation->backing.is_clients || !cpu_view_hide(&allocation->view))
+		return false;
+	backing_finish(allocation);
+	allocation_set_offer(allocation, VIDMM_DECOMMITTED,
+			     (enum vidmm_offer_priority)allocation->offer_priority);
+	return true;
 }
 
 bool vidmm_decommit(struct vidmm_allocation *allocation)
@@ -331,14 +391,7 @@ bool vidmm_decommit(struct vidmm_allocation *allocation)
 	bool may;
 
 	lock_acquire(&allocation->lock);
-	may = allocation->offer == VIDMM_OFFERED && allocation->may_decommit &&
-	      allocation_content(allocation) == VIDMM_CONTENT_BACKED &&
-	      !allocation->backing.is_clients && cpu_view_hide(&allocation->view);
-	if (may) {
-		backing_finish(allocation);
-		allocation_set_offer(allocation, VIDMM_DECOMMITTED,
-				     (enum vidmm_offer_priority)allocation->offer_priority);
-	}
+	may = allocation_decommit_locked(allocation);
 	lock_release(&allocation->lock);
 	return may;
 }

@@ -20,8 +20,14 @@ static const char *check_backing(const struct vidmm_allocation *allocation)
 	const struct vidmm_backing *backing = &allocation->backing;
 	const struct backing_run *runs = backing_runs(backing);
 
-	if ((allocation_content(allocation) == VIDMM_CONTENT_BACKED) !=
-	    (backing->run_count > 0 || backing->is_clients))
+	bool has_memory = backing->run_count > 0 || backing->is_clients;
+	/* In GPU memory it may keep the copy it came from. */
+	bool may_have = allocation_content(allocation) == VIDMM_CONTENT_BACKED ||
+			(allocation_content(allocation) == VIDMM_CONTENT_LOCAL &&
+			 (allocation->traits.is_kept_in_system || backing->is_clients));
+
+	if ((has_memory && !may_have) ||
+	    (!has_memory && allocation_content(allocation) == VIDMM_CONTENT_BACKED))
 		return "says that it has system memory, or that it has none, and it is not so";
 	if (backing->run_count == 0)
 		return NULL;
@@ -43,7 +49,8 @@ static const char *check_use(const struct vidmm_allocation *allocation)
 		return "is seen at addresses that are free";
 	if (view->range && view->range->count * MACHINE_PAGE_BYTES != allocation->size_bytes)
 		return "has a view of another size";
-	if (view->is_shown && (!view->range || allocation->backing.run_count == 0))
+	if (view->is_shown &&
+	    (!view->range || allocation_content(allocation) == VIDMM_CONTENT_NONE))
 		return "shows pages that it does not have";
 	if (allocation->lock_count > 0 && !view->is_shown && !allocation->backing.is_clients)
 		return "is locked and cannot be seen";

@@ -30,6 +30,8 @@
 #include "vidmm/backing.h"
 #include "vidmm/cpu_map.h"
 
+struct vidmm_place;
+
 enum vidmm_life { VIDMM_LIVE, VIDMM_DYING, VIDMM_DEAD };
 enum vidmm_content { VIDMM_CONTENT_NONE, VIDMM_CONTENT_BACKED, VIDMM_CONTENT_LOCAL };
 enum vidmm_offer { VIDMM_NOT_OFFERED, VIDMM_OFFERED, VIDMM_DISCARDED, VIDMM_DECOMMITTED };
@@ -79,6 +81,7 @@ struct vidmm_wishes {
 	uint32_t supported_segments; /* bit n-1 is segment n */
 	uint32_t eviction_segments;
 	uint32_t preferred_segments; /* DXGK_SEGMENTPREFERENCE, bit for bit */
+	uint32_t hinted_banks;       /* DXGK_SEGMENTBANKPREFERENCE, bit for bit */
 	uint32_t priority;
 	struct vidmm_traits traits;
 	struct vidmm_account *account; /* who pays; NULL: nobody in particular */
@@ -105,9 +108,14 @@ struct vidmm_allocation {
 	struct vidmm_traits traits;
 	uint32_t supported_segments;
 	uint32_t preferred_segments;
+	uint32_t hinted_banks;
 	uint32_t lock_count;
 	struct vidmm_backing backing;
 	struct cpu_view view;
+
+	/* Where it is for the GPU; NULL while no device wants it there (manager.h). Made and taken
+	   away under the lock, and the manager's. */
+	_Atomic(struct vidmm_place *) place;
 };
 
 /* Cannot fail and touches nothing but the struct. */

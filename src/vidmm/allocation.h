@@ -1,0 +1,32 @@
+/*
+ * allocation.h - what the files of this folder do with one allocation, its lock held.
+ */
+#ifndef VIDMM_ALLOCATION_H
+#define VIDMM_ALLOCATION_H
+
+#include "vidmm/vidmm.h"
+
+/* System memory at or below the address `highest`, charged; the content is not there yet … */
+MUST_CHECK NTSTATUS allocation_take_pages_locked(struct vidmm_allocation *allocation,
+						 uint64_t highest);
+/* … or is: zeroes. */
+MUST_CHECK NTSTATUS allocation_commit_locked(struct vidmm_allocation *allocation, uint64_t highest);
+/* Gives it back; the content is elsewhere. */
+void allocation_uncommit_locked(struct vidmm_allocation *allocation);
+
+/* May the CPU lock it at all? */
+MUST_CHECK NTSTATUS allocation_check_lock_locked(const struct vidmm_allocation *allocation,
+						 bool needs_cpu_visible);
+/* Shows its system memory, or the pages `elsewhere`, where the CPU sees it; counts the lock. */
+MUST_CHECK NTSTATUS allocation_show_locked(struct vidmm_allocation *allocation,
+					   const struct vidmm_backing *elsewhere);
+MUST_CHECK NTSTATUS allocation_lock_locked(struct vidmm_allocation *allocation,
+					   const struct vidmm_backing *elsewhere,
+					   void **pointer_out);
+
+MUST_CHECK NTSTATUS allocation_offer_locked(struct vidmm_allocation *allocation,
+					    enum vidmm_offer_priority priority, bool may_decommit);
+enum vidmm_reclaim_result allocation_reclaim_locked(struct vidmm_allocation *allocation);
+MUST_CHECK bool allocation_decommit_locked(struct vidmm_allocation *allocation);
+
+#endif

@@ -1,0 +1,292 @@
+/*
+ * budget.c - how much of a group of segments a process should use.
+ *
+ *   in:   what each process lists and has reserved
+ *   out:  budgets, and who has to be told that his changed
+ *
+ *	share    what a process reserved, and an equal part of what nobody did; shares add up to all
+ *	claim    its usage, but not below what it reserved and not above its share
+ *	budget   everything that others do not claim
+ *
+ * So a process alone may have everything; when others come, it keeps what they do not want, and
+ * never gets less than its share. Half of a group can be reserved.
+ *
+ * Locks: the manager's. Listeners are called without it.
+ */
+#include <assert.h>
+
+#include "base/refusal.h"
+#include "vidmm/place.h"
+
+static uint64_t share_of(const struct vidmm_process *process, enum vidmm_group group)
+{
+	const struct vidmm *manager = process->manager;
+	uint64_t free_bytes = manager->group_bytes[group] - manager->reserved_bytes[group];
+
+	return process->reservation_bytes[group] + free_bytes / manager->process_count;
+}
+
+static uint64_t claim_of(const struct vidmm_process *process, enum vidmm_group group)
+{
+	uint64_t share = share_of(process, group);
+	uint64_t usage = process->usage_bytes[group];
+
+	if (usage < process->reservation_bytes[group])
+		return process->reservation_bytes[group];
+	return usage < share ? usage : share;
+}
+
+uint64_t budget_of_locked(const struct vidmm_process *process, enum vidmm_group group)
+{
+	const struct vidmm *manager = process->manager;
+
+	return manager->group_bytes[group] -
+	       (manager->claimed_bytes[group] - claim_of(process, group));
+}
+
+static void claims_recount_locked(struct vidmm *manager)
+{
+	struct list *link;
+
+	for (int group = 0; group < VIDMM_GROUPS; group++)
+		manager->claimed_bytes[group] = 0;
+	list_for_each (link, &manager->processes) {
+		struct vidmm_process *process = container_of(link, struct vidmm_process, link);
+
+		for (int group = 0; group < VIDMM_GROUPS; group++)
+			manager->claimed_bytes[group] += claim_of(process, (enum vidmm_group)group);
+	}
+	manager->has_budget_changes = true;
+}
+
+void budget_join_locked(struct vidmm_process *process)
+{
+	struct vidmm *manager = process->manager;
+
+	manager->process_count++;
+	list_push_back(&manager->processes, &process->link);
+	claims_recount_locked(manager);
+	for (int group = 0; group < VIDMM_GROUPS; group++)
+		process->told_budget_bytes[group] =
+			budget_of_locked(process, (enum vidmm_group)group);
+}
+
+void budget_leave_locked(struct vidmm_process *process)
+{
+	struct vidmm *manager = process->manager;
+
+	manager->process_count--;
+	list_remove(&process->link);
+	for (int group = 0; group < VIDMM_GROUPS; group++)
+		manager->reserved_bytes[group] -= process->reservation_bytes[group];
+	claims_recount_locked(manager);
+}
+
+void budget_charge_locked(struct vidmm_process *process, enum vidmm_group group, int64_t bytes)
+{
+	struct vidmm *manager = process->manager;
+
+	lock_assert_held(&manager->lock);
+	manager->claimed_bytes[group] -= claim_of(process, group);
+	process->usage_bytes[group] += (uint64_t)bytes;
+	manager->claimed_bytes[group] += claim_of(process, group);
+	manager->has_budget_changes = true;
+}
+
+uint64_t budget_excess_locked(const struct vidmm_process *process, bool is_maximum)
+{
+	uint64_t excess = 0;
+
+	for (int group = 0; group < VIDMM_GROUPS; group++) {
+		uint64_t limit = is_maximum ? process->manager->group_bytes[group]
+					    : budget_of_locked(process, (enum vidmm_group)group);
+
+		if (process->usage_bytes[group] > limit)
+			excess += process->usage_bytes[group] - limit;
+	}
+	return excess;
+}
+
+/* ---- telling ---- */
+
+/* Small changes are not worth a call: a 64th of everything. */
+static bool is_worth_telling(const struct vidmm *manager, enum vidmm_group group, uint64_t told,
+			     uint64_t now)
+{
+	uint64_t difference = told > now ? told - now : now - told;
+
+	return difference > manager->group_bytes[group] / 64;
+}
+
+static void news_add_locked(struct vidmm_process *process, struct actions *actions)
+{
+	if (list_is_linked(&process->news_link))
+		return;
+	process->action_count++;
+	list_push_back(&actions->news, &process->news_link);
+}
+
+static void process_news_locked(struct vidmm_process *process, struct actions *actions)
+{
+	for (int i = 0; i < VIDMM_GROUPS; i++) {
+		enum vidmm_group group = (enum vidmm_group)i;
+		uint64_t budget = budget_of_locked(process, group);
+		uint64_t told = process->told_budget_bytes[i];
+		bool is_over = process->usage_bytes[i] > budget;
+
+		/* Over it by another's doing: whatever the size of the change. */
+		if (!is_worth_telling(process->manager, group, told, budget) &&
+		    !(is_over && process->usage_bytes[i] <= told))
+			continue;
+		process->told_budget_bytes[i] = budget;
+		process->budget_news |= (uint8_t)(1 << i);
+		process->trim_flags |= is_over ? VIDMM_TRIM_TO_BUDGET : 0;
+		news_add_locked(process, actions);
+	}
+}
+
+void budget_news_locked(struct vidmm *manager, struct actions *actions)
+{
+	struct list *link;
+
+	if (!manager->has_budget_changes)
+		return;
+	manager->has_budget_changes = false;
+	if (!manager->config.listener.budget_changed && !manager->config.listener.trim)
+		return;
+	list_for_each (link, &manager->processes)
+		process_news_locked(container_of(link, struct vidmm_process, link), actions);
+}
+
+/* What one process is to hear. */
+struct news {
+	struct vidmm_process *process;
+	uint32_t trim_flags;
+	uint8_t groups;
+	uint64_t bytes_to_trim;
+	uint64_t budget_bytes[VIDMM_GROUPS];
+};
+
+static bool news_pop(struct vidmm *manager, struct list *list, struct news *news)
+{
+	struct list *link;
+
+	lock_acquire(&manager->lock);
+	link = list_pop_front(list);
+	if (link) {
+		struct vidmm_process *process = container_of(link, struct vidmm_process, news_link);
+
+		*news = (struct news){
+			.process = process,
+			.trim_flags = process->trim_flags,
+			.groups = process->budget_news,
+			.bytes_to_trim = budget_excess_locked(process, false),
+		};
+		for (int i = 0; i < VIDMM_GROUPS; i++)
+			news->budget_bytes[i] = budget_of_locked(process, (enum vidmm_group)i);
+		process->trim_flags = 0;
+		process->budget_news = 0;
+	}
+	lock_release(&manager->lock);
+	return link != NULL;
+}
+
+static void news_tell(struct vidmm *manager, const struct news *news)
+{
+	const struct vidmm_listener *listener = &manager->config.listener;
+	void *context = manager->config.listener_context;
+
+	for (int i = 0; i < VIDMM_GROUPS; i++) {
+		if ((news->groups & (1 << i)) && listener->budget_changed)
+			listener->budget_changed(context, news->process, (enum vidmm_group)i,
+						 news->budget_bytes[i]);
+	}
+	if (news->trim_flags && listener->trim)
+		listener->trim(context, news->process, news->trim_flags,
+			       news->trim_flags & VIDMM_TRIM_TO_BUDGET ? news->bytes_to_trim : 0);
+}
+
+void budget_tell(struct vidmm *manager, struct list *list)
+{
+	struct news news;
+
+	while (!list_is_empty(list) && news_pop(manager, list, &news)) {
+		news_tell(manager, &news);
+		lock_acquire(&manager->lock);
+		news.process->action_count--;
+		lock_release(&manager->lock);
+	}
+}
+
+void vidmm_trim(struct vidmm *manager, struct vidmm_process *process, uint32_t flags)
+{
+	struct actions actions;
+	struct list *link;
+
+	assert((flags & (VIDMM_TRIM_PERIODIC | VIDMM_TRIM_RESTART_PERIODIC)) !=
+	       (VIDMM_TRIM_PERIODIC | VIDMM_TRIM_RESTART_PERIODIC));
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	list_for_each (link, &manager->processes) {
+		struct vidmm_process *each = container_of(link, struct vidmm_process, link);
+
+		if (process && each != process)
+			continue;
+		each->trim_flags |= flags & ~(uint32_t)VIDMM_TRIM_TO_BUDGET;
+		if (budget_excess_locked(each, false) > 0)
+			each->trim_flags |= VIDMM_TRIM_TO_BUDGET;
+		if (each->trim_flags)
+			news_add_locked(each, &actions);
+	}
+	actions_run_locked(manager, &actions);
+}
+
+/* ---- questions ---- */
+
+static uint64_t available_locked(const struct vidmm_process *process, enum vidmm_group group)
+{
+	const struct vidmm *manager = process->manager;
+	uint64_t others = manager->reserved_bytes[group] - process->reservation_bytes[group];
+	uint64_t half = manager->group_bytes[group] / 2;
+
+	return half > others ? half - others : 0;
+}
+
+struct vidmm_memory_info vidmm_process_memory_info(struct vidmm_process *process,
+						   enum vidmm_group group)
+{
+	struct vidmm_memory_info info;
+
+	lock_acquire(&process->manager->lock);
+	info = (struct vidmm_memory_info){
+		.budget_bytes = budget_of_locked(process, group),
+		.usage_bytes = process->usage_bytes[group],
+		.reservation_bytes = process->reservation_bytes[group],
+		.available_for_reservation_bytes = available_locked(process, group),
+	};
+	lock_release(&process->manager->lock);
+	return info;
+}
+
+NTSTATUS vidmm_process_reserve(struct vidmm_process *process, enum vidmm_group group,
+			       uint64_t reservation_bytes)
+{
+	struct vidmm *manager = process->manager;
+	struct actions actions;
+	uint64_t available;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	available = available_locked(process, group);
+	if (reservation_bytes > available) {
+		lock_release(&manager->lock);
+		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_RESERVATION, "Reservation",
+			      "is more than the %llu bytes that can be reserved",
+			      (unsigned long long)available);
+	}
+	manager->reserved_bytes[group] += reservation_bytes - process->reservation_bytes[group];
+	process->reservation_bytes[group] = reservation_bytes;
+	claims_recount_locked(manager);
+	actions_run_locked(manager, &actions);
+	return STATUS_SUCCESS;
+}

@@ -1,0 +1,212 @@
+/*
+ * cpu_access.c - locking what may be in GPU memory.
+ *
+ *   in:   an allocation, wherever it is
+ *   out:  the one pointer it has, and a promise that nothing moves behind it
+ *
+ * What is locked does not move: a writer cannot be told to stop while a copy runs, so the copy has
+ * to come before the lock or after the unlock.
+ *
+ *	where it is                              what a lock does
+ *	system memory, or nowhere                shows it there; it enters no memory segment
+ *meanwhile memory segment that the CPU sees         shows it there; it is no candidate for eviction
+ *	memory segment that it does not see      has it moved to system memory first, where it may
+ *be on its way                               waits until it has arrived
+ *
+ * Locks: the allocation's, inside it the manager's; none while it waits.
+ */
+#include "base/clock.h"
+#include "base/machine.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "vidmm/access.h"
+#include "vidmm/allocation.h"
+#include "vidmm/place.h"
+#include "vidmm/states.h"
+
+/* ---- pages of a segment, as a view shows them ---- */
+
+static NTSTATUS segment_pages(const struct vidmm_place *place, struct vidmm_backing *pages_out)
+{
+	uint64_t first_pfn = place->segment->config.cpu_address >> MACHINE_PAGE_SHIFT;
+	const struct page_run *runs = page_set_runs(&place->pages);
+	uint64_t left = place->allocation->size_bytes >> MACHINE_PAGE_SHIFT;
+	uint32_t count = place->pages.run_count;
+	struct backing_run *shown = &pages_out->one;
+
+	*pages_out = (struct vidmm_backing){ .run_count = count };
+	if (count > 1)
+		shown = pages_out->many = mem_zalloc_array(count, sizeof(*shown));
+	if (!shown)
+		return STATUS_NO_MEMORY;
+	for (uint32_t i = 0; i < count; i++) {
+		/* The last granule may reach beyond the allocation. */
+		uint64_t pages = runs[i].count < left ? runs[i].count : left;
+
+		shown[i] = (struct backing_run){ (uint32_t)(first_pfn + runs[i].first_page),
+						 (uint32_t)pages };
+		left -= pages;
+	}
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS lock_in_segment(struct vidmm_place *place, void **pointer_out)
+{
+	struct vidmm_backing pages;
+	NTSTATUS status = segment_pages(place, &pages);
+
+	if (!NT_SUCCESS(status))
+		return refuse(status, RULE_MM_NO_PAGES, NULL,
+			      "There is no memory to write down where an allocation is");
+	status = allocation_lock_locked(place->allocation, &pages, pointer_out);
+	if (pages.run_count > 1)
+		mem_free(pages.many);
+	return status;
+}
+
+/* ---- what a lock has to do ---- */
+
+enum lock_step { LOCK_SHOW_SYSTEM, LOCK_SHOW_SEGMENT, LOCK_MOVE, LOCK_WAIT, LOCK_REFUSE };
+
+static enum lock_step lock_step_locked(const struct vidmm_place *place)
+{
+	const struct vidmm_allocation *allocation = place->allocation;
+	struct access_question question = {
+		.content = VIDMM_CONTENT_LOCAL,
+		.is_cpu_visible = allocation->traits.is_cpu_visible,
+		.is_cached = allocation->traits.is_cached,
+		.supports_aperture =
+			(allocation->supported_segments & ~place->manager->memory_segments) != 0,
+	};
+	enum access_way way;
+
+	if (place->state == PLACE_OUT || place->segment->is_system)
+		return LOCK_SHOW_SYSTEM;
+	if (place->state != PLACE_IN)
+		return LOCK_WAIT;
+	question.segment_is_cpu_visible = place->segment->config.is_cpu_visible;
+	way = access_decide(&question);
+	if (way == ACCESS_SEGMENT)
+		return LOCK_SHOW_SEGMENT;
+	if (place->pins > 0 || place->waits > 0)
+		return way == ACCESS_DEMOTE ? LOCK_WAIT : LOCK_REFUSE;
+	/* On nobody's list it need not be there, even if it may be nowhere else. */
+	return way == ACCESS_DEMOTE || place->listed == 0 ? LOCK_MOVE : LOCK_REFUSE;
+}
+
+static NTSTATUS lock_refuse(const struct vidmm_place *place, enum lock_step step)
+{
+	if (step == LOCK_MOVE && place->allocation->traits.is_pinned)
+		return refuse(STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION, RULE_MM_LOCK_PINNED,
+			      "hAllocation", "is pinned in memory that the CPU cannot see");
+	if (step == LOCK_MOVE)
+		return refuse(STATUS_NO_MEMORY, RULE_MM_NO_PAGES, NULL,
+			      "The machine has no memory left for an allocation of %llu bytes",
+			      (unsigned long long)place->allocation->size_bytes);
+	return refuse(STATUS_INVALID_PARAMETER, RULE_MM_LOCK_PLACE, "hAllocation",
+		      "is in GPU memory that the CPU cannot see");
+}
+
+static void place_set_locked(struct vidmm_place *place, bool is_locked)
+{
+	struct actions actions;
+
+	actions_init(&actions);
+	lock_acquire(&place->manager->lock);
+	place->is_locked = is_locked;
+	place->must_be_system = false;
+	if (place->state == PLACE_IN && is_locked)
+		place_settle_locked(place, &actions);
+	lock_release(&place->manager->lock);
+}
+
+/* One look; false: look again when something has changed since `*seen_out`. */
+static bool lock_try_locked(struct vidmm_place *place, bool has_moved, void **pointer_out,
+			    struct actions *actions, NTSTATUS *status_out, uint32_t *seen_out)
+{
+	struct vidmm *manager = place->manager;
+	enum lock_step step;
+
+	lock_acquire(&manager->lock);
+	*seen_out = notice_read(&manager->changed);
+	step = lock_step_locked(place);
+	if (step == LOCK_MOVE && !place->allocation->traits.is_pinned && !has_moved) {
+		place->must_be_system = true;
+		place_leave_locked(place, actions);
+		step = LOCK_WAIT;
+	}
+	/* From here on it does not move. */
+	if (step == LOCK_SHOW_SYSTEM || step == LOCK_SHOW_SEGMENT)
+		place->is_locked = true;
+	lock_release(&manager->lock);
+	if (step == LOCK_WAIT)
+		return false;
+	if (step == LOCK_SHOW_SYSTEM)
+		*status_out = allocation_lock_locked(place->allocation, NULL, pointer_out);
+	else if (step == LOCK_SHOW_SEGMENT)
+		*status_out = lock_in_segment(place, pointer_out);
+	else
+		*status_out = lock_refuse(place, step);
+	place_set_locked(place, place->allocation->lock_count > 0);
+	return true;
+}
+
+NTSTATUS vidmm_lock_anywhere(struct vidmm *manager, struct vidmm_allocation *allocation,
+			     bool needs_cpu_visible, void **pointer_out)
+{
+	bool has_moved = false;
+	bool is_over = false;
+	NTSTATUS status;
+
+	while (!is_over) {
+		struct actions actions;
+		struct vidmm_place *place;
+		uint32_t seen = 0;
+
+		actions_init(&actions);
+		lock_acquire(&allocation->lock);
+		status = allocation_check_lock_locked(allocation, needs_cpu_visible);
+		place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
+		is_over = !NT_SUCCESS(status) || !place;
+		if (NT_SUCCESS(status) && !place)
+			status = allocation_lock_locked(allocation, NULL, pointer_out);
+		if (!is_over)
+			is_over = lock_try_locked(place, has_moved, pointer_out, &actions, &status,
+						  &seen);
+		lock_release(&allocation->lock);
+		has_moved |= !list_is_empty(&actions.leaving);
+		if (is_over)
+			break;
+		lock_acquire(&manager->lock);
+		actions_run_locked(manager, &actions);
+		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
+	}
+	return status;
+}
+
+bool vidmm_unlock_anywhere(struct vidmm *manager, struct vidmm_allocation *allocation)
+{
+	struct vidmm_place *place;
+	struct actions actions;
+	bool was_locked;
+
+	lock_acquire(&allocation->lock);
+	was_locked = allocation->lock_count > 0;
+	if (was_locked)
+		allocation_set_locks(allocation, allocation->lock_count - 1);
+	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
+	if (!was_locked || !place || allocation->lock_count > 0) {
+		lock_release(&allocation->lock);
+		return was_locked;
+	}
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	manager->epoch++;
+	place->is_locked = false;
+	place_settle_locked(place, &actions);
+	lock_release(&manager->lock);
+	lock_release(&allocation->lock);
+	lock_acquire(&manager->lock);
+	actions_run_locked(manager, &actions);
+	return was_locked;
+}

@@ -1,0 +1,212 @@
+/*
+ * list.c - residency by the list of each submission: the physical model.
+ *
+ *   in:   what a DMA buffer refers to
+ *   out:  all of it in place until the buffer is retired, with segment and offset of each
+ *
+ * Everything is pinned at once, when all of it is in place. Before that, only the list whose turn
+ * it is holds what it has so far: two lists that hold half of what the other one needs would wait
+ * for ever.
+ *
+ * Locks: the manager's.
+ */
+#include "base/mem.h"
+#include "base/machine.h"
+#include "base/refusal.h"
+#include "vidmm/place.h"
+
+static void list_pin_locked(struct vidmm_list *list, struct actions *actions)
+{
+	if (list->is_pinned)
+		return;
+	list->is_pinned = true;
+	for (uint32_t i = 0; i < list->count; i++) {
+		struct vidmm_place *place = binding_place(list->entries[i].binding);
+
+		place->pins++;
+		place_settle_locked(place, actions);
+	}
+}
+
+static void list_unpin_locked(struct vidmm_list *list, struct actions *actions)
+{
+	if (!list->is_pinned)
+		return;
+	list->is_pinned = false;
+	for (uint32_t i = 0; i < list->count; i++) {
+		struct vidmm_place *place = binding_place(list->entries[i].binding);
+
+		place->pins--;
+		place_settle_locked(place, actions);
+	}
+}
+
+static bool list_is_in_place(const struct vidmm_list *list)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (binding_place(list->entries[i].binding)->state != PLACE_IN)
+			return false;
+	}
+	return true;
+}
+
+static void list_fill_in(struct vidmm_list *list)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		struct vidmm_place *place = binding_place(list->entries[i].binding);
+
+		place_use_locked(place);
+		list->entries[i].segment = place->segment->id;
+		list->entries[i].offset_bytes =
+			place->pages.run_count > 0
+				? page_set_runs(&place->pages)[0].first_page * MACHINE_PAGE_BYTES
+				: 0;
+	}
+}
+
+static void list_end_locked(struct vidmm_list *list, enum vidmm_list_state state, NTSTATUS status,
+			    struct actions *actions)
+{
+	bool was_waiting = list->state == VIDMM_LIST_WAITING;
+
+	list->state = state;
+	list_remove(&list->gather.link);
+	if (!was_waiting)
+		return;
+	list->request.status = status;
+	list_push_back(&actions->requests, &list->request.link);
+}
+
+bool list_look_locked(struct vidmm_list *list, bool is_head, struct actions *actions)
+{
+	if (list_is_in_place(list)) {
+		list_pin_locked(list, actions);
+		list_fill_in(list);
+		list_end_locked(list, VIDMM_LIST_READY, STATUS_SUCCESS, actions);
+		return true;
+	}
+	if (is_head)
+		list_pin_locked(list, actions);
+	return false;
+}
+
+void list_fail_locked(struct vidmm_list *list, struct actions *actions)
+{
+	list_unpin_locked(list, actions);
+	list_end_locked(list, VIDMM_LIST_FAILED, STATUS_NO_MEMORY, actions);
+}
+
+/* How many of the first could be in place together, were there nobody else. */
+static uint32_t list_fits(struct vidmm *manager, const struct vidmm_list *list)
+{
+	uint64_t left[VIDMM_MAX_SEGMENTS];
+
+	for (uint32_t i = 0; i < manager->segment_count; i++) {
+		const struct vidmm_segment_config *config = &manager->segments[i].config;
+
+		left[i] = config->size_bytes;
+		if (manager->segments[i].is_system && config->commit_limit_bytes < left[i])
+			left[i] = config->commit_limit_bytes;
+	}
+	for (uint32_t i = 0; i < list->count; i++) {
+		struct placement placements[VIDMM_MAX_SEGMENTS];
+		uint32_t count = placement_list(manager, binding_place(list->entries[i].binding),
+						UINT32_MAX, placements);
+		uint32_t at = 0;
+
+		while (at < count && segment_bytes(placements[at].segment, &placements[at].wish) >
+					     left[placements[at].segment->id - 1])
+			at++;
+		if (at == count)
+			return i;
+		left[placements[at].segment->id - 1] -=
+			segment_bytes(placements[at].segment, &placements[at].wish);
+	}
+	return list->count;
+}
+
+static NTSTATUS list_check(struct vidmm *manager, struct vidmm_list *list, uint32_t *fits_out)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		struct vidmm_place *place = binding_place(list->entries[i].binding);
+
+		if (place->is_offered)
+			return refuse_item(STATUS_INVALID_PARAMETER, RULE_MM_USE_OFFERED,
+					   "AllocationList", i,
+					   "is offered and has to be reclaimed before it is used");
+	}
+	*fits_out = list_fits(manager, list);
+	if (*fits_out < list->count)
+		return refuse_item(STATUS_NO_MEMORY, RULE_MM_LIST_FITS, "AllocationList", *fits_out,
+				   "does not fit into memory beside what is listed before it");
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS list_start(struct vidmm *manager, struct vidmm_list *list, uint32_t *fits_out)
+{
+	struct actions actions;
+	NTSTATUS status;
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		status = place_ensure(list->entries[i].binding);
+		if (!NT_SUCCESS(status))
+			return refuse(status, RULE_MM_NO_PAGES, NULL,
+				      "There is no memory to write down what is to be in place");
+	}
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	status = list_check(manager, list, fits_out);
+	if (!NT_SUCCESS(status)) {
+		lock_release(&manager->lock);
+		return status;
+	}
+	list->gather.is_list = true;
+	list_init(&list->gather.link);
+	if (list_look_locked(list, false, &actions)) {
+		lock_release(&manager->lock);
+		return STATUS_SUCCESS;
+	}
+	list->state = VIDMM_LIST_WAITING;
+	list_push_back(&manager->gathers, &list->gather.link);
+	actions_run_locked(manager, &actions);
+	return STATUS_PENDING;
+}
+
+NTSTATUS vidmm_list_prepare(struct vidmm_list *list, uint32_t *fits_out)
+{
+	struct vidmm *manager = list->device->process->manager;
+	enum vidmm_list_state state;
+
+	*fits_out = list->count;
+	lock_acquire(&manager->lock);
+	state = list->state;
+	lock_release(&manager->lock);
+	switch (state) {
+	case VIDMM_LIST_NEW:
+		return list_start(manager, list, fits_out);
+	case VIDMM_LIST_WAITING:
+		return STATUS_PENDING;
+	case VIDMM_LIST_READY:
+		return STATUS_SUCCESS;
+	case VIDMM_LIST_FAILED:
+		break;
+	}
+	*fits_out = 0;
+	return refuse(STATUS_NO_MEMORY, RULE_MM_LIST_FITS, "AllocationList",
+		      "cannot be in memory together beside what must stay there");
+}
+
+void vidmm_list_release(struct vidmm_list *list)
+{
+	struct vidmm *manager = list->device->process->manager;
+	struct actions actions;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	manager->epoch++;
+	if (list->state == VIDMM_LIST_WAITING)
+		list_remove(&list->gather.link);
+	list->state = VIDMM_LIST_NEW;
+	list_unpin_locked(list, &actions);
+	actions_run_locked(manager, &actions);
+}

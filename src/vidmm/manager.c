@@ -1,0 +1,480 @@
+/*
+ * manager.c - see manager.h: what exists, from its beginning to its end.
+ */
+#include <assert.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "vidmm/allocation.h"
+#include "vidmm/place.h"
+#include "vidmm/states.h"
+
+/* ---- an adapter's memory ---- */
+
+static void groups_count(struct vidmm *manager)
+{
+	bool has_targets[VIDMM_GROUPS] = { false, false };
+
+	for (uint32_t i = 0; i < manager->segment_count; i++) {
+		const struct vidmm_segment *segment = &manager->segments[i];
+
+		manager->group_segments[segment->group] |= UINT32_C(1) << i;
+		if (!segment->is_system)
+			manager->memory_segments |= UINT32_C(1) << i;
+		has_targets[segment->group] |= segment->config.is_application_target;
+	}
+	/* Where the driver names targets, only those count. */
+	for (uint32_t i = 0; i < manager->segment_count; i++) {
+		const struct vidmm_segment *segment = &manager->segments[i];
+
+		if (has_targets[segment->group] && !segment->config.is_application_target)
+			continue;
+		manager->group_bytes[segment->group] += segment->is_system
+								? segment->config.commit_limit_bytes
+								: segment->config.size_bytes;
+	}
+}
+
+static NTSTATUS segments_init(struct vidmm *manager, const struct vidmm_config *config)
+{
+	const struct evict_policy *policy = config->policy ? config->policy : &evict_adaptive;
+	bool has_memory_segment = false;
+
+	for (uint32_t i = 0; i < config->segment_count; i++)
+		has_memory_segment |=
+			!config->segments[i].is_aperture && !config->segments[i].is_implicit_system;
+	for (uint32_t i = 0; i < config->segment_count; i++) {
+		NTSTATUS status = segment_init(&manager->segments[i], i + 1, &config->segments[i],
+					       has_memory_segment, policy);
+
+		if (!NT_SUCCESS(status))
+			return status;
+		manager->segment_count++;
+	}
+	groups_count(manager);
+	return STATUS_SUCCESS;
+}
+
+static void segments_finish(struct vidmm *manager)
+{
+	for (uint32_t i = 0; i < manager->segment_count; i++)
+		segment_finish(&manager->segments[i]);
+}
+
+static void ticker_run(void *argument)
+{
+	struct vidmm *manager = argument;
+
+	while (!atomic_load(&manager->is_ending)) {
+		uint32_t seen = notice_read(&manager->tick);
+		uint64_t at_ns = atomic_load(&manager->tick_at_ns);
+		struct actions actions;
+
+		if (at_ns == CLOCK_FOREVER || clock_now_ns() < at_ns) {
+			if (!atomic_load(&manager->is_ending))
+				notice_wait(&manager->tick, seen, at_ns);
+			continue;
+		}
+		atomic_store(&manager->tick_at_ns, CLOCK_FOREVER);
+		actions_init(&actions);
+		lock_acquire(&manager->lock);
+		manager->epoch++;
+		actions_run_locked(manager, &actions);
+	}
+}
+
+NTSTATUS vidmm_create(const struct vidmm_config *config, struct vidmm **manager_out)
+{
+	struct vidmm *manager;
+	NTSTATUS status;
+
+	assert(config->segment_count <= VIDMM_MAX_SEGMENTS);
+	manager = mem_zalloc(sizeof(*manager));
+	if (!manager)
+		return STATUS_NO_MEMORY;
+	manager->config = *config;
+	manager->config.segments = NULL;
+	manager->epoch = 1;
+	atomic_store(&manager->tick_at_ns, CLOCK_FOREVER);
+	lock_init(&manager->lock, LOCK_RANK_SEGMENT, "memory of an adapter");
+	list_init(&manager->places);
+	list_init(&manager->processes);
+	list_init(&manager->gathers);
+	status = segments_init(manager, config);
+	if (NT_SUCCESS(status))
+		status = thread_create("vidmm", ticker_run, manager, &manager->ticker);
+	if (!NT_SUCCESS(status)) {
+		segments_finish(manager);
+		lock_finish(&manager->lock);
+		mem_free(manager);
+		return status;
+	}
+	*manager_out = manager;
+	return STATUS_SUCCESS;
+}
+
+void vidmm_destroy(struct vidmm *manager)
+{
+	if (!manager)
+		return;
+	atomic_store(&manager->is_ending, true);
+	notice_give(&manager->tick);
+	thread_join(manager->ticker);
+	assert(list_is_empty(&manager->places) && list_is_empty(&manager->processes));
+	segments_finish(manager);
+	lock_finish(&manager->lock);
+	mem_free(manager);
+}
+
+bool vidmm_segment_usage(struct vidmm *manager, uint32_t id, struct vidmm_segment_usage *usage_out)
+{
+	const struct vidmm_segment *segment;
+	const uint64_t *class_bytes;
+
+	if (id == 0 || id > manager->segment_count)
+		return false;
+	segment = &manager->segments[id - 1];
+	class_bytes = segment->candidates.class_bytes;
+	lock_acquire(&manager->lock);
+	*usage_out = (struct vidmm_segment_usage){
+		.size_bytes = segment->config.size_bytes,
+		.commit_limit_bytes = segment->config.commit_limit_bytes,
+		.resident_bytes = segment->resident_bytes,
+		.offered_bytes = class_bytes[EVICT_OFFERED_LOW] +
+				 class_bytes[EVICT_OFFERED_NORMAL] +
+				 class_bytes[EVICT_OFFERED_HIGH],
+		.listed_bytes = class_bytes[EVICT_LISTED],
+		.evicted_bytes = segment->evicted_bytes,
+		.discarded_bytes = segment->discarded_bytes,
+		.filled_bytes = segment->filled_bytes,
+		.copied_in_bytes = segment->copied_in_bytes,
+		.group = segment->group,
+	};
+	lock_release(&manager->lock);
+	return true;
+}
+
+void vidmm_evict_segment(struct vidmm *manager, uint32_t segment_id)
+{
+	struct actions actions;
+	struct list *link;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	list_for_each (link, &manager->places) {
+		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
+
+		if (place->state == PLACE_IN && place->eviction.is_resident &&
+		    (segment_id == 0 || place->segment->id == segment_id))
+			place_leave_locked(place, &actions);
+	}
+	actions_run_locked(manager, &actions);
+}
+
+/* ---- processes ---- */
+
+/* Returns when `*count` is 0; the lock is held before and after. */
+static void wait_for_none_locked(struct vidmm *manager, const uint32_t *count)
+{
+	while (*count > 0) {
+		uint32_t seen = notice_read(&manager->changed);
+
+		lock_release(&manager->lock);
+		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
+		lock_acquire(&manager->lock);
+	}
+}
+
+void vidmm_process_init(struct vidmm_process *process, struct vidmm *manager,
+			struct vidmm_account *adapter_account)
+{
+	struct actions actions;
+
+	*process = (struct vidmm_process){ .manager = manager,
+					   .account = { .parent = adapter_account } };
+	list_init(&process->link);
+	list_init(&process->devices);
+	list_init(&process->news_link);
+	for (int i = 0; i < 3; i++)
+		list_init(&process->decommittable[i]);
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	budget_join_locked(process);
+	actions_run_locked(manager, &actions);
+}
+
+void vidmm_process_finish(struct vidmm_process *process)
+{
+	struct vidmm *manager = process->manager;
+	struct actions actions;
+
+	if (!manager)
+		return;
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	assert(list_is_empty(&process->devices));
+	for (int i = 0; i < 3; i++) {
+		struct list *link;
+
+		/* What is shared stays offered, nobody's to decommit. */
+		while ((link = list_pop_front(&process->decommittable[i])))
+			container_of(link, struct vidmm_place, decommit_link)->decommit_process =
+				NULL;
+	}
+	budget_leave_locked(process);
+	wait_for_none_locked(manager, &process->action_count);
+	actions_run_locked(manager, &actions);
+}
+
+/* ---- devices ---- */
+
+void vidmm_device_init(struct vidmm_device *device, struct vidmm_process *process,
+		       struct sched_owner *owner, void *driver_device)
+{
+	*device = (struct vidmm_device){
+		.process = process,
+		.owner = owner,
+		.driver_device = driver_device,
+	};
+	list_init(&device->link);
+	list_init(&device->listed);
+	list_init(&device->missing);
+	list_init(&device->coming);
+	list_init(&device->gather.link);
+	list_init(&device->action_link);
+	lock_acquire(&process->manager->lock);
+	list_push_back(&process->devices, &device->link);
+	lock_release(&process->manager->lock);
+}
+
+void vidmm_device_finish(struct vidmm_device *device)
+{
+	struct vidmm *manager;
+
+	if (!device->process)
+		return;
+	manager = device->process->manager;
+	lock_acquire(&manager->lock);
+	assert(list_is_empty(&device->listed) && list_is_empty(&device->missing) &&
+	       list_is_empty(&device->coming));
+	list_remove(&device->link);
+	wait_for_none_locked(manager, &device->action_count);
+	lock_release(&manager->lock);
+}
+
+static bool place_is_needed(const struct vidmm_place *place)
+{
+	struct list *link;
+
+	list_for_each (link, &place->listings) {
+		if (!container_of(link, struct vidmm_binding, place_link)->device->is_lost)
+			return true;
+	}
+	return place->pins > 0;
+}
+
+static void bindings_lose_locked(struct list *bindings, struct actions *actions)
+{
+	while (!list_is_empty(bindings)) {
+		struct vidmm_binding *binding =
+			container_of(bindings->next, struct vidmm_binding, device_link);
+		struct vidmm_place *place = binding_place(binding);
+
+		if (place->state == PLACE_OUT && !place_is_needed(place))
+			place_answer_locked(place, STATUS_DEVICE_REMOVED, actions);
+		binding_sort_locked(binding, actions);
+	}
+}
+
+void vidmm_device_lose(struct vidmm_device *device)
+{
+	struct vidmm *manager = device->process->manager;
+	struct actions actions;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	device->is_lost = true;
+	manager->epoch++;
+	bindings_lose_locked(&device->missing, &actions);
+	bindings_lose_locked(&device->coming, &actions);
+	actions_run_locked(manager, &actions);
+}
+
+/* ---- bindings ---- */
+
+void vidmm_binding_init(struct vidmm_binding *binding, struct vidmm_device *device,
+			struct vidmm_allocation *allocation, void *driver_allocation)
+{
+	*binding = (struct vidmm_binding){
+		.device = device,
+		.allocation = allocation,
+		.driver_allocation = driver_allocation,
+	};
+	list_init(&binding->device_link);
+	list_init(&binding->place_link);
+	list_init(&binding->leave_link);
+}
+
+static bool binding_is_busy(const struct vidmm_binding *binding)
+{
+	return binding->is_waiting || list_is_linked(&binding->leave_link);
+}
+
+void vidmm_binding_finish(struct vidmm_binding *binding)
+{
+	struct vidmm *manager;
+	struct actions actions;
+
+	if (!binding->device || !binding_place(binding))
+		return;
+	manager = binding->device->process->manager;
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	if (binding->count > 0) {
+		binding->count = 1;
+		binding_unlist_locked(binding, &actions);
+		place_settle_locked(binding_place(binding), &actions);
+	}
+	binding->must_wait_again = false;
+	actions_run_locked(manager, &actions);
+
+	lock_acquire(&manager->lock);
+	while (binding_is_busy(binding)) {
+		uint32_t seen = notice_read(&manager->changed);
+
+		lock_release(&manager->lock);
+		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
+		lock_acquire(&manager->lock);
+	}
+	lock_release(&manager->lock);
+}
+
+uint32_t vidmm_binding_count(struct vidmm_binding *binding)
+{
+	struct vidmm *manager = binding->device->process->manager;
+
+	lock_acquire(&manager->lock);
+	uint32_t count = binding->count;
+	lock_release(&manager->lock);
+	return count;
+}
+
+/* ---- the end of an allocation ---- */
+
+bool vidmm_allocation_depart(struct vidmm_allocation *allocation, struct vidmm_departure *departure)
+{
+	struct vidmm_place *place;
+	struct vidmm *manager;
+	struct actions actions;
+
+	lock_acquire(&allocation->lock);
+	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
+	if (!place) {
+		lock_release(&allocation->lock);
+		return true;
+	}
+	manager = place->manager;
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	assert(place->listed == 0);
+	offer_forget_locked(place);
+	place->is_dying = true;
+	place->is_offered = false;
+	place->is_locked = false;
+	place->departure = departure;
+	manager->epoch++;
+	place_settle_locked(place, &actions);
+	lock_release(&manager->lock);
+	lock_release(&allocation->lock);
+	lock_acquire(&manager->lock);
+	actions_run_locked(manager, &actions);
+	return false;
+}
+
+struct blocking_departure {
+	struct vidmm_departure departure;
+	struct notice over;
+	_Atomic bool is_over;
+};
+
+static void departure_over(struct vidmm_departure *departure)
+{
+	struct blocking_departure *blocking =
+		container_of(departure, struct blocking_departure, departure);
+
+	atomic_store(&blocking->is_over, true);
+	notice_give(&blocking->over);
+}
+
+void vidmm_allocation_leave(struct vidmm_allocation *allocation)
+{
+	struct blocking_departure blocking = { .departure = { .done = departure_over } };
+
+	if (vidmm_allocation_depart(allocation, &blocking.departure))
+		return;
+	for (;;) {
+		uint32_t seen = notice_read(&blocking.over);
+
+		if (atomic_load(&blocking.is_over))
+			return;
+		notice_wait(&blocking.over, seen, CLOCK_FOREVER);
+	}
+}
+
+/* ---- after a reset ---- */
+
+/* One that was in memory that is lost, held so that it stays. */
+static struct vidmm_place *lost_pick_locked(struct vidmm *manager)
+{
+	struct list *link;
+
+	list_for_each (link, &manager->places) {
+		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
+
+		/* What the CPU has locked stays where it is seen, whatever is in it now. */
+		if (place->state == PLACE_IN && !place->segment->is_system && !place->is_locked) {
+			place->waits++;
+			return place;
+		}
+	}
+	return NULL;
+}
+
+static void place_lose(struct vidmm_place *place)
+{
+	struct vidmm *manager = place->manager;
+	struct vidmm_allocation *allocation = place->allocation;
+	struct actions actions;
+
+	actions_init(&actions);
+	lock_acquire(&allocation->lock);
+	lock_acquire(&manager->lock);
+	place->waits--;
+	if (place->state == PLACE_IN && cpu_view_hide(&allocation->view)) {
+		bool has_copy = allocation->backing.run_count > 0 || allocation->backing.is_clients;
+
+		allocation_set_content(allocation,
+				       has_copy ? VIDMM_CONTENT_BACKED : VIDMM_CONTENT_NONE);
+		if (allocation->offer == VIDMM_OFFERED && !has_copy)
+			allocation_set_offer(allocation, VIDMM_DISCARDED,
+					     (enum vidmm_offer_priority)allocation->offer_priority);
+		place_out_locked(place, &actions);
+	}
+	lock_release(&manager->lock);
+	lock_release(&allocation->lock);
+	lock_acquire(&manager->lock);
+	actions_run_locked(manager, &actions);
+}
+
+void vidmm_reset(struct vidmm *manager)
+{
+	struct vidmm_place *place;
+
+	do {
+		lock_acquire(&manager->lock);
+		place = lost_pick_locked(manager);
+		lock_release(&manager->lock);
+		if (place)
+			place_lose(place);
+	} while (place);
+}

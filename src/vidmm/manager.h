@@ -1,0 +1,419 @@
+/*
+ * manager.h - the memory of one adapter, as object/ sees it: who may be resident, who has to go.
+ *
+ *	process   budget and usage of a client on this adapter
+ *	  device  the list of what must be resident while its work runs
+ *	    binding   one allocation on one device: how often it was made resident there
+ *
+ * An allocation of which a device wants more than CPU access has a place (place.h), made when it is
+ * first needed. Content moves by paging jobs only; whoever asks is told at once when nothing has to
+ * move, and through a request when something has:
+ *
+ *	vidmm_make_resident() ── STATUS_SUCCESS: usable now
+ *	                      ── STATUS_PENDING: request->done() comes, perhaps before it returns
+ *	                      ── STATUS_NO_MEMORY: nothing changed, this many bytes over budget
+ *
+ * Locks: LOCK_RANK_SEGMENT, one per adapter, for every decision; taken inside an allocation's lock
+ * where both are needed. Nobody is called under it but sched_owner_suspend(), which calls nobody.
+ */
+#ifndef VIDMM_MANAGER_H
+#define VIDMM_MANAGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/list.h"
+#include "base/status.h"
+#include "paging/pager.h"
+#include "sched/sched.h"
+#include "vidmm/vidmm.h"
+
+struct vidmm;
+struct evict_policy;
+struct vidmm_place;
+struct vidmm_want;
+
+enum { VIDMM_MAX_SEGMENTS = 32 }; /* 31 of the driver's and the one the kernel adds */
+
+enum vidmm_group { VIDMM_LOCAL, VIDMM_NON_LOCAL, VIDMM_GROUPS };
+
+/* ---- an adapter's memory ---- */
+
+/* As the driver reported it; the id is the index + 1. */
+struct vidmm_segment_config {
+	uint64_t size_bytes;
+	uint64_t commit_limit_bytes; /* apertures and system memory */
+	uint64_t cpu_address;        /* physical, of the first byte; with is_cpu_visible */
+	bool is_aperture;
+	bool is_implicit_system; /* the last one: system memory behind page tables */
+	bool is_cpu_visible;
+	bool is_cache_coherent;
+	bool uses_64k_pages;
+	bool is_application_target;
+	bool is_local_budget_group;
+	bool is_non_local_budget_group;
+	uint32_t bank_count;
+	const uint64_t *bank_ends; /* offsets; lives as long as the manager */
+};
+
+/* Which way GPU addresses of an allocation change around a move. */
+enum vidmm_mapping_change { VIDMM_MAPPINGS_OUT, VIDMM_MAPPINGS_IN };
+
+/* Where a row of operations is; zeroed at its start. */
+struct vidmm_mapping_cursor {
+	uint64_t words[4];
+};
+
+/* Supplied by the code of GPU addresses. On the pager's thread, no lock held. */
+struct vidmm_mapping_ops {
+	/* A look: is there any GPU address of it? Under the manager's lock: must call nobody. */
+	bool (*is_mapped)(void *context, struct vidmm_allocation *allocation);
+	/*
+	 * The next operation that makes its addresses invalid (with the flush), or lets them show
+	 * `where` it is now. False: there are no more.
+	 */
+	bool (*next)(void *context, struct vidmm_allocation *allocation,
+		     enum vidmm_mapping_change change, const struct paging_place *where,
+		     struct vidmm_mapping_cursor *cursor, struct paging_op *op_out);
+};
+
+struct vidmm_mdl_ops {
+	NTSTATUS (*create)
+	(const struct miniport_page_run *runs, uint32_t run_count, struct miniport_mdl **mdl_out);
+	void (*destroy)(struct miniport_mdl *mdl);
+};
+
+struct vidmm_process;
+struct vidmm_device;
+
+/* What a client is to be told. As the bits of D3DDDI_TRIMRESIDENCYSET_FLAGS. */
+enum {
+	VIDMM_TRIM_PERIODIC = 1,
+	VIDMM_TRIM_RESTART_PERIODIC = 2,
+	VIDMM_TRIM_TO_BUDGET = 4,
+};
+
+/* No lock held, any thread. Each may be NULL. */
+struct vidmm_listener {
+	void (*trim)(void *listener, struct vidmm_process *process, uint32_t flags,
+		     uint64_t bytes_to_trim);
+	void (*budget_changed)(void *listener, struct vidmm_process *process,
+			       enum vidmm_group group, uint64_t budget_bytes);
+	/* Its list cannot be brought in whatever is evicted: the device is in error. */
+	void (*device_starved)(void *listener, struct vidmm_device *device);
+};
+
+struct vidmm_config {
+	uint32_t segment_count;
+	const struct vidmm_segment_config *segments;
+	bool has_gpu_mmu;           /* false: everything is contiguous */
+	bool is_residency_by_lists; /* WDDM 1.x: vidmm_list_prepare() instead of make-resident */
+	uint64_t aperture_commit_limit_bytes; /* of all apertures together; 0: none */
+	uint64_t highest_system_address;      /* 0: any */
+	uint64_t dummy_page_address;          /* what an unmapped page of an aperture shows */
+	uint64_t slice_ns;                    /* how long a busy device keeps what it got back */
+	const struct evict_policy *policy;    /* NULL: adaptive */
+	struct pager *pager;
+	struct vidmm_mdl_ops mdls;
+	const struct vidmm_mapping_ops *mappings; /* NULL: there are no GPU addresses */
+	void *mappings_context;
+	struct vidmm_listener listener;
+	void *listener_context;
+};
+
+/* Everything is copied but bank_ends and *mappings. */
+MUST_CHECK NTSTATUS vidmm_create(const struct vidmm_config *config, struct vidmm **manager_out);
+
+/* No process, device or place is left. Accepts NULL. */
+void vidmm_destroy(struct vidmm *manager);
+
+/*
+ * After an adapter reset: what was in memory segments is lost, and its states say so. Every device
+ * was lost before (vidmm_device_lose) and no job is under way.
+ */
+void vidmm_reset(struct vidmm *manager);
+
+struct vidmm_segment_usage {
+	uint64_t size_bytes;
+	uint64_t commit_limit_bytes;
+	uint64_t resident_bytes; /* placed, coming and leaving ones included */
+	uint64_t offered_bytes;
+	uint64_t listed_bytes;
+	uint64_t evicted_bytes;   /* since the start: copied out */
+	uint64_t discarded_bytes; /* since the start: dropped */
+	uint64_t filled_bytes;
+	uint64_t copied_in_bytes;
+	enum vidmm_group group;
+};
+
+/* `id` counts from 1. False: there is no such segment. */
+MUST_CHECK bool vidmm_segment_usage(struct vidmm *manager, uint32_t id,
+				    struct vidmm_segment_usage *usage_out);
+
+/* ---- processes ---- */
+
+struct vidmm_process {
+	/* Set at init. */
+	struct vidmm *manager;
+	struct vidmm_account account; /* for vidmm_wishes.account */
+
+	/* Guarded by the manager's lock. */
+	struct list link;
+	struct list devices;
+	uint64_t usage_bytes[VIDMM_GROUPS]; /* what its devices list */
+	uint64_t reservation_bytes[VIDMM_GROUPS];
+	uint64_t told_budget_bytes[VIDMM_GROUPS];
+	struct list
+		decommittable[3]; /* vidmm_place.decommit_link, by offer priority, oldest first */
+	uint64_t decommittable_bytes;
+	uint64_t decommit_uniqueness;
+	struct list news_link; /* in what is to be told */
+	uint32_t action_count;
+	uint8_t budget_news; /* groups whose budget changed */
+	uint32_t trim_flags;
+};
+
+void vidmm_process_init(struct vidmm_process *process, struct vidmm *manager,
+			struct vidmm_account *adapter_account);
+
+/* Its devices are gone. */
+void vidmm_process_finish(struct vidmm_process *process);
+
+struct vidmm_memory_info {
+	uint64_t budget_bytes;
+	uint64_t usage_bytes;
+	uint64_t reservation_bytes;
+	uint64_t available_for_reservation_bytes;
+};
+
+struct vidmm_memory_info vidmm_process_memory_info(struct vidmm_process *process,
+						   enum vidmm_group group);
+
+/* Absolute; STATUS_INVALID_PARAMETER above what is available. */
+MUST_CHECK NTSTATUS vidmm_process_reserve(struct vidmm_process *process, enum vidmm_group group,
+					  uint64_t reservation_bytes);
+
+/* Tells every process (NULL) or one: PERIODIC or RESTART_PERIODIC, and TO_BUDGET where it is over.
+ */
+void vidmm_trim(struct vidmm *manager, struct vidmm_process *process, uint32_t flags);
+
+struct vidmm_offer_info {
+	uint64_t decommittable_bytes;
+	uint64_t uniqueness;
+};
+
+struct vidmm_offer_info vidmm_process_offer_info(struct vidmm_process *process);
+
+/*
+ * Gives memory of offered allocations away, lowest priority and oldest offer first, until
+ * `wanted_bytes` are free. With `only_repurposed`, only where the content is lost anyway.
+ */
+uint64_t vidmm_process_decommit(struct vidmm_process *process, uint64_t wanted_bytes,
+				bool only_repurposed);
+
+/* ---- devices ---- */
+
+/* Whoever has to have everything at once waits for its turn in a row (room.c). */
+struct vidmm_gather {
+	struct list link; /* vidmm.gathers */
+	bool is_list;     /* a vidmm_list, else a device */
+};
+
+struct vidmm_device {
+	/* Set at init. */
+	struct vidmm_process *process;
+	struct sched_owner *owner;
+	void *driver_device;
+
+	/* Guarded by the manager's lock. */
+	struct list link;
+	struct list listed;  /* vidmm_binding.device_link: counts above 0, in place or offered */
+	struct list missing; /* the same: has to be brought in */
+	struct list coming;  /* the same: on its way, or on the way out first */
+	struct vidmm_gather gather;
+	struct list action_link;
+	uint32_t action_count; /* actions that have it in hand */
+	uint32_t resumes;      /* to be done */
+	uint64_t slice_end_ns;
+	bool is_suspended;
+	bool is_lost;
+	bool is_starved;
+	bool must_tell_starved;
+	bool was_compacted; /* since it was whole */
+};
+
+void vidmm_device_init(struct vidmm_device *device, struct vidmm_process *process,
+		       struct sched_owner *owner, void *driver_device);
+
+/* Its bindings are gone. */
+void vidmm_device_finish(struct vidmm_device *device);
+
+/* Nothing is brought in for it any more, nobody waits for it; its counts stay. */
+void vidmm_device_lose(struct vidmm_device *device);
+
+/* ---- bindings ---- */
+
+struct vidmm_binding {
+	/* Set at init. */
+	struct vidmm_device *device;
+	struct vidmm_allocation *allocation;
+	void *driver_allocation;
+
+	/* Guarded by the manager's lock. */
+	uint32_t count;
+	uint8_t group;        /* enum vidmm_group, where it is charged; with count > 0 */
+	bool is_waiting;      /* `wait` is under way */
+	bool must_wait_again; /* work came after that counts, too */
+	struct list device_link;
+	struct list place_link; /* vidmm_place.listings; with count > 0 */
+	struct list leave_link; /* vidmm_place.dependents */
+	struct sched_wait wait;
+
+	/* Of the job that takes the allocation away. */
+	struct paging_dependency dependency;
+};
+
+void vidmm_binding_init(struct vidmm_binding *binding, struct vidmm_device *device,
+			struct vidmm_allocation *allocation, void *driver_allocation);
+
+/*
+ * Off its device's list. Returns when no wait of it is under way: for work that its caller waited
+ * for, too, or whose owner is lost.
+ */
+void vidmm_binding_finish(struct vidmm_binding *binding);
+
+/* How often it is on the list. */
+uint32_t vidmm_binding_count(struct vidmm_binding *binding);
+
+/* ---- residency ---- */
+
+/* One call's worth of waiting. The storage is the caller's again in `done`. */
+struct vidmm_request {
+	/* Once, after STATUS_PENDING only; any thread, no lock held. */
+	void (*done)(struct vidmm_request *request, NTSTATUS status);
+
+	/* The manager's own. */
+	struct list link;
+	struct vidmm_want *wants;
+	uint32_t pending;
+	NTSTATUS status;
+};
+
+enum {
+	VIDMM_CANT_TRIM_FURTHER = 1, /* the maximum counts, not the budget of this moment */
+};
+
+/*
+ * Adds one to the count of each binding; all are of `device`. What is offered is listed and comes
+ * in with its reclaim. `*bytes_to_trim_out` counts for STATUS_NO_MEMORY.
+ */
+MUST_CHECK NTSTATUS vidmm_make_resident(struct vidmm_device *device,
+					struct vidmm_binding *const bindings[], uint32_t count,
+					uint32_t flags, struct vidmm_request *request,
+					uint64_t *bytes_to_trim_out);
+
+enum {
+	VIDMM_EVICT_ONLY_IF_NECESSARY = 1,
+	VIDMM_EVICT_NOT_WRITTEN_TO = 2,
+};
+
+/*
+ * Takes one off each count. STATUS_INVALID_PARAMETER, and nothing changed, when one would go below
+ * zero. Tells how many bytes the process is over its budgets then.
+ */
+MUST_CHECK NTSTATUS vidmm_evict(struct vidmm_device *device, struct vidmm_binding *const bindings[],
+				uint32_t count, uint32_t flags, uint64_t *bytes_to_trim_out);
+
+/* As vidmm_set_priority(), and it counts for what is in place already. */
+void vidmm_set_priority_anywhere(struct vidmm_allocation *allocation, uint32_t priority);
+
+/* Where the GPU finds it now. */
+enum vidmm_residency vidmm_where(struct vidmm_allocation *allocation);
+
+/* ---- residency by lists: the physical model ---- */
+
+struct vidmm_list_entry {
+	struct vidmm_binding *binding;
+	uint32_t segment;      /* filled in when it is ready */
+	uint64_t offset_bytes; /* in the segment */
+};
+
+enum vidmm_list_state { VIDMM_LIST_NEW, VIDMM_LIST_WAITING, VIDMM_LIST_READY, VIDMM_LIST_FAILED };
+
+/* What one submission refers to. Zeroed, then device, entries and count set. */
+struct vidmm_list {
+	struct vidmm_device *device;
+	struct vidmm_list_entry *entries;
+	uint32_t count;
+	struct vidmm_request request; /* `done`: prepare again */
+
+	/* The manager's own. */
+	struct vidmm_gather gather;
+	enum vidmm_list_state state;
+	bool is_pinned;
+};
+
+/*
+ * Everything on it in place and kept there until the release. STATUS_PENDING: request.done() comes,
+ * then ask again. STATUS_NO_MEMORY: it can never be in place together; the first `*fits_out`
+ * entries can. Offered memory is refused.
+ */
+MUST_CHECK NTSTATUS vidmm_list_prepare(struct vidmm_list *list, uint32_t *fits_out);
+
+/* The submission is over, or will never be. No request is under way then. Must not block. */
+void vidmm_list_release(struct vidmm_list *list);
+
+/* ---- offers ---- */
+
+/*
+ * As vidmm_offer(), and what is in GPU memory may be dropped from there once the work that the
+ * device has queued is over; with `is_immediate`, from now on.
+ */
+MUST_CHECK NTSTATUS vidmm_binding_offer(struct vidmm_binding *binding,
+					enum vidmm_offer_priority priority, bool may_decommit,
+					bool is_immediate);
+
+/*
+ * As vidmm_reclaim(), for a list. What is on the residency list comes back in, over budget or not:
+ * STATUS_PENDING. It may be locked at once. STATUS_NO_MEMORY: nothing changed.
+ */
+MUST_CHECK NTSTATUS vidmm_reclaim_bindings(struct vidmm_device *device,
+					   struct vidmm_binding *const bindings[], uint32_t count,
+					   enum vidmm_reclaim_result results[],
+					   struct vidmm_request *request);
+
+/* ---- CPU access, pinning, the end of an allocation ---- */
+
+/*
+ * As vidmm_lock(), wherever it is: what is in GPU memory that the CPU can see stays there while the
+ * lock lasts; what is elsewhere is moved to system memory first, if it may be there, and stays
+ * there; what is nowhere and may only be in GPU memory does not enter before the unlock. Nothing
+ * moves while it is locked, so no byte that the CPU writes is lost. May wait for a move.
+ */
+MUST_CHECK NTSTATUS vidmm_lock_anywhere(struct vidmm *manager, struct vidmm_allocation *allocation,
+					bool needs_cpu_visible, void **pointer_out);
+MUST_CHECK bool vidmm_unlock_anywhere(struct vidmm *manager, struct vidmm_allocation *allocation);
+
+/*
+ * The allocation is off every list and no work uses it: its place goes, with what is in it. True
+ * when that is done; else `done` comes, on the pager's thread. Before vidmm_allocation_finish().
+ */
+struct vidmm_departure {
+	void (*done)(struct vidmm_departure *departure);
+	struct list link;
+};
+MUST_CHECK bool vidmm_allocation_depart(struct vidmm_allocation *allocation,
+					struct vidmm_departure *departure);
+
+/* The same, and returns when it is done. Not on the pager's thread. */
+void vidmm_allocation_leave(struct vidmm_allocation *allocation);
+
+/* Moves everything that may move out of one segment (0: of all). For tests and controls. */
+void vidmm_evict_segment(struct vidmm *manager, uint32_t segment_id);
+
+/* Recounts segments, lists, budgets and every place. Nothing is under way. */
+MUST_CHECK bool vidmm_manager_validate(struct vidmm *manager, char *wrong, size_t wrong_size);
+
+#endif

@@ -1,0 +1,265 @@
+/*
+ * manager_validate.c - recounts what manager.h keeps.
+ *
+ *   in:   a manager with nothing under way
+ *   out:  the first thing that does not add up
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/machine.h"
+#include "vidmm/place.h"
+#include "vidmm/states.h"
+
+struct recount {
+	uint64_t resident_bytes[VIDMM_MAX_SEGMENTS];
+	uint64_t leaving_bytes[VIDMM_MAX_SEGMENTS];
+	uint64_t entering_bytes[VIDMM_MAX_SEGMENTS];
+	uint64_t committed_bytes[VIDMM_MAX_SEGMENTS];
+	uint64_t page_count[VIDMM_MAX_SEGMENTS];
+	uint64_t range_count[VIDMM_MAX_SEGMENTS];
+	uint64_t candidates[VIDMM_MAX_SEGMENTS];
+	uint64_t aperture_bytes;
+};
+
+static uint32_t list_length(const struct list *head)
+{
+	const struct list *link;
+	uint32_t length = 0;
+
+	list_for_each (link, head)
+		length++;
+	return length;
+}
+
+static const char *check_listings(const struct vidmm_place *place)
+{
+	const struct list *link;
+
+	if (list_length(&place->listings) != place->listed)
+		return "its listings were miscounted";
+	list_for_each (link, &place->listings) {
+		const struct vidmm_binding *binding =
+			container_of(link, struct vidmm_binding, place_link);
+
+		if (binding->count == 0)
+			return "is listed by a device that does not count it";
+		if (binding_place(binding) != place)
+			return "is listed as another";
+		if (binding->group != place->group)
+			return "is charged to another group than it belongs to";
+	}
+	return NULL;
+}
+
+static const char *check_content(const struct vidmm_place *place)
+{
+	enum vidmm_content content = allocation_content(place->allocation);
+	bool is_local = place->segment && !place->segment->is_system;
+
+	if (place->state == PLACE_IN && is_local && content != VIDMM_CONTENT_LOCAL)
+		return "is in GPU memory and its content is not";
+	if (place->state == PLACE_IN && !is_local && content != VIDMM_CONTENT_BACKED)
+		return "is in system memory and its content is not";
+	if (place->state == PLACE_OUT && content == VIDMM_CONTENT_LOCAL)
+		return "has content in GPU memory and no place";
+	return NULL;
+}
+
+static const char *check_segment_of(const struct vidmm_place *place, struct recount *recount)
+{
+	const struct vidmm_segment *segment = place->segment;
+	uint32_t at = segment->id - 1;
+	uint64_t bytes = segment_bytes(segment, &place->wish);
+	const struct page_run *runs = page_set_runs(&place->pages);
+	uint64_t pages = 0;
+
+	if (!(place->allocation->supported_segments & (UINT32_C(1) << at)) &&
+	    place->state == PLACE_ENTERING)
+		return "enters a segment outside its supported set";
+	for (uint32_t i = 0; i < place->pages.run_count; i++)
+		pages += runs[i].count;
+	if (place->wish.form != FORM_SYSTEM && pages * MACHINE_PAGE_BYTES != bytes)
+		return "has more or fewer pages of its segment than its size";
+	if (place->wish.form != FORM_SCATTERED && place->pages.run_count > 1)
+		return "is scattered and must not be";
+	recount->resident_bytes[at] += bytes;
+	recount->leaving_bytes[at] += place->state == PLACE_LEAVING ? bytes : 0;
+	recount->entering_bytes[at] += place->state == PLACE_ENTERING ? bytes : 0;
+	recount->page_count[at] += pages;
+	recount->range_count[at] += place->pages.run_count;
+	recount->candidates[at] += place->eviction.is_resident;
+	if (segment->is_system) {
+		recount->committed_bytes[at] += place->wish.size_bytes;
+		recount->aperture_bytes += place->wish.size_bytes;
+	}
+	return NULL;
+}
+
+static const char *check_place(const struct vidmm_place *place, struct recount *recount)
+{
+	const char *wrong = check_listings(place);
+	bool is_sorted = list_is_linked(&place->held_link) || place->eviction.is_resident;
+
+	if (!wrong)
+		wrong = check_content(place);
+	if (!wrong && (place->segment != NULL) != (place->state != PLACE_OUT))
+		wrong = "has a segment, or has none, and it is not so";
+	if (!wrong && is_sorted != (place->state == PLACE_IN))
+		wrong = "is a candidate for eviction and not in place, or the other way round";
+	if (!wrong && place->segment)
+		wrong = check_segment_of(place, recount);
+	return wrong;
+}
+
+static const char *check_segment(const struct vidmm_segment *segment, const struct recount *recount)
+{
+	uint32_t at = segment->id - 1;
+	const char *wrong = evict_set_validate(&segment->candidates);
+
+	if (!wrong && !segment->config.is_implicit_system)
+		wrong = space_validate(&segment->space);
+	if (wrong)
+		return wrong;
+	if (segment->resident_bytes != recount->resident_bytes[at])
+		return "resident bytes were miscounted";
+	if (segment->leaving_bytes != recount->leaving_bytes[at] ||
+	    segment->entering_bytes != recount->entering_bytes[at])
+		return "bytes on their way were miscounted";
+	if (segment->committed_bytes != recount->committed_bytes[at])
+		return "committed bytes were miscounted";
+	if (segment->is_system && segment->committed_bytes > segment->config.commit_limit_bytes)
+		return "its commit limit is exceeded";
+	if (segment->space.taken_units != recount->page_count[at] ||
+	    segment->space.taken_ranges != recount->range_count[at])
+		return "taken pages were miscounted";
+	if (segment->candidates.entry_count != recount->candidates[at])
+		return "candidates for eviction were miscounted";
+	return NULL;
+}
+
+static const char *check_bindings(const struct vidmm_device *device, const struct list *bindings,
+				  bool is_listed, uint64_t usage_bytes[VIDMM_GROUPS])
+{
+	const struct list *link;
+
+	list_for_each (link, bindings) {
+		const struct vidmm_binding *binding =
+			container_of(link, struct vidmm_binding, device_link);
+		const struct vidmm_place *place = binding_place(binding);
+		bool is_whole =
+			place->state == PLACE_IN || !place_is_wanted(place) || device->is_lost;
+
+		if (binding->count == 0 || binding->device != device)
+			return "lists what it does not count";
+		if (is_whole != is_listed)
+			return "has something in place that it misses, or the other way round";
+		usage_bytes[binding->group] += binding->allocation->size_bytes;
+	}
+	return NULL;
+}
+
+static const char *check_device(const struct vidmm_device *device,
+				uint64_t usage_bytes[VIDMM_GROUPS])
+{
+	const char *wrong = check_bindings(device, &device->listed, true, usage_bytes);
+	bool is_whole = list_is_empty(&device->missing) && list_is_empty(&device->coming);
+
+	if (!wrong)
+		wrong = check_bindings(device, &device->missing, false, usage_bytes);
+	if (!wrong)
+		wrong = check_bindings(device, &device->coming, false, usage_bytes);
+	if (!wrong && is_whole == list_is_linked(&device->gather.link))
+		wrong = "waits for its turn and misses nothing, or the other way round";
+	if (!wrong && is_whole && device->is_suspended)
+		wrong = "is suspended and misses nothing";
+	return wrong;
+}
+
+static const char *check_process(const struct vidmm_process *process)
+{
+	uint64_t usage_bytes[VIDMM_GROUPS] = { 0 };
+	const struct list *link;
+
+	list_for_each (link, &process->devices) {
+		const char *wrong =
+			check_device(container_of(link, struct vidmm_device, link), usage_bytes);
+
+		if (wrong)
+			return wrong;
+	}
+	for (int group = 0; group < VIDMM_GROUPS; group++) {
+		if (usage_bytes[group] != process->usage_bytes[group])
+			return "its usage was miscounted";
+	}
+	return NULL;
+}
+
+static const char *check_budgets(const struct vidmm *manager)
+{
+	uint64_t budget_bytes[VIDMM_GROUPS] = { 0 };
+	uint64_t reserved_bytes[VIDMM_GROUPS] = { 0 };
+	const struct list *link;
+
+	list_for_each (link, &manager->processes) {
+		const struct vidmm_process *process =
+			container_of(link, struct vidmm_process, link);
+		const char *wrong = check_process(process);
+
+		if (wrong)
+			return wrong;
+		for (int group = 0; group < VIDMM_GROUPS; group++) {
+			reserved_bytes[group] += process->reservation_bytes[group];
+			budget_bytes[group] = budget_of_locked(process, (enum vidmm_group)group);
+			if (budget_bytes[group] > manager->group_bytes[group] ||
+			    budget_bytes[group] < process->reservation_bytes[group])
+				return "a budget is above everything, or below its reservation";
+		}
+	}
+	for (int group = 0; group < VIDMM_GROUPS; group++) {
+		if (reserved_bytes[group] != manager->reserved_bytes[group])
+			return "reservations were miscounted";
+	}
+	return NULL;
+}
+
+static bool report(char *wrong, size_t wrong_size, const char *what, uint64_t which,
+		   const char *found)
+{
+	if (found)
+		snprintf(wrong, wrong_size, "%s %" PRIx64 ": %s", what, which, found);
+	return found == NULL;
+}
+
+static bool validate_locked(struct vidmm *manager, char *wrong, size_t wrong_size)
+{
+	struct recount recount = { .aperture_bytes = 0 };
+	struct list *link;
+
+	list_for_each (link, &manager->places) {
+		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
+
+		if (!report(wrong, wrong_size, "allocation", place->allocation->id,
+			    check_place(place, &recount)))
+			return false;
+	}
+	for (uint32_t i = 0; i < manager->segment_count; i++) {
+		if (!report(wrong, wrong_size, "segment", i + 1,
+			    check_segment(&manager->segments[i], &recount)))
+			return false;
+	}
+	if (recount.aperture_bytes != manager->aperture_committed_bytes)
+		return report(wrong, wrong_size, "apertures", 0, "committed bytes were miscounted");
+	return report(wrong, wrong_size, "processes", manager->process_count,
+		      check_budgets(manager));
+}
+
+bool vidmm_manager_validate(struct vidmm *manager, char *wrong, size_t wrong_size)
+{
+	bool is_right;
+
+	lock_acquire(&manager->lock);
+	is_right = validate_locked(manager, wrong, wrong_size);
+	lock_release(&manager->lock);
+	return is_right;
+}

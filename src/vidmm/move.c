@@ -1,0 +1,536 @@
+/*
+ * move.c - one allocation's way into a segment, or out of it, as a job of the pager.
+ *
+ *   in:   a place that is ENTERING or LEAVING
+ *   out:  a row of operations; at its end the content state and the place say what became of it
+ *
+ *	in    [map the aperture] [fill with zeroes | copy from system memory] [notify] [GPU
+ *addresses] out   [GPU addresses] [notify] [unmap | copy to system memory | discard]
+ *
+ * The system memory of what went into a memory segment is given up, unless the allocation keeps it;
+ * on the way out it is taken again, which can fail: then it stays. CPU views of memory that moves
+ * are hidden first (nobody has it locked, manager.h says why), so no write can fall between the
+ * copy and what is shown next. Where there is nothing to do, no job is queued.
+ *
+ * Locks: the allocation's while pages and views change hands, inside it the manager's at the end.
+ */
+#include <assert.h>
+
+#include "base/machine.h"
+#include "base/mem.h"
+#include "vidmm/allocation.h"
+#include "vidmm/place.h"
+#include "vidmm/states.h"
+
+/* ---- runs ---- */
+
+static void runs_free(struct place_move *move)
+{
+	if (move->local != &move->local_one)
+		mem_free(move->local);
+	if (move->system != &move->system_one)
+		mem_free(move->system);
+	move->local = NULL;
+	move->system = NULL;
+}
+
+static struct miniport_page_run *runs_room(uint32_t count, struct miniport_page_run *one)
+{
+	return count > 1 ? mem_zalloc_array(count, sizeof(*one)) : one;
+}
+
+static bool local_runs_make(struct vidmm_place *place)
+{
+	struct place_move *move = &place->move;
+	const struct page_run *runs = page_set_runs(&place->pages);
+
+	move->local_count = place->pages.run_count;
+	move->local = runs_room(move->local_count, &move->local_one);
+	for (uint32_t i = 0; move->local && i < move->local_count; i++)
+		move->local[i] = (struct miniport_page_run){ runs[i].first_page, runs[i].count };
+	return move->local != NULL;
+}
+
+static bool system_runs_make(struct vidmm_place *place)
+{
+	struct place_move *move = &place->move;
+	const struct vidmm_backing *backing = &place->allocation->backing;
+	const struct backing_run *runs = backing_runs(backing);
+
+	move->system_count = backing->is_clients ? 1 : backing->run_count;
+	move->system = runs_room(move->system_count, &move->system_one);
+	if (move->system && backing->is_clients)
+		move->system[0] = (struct miniport_page_run){
+			machine_foreign(backing->clients) >> MACHINE_PAGE_SHIFT,
+			place->allocation->size_bytes >> MACHINE_PAGE_SHIFT,
+		};
+	else
+		for (uint32_t i = 0; move->system && i < move->system_count; i++)
+			move->system[i] =
+				(struct miniport_page_run){ runs[i].first_pfn, runs[i].count };
+	return move->system != NULL;
+}
+
+/* ---- operations ---- */
+
+static struct paging_place local_place(const struct vidmm_place *place)
+{
+	if (place->segment->is_system)
+		return (struct paging_place){
+			.run_count = place->move.system_count,
+			.runs = place->move.system,
+		};
+	return (struct paging_place){
+		.segment = place->segment->id,
+		.run_count = place->move.local_count,
+		.runs = place->move.local,
+	};
+}
+
+static struct paging_place system_place(const struct vidmm_place *place)
+{
+	return (struct paging_place){
+		.run_count = place->move.system_count,
+		.runs = place->move.system,
+	};
+}
+
+static bool mappings_next(struct vidmm_place *place, enum vidmm_mapping_change change,
+			  struct paging_op *op)
+{
+	const struct vidmm_config *config = &place->manager->config;
+	struct paging_place where = local_place(place);
+
+	return config->mappings &&
+	       config->mappings->next(config->mappings_context, place->allocation, change, &where,
+				      &place->move.cursor, op);
+}
+
+static uint64_t place_offset_bytes(const struct vidmm_place *place)
+{
+	return place->pages.run_count > 0
+		       ? page_set_runs(&place->pages)[0].first_page * MACHINE_PAGE_BYTES
+		       : 0;
+}
+
+static struct miniport_paging_op notify_op(const struct vidmm_place *place, bool is_resident)
+{
+	return (struct miniport_paging_op){
+		.kind = MINIPORT_PAGING_NOTIFY_RESIDENCY,
+		.driver_allocation = place->driver_allocation,
+		.notify_residency = { .segment = place->segment->id,
+				      .offset_bytes = place_offset_bytes(place),
+				      .is_resident = is_resident },
+	};
+}
+
+static struct miniport_paging_op aperture_op(const struct vidmm_place *place, bool is_map)
+{
+	return (struct miniport_paging_op){
+		.kind = is_map ? MINIPORT_PAGING_MAP_APERTURE : MINIPORT_PAGING_UNMAP_APERTURE,
+		.driver_allocation = place->driver_allocation,
+		.aperture = {
+			.driver_device = place->driver_device,
+			.segment = place->segment->id,
+			.first_page = page_set_runs(&place->pages)[0].first_page,
+			.page_count = place->allocation->size_bytes >> MACHINE_PAGE_SHIFT,
+			.mdl = is_map ? place->move.mdl : NULL,
+			.dummy_address = is_map ? 0 : place->manager->config.dummy_page_address,
+			.is_cache_coherent = is_map && place->segment->config.is_cache_coherent &&
+					     place->allocation->traits.is_cached,
+		},
+	};
+}
+
+static struct miniport_paging_op discard_op(const struct vidmm_place *place)
+{
+	return (struct miniport_paging_op){
+		.kind = MINIPORT_PAGING_DISCARD_CONTENT,
+		.driver_allocation = place->driver_allocation,
+		.discard = { .segment = place->segment->id,
+			     .offset_bytes = place_offset_bytes(place) },
+	};
+}
+
+static void content_op(const struct vidmm_place *place, struct paging_op *op)
+{
+	const struct place_move *move = &place->move;
+
+	if (move->content == MOVE_FILL) {
+		op->kind = PAGING_FILL;
+		op->fill.destination = local_place(place);
+		op->fill.size_bytes = segment_bytes(place->segment, &place->wish);
+		return;
+	}
+	op->kind = PAGING_COPY;
+	op->copy.source = move->is_in ? system_place(place) : local_place(place);
+	op->copy.destination = move->is_in ? local_place(place) : system_place(place);
+	op->copy.size_bytes = place->allocation->size_bytes;
+	op->copy.is_start = true;
+	op->copy.is_end = true;
+}
+
+static void tail_op(const struct vidmm_place *place, struct paging_op *op)
+{
+	uint64_t size_bytes = place->allocation->size_bytes;
+
+	op->kind = PAGING_FILL;
+	op->fill.destination = local_place(place);
+	op->fill.destination.first_byte = size_bytes;
+	op->fill.offset_bytes = size_bytes;
+	op->fill.size_bytes = segment_bytes(place->segment, &place->wish) - size_bytes;
+}
+
+/* Is this one of the rows of this move? */
+static bool step_applies(const struct vidmm_place *place, enum move_step step)
+{
+	const struct place_move *move = &place->move;
+	const struct vidmm_config *config = &place->manager->config;
+
+	switch (step) {
+	case MOVE_MAPPINGS_OUT:
+	case MOVE_MAPPINGS_IN:
+		return move->is_in == (step == MOVE_MAPPINGS_IN) && config->mappings;
+	case MOVE_NOTIFY_OUT:
+	case MOVE_NOTIFY_IN:
+		return move->is_in == (step == MOVE_NOTIFY_IN) &&
+		       place->allocation->traits.wants_residency_news;
+	case MOVE_UNMAP:
+		return !move->is_in && place->wish.form == FORM_MAPPED;
+	case MOVE_MAP:
+		return move->is_in && place->wish.form == FORM_MAPPED;
+	case MOVE_DISCARD:
+		return move->content == MOVE_DROP && !config->has_gpu_mmu;
+	case MOVE_CONTENT:
+		return move->content == MOVE_FILL || move->content == MOVE_COPY;
+	case MOVE_CONTENT_ZEROES:
+		return move->content == MOVE_COPY && move->is_in &&
+		       segment_bytes(place->segment, &place->wish) > place->allocation->size_bytes;
+	case MOVE_STEPS:
+		break;
+	}
+	return false;
+}
+
+/* The operation of a row; false: there are no more in it. */
+static bool step_next(struct vidmm_place *place, enum move_step step, struct paging_op *op)
+{
+	*op = (struct paging_op){ .kind = PAGING_AS_IT_IS,
+				  .driver_allocation = place->driver_allocation };
+	switch (step) {
+	case MOVE_MAPPINGS_OUT:
+		return mappings_next(place, VIDMM_MAPPINGS_OUT, op);
+	case MOVE_MAPPINGS_IN:
+		return mappings_next(place, VIDMM_MAPPINGS_IN, op);
+	case MOVE_NOTIFY_OUT:
+	case MOVE_NOTIFY_IN:
+		op->as_it_is = notify_op(place, step == MOVE_NOTIFY_IN);
+		return true;
+	case MOVE_UNMAP:
+	case MOVE_MAP:
+		op->as_it_is = aperture_op(place, step == MOVE_MAP);
+		return true;
+	case MOVE_DISCARD:
+		op->as_it_is = discard_op(place);
+		return true;
+	case MOVE_CONTENT:
+		content_op(place, op);
+		return true;
+	case MOVE_CONTENT_ZEROES:
+		tail_op(place, op);
+		return true;
+	case MOVE_STEPS:
+		break;
+	}
+	return false;
+}
+
+static struct vidmm_place *job_place(struct paging_job *job)
+{
+	return container_of(job, struct vidmm_place, move.job);
+}
+
+static bool job_next(struct paging_job *job, struct paging_op *op_out)
+{
+	struct vidmm_place *place = job_place(job);
+	struct place_move *move = &place->move;
+
+	while (move->step < MOVE_STEPS) {
+		enum move_step step = move->step;
+		bool has_more = step == MOVE_MAPPINGS_OUT || step == MOVE_MAPPINGS_IN;
+
+		if (step_applies(place, step) && step_next(place, step, op_out)) {
+			if (!has_more)
+				move->step++;
+			return true;
+		}
+		move->step++;
+	}
+	return false;
+}
+
+/* The job began after everything that uses it. */
+static void job_idle(struct paging_job *job)
+{
+	(void)job;
+}
+
+/* ---- the end ---- */
+
+static void system_memory_give_locked(struct vidmm_allocation *allocation)
+{
+	if (allocation->traits.is_kept_in_system || allocation->backing.is_clients)
+		return;
+	if (allocation->backing.run_count > 0)
+		allocation_uncommit_locked(allocation);
+}
+
+static void in_done_locked(struct vidmm_place *place)
+{
+	if (place->segment->is_system)
+		return;
+	system_memory_give_locked(place->allocation);
+	allocation_set_content(place->allocation, VIDMM_CONTENT_LOCAL);
+}
+
+/* What was dropped and has no copy is lost; an offer that was taken back meanwhile knows it. */
+static void out_done_locked(struct vidmm_place *place)
+{
+	struct vidmm_allocation *allocation = place->allocation;
+	bool has_copy = allocation->backing.run_count > 0 || allocation->backing.is_clients;
+
+	if (place->segment->is_system)
+		return;
+	if (place->move.content == MOVE_DROP && !place->move.is_copy_good && has_copy)
+		system_memory_give_locked(allocation);
+	has_copy = allocation->backing.run_count > 0 || allocation->backing.is_clients;
+	allocation_set_content(allocation, has_copy ? VIDMM_CONTENT_BACKED : VIDMM_CONTENT_NONE);
+	if (place->move.content == MOVE_DROP && !place->move.is_copy_good &&
+	    allocation->offer == VIDMM_OFFERED)
+		allocation_set_offer(allocation, VIDMM_DISCARDED,
+				     (enum vidmm_offer_priority)allocation->offer_priority);
+}
+
+static void count_locked(struct vidmm_place *place)
+{
+	struct vidmm_segment *segment = place->segment;
+	uint64_t bytes = place->allocation->size_bytes;
+
+	if (place->move.content == MOVE_FILL)
+		segment->filled_bytes += bytes;
+	else if (place->move.content == MOVE_DROP)
+		segment->discarded_bytes += bytes;
+	else if (place->move.content == MOVE_COPY && place->move.is_in)
+		segment->copied_in_bytes += bytes;
+	else if (place->move.content == MOVE_COPY)
+		segment->evicted_bytes += bytes;
+}
+
+static void move_finish(struct vidmm_place *place)
+{
+	if (place->move.mdl)
+		place->manager->config.mdls.destroy(place->move.mdl);
+	place->move.mdl = NULL;
+	runs_free(&place->move);
+}
+
+/* The content is where the place says, or is not; both change together. */
+static void move_end_locked(struct vidmm_place *place, NTSTATUS status)
+{
+	struct vidmm_allocation *allocation = place->allocation;
+
+	lock_assert_held(&allocation->lock);
+	if (!NT_SUCCESS(status)) {
+		/* Pages that were only meant to be copied to. */
+		if (!place->move.is_in && place->move.content == MOVE_COPY)
+			system_memory_give_locked(allocation);
+		return;
+	}
+	if (place->move.is_in)
+		in_done_locked(place);
+	else
+		out_done_locked(place);
+}
+
+static void job_done(struct paging_job *job, NTSTATUS status)
+{
+	struct vidmm_place *place = job_place(job);
+	struct vidmm *manager = place->manager;
+	struct vidmm_allocation *allocation = place->allocation;
+	struct actions actions;
+
+	actions_init(&actions);
+	move_finish(place);
+	lock_acquire(&allocation->lock);
+	lock_acquire(&manager->lock);
+	move_end_locked(place, status);
+	if (NT_SUCCESS(status))
+		count_locked(place);
+	manager->epoch++;
+	if (!NT_SUCCESS(status) && place->move.is_in) {
+		place->given_up_at = manager->epoch;
+		place_answer_locked(place, STATUS_NO_MEMORY, &actions);
+		place_out_locked(place, &actions);
+	} else if (!NT_SUCCESS(status)) {
+		place_stay_locked(place, &actions);
+	} else if (place->move.is_in) {
+		place_arrive_locked(place, &actions);
+	} else {
+		place_out_locked(place, &actions);
+	}
+	/* The allocation may be gone once the manager's lock is let go, its end being an action. */
+	lock_release(&manager->lock);
+	lock_release(&allocation->lock);
+	lock_acquire(&manager->lock);
+	actions_run_locked(manager, &actions);
+}
+
+/* ---- the start ---- */
+
+static bool has_rows(const struct vidmm_place *place)
+{
+	const struct vidmm_config *config = &place->manager->config;
+
+	if (config->mappings &&
+	    config->mappings->is_mapped(config->mappings_context, place->allocation))
+		return true;
+	for (int step = 0; step < MOVE_STEPS; step++) {
+		if (step != MOVE_MAPPINGS_IN && step != MOVE_MAPPINGS_OUT &&
+		    step_applies(place, (enum move_step)step))
+			return true;
+	}
+	return false;
+}
+
+static void move_init(struct vidmm_place *place, bool is_in)
+{
+	struct place_move *move = &place->move;
+
+	*move = (struct place_move){ .is_in = is_in };
+	paging_job_init(&move->job, place->manager->config.pager);
+	move->job.done = job_done;
+	move->job.next = job_next;
+	move->job.idle = job_idle;
+}
+
+/* What the hardware can reach. */
+static uint64_t highest_address(const struct vidmm_place *place)
+{
+	uint64_t highest = place->manager->config.highest_system_address;
+
+	return highest > 0 ? highest : UINT64_MAX;
+}
+
+static NTSTATUS in_prepare_locked(struct vidmm_place *place)
+{
+	struct vidmm_allocation *allocation = place->allocation;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (place->segment->is_system) {
+		if (allocation_content(allocation) == VIDMM_CONTENT_NONE)
+			status = allocation_commit_locked(allocation, highest_address(place));
+		return status;
+	}
+	assert(allocation->lock_count == 0);
+	if (!cpu_view_hide(&allocation->view))
+		return STATUS_NO_MEMORY;
+	place->move.content =
+		allocation_content(allocation) == VIDMM_CONTENT_BACKED ? MOVE_COPY : MOVE_FILL;
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS out_prepare_locked(struct vidmm_place *place, bool is_dropped, bool is_clean)
+{
+	struct vidmm_allocation *allocation = place->allocation;
+	bool has_copy = allocation->backing.run_count > 0 || allocation->backing.is_clients;
+
+	if (place->segment->is_system)
+		return STATUS_SUCCESS;
+	if (!cpu_view_hide(&allocation->view))
+		return STATUS_NO_MEMORY;
+	place->move.is_copy_good = is_clean && has_copy;
+	if (is_dropped || place->move.is_copy_good) {
+		place->move.content = MOVE_DROP;
+		return STATUS_SUCCESS;
+	}
+	place->move.content = MOVE_COPY;
+	return has_copy ? STATUS_SUCCESS
+			: allocation_take_pages_locked(allocation, highest_address(place));
+}
+
+/* Runs for whoever reads them, and an MDL for the aperture. */
+static NTSTATUS move_describe(struct vidmm_place *place)
+{
+	const struct vidmm_config *config = &place->manager->config;
+
+	if (!local_runs_make(place) || !system_runs_make(place))
+		return STATUS_NO_MEMORY;
+	if (place->move.is_in && place->wish.form == FORM_MAPPED)
+		return config->mdls.create(place->move.system, place->move.system_count,
+					   &place->move.mdl);
+	return STATUS_SUCCESS;
+}
+
+/* Nothing for the pager: it is over here. */
+static enum move_result move_end_now(struct vidmm_place *place, NTSTATUS status)
+{
+	struct vidmm_allocation *allocation = place->allocation;
+
+	move_finish(place);
+	lock_acquire(&allocation->lock);
+	lock_acquire(&place->manager->lock);
+	move_end_locked(place, status);
+	if (NT_SUCCESS(status))
+		count_locked(place);
+	lock_release(&place->manager->lock);
+	lock_release(&allocation->lock);
+	return NT_SUCCESS(status) ? MOVE_DONE : MOVE_FAILED;
+}
+
+enum move_result move_in_start(struct vidmm_place *place)
+{
+	NTSTATUS status;
+
+	move_init(place, true);
+	lock_acquire(&place->allocation->lock);
+	status = in_prepare_locked(place);
+	if (NT_SUCCESS(status))
+		status = move_describe(place);
+	lock_release(&place->allocation->lock);
+	if (!NT_SUCCESS(status) || !has_rows(place))
+		return move_end_now(place, status);
+	paging_job_queue(&place->move.job);
+	return MOVE_QUEUED;
+}
+
+enum move_result move_out_start(struct vidmm_place *place)
+{
+	struct list *link;
+	bool is_dropped;
+	bool is_clean;
+	NTSTATUS status;
+
+	move_init(place, false);
+	lock_acquire(&place->manager->lock);
+	is_dropped = place_is_dropped(place);
+	is_clean = place->is_clean;
+	place->move.is_doomed = is_dropped && !is_clean && !place->segment->is_system;
+	lock_release(&place->manager->lock);
+
+	lock_acquire(&place->allocation->lock);
+	status = out_prepare_locked(place, is_dropped, is_clean);
+	if (NT_SUCCESS(status))
+		status = move_describe(place);
+	lock_release(&place->allocation->lock);
+	if (!NT_SUCCESS(status) || !has_rows(place))
+		return move_end_now(place, status);
+	list_for_each (link, &place->dependents) {
+		struct vidmm_binding *binding =
+			container_of(link, struct vidmm_binding, leave_link);
+
+		paging_job_after_submitted(&place->move.job, binding->device->owner,
+					   &binding->dependency);
+	}
+	paging_job_queue(&place->move.job);
+	return MOVE_QUEUED;
+}

@@ -1,0 +1,286 @@
+/*
+ * offer.c - offer and reclaim, for what may be in GPU memory.
+ *
+ *   in:   a client that can do without the content for a while
+ *   out:  candidates that cost nothing to drop
+ *
+ * The offer itself is a state of the allocation; an allocation without a place has no more to it,
+ * and costs no lock but its own. With one, the place becomes a candidate when the work that was
+ * queued before is over. Memory that may be decommitted hangs in its process's lists.
+ *
+ * Locks: the allocation's, inside it the manager's.
+ */
+#include <assert.h>
+
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "vidmm/allocation.h"
+#include "vidmm/place.h"
+#include "vidmm/states.h"
+
+/* ---- what could be decommitted ---- */
+
+static void decommit_unlink_locked(struct vidmm_place *place)
+{
+	struct vidmm_process *process = place->decommit_process;
+
+	if (!process)
+		return;
+	list_remove(&place->decommit_link);
+	place->decommit_process = NULL;
+	process->decommit_uniqueness++;
+}
+
+static void decommit_link_locked(struct vidmm_place *place, struct vidmm_process *process)
+{
+	decommit_unlink_locked(place);
+	place->decommit_process = process;
+	list_push_back(&process->decommittable[place->offer_priority - VIDMM_OFFER_LOW],
+		       &place->decommit_link);
+	process->decommit_uniqueness++;
+}
+
+void offer_forget_locked(struct vidmm_place *place)
+{
+	decommit_unlink_locked(place);
+}
+
+/* ---- offer ---- */
+
+static void offer_place_locked(struct vidmm_binding *binding, bool is_immediate,
+			       struct actions *actions, bool *must_start_out)
+{
+	struct vidmm_allocation *allocation = binding->allocation;
+	struct vidmm_place *place = binding_place(binding);
+	struct list *link;
+
+	place->is_offered = true;
+	place->offer_priority = allocation->offer_priority;
+	*must_start_out = !is_immediate && binding_wait_locked(binding);
+	place->is_offer_due = is_immediate || place->waits == 0;
+	if (allocation->may_decommit)
+		decommit_link_locked(place, binding->device->process);
+	else
+		decommit_unlink_locked(place);
+	/* On its way in for somebody: nobody waits for it now. */
+	if (place->state != PLACE_ENTERING)
+		place_answer_locked(place, STATUS_SUCCESS, actions);
+	list_for_each (link, &place->listings)
+		binding_sort_locked(container_of(link, struct vidmm_binding, place_link), actions);
+	place_settle_locked(place, actions);
+}
+
+NTSTATUS vidmm_binding_offer(struct vidmm_binding *binding, enum vidmm_offer_priority priority,
+			     bool may_decommit, bool is_immediate)
+{
+	struct vidmm_allocation *allocation = binding->allocation;
+	struct vidmm *manager = binding->device->process->manager;
+	struct actions actions;
+	bool must_start = false;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (may_decommit ||
+	    (manager->config.is_residency_by_lists && !is_immediate &&
+	     atomic_load_explicit(&binding->device->owner->pending, memory_order_relaxed) > 0))
+		status = place_ensure(binding);
+	if (!NT_SUCCESS(status))
+		return refuse(status, RULE_MM_NO_PAGES, NULL,
+			      "There is no memory to write down an offer");
+	lock_acquire(&allocation->lock);
+	status = allocation_offer_locked(allocation, priority, may_decommit);
+	if (!NT_SUCCESS(status) || LIKELY(!binding_place(binding))) {
+		lock_release(&allocation->lock);
+		return status;
+	}
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	offer_place_locked(binding, is_immediate, &actions, &must_start);
+	lock_release(&manager->lock);
+	lock_release(&allocation->lock);
+	if (must_start)
+		binding_wait_start(binding);
+	lock_acquire(&manager->lock);
+	actions_run_locked(manager, &actions);
+	return STATUS_SUCCESS;
+}
+
+/* ---- reclaim ---- */
+
+static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding, struct actions *actions)
+{
+	struct vidmm_allocation *allocation = binding->allocation;
+	struct vidmm *manager = binding->device->process->manager;
+	enum vidmm_reclaim_result result;
+	struct vidmm_place *place;
+	struct list *link;
+
+	lock_acquire(&allocation->lock);
+	bool was_offered = allocation->offer != VIDMM_NOT_OFFERED;
+	result = allocation_reclaim_locked(allocation);
+	place = binding_place(binding);
+	if (!place || !was_offered || result == VIDMM_RECLAIM_NOT_COMMITTED) {
+		lock_release(&allocation->lock);
+		return result;
+	}
+	lock_acquire(&manager->lock);
+	/* It was being dropped: too late. */
+	if (place->state == PLACE_LEAVING && place->move.is_doomed)
+		result = VIDMM_RECLAIM_DISCARDED;
+	place->is_offered = false;
+	place->is_offer_due = false;
+	decommit_unlink_locked(place);
+	list_for_each (link, &place->listings)
+		binding_sort_locked(container_of(link, struct vidmm_binding, place_link), actions);
+	place_settle_locked(place, actions);
+	lock_release(&manager->lock);
+	lock_release(&allocation->lock);
+	return result;
+}
+
+/* Without a place in the list nothing can have to come in. */
+static bool has_places(struct vidmm_binding *const bindings[], uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (binding_place(bindings[i]))
+			return true;
+	}
+	return false;
+}
+
+NTSTATUS vidmm_reclaim_bindings(struct vidmm_device *device, struct vidmm_binding *const bindings[],
+				uint32_t count, enum vidmm_reclaim_result results[],
+				struct vidmm_request *request)
+{
+	struct vidmm *manager = device->process->manager;
+	struct actions actions;
+	NTSTATUS status;
+
+	actions_init(&actions);
+	if (!has_places(bindings, count)) {
+		for (uint32_t i = 0; i < count; i++)
+			results[i] = reclaim_one(bindings[i], &actions);
+		return STATUS_SUCCESS;
+	}
+	status = request_prepare(bindings, count, request);
+	if (!NT_SUCCESS(status))
+		return refuse(status, RULE_MM_NO_PAGES, NULL,
+			      "There is no memory to write down what comes back in");
+	for (uint32_t i = 0; i < count; i++)
+		results[i] = reclaim_one(bindings[i], &actions);
+	lock_acquire(&manager->lock);
+	status = request_start_locked(manager, bindings, count, request, &actions);
+	if (NT_SUCCESS(status))
+		return status;
+	/* Not a failure of the reclaim: whoever waits for what comes in is told so. */
+	request->done(request, status);
+	return STATUS_PENDING;
+}
+
+/* ---- the process's side ---- */
+
+static uint64_t decommittable_bytes(const struct vidmm_place *place)
+{
+	const struct vidmm_allocation *allocation = place->allocation;
+
+	/* In GPU memory it has no commitment; in system memory it may be in use by work. */
+	if (!place->is_offer_due || place->state != PLACE_OUT ||
+	    allocation_content(allocation) != VIDMM_CONTENT_BACKED ||
+	    allocation->backing.is_clients)
+		return 0;
+	return allocation->size_bytes;
+}
+
+struct vidmm_offer_info vidmm_process_offer_info(struct vidmm_process *process)
+{
+	struct vidmm_offer_info info = { 0 };
+	struct list *link;
+
+	lock_acquire(&process->manager->lock);
+	for (int i = 0; i < 3; i++) {
+		list_for_each (link, &process->decommittable[i])
+			info.decommittable_bytes += decommittable_bytes(
+				container_of(link, struct vidmm_place, decommit_link));
+	}
+	info.uniqueness = process->decommit_uniqueness;
+	lock_release(&process->manager->lock);
+	return info;
+}
+
+/* The first that qualifies, taken off its list. */
+static struct vidmm_place *decommit_pick_locked(struct vidmm_process *process)
+{
+	struct list *link;
+
+	for (int i = 0; i < 3; i++) {
+		list_for_each (link, &process->decommittable[i]) {
+			struct vidmm_place *place =
+				container_of(link, struct vidmm_place, decommit_link);
+
+			if (decommittable_bytes(place) == 0)
+				continue;
+			decommit_unlink_locked(place);
+			place->waits++; /* it stays while it is looked at */
+			return place;
+		}
+	}
+	return NULL;
+}
+
+static void decommit_let_go(struct vidmm *manager, struct vidmm_place *place)
+{
+	struct actions actions;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	place->waits--;
+	place_settle_locked(place, &actions);
+	actions_run_locked(manager, &actions);
+}
+
+/* What is in system memory for the GPU to see goes out first: nothing moves for that. */
+static void decommit_make_out_locked(struct vidmm_process *process, struct actions *actions)
+{
+	struct list *link;
+
+	for (int i = 0; i < 3; i++) {
+		list_for_each (link, &process->decommittable[i]) {
+			struct vidmm_place *place =
+				container_of(link, struct vidmm_place, decommit_link);
+
+			if (place->state == PLACE_IN && place->segment->is_system &&
+			    place->is_offer_due && place->pins == 0)
+				place_leave_locked(place, actions);
+		}
+	}
+}
+
+uint64_t vidmm_process_decommit(struct vidmm_process *process, uint64_t wanted_bytes,
+				bool only_repurposed)
+{
+	struct vidmm *manager = process->manager;
+	struct actions actions;
+	uint64_t freed_bytes = 0;
+
+	/* Memory whose content was dropped has none behind it any more. */
+	if (only_repurposed)
+		return 0;
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	decommit_make_out_locked(process, &actions);
+	actions_run_locked(manager, &actions);
+	while (freed_bytes < wanted_bytes) {
+		struct vidmm_allocation *allocation;
+		struct vidmm_place *place;
+
+		lock_acquire(&manager->lock);
+		place = decommit_pick_locked(process);
+		allocation = place ? place->allocation : NULL;
+		lock_release(&manager->lock);
+		if (!place)
+			break;
+		if (vidmm_decommit(allocation))
+			freed_bytes += allocation->size_bytes;
+		decommit_let_go(manager, place);
+	}
+	return freed_bytes;
+}

@@ -1,0 +1,315 @@
+/*
+ * place.c - see place.h: the changes of state, and what follows from each.
+ *
+ * Every function that changes something ends in place_settle_locked(), which is where the
+ * consequences are drawn: what kind of candidate it is, whether it goes at once, whether its end
+ * has come.
+ */
+#include <assert.h>
+
+#include "base/mem.h"
+#include "trace/trace.h"
+#include "vidmm/place.h"
+
+/* ---- making one ---- */
+
+static struct vidmm_place *place_new(const struct vidmm_binding *binding)
+{
+	struct vidmm_place *place = mem_zalloc(sizeof(*place));
+
+	if (!place)
+		return NULL;
+	place->manager = binding->device->process->manager;
+	place->allocation = binding->allocation;
+	place->driver_allocation = binding->driver_allocation;
+	place->driver_device = binding->device->driver_device;
+	list_init(&place->held_link);
+	list_init(&place->eviction.link);
+	list_init(&place->listings);
+	list_init(&place->dependents);
+	list_init(&place->wants);
+	list_init(&place->all_link);
+	list_init(&place->action_link);
+	list_init(&place->decommit_link);
+	return place;
+}
+
+void place_free(struct vidmm_place *place)
+{
+	mem_free(place);
+}
+
+NTSTATUS place_ensure(struct vidmm_binding *binding)
+{
+	struct vidmm_allocation *allocation = binding->allocation;
+	struct vidmm_place *place;
+
+	if (binding_place(binding))
+		return STATUS_SUCCESS;
+	place = place_new(binding);
+	if (!place)
+		return STATUS_NO_MEMORY;
+	lock_acquire(&allocation->lock);
+	if (!binding_place(binding)) {
+		place->is_offered = allocation->offer != VIDMM_NOT_OFFERED;
+		place->is_offer_due = place->is_offered;
+		place->offer_priority = allocation->offer_priority;
+		place->is_locked = allocation->lock_count > 0;
+		place->is_dying = allocation->life != VIDMM_LIVE;
+		lock_acquire(&place->manager->lock);
+		list_push_back(&place->manager->places, &place->all_link);
+		atomic_store_explicit(&allocation->place, place, memory_order_release);
+		lock_release(&place->manager->lock);
+		place = NULL;
+	}
+	lock_release(&allocation->lock);
+	place_free(place);
+	return STATUS_SUCCESS;
+}
+
+/* ---- what follows ---- */
+
+bool place_is_wanted(const struct vidmm_place *place)
+{
+	return !place->is_offered && !place->is_dying && (place->listed > 0 || place->pins > 0);
+}
+
+bool place_is_dropped(const struct vidmm_place *place)
+{
+	return place->is_dying || (place->is_offered && place->is_offer_due);
+}
+
+/* Pinned, locked in place, or work that uses it is queued: no candidate for now. */
+static bool place_is_held(const struct vidmm_place *place)
+{
+	if (place->pins > 0 || place->is_dying || place->allocation->traits.is_pinned ||
+	    (place->is_locked && !place->segment->is_system))
+		return true;
+	if (place->is_offered)
+		return !place->is_offer_due;
+	return place->listed == 0 && place->waits > 0;
+}
+
+static enum evict_class class_of(const struct vidmm_place *place)
+{
+	if (place->is_offered)
+		return (enum evict_class)(EVICT_OFFERED_LOW + place->offer_priority -
+					  VIDMM_OFFER_LOW);
+	return place->listed > 0 || place->manager->config.is_residency_by_lists ? EVICT_LISTED
+										 : EVICT_LEFTOVER;
+}
+
+static void place_unsort_locked(struct vidmm_place *place)
+{
+	list_remove(&place->held_link);
+	if (place->eviction.is_resident)
+		evict_remove(&place->segment->candidates, &place->eviction);
+}
+
+static void place_sort_locked(struct vidmm_place *place)
+{
+	struct evict_set *candidates = &place->segment->candidates;
+	struct evict_entry *entry = &place->eviction;
+	uint32_t priority = vidmm_priority(place->allocation);
+
+	if (place_is_held(place)) {
+		if (!list_is_linked(&place->held_link)) {
+			place_unsort_locked(place);
+			list_push_back(&place->segment->held, &place->held_link);
+		}
+		return;
+	}
+	list_remove(&place->held_link);
+	if (!entry->is_resident) {
+		entry->size_bytes = segment_bytes(place->segment, &place->wish);
+		entry->priority = priority;
+		entry->class = class_of(place);
+		evict_insert(candidates, entry);
+		return;
+	}
+	if (entry->class != class_of(place))
+		evict_set_class(candidates, entry, class_of(place));
+	if (entry->priority != priority)
+		evict_set_priority(candidates, entry, priority);
+}
+
+void place_use_locked(struct vidmm_place *place)
+{
+	if (place->segment)
+		evict_use(&place->segment->candidates, &place->eviction,
+			  ++place->manager->use_clock);
+}
+
+static bool place_goes_now(const struct vidmm_place *place)
+{
+	if (place->pins > 0 || place->waits > 0)
+		return false;
+	if (place->is_dying)
+		return true;
+	return place->listed == 0 && place->may_leave_soon &&
+	       !place->allocation->traits.is_pinned &&
+	       !(place->is_locked && !place->segment->is_system);
+}
+
+static void place_end_locked(struct vidmm_place *place, struct actions *actions)
+{
+	if (!place->departure || place->waits > 0 || place->pins > 0)
+		return;
+	list_push_back(&actions->departures, &place->departure->link);
+	atomic_store_explicit(&place->allocation->place, NULL, memory_order_release);
+	list_remove(&place->all_link);
+	actions->has_changes = true;
+	place_free(place);
+}
+
+void place_settle_locked(struct vidmm_place *place, struct actions *actions)
+{
+	lock_assert_held(&place->manager->lock);
+	if (place->state == PLACE_IN) {
+		place_sort_locked(place);
+		if (place_goes_now(place))
+			place_leave_locked(place, actions);
+	} else if (place->state == PLACE_OUT && place->is_dying) {
+		place_end_locked(place, actions);
+	}
+}
+
+void place_answer_locked(struct vidmm_place *place, NTSTATUS status, struct actions *actions)
+{
+	struct list *link;
+
+	while ((link = list_pop_front(&place->wants))) {
+		struct vidmm_request *request =
+			container_of(link, struct vidmm_want, link)->request;
+
+		if (!NT_SUCCESS(status))
+			request->status = status;
+		if (--request->pending == 0)
+			list_push_back(&actions->requests, &request->link);
+	}
+}
+
+/* ---- the four states ---- */
+
+static void place_set_state(struct vidmm_place *place, enum place_state state)
+{
+	static const char *const names[] = { "out", "entering", "in", "leaving" };
+
+	place->state = state;
+	trace_allocation_place(place->allocation->id, names[state],
+			       place->segment ? place->segment->id : 0,
+			       place->allocation->size_bytes);
+}
+
+static void bindings_sort_locked(struct vidmm_place *place, struct actions *actions)
+{
+	struct list *link;
+
+	list_for_each (link, &place->listings)
+		binding_sort_locked(container_of(link, struct vidmm_binding, place_link), actions);
+}
+
+static uint64_t place_bytes(const struct vidmm_place *place)
+{
+	return segment_bytes(place->segment, &place->wish);
+}
+
+void place_enter_locked(struct vidmm_place *place, const struct placement *where,
+			const struct page_set *pages, struct actions *actions)
+{
+	assert(place->state == PLACE_OUT);
+	place->segment = where->segment;
+	place->wish = where->wish;
+	place->pages = *pages;
+	place->segment->entering_bytes += place_bytes(place);
+	place_set_state(place, PLACE_ENTERING);
+	bindings_sort_locked(place, actions);
+	list_push_back(&actions->entering, &place->action_link);
+}
+
+void place_arrive_locked(struct vidmm_place *place, struct actions *actions)
+{
+	assert(place->state == PLACE_ENTERING);
+	place->segment->entering_bytes -= place_bytes(place);
+	place_use_locked(place);
+	place_set_state(place, PLACE_IN);
+	bindings_sort_locked(place, actions);
+	place_answer_locked(place, STATUS_SUCCESS, actions);
+	actions->has_changes = true;
+	place_settle_locked(place, actions);
+}
+
+/* Work of theirs that the hardware has may use it; new work waits until it is back. */
+static void dependents_collect_locked(struct vidmm_place *place)
+{
+	struct list *link;
+
+	list_for_each (link, &place->listings) {
+		struct vidmm_binding *binding =
+			container_of(link, struct vidmm_binding, place_link);
+		struct vidmm_device *device = binding->device;
+
+		if (device->is_lost)
+			continue;
+		list_push_back(&place->dependents, &binding->leave_link);
+		if (!device->is_suspended && !place->is_offered) {
+			device->is_suspended = true;
+			sched_owner_suspend(device->owner);
+		}
+	}
+}
+
+void place_leave_locked(struct vidmm_place *place, struct actions *actions)
+{
+	assert(place->state == PLACE_IN && place->pins == 0);
+	place_unsort_locked(place);
+	place->segment->leaving_bytes += place_bytes(place);
+	place_set_state(place, PLACE_LEAVING);
+	dependents_collect_locked(place);
+	bindings_sort_locked(place, actions);
+	list_push_back(&actions->leaving, &place->action_link);
+}
+
+static void dependents_release_locked(struct vidmm_place *place, struct actions *actions)
+{
+	while (list_pop_front(&place->dependents))
+		actions->has_changes = true;
+}
+
+void place_stay_locked(struct vidmm_place *place, struct actions *actions)
+{
+	assert(place->state == PLACE_LEAVING);
+	place->segment->leaving_bytes -= place_bytes(place);
+	place->may_leave_soon = false;
+	place->must_be_system = false;
+	place->given_up_at = place->manager->epoch;
+	dependents_release_locked(place, actions);
+	place_set_state(place, PLACE_IN);
+	bindings_sort_locked(place, actions);
+	place_answer_locked(place, STATUS_SUCCESS, actions);
+	actions->has_changes = true;
+	place_settle_locked(place, actions);
+}
+
+void place_out_locked(struct vidmm_place *place, struct actions *actions)
+{
+	assert(place->state != PLACE_OUT);
+	if (place->state == PLACE_LEAVING)
+		place->segment->leaving_bytes -= place_bytes(place);
+	if (place->state == PLACE_ENTERING)
+		place->segment->entering_bytes -= place_bytes(place);
+	place_unsort_locked(place);
+	if (place->wish.form == FORM_MAPPED || place->wish.form == FORM_SYSTEM)
+		place->manager->aperture_committed_bytes -= place->wish.size_bytes;
+	segment_give(place->segment, &place->wish, &place->pages);
+	place->segment = NULL;
+	place->may_leave_soon = false;
+	place->is_clean = false;
+	dependents_release_locked(place, actions);
+	place_set_state(place, PLACE_OUT);
+	bindings_sort_locked(place, actions);
+	if (!place_is_wanted(place))
+		place_answer_locked(place, STATUS_SUCCESS, actions);
+	actions->has_changes = true;
+	place_settle_locked(place, actions);
+}

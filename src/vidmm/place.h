@@ -1,0 +1,265 @@
+/*
+ * place.h - where an allocation is for the GPU, and everything that wants it there or not.
+ *
+ *	OUT ──room found──▶ ENTERING ──job done──▶ IN ──decided──▶ LEAVING ──job done──▶ OUT
+ *
+ * Pages of a segment are taken on the way to ENTERING and given back at OUT, so what is being left
+ * is nobody else's before its job is done. A place has one job at a time; what is decided
+ * meanwhile counts when it is over.
+ *
+ * Who waits for a place to be IN:
+ *	missing bindings   devices that list it: their turn comes in vidmm.gathers (room.c)
+ *	wants              requests of calls that answered STATUS_PENDING
+ *
+ * What is decided under the lock is done after it was let go: decisions are collected as actions
+ * (actions.c), linked through what they are about, so that nothing can fail there.
+ *
+ * Locks: the manager's guards all of it; is_offered, is_locked and is_dying are written with the
+ * allocation's held as well. A job's own fields belong to the pager's thread while it runs.
+ */
+#ifndef VIDMM_PLACE_H
+#define VIDMM_PLACE_H
+
+#include "base/notice.h"
+#include "base/thread.h"
+#include "vidmm/manager.h"
+#include "vidmm/segment.h"
+
+enum place_state { PLACE_OUT, PLACE_ENTERING, PLACE_IN, PLACE_LEAVING };
+
+/* Rows of a job, in the order in which they are made; which are skipped depends (move.c). */
+enum move_step {
+	MOVE_MAPPINGS_OUT,
+	MOVE_NOTIFY_OUT,
+	MOVE_UNMAP,
+	MOVE_DISCARD,
+	MOVE_CONTENT,
+	MOVE_CONTENT_ZEROES, /* the end of a granule behind the content */
+	MOVE_MAP,
+	MOVE_NOTIFY_IN,
+	MOVE_MAPPINGS_IN,
+	MOVE_STEPS
+};
+
+/* What a job moves. */
+enum move_content { MOVE_NOTHING, MOVE_FILL, MOVE_COPY, MOVE_DROP };
+
+struct place_move {
+	struct paging_job job;
+	struct vidmm_mapping_cursor cursor;
+	enum move_step step;
+	enum move_content content;
+	bool is_in;
+	bool is_copy_good; /* out: what is in system memory is the content */
+	bool is_doomed;    /* out: the content goes; guarded by the manager's lock */
+	uint32_t local_count;
+	uint32_t system_count;
+	struct miniport_page_run *local; /* of the segment; `one` or memory of its own */
+	struct miniport_page_run *system;
+	struct miniport_page_run local_one;
+	struct miniport_page_run system_one;
+	struct miniport_mdl *mdl;
+};
+
+struct vidmm_place {
+	/* Set at creation. */
+	struct vidmm *manager;
+	struct vidmm_allocation *allocation;
+	void *driver_allocation;
+	void *driver_device;
+
+	/* Guarded by the manager's lock. */
+	enum place_state state;
+	struct vidmm_segment *segment; /* NULL: OUT */
+	struct segment_wish wish;      /* how it sits there */
+	struct page_set pages;
+	struct evict_entry eviction; /* segment->candidates, or … */
+	struct list held_link;       /* segment->held; one of both while IN */
+
+	struct list listings;   /* vidmm_binding.place_link */
+	struct list dependents; /* vidmm_binding.leave_link: whose work the way out waits for */
+	uint32_t listed;
+	uint32_t pins;          /* lists of submissions */
+	uint32_t waits;         /* bindings with a wait under way */
+	struct list wants;      /* vidmm_want.link */
+	enum vidmm_group group; /* where its listings are charged */
+	bool may_leave_soon;    /* evict at the earliest opportunity */
+	bool is_clean;          /* the copy in system memory is as good */
+	bool is_offered;
+	bool is_offer_due; /* work queued before the offer is over */
+	uint8_t offer_priority;
+	bool is_locked;      /* by the CPU */
+	bool must_be_system; /* moved for a lock */
+	bool is_dying;
+	uint64_t given_up_at; /* vidmm.epoch: it could not enter, or leave, as things were then */
+	struct vidmm_departure *departure;
+
+	struct list all_link;      /* vidmm.places */
+	struct list action_link;   /* actions: about to enter or leave */
+	struct list decommit_link; /* vidmm_process.decommittable */
+	struct vidmm_process *decommit_process;
+
+	struct place_move move;
+};
+
+struct vidmm_want {
+	struct list link; /* vidmm_place.wants */
+	struct vidmm_request *request;
+};
+
+struct vidmm {
+	/* Set at creation. */
+	struct vidmm_config config;
+	uint32_t segment_count;
+	uint32_t memory_segments; /* sets, bit n-1 is segment n */
+	uint32_t group_segments[VIDMM_GROUPS];
+	uint64_t group_bytes[VIDMM_GROUPS]; /* what applications can have */
+
+	struct lock lock; /* LOCK_RANK_SEGMENT */
+
+	/* Guarded by lock. */
+	struct vidmm_segment segments[VIDMM_MAX_SEGMENTS];
+	struct list places;    /* vidmm_place.all_link */
+	struct list processes; /* vidmm_process.link */
+	struct list gathers;   /* vidmm_gather.link: whose turn it is, first in front */
+	uint64_t use_clock;
+	uint64_t epoch; /* counts what gives those hope who gave up; above 0 */
+	uint64_t aperture_committed_bytes;
+	uint32_t process_count;
+	uint64_t claimed_bytes[VIDMM_GROUPS]; /* budget.c */
+	bool has_budget_changes;
+	uint64_t reserved_bytes[VIDMM_GROUPS];
+
+	struct notice changed; /* something left or came */
+
+	/* The clock of slices. */
+	struct thread *ticker;
+	struct notice tick;
+	_Atomic uint64_t tick_at_ns; /* CLOCK_FOREVER: not before it is told */
+	_Atomic bool is_ending;
+};
+
+/* What was decided and has to be done without the lock, in this order. */
+struct actions {
+	struct list leaving;    /* vidmm_place.action_link */
+	struct list entering;   /* vidmm_place.action_link */
+	struct list devices;    /* vidmm_device.action_link: to resume, to tell that they starve */
+	struct list requests;   /* vidmm_request.link */
+	struct list departures; /* vidmm_departure.link */
+	struct list news;       /* vidmm_process.news_link */
+	bool has_changes;
+};
+
+/* ---- placement.c: where it may go. Pure. ---- */
+
+struct placement {
+	struct vidmm_segment *segment;
+	struct segment_wish wish;
+};
+
+/* Best first; only segments of `allowed`, and only where it could ever be. Returns how many. */
+uint32_t placement_list(struct vidmm *manager, const struct vidmm_place *place, uint32_t allowed,
+			struct placement placements[VIDMM_MAX_SEGMENTS]);
+
+/* ---- place.c: changes of state, under the lock ---- */
+
+/* Where `binding`'s allocation has none yet. Takes the allocation's lock. */
+MUST_CHECK NTSTATUS place_ensure(struct vidmm_binding *binding);
+
+/* Room was found: ENTERING. */
+void place_enter_locked(struct vidmm_place *place, const struct placement *where,
+			const struct page_set *pages, struct actions *actions);
+/* IN; who waits is told. */
+void place_arrive_locked(struct vidmm_place *place, struct actions *actions);
+/* LEAVING; devices that list it are suspended. */
+void place_leave_locked(struct vidmm_place *place, struct actions *actions);
+/* The way out failed: IN as before. */
+void place_stay_locked(struct vidmm_place *place, struct actions *actions);
+/* OUT, from anywhere; pages are given back. */
+void place_out_locked(struct vidmm_place *place, struct actions *actions);
+/* Something it depends on has changed: its order, whether it goes at once, who may go on. */
+void place_settle_locked(struct vidmm_place *place, struct actions *actions);
+/* Somebody needs it now. */
+void place_use_locked(struct vidmm_place *place);
+/* Those who wait for it are told `status`. */
+void place_answer_locked(struct vidmm_place *place, NTSTATUS status, struct actions *actions);
+/* Has to be brought in, for somebody. */
+bool place_is_wanted(const struct vidmm_place *place);
+/* Its content may go with its space. */
+bool place_is_dropped(const struct vidmm_place *place);
+void place_free(struct vidmm_place *place);
+
+/* From a list of its device to the other, as its place is. */
+void binding_sort_locked(struct vidmm_binding *binding, struct actions *actions);
+/* One more, one fewer. */
+void binding_list_locked(struct vidmm_binding *binding, enum vidmm_group group,
+			 struct actions *actions);
+void binding_unlist_locked(struct vidmm_binding *binding, struct actions *actions);
+/* Tells the place when work queued so far is over; call binding_wait_start() after the lock. */
+MUST_CHECK bool binding_wait_locked(struct vidmm_binding *binding);
+void binding_wait_start(struct vidmm_binding *binding);
+
+static inline struct vidmm_place *binding_place(const struct vidmm_binding *binding)
+{
+	return atomic_load_explicit(&binding->allocation->place, memory_order_acquire);
+}
+
+/* ---- residency.c: calls that may have to wait ---- */
+
+/* Memory for everything that could be needed, before anything changes. */
+MUST_CHECK NTSTATUS request_prepare(struct vidmm_binding *const bindings[], uint32_t count,
+				    struct vidmm_request *request);
+/*
+ * STATUS_SUCCESS: everything is in place. STATUS_PENDING: request->done() comes. Otherwise it is
+ * known already that it cannot be. Lets go of the lock.
+ */
+MUST_CHECK NTSTATUS request_start_locked(struct vidmm *manager,
+					 struct vidmm_binding *const bindings[], uint32_t count,
+					 struct vidmm_request *request, struct actions *actions);
+
+/* ---- offer.c ---- */
+
+void offer_forget_locked(struct vidmm_place *place);
+
+/* ---- actions.c ---- */
+
+void actions_init(struct actions *actions);
+/* It has to be resumed, or told something. */
+void device_act_locked(struct vidmm_device *device, struct actions *actions);
+/* Lets go of the lock, does what was decided, looks for room for those who wait, and again. */
+void actions_run_locked(struct vidmm *manager, struct actions *actions);
+
+/* ---- room.c ---- */
+
+/* Looks at those who wait, in their order: room that is there, or room to be made. */
+void room_look_locked(struct vidmm *manager, struct actions *actions);
+/* Let the ticker look, not later than that. */
+void room_look_again(struct vidmm *manager, uint64_t at_ns);
+
+/* ---- move.c ---- */
+
+/* Without a lock. QUEUED: the job's end comes back by itself. Otherwise whoever started it says so
+   to the place. */
+enum move_result { MOVE_QUEUED, MOVE_DONE, MOVE_FAILED };
+MUST_CHECK enum move_result move_in_start(struct vidmm_place *place);
+MUST_CHECK enum move_result move_out_start(struct vidmm_place *place);
+
+/* ---- budget.c ---- */
+
+void budget_join_locked(struct vidmm_process *process);
+void budget_leave_locked(struct vidmm_process *process);
+void budget_charge_locked(struct vidmm_process *process, enum vidmm_group group, int64_t bytes);
+uint64_t budget_of_locked(const struct vidmm_process *process, enum vidmm_group group);
+/* Bytes above: of the budgets of this moment, or of the maximum. */
+uint64_t budget_excess_locked(const struct vidmm_process *process, bool is_maximum);
+/* Who has to be told, now that usage changed. */
+void budget_news_locked(struct vidmm *manager, struct actions *actions);
+void budget_tell(struct vidmm *manager, struct list *news);
+
+/* ---- list.c ---- */
+
+/* True when all of it is in place, and kept there from now on. */
+bool list_look_locked(struct vidmm_list *list, bool is_head, struct actions *actions);
+void list_fail_locked(struct vidmm_list *list, struct actions *actions);
+
+#endif

@@ -1,0 +1,489 @@
+/*
+ * residency.c - make-resident counts per device, and evict.
+ *
+ *   in:   a device's list grows and shrinks, a call at a time
+ *   out:  who has to be in place, and what the budget says
+ *
+ * A call is judged whole before it counts: everything is listed, the budget is looked at, and if it
+ * does not fit, everything is taken off again under the same lock, so nobody saw it. What is in
+ * place already costs one lock and no system call.
+ *
+ * Evict at the earliest opportunity means: when the work that the device had queued by then is
+ * over. Until then nothing moves, and a make-resident just counts.
+ */
+#include <assert.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "vidmm/place.h"
+
+/* ---- a device and its lists ---- */
+
+static void device_settle_locked(struct vidmm_device *device, struct actions *actions)
+{
+	struct vidmm *manager = device->process->manager;
+	bool is_whole = list_is_empty(&device->missing) && list_is_empty(&device->coming);
+
+	if (!is_whole && !device->is_lost) {
+		if (!list_is_linked(&device->gather.link))
+			list_push_back(&manager->gathers, &device->gather.link);
+		return;
+	}
+	list_remove(&device->gather.link);
+	device->was_compacted = false;
+	device->is_starved = false;
+	if (!device->is_suspended)
+		return;
+	device->is_suspended = false;
+	device->slice_end_ns =
+		manager->config.slice_ns > 0 ? clock_deadline(manager->config.slice_ns) : 0;
+	device->resumes++;
+	device_act_locked(device, actions);
+}
+
+void binding_sort_locked(struct vidmm_binding *binding, struct actions *actions)
+{
+	struct vidmm_device *device = binding->device;
+	struct vidmm_place *place = binding_place(binding);
+	struct list *list = &device->listed;
+
+	list_remove(&binding->device_link);
+	if (place_is_wanted(place) && !device->is_lost && place->state != PLACE_IN)
+		list = place->state == PLACE_OUT ? &device->missing : &device->coming;
+	if (binding->count > 0)
+		list_push_back(list, &binding->device_link);
+	device_settle_locked(device, actions);
+}
+
+void binding_list_locked(struct vidmm_binding *binding, enum vidmm_group group,
+			 struct actions *actions)
+{
+	struct vidmm_place *place = binding_place(binding);
+
+	if (binding->count++ > 0)
+		return;
+	binding->group = (uint8_t)group;
+	place->group = group;
+	place->listed++;
+	list_push_back(&place->listings, &binding->place_link);
+	budget_charge_locked(binding->device->process, group,
+			     (int64_t)place->allocation->size_bytes);
+	binding_sort_locked(binding, actions);
+	place_settle_locked(place, actions);
+	if (place->state == PLACE_IN)
+		place_use_locked(place);
+}
+
+void binding_unlist_locked(struct vidmm_binding *binding, struct actions *actions)
+{
+	struct vidmm_place *place = binding_place(binding);
+
+	assert(binding->count > 0);
+	if (--binding->count > 0)
+		return;
+	place->listed--;
+	list_remove(&binding->place_link);
+	budget_charge_locked(binding->device->process, (enum vidmm_group)binding->group,
+			     -(int64_t)place->allocation->size_bytes);
+	binding_sort_locked(binding, actions);
+	/* Nobody brings it in any more: who waited for it has nothing to wait for. */
+	if (place->state == PLACE_OUT && !place_is_wanted(place))
+		place_answer_locked(place, STATUS_SUCCESS, actions);
+}
+
+/* ---- make resident ---- */
+
+/* Everything is where it should be, and counted: only the numbers change. */
+static bool list_settled_locked(struct vidmm_binding *const bindings[], uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct vidmm_place *place = binding_place(bindings[i]);
+
+		if (bindings[i]->count == 0 || bindings[i]->count > UINT32_MAX - count ||
+		    place->state != PLACE_IN)
+			return false;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		bindings[i]->count++;
+		binding_place(bindings[i])->is_clean = false;
+	}
+	return true;
+}
+
+/* Segments of `group` that could hold it if they were empty. */
+static bool group_could_hold(struct vidmm *manager, const struct vidmm_place *place,
+			     enum vidmm_group group)
+{
+	struct placement placements[VIDMM_MAX_SEGMENTS];
+
+	return placement_list(manager, place, manager->group_segments[group], placements) > 0;
+}
+
+static bool group_has_budget(const struct vidmm_process *process, const struct vidmm_place *place,
+			     enum vidmm_group group)
+{
+	return process->usage_bytes[group] + place->allocation->size_bytes <=
+	       budget_of_locked(process, group);
+}
+
+static enum vidmm_group preferred_group(struct vidmm *manager, const struct vidmm_place *place)
+{
+	struct placement placements[VIDMM_MAX_SEGMENTS];
+
+	if (place->segment)
+		return place->segment->group;
+	return placement_list(manager, place, UINT32_MAX, placements) > 0
+		       ? placements[0].segment->group
+		       : VIDMM_LOCAL;
+}
+
+/* Where it is charged: where it is, or where it should be, or where there is budget for it. */
+static bool group_choose(struct vidmm_binding *binding, enum vidmm_group *group_out)
+{
+	struct vidmm_process *process = binding->device->process;
+	struct vidmm_place *place = binding_place(binding);
+	enum vidmm_group group = preferred_group(process->manager, place);
+	enum vidmm_group other = group == VIDMM_LOCAL ? VIDMM_NON_LOCAL : VIDMM_LOCAL;
+
+	if (place->listed > 0 || place->segment) {
+		*group_out = place->listed > 0 ? place->group : group;
+		return true;
+	}
+	if (!group_could_hold(process->manager, place, group))
+		return false;
+	if (!group_has_budget(process, place, group) &&
+	    group_could_hold(process->manager, place, other) &&
+	    group_has_budget(process, place, other))
+		group = other;
+	*group_out = group;
+	return true;
+}
+
+static void list_take_off_locked(struct vidmm_binding *const bindings[], uint32_t count,
+				 struct actions *actions)
+{
+	while (count > 0) {
+		struct vidmm_binding *binding = bindings[--count];
+
+		if (binding->count == 0)
+			continue; /* evicted by another thread meanwhile */
+		binding_unlist_locked(binding, actions);
+		place_settle_locked(binding_place(binding), actions);
+	}
+}
+
+/* What was said when it was evicted counts no longer. */
+static void list_make_needed_locked(struct vidmm_binding *const bindings[], uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct vidmm_place *place = binding_place(bindings[i]);
+
+		place->may_leave_soon = false;
+		place->is_clean = false;
+	}
+}
+
+static NTSTATUS list_add_locked(struct vidmm_binding *const bindings[], uint32_t count,
+				uint32_t flags, struct actions *actions, uint64_t *excess_out)
+{
+	struct vidmm_process *process = bindings[0]->device->process;
+	uint32_t added = 0;
+	bool is_fitting = true;
+
+	for (; is_fitting && added < count; added++) {
+		enum vidmm_group group = VIDMM_LOCAL;
+
+		if (bindings[added]->count == UINT32_MAX)
+			break;
+		is_fitting = bindings[added]->count > 0 || group_choose(bindings[added], &group);
+		if (!is_fitting)
+			break;
+		binding_list_locked(bindings[added], group, actions);
+	}
+	*excess_out = budget_excess_locked(process, flags & VIDMM_CANT_TRIM_FURTHER);
+	if (added == count && *excess_out == 0) {
+		list_make_needed_locked(bindings, count);
+		return STATUS_SUCCESS;
+	}
+	/* What it would take: the same as being over by all that can never be there. */
+	if (!is_fitting && *excess_out == 0)
+		*excess_out = bindings[added]->allocation->size_bytes;
+	list_take_off_locked(bindings, added, actions);
+	return STATUS_NO_MEMORY;
+}
+
+static uint32_t wants_add_locked(struct vidmm_binding *const bindings[], uint32_t count,
+				 struct vidmm_request *request)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct vidmm_place *place = binding_place(bindings[i]);
+		struct vidmm_want *want = &request->wants[request->pending];
+
+		if (place->state == PLACE_IN || !place_is_wanted(place))
+			continue;
+		/* New hope for who is asked for anew. */
+		place->given_up_at = 0;
+		want->request = request;
+		list_push_back(&place->wants, &want->link);
+		request->pending++;
+	}
+	return request->pending;
+}
+
+NTSTATUS request_prepare(struct vidmm_binding *const bindings[], uint32_t count,
+			 struct vidmm_request *request)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		NTSTATUS status = place_ensure(bindings[i]);
+
+		if (!NT_SUCCESS(status))
+			return status;
+	}
+	request->pending = 0;
+	request->status = STATUS_SUCCESS;
+	request->wants = mem_zalloc_array(count, sizeof(*request->wants));
+	return request->wants ? STATUS_SUCCESS : STATUS_NO_MEMORY;
+}
+
+NTSTATUS request_start_locked(struct vidmm *manager, struct vidmm_binding *const bindings[],
+			      uint32_t count, struct vidmm_request *request,
+			      struct actions *actions)
+{
+	struct vidmm_want *wants = request->wants;
+
+	/* One more, so that it cannot end before this looked at what can be had at once. */
+	request->pending = wants_add_locked(bindings, count, request) + 1;
+	actions_run_locked(manager, actions);
+
+	lock_acquire(&manager->lock);
+	bool is_over = --request->pending == 0;
+	NTSTATUS status = request->status;
+	lock_release(&manager->lock);
+	if (!is_over)
+		return STATUS_PENDING;
+	request->wants = NULL;
+	mem_free(wants);
+	return status;
+}
+
+static uint64_t list_bytes(struct vidmm_binding *const bindings[], uint32_t count)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		bytes += bindings[i]->allocation->size_bytes;
+	return bytes;
+}
+
+static NTSTATUS make_resident_slowly(struct vidmm_device *device,
+				     struct vidmm_binding *const bindings[], uint32_t count,
+				     uint32_t flags, struct vidmm_request *request,
+				     uint64_t *bytes_to_trim_out)
+{
+	struct vidmm *manager = device->process->manager;
+	NTSTATUS status = request_prepare(bindings, count, request);
+	struct actions actions;
+
+	*bytes_to_trim_out = 0;
+	if (!NT_SUCCESS(status))
+		return refuse(status, RULE_MM_NO_PAGES, NULL,
+			      "There is no memory to write down what is to be resident");
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	if (device->is_lost)
+		status = STATUS_DEVICE_REMOVED;
+	else
+		status = list_add_locked(bindings, count, flags, &actions, bytes_to_trim_out);
+	if (NT_SUCCESS(status)) {
+		status = request_start_locked(manager, bindings, count, request, &actions);
+		if (NT_SUCCESS(status))
+			return status;
+		*bytes_to_trim_out = list_bytes(bindings, count);
+		lock_acquire(&manager->lock);
+		list_take_off_locked(bindings, count, &actions);
+	}
+	actions_run_locked(manager, &actions);
+	mem_free(request->wants);
+	request->wants = NULL;
+	if (status == STATUS_DEVICE_REMOVED)
+		return refuse(status, RULE_API_DEVICE_GONE, "hPagingQueue",
+			      "belongs to a device that is lost");
+	return refuse(status, RULE_MM_BUDGET, "AllocationList",
+		      "is %llu bytes above what the process may have resident",
+		      (unsigned long long)*bytes_to_trim_out);
+}
+
+NTSTATUS vidmm_make_resident(struct vidmm_device *device, struct vidmm_binding *const bindings[],
+			     uint32_t count, uint32_t flags, struct vidmm_request *request,
+			     uint64_t *bytes_to_trim_out)
+{
+	struct vidmm *manager = device->process->manager;
+	bool is_settled;
+
+	if (count == 0)
+		return STATUS_SUCCESS;
+	lock_acquire(&manager->lock);
+	is_settled = !device->is_lost && list_settled_locked(bindings, count);
+	lock_release(&manager->lock);
+	if (LIKELY(is_settled))
+		return STATUS_SUCCESS;
+	return make_resident_slowly(device, bindings, count, flags, request, bytes_to_trim_out);
+}
+
+/* ---- evict ---- */
+
+/* Index of the first that would go below zero; `count` when none would. */
+static uint32_t first_below_zero(struct vidmm_binding *const bindings[], uint32_t count)
+{
+	uint32_t first = 0;
+
+	/* One may be listed several times: count down, and up again. */
+	while (first < count && bindings[first]->count > 0)
+		bindings[first++]->count--;
+	for (uint32_t i = 0; i < first; i++)
+		bindings[i]->count++;
+	return first;
+}
+
+static void evict_one_locked(struct vidmm_binding *binding, uint32_t flags, struct actions *actions)
+{
+	struct vidmm_place *place = binding_place(binding);
+
+	binding_unlist_locked(binding, actions);
+	/* Clean is what has a copy to be clean against. */
+	if ((flags & VIDMM_EVICT_NOT_WRITTEN_TO) &&
+	    (place->allocation->traits.is_kept_in_system || place->allocation->backing.is_clients))
+		place->is_clean = true;
+	if (place->listed == 0)
+		place->may_leave_soon = !(flags & VIDMM_EVICT_ONLY_IF_NECESSARY);
+}
+
+NTSTATUS vidmm_evict(struct vidmm_device *device, struct vidmm_binding *const bindings[],
+		     uint32_t count, uint32_t flags, uint64_t *bytes_to_trim_out)
+{
+	struct vidmm *manager = device->process->manager;
+	struct actions actions;
+	uint32_t wrong;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	wrong = first_below_zero(bindings, count);
+	if (wrong < count) {
+		lock_release(&manager->lock);
+		return refuse_item(STATUS_INVALID_PARAMETER, RULE_MM_EVICT_COUNT, "AllocationList",
+				   wrong, "is not resident on this device as often as that");
+	}
+	for (uint32_t i = 0; i < count; i++)
+		evict_one_locked(bindings[i], flags, &actions);
+	*bytes_to_trim_out = budget_excess_locked(device->process, false);
+	/* Work that is queued may use it. Started one by one: what is called there may take our
+	 * lock.
+	 */
+	for (uint32_t i = 0; i < count; i++) {
+		bool must_start = bindings[i]->count == 0 && binding_wait_locked(bindings[i]);
+
+		if (must_start) {
+			lock_release(&manager->lock);
+			binding_wait_start(bindings[i]);
+			lock_acquire(&manager->lock);
+		}
+		if (bindings[i]->count == 0)
+			place_settle_locked(binding_place(bindings[i]), &actions);
+	}
+	actions_run_locked(manager, &actions);
+	return STATUS_SUCCESS;
+}
+
+/* ---- waiting for work ---- */
+
+static void binding_wait_over(struct sched_wait *wait)
+{
+	struct vidmm_binding *binding = container_of(wait, struct vidmm_binding, wait);
+	struct vidmm *manager = binding->device->process->manager;
+	struct vidmm_place *place;
+	struct actions actions;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	if (binding->must_wait_again) {
+		binding->must_wait_again = false;
+		lock_release(&manager->lock);
+		sched_after_owner(binding->device->owner, &binding->wait);
+		return;
+	}
+	place = binding_place(binding);
+	binding->is_waiting = false;
+	place->waits--;
+	manager->epoch++;
+	if (place->waits == 0)
+		place->is_offer_due = place->is_offered;
+	actions.has_changes = true;
+	place_settle_locked(place, &actions);
+	actions_run_locked(manager, &actions);
+}
+
+bool binding_wait_locked(struct vidmm_binding *binding)
+{
+	struct vidmm_place *place = binding_place(binding);
+
+	if (binding->is_waiting) {
+		binding->must_wait_again = true;
+		return false;
+	}
+	if (binding->device->is_lost ||
+	    atomic_load_explicit(&binding->device->owner->pending, memory_order_acquire) == 0)
+		return false;
+	binding->is_waiting = true;
+	place->waits++;
+	return true;
+}
+
+void binding_wait_start(struct vidmm_binding *binding)
+{
+	binding->wait.over = binding_wait_over;
+	sched_after_owner(binding->device->owner, &binding->wait);
+}
+
+/* ---- where it is ---- */
+
+enum vidmm_residency vidmm_where(struct vidmm_allocation *allocation)
+{
+	enum vidmm_residency where = VIDMM_NOT_RESIDENT;
+	struct vidmm_place *place;
+
+	lock_acquire(&allocation->lock);
+	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
+	if (place) {
+		lock_acquire(&place->manager->lock);
+		if (place->state == PLACE_IN)
+			where = place->segment->is_system ? VIDMM_RESIDENT_IN_SHARED_MEMORY
+							  : VIDMM_RESIDENT_IN_GPU_MEMORY;
+		lock_release(&place->manager->lock);
+	}
+	lock_release(&allocation->lock);
+	return where;
+}
+
+void vidmm_set_priority_anywhere(struct vidmm_allocation *allocation, uint32_t priority)
+{
+	struct actions actions;
+	struct vidmm_place *place;
+
+	vidmm_set_priority(allocation, priority);
+	lock_acquire(&allocation->lock);
+	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
+	if (place) {
+		struct vidmm *manager = place->manager;
+
+		actions_init(&actions);
+		lock_acquire(&manager->lock);
+		place_settle_locked(place, &actions);
+		lock_release(&manager->lock);
+		lock_release(&allocation->lock);
+		lock_acquire(&manager->lock);
+		actions_run_locked(manager, &actions);
+		return;
+	}
+	lock_release(&allocation->lock);
+}

@@ -1,0 +1,387 @@
+/*
+ * room.c - whose turn it is, and who has to go for it.
+ *
+ *   in:   those who wait for everything they list to be in place, first come first served
+ *   out:  places that enter, places that leave
+ *
+ * Room is made in this order:
+ *	1. what is free
+ *	2. offered memory, LOW, NORMAL, HIGH, the oldest offer first: dropped, no byte is moved
+ *	3. leftovers that no list names any more
+ *	4. what other devices list, the lowest priority and longest unused first. Such a device is
+ *	   suspended and gets its own turn, to have it all back: time slicing.
+ * The first in the row may do all of that, those behind it 1 to 3 only: two devices that take from
+ * each other what they are still gathering would never run. What is waited for in a segment by one
+ * is not taken by those behind it.
+ *
+ * Who is busy is waited for: work that uses a candidate is queued, it is on its way in, or its
+ * device has just got it back (a slice). When nothing is left to wait for, there can be no room:
+ * the request is answered with STATUS_NO_MEMORY and the device starves.
+ */
+#include "base/clock.h"
+#include "vidmm/place.h"
+
+enum room { ROOM_FOUND, ROOM_SOON, ROOM_NEVER, ROOM_SKIPPED };
+
+/* Who looks for room. */
+struct seeker {
+	struct vidmm *manager;
+	struct actions *actions;
+	struct vidmm_device *device; /* NULL: a list of a submission */
+	bool is_first;
+	uint32_t taken_segments; /* somebody in front waits for room there */
+	uint64_t now_ns;
+};
+
+void room_look_again(struct vidmm *manager, uint64_t at_ns)
+{
+	uint64_t set = atomic_load(&manager->tick_at_ns);
+
+	while (at_ns < set && !atomic_compare_exchange_weak(&manager->tick_at_ns, &set, at_ns))
+		;
+	if (at_ns < set)
+		notice_give(&manager->tick);
+}
+
+/* ---- victims ---- */
+
+/* False: it keeps what it has, until `*until_ns`. */
+static bool device_gives(const struct seeker *seeker, const struct vidmm_device *device,
+			 uint64_t *until_ns)
+{
+	if (device->is_lost)
+		return true;
+	if (device == seeker->device)
+		return false;
+	if (seeker->now_ns >= device->slice_end_ns ||
+	    atomic_load_explicit(&device->owner->pending, memory_order_relaxed) == 0)
+		return true;
+	if (device->slice_end_ns < *until_ns)
+		*until_ns = device->slice_end_ns;
+	return false;
+}
+
+static bool place_gives(const struct seeker *seeker, const struct vidmm_place *place,
+			uint64_t *until_ns)
+{
+	struct list *link;
+
+	if (place->given_up_at == seeker->manager->epoch)
+		return false;
+	if (place->is_offered)
+		return true;
+	list_for_each (link, &place->listings) {
+		if (!device_gives(seeker,
+				  container_of(link, struct vidmm_binding, place_link)->device,
+				  until_ns))
+			return false;
+	}
+	return true;
+}
+
+struct question {
+	const struct seeker *seeker;
+	uint64_t *until_ns;
+};
+
+static struct vidmm_place *entry_place(const struct evict_entry *entry)
+{
+	return container_of(entry, struct vidmm_place, eviction);
+}
+
+static bool may_go(const struct evict_entry *entry, void *context)
+{
+	const struct question *question = context;
+
+	/* Those behind the first end their walk here. */
+	if (entry->class == EVICT_LISTED && !question->seeker->is_first)
+		return true;
+	return place_gives(question->seeker, entry_place(entry), question->until_ns);
+}
+
+/* The next to go; NULL when nobody is left. */
+static struct vidmm_place *victim(const struct seeker *seeker, struct vidmm_segment *segment,
+				  struct evict_walk *walk, uint64_t *until_ns)
+{
+	struct question question = { seeker, until_ns };
+	struct evict_entry *entry = evict_walk_next(&segment->candidates, walk, may_go, &question);
+
+	if (!entry || (entry->class == EVICT_LISTED && !seeker->is_first))
+		return NULL;
+	return entry_place(entry);
+}
+
+/* ---- making room ---- */
+
+static bool is_in_one_piece(enum segment_form form)
+{
+	return form == FORM_CONTIGUOUS || form == FORM_MAPPED;
+}
+
+/* Makes enough leave; true when what leaves, or soon may, is worth waiting for. */
+static bool segment_make_room(const struct seeker *seeker, const struct placement *where,
+			      uint64_t *until_ns)
+{
+	struct vidmm_segment *segment = where->segment;
+	uint64_t need = segment_bytes(segment, &where->wish) + segment->claimed_bytes;
+	uint64_t hope = segment_free_bytes(segment, where->wish.form) + segment->leaving_bytes;
+	/* Enough in pieces is not enough: more has to go. */
+	bool is_broken = is_in_one_piece(where->wish.form) && segment->leaving_bytes == 0;
+
+	struct evict_walk walk;
+
+	evict_walk_begin(&walk, seeker->manager->use_clock);
+	while (hope < need || is_broken) {
+		struct vidmm_place *place = victim(seeker, segment, &walk, until_ns);
+
+		if (!place)
+			break;
+		hope += segment_bytes(segment, &place->wish);
+		is_broken = false;
+		place_leave_locked(place, seeker->actions);
+	}
+	if (segment->leaving_bytes == 0 && segment->entering_bytes == 0)
+		return false;
+	segment->claimed_bytes += segment_bytes(segment, &where->wish);
+	return true;
+}
+
+/* Somebody who holds memory there will let go of it by himself. */
+static bool segment_is_busy(const struct vidmm_segment *segment)
+{
+	struct list *link;
+
+	list_for_each (link, &segment->held) {
+		const struct vidmm_place *place = container_of(link, struct vidmm_place, held_link);
+
+		if (place->waits > 0 || place->pins > 0)
+			return true;
+	}
+	return false;
+}
+
+/* Its own list would fit, in another order: all of it leaves and comes back. Once. */
+static bool device_compact(const struct seeker *seeker, const struct placement *where)
+{
+	struct vidmm_segment *segment = where->segment;
+	struct list *link;
+
+	if (!is_in_one_piece(where->wish.form) || !seeker->device ||
+	    seeker->device->was_compacted ||
+	    segment_free_bytes(segment, where->wish.form) <
+		    segment_bytes(segment, &where->wish) + segment->claimed_bytes)
+		return false;
+	seeker->device->was_compacted = true;
+	list_for_each (link, &seeker->manager->places) {
+		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
+
+		if (place->state == PLACE_IN && place->segment == segment &&
+		    place->eviction.is_resident && !place->allocation->traits.is_unmoveable)
+			place_leave_locked(place, seeker->actions);
+	}
+	return segment->leaving_bytes > 0;
+}
+
+static enum room room_make(struct seeker *seeker, const struct placement placements[],
+			   uint32_t count)
+{
+	uint64_t until_ns = CLOCK_FOREVER;
+	bool is_busy = !seeker->is_first;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (segment_make_room(seeker, &placements[i], &until_ns))
+			return ROOM_SOON;
+		is_busy |= segment_is_busy(placements[i].segment);
+	}
+	if (until_ns != CLOCK_FOREVER)
+		room_look_again(seeker->manager, until_ns);
+	if (is_busy || until_ns != CLOCK_FOREVER)
+		return ROOM_SOON;
+	for (uint32_t i = 0; i < count; i++) {
+		if (device_compact(seeker, &placements[i]))
+			return ROOM_SOON;
+	}
+	return ROOM_NEVER;
+}
+
+/* ---- finding room ---- */
+
+static bool aperture_has_room(const struct vidmm *manager, const struct placement *where)
+{
+	uint64_t limit = manager->config.aperture_commit_limit_bytes;
+
+	if (limit == 0 || !where->segment->is_system)
+		return true;
+	return where->wish.size_bytes <= limit - manager->aperture_committed_bytes;
+}
+
+static bool room_take(struct seeker *seeker, struct vidmm_place *place,
+		      const struct placement *where)
+{
+	struct page_set pages = { .run_count = 0 };
+
+	if (!aperture_has_room(seeker->manager, where) ||
+	    !NT_SUCCESS(segment_take(where->segment, &where->wish, &pages)))
+		return false;
+	if (where->segment->is_system)
+		seeker->manager->aperture_committed_bytes += where->wish.size_bytes;
+	place_enter_locked(place, where, &pages, seeker->actions);
+	return true;
+}
+
+static enum room room_find_in(struct seeker *seeker, struct vidmm_place *place, uint32_t allowed)
+{
+	struct placement placements[VIDMM_MAX_SEGMENTS];
+	uint32_t count = placement_list(seeker->manager, place, allowed, placements);
+	uint32_t segments = 0;
+	enum room room;
+
+	for (uint32_t i = 0; i < count; i++)
+		segments |= UINT32_C(1) << (placements[i].segment->id - 1);
+	if (segments & seeker->taken_segments)
+		return ROOM_SOON;
+	for (uint32_t i = 0; i < count; i++) {
+		if (room_take(seeker, place, &placements[i]))
+			return ROOM_FOUND;
+	}
+	room = count > 0 ? room_make(seeker, placements, count) : ROOM_NEVER;
+	if (room == ROOM_SOON)
+		seeker->taken_segments |= segments;
+	return room;
+}
+
+/* Listed in another group than it was charged for: the usage goes with it. */
+static void place_regroup_locked(struct vidmm_place *place, enum vidmm_group group)
+{
+	struct list *link;
+
+	place->group = group;
+	list_for_each (link, &place->listings) {
+		struct vidmm_binding *binding =
+			container_of(link, struct vidmm_binding, place_link);
+		int64_t bytes = (int64_t)place->allocation->size_bytes;
+
+		budget_charge_locked(binding->device->process, (enum vidmm_group)binding->group,
+				     -bytes);
+		budget_charge_locked(binding->device->process, group, bytes);
+		binding->group = (uint8_t)group;
+	}
+}
+
+static enum room room_find(struct seeker *seeker, struct vidmm_place *place)
+{
+	struct vidmm *manager = seeker->manager;
+	uint32_t allowed = UINT32_MAX;
+	enum vidmm_group other = place->group == VIDMM_LOCAL ? VIDMM_NON_LOCAL : VIDMM_LOCAL;
+	enum room room;
+
+	if (place->state != PLACE_OUT || place->given_up_at == manager->epoch)
+		return ROOM_SKIPPED;
+	if (place->is_locked || place->must_be_system) {
+		allowed = ~manager->memory_segments;
+		/* Not before the unlock. */
+		if (!(place->allocation->supported_segments & allowed))
+			return ROOM_SKIPPED;
+	}
+	room = room_find_in(seeker, place, allowed & manager->group_segments[place->group]);
+	if (room != ROOM_NEVER)
+		return room;
+	room = room_find_in(seeker, place, allowed & manager->group_segments[other]);
+	if (room == ROOM_FOUND)
+		place_regroup_locked(place, other);
+	return room;
+}
+
+static void place_give_up_locked(struct vidmm_place *place, struct actions *actions)
+{
+	place->given_up_at = place->manager->epoch;
+	place_answer_locked(place, STATUS_NO_MEMORY, actions);
+}
+
+static void device_starve_locked(struct vidmm_device *device, struct actions *actions)
+{
+	if (device->is_starved)
+		return;
+	device->is_starved = true;
+	device->must_tell_starved = true;
+	device_act_locked(device, actions);
+}
+
+/* ---- turns: true while it is still the seeker's ---- */
+
+static bool device_look_locked(struct seeker *seeker, struct vidmm_device *device)
+{
+	struct list passed_over;
+	struct list *link;
+	bool is_soon = false;
+
+	seeker->device = device;
+	list_init(&passed_over);
+	/* One that was found leaves the list by itself, and takes its twins along. */
+	while (!is_soon && (link = device->missing.next) != &device->missing) {
+		struct vidmm_place *place =
+			binding_place(container_of(link, struct vidmm_binding, device_link));
+		enum room room = room_find(seeker, place);
+
+		is_soon = room == ROOM_SOON;
+		/* A call that waits for it gets the answer; else it is the device's end. */
+		if (room == ROOM_NEVER && list_is_empty(&place->wants))
+			device_starve_locked(device, seeker->actions);
+		if (room == ROOM_NEVER)
+			place_give_up_locked(place, seeker->actions);
+		if (room == ROOM_NEVER || room == ROOM_SKIPPED) {
+			list_remove(link);
+			list_push_back(&passed_over, link);
+		}
+	}
+	list_splice_back(&passed_over, &device->missing);
+	list_splice_back(&device->missing, &passed_over);
+	return is_soon || !list_is_empty(&device->coming);
+}
+
+static bool submission_look_locked(struct seeker *seeker, struct vidmm_list *list)
+{
+	seeker->device = NULL;
+	if (list_look_locked(list, seeker->is_first, seeker->actions))
+		return false;
+	for (uint32_t i = 0; seeker->is_first && i < list->count; i++) {
+		enum room room = room_find(seeker, binding_place(list->entries[i].binding));
+
+		if (room == ROOM_SOON)
+			return true;
+		if (room == ROOM_NEVER) {
+			list_fail_locked(list, seeker->actions);
+			return false;
+		}
+	}
+	return true;
+}
+
+void room_look_locked(struct vidmm *manager, struct actions *actions)
+{
+	struct seeker seeker = { .manager = manager, .actions = actions, .is_first = true };
+	struct list *link;
+	struct list *following;
+
+	lock_assert_held(&manager->lock);
+	if (list_is_empty(&manager->gathers))
+		return;
+	seeker.now_ns = clock_now_ns();
+	for (uint32_t i = 0; i < manager->segment_count; i++)
+		manager->segments[i].claimed_bytes = 0;
+	list_for_each_safe (link, following, &manager->gathers) {
+		struct vidmm_gather *gather = container_of(link, struct vidmm_gather, link);
+
+		bool is_its_turn =
+			gather->is_list
+				? submission_look_locked(
+					  &seeker, container_of(gather, struct vidmm_list, gather))
+				: device_look_locked(
+					  &seeker,
+					  container_of(gather, struct vidmm_device, gather));
+		/* Who only waits for the CPU to unlock something, or for nothing, lets others by.
+		 */
+		if (is_its_turn)
+			seeker.is_first = false;
+	}
+}

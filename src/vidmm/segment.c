@@ -1,0 +1,179 @@
+/*
+ * segment.c - see segment.h.
+ */
+#include <assert.h>
+
+#include "base/checked.h"
+#include "base/machine.h"
+#include "vidmm/segment.h"
+
+#define GRANULE_64K_PAGES (UINT64_C(0x10000) / MACHINE_PAGE_BYTES)
+
+static enum vidmm_group group_of(const struct vidmm_segment_config *config, bool has_memory_segment)
+{
+	if (config->is_local_budget_group)
+		return VIDMM_LOCAL;
+	if (config->is_non_local_budget_group)
+		return VIDMM_NON_LOCAL;
+	/* Where there is no memory of the GPU's own, the aperture is what is local. */
+	if (config->is_aperture || config->is_implicit_system)
+		return has_memory_segment ? VIDMM_NON_LOCAL : VIDMM_LOCAL;
+	return VIDMM_LOCAL;
+}
+
+NTSTATUS segment_init(struct vidmm_segment *segment, uint32_t id,
+		      const struct vidmm_segment_config *config, bool has_memory_segment,
+		      const struct evict_policy *policy)
+{
+	NTSTATUS status;
+
+	*segment = (struct vidmm_segment){
+		.id = id,
+		.config = *config,
+		.page_count = config->size_bytes / MACHINE_PAGE_BYTES,
+		.granule_pages = config->uses_64k_pages ? GRANULE_64K_PAGES : 1,
+		.group = group_of(config, has_memory_segment),
+		.is_system = config->is_aperture || config->is_implicit_system,
+	};
+	list_init(&segment->held);
+	status = evict_set_init(&segment->candidates, policy);
+	if (!NT_SUCCESS(status) || config->is_implicit_system)
+		return status;
+	status = space_init(&segment->space, segment->page_count);
+	if (!NT_SUCCESS(status))
+		evict_set_finish(&segment->candidates);
+	return status;
+}
+
+void segment_finish(struct vidmm_segment *segment)
+{
+	evict_set_finish(&segment->candidates);
+	space_finish(&segment->space);
+}
+
+static uint64_t wish_pages(const struct vidmm_segment *segment, const struct segment_wish *wish)
+{
+	uint64_t pages = wish->size_bytes / MACHINE_PAGE_BYTES;
+
+	return align_down(pages + segment->granule_pages - 1, segment->granule_pages);
+}
+
+static uint64_t wish_alignment_pages(const struct vidmm_segment *segment,
+				     const struct segment_wish *wish)
+{
+	uint64_t pages = wish->alignment_bytes / MACHINE_PAGE_BYTES;
+
+	return pages > segment->granule_pages ? pages : segment->granule_pages;
+}
+
+static bool is_system_form(enum segment_form form)
+{
+	return form == FORM_MAPPED || form == FORM_SYSTEM;
+}
+
+uint64_t segment_bytes(const struct vidmm_segment *segment, const struct segment_wish *wish)
+{
+	if (wish->form == FORM_SYSTEM)
+		return wish->size_bytes;
+	return wish_pages(segment, wish) * MACHINE_PAGE_BYTES;
+}
+
+bool segment_could_hold(const struct vidmm_segment *segment, const struct segment_wish *wish)
+{
+	if (is_system_form(wish->form) && wish->size_bytes > segment->config.commit_limit_bytes)
+		return false;
+	return wish->form == FORM_SYSTEM || wish_pages(segment, wish) <= segment->page_count;
+}
+
+static uint64_t free_to_commit(const struct vidmm_segment *segment)
+{
+	return segment->config.commit_limit_bytes - segment->committed_bytes;
+}
+
+uint64_t segment_free_bytes(const struct vidmm_segment *segment, enum segment_form form)
+{
+	uint64_t free_bytes;
+
+	if (form == FORM_SYSTEM)
+		return free_to_commit(segment);
+	free_bytes = space_free_units(&segment->space) * MACHINE_PAGE_BYTES;
+	if (form == FORM_MAPPED && free_to_commit(segment) < free_bytes)
+		free_bytes = free_to_commit(segment);
+	return free_bytes;
+}
+
+static uint64_t bank_end_page(const struct vidmm_segment *segment, uint32_t index)
+{
+	/* The last end is implicit. */
+	if (index + 1 >= segment->config.bank_count)
+		return segment->page_count;
+	return segment->config.bank_ends[index] / MACHINE_PAGE_BYTES;
+}
+
+static NTSTATUS take_in_bank(struct vidmm_segment *segment, const struct segment_wish *wish,
+			     struct space_range **range_out)
+{
+	uint32_t index = wish->bank - 1;
+
+	if (wish->bank == 0 || index >= segment->config.bank_count)
+		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+	return space_take_within(&segment->space, wish_pages(segment, wish),
+				 wish_alignment_pages(segment, wish),
+				 index > 0 ? bank_end_page(segment, index - 1) : 0,
+				 bank_end_page(segment, index), range_out);
+}
+
+static NTSTATUS take_contiguous(struct vidmm_segment *segment, const struct segment_wish *wish,
+				struct page_set *pages)
+{
+	struct space_range *range = NULL;
+	NTSTATUS status = take_in_bank(segment, wish, &range);
+
+	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY && wish->is_from_end)
+		status = space_take_from_end(&segment->space, wish_pages(segment, wish),
+					     wish_alignment_pages(segment, wish), &range);
+	else if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+		status = space_take(&segment->space, wish_pages(segment, wish),
+				    wish_alignment_pages(segment, wish), &range);
+	if (!NT_SUCCESS(status))
+		return status;
+	range->next = NULL;
+	*pages = (struct page_set){
+		.one = { (uint32_t)range->first, (uint32_t)range->count },
+		.run_count = 1,
+		.ranges = range,
+	};
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS segment_take(struct vidmm_segment *segment, const struct segment_wish *wish,
+		      struct page_set *pages)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	assert(pages->run_count == 0);
+	if (is_system_form(wish->form) && wish->size_bytes > free_to_commit(segment))
+		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+	if (wish->form == FORM_SCATTERED)
+		status = page_pool_take(
+			&segment->space, wish_pages(segment, wish), segment->granule_pages,
+			wish->is_from_end ? PAGE_POOL_FROM_END : PAGE_POOL_FROM_START, pages);
+	else if (wish->form != FORM_SYSTEM)
+		status = take_contiguous(segment, wish, pages);
+	if (!NT_SUCCESS(status))
+		return status;
+	if (is_system_form(wish->form))
+		segment->committed_bytes += wish->size_bytes;
+	segment->resident_bytes += segment_bytes(segment, wish);
+	return STATUS_SUCCESS;
+}
+
+void segment_give(struct vidmm_segment *segment, const struct segment_wish *wish,
+		  struct page_set *pages)
+{
+	if (wish->form != FORM_SYSTEM)
+		page_pool_give(&segment->space, pages);
+	if (is_system_form(wish->form))
+		segment->committed_bytes -= wish->size_bytes;
+	segment->resident_bytes -= segment_bytes(segment, wish);
+}

@@ -1,0 +1,81 @@
+/*
+ * segment.h - a range of memory the driver reported, and who sits in it.
+ *
+ * How an allocation sits in a segment depends on both:
+ *
+ *	SCATTERED   memory segment behind page tables: page runs, wherever there are some
+ *	CONTIGUOUS  memory segment otherwise
+ *	MAPPED      aperture: a contiguous range of it shows pages of system memory
+ *	SYSTEM      behind page tables the id of an aperture means system memory; nothing is mapped
+ *
+ * Pages that were taken are counted when they are taken; in MAPPED and SYSTEM they count against
+ * the commit limit, too.
+ *
+ * Locks: the manager's.
+ */
+#ifndef VIDMM_SEGMENT_H
+#define VIDMM_SEGMENT_H
+
+#include "vidmm/evict.h"
+#include "vidmm/manager.h"
+#include "vidmm/page_pool.h"
+#include "vidmm/space.h"
+
+enum segment_form { FORM_SCATTERED, FORM_CONTIGUOUS, FORM_MAPPED, FORM_SYSTEM };
+
+struct vidmm_segment {
+	/* Set at start. */
+	uint32_t id;
+	struct vidmm_segment_config config;
+	uint64_t page_count;
+	uint64_t granule_pages;
+	enum vidmm_group group;
+	bool is_system; /* aperture or implicit: content stays in system memory */
+
+	/* Guarded by the manager's lock. */
+	struct space space;          /* memory and apertures */
+	struct evict_set candidates; /* vidmm_place.eviction, of those that may have to go */
+	struct list held;            /* vidmm_place.held_link, of those that may not */
+	uint64_t committed_bytes;    /* apertures and system memory */
+	uint64_t resident_bytes;     /* of places that have pages here */
+	uint64_t leaving_bytes;      /* of those, on their way out */
+	uint64_t entering_bytes;     /* of those, on their way in */
+	uint64_t claimed_bytes;      /* during one look at who waits: promised to those in front */
+
+	uint64_t evicted_bytes;
+	uint64_t discarded_bytes;
+	uint64_t filled_bytes;
+	uint64_t copied_in_bytes;
+};
+
+MUST_CHECK NTSTATUS segment_init(struct vidmm_segment *segment, uint32_t id,
+				 const struct vidmm_segment_config *config, bool has_memory_segment,
+				 const struct evict_policy *policy);
+void segment_finish(struct vidmm_segment *segment);
+
+/* What an allocation wants of one segment. */
+struct segment_wish {
+	enum segment_form form;
+	uint64_t size_bytes;
+	uint64_t alignment_bytes;
+	bool is_from_end;
+	uint32_t bank; /* 0: none; else 1 + index, tried first */
+	bool is_bank_from_end;
+};
+
+/* Bytes it takes up there: whole granules. */
+uint64_t segment_bytes(const struct vidmm_segment *segment, const struct segment_wish *wish);
+
+/* Could it be there, if nobody else were? */
+bool segment_could_hold(const struct vidmm_segment *segment, const struct segment_wish *wish);
+
+/* What is free for this form, whether in one piece or not. */
+uint64_t segment_free_bytes(const struct vidmm_segment *segment, enum segment_form form);
+
+/* Statuses of space_take(). `pages` stays empty for FORM_SYSTEM. */
+MUST_CHECK NTSTATUS segment_take(struct vidmm_segment *segment, const struct segment_wish *wish,
+				 struct page_set *pages);
+void segment_give(struct vidmm_segment *segment, const struct segment_wish *wish,
+		  struct page_set *pages);
+
+#endif

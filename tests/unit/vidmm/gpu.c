@@ -1,0 +1,634 @@
+/*
+ * gpu.c - see gpu.h.
+ */
+#include <assert.h>
+
+#include "gpu.h"
+
+struct gpu *the_gpu;
+
+struct miniport_mdl {
+	uint32_t run_count;
+	struct miniport_page_run runs[];
+};
+
+/* ---- the scheduler ---- */
+
+static struct client *client_of(struct sched_owner *owner)
+{
+	return container_of(owner, struct client, owner);
+}
+
+void client_init(struct client *client, struct vidmm_process *process)
+{
+	memset(client, 0, sizeof(*client));
+	list_init(&client->owner.waits);
+	list_init(&client->submitted_waits);
+	vidmm_device_init(&client->device, process, &client->owner, client);
+}
+
+void client_finish(struct client *client)
+{
+	while (atomic_load(&client->owner.pending) > 0)
+		gpu_retire(client);
+	vidmm_device_finish(&client->device);
+	EXPECT_EQ(client->owner.suspensions, 0);
+}
+
+static void waits_collect(struct list *waits, uint64_t ticket, struct list *over)
+{
+	struct list *link;
+	struct list *following;
+
+	list_for_each_safe (link, following, waits) {
+		if (container_of(link, struct sched_wait, link)->ticket <= ticket) {
+			list_remove(link);
+			list_push_back(over, link);
+		}
+	}
+}
+
+static void waits_end(struct list *over)
+{
+	struct list *link;
+
+	while ((link = list_pop_front(over))) {
+		struct sched_wait *wait = container_of(link, struct sched_wait, link);
+
+		wait->over(wait);
+	}
+}
+
+void gpu_work(struct client *client)
+{
+	lock_acquire(&the_gpu->lock);
+	client->owner.last_ticket++;
+	atomic_fetch_add(&client->owner.pending, 1);
+	if (client->owner.suspensions == 0)
+		client->submitted = client->owner.last_ticket;
+	lock_release(&the_gpu->lock);
+}
+
+void gpu_retire(struct client *client)
+{
+	struct list over;
+
+	list_init(&over);
+	lock_acquire(&the_gpu->lock);
+	client->retired++;
+	if (client->submitted < client->retired)
+		client->submitted = client->retired;
+	atomic_fetch_sub(&client->owner.pending, 1);
+	waits_collect(&client->owner.waits, client->retired, &over);
+	waits_collect(&client->submitted_waits, client->retired, &over);
+	lock_release(&the_gpu->lock);
+	waits_end(&over);
+}
+
+void sched_owner_suspend(struct sched_owner *owner)
+{
+	lock_acquire(&the_gpu->lock);
+	owner->suspensions++;
+	lock_release(&the_gpu->lock);
+}
+
+void sched_owner_resume(struct sched_owner *owner)
+{
+	lock_assert_none_held("sched_owner_resume");
+	lock_acquire(&the_gpu->lock);
+	EXPECT(owner->suspensions > 0);
+	if (--owner->suspensions == 0)
+		client_of(owner)->submitted = owner->last_ticket;
+	lock_release(&the_gpu->lock);
+}
+
+static void wait_add(struct sched_owner *owner, struct list *waits, uint64_t ticket,
+		     struct sched_wait *wait)
+{
+	bool is_over;
+
+	lock_assert_none_held("waiting for work");
+	lock_acquire(&the_gpu->lock);
+	is_over = ticket <= client_of(owner)->retired;
+	wait->ticket = ticket;
+	if (!is_over)
+		list_push_back(waits, &wait->link);
+	lock_release(&the_gpu->lock);
+	if (is_over)
+		wait->over(wait);
+}
+
+void sched_after_owner(struct sched_owner *owner, struct sched_wait *wait)
+{
+	lock_acquire(&the_gpu->lock);
+	uint64_t ticket = owner->last_ticket;
+	lock_release(&the_gpu->lock);
+	wait_add(owner, &owner->waits, ticket, wait);
+}
+
+void sched_after_submitted(struct sched_owner *owner, struct sched_wait *wait)
+{
+	lock_acquire(&the_gpu->lock);
+	uint64_t ticket = client_of(owner)->submitted;
+	lock_release(&the_gpu->lock);
+	wait_add(owner, &client_of(owner)->submitted_waits, ticket, wait);
+}
+
+/* ---- the pager ---- */
+
+enum { JOB_NEW, JOB_READY, JOB_DONE };
+
+void paging_job_init(struct paging_job *job, struct pager *pager)
+{
+	memset(job, 0, sizeof(*job));
+	job->pager = pager;
+	list_init(&job->link);
+	atomic_store(&job->pending, 1);
+}
+
+static void job_count_down(struct paging_job *job)
+{
+	if (atomic_fetch_sub(&job->pending, 1) > 1)
+		return;
+	lock_acquire(&the_gpu->lock);
+	job->state = JOB_READY;
+	list_push_back(&the_gpu->ready, &job->link);
+	lock_release(&the_gpu->lock);
+}
+
+static void dependency_over(struct sched_wait *wait)
+{
+	job_count_down(container_of(wait, struct paging_dependency, wait)->job);
+}
+
+void paging_job_after_submitted(struct paging_job *job, struct sched_owner *owner,
+				struct paging_dependency *dependency)
+{
+	dependency->job = job;
+	dependency->wait.over = dependency_over;
+	atomic_fetch_add(&job->pending, 1);
+	sched_after_submitted(owner, &dependency->wait);
+}
+
+void paging_job_queue(struct paging_job *job)
+{
+	lock_assert_none_held("paging_job_queue");
+	job_count_down(job);
+}
+
+static char *place_byte(const struct paging_place *place, uint64_t offset)
+{
+	uint64_t at = place->first_byte + offset;
+
+	for (uint32_t i = 0; i < place->run_count; i++) {
+		uint64_t bytes = place->runs[i].count * PAGE;
+
+		if (at < bytes) {
+			uint64_t address = place->runs[i].first_pfn * PAGE + at;
+
+			if (place->segment != 0) {
+				EXPECT_EQ(place->segment, SEGMENT_LOCAL);
+				EXPECT(address < the_gpu->local_bytes);
+				return the_gpu->local + address;
+			}
+			return machine_to_pointer(address);
+		}
+		at -= bytes;
+	}
+	EXPECT(false);
+	return NULL;
+}
+
+static void log_add(char what)
+{
+	size_t length = strlen(the_gpu->log);
+
+	if (length + 1 < GPU_MAX_LOG)
+		the_gpu->log[length] = what;
+}
+
+static void run_copy(const struct paging_op *op)
+{
+	bool is_in = op->copy.destination.segment != 0;
+
+	EXPECT(is_in != (op->copy.source.segment != 0));
+	EXPECT(op->copy.is_start && op->copy.is_end);
+	for (uint64_t at = 0; at < op->copy.size_bytes; at += PAGE)
+		memcpy(place_byte(&op->copy.destination, at), place_byte(&op->copy.source, at),
+		       PAGE);
+	if (is_in)
+		the_gpu->copied_in_bytes += op->copy.size_bytes;
+	else
+		the_gpu->copied_out_bytes += op->copy.size_bytes;
+	log_add(is_in ? 'i' : 'o');
+}
+
+static void run_fill(const struct paging_op *op)
+{
+	EXPECT_EQ(op->fill.destination.segment, SEGMENT_LOCAL);
+	EXPECT_EQ(op->fill.pattern, 0);
+	for (uint64_t at = 0; at < op->fill.size_bytes; at += PAGE)
+		memset(place_byte(&op->fill.destination, at), 0, PAGE);
+	the_gpu->filled_bytes += op->fill.size_bytes;
+	log_add('f');
+}
+
+static void run_aperture(const struct miniport_paging_op *op)
+{
+	uint64_t page = op->aperture.first_page;
+	bool is_map = op->kind == MINIPORT_PAGING_MAP_APERTURE;
+
+	EXPECT_EQ(op->aperture.segment, SEGMENT_APERTURE);
+	if (!is_map)
+		for (uint64_t i = 0; i < op->aperture.page_count; i++)
+			the_gpu->aperture[page++] = op->aperture.dummy_address;
+	for (uint32_t i = 0; is_map && i < op->aperture.mdl->run_count; i++) {
+		const struct miniport_page_run *run = &op->aperture.mdl->runs[i];
+
+		for (uint64_t at = 0; at < run->count; at++)
+			the_gpu->aperture[page++] = (run->first_pfn + at) * PAGE;
+	}
+	EXPECT_EQ(page, op->aperture.first_page + op->aperture.page_count);
+	log_add(is_map ? 'm' : 'u');
+}
+
+static void run_as_it_is(const struct miniport_paging_op *op)
+{
+	EXPECT(op->driver_allocation);
+	if (op->kind == MINIPORT_PAGING_MAP_APERTURE || op->kind == MINIPORT_PAGING_UNMAP_APERTURE)
+		run_aperture(op);
+	else if (op->kind == MINIPORT_PAGING_NOTIFY_RESIDENCY)
+		log_add(op->notify_residency.is_resident ? 'N' : 'n');
+	else if (op->kind == MINIPORT_PAGING_FLUSH_TLB)
+		log_add('T');
+	else if (op->kind == MINIPORT_PAGING_DISCARD_CONTENT)
+		log_add('d');
+	else
+		EXPECT(false);
+	the_gpu->discards += op->kind == MINIPORT_PAGING_DISCARD_CONTENT;
+}
+
+static void job_run(struct gpu *gpu, struct paging_job *job)
+{
+	NTSTATUS status = gpu->next_status;
+	struct paging_op op;
+
+	gpu->next_status = STATUS_SUCCESS;
+	gpu->jobs++;
+	while (NT_SUCCESS(status) && job->next(job, &op)) {
+		if (op.kind == PAGING_COPY)
+			run_copy(&op);
+		else if (op.kind == PAGING_FILL)
+			run_fill(&op);
+		else
+			run_as_it_is(&op.as_it_is);
+	}
+	job->state = JOB_DONE;
+	job->done(job, status);
+}
+
+unsigned gpu_run(struct gpu *gpu, unsigned count)
+{
+	unsigned ran = 0;
+
+	for (; ran < count; ran++) {
+		struct list *link;
+
+		lock_acquire(&gpu->lock);
+		link = list_pop_front(&gpu->ready);
+		lock_release(&gpu->lock);
+		if (!link)
+			break;
+		job_run(gpu, container_of(link, struct paging_job, link));
+	}
+	return ran;
+}
+
+unsigned gpu_ready(struct gpu *gpu)
+{
+	struct list *link;
+	unsigned count = 0;
+
+	lock_acquire(&gpu->lock);
+	list_for_each (link, &gpu->ready)
+		count++;
+	lock_release(&gpu->lock);
+	return count;
+}
+
+/* ---- what the manager asks for ---- */
+
+static NTSTATUS mdl_create(const struct miniport_page_run *runs, uint32_t count,
+			   struct miniport_mdl **mdl_out)
+{
+	struct miniport_mdl *mdl = mem_zalloc(sizeof(*mdl) + count * sizeof(*runs));
+
+	if (!mdl)
+		return STATUS_NO_MEMORY;
+	mdl->run_count = count;
+	memcpy(mdl->runs, runs, count * sizeof(*runs));
+	*mdl_out = mdl;
+	return STATUS_SUCCESS;
+}
+
+static void mdl_destroy(struct miniport_mdl *mdl)
+{
+	mem_free(mdl);
+}
+
+static void on_trim(void *listener, struct vidmm_process *process, uint32_t flags, uint64_t bytes)
+{
+	struct gpu *gpu = listener;
+
+	lock_assert_none_held("a trim callback");
+	gpu->trims++;
+	gpu->trim_flags = flags;
+	gpu->trim_bytes = bytes;
+	gpu->trimmed = process;
+}
+
+static void on_budget(void *listener, struct vidmm_process *process, enum vidmm_group group,
+		      uint64_t budget_bytes)
+{
+	struct gpu *gpu = listener;
+
+	lock_assert_none_held("a budget callback");
+	(void)process, (void)group, (void)budget_bytes;
+	gpu->budget_changes++;
+}
+
+static void on_starved(void *listener, struct vidmm_device *device)
+{
+	struct gpu *gpu = listener;
+
+	lock_assert_none_held("a starving device");
+	(void)device;
+	gpu->starved++;
+}
+
+/* ---- all of it ---- */
+
+static uint64_t or_default(uint64_t value, uint64_t otherwise)
+{
+	return value > 0 ? value : otherwise;
+}
+
+void gpu_init(struct gpu *gpu, const struct gpu_config *config)
+{
+	uint64_t aperture_bytes = or_default(config->aperture_bytes, 16 * MIB);
+
+	memset(gpu, 0, sizeof(*gpu));
+	the_gpu = gpu;
+	world_init(&gpu->world, (unsigned)or_default(config->machine_mib, 64));
+	lock_init(&gpu->lock, LOCK_RANK_NODE, "GPU turned by hand");
+	list_init(&gpu->ready);
+	gpu->local_bytes = or_default(config->local_bytes, 8 * MIB);
+	EXPECT_EQ(machine_alloc_contiguous(gpu->local_bytes, 0, 0, UINT64_MAX, 0,
+					   &gpu->local_address),
+		  STATUS_SUCCESS);
+	gpu->local = machine_to_pointer(gpu->local_address);
+
+	struct vidmm_segment_config segments[3] = {
+		{ .size_bytes = gpu->local_bytes,
+		  .commit_limit_bytes = gpu->local_bytes,
+		  .cpu_address = gpu->local_address,
+		  .is_cpu_visible = !config->is_hidden,
+		  .uses_64k_pages = config->uses_64k_pages,
+		  .bank_count = config->bank_count,
+		  .bank_ends = config->bank_ends },
+		{ .size_bytes = aperture_bytes,
+		  .commit_limit_bytes = aperture_bytes,
+		  .is_aperture = true },
+		{ .size_bytes = 32 * MIB,
+		  .commit_limit_bytes = 32 * MIB,
+		  .is_implicit_system = true },
+	};
+	struct vidmm_config manager = {
+		.segment_count = config->is_physical ? 2 : 3,
+		.segments = segments,
+		.has_gpu_mmu = !config->is_physical,
+		.is_residency_by_lists = config->is_by_lists,
+		.dummy_page_address = 0xD000,
+		.slice_ns = config->slice_ns,
+		.policy = &evict_lru,
+		.mdls = { mdl_create, mdl_destroy },
+		.mappings = config->mappings,
+		.mappings_context = gpu,
+		.listener = { on_trim, on_budget, on_starved },
+		.listener_context = gpu,
+	};
+	EXPECT_EQ(vidmm_create(&manager, &gpu->manager), STATUS_SUCCESS);
+	vidmm_process_init(&gpu->process, gpu->manager, &gpu->world.adapter);
+}
+
+void gpu_check(struct gpu *gpu)
+{
+	char wrong[160];
+
+	if (!vidmm_manager_validate(gpu->manager, wrong, sizeof(wrong)) ||
+	    !vidmm_validate(NULL, gpu->world.allocations, gpu->world.count, wrong, sizeof(wrong))) {
+		print_error("%s\n", wrong);
+		fail();
+	}
+}
+
+void gpu_finish(struct gpu *gpu)
+{
+	gpu_check(gpu);
+	EXPECT_EQ(gpu_ready(gpu), 0);
+	vidmm_process_finish(&gpu->process);
+	vidmm_destroy(gpu->manager);
+	EXPECT(machine_free_contiguous(gpu->local_address));
+	lock_finish(&gpu->lock);
+	world_finish(&gpu->world);
+	the_gpu = NULL;
+}
+
+struct vidmm_wishes thing_wishes(struct gpu *gpu, uint64_t size_bytes, uint32_t segments)
+{
+	static uint64_t last_id;
+
+	return (struct vidmm_wishes){
+		.id = ++last_id,
+		.size_bytes = size_bytes,
+		.alignment_bytes = PAGE,
+		.supported_segments = segments,
+		.priority = VIDMM_PRIORITY_NORMAL,
+		.traits = { .is_cpu_visible = true,
+			    .supports_aperture = (segments & ~(uint32_t)SET_LOCAL) != 0 },
+		.account = &gpu->world.process,
+	};
+}
+
+static void on_done(struct vidmm_request *request, NTSTATUS status)
+{
+	struct thing *thing = container_of(request, struct thing, request);
+
+	lock_assert_none_held("a request's end");
+	thing->done++;
+	thing->status = status;
+}
+
+static void thing_bind(struct thing *thing, struct client *client)
+{
+	thing->request.done = on_done;
+	vidmm_binding_init(&thing->binding, &client->device, thing->memory, thing->memory);
+}
+
+void thing_init_as(struct thing *thing, struct client *client, const struct vidmm_wishes *wishes)
+{
+	struct world *world = &the_gpu->world;
+
+	memset(thing, 0, sizeof(*thing));
+	thing->memory = malloc(sizeof(*thing->memory));
+	EXPECT(thing->memory && world->count < WORLD_MAX);
+	vidmm_allocation_init(thing->memory, wishes);
+	world->allocations[world->count++] = thing->memory;
+	thing_bind(thing, client);
+}
+
+void thing_init(struct thing *thing, struct client *client, uint64_t size_bytes, uint32_t segments)
+{
+	struct vidmm_wishes wishes = thing_wishes(the_gpu, size_bytes, segments);
+
+	thing_init_as(thing, client, &wishes);
+}
+
+void thing_open(struct thing *thing, struct client *client, struct thing *other)
+{
+	memset(thing, 0, sizeof(*thing));
+	thing->memory = other->memory;
+	thing_bind(thing, client);
+}
+
+void thing_close(struct thing *thing)
+{
+	vidmm_binding_finish(&thing->binding);
+}
+
+static void on_departed(struct vidmm_departure *departure)
+{
+	departure->done = NULL;
+}
+
+void thing_finish(struct thing *thing)
+{
+	struct world *world = &the_gpu->world;
+	struct vidmm_departure departure = { .done = on_departed };
+	size_t i = 0;
+
+	gpu_run(the_gpu, 1000);
+	vidmm_binding_finish(&thing->binding);
+	vidmm_allocation_retire(thing->memory);
+	if (!vidmm_allocation_depart(thing->memory, &departure)) {
+		gpu_run(the_gpu, 1000);
+		EXPECT(!departure.done);
+	}
+	while (world->allocations[i] != thing->memory)
+		i++;
+	world->allocations[i] = world->allocations[--world->count];
+	vidmm_allocation_finish(thing->memory);
+	free(thing->memory);
+	gpu_check(the_gpu);
+}
+
+NTSTATUS thing_make_resident(struct thing *thing)
+{
+	struct vidmm_binding *list[] = { &thing->binding };
+	uint64_t bytes;
+
+	return vidmm_make_resident(thing->binding.device, list, 1, 0, &thing->request, &bytes);
+}
+
+NTSTATUS thing_evict(struct thing *thing, uint32_t flags)
+{
+	struct vidmm_binding *list[] = { &thing->binding };
+	uint64_t bytes;
+
+	return vidmm_evict(thing->binding.device, list, 1, flags, &bytes);
+}
+
+NTSTATUS thing_reclaim(struct thing *thing, enum vidmm_reclaim_result *result_out)
+{
+	struct vidmm_binding *list[] = { &thing->binding };
+
+	return vidmm_reclaim_bindings(thing->binding.device, list, 1, result_out, &thing->request);
+}
+
+void thing_bring_in(struct thing *thing)
+{
+	NTSTATUS status = thing_make_resident(thing);
+
+	EXPECT(status == STATUS_SUCCESS || status == STATUS_PENDING);
+	gpu_run(the_gpu, 1000);
+	EXPECT(thing_is_in(thing));
+	gpu_check(the_gpu);
+}
+
+void thing_write(struct thing *thing, char value)
+{
+	void *pointer;
+
+	EXPECT_EQ(vidmm_lock_anywhere(the_gpu->manager, thing->memory, false, &pointer),
+		  STATUS_SUCCESS);
+	memset(pointer, value, thing->memory->size_bytes);
+	EXPECT(vidmm_unlock_anywhere(the_gpu->manager, thing->memory));
+}
+
+char *thing_byte(struct thing *thing, uint64_t offset_bytes)
+{
+	struct vidmm_place *place = binding_place(&thing->binding);
+	const struct page_run *runs = page_set_runs(&place->pages);
+	uint64_t at = offset_bytes;
+
+	EXPECT(place->state == PLACE_IN);
+	if (place->wish.form == FORM_MAPPED)
+		return (char *)machine_to_pointer(
+			       the_gpu->aperture[runs[0].first_page + at / PAGE]) +
+		       at % PAGE;
+	if (place->wish.form == FORM_SYSTEM) {
+		const struct backing_run *system = backing_runs(&thing->memory->backing);
+
+		while (at >= system->count * PAGE)
+			at -= system++->count * PAGE;
+		return (char *)machine_to_pointer(system->first_pfn * PAGE) + at;
+	}
+	while (at >= runs->count * PAGE)
+		at -= runs++->count * PAGE;
+	return the_gpu->local + runs->first_page * PAGE + at;
+}
+
+void thing_render(struct thing *thing, char value)
+{
+	for (uint64_t at = 0; at < thing->memory->size_bytes; at += PAGE)
+		memset(thing_byte(thing, at), value, PAGE);
+}
+
+bool thing_holds(struct thing *thing, char value)
+{
+	if (thing_is_in(thing)) {
+		for (uint64_t at = 0; at < thing->memory->size_bytes; at += PAGE) {
+			if (!is_all(thing_byte(thing, at), PAGE, value))
+				return false;
+		}
+		return true;
+	}
+	void *pointer;
+	EXPECT_EQ(vidmm_lock_anywhere(the_gpu->manager, thing->memory, false, &pointer),
+		  STATUS_SUCCESS);
+	bool holds = is_all(pointer, thing->memory->size_bytes, value);
+	EXPECT(vidmm_unlock_anywhere(the_gpu->manager, thing->memory));
+	return holds;
+}
+
+bool thing_is_in(struct thing *thing)
+{
+	return vidmm_where(thing->memory) != VIDMM_NOT_RESIDENT;
+}
+
+uint32_t thing_segment(struct thing *thing)
+{
+	struct vidmm_place *place = binding_place(&thing->binding);
+
+	return place && place->segment ? place->segment->id : 0;
+}

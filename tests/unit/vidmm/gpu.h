@@ -1,0 +1,142 @@
+/*
+ * gpu.h - a GPU turned by hand: a pager and a scheduler that do what the test says, when it says
+ *so.
+ *
+ *	gpu_init(&gpu, &(struct gpu_config){ .local_mib = 8 });
+ *	… vidmm_make_resident() …            jobs that may begin wait in gpu.ready
+ *	gpu_run(&gpu, 1);                    one is executed, byte by byte, and is done
+ *	gpu_work(&client)                    a device queues work; gpu_retire() ends the oldest
+ *	gpu_finish(&gpu);                    validates, then fails on anything that is left
+ *
+ * Segment 1 is local memory, 2 an aperture, 3 (with a GpuMmu) the kernel's system memory. Bytes are
+ * real: local memory is memory of the machine, so that the CPU can be shown it.
+ */
+#ifndef TESTS_UNIT_VIDMM_GPU_H
+#define TESTS_UNIT_VIDMM_GPU_H
+
+#include "base/clock.h"
+#include "base/refusal.h"
+#include "vidmm/manager.h"
+#include "vidmm/place.h"
+#include "world.h"
+
+enum { SEGMENT_LOCAL = 1, SEGMENT_APERTURE = 2, SEGMENT_SYSTEM = 3 };
+enum { SET_LOCAL = 1, SET_APERTURE = 2, SET_SYSTEM = 4 };
+enum { GPU_APERTURE_PAGES = 4096, GPU_MAX_LOG = 256 };
+
+struct gpu_config {
+	uint64_t local_bytes;    /* 8 MiB */
+	uint64_t aperture_bytes; /* 16 MiB */
+	bool is_physical;        /* no GpuMmu */
+	bool is_by_lists;
+	bool is_hidden; /* the CPU does not see local memory */
+	bool uses_64k_pages;
+	uint64_t slice_ns;
+	const uint64_t *bank_ends;
+	uint32_t bank_count;
+	const struct vidmm_mapping_ops *mappings;
+	unsigned machine_mib; /* 64 */
+};
+
+struct gpu {
+	struct world world;
+	struct vidmm *manager;
+	struct vidmm_process process; /* the first one */
+	uint64_t local_address;
+	char *local;
+	uint64_t local_bytes;
+	uint64_t aperture[GPU_APERTURE_PAGES]; /* physical addresses shown there */
+
+	struct lock lock; /* LOCK_RANK_NODE */
+	struct list ready;
+	bool is_running_at_once;
+	NTSTATUS next_status; /* of the next job */
+
+	uint64_t copied_in_bytes;
+	uint64_t copied_out_bytes;
+	uint64_t filled_bytes;
+	uint32_t jobs;
+	uint32_t discards;
+	char log[GPU_MAX_LOG]; /* a letter for each operation */
+
+	uint32_t trims;
+	uint32_t trim_flags;
+	uint64_t trim_bytes;
+	struct vidmm_process *trimmed;
+	uint32_t budget_changes;
+	uint32_t starved;
+};
+
+extern struct gpu *the_gpu;
+
+/* ---- the scheduler ---- */
+
+struct client {
+	struct sched_owner owner;
+	struct vidmm_device device;
+	uint64_t submitted;
+	uint64_t retired;
+	struct list submitted_waits;
+};
+
+void client_init(struct client *client, struct vidmm_process *process);
+void client_finish(struct client *client);
+/* Queues work; it is submitted unless the client is suspended. */
+void gpu_work(struct client *client);
+/* The oldest is over. */
+void gpu_retire(struct client *client);
+
+/* ---- the pager ---- */
+
+/* Runs at most `count` jobs that may begin; returns how many. */
+unsigned gpu_run(struct gpu *gpu, unsigned count);
+unsigned gpu_ready(struct gpu *gpu);
+
+/* ---- all of it ---- */
+
+void gpu_init(struct gpu *gpu, const struct gpu_config *config);
+void gpu_check(struct gpu *gpu);
+void gpu_finish(struct gpu *gpu);
+
+/* An allocation and its binding to one device. */
+struct thing {
+	struct vidmm_allocation *memory;
+	struct vidmm_binding binding;
+	struct vidmm_request request;
+	uint32_t done; /* how often the request was */
+	NTSTATUS status;
+};
+
+struct vidmm_wishes thing_wishes(struct gpu *gpu, uint64_t size_bytes, uint32_t segments);
+void thing_init(struct thing *thing, struct client *client, uint64_t size_bytes, uint32_t segments);
+void thing_init_as(struct thing *thing, struct client *client, const struct vidmm_wishes *wishes);
+/* The same allocation on another device. */
+void thing_open(struct thing *thing, struct client *client, struct thing *other);
+void thing_close(struct thing *thing);
+/* Destroys; jobs that takes are run. */
+void thing_finish(struct thing *thing);
+
+NTSTATUS thing_make_resident(struct thing *thing);
+NTSTATUS thing_evict(struct thing *thing, uint32_t flags);
+NTSTATUS thing_reclaim(struct thing *thing, enum vidmm_reclaim_result *result_out);
+/* Made resident, and everything run that takes. */
+void thing_bring_in(struct thing *thing);
+/* Writes through a lock; reads it wherever the GPU sees it. */
+void thing_write(struct thing *thing, char value);
+bool thing_holds(struct thing *thing, char value);
+/* The byte at `offset` as the GPU sees it; it is in place. */
+char *thing_byte(struct thing *thing, uint64_t offset_bytes);
+bool thing_is_in(struct thing *thing);
+/* 0: nowhere. */
+uint32_t thing_segment(struct thing *thing);
+/* Fills GPU memory where it is, as work would. */
+void thing_render(struct thing *thing, char value);
+
+#define EXPECT_RULE(expected)                                                                      \
+	do {                                                                                       \
+		struct dxgk_refusal why = { .size_bytes = sizeof(why) };                           \
+		EXPECT(refusal_last(&why));                                                        \
+		EXPECT_STR(why.rule, expected);                                                    \
+	} while (0)
+
+#endif

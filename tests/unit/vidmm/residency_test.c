@@ -1,0 +1,603 @@
+/*
+ * residency_test.c - what MakeResident and Evict promise, call by call.
+ */
+#include "gpu.h"
+
+struct scene {
+	struct gpu gpu;
+	struct client client;
+};
+
+static void scene_init(struct scene *scene, const struct gpu_config *config)
+{
+	static const struct gpu_config plain;
+
+	gpu_init(&scene->gpu, config ? config : &plain);
+	client_init(&scene->client, &scene->gpu.process);
+}
+
+static void scene_finish(struct scene *scene)
+{
+	client_finish(&scene->client);
+	gpu_finish(&scene->gpu);
+}
+
+static struct vidmm_memory_info local_info(struct scene *scene)
+{
+	return vidmm_process_memory_info(&scene->gpu.process, VIDMM_LOCAL);
+}
+
+TEST(make_resident, first_use_is_pending_and_zero)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	memset(scene.gpu.local, 'x', scene.gpu.local_bytes);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
+	EXPECT_EQ(thing.done, 0);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
+	EXPECT_EQ(thing.done, 1);
+	EXPECT_EQ(thing.status, STATUS_SUCCESS);
+	EXPECT_EQ(thing_segment(&thing), SEGMENT_LOCAL);
+	EXPECT(thing_holds(&thing, 0));
+	EXPECT_STR(scene.gpu.log, "f");
+	EXPECT_EQ(vidmm_where(thing.memory), VIDMM_RESIDENT_IN_GPU_MEMORY);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(make_resident, content_comes_from_system_memory_and_the_pages_are_given_up)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_write(&thing, 'a');
+	EXPECT_EQ(thing.memory->backing.run_count, 1);
+	thing_bring_in(&thing);
+	EXPECT(thing_holds(&thing, 'a'));
+	EXPECT_EQ(thing.memory->backing.run_count, 0);
+	EXPECT_EQ(atomic_load(&scene.gpu.world.process.committed_bytes), 0);
+	EXPECT_STR(scene.gpu.log, "i");
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(make_resident, what_keeps_its_system_memory_keeps_it)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
+	wishes.traits.is_kept_in_system = true;
+	thing_init_as(&thing, &scene.client, &wishes);
+	thing_write(&thing, 'a');
+	thing_bring_in(&thing);
+	EXPECT_EQ(thing.memory->backing.run_count, 1);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(make_resident, of_something_resident_only_counts)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	uint32_t jobs = scene.gpu.jobs;
+	uint64_t blocks = (uint64_t)mem_usage().blocks;
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_binding_count(&thing.binding), 2);
+	EXPECT_EQ(scene.gpu.jobs, jobs);
+	EXPECT_EQ(mem_usage().blocks, blocks);
+	EXPECT_EQ(thing.done, 1);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(make_resident, of_something_on_its_way_is_pending_until_it_is_there)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
+	struct vidmm_binding *list[] = { &thing.binding };
+	struct thing second = { .request.done = thing.request.done };
+	uint64_t bytes;
+	EXPECT_EQ(vidmm_make_resident(&scene.client.device, list, 1, 0, &second.request, &bytes),
+		  STATUS_PENDING);
+	EXPECT_EQ(second.done, 0);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
+	EXPECT_EQ(thing.done, 1);
+	EXPECT_EQ(second.done, 1);
+	EXPECT_EQ(vidmm_binding_count(&thing.binding), 2);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(make_resident, the_same_one_twice_in_a_list_counts_twice)
+{
+	struct scene scene;
+	struct thing thing;
+	uint64_t bytes;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	struct vidmm_binding *list[] = { &thing.binding, &thing.binding };
+	EXPECT_EQ(vidmm_make_resident(&scene.client.device, list, 2, 0, &thing.request, &bytes),
+		  STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(thing.done, 1);
+	EXPECT_EQ(vidmm_binding_count(&thing.binding), 2);
+	EXPECT_EQ(local_info(&scene).usage_bytes, MIB);
+	EXPECT_EQ(vidmm_evict(&scene.client.device, list, 2, 0, &bytes), STATUS_SUCCESS);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(local_info(&scene).usage_bytes, 0);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(make_resident, usage_rises_at_the_call)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	EXPECT_EQ(local_info(&scene).usage_bytes, 0);
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
+	EXPECT_EQ(local_info(&scene).usage_bytes, MIB);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(make_resident, over_budget_changes_nothing_and_says_by_how_much)
+{
+	struct scene scene;
+	struct thing small;
+	struct thing large;
+	uint64_t bytes = 0;
+
+	scene_init(&scene, NULL);
+	thing_init(&small, &scene.client, 3 * MIB, SET_LOCAL);
+	thing_init(&large, &scene.client, 6 * MIB, SET_LOCAL);
+	struct vidmm_binding *list[] = { &small.binding, &large.binding };
+	EXPECT_EQ(vidmm_make_resident(&scene.client.device, list, 2, 0, &small.request, &bytes),
+		  STATUS_NO_MEMORY);
+	EXPECT_RULE("MM-BUDGET");
+	EXPECT_EQ(bytes, MIB);
+	EXPECT_EQ(vidmm_binding_count(&small.binding), 0);
+	EXPECT_EQ(vidmm_binding_count(&large.binding), 0);
+	EXPECT_EQ(local_info(&scene).usage_bytes, 0);
+	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
+	EXPECT_EQ(small.done, 0);
+	gpu_check(&scene.gpu);
+	thing_finish(&small);
+	thing_finish(&large);
+	scene_finish(&scene);
+}
+
+TEST(make_resident, what_can_never_fit_is_refused)
+{
+	struct scene scene;
+	struct thing thing;
+	uint64_t bytes = 0;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, 9 * MIB, SET_LOCAL);
+	struct vidmm_binding *list[] = { &thing.binding };
+	EXPECT_EQ(vidmm_make_resident(&scene.client.device, list, 1, VIDMM_CANT_TRIM_FURTHER,
+				      &thing.request, &bytes),
+		  STATUS_NO_MEMORY);
+	EXPECT(bytes > 0);
+	EXPECT_EQ(vidmm_binding_count(&thing.binding), 0);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(make_resident, of_a_lost_device_is_refused)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	vidmm_device_lose(&scene.client.device);
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_DEVICE_REMOVED);
+	EXPECT_RULE("API-DEVICE-GONE");
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(make_resident, losing_the_device_answers_who_waits)
+{
+	struct scene scene;
+	struct client other;
+	struct thing held;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	client_init(&other, &scene.gpu.process);
+	thing_init(&held, &other, 6 * MIB, SET_LOCAL);
+	thing_bring_in(&held);
+	gpu_work(&other);
+	EXPECT_EQ(thing_evict(&held, 0), STATUS_SUCCESS);
+	thing_init(&thing, &scene.client, 6 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
+	EXPECT_EQ(thing.done, 0);
+	vidmm_device_lose(&scene.client.device);
+	EXPECT_EQ(thing.done, 1);
+	EXPECT_EQ(thing.status, STATUS_DEVICE_REMOVED);
+	gpu_retire(&other);
+	thing_finish(&thing);
+	thing_finish(&held);
+	client_finish(&other);
+	scene_finish(&scene);
+}
+
+TEST(evict, counts_down_and_leaves_at_zero)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	thing_bring_in(&thing);
+	thing_render(&thing, 'g');
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
+	EXPECT(thing_is_in(&thing));
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
+	EXPECT(!thing_is_in(&thing));
+	EXPECT_EQ(scene.gpu.copied_out_bytes, MIB);
+	EXPECT(thing_holds(&thing, 'g'));
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(evict, never_goes_below_zero)
+{
+	struct scene scene;
+	struct thing thing;
+	uint64_t bytes;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_INVALID_PARAMETER);
+	EXPECT_RULE("MM-EVICT-COUNT");
+	thing_bring_in(&thing);
+	struct vidmm_binding *list[] = { &thing.binding, &thing.binding };
+	EXPECT_EQ(vidmm_evict(&scene.client.device, list, 2, 0, &bytes), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(vidmm_binding_count(&thing.binding), 1);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(evict, only_if_necessary_stays_and_is_revived_without_paging)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	uint32_t jobs = scene.gpu.jobs;
+	EXPECT_EQ(thing_evict(&thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
+	EXPECT(thing_is_in(&thing));
+	EXPECT_EQ(local_info(&scene).usage_bytes, 0);
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_SUCCESS);
+	EXPECT_EQ(scene.gpu.jobs, jobs);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(evict, waits_for_work_queued_before_it)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	gpu_work(&scene.client);
+	gpu_work(&scene.client);
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	gpu_work(&scene.client);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
+	gpu_retire(&scene.client);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
+	EXPECT(thing_is_in(&thing));
+	gpu_retire(&scene.client);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
+	EXPECT(!thing_is_in(&thing));
+	gpu_retire(&scene.client);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(evict, made_resident_again_before_the_work_is_over_nothing_moves)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	gpu_work(&scene.client);
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_SUCCESS);
+	gpu_retire(&scene.client);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
+	EXPECT(thing_is_in(&thing));
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(evict, before_the_way_in_is_over_the_request_is_still_answered)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(thing.done, 1);
+	EXPECT_EQ(thing.status, STATUS_SUCCESS);
+	EXPECT(!thing_is_in(&thing));
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(evict, not_written_to_is_dropped_where_a_copy_is_kept)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
+	wishes.traits.is_kept_in_system = true;
+	thing_init_as(&thing, &scene.client, &wishes);
+	thing_write(&thing, 'k');
+	thing_bring_in(&thing);
+	EXPECT_EQ(thing_evict(&thing, VIDMM_EVICT_NOT_WRITTEN_TO), STATUS_SUCCESS);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(!thing_is_in(&thing));
+	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
+	EXPECT(thing_holds(&thing, 'k'));
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(evict, not_written_to_never_loses_what_has_no_copy)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_write(&thing, 'k');
+	thing_bring_in(&thing);
+	EXPECT_EQ(thing_evict(&thing, VIDMM_EVICT_NOT_WRITTEN_TO), STATUS_SUCCESS);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(thing_holds(&thing, 'k'));
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(evict, without_system_memory_to_go_to_it_stays)
+{
+	struct scene scene;
+	struct thing thing;
+	uint64_t taken;
+
+	scene_init(&scene, &(struct gpu_config){ .machine_mib = 16 });
+	thing_init(&thing, &scene.client, 4 * MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	thing_render(&thing, 's');
+	EXPECT_EQ(machine_alloc_contiguous(6 * MIB, 0, 0, UINT64_MAX, 0, &taken), STATUS_SUCCESS);
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
+	EXPECT(thing_is_in(&thing));
+	EXPECT(thing_holds(&thing, 's'));
+	EXPECT(machine_free_contiguous(taken));
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(job, rows_are_in_the_documented_order)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, &(struct gpu_config){ .is_physical = true });
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_APERTURE);
+	wishes.traits.wants_residency_news = true;
+	thing_init_as(&thing, &scene.client, &wishes);
+	thing_bring_in(&thing);
+	EXPECT_STR(scene.gpu.log, "mN");
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_STR(scene.gpu.log, "mNnu");
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+static bool always_mapped(void *context, struct vidmm_allocation *allocation)
+{
+	(void)context, (void)allocation;
+	return true;
+}
+
+static bool one_flush(void *context, struct vidmm_allocation *allocation,
+		      enum vidmm_mapping_change change, const struct paging_place *where,
+		      struct vidmm_mapping_cursor *cursor, struct paging_op *op_out)
+{
+	(void)context, (void)change;
+	if (cursor->words[0]++ > 0)
+		return false;
+	EXPECT(where->run_count > 0);
+	op_out->as_it_is = (struct miniport_paging_op){ .kind = MINIPORT_PAGING_FLUSH_TLB,
+							.driver_allocation = allocation };
+	return true;
+}
+
+TEST(job, addresses_go_before_the_content_and_come_after_it)
+{
+	static const struct vidmm_mapping_ops mappings = { always_mapped, one_flush };
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, &(struct gpu_config){ .mappings = &mappings });
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	EXPECT_STR(scene.gpu.log, "fT");
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_STR(scene.gpu.log, "fTTo");
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(job, one_that_fails_on_the_way_in_leaves_the_content_where_it_was)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_write(&thing, 'b');
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
+	scene.gpu.next_status = STATUS_UNSUCCESSFUL;
+	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
+	EXPECT_EQ(thing.done, 1);
+	EXPECT(!NT_SUCCESS(thing.status));
+	EXPECT(thing_holds(&thing, 'b'));
+	gpu_check(&scene.gpu);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(job, one_that_fails_on_the_way_out_leaves_the_content_where_it_was)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	thing_render(&thing, 'b');
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	scene.gpu.next_status = STATUS_UNSUCCESSFUL;
+	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
+	EXPECT(thing_is_in(&thing));
+	EXPECT(thing_holds(&thing, 'b'));
+	gpu_check(&scene.gpu);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(reset, local_content_is_lost_and_says_so)
+{
+	struct scene scene;
+	struct thing local;
+	struct thing system;
+
+	scene_init(&scene, NULL);
+	thing_init(&local, &scene.client, MIB, SET_LOCAL);
+	thing_init(&system, &scene.client, MIB, SET_SYSTEM);
+	thing_write(&system, 's');
+	thing_bring_in(&local);
+	thing_bring_in(&system);
+	thing_render(&local, 'l');
+	vidmm_device_lose(&scene.client.device);
+	vidmm_reset(scene.gpu.manager);
+	EXPECT_EQ(allocation_content(local.memory), VIDMM_CONTENT_NONE);
+	EXPECT(thing_holds(&system, 's'));
+	gpu_check(&scene.gpu);
+	thing_finish(&local);
+	thing_finish(&system);
+	scene_finish(&scene);
+}
+
+static bool has_departed;
+
+static void note_departure(struct vidmm_departure *departure)
+{
+	(void)departure;
+	has_departed = true;
+}
+
+TEST(destroy, waits_for_the_job_that_is_under_way)
+{
+	struct scene scene;
+	struct vidmm_departure departure = { .done = note_departure };
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
+	vidmm_binding_finish(&thing.binding);
+	vidmm_allocation_retire(thing.memory);
+	has_departed = false;
+	EXPECT(!vidmm_allocation_depart(thing.memory, &departure));
+	EXPECT(!has_departed);
+	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
+	EXPECT(has_departed);
+	EXPECT_EQ(thing.done, 1);
+	vidmm_allocation_finish(thing.memory);
+	free(thing.memory);
+	scene.gpu.world.count--;
+	scene_finish(&scene);
+}
+
+TEST(destroy, content_is_dropped_not_copied)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	thing_finish(&thing);
+	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
+	scene_finish(&scene);
+}
+
+TEST(memory, make_resident_survives_every_failure)
+{
+	unsigned fail_at = 0;
+	bool has_fired;
+
+	do {
+		struct scene scene;
+		struct thing thing;
+
+		scene_init(&scene, NULL);
+		thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+		mem_fail_nth(++fail_at);
+		NTSTATUS status = thing_make_resident(&thing);
+		has_fired = mem_fail_stop();
+		if (has_fired && status == STATUS_NO_MEMORY)
+			EXPECT_EQ(vidmm_binding_count(&thing.binding), 0);
+		gpu_run(&scene.gpu, 9);
+		gpu_check(&scene.gpu);
+		thing_finish(&thing);
+		scene_finish(&scene);
+	} while (has_fired);
+	EXPECT(fail_at > 2);
+}
+
+TEST_MAIN("vidmm/residency")
