@@ -134,14 +134,18 @@ static void process_news_locked(struct vidmm_process *process, struct actions *a
 		uint64_t told = process->told_budget_bytes[i];
 		bool is_over = process->usage_bytes[i] > budget;
 
-		/* Over it by another's doing: whatever the size of the change. */
-		if (!is_worth_telling(process->manager, group, told, budget) &&
-		    !(is_over && process->usage_bytes[i] <= told))
-			continue;
-		process->told_budget_bytes[i] = budget;
-		process->budget_news |= (uint8_t)(1 << i);
-		process->trim_flags |= is_over ? VIDMM_TRIM_TO_BUDGET : 0;
-		news_add_locked(process, actions);
+		bool is_worth_it = is_worth_telling(process->manager, group, told, budget);
+
+		/* Once when it goes over, and again when the budget shrinks. */
+		if (is_over && (!process->was_over[i] || (is_worth_it && budget < told)))
+			process->trim_flags |= VIDMM_TRIM_TO_BUDGET;
+		process->was_over[i] = is_over;
+		if (is_worth_it) {
+			process->told_budget_bytes[i] = budget;
+			process->budget_news |= (uint8_t)(1 << i);
+		}
+		if (is_worth_it || process->trim_flags)
+			news_add_locked(process, actions);
 	}
 }
 

@@ -9,6 +9,9 @@
 #include "vidmm/place.h"
 #include "vidmm/states.h"
 
+/* Long enough for a frame, and for a few GiB to be worth moving. */
+#define SLICE_NS (20 * NS_PER_MS)
+
 /* ---- an adapter's memory ---- */
 
 static void groups_count(struct vidmm *manager)
@@ -94,6 +97,8 @@ NTSTATUS vidmm_create(const struct vidmm_config *config, struct vidmm **manager_
 		return STATUS_NO_MEMORY;
 	manager->config = *config;
 	manager->config.segments = NULL;
+	if (manager->config.slice_ns == 0)
+		manager->config.slice_ns = SLICE_NS;
 	manager->epoch = 1;
 	atomic_store(&manager->tick_at_ns, CLOCK_FOREVER);
 	lock_init(&manager->lock, LOCK_RANK_SEGMENT, "memory of an adapter");

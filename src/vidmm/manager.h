@@ -80,7 +80,7 @@ struct vidmm_mapping_ops {
 };
 
 struct vidmm_mdl_ops {
-	NTSTATUS (*create)
+	NTSTATUS(*create)
 	(const struct miniport_page_run *runs, uint32_t run_count, struct miniport_mdl **mdl_out);
 	void (*destroy)(struct miniport_mdl *mdl);
 };
@@ -113,8 +113,8 @@ struct vidmm_config {
 	uint64_t aperture_commit_limit_bytes; /* of all apertures together; 0: none */
 	uint64_t highest_system_address;      /* 0: any */
 	uint64_t dummy_page_address;          /* what an unmapped page of an aperture shows */
-	uint64_t slice_ns;                    /* how long a busy device keeps what it got back */
-	const struct evict_policy *policy;    /* NULL: adaptive */
+	uint64_t slice_ns; /* how long a busy device keeps what it got back; 0: 20 ms */
+	const struct evict_policy *policy; /* NULL: adaptive */
 	struct pager *pager;
 	struct vidmm_mdl_ops mdls;
 	const struct vidmm_mapping_ops *mappings; /* NULL: there are no GPU addresses */
@@ -165,6 +165,7 @@ struct vidmm_process {
 	uint64_t usage_bytes[VIDMM_GROUPS]; /* what its devices list */
 	uint64_t reservation_bytes[VIDMM_GROUPS];
 	uint64_t told_budget_bytes[VIDMM_GROUPS];
+	bool was_over[VIDMM_GROUPS];
 	struct list
 		decommittable[3]; /* vidmm_place.decommit_link, by offer priority, oldest first */
 	uint64_t decommittable_bytes;
@@ -237,7 +238,7 @@ struct vidmm_device {
 	uint32_t action_count; /* actions that have it in hand */
 	uint32_t resumes;      /* to be done */
 	uint64_t slice_end_ns;
-	bool is_suspended;
+	_Atomic bool is_suspended; /* read without it, for a look */
 	bool is_lost;
 	bool is_starved;
 	bool must_tell_starved;
@@ -249,6 +250,12 @@ void vidmm_device_init(struct vidmm_device *device, struct vidmm_process *proces
 
 /* Its bindings are gone. */
 void vidmm_device_finish(struct vidmm_device *device);
+
+/*
+ * Work was queued: what was taken away from an idle device is brought back when it has some. Costs
+ * one look when nothing was.
+ */
+void vidmm_device_has_work(struct vidmm_device *device);
 
 /* Nothing is brought in for it any more, nobody waits for it; its counts stay. */
 void vidmm_device_lose(struct vidmm_device *device);
@@ -264,6 +271,7 @@ struct vidmm_binding {
 	/* Guarded by the manager's lock. */
 	uint32_t count;
 	uint8_t group;        /* enum vidmm_group, where it is charged; with count > 0 */
+	bool is_charged;      /* counted and not offered */
 	bool is_waiting;      /* `wait` is under way */
 	bool must_wait_again; /* work came after that counts, too */
 	struct list device_link;

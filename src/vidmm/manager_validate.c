@@ -61,6 +61,9 @@ static const char *check_content(const struct vidmm_place *place)
 		return "is in GPU memory and its content is not";
 	if (place->state == PLACE_IN && !is_local && content != VIDMM_CONTENT_BACKED)
 		return "is in system memory and its content is not";
+	if (place->state == PLACE_IN && is_local && place->allocation->backing.run_count > 0 &&
+	    !place->allocation->traits.is_kept_in_system)
+		return "is in GPU memory and did not give its system memory up";
 	if (place->state == PLACE_OUT && content == VIDMM_CONTENT_LOCAL)
 		return "has content in GPU memory and no place";
 	return NULL;
@@ -154,7 +157,10 @@ static const char *check_bindings(const struct vidmm_device *device, const struc
 			return "lists what it does not count";
 		if (is_whole != is_listed)
 			return "has something in place that it misses, or the other way round";
-		usage_bytes[binding->group] += binding->allocation->size_bytes;
+		if (binding->is_charged == place->is_offered)
+			return "pays for what is offered, or does not for what is not";
+		if (binding->is_charged)
+			usage_bytes[binding->group] += binding->allocation->size_bytes;
 	}
 	return NULL;
 }

@@ -36,10 +36,22 @@ static void device_settle_locked(struct vidmm_device *device, struct actions *ac
 	if (!device->is_suspended)
 		return;
 	device->is_suspended = false;
-	device->slice_end_ns =
-		manager->config.slice_ns > 0 ? clock_deadline(manager->config.slice_ns) : 0;
+	device->slice_end_ns = clock_deadline(manager->config.slice_ns);
 	device->resumes++;
 	device_act_locked(device, actions);
+}
+
+/* What is offered is on the list, and not in the usage: its memory may be gone. */
+static void binding_charge_locked(struct vidmm_binding *binding)
+{
+	bool is_charged = binding->count > 0 && !binding_place(binding)->is_offered;
+	int64_t bytes = (int64_t)binding->allocation->size_bytes;
+
+	if (is_charged == binding->is_charged)
+		return;
+	binding->is_charged = is_charged;
+	budget_charge_locked(binding->device->process, (enum vidmm_group)binding->group,
+			     is_charged ? bytes : -bytes);
 }
 
 void binding_sort_locked(struct vidmm_binding *binding, struct actions *actions)
@@ -53,6 +65,7 @@ void binding_sort_locked(struct vidmm_binding *binding, struct actions *actions)
 		list = place->state == PLACE_OUT ? &device->missing : &device->coming;
 	if (binding->count > 0)
 		list_push_back(list, &binding->device_link);
+	binding_charge_locked(binding);
 	device_settle_locked(device, actions);
 }
 
@@ -67,8 +80,6 @@ void binding_list_locked(struct vidmm_binding *binding, enum vidmm_group group,
 	place->group = group;
 	place->listed++;
 	list_push_back(&place->listings, &binding->place_link);
-	budget_charge_locked(binding->device->process, group,
-			     (int64_t)place->allocation->size_bytes);
 	binding_sort_locked(binding, actions);
 	place_settle_locked(place, actions);
 	if (place->state == PLACE_IN)
@@ -84,12 +95,22 @@ void binding_unlist_locked(struct vidmm_binding *binding, struct actions *action
 		return;
 	place->listed--;
 	list_remove(&binding->place_link);
-	budget_charge_locked(binding->device->process, (enum vidmm_group)binding->group,
-			     -(int64_t)place->allocation->size_bytes);
 	binding_sort_locked(binding, actions);
 	/* Nobody brings it in any more: who waited for it has nothing to wait for. */
 	if (place->state == PLACE_OUT && !place_is_wanted(place))
 		place_answer_locked(place, STATUS_SUCCESS, actions);
+}
+
+void vidmm_device_has_work(struct vidmm_device *device)
+{
+	struct vidmm *manager = device->process->manager;
+	struct actions actions;
+
+	if (LIKELY(!atomic_load_explicit(&device->is_suspended, memory_order_relaxed)))
+		return;
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	actions_run_locked(manager, &actions);
 }
 
 /* ---- make resident ---- */

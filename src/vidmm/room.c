@@ -23,6 +23,9 @@
 
 enum room { ROOM_FOUND, ROOM_SOON, ROOM_NEVER, ROOM_SKIPPED };
 
+/* How long work of a device that was idle may wait when nobody says that there is some. */
+#define IDLE_LOOK_NS (100 * NS_PER_MS)
+
 /* Who looks for room. */
 struct seeker {
 	struct vidmm *manager;
@@ -261,9 +264,11 @@ static void place_regroup_locked(struct vidmm_place *place, enum vidmm_group gro
 			container_of(link, struct vidmm_binding, place_link);
 		int64_t bytes = (int64_t)place->allocation->size_bytes;
 
-		budget_charge_locked(binding->device->process, (enum vidmm_group)binding->group,
-				     -bytes);
-		budget_charge_locked(binding->device->process, group, bytes);
+		if (binding->is_charged) {
+			budget_charge_locked(binding->device->process,
+					     (enum vidmm_group)binding->group, -bytes);
+			budget_charge_locked(binding->device->process, group, bytes);
+		}
 		binding->group = (uint8_t)group;
 	}
 }
@@ -309,13 +314,34 @@ static void device_starve_locked(struct vidmm_device *device, struct actions *ac
 
 /* ---- turns: true while it is still the seeker's ---- */
 
+/* It has work to do, or a call of its waits. An idle one only gets what nobody has to give up. */
+static bool device_is_eager(const struct vidmm_device *device)
+{
+	const struct list *link;
+
+	if (atomic_load_explicit(&device->owner->pending, memory_order_relaxed) > 0)
+		return true;
+	list_for_each (link, &device->missing) {
+		const struct vidmm_binding *binding =
+			container_of(link, struct vidmm_binding, device_link);
+
+		if (!list_is_empty(&binding_place(binding)->wants))
+			return true;
+	}
+	return false;
+}
+
 static bool device_look_locked(struct seeker *seeker, struct vidmm_device *device)
 {
 	struct list passed_over;
 	struct list *link;
 	bool is_soon = false;
+	bool was_first = seeker->is_first;
+	bool is_eager = device_is_eager(device);
+	uint32_t taken_segments = seeker->taken_segments;
 
 	seeker->device = device;
+	seeker->is_first &= is_eager;
 	list_init(&passed_over);
 	/* One that was found leaves the list by itself, and takes its twins along. */
 	while (!is_soon && (link = device->missing.next) != &device->missing) {
@@ -336,7 +362,12 @@ static bool device_look_locked(struct seeker *seeker, struct vidmm_device *devic
 	}
 	list_splice_back(&passed_over, &device->missing);
 	list_splice_back(&device->missing, &passed_over);
-	return is_soon || !list_is_empty(&device->coming);
+	seeker->is_first = was_first;
+	if (!is_eager) {
+		seeker->taken_segments = taken_segments;
+		room_look_again(seeker->manager, clock_deadline(IDLE_LOOK_NS));
+	}
+	return is_eager && (is_soon || !list_is_empty(&device->coming));
 }
 
 static bool submission_look_locked(struct seeker *seeker, struct vidmm_list *list)

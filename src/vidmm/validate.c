@@ -21,10 +21,8 @@ static const char *check_backing(const struct vidmm_allocation *allocation)
 	const struct backing_run *runs = backing_runs(backing);
 
 	bool has_memory = backing->run_count > 0 || backing->is_clients;
-	/* In GPU memory it may keep the copy it came from. */
-	bool may_have = allocation_content(allocation) == VIDMM_CONTENT_BACKED ||
-			(allocation_content(allocation) == VIDMM_CONTENT_LOCAL &&
-			 (allocation->traits.is_kept_in_system || backing->is_clients));
+	/* In GPU memory it may keep a copy, or be on the way out (manager_validate.c knows). */
+	bool may_have = allocation_content(allocation) != VIDMM_CONTENT_NONE;
 
 	if ((has_memory && !may_have) ||
 	    (!has_memory && allocation_content(allocation) == VIDMM_CONTENT_BACKED))

@@ -85,6 +85,14 @@ void gpu_retire(struct client *client)
 	waits_end(&over);
 }
 
+void gpu_slice_over(struct client *client)
+{
+	lock_acquire(&the_gpu->manager->lock);
+	client->device.slice_end_ns = 0;
+	lock_release(&the_gpu->manager->lock);
+	vidmm_trim(the_gpu->manager, NULL, 0);
+}
+
 void sched_owner_suspend(struct sched_owner *owner)
 {
 	lock_acquire(&the_gpu->lock);
@@ -409,7 +417,7 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 		.has_gpu_mmu = !config->is_physical,
 		.is_residency_by_lists = config->is_by_lists,
 		.dummy_page_address = 0xD000,
-		.slice_ns = config->slice_ns,
+		.slice_ns = or_default(config->slice_ns, 3600 * NS_PER_S),
 		.policy = &evict_lru,
 		.mdls = { mdl_create, mdl_destroy },
 		.mappings = config->mappings,
@@ -538,6 +546,15 @@ NTSTATUS thing_make_resident(struct thing *thing)
 	uint64_t bytes;
 
 	return vidmm_make_resident(thing->binding.device, list, 1, 0, &thing->request, &bytes);
+}
+
+NTSTATUS thing_demand(struct thing *thing)
+{
+	struct vidmm_binding *list[] = { &thing->binding };
+	uint64_t bytes;
+
+	return vidmm_make_resident(thing->binding.device, list, 1, VIDMM_CANT_TRIM_FURTHER,
+				   &thing->request, &bytes);
 }
 
 NTSTATUS thing_evict(struct thing *thing, uint32_t flags)

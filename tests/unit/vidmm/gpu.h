@@ -31,7 +31,7 @@ struct gpu_config {
 	bool is_by_lists;
 	bool is_hidden; /* the CPU does not see local memory */
 	bool uses_64k_pages;
-	uint64_t slice_ns;
+	uint64_t slice_ns; /* an hour */
 	const uint64_t *bank_ends;
 	uint32_t bank_count;
 	const struct vidmm_mapping_ops *mappings;
@@ -86,6 +86,9 @@ void gpu_work(struct client *client);
 /* The oldest is over. */
 void gpu_retire(struct client *client);
 
+/* Its hour is over. */
+void gpu_slice_over(struct client *client);
+
 /* ---- the pager ---- */
 
 /* Runs at most `count` jobs that may begin; returns how many. */
@@ -117,6 +120,8 @@ void thing_close(struct thing *thing);
 void thing_finish(struct thing *thing);
 
 NTSTATUS thing_make_resident(struct thing *thing);
+/* The same, whatever the budget: it can trim no further. */
+NTSTATUS thing_demand(struct thing *thing);
 NTSTATUS thing_evict(struct thing *thing, uint32_t flags);
 NTSTATUS thing_reclaim(struct thing *thing, enum vidmm_reclaim_result *result_out);
 /* Made resident, and everything run that takes. */

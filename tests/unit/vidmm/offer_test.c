@@ -1,0 +1,338 @@
+/*
+ * offer_test.c - offers and reclaims of what may be in GPU memory.
+ */
+#include "gpu.h"
+
+struct scene {
+	struct gpu gpu;
+	struct client client;
+	struct thing thing;
+};
+
+static void scene_init(struct scene *scene, uint64_t size_bytes, uint32_t segments)
+{
+	gpu_init(&scene->gpu, &(struct gpu_config){ .local_bytes = 8 * MIB });
+	client_init(&scene->client, &scene->gpu.process);
+	thing_init(&scene->thing, &scene->client, size_bytes, segments);
+}
+
+static void scene_finish(struct scene *scene)
+{
+	thing_finish(&scene->thing);
+	client_finish(&scene->client);
+	gpu_finish(&scene->gpu);
+}
+
+static NTSTATUS offer(struct thing *thing)
+{
+	return vidmm_binding_offer(&thing->binding, VIDMM_OFFER_NORMAL, false, false);
+}
+
+/* Takes all of local memory, and gives it back. */
+static void press(struct scene *scene)
+{
+	struct thing wanted;
+
+	thing_init(&wanted, &scene->client, 8 * MIB, SET_LOCAL);
+	struct vidmm_binding *list[] = { &wanted.binding };
+	uint64_t bytes;
+	NTSTATUS status =
+		vidmm_make_resident(&scene->client.device, list, 1, 0, &wanted.request, &bytes);
+	/* An offered allocation stays on the list, and in the usage. */
+	if (status == STATUS_NO_MEMORY) {
+		thing_finish(&wanted);
+		struct vidmm_process other;
+		struct client stranger;
+
+		vidmm_process_init(&other, scene->gpu.manager, &scene->gpu.world.adapter);
+		client_init(&stranger, &other);
+		thing_init(&wanted, &stranger, 8 * MIB, SET_LOCAL);
+		struct vidmm_binding *again[] = { &wanted.binding };
+		status = vidmm_make_resident(&stranger.device, again, 1, VIDMM_CANT_TRIM_FURTHER,
+					     &wanted.request, &bytes);
+		EXPECT_EQ(status, STATUS_PENDING);
+		gpu_run(&scene->gpu, 100);
+		thing_finish(&wanted);
+		client_finish(&stranger);
+		vidmm_process_finish(&other);
+		return;
+	}
+	EXPECT_EQ(status, STATUS_PENDING);
+	gpu_run(&scene->gpu, 100);
+	thing_finish(&wanted);
+}
+
+TEST(offer, without_pressure_the_content_survives)
+{
+	struct scene scene;
+	enum vidmm_reclaim_result result;
+
+	scene_init(&scene, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	thing_render(&scene.thing, 'o');
+	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
+	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
+	EXPECT(thing_holds(&scene.thing, 'o'));
+	scene_finish(&scene);
+}
+
+TEST(offer, under_pressure_the_content_is_dropped_and_no_byte_moved)
+{
+	struct scene scene;
+	enum vidmm_reclaim_result result;
+
+	scene_init(&scene, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	thing_render(&scene.thing, 'o');
+	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	press(&scene);
+	EXPECT(!thing_is_in(&scene.thing));
+	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
+	/* Still on the list: it comes back in, empty. */
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_PENDING);
+	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
+	EXPECT(thing_is_in(&scene.thing));
+	EXPECT(thing_holds(&scene.thing, 0));
+	scene_finish(&scene);
+}
+
+TEST(offer, off_the_list_a_reclaim_brings_nothing_in)
+{
+	struct scene scene;
+	enum vidmm_reclaim_result result;
+
+	scene_init(&scene, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
+	press(&scene);
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
+	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
+	EXPECT(!thing_is_in(&scene.thing));
+	scene_finish(&scene);
+}
+
+TEST(offer, counts_after_the_work_queued_before_it)
+{
+	struct scene scene;
+	enum vidmm_reclaim_result result;
+
+	scene_init(&scene, 6 * MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	gpu_work(&scene.client);
+	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	struct vidmm_process other;
+	struct client stranger;
+	struct thing wanted;
+	vidmm_process_init(&other, scene.gpu.manager, &scene.gpu.world.adapter);
+	client_init(&stranger, &other);
+	thing_init(&wanted, &stranger, 4 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(&wanted), STATUS_PENDING);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
+	EXPECT(thing_is_in(&scene.thing));
+	gpu_retire(&scene.client);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(!thing_is_in(&scene.thing));
+	EXPECT_EQ(wanted.done, 1);
+	thing_finish(&wanted);
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_PENDING);
+	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
+	client_finish(&stranger);
+	vidmm_process_finish(&other);
+	scene_finish(&scene);
+}
+
+TEST(offer, immediately_does_not_wait_for_work)
+{
+	struct scene scene;
+
+	scene_init(&scene, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	gpu_work(&scene.client);
+	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_LOW, false, true),
+		  STATUS_SUCCESS);
+	EXPECT(binding_place(&scene.thing.binding)->is_offer_due);
+	gpu_retire(&scene.client);
+	scene_finish(&scene);
+}
+
+TEST(offer, reclaimed_before_the_work_is_over_it_never_counted)
+{
+	struct scene scene;
+	enum vidmm_reclaim_result result;
+
+	scene_init(&scene, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	gpu_work(&scene.client);
+	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
+	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
+	gpu_retire(&scene.client);
+	EXPECT(!binding_place(&scene.thing.binding)->is_offer_due);
+	gpu_check(&scene.gpu);
+	scene_finish(&scene);
+}
+
+TEST(offer, offered_again_it_waits_for_the_work_in_between)
+{
+	struct scene scene;
+	enum vidmm_reclaim_result result;
+
+	scene_init(&scene, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	gpu_work(&scene.client);
+	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
+	gpu_work(&scene.client);
+	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	gpu_retire(&scene.client);
+	EXPECT(!binding_place(&scene.thing.binding)->is_offer_due);
+	gpu_retire(&scene.client);
+	EXPECT(binding_place(&scene.thing.binding)->is_offer_due);
+	scene_finish(&scene);
+}
+
+TEST(offer, made_resident_it_is_listed_and_comes_in_with_its_reclaim)
+{
+	struct scene scene;
+	enum vidmm_reclaim_result result;
+
+	scene_init(&scene, MIB, SET_LOCAL);
+	thing_write(&scene.thing, 'c');
+	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_binding_count(&scene.thing.binding), 1);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_PENDING);
+	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(scene.thing.done, 1);
+	EXPECT(thing_holds(&scene.thing, 'c'));
+	EXPECT(thing_is_in(&scene.thing));
+	scene_finish(&scene);
+}
+
+TEST(offer, reclaimed_it_can_be_locked_at_once)
+{
+	struct scene scene;
+	enum vidmm_reclaim_result result;
+	void *pointer;
+
+	scene_init(&scene, MIB, SET_LOCAL | SET_SYSTEM);
+	thing_write(&scene.thing, 'l');
+	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, false, &pointer),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT_RULE("MM-LOCK-OFFERED");
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, false, &pointer),
+		  STATUS_SUCCESS);
+	EXPECT(is_all(pointer, MIB, 'l'));
+	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, scene.thing.memory));
+	scene_finish(&scene);
+}
+
+TEST(offer, of_something_untouched_takes_no_memory_and_no_place)
+{
+	struct scene scene;
+	enum vidmm_reclaim_result result;
+
+	scene_init(&scene, MIB, SET_LOCAL);
+	int64_t blocks = mem_usage().blocks;
+	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
+	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
+	EXPECT_EQ(mem_usage().blocks, blocks);
+	EXPECT(!binding_place(&scene.thing.binding));
+	scene_finish(&scene);
+}
+
+TEST(offer, while_it_is_dropped_a_reclaim_says_discarded)
+{
+	struct scene scene;
+	enum vidmm_reclaim_result result;
+	static const struct vidmm_mapping_ops none;
+	(void)none;
+
+	gpu_init(&scene.gpu, &(struct gpu_config){ .is_physical = true });
+	client_init(&scene.client, &scene.gpu.process);
+	thing_init(&scene.thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	vidmm_evict_segment(scene.gpu.manager, 0);
+	EXPECT_EQ(gpu_ready(&scene.gpu), 1);
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_PENDING);
+	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(scene.gpu.discards, 1);
+	EXPECT(thing_is_in(&scene.thing));
+	EXPECT(thing_holds(&scene.thing, 0));
+	EXPECT_EQ(scene.thing.done, 2);
+	scene_finish(&scene);
+}
+
+TEST(decommit, gives_system_memory_of_offers_away_lowest_first)
+{
+	struct scene scene;
+	struct thing low;
+	enum vidmm_reclaim_result result;
+
+	scene_init(&scene, MIB, SET_LOCAL);
+	thing_init(&low, &scene.client, 2 * MIB, SET_LOCAL);
+	thing_write(&scene.thing, 'a');
+	thing_write(&low, 'b');
+	EXPECT_EQ(vidmm_process_offer_info(&scene.gpu.process).decommittable_bytes, 0);
+	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_NORMAL, true, false),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_binding_offer(&low.binding, VIDMM_OFFER_LOW, true, false), STATUS_SUCCESS);
+	struct vidmm_offer_info info = vidmm_process_offer_info(&scene.gpu.process);
+	EXPECT_EQ(info.decommittable_bytes, 3 * MIB);
+	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, 1, false), 2 * MIB);
+	EXPECT(vidmm_process_offer_info(&scene.gpu.process).uniqueness != info.uniqueness);
+	EXPECT_EQ(vidmm_process_offer_info(&scene.gpu.process).decommittable_bytes, MIB);
+	EXPECT_EQ(thing_reclaim(&low, &result), STATUS_SUCCESS);
+	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
+	EXPECT(thing_holds(&low, 0));
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
+	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
+	EXPECT(thing_holds(&scene.thing, 'a'));
+	EXPECT_EQ(vidmm_process_offer_info(&scene.gpu.process).decommittable_bytes, 0);
+	thing_finish(&low);
+	scene_finish(&scene);
+}
+
+TEST(decommit, what_was_not_offered_for_it_is_kept)
+{
+	struct scene scene;
+
+	scene_init(&scene, MIB, SET_LOCAL);
+	thing_write(&scene.thing, 'a');
+	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, 64 * MIB, false), 0);
+	scene_finish(&scene);
+}
+
+TEST(decommit, without_memory_a_reclaim_says_not_committed_and_it_stays_offered)
+{
+	struct scene scene;
+	enum vidmm_reclaim_result result;
+	uint64_t taken;
+
+	scene_init(&scene, 16 * MIB, SET_SYSTEM);
+	thing_write(&scene.thing, 'a');
+	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_LOW, true, false),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, MIB, false), 16 * MIB);
+	EXPECT_EQ(machine_alloc_contiguous(48 * MIB, 0, 0, UINT64_MAX, 0, &taken), STATUS_SUCCESS);
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
+	EXPECT_EQ(result, VIDMM_RECLAIM_NOT_COMMITTED);
+	EXPECT(machine_free_contiguous(taken));
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
+	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
+	scene_finish(&scene);
+}
+
+TEST_MAIN("vidmm/offer")
