@@ -63,10 +63,8 @@ static void moves_end_locked(struct ended *ended, struct actions *actions)
 {
 	struct vidmm_place *place;
 
-	while ((place = place_pop(&ended->out))) {
-		place->manager->epoch++;
+	while ((place = place_pop(&ended->out)))
 		place_out_locked(place, actions);
-	}
 	while ((place = place_pop(&ended->stayed)))
 		place_stay_locked(place, actions);
 	while ((place = place_pop(&ended->in)))

@@ -24,6 +24,7 @@ static void list_pin_locked(struct vidmm_list *list, struct actions *actions)
 		struct vidmm_place *place = binding_place(list->entries[i].binding);
 
 		place->pins++;
+		place->gather_pins++;
 		place_settle_locked(place, actions);
 	}
 }
@@ -37,6 +38,8 @@ static void list_unpin_locked(struct vidmm_list *list, struct actions *actions)
 		struct vidmm_place *place = binding_place(list->entries[i].binding);
 
 		place->pins--;
+		if (list->state != VIDMM_LIST_READY)
+			place->gather_pins--;
 		place_settle_locked(place, actions);
 	}
 }
@@ -55,6 +58,7 @@ static void list_fill_in(struct vidmm_list *list)
 	for (uint32_t i = 0; i < list->count; i++) {
 		struct vidmm_place *place = binding_place(list->entries[i].binding);
 
+		place->gather_pins--;
 		place_use_locked(place);
 		list->entries[i].segment = place->segment->id;
 		list->entries[i].offset_bytes =
@@ -206,7 +210,7 @@ void vidmm_list_release(struct vidmm_list *list)
 	manager->epoch++;
 	if (list->state == VIDMM_LIST_WAITING)
 		list_remove(&list->gather.link);
-	list->state = VIDMM_LIST_NEW;
 	list_unpin_locked(list, &actions);
+	list->state = VIDMM_LIST_NEW;
 	actions_run_locked(manager, &actions);
 }

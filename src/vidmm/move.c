@@ -366,7 +366,6 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 	move_end_locked(place, status);
 	if (NT_SUCCESS(status))
 		count_locked(place);
-	manager->epoch++;
 	if (!NT_SUCCESS(status) && place->move.is_in) {
 		place->given_up_at = manager->epoch;
 		place_answer_locked(place, STATUS_NO_MEMORY, &actions);

@@ -221,6 +221,7 @@ void place_enter_locked(struct vidmm_place *place, const struct placement *where
 	place->segment = where->segment;
 	place->wish = where->wish;
 	place->pages = *pages;
+	place->has_changed_group = false;
 	place->segment->entering_bytes += place_bytes(place);
 	place_set_state(place, PLACE_ENTERING);
 	bindings_sort_locked(place, actions);
@@ -304,6 +305,9 @@ void place_out_locked(struct vidmm_place *place, struct actions *actions)
 	segment_give(place->segment, &place->wish, &place->pages);
 	place->segment = NULL;
 	place->may_leave_soon = false;
+	/* Room for good is hope; room that its owner wants back is not. */
+	if (!place_is_wanted(place))
+		place->manager->epoch++;
 	place->is_clean = false;
 	dependents_release_locked(place, actions);
 	place_set_state(place, PLACE_OUT);

@@ -80,9 +80,11 @@ struct vidmm_place {
 	struct list dependents; /* vidmm_binding.leave_link: whose work the way out waits for */
 	uint32_t listed;
 	uint32_t pins;          /* lists of submissions */
+	uint32_t gather_pins;   /* of those, of the list whose turn it is */
 	uint32_t waits;         /* bindings with a wait under way */
 	struct list wants;      /* vidmm_want.link */
 	enum vidmm_group group; /* where its listings are charged */
+	bool has_changed_group; /* there was no room in the one it belongs to */
 	bool may_leave_soon;    /* evict at the earliest opportunity */
 	bool is_clean;          /* the copy in system memory is as good */
 	bool is_offered;

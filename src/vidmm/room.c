@@ -11,8 +11,9 @@
  *	4. what other devices list, the lowest priority and longest unused first. Such a device is
  *	   suspended and gets its own turn, to have it all back: time slicing.
  * The first in the row may do all of that, those behind it 1 to 3 only: two devices that take from
- * each other what they are still gathering would never run. What is waited for in a segment by one
- * is not taken by those behind it.
+ * each other what they are still gathering would never run. Devices without work, and without a
+ *call that waits, come after all others: they get back what they lost when there is room. What is
+ *waited for in a segment by one is not taken by those behind it.
  *
  * Who is busy is waited for: work that uses a candidate is queued, it is on its way in, or its
  * device has just got it back (a slice). When nothing is left to wait for, there can be no room:
@@ -121,6 +122,20 @@ static bool is_in_one_piece(enum segment_form form)
 	return form == FORM_CONTIGUOUS || form == FORM_MAPPED;
 }
 
+/* Is there enough that could go? Nobody goes for nothing. */
+static bool segment_has_victims(const struct seeker *seeker, struct vidmm_segment *segment,
+				uint64_t bytes, uint64_t *until_ns)
+{
+	struct evict_walk walk;
+	struct vidmm_place *place;
+	uint64_t found = 0;
+
+	evict_walk_begin(&walk, seeker->manager->use_clock);
+	while (found < bytes && (place = victim(seeker, segment, &walk, until_ns)))
+		found += segment_bytes(segment, &place->wish);
+	return found >= bytes;
+}
+
 /* Makes enough leave; true when what leaves, or soon may, is worth waiting for. */
 static bool segment_make_room(const struct seeker *seeker, const struct placement *where,
 			      uint64_t *until_ns)
@@ -133,6 +148,8 @@ static bool segment_make_room(const struct seeker *seeker, const struct placemen
 
 	struct evict_walk walk;
 
+	if (hope < need && !segment_has_victims(seeker, segment, need - hope, until_ns))
+		return false;
 	evict_walk_begin(&walk, seeker->manager->use_clock);
 	while (hope < need || is_broken) {
 		struct vidmm_place *place = victim(seeker, segment, &walk, until_ns);
@@ -143,21 +160,25 @@ static bool segment_make_room(const struct seeker *seeker, const struct placemen
 		is_broken = false;
 		place_leave_locked(place, seeker->actions);
 	}
-	if (segment->leaving_bytes == 0 && segment->entering_bytes == 0)
+	if (segment->leaving_bytes == 0)
 		return false;
 	segment->claimed_bytes += segment_bytes(segment, &where->wish);
 	return true;
 }
 
-/* Somebody who holds memory there will let go of it by himself. */
-static bool segment_is_busy(const struct vidmm_segment *segment)
+/* Somebody who holds memory there will let go of it by himself, or can be asked to soon. */
+static bool segment_is_busy(const struct seeker *seeker, const struct vidmm_segment *segment)
 {
 	struct list *link;
+
+	/* What enters for a list enters for this one, and gives nothing back. */
+	if (segment->leaving_bytes > 0 || (segment->entering_bytes > 0 && seeker->device))
+		return true;
 
 	list_for_each (link, &segment->held) {
 		const struct vidmm_place *place = container_of(link, struct vidmm_place, held_link);
 
-		if (place->waits > 0 || place->pins > 0)
+		if (place->waits > 0 || place->pins > place->gather_pins)
 			return true;
 	}
 	return false;
@@ -194,7 +215,7 @@ static enum room room_make(struct seeker *seeker, const struct placement placeme
 	for (uint32_t i = 0; i < count; i++) {
 		if (segment_make_room(seeker, &placements[i], &until_ns))
 			return ROOM_SOON;
-		is_busy |= segment_is_busy(placements[i].segment);
+		is_busy |= segment_is_busy(seeker, placements[i].segment);
 	}
 	if (until_ns != CLOCK_FOREVER)
 		room_look_again(seeker->manager, until_ns);
@@ -273,33 +294,43 @@ static void place_regroup_locked(struct vidmm_place *place, enum vidmm_group gro
 	}
 }
 
+/* What the CPU has locked outside stays outside of memory segments. */
+static uint32_t allowed_segments(const struct vidmm_place *place)
+{
+	return place->is_locked || place->must_be_system ? ~place->manager->memory_segments
+							 : UINT32_MAX;
+}
+
+/* Nothing can be done about it for now. */
+static bool place_is_passed_over(const struct vidmm_place *place)
+{
+	return place->state != PLACE_OUT || place->given_up_at == place->manager->epoch ||
+	       !(place->allocation->supported_segments & allowed_segments(place));
+}
+
 static enum room room_find(struct seeker *seeker, struct vidmm_place *place)
 {
 	struct vidmm *manager = seeker->manager;
-	uint32_t allowed = UINT32_MAX;
+	uint32_t allowed = allowed_segments(place);
 	enum vidmm_group other = place->group == VIDMM_LOCAL ? VIDMM_NON_LOCAL : VIDMM_LOCAL;
 	enum room room;
 
-	if (place->state != PLACE_OUT || place->given_up_at == manager->epoch)
+	if (place_is_passed_over(place))
 		return ROOM_SKIPPED;
-	if (place->is_locked || place->must_be_system) {
-		allowed = ~manager->memory_segments;
-		/* Not before the unlock. */
-		if (!(place->allocation->supported_segments & allowed))
-			return ROOM_SKIPPED;
-	}
 	room = room_find_in(seeker, place, allowed & manager->group_segments[place->group]);
-	if (room != ROOM_NEVER)
+	if (room != ROOM_NEVER || place->has_changed_group ||
+	    !(place->allocation->supported_segments & allowed & manager->group_segments[other]))
 		return room;
-	room = room_find_in(seeker, place, allowed & manager->group_segments[other]);
-	if (room == ROOM_FOUND)
-		place_regroup_locked(place, other);
-	return room;
+	/* For good: who looks here and there by turns has everybody else move for nothing. */
+	place->has_changed_group = true;
+	place_regroup_locked(place, other);
+	return room_find_in(seeker, place, allowed & manager->group_segments[other]);
 }
 
 static void place_give_up_locked(struct vidmm_place *place, struct actions *actions)
 {
 	place->given_up_at = place->manager->epoch;
+	place->has_changed_group = false;
 	place_answer_locked(place, STATUS_NO_MEMORY, actions);
 }
 
@@ -314,21 +345,27 @@ static void device_starve_locked(struct vidmm_device *device, struct actions *ac
 
 /* ---- turns: true while it is still the seeker's ---- */
 
-/* It has work to do, or a call of its waits. An idle one only gets what nobody has to give up. */
-static bool device_is_eager(const struct vidmm_device *device)
+/*
+ * It has work to do, or a call of its waits. One that cannot have everything for now, because the
+ * CPU has something locked or there is no room for it, cannot work.
+ */
+static bool device_is_eager(const struct vidmm_device *device, bool *is_stuck_out)
 {
 	const struct list *link;
+	bool has_wants = false;
 
-	if (atomic_load_explicit(&device->owner->pending, memory_order_relaxed) > 0)
-		return true;
+	*is_stuck_out = false;
 	list_for_each (link, &device->missing) {
-		const struct vidmm_binding *binding =
-			container_of(link, struct vidmm_binding, device_link);
+		const struct vidmm_place *place =
+			binding_place(container_of(link, struct vidmm_binding, device_link));
 
-		if (!list_is_empty(&binding_place(binding)->wants))
-			return true;
+		if (place_is_passed_over(place))
+			*is_stuck_out = true;
+		else if (!list_is_empty(&place->wants))
+			has_wants = true;
 	}
-	return false;
+	return has_wants || (!*is_stuck_out && atomic_load_explicit(&device->owner->pending,
+								    memory_order_relaxed) > 0);
 }
 
 static bool device_look_locked(struct seeker *seeker, struct vidmm_device *device)
@@ -337,19 +374,26 @@ static bool device_look_locked(struct seeker *seeker, struct vidmm_device *devic
 	struct list *link;
 	bool is_soon = false;
 	bool was_first = seeker->is_first;
-	bool is_eager = device_is_eager(device);
-	uint32_t taken_segments = seeker->taken_segments;
+	bool is_stuck;
 
+	(void)device_is_eager(device, &is_stuck);
 	seeker->device = device;
-	seeker->is_first &= is_eager;
 	list_init(&passed_over);
 	/* One that was found leaves the list by itself, and takes its twins along. */
 	while (!is_soon && (link = device->missing.next) != &device->missing) {
 		struct vidmm_place *place =
 			binding_place(container_of(link, struct vidmm_binding, device_link));
-		enum room room = room_find(seeker, place);
+		uint32_t taken_segments = seeker->taken_segments;
+		enum room room;
 
-		is_soon = room == ROOM_SOON;
+		/* Nobody gives anything up for who cannot work with it. */
+		seeker->is_first = was_first && (!is_stuck || !list_is_empty(&place->wants));
+		room = room_find(seeker, place);
+		is_soon = room == ROOM_SOON && seeker->is_first == was_first;
+		if (room == ROOM_SOON && !is_soon) {
+			seeker->taken_segments = taken_segments;
+			room = ROOM_SKIPPED;
+		}
 		/* A call that waits for it gets the answer; else it is the device's end. */
 		if (room == ROOM_NEVER && list_is_empty(&place->wants))
 			device_starve_locked(device, seeker->actions);
@@ -363,11 +407,7 @@ static bool device_look_locked(struct seeker *seeker, struct vidmm_device *devic
 	list_splice_back(&passed_over, &device->missing);
 	list_splice_back(&device->missing, &passed_over);
 	seeker->is_first = was_first;
-	if (!is_eager) {
-		seeker->taken_segments = taken_segments;
-		room_look_again(seeker->manager, clock_deadline(IDLE_LOOK_NS));
-	}
-	return is_eager && (is_soon || !list_is_empty(&device->coming));
+	return is_soon || !list_is_empty(&device->coming);
 }
 
 static bool submission_look_locked(struct seeker *seeker, struct vidmm_list *list)
@@ -388,11 +428,44 @@ static bool submission_look_locked(struct seeker *seeker, struct vidmm_list *lis
 	return true;
 }
 
+static bool gather_is_eager(const struct vidmm_gather *gather)
+{
+	bool is_stuck;
+
+	return gather->is_list ||
+	       device_is_eager(container_of(gather, struct vidmm_device, gather), &is_stuck);
+}
+
+/* Those who need it now, or those who only would like it back. */
+static void gathers_look_locked(struct seeker *seeker, bool are_eager)
+{
+	struct list *link;
+	struct list *following;
+
+	list_for_each_safe (link, following, &seeker->manager->gathers) {
+		struct vidmm_gather *gather = container_of(link, struct vidmm_gather, link);
+		bool is_its_turn;
+
+		if (gather_is_eager(gather) != are_eager)
+			continue;
+		if (gather->is_list)
+			is_its_turn = submission_look_locked(
+				seeker, container_of(gather, struct vidmm_list, gather));
+		else
+			is_its_turn = device_look_locked(
+				seeker, container_of(gather, struct vidmm_device, gather));
+		/* Who only waits for the CPU to unlock something, or for nothing, lets others by.
+		 */
+		if (is_its_turn)
+			seeker->is_first = false;
+		if (!are_eager)
+			room_look_again(seeker->manager, clock_deadline(IDLE_LOOK_NS));
+	}
+}
+
 void room_look_locked(struct vidmm *manager, struct actions *actions)
 {
 	struct seeker seeker = { .manager = manager, .actions = actions, .is_first = true };
-	struct list *link;
-	struct list *following;
 
 	lock_assert_held(&manager->lock);
 	if (list_is_empty(&manager->gathers))
@@ -400,19 +473,7 @@ void room_look_locked(struct vidmm *manager, struct actions *actions)
 	seeker.now_ns = clock_now_ns();
 	for (uint32_t i = 0; i < manager->segment_count; i++)
 		manager->segments[i].claimed_bytes = 0;
-	list_for_each_safe (link, following, &manager->gathers) {
-		struct vidmm_gather *gather = container_of(link, struct vidmm_gather, link);
-
-		bool is_its_turn =
-			gather->is_list
-				? submission_look_locked(
-					  &seeker, container_of(gather, struct vidmm_list, gather))
-				: device_look_locked(
-					  &seeker,
-					  container_of(gather, struct vidmm_device, gather));
-		/* Who only waits for the CPU to unlock something, or for nothing, lets others by.
-		 */
-		if (is_its_turn)
-			seeker.is_first = false;
-	}
+	gathers_look_locked(&seeker, true);
+	seeker.is_first = false;
+	gathers_look_locked(&seeker, false);
 }

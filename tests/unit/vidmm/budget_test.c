@@ -1,0 +1,281 @@
+/*
+ * budget_test.c - budgets, reservations, and who is told what.
+ */
+#include "gpu.h"
+
+struct scene {
+	struct gpu gpu;
+	struct vidmm_process second;
+	struct client one;
+	struct client two;
+};
+
+static void scene_init(struct scene *scene)
+{
+	gpu_init(&scene->gpu, &(struct gpu_config){ .local_bytes = 8 * MIB });
+	client_init(&scene->one, &scene->gpu.process);
+}
+
+static void second_init(struct scene *scene)
+{
+	vidmm_process_init(&scene->second, scene->gpu.manager, &scene->gpu.world.adapter);
+	client_init(&scene->two, &scene->second);
+}
+
+static void second_finish(struct scene *scene)
+{
+	client_finish(&scene->two);
+	vidmm_process_finish(&scene->second);
+}
+
+static void scene_finish(struct scene *scene)
+{
+	client_finish(&scene->one);
+	gpu_finish(&scene->gpu);
+}
+
+static struct vidmm_memory_info info_of(struct vidmm_process *process)
+{
+	return vidmm_process_memory_info(process, VIDMM_LOCAL);
+}
+
+TEST(budget, of_one_process_is_everything)
+{
+	struct scene scene;
+
+	scene_init(&scene);
+	EXPECT_EQ(info_of(&scene.gpu.process).budget_bytes, 8 * MIB);
+	EXPECT_EQ(info_of(&scene.gpu.process).usage_bytes, 0);
+	EXPECT_EQ(vidmm_process_memory_info(&scene.gpu.process, VIDMM_NON_LOCAL).budget_bytes,
+		  48 * MIB);
+	scene_finish(&scene);
+}
+
+TEST(budget, is_what_others_do_not_claim_and_never_below_the_share)
+{
+	struct scene scene;
+	struct thing mine;
+	struct thing yours;
+
+	scene_init(&scene);
+	second_init(&scene);
+	thing_init(&mine, &scene.one, 6 * MIB, SET_LOCAL);
+	thing_init(&yours, &scene.two, MIB, SET_LOCAL);
+	thing_bring_in(&yours);
+	EXPECT_EQ(info_of(&scene.gpu.process).budget_bytes, 7 * MIB);
+	thing_bring_in(&mine);
+	EXPECT_EQ(info_of(&scene.second).budget_bytes, 4 * MIB);
+	EXPECT_EQ(info_of(&scene.gpu.process).budget_bytes, 7 * MIB);
+	thing_finish(&mine);
+	thing_finish(&yours);
+	second_finish(&scene);
+	scene_finish(&scene);
+}
+
+TEST(budget, a_process_that_comes_late_gets_its_share)
+{
+	struct scene scene;
+	struct thing mine;
+	struct thing yours;
+
+	scene_init(&scene);
+	thing_init(&mine, &scene.one, 8 * MIB, SET_LOCAL);
+	thing_bring_in(&mine);
+	thing_render(&mine, 'm');
+	second_init(&scene);
+	thing_init(&yours, &scene.two, 4 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(&yours), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(thing_is_in(&yours));
+	/* The first is 4 MiB over its budget, and told so, outside of every lock. */
+	EXPECT(scene.gpu.trims > 0);
+	EXPECT(scene.gpu.trimmed == &scene.gpu.process);
+	EXPECT_EQ(scene.gpu.trim_flags, VIDMM_TRIM_TO_BUDGET);
+	EXPECT_EQ(scene.gpu.trim_bytes, 4 * MIB);
+	EXPECT(scene.gpu.budget_changes > 0);
+	thing_finish(&yours);
+	second_finish(&scene);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(thing_holds(&mine, 'm'));
+	thing_finish(&mine);
+	scene_finish(&scene);
+}
+
+TEST(budget, evict_says_how_much_is_still_missing)
+{
+	struct scene scene;
+	struct thing mine[2];
+	struct thing yours;
+	uint64_t bytes = 1;
+
+	scene_init(&scene);
+	for (int i = 0; i < 2; i++) {
+		thing_init(&mine[i], &scene.one, 4 * MIB, SET_LOCAL);
+		thing_bring_in(&mine[i]);
+	}
+	second_init(&scene);
+	thing_init(&yours, &scene.two, 3 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(&yours), STATUS_PENDING);
+	gpu_run(&scene.gpu, 20);
+	struct vidmm_binding *twice[] = { &mine[0].binding };
+	EXPECT_EQ(vidmm_make_resident(&scene.one.device, twice, 1, VIDMM_CANT_TRIM_FURTHER,
+				      &mine[0].request, &bytes) == STATUS_NO_MEMORY,
+		  false);
+	gpu_run(&scene.gpu, 20);
+	EXPECT_EQ(vidmm_evict(&scene.one.device, twice, 1, 0, &bytes), STATUS_SUCCESS);
+	EXPECT_EQ(bytes, 3 * MIB);
+	EXPECT_EQ(vidmm_evict(&scene.one.device, twice, 1, 0, &bytes), STATUS_SUCCESS);
+	EXPECT_EQ(bytes, 0);
+	gpu_run(&scene.gpu, 20);
+	thing_finish(&yours);
+	second_finish(&scene);
+	for (int i = 0; i < 2; i++)
+		thing_finish(&mine[i]);
+	scene_finish(&scene);
+}
+
+TEST(budget, who_can_trim_no_further_may_exceed_it_but_not_what_there_is)
+{
+	struct scene scene;
+	struct thing yours;
+	struct thing mine;
+	struct thing more;
+
+	scene_init(&scene);
+	second_init(&scene);
+	thing_init(&yours, &scene.two, 4 * MIB, SET_LOCAL);
+	thing_init(&mine, &scene.one, 6 * MIB, SET_LOCAL);
+	thing_init(&more, &scene.one, 3 * MIB, SET_LOCAL);
+	thing_bring_in(&yours);
+	EXPECT_EQ(thing_make_resident(&mine), STATUS_NO_MEMORY);
+	EXPECT_EQ(thing_demand(&mine), STATUS_PENDING);
+	EXPECT_EQ(thing_demand(&more), STATUS_NO_MEMORY);
+	gpu_run(&scene.gpu, 20);
+	EXPECT(thing_is_in(&mine));
+	EXPECT_EQ(mine.done, 1);
+	thing_finish(&mine);
+	thing_finish(&more);
+	thing_finish(&yours);
+	second_finish(&scene);
+	scene_finish(&scene);
+}
+
+TEST(reservation, is_absolute_and_bounded)
+{
+	struct scene scene;
+
+	scene_init(&scene);
+	second_init(&scene);
+	EXPECT_EQ(info_of(&scene.gpu.process).available_for_reservation_bytes, 4 * MIB);
+	EXPECT_EQ(vidmm_process_reserve(&scene.gpu.process, VIDMM_LOCAL, 3 * MIB), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_process_reserve(&scene.gpu.process, VIDMM_LOCAL, 2 * MIB), STATUS_SUCCESS);
+	EXPECT_EQ(info_of(&scene.gpu.process).reservation_bytes, 2 * MIB);
+	EXPECT_EQ(info_of(&scene.second).available_for_reservation_bytes, 2 * MIB);
+	EXPECT_EQ(vidmm_process_reserve(&scene.second, VIDMM_LOCAL, 2 * MIB + 1),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT_RULE("MM-RESERVATION");
+	EXPECT_EQ(vidmm_process_reserve(&scene.gpu.process, VIDMM_LOCAL, 0), STATUS_SUCCESS);
+	EXPECT_EQ(info_of(&scene.second).available_for_reservation_bytes, 4 * MIB);
+	second_finish(&scene);
+	scene_finish(&scene);
+}
+
+TEST(reservation, keeps_others_out_of_it)
+{
+	struct scene scene;
+	struct thing yours;
+
+	scene_init(&scene);
+	second_init(&scene);
+	EXPECT_EQ(vidmm_process_reserve(&scene.gpu.process, VIDMM_LOCAL, 4 * MIB), STATUS_SUCCESS);
+	EXPECT_EQ(info_of(&scene.second).budget_bytes, 4 * MIB);
+	thing_init(&yours, &scene.two, 5 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(&yours), STATUS_NO_MEMORY);
+	EXPECT_EQ(info_of(&scene.gpu.process).budget_bytes, 8 * MIB);
+	thing_finish(&yours);
+	second_finish(&scene);
+	scene_finish(&scene);
+}
+
+TEST(trim, periodic_and_restart_are_told_as_asked)
+{
+	struct scene scene;
+
+	scene_init(&scene);
+	vidmm_trim(scene.gpu.manager, NULL, VIDMM_TRIM_PERIODIC);
+	EXPECT_EQ(scene.gpu.trims, 1);
+	EXPECT_EQ(scene.gpu.trim_flags, VIDMM_TRIM_PERIODIC);
+	EXPECT_EQ(scene.gpu.trim_bytes, 0);
+	vidmm_trim(scene.gpu.manager, &scene.gpu.process, VIDMM_TRIM_RESTART_PERIODIC);
+	EXPECT_EQ(scene.gpu.trims, 2);
+	EXPECT_EQ(scene.gpu.trim_flags, VIDMM_TRIM_RESTART_PERIODIC);
+	scene_finish(&scene);
+}
+
+TEST(usage, of_offered_memory_is_nobody_s)
+{
+	struct scene scene;
+	struct thing mine;
+	enum vidmm_reclaim_result result;
+
+	scene_init(&scene);
+	thing_init(&mine, &scene.one, 4 * MIB, SET_LOCAL);
+	thing_bring_in(&mine);
+	EXPECT_EQ(info_of(&scene.gpu.process).usage_bytes, 4 * MIB);
+	EXPECT_EQ(vidmm_binding_offer(&mine.binding, VIDMM_OFFER_LOW, false, false),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(info_of(&scene.gpu.process).usage_bytes, 0);
+	EXPECT_EQ(thing_reclaim(&mine, &result), STATUS_SUCCESS);
+	EXPECT_EQ(info_of(&scene.gpu.process).usage_bytes, 4 * MIB);
+	thing_finish(&mine);
+	scene_finish(&scene);
+}
+
+TEST(usage, a_reclaim_may_go_over_the_budget_and_a_trim_follows)
+{
+	struct scene scene;
+	struct thing first;
+	struct thing second;
+	enum vidmm_reclaim_result result;
+
+	scene_init(&scene);
+	thing_init(&first, &scene.one, 5 * MIB, SET_LOCAL);
+	thing_init(&second, &scene.one, 5 * MIB, SET_LOCAL | SET_SYSTEM);
+	thing_bring_in(&first);
+	EXPECT_EQ(vidmm_binding_offer(&first.binding, VIDMM_OFFER_LOW, false, false),
+		  STATUS_SUCCESS);
+	thing_bring_in(&second);
+	EXPECT_EQ(thing_segment(&second), SEGMENT_LOCAL);
+	EXPECT_EQ(thing_reclaim(&first, &result), STATUS_PENDING);
+	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
+	EXPECT_EQ(info_of(&scene.gpu.process).usage_bytes, 10 * MIB);
+	EXPECT_EQ(scene.gpu.trim_flags, VIDMM_TRIM_TO_BUDGET);
+	EXPECT_EQ(scene.gpu.trim_bytes, 2 * MIB);
+	gpu_run(&scene.gpu, 20);
+	thing_finish(&first);
+	thing_finish(&second);
+	scene_finish(&scene);
+}
+
+TEST(segment, says_what_is_in_it)
+{
+	struct scene scene;
+	struct vidmm_segment_usage usage;
+	struct thing mine;
+
+	scene_init(&scene);
+	EXPECT(!vidmm_segment_usage(scene.gpu.manager, 0, &usage));
+	EXPECT(!vidmm_segment_usage(scene.gpu.manager, 4, &usage));
+	thing_init(&mine, &scene.one, 4 * MIB, SET_LOCAL);
+	thing_bring_in(&mine);
+	EXPECT(vidmm_segment_usage(scene.gpu.manager, SEGMENT_LOCAL, &usage));
+	EXPECT_EQ(usage.resident_bytes, 4 * MIB);
+	EXPECT_EQ(usage.listed_bytes, 4 * MIB);
+	EXPECT_EQ(usage.filled_bytes, 4 * MIB);
+	EXPECT_EQ(usage.evicted_bytes, 0);
+	EXPECT_EQ(usage.group, VIDMM_LOCAL);
+	thing_finish(&mine);
+	scene_finish(&scene);
+}
+
+TEST_MAIN("vidmm/budget")

@@ -1,0 +1,293 @@
+/*
+ * cpu_access_test.c - locking what is in GPU memory, and what a lock keeps from moving.
+ */
+#include "base/thread.h"
+#include "gpu.h"
+
+struct scene {
+	struct gpu gpu;
+	struct client client;
+	struct thing thing;
+};
+
+static void scene_init(struct scene *scene, bool is_hidden, uint32_t segments)
+{
+	gpu_init(&scene->gpu, &(struct gpu_config){ .is_hidden = is_hidden });
+	client_init(&scene->client, &scene->gpu.process);
+	thing_init(&scene->thing, &scene->client, 4 * MIB, segments);
+}
+
+static void scene_finish(struct scene *scene)
+{
+	thing_finish(&scene->thing);
+	client_finish(&scene->client);
+	gpu_finish(&scene->gpu);
+}
+
+static char *lock(struct scene *scene)
+{
+	void *pointer = NULL;
+
+	EXPECT_EQ(vidmm_lock_anywhere(scene->gpu.manager, scene->thing.memory, false, &pointer),
+		  STATUS_SUCCESS);
+	return pointer;
+}
+
+static void unlock(struct scene *scene)
+{
+	EXPECT(vidmm_unlock_anywhere(scene->gpu.manager, scene->thing.memory));
+}
+
+TEST(lock, of_visible_gpu_memory_shows_it_in_place)
+{
+	struct scene scene;
+
+	scene_init(&scene, false, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	thing_render(&scene.thing, 'g');
+	char *bytes = lock(&scene);
+	EXPECT(is_all(bytes, 4 * MIB, 'g'));
+	memset(bytes, 'c', 4 * MIB);
+	EXPECT(thing_holds(&scene.thing, 'c'));
+	EXPECT(thing_is_in(&scene.thing));
+	unlock(&scene);
+	scene_finish(&scene);
+}
+
+TEST(lock, of_scattered_memory_shows_it_in_one_piece)
+{
+	struct scene scene;
+	struct thing others[8];
+
+	gpu_init(&scene.gpu, &(struct gpu_config){ .is_hidden = false });
+	client_init(&scene.client, &scene.gpu.process);
+	for (int i = 0; i < 8; i++) {
+		thing_init(&others[i], &scene.client, MIB, SET_LOCAL);
+		thing_bring_in(&others[i]);
+	}
+	for (int i = 0; i < 8; i += 2)
+		thing_finish(&others[i]);
+	thing_init(&scene.thing, &scene.client, 4 * MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	char *bytes = lock(&scene);
+	for (uint64_t at = 0; at < 4 * MIB; at += PAGE) {
+		*thing_byte(&scene.thing, at) = (char)(at / PAGE);
+		EXPECT_EQ(bytes[at], (char)(at / PAGE));
+	}
+	unlock(&scene);
+	for (int i = 1; i < 8; i += 2)
+		thing_finish(&others[i]);
+	scene_finish(&scene);
+}
+
+TEST(lock, the_pointer_is_the_same_wherever_it_is)
+{
+	struct scene scene;
+
+	scene_init(&scene, false, SET_LOCAL);
+	char *bytes = lock(&scene);
+	memset(bytes, 's', 4 * MIB);
+	unlock(&scene);
+	thing_bring_in(&scene.thing);
+	EXPECT(lock(&scene) == bytes);
+	EXPECT(is_all(bytes, 4 * MIB, 's'));
+	memset(bytes, 't', 4 * MIB);
+	unlock(&scene);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(lock(&scene) == bytes);
+	EXPECT(is_all(bytes, 4 * MIB, 't'));
+	unlock(&scene);
+	scene_finish(&scene);
+}
+
+TEST(lock, keeps_gpu_memory_in_place_until_the_unlock)
+{
+	struct scene scene;
+	struct client other;
+	struct thing wanted;
+
+	scene_init(&scene, false, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	client_init(&other, &scene.gpu.process);
+	char *bytes = lock(&scene);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+	vidmm_evict_segment(scene.gpu.manager, 0);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
+	EXPECT(thing_is_in(&scene.thing));
+	memset(bytes, 'w', 4 * MIB);
+	unlock(&scene);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
+	EXPECT(!thing_is_in(&scene.thing));
+	thing_init(&wanted, &other, 6 * MIB, SET_LOCAL);
+	thing_bring_in(&wanted);
+	EXPECT(thing_holds(&scene.thing, 'w'));
+	thing_finish(&wanted);
+	client_finish(&other);
+	scene_finish(&scene);
+}
+
+TEST(lock, outside_without_an_aperture_it_does_not_enter_before_the_unlock)
+{
+	struct scene scene;
+
+	scene_init(&scene, false, SET_LOCAL);
+	char *bytes = lock(&scene);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
+	memset(bytes, 'l', 4 * MIB);
+	unlock(&scene);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
+	EXPECT_EQ(scene.thing.done, 1);
+	EXPECT(thing_is_in(&scene.thing));
+	EXPECT(thing_holds(&scene.thing, 'l'));
+	scene_finish(&scene);
+}
+
+TEST(lock, outside_with_an_aperture_it_is_made_resident_there)
+{
+	struct scene scene;
+
+	scene_init(&scene, false, SET_LOCAL | SET_SYSTEM);
+	char *bytes = lock(&scene);
+	memset(bytes, 'a', 4 * MIB);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
+	*thing_byte(&scene.thing, 0) = 'g';
+	EXPECT_EQ(bytes[0], 'g');
+	unlock(&scene);
+	scene_finish(&scene);
+}
+
+TEST(lock, of_hidden_gpu_memory_without_an_aperture_is_refused)
+{
+	struct scene scene;
+	void *pointer;
+
+	scene_init(&scene, true, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, false, &pointer),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT_RULE("MM-LOCK-PLACE");
+	EXPECT(thing_is_in(&scene.thing));
+	gpu_check(&scene.gpu);
+	scene_finish(&scene);
+}
+
+struct locker {
+	struct scene *scene;
+	char *pointer;
+	NTSTATUS status;
+	_Atomic bool is_over;
+};
+
+static void run_lock(void *argument)
+{
+	struct locker *locker = argument;
+	void *pointer = NULL;
+
+	locker->status = vidmm_lock_anywhere(locker->scene->gpu.manager,
+					     locker->scene->thing.memory, false, &pointer);
+	locker->pointer = pointer;
+	atomic_store(&locker->is_over, true);
+}
+
+static void run_until_locked(struct scene *scene, struct locker *locker)
+{
+	struct thread *thread;
+
+	*locker = (struct locker){ .scene = scene };
+	EXPECT_EQ(thread_create("locker", run_lock, locker, &thread), STATUS_SUCCESS);
+	while (!atomic_load(&locker->is_over)) {
+		if (gpu_run(&scene->gpu, 1) == 0)
+			clock_sleep_until(clock_deadline(NS_PER_MS));
+	}
+	thread_join(thread);
+}
+
+TEST(lock, of_hidden_gpu_memory_moves_it_to_system_memory_first)
+{
+	struct scene scene;
+	struct locker locker;
+
+	scene_init(&scene, true, SET_LOCAL | SET_SYSTEM);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+	thing_render(&scene.thing, 'h');
+	run_until_locked(&scene, &locker);
+	EXPECT_EQ(locker.status, STATUS_SUCCESS);
+	EXPECT(is_all(locker.pointer, 4 * MIB, 'h'));
+	/* Still on the list, and usable there. */
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
+	EXPECT_EQ(scene.client.owner.suspensions, 0);
+	EXPECT_EQ(vidmm_process_memory_info(&scene.gpu.process, VIDMM_NON_LOCAL).usage_bytes,
+		  4 * MIB);
+	gpu_check(&scene.gpu);
+	unlock(&scene);
+	scene_finish(&scene);
+}
+
+TEST(lock, of_cached_memory_in_a_segment_moves_it_too)
+{
+	struct scene scene;
+	struct locker locker;
+
+	gpu_init(&scene.gpu, &(struct gpu_config){ .is_hidden = false });
+	client_init(&scene.client, &scene.gpu.process);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, 4 * MIB, SET_LOCAL | SET_SYSTEM);
+	wishes.traits.is_cached = true;
+	thing_init_as(&scene.thing, &scene.client, &wishes);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+	run_until_locked(&scene, &locker);
+	EXPECT_EQ(locker.status, STATUS_SUCCESS);
+	EXPECT(thing_segment(&scene.thing) != SEGMENT_LOCAL);
+	unlock(&scene);
+	scene_finish(&scene);
+}
+
+TEST(lock, waits_for_what_is_on_its_way)
+{
+	struct scene scene;
+	struct locker locker;
+
+	scene_init(&scene, false, SET_LOCAL);
+	thing_write(&scene.thing, 'w');
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
+	run_until_locked(&scene, &locker);
+	EXPECT_EQ(locker.status, STATUS_SUCCESS);
+	EXPECT(thing_is_in(&scene.thing));
+	EXPECT(is_all(locker.pointer, 4 * MIB, 'w'));
+	unlock(&scene);
+	scene_finish(&scene);
+}
+
+TEST(lock, of_what_is_pinned_out_of_sight_is_refused)
+{
+	struct scene scene;
+	void *pointer;
+
+	gpu_init(&scene.gpu, &(struct gpu_config){ .is_hidden = true });
+	client_init(&scene.client, &scene.gpu.process);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, 4 * MIB, SET_LOCAL | SET_SYSTEM);
+	wishes.traits.is_pinned = true;
+	thing_init_as(&scene.thing, &scene.client, &wishes);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, false, &pointer),
+		  STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION);
+	EXPECT_RULE("MM-LOCK-PINNED");
+	scene_finish(&scene);
+}
+
+TEST(lock, ends_with_the_allocation)
+{
+	struct scene scene;
+
+	scene_init(&scene, false, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	lock(&scene);
+	scene_finish(&scene);
+}
+
+TEST_MAIN("vidmm/cpu_access")

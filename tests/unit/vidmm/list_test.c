@@ -1,0 +1,226 @@
+/*
+ * list_test.c - the physical model: what a submission refers to is in place while it runs.
+ */
+#include "gpu.h"
+
+struct scene {
+	struct gpu gpu;
+	struct client client;
+	struct thing things[4];
+};
+
+struct work {
+	struct vidmm_list list;
+	struct vidmm_list_entry entries[4];
+	uint32_t done;
+};
+
+static void scene_init(struct scene *scene, uint64_t size_bytes, uint32_t segments)
+{
+	gpu_init(&scene->gpu, &(struct gpu_config){ .is_physical = true, .is_by_lists = true });
+	client_init(&scene->client, &scene->gpu.process);
+	for (int i = 0; i < 4; i++)
+		thing_init(&scene->things[i], &scene->client, size_bytes, segments);
+}
+
+static void scene_finish(struct scene *scene)
+{
+	for (int i = 0; i < 4; i++)
+		thing_finish(&scene->things[i]);
+	client_finish(&scene->client);
+	gpu_finish(&scene->gpu);
+}
+
+static void on_ready(struct vidmm_request *request, NTSTATUS status)
+{
+	struct work *work = container_of(request, struct work, list.request);
+
+	(void)status;
+	work->done++;
+}
+
+static void work_init(struct work *work, struct scene *scene, uint32_t first, uint32_t count)
+{
+	memset(work, 0, sizeof(*work));
+	work->list.device = &scene->client.device;
+	work->list.entries = work->entries;
+	work->list.count = count;
+	work->list.request.done = on_ready;
+	for (uint32_t i = 0; i < count; i++)
+		work->entries[i].binding = &scene->things[first + i].binding;
+}
+
+static NTSTATUS prepare(struct work *work)
+{
+	uint32_t fits;
+
+	return vidmm_list_prepare(&work->list, &fits);
+}
+
+TEST(list, everything_on_it_is_in_place_when_it_is_ready)
+{
+	struct scene scene;
+	struct work work;
+
+	scene_init(&scene, 2 * MIB, SET_LOCAL);
+	thing_write(&scene.things[1], 'x');
+	work_init(&work, &scene, 0, 3);
+	EXPECT_EQ(prepare(&work), STATUS_PENDING);
+	EXPECT_EQ(prepare(&work), STATUS_PENDING);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 3);
+	EXPECT_EQ(work.done, 1);
+	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
+	for (int i = 0; i < 3; i++) {
+		EXPECT_EQ(work.entries[i].segment, SEGMENT_LOCAL);
+		EXPECT(scene.gpu.local + work.entries[i].offset_bytes ==
+		       thing_byte(&scene.things[i], 0));
+	}
+	EXPECT(thing_holds(&scene.things[1], 'x'));
+	vidmm_list_release(&work.list);
+	scene_finish(&scene);
+}
+
+TEST(list, what_is_in_place_is_ready_at_once)
+{
+	struct scene scene;
+	struct work first;
+	struct work second;
+
+	scene_init(&scene, 2 * MIB, SET_LOCAL);
+	work_init(&first, &scene, 0, 2);
+	work_init(&second, &scene, 0, 2);
+	EXPECT_EQ(prepare(&first), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(prepare(&second), STATUS_SUCCESS);
+	vidmm_list_release(&first.list);
+	vidmm_list_release(&second.list);
+	scene_finish(&scene);
+}
+
+TEST(list, pins_until_it_is_released)
+{
+	struct scene scene;
+	struct work first;
+	struct work second;
+
+	scene_init(&scene, 3 * MIB, SET_LOCAL);
+	work_init(&first, &scene, 0, 2);
+	work_init(&second, &scene, 2, 2);
+	EXPECT_EQ(prepare(&first), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	thing_render(&scene.things[0], '0');
+	EXPECT_EQ(prepare(&second), STATUS_PENDING);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
+	vidmm_evict_segment(scene.gpu.manager, 0);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
+	EXPECT_EQ(second.done, 0);
+	vidmm_list_release(&first.list);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(second.done, 1);
+	EXPECT_EQ(prepare(&second), STATUS_SUCCESS);
+	vidmm_list_release(&second.list);
+	EXPECT(thing_holds(&scene.things[0], '0'));
+	scene_finish(&scene);
+}
+
+TEST(list, says_how_much_of_it_fits)
+{
+	struct scene scene;
+	struct work work;
+	uint32_t fits = 0;
+
+	scene_init(&scene, 3 * MIB, SET_LOCAL);
+	work_init(&work, &scene, 0, 4);
+	EXPECT_EQ(vidmm_list_prepare(&work.list, &fits), STATUS_NO_MEMORY);
+	EXPECT_RULE("MM-LIST-FITS");
+	EXPECT_EQ(fits, 2);
+	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
+	work_init(&work, &scene, 0, fits);
+	EXPECT_EQ(prepare(&work), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
+	vidmm_list_release(&work.list);
+	scene_finish(&scene);
+}
+
+TEST(list, what_does_not_fit_locally_goes_to_the_aperture_where_it_may)
+{
+	struct scene scene;
+	struct work work;
+	uint32_t in_aperture = 0;
+
+	scene_init(&scene, 3 * MIB, SET_LOCAL | SET_APERTURE);
+	work_init(&work, &scene, 0, 4);
+	EXPECT_EQ(prepare(&work), STATUS_PENDING);
+	gpu_run(&scene.gpu, 20);
+	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
+	for (int i = 0; i < 4; i++)
+		in_aperture += work.entries[i].segment == SEGMENT_APERTURE;
+	EXPECT_EQ(in_aperture, 2);
+	vidmm_list_release(&work.list);
+	scene_finish(&scene);
+}
+
+TEST(list, offered_memory_is_refused)
+{
+	struct scene scene;
+	struct work work;
+
+	scene_init(&scene, MIB, SET_LOCAL);
+	EXPECT_EQ(vidmm_binding_offer(&scene.things[1].binding, VIDMM_OFFER_LOW, false, false),
+		  STATUS_SUCCESS);
+	work_init(&work, &scene, 0, 2);
+	EXPECT_EQ(prepare(&work), STATUS_INVALID_PARAMETER);
+	EXPECT_RULE("MM-USE-OFFERED");
+	scene_finish(&scene);
+}
+
+TEST(list, one_that_waits_can_be_given_up)
+{
+	struct scene scene;
+	struct work first;
+	struct work second;
+
+	scene_init(&scene, 4 * MIB, SET_LOCAL);
+	work_init(&first, &scene, 0, 2);
+	work_init(&second, &scene, 2, 2);
+	EXPECT_EQ(prepare(&first), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(prepare(&second), STATUS_PENDING);
+	vidmm_list_release(&second.list);
+	EXPECT_EQ(second.done, 0);
+	vidmm_list_release(&first.list);
+	gpu_check(&scene.gpu);
+	scene_finish(&scene);
+}
+
+TEST(list, the_longest_unused_goes_first)
+{
+	struct scene scene;
+	struct work work;
+
+	scene_init(&scene, 2 * MIB, SET_LOCAL);
+	struct thing last;
+	for (uint32_t i = 0; i < 4; i++) {
+		work_init(&work, &scene, i, 1);
+		EXPECT_EQ(prepare(&work), STATUS_PENDING);
+		gpu_run(&scene.gpu, 9);
+		vidmm_list_release(&work.list);
+	}
+	work_init(&work, &scene, 0, 1);
+	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
+	vidmm_list_release(&work.list);
+	thing_init(&last, &scene.client, 2 * MIB, SET_LOCAL);
+	work_init(&work, &scene, 0, 1);
+	work.entries[0].binding = &last.binding;
+	EXPECT_EQ(prepare(&work), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
+	vidmm_list_release(&work.list);
+	EXPECT(thing_is_in(&scene.things[0]));
+	EXPECT(!thing_is_in(&scene.things[1]));
+	thing_finish(&last);
+	scene_finish(&scene);
+}
+
+TEST_MAIN("vidmm/list")
