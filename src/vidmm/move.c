@@ -513,7 +513,7 @@ enum move_result move_out_start(struct vidmm_place *place)
 	lock_acquire(&place->manager->lock);
 	is_dropped = place_is_dropped(place);
 	is_clean = place->is_clean;
-	place->move.is_doomed = is_dropped && !is_clean && !place->segment->is_system;
+	place->is_doomed = is_dropped && !is_clean && !place->segment->is_system;
 	lock_release(&place->manager->lock);
 
 	lock_acquire(&place->allocation->lock);

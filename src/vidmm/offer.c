@@ -124,7 +124,7 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding, stru
 	}
 	lock_acquire(&manager->lock);
 	/* It was being dropped: too late. */
-	if (place->state == PLACE_LEAVING && place->move.is_doomed)
+	if (place->state == PLACE_LEAVING && place->is_doomed)
 		result = VIDMM_RECLAIM_DISCARDED;
 	place->is_offered = false;
 	place->is_offer_due = false;

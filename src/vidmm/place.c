@@ -264,6 +264,7 @@ void place_leave_locked(struct vidmm_place *place, struct actions *actions)
 {
 	assert(place->state == PLACE_IN && place->pins == 0);
 	place_unsort_locked(place);
+	place->is_doomed = false; /* known when its way out starts */
 	place->segment->leaving_bytes += place_bytes(place);
 	place_set_state(place, PLACE_LEAVING);
 	dependents_collect_locked(place);

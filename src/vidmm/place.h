@@ -51,7 +51,6 @@ struct place_move {
 	enum move_content content;
 	bool is_in;
 	bool is_copy_good; /* out: what is in system memory is the content */
-	bool is_doomed;    /* out: the content goes; guarded by the manager's lock */
 	uint32_t local_count;
 	uint32_t system_count;
 	struct miniport_page_run *local; /* of the segment; `one` or memory of its own */
@@ -93,6 +92,7 @@ struct vidmm_place {
 	bool is_locked;      /* by the CPU */
 	bool must_be_system; /* moved for a lock */
 	bool is_dying;
+	bool is_doomed;       /* LEAVING, and its content goes; too late for a reclaim */
 	uint64_t given_up_at; /* vidmm.epoch: it could not enter, or leave, as things were then */
 	struct vidmm_departure *departure;
 
