@@ -79,7 +79,7 @@ bool place_is_dropped(const struct vidmm_place *place)
 	return place->is_dying || (place->is_offered && place->is_offer_due);
 }
 
-/* Pinned, locked in place, or work that uses it is queued: no candidate for now. */
+/* Pinned, locked in place, or work that uses it is queued: no candidate meanwhile. */
 static bool place_is_held(const struct vidmm_place *place)
 {
 	if (place->pins > 0 || place->is_dying || place->allocation->traits.is_pinned ||

@@ -301,7 +301,7 @@ static uint32_t allowed_segments(const struct vidmm_place *place)
 							 : UINT32_MAX;
 }
 
-/* Nothing can be done about it for now. */
+/* Nothing can be done about it as things are. */
 static bool place_is_passed_over(const struct vidmm_place *place)
 {
 	return place->state != PLACE_OUT || place->given_up_at == place->manager->epoch ||
@@ -346,8 +346,8 @@ static void device_starve_locked(struct vidmm_device *device, struct actions *ac
 /* ---- turns: true while it is still the seeker's ---- */
 
 /*
- * It has work to do, or a call of its waits. One that cannot have everything for now, because the
- * CPU has something locked or there is no room for it, cannot work.
+ * It has work to do, or a call of its waits. One that cannot have everything, because the
+ * CPU has something locked or there is no room for it, cannot work either.
  */
 static bool device_is_eager(const struct vidmm_device *device, bool *is_stuck_out)
 {
