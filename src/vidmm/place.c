@@ -135,6 +135,7 @@ static void place_sort_locked(struct vidmm_place *place)
 
 void place_use_locked(struct vidmm_place *place)
 {
+	trace_allocation_use(place->allocation->id);
 	if (place->segment)
 		evict_use(&place->segment->candidates, &place->eviction,
 			  ++place->manager->use_clock);
