@@ -222,6 +222,7 @@ static uint64_t op_size_bytes(const struct paging_op *op)
 	case PAGING_INIT_CONTEXT:
 	case PAGING_UPDATE_CONTEXT:
 	case PAGING_MAP_APERTURE:
+	case PAGING_SETTLE:
 	case PAGING_AS_IT_IS:
 		break;
 	}
@@ -230,7 +231,7 @@ static uint64_t op_size_bytes(const struct paging_op *op)
 
 static bool has_nothing_to_do(const struct paging_op *op)
 {
-	return (op->kind == PAGING_COPY && op->copy.size_bytes == 0) ||
+	return op->kind == PAGING_SETTLE || (op->kind == PAGING_COPY && op->copy.size_bytes == 0) ||
 	       (op->kind == PAGING_FILL && op->fill.size_bytes == 0);
 }
 
@@ -341,6 +342,7 @@ static bool may_act_at_once(const struct pager *pager, const struct paging_op *o
 {
 	switch (op->kind) {
 	case PAGING_MAP_APERTURE:
+	case PAGING_SETTLE:
 		return true;
 	case PAGING_UPDATE_TABLE:
 		return pager->has_space &&

@@ -212,6 +212,7 @@ enum build_result space_begin_piece(struct pager *pager)
 	case PAGING_UPDATE_CONTEXT:
 		return begin_context(pager);
 	case PAGING_MAP_APERTURE:
+	case PAGING_SETTLE:
 	case PAGING_AS_IT_IS:
 		break;
 	}
@@ -435,6 +436,7 @@ static void make_last(const struct pager *pager, struct miniport_paging_op *op_o
 		op_out->update_context.private_bytes = op->context.private_bytes;
 		break;
 	case PAGING_MAP_APERTURE:
+	case PAGING_SETTLE:
 	case PAGING_AS_IT_IS:
 		assert(!"handled by the builder");
 	}

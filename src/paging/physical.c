@@ -76,6 +76,7 @@ static NTSTATUS begin(struct pager *pager)
 	case PAGING_UPDATE_TABLE:
 	case PAGING_UPDATE_CONTEXT:
 	case PAGING_MAP_APERTURE:
+	case PAGING_SETTLE:
 	case PAGING_AS_IT_IS:
 		break;
 	}

@@ -191,6 +191,33 @@ TEST(order, ready_jobs_are_built_in_the_order_in_which_they_became_so)
 	fake_destroy(fake);
 }
 
+/* What comes after it is made from what is true then. */
+TEST(order, a_job_that_settles_is_asked_for_no_more_until_its_packets_are_retired)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job settling;
+	struct fake_job other;
+
+	fake_job_init(&settling, fake);
+	add_fill(&settling, 1);
+	(void)fake_job_add(&settling, PAGING_SETTLE);
+	add_fill(&settling, 2);
+	paging_job_queue(&settling.job);
+	fake_wait_submitted(fake, 1);
+	queue_fill(&other, fake, 3);
+	fake_wait_submitted(fake, 2);
+	EXPECT_EQ(settling.next_op, 2);
+	fake_complete_one(fake);
+	fake_wait_submitted(fake, 3);
+	EXPECT_EQ(settling.next_op, 3);
+	fake_complete_one(fake);
+	fake_complete_one(fake);
+	fake_job_wait(&settling);
+	fake_job_wait(&other);
+	EXPECT_EQ(settling.status, STATUS_SUCCESS);
+	fake_destroy(fake);
+}
+
 TEST(order, those_who_wait_for_all_are_told_after_the_last_of_them)
 {
 	struct fake *fake = fake_create(&plain);
