@@ -1,0 +1,451 @@
+/*
+ * page_tables.c - which tables a space has, and their memory. See page_tables.h.
+ *
+ *	in:   ranges that are going to show something
+ *	out:  a tree with all tables that takes; or none of them, and a status
+ *
+ * An entry above the leaves that has no table below it stands for pages that all show zeroes or
+ * nothing at all; that is what page_tables_make_locked() sees to.
+ *
+ * Locks: page_tables.lock.
+ */
+#include <assert.h>
+
+#include "base/checked.h"
+#include "base/machine.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "vidmm/table_tree.h"
+
+static const uint64_t highest_address = UINT64_C(0xFFFFFFFF);
+
+/* ---- an adapter's ---- */
+
+static void describe_shape(const struct miniport_gpu_mmu *mmu, struct gpuva_shape_answer *answer)
+{
+	*answer = (struct gpuva_shape_answer){
+		.address_bits = mmu->address_bits,
+		.level_count = mmu->level_count,
+		.leaf_table_64k_bytes = mmu->leaf_table_size_64k_bytes,
+	};
+	for (uint32_t level = 0; level < mmu->level_count && level < GPUVA_MAX_LEVELS; level++)
+		answer->levels[level] = (struct gpuva_level){
+			.index_bits = mmu->levels[level].index_bits,
+			.table_bytes = mmu->levels[level].table_size_bytes,
+		};
+}
+
+NTSTATUS page_tables_config_init(struct page_tables_config *config)
+{
+	struct gpuva_shape_answer answer;
+	NTSTATUS status;
+
+	config->scratch = NULL;
+	config->zero_page = 0;
+	describe_shape(&config->mmu, &answer);
+	status = gpuva_shape_init(&config->shape, &answer);
+	if (!NT_SUCCESS(status))
+		return status;
+	config->scratch = mem_zalloc(sizeof(*config->scratch));
+	if (!config->scratch)
+		return STATUS_NO_MEMORY;
+	if (config->mmu.flags & TABLES_HAVE_ZERO)
+		return STATUS_SUCCESS;
+	status = machine_alloc_contiguous(MACHINE_PAGE_BYTES, 0, 0, highest_address, 0,
+					  &config->zero_page);
+	if (!NT_SUCCESS(status))
+		page_tables_config_finish(config);
+	return status;
+}
+
+void page_tables_config_finish(struct page_tables_config *config)
+{
+	mem_free(config->scratch);
+	config->scratch = NULL;
+	if (config->zero_page != 0 && !machine_free_contiguous(config->zero_page))
+		assert(!"the page is ours");
+	config->zero_page = 0;
+}
+
+/* ---- one table ---- */
+
+static bool is_in_system_memory(const struct page_tables_config *config, uint32_t segment)
+{
+	return segment == 0 || segment == config->implicit_system_segment;
+}
+
+static NTSTATUS take_place(const struct page_tables_config *config, uint32_t level,
+			   uint64_t size_bytes, struct pager_table *place_out)
+{
+	const struct miniport_page_table_level *desc = &config->mmu.levels[level];
+	uint64_t align_bytes = desc->alignment_bytes > MACHINE_PAGE_BYTES ? desc->alignment_bytes
+									  : MACHINE_PAGE_BYTES;
+	NTSTATUS status;
+	uint64_t address;
+
+	if (!is_in_system_memory(config, desc->segment_id))
+		return config->take_room(config->memory, desc->segment_id, size_bytes, align_bytes,
+					 place_out);
+	status = machine_alloc_contiguous(size_bytes, align_bytes, 0, highest_address, 0, &address);
+	if (NT_SUCCESS(status))
+		*place_out = (struct pager_table){ .offset_bytes = address,
+						   .pointer = machine_to_pointer(address) };
+	return status;
+}
+
+static void give_place(const struct page_tables_config *config, const struct table *table)
+{
+	if (table->place.segment != 0)
+		config->give_room(config->memory, &table->place, table->size_bytes);
+	else if (!machine_free_contiguous(table->place.offset_bytes))
+		assert(!"the run is ours");
+}
+
+/* How large it is. A root of two levels is as large as the driver says. */
+static NTSTATUS size_table(const struct page_tables_config *config, struct table *table)
+{
+	uint32_t root = gpuva_shape_root(&config->shape);
+	uint64_t entry_count = gpuva_shape_entry_count(&config->shape, table->level);
+
+	if (entry_count > UINT32_MAX)
+		return refuse(STATUS_NOT_SUPPORTED, RULE_MM_PAGING_TABLES, NULL,
+			      "a page table of level %u would have %llu entries", table->level,
+			      (unsigned long long)entry_count);
+	table->entry_count = (uint32_t)entry_count;
+	table->size_bytes = config->mmu.levels[table->level].table_size_bytes;
+	if (table->level == root && config->shape.has_growing_root) {
+		uint32_t fitting = table->entry_count;
+
+		table->size_bytes = config->root_bytes(config->driver, &fitting);
+		if (fitting < table->entry_count || table->size_bytes == 0)
+			return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_PAGING_ANSWER, NULL,
+				      "a root page table of %u entries was said to have room for "
+				      "%u in %llu bytes",
+				      table->entry_count, fitting,
+				      (unsigned long long)table->size_bytes);
+	}
+	table->size_bytes =
+		align_down(table->size_bytes + MACHINE_PAGE_BYTES - 1, MACHINE_PAGE_BYTES);
+	return STATUS_SUCCESS;
+}
+
+static void free_table(struct page_tables *tables, struct table *table)
+{
+	if (!table)
+		return;
+	if (table->size_bytes > 0) {
+		give_place(tables->config, table);
+		tables->table_count--;
+		tables->table_bytes -= table->size_bytes;
+	}
+	mem_free(table->below);
+	mem_free(table->given);
+	mem_free(table);
+}
+
+static NTSTATUS refuse_memory(void)
+{
+	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+		      "There is no memory for a page table");
+}
+
+static NTSTATUS make_table(struct page_tables *tables, uint32_t level, uint64_t first_page,
+			   struct table **table_out)
+{
+	struct table *table = mem_zalloc(sizeof(*table));
+	uint64_t size_bytes;
+	NTSTATUS status;
+
+	if (!table)
+		return refuse_memory();
+	table->level = level;
+	table->first_page = first_page;
+	status = size_table(tables->config, table);
+	size_bytes = table->size_bytes;
+	table->size_bytes = 0; /* nothing to give back */
+	if (NT_SUCCESS(status)) {
+		table->given = mem_zalloc_array(table->entry_count, sizeof(*table->given));
+		if (level > 0)
+			table->below = mem_zalloc_array(table->entry_count, sizeof(struct table *));
+		if (!table->given || (level > 0 && !table->below))
+			status = refuse_memory();
+	}
+	if (NT_SUCCESS(status))
+		status = take_place(tables->config, level, size_bytes, &table->place);
+	if (!NT_SUCCESS(status)) {
+		free_table(tables, table);
+		return status;
+	}
+	table->size_bytes = size_bytes;
+	tables->table_count++;
+	tables->table_bytes += size_bytes;
+	*table_out = table;
+	return STATUS_SUCCESS;
+}
+
+/* ---- the tree ---- */
+
+struct table *tables_at_locked(const struct page_tables *tables, uint32_t level, uint64_t page)
+{
+	struct table *table = tables->root;
+
+	while (table && table->level > level)
+		table = table->below[table_index(tables, table, page)];
+	return table;
+}
+
+static struct table *next_below(const struct page_tables *tables, struct table *table,
+				uint32_t level, uint64_t page, uint64_t end_page)
+{
+	uint64_t last = end_page < table_end(tables, table) ? end_page : table_end(tables, table);
+
+	if (page < table->first_page)
+		page = table->first_page;
+	if (page >= last)
+		return NULL;
+	if (table->level == level)
+		return table;
+	for (uint32_t i = table_index(tables, table, page);
+	     i <= table_index(tables, table, last - 1); i++) {
+		struct table *found =
+			table->below[i] ? next_below(tables, table->below[i], level, page, end_page)
+					: NULL;
+
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+struct table *tables_next_locked(const struct page_tables *tables, uint32_t level, uint64_t page,
+				 uint64_t end_page)
+{
+	return next_below(tables, tables->root, level, page, end_page);
+}
+
+bool tables_is_zero_locked(const struct page_tables *tables, uint64_t first_page,
+			   uint64_t page_count)
+{
+	struct gpuva_view view = { 0 };
+
+	for (uint64_t page = first_page; page < first_page + page_count; page += view.page_count) {
+		gpuva_space_look(&tables->space, page, &view);
+		if (view.state.kind != GPUVA_KIND_ZERO || view.state.driver_protection != 0)
+			return false;
+	}
+	return true;
+}
+
+/* ---- making ---- */
+
+/* What one call makes, so that it can be undone. */
+struct making {
+	struct page_tables *tables;
+	uint64_t first_page;
+	uint64_t end_page;
+	enum gpuva_kind kind;
+	struct table *made;
+};
+
+static NTSTATUS make_zeroes(struct making *making, uint32_t level)
+{
+	struct page_tables *tables = making->tables;
+
+	for (uint32_t below = 0; below <= level; below++) {
+		struct table *table;
+		NTSTATUS status;
+
+		if (tables->zeroes[below])
+			continue;
+		status = make_table(tables, below, 0, &table);
+		if (!NT_SUCCESS(status))
+			return status;
+		table->is_zeroes = true;
+		table->made_before = making->made;
+		making->made = table;
+		tables->zeroes[below] = table;
+	}
+	return STATUS_SUCCESS;
+}
+
+static void forget_made(struct making *making, const struct table *table)
+{
+	struct page_tables *tables = making->tables;
+	struct table *above = table->above;
+
+	if (above)
+		above->below[table_index(tables, above, table->first_page)] = NULL;
+	else
+		tables->zeroes[table->level] = NULL;
+}
+
+static void unmake(struct making *making)
+{
+	while (making->made) {
+		struct table *table = making->made;
+
+		making->made = table->made_before;
+		forget_made(making, table);
+		free_table(making->tables, table);
+	}
+}
+
+/* Does the entry need a table of its own, whose pages [first, end) are covered by `making`? */
+static bool needs_table(const struct making *making, uint64_t first_page, uint64_t end_page)
+{
+	bool is_whole = making->first_page <= first_page && end_page <= making->end_page;
+
+	if (making->kind == GPUVA_KIND_MAPPED)
+		return true;
+	if (is_whole)
+		return false;
+	/* The rest of it goes on to show what it shows: nothing, or zeroes. */
+	return (making->kind == GPUVA_KIND_ZERO) !=
+	       tables_is_zero_locked(making->tables, first_page, end_page - first_page);
+}
+
+static NTSTATUS make_below(struct making *making, struct table *table);
+
+static NTSTATUS make_entry(struct making *making, struct table *table, uint32_t index)
+{
+	struct page_tables *tables = making->tables;
+	uint64_t pages = gpuva_shape_entry_pages(&tables->config->shape, table->level);
+	uint64_t first_page = table->first_page + index * pages;
+	struct table *below = table->below[index];
+	NTSTATUS status;
+
+	if (!below) {
+		if (!needs_table(making, first_page, first_page + pages))
+			return making->kind == GPUVA_KIND_ZERO
+				       ? make_zeroes(making, table->level - 1)
+				       : STATUS_SUCCESS;
+		status = make_table(tables, table->level - 1, first_page, &below);
+		if (!NT_SUCCESS(status))
+			return status;
+		below->above = table;
+		below->made_before = making->made;
+		making->made = below;
+		table->below[index] = below;
+		/* What goes on to show zeroes around it needs tables of them. */
+		if (below->level > 0 && tables_is_zero_locked(tables, first_page, pages)) {
+			status = make_zeroes(making, below->level - 1);
+			if (!NT_SUCCESS(status))
+				return status;
+		}
+	}
+	return make_below(making, below);
+}
+
+static NTSTATUS make_below(struct making *making, struct table *table)
+{
+	struct page_tables *tables = making->tables;
+	uint64_t end_page = table_end(tables, table);
+	uint64_t first_page = making->first_page;
+
+	if (table->level == 0)
+		return STATUS_SUCCESS;
+	if (first_page < table->first_page)
+		first_page = table->first_page;
+	if (end_page > making->end_page)
+		end_page = making->end_page;
+	for (uint32_t i = table_index(tables, table, first_page);
+	     i <= table_index(tables, table, end_page - 1); i++) {
+		NTSTATUS status = make_entry(making, table, i);
+
+		if (!NT_SUCCESS(status))
+			return status;
+	}
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS page_tables_make_locked(struct page_tables *tables, uint64_t first_page,
+				 uint64_t page_count, const struct gpuva_state *state)
+{
+	struct making making = { .tables = tables,
+				 .first_page = first_page,
+				 .end_page = first_page + page_count,
+				 .kind = state->kind };
+	NTSTATUS status;
+
+	/* Tables of zeroes are everybody's: those with a protection of their own go without. */
+	if (state->kind == GPUVA_KIND_ZERO && state->driver_protection != 0)
+		making.kind = GPUVA_KIND_MAPPED;
+
+	lock_assert_held(&tables->lock);
+	if (page_count == 0)
+		return STATUS_SUCCESS;
+	status = make_below(&making, tables->root);
+	if (!NT_SUCCESS(status))
+		unmake(&making);
+	return status;
+}
+
+/* ---- life ---- */
+
+NTSTATUS page_tables_init(struct page_tables *tables, const struct page_tables_config *config,
+			  void *driver_process)
+{
+	NTSTATUS status;
+
+	*tables = (struct page_tables){ .config = config, .driver_process = driver_process };
+	status = make_table(tables, gpuva_shape_root(&config->shape), 0, &tables->root);
+	if (!NT_SUCCESS(status))
+		return status;
+	lock_init(&tables->lock, LOCK_RANK_VA_SPACE, "gpu addresses");
+	gpuva_space_init(&tables->space, config->shape.page_count,
+			 gpuva_shape_table_pages(&config->shape, 0));
+	return STATUS_SUCCESS;
+}
+
+static void free_tree(struct page_tables *tables, struct table *table)
+{
+	for (uint32_t i = 0; table->level > 0 && i < table->entry_count; i++) {
+		if (table->below[i])
+			free_tree(tables, table->below[i]);
+	}
+	free_table(tables, table);
+}
+
+void page_tables_finish(struct page_tables *tables)
+{
+	gpuva_space_finish(&tables->space);
+	free_tree(tables, tables->root);
+	for (uint32_t level = 0; level < GPUVA_MAX_LEVELS; level++)
+		free_table(tables, tables->zeroes[level]);
+	assert(tables->table_count == 0 && tables->table_bytes == 0);
+	lock_finish(&tables->lock);
+}
+
+struct page_tables_root page_tables_root(const struct page_tables *tables)
+{
+	return (struct page_tables_root){ .segment = tables->root->place.segment,
+					  .offset_bytes = tables->root->place.offset_bytes,
+					  .entry_count = tables->root->entry_count };
+}
+
+static void forget_table(struct table *table)
+{
+	table->is_written = false;
+	for (uint32_t i = 0; i < table->entry_count; i++)
+		table->given[i] = 0;
+}
+
+static void forget_tree(struct table *table)
+{
+	for (uint32_t i = 0; table->level > 0 && i < table->entry_count; i++) {
+		if (table->below[i])
+			forget_tree(table->below[i]);
+	}
+	forget_table(table);
+}
+
+void page_tables_forget(struct page_tables *tables)
+{
+	lock_acquire(&tables->lock);
+	forget_tree(tables->root);
+	for (uint32_t level = 0; level < GPUVA_MAX_LEVELS; level++) {
+		if (tables->zeroes[level])
+			forget_table(tables->zeroes[level]);
+	}
+	lock_release(&tables->lock);
+}

@@ -1,0 +1,245 @@
+/*
+ * page_tables.h - the page tables of one GPU address space: one process on one adapter.
+ *
+ *	what a page shows       gpuva/space.h
+ *	where that memory is    look(), as of what the pager has built
+ *	─────────────────────────────────────────────────────────────▶ entries, by table_sync_next()
+ *
+ * Map, free, update, moving in and moving out are all the same: change what is true, then let a
+ * paging job make the tables of that range show it. The operations are made when the job is built,
+ * on the pager's thread, from what is true then; so it does not matter how often a range is
+ * written, or that what a job was queued for has changed meanwhile.
+ *
+ * Memory for tables is taken when a call is made (page_tables_make), so that a job cannot fail for
+ * lack of it. Tables stay until the space ends. What shows zeroes all over needs none of its own:
+ * each space has one table of zeroes per level, which any number of entries above point at.
+ *
+ * Entries that lead nowhere are never written again where they are known to be invalid: a driver
+ * may have put its own tables there (DxgkCbReserveGpuVirtualAddressRange).
+ *
+ * Locks: `lock` guards the space, the tree and what was given to the driver. look() is called with
+ * it held.
+ */
+#ifndef VIDMM_PAGE_TABLES_H
+#define VIDMM_PAGE_TABLES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/status.h"
+#include "gpuva/space.h"
+#include "gpuva/table_shape.h"
+#include "paging/pager.h"
+
+struct page_tables;
+struct table;
+struct mapped_memory;
+
+/* DXGK_GPUMMUCAPS, the bits that count here. */
+enum {
+	TABLES_HAVE_READ_ONLY = 1 << 0,
+	TABLES_HAVE_NO_EXECUTE = 1 << 1,
+	TABLES_HAVE_ZERO = 1 << 2,
+	TABLES_END_INVALID = 1 << 3, /* ExplicitPageTableInvalidation */
+	TABLES_HAVE_CACHE_COHERENT = 1 << 4,
+	TABLES_CACHE_NO_INVALID = 1 << 10, /* InvalidTlbEntriesNotCached */
+};
+
+/* Pages in a row, and where they are for the GPU. */
+struct shown_run {
+	bool is_shown; /* false: nowhere, and only the count holds */
+	uint32_t segment;
+	uint64_t first_page;
+	uint64_t page_count; /* in: how many are asked for; out: how many there are in a row */
+};
+
+/* So many entries in one operation. */
+enum { TABLES_FEW_ENTRIES = 512 };
+
+/* What the operation points at that was made last. The pager's thread's. */
+struct table_scratch {
+	struct miniport_page_run run;
+	struct miniport_pte entries[TABLES_FEW_ENTRIES];
+};
+
+/* One adapter's. Outlives its spaces. */
+struct page_tables_config {
+	struct miniport_gpu_mmu mmu;
+	uint32_t implicit_system_segment; /* another name of system memory; 0: there is none */
+
+	/* Room in a segment that is not system memory. Must not wait. */
+	NTSTATUS(*take_room)
+	(void *memory, uint32_t segment, uint64_t size_bytes, uint64_t align_bytes,
+	 struct pager_table *table_out);
+	void (*give_room)(void *memory, const struct pager_table *table, uint64_t size_bytes);
+	void *memory;
+
+	/* Two levels only: bytes for a root of at least so many entries; says how many fit. */
+	uint64_t (*root_bytes)(void *driver, uint32_t *entry_count);
+	void *driver;
+
+	/* Where pages of an allocation are, as of what was built. On the pager's thread. */
+	void (*look)(void *context, const struct mapped_memory *memory, uint64_t offset_pages,
+		     struct shown_run *run);
+	void *look_context;
+
+	/* Set by page_tables_config_init(). */
+	struct gpuva_shape shape;
+	uint64_t zero_page; /* where entries cannot say zero */
+	struct table_scratch *scratch;
+};
+
+/* Everything above `shape` is set. Refused when no tables can look like that. */
+MUST_CHECK NTSTATUS page_tables_config_init(struct page_tables_config *config);
+/* Accepts what was not initialised. */
+void page_tables_config_finish(struct page_tables_config *config);
+
+struct page_tables {
+	/* Set at init. */
+	const struct page_tables_config *config;
+	void *driver_process;
+
+	struct lock lock; /* LOCK_RANK_VA_SPACE */
+	struct gpuva_space space;
+	struct table *root;
+	struct table
+		*zeroes[GPUVA_MAX_LEVELS]; /* made at the first need; none at the root's level */
+	uint64_t table_count;
+	uint64_t table_bytes;
+};
+
+/* An empty space and its root, which is written by the first sync of anything. */
+MUST_CHECK NTSTATUS page_tables_init(struct page_tables *tables,
+				     const struct page_tables_config *config, void *driver_process);
+
+/* No job is under way. With TABLES_END_INVALID a sync with `is_ending` came last. */
+void page_tables_finish(struct page_tables *tables);
+
+/* For DxgkDdiSetRootPageTable. */
+struct page_tables_root {
+	uint32_t segment;
+	uint64_t offset_bytes;
+	uint32_t entry_count;
+};
+struct page_tables_root page_tables_root(const struct page_tables *tables);
+
+/*
+ * All tables that are needed to let [first_page, first_page + page_count) show `state`.
+ * All or none. The lock is held, and the plan is applied before it is let go.
+ */
+MUST_CHECK NTSTATUS page_tables_make_locked(struct page_tables *tables, uint64_t first_page,
+					    uint64_t page_count, const struct gpuva_state *state);
+
+/* After an adapter reset: nothing counts as written. A sync of everything writes it anew. */
+void page_tables_forget(struct page_tables *tables);
+
+/* ---- making the tables show what is true ---- */
+
+/* What was written and may be in a TLB. */
+struct table_changes {
+	uint64_t first_page; /* first_page == end_page: nothing */
+	uint64_t end_page;
+	bool must_flush;
+};
+
+struct table_sync {
+	struct page_tables *tables;
+	uint64_t first_page;
+	uint64_t end_page;
+	bool is_ending; /* all entries of all tables become invalid instead */
+
+	/* Its own. */
+	bool has_begun;
+	uint32_t level;
+	uint64_t next_page; /* where the next table of the level is looked for */
+	struct table *table;
+	uint64_t page;
+	uint64_t stop_page;
+	struct table_changes changes;
+};
+
+void table_sync_init(struct table_sync *sync, struct page_tables *tables, uint64_t first_page,
+		     uint64_t page_count);
+
+/*
+ * The next operation: leaves, what is above them, the TLB. False: there are no more. On the pager's
+ * thread. An operation is built before the next one is asked for.
+ */
+bool table_sync_next(struct table_sync *sync, struct paging_op *op_out);
+
+/* The job with this sync failed: the next one writes the whole tables of the range. */
+void table_sync_failed(struct table_sync *sync);
+
+/* ---- memory with GPU addresses ---- */
+
+/* One allocation, in all spaces that show it. */
+struct mapped_memory {
+	/* Set at init. */
+	uint64_t page_count;
+	void *driver_allocation;
+	void *allocation; /* the caller's */
+
+	struct lock lock;  /* LOCK_RANK_LEAF */
+	struct list views; /* memory_view.memory_link, by id */
+	uint64_t next_id;
+	_Atomic uint32_t view_count; /* a look: is there any? */
+};
+
+void mapped_memory_init(struct mapped_memory *memory, uint64_t page_count, void *driver_allocation,
+			void *allocation);
+
+/* Every space has forgotten it. */
+void mapped_memory_finish(struct mapped_memory *memory);
+
+static inline bool mapped_memory_is_mapped(const struct mapped_memory *memory)
+{
+	return atomic_load(&memory->view_count) > 0;
+}
+
+/* One allocation in one space: whom its ranges there belong to. */
+struct memory_view {
+	struct gpuva_owner owner;
+	struct mapped_memory *memory;
+	struct page_tables *tables;
+	struct list memory_link;
+	uint64_t id;
+	struct table_changes changes; /* of a move, on the pager's thread */
+};
+
+void memory_view_init(struct memory_view *view, struct mapped_memory *memory,
+		      struct page_tables *tables);
+
+/* It has no ranges any more. On the pager's thread, or when no job is under way. */
+void memory_view_finish(struct memory_view *view);
+
+/*
+ * The next operation that lets all addresses of the memory show where it is now, TLB included.
+ * `cursor` is zeroed at the start. On the pager's thread. Entries of all spaces come before the
+ * first TLB: while the CPU writes them the job has nothing with the hardware.
+ */
+struct mapped_memory_cursor {
+	uint64_t step;
+	uint64_t view_id;
+	uint64_t page;
+};
+bool mapped_memory_next(struct mapped_memory *memory, struct mapped_memory_cursor *cursor,
+			struct paging_op *op_out);
+
+/* ---- recounting ---- */
+
+/* What a GPU finds for a page of the space: an entry that is neither valid nor zero is a fault. */
+typedef struct miniport_pte page_table_walk(void *context, const struct page_tables *tables,
+					    uint64_t page);
+
+/*
+ * Compares what is true, what was given to the driver and, with `walk`, what a GPU finds. No job is
+ * under way. NULL, or what differs; *page_out says where.
+ */
+const char *page_tables_validate(struct page_tables *tables, page_table_walk *walk, void *context,
+				 uint64_t *page_out);
+
+#endif

@@ -1,0 +1,505 @@
+/*
+ * table_sync.c - what has to be written so that tables show what is true, as paging operations.
+ *
+ *	for each level, leaves first:
+ *		the table of zeroes, when it was never written
+ *		each table of the range: all entries invalid when it was never written,
+ *		then the entries that lead somewhere
+ *	the TLB
+ *
+ * So a table is whole before an entry points at it. One that was never written is written from end
+ * to end, whatever the range: nobody else has to know who comes first.
+ *
+ * Called by the pager's thread; page_tables.lock is taken for one operation at a time.
+ */
+#include <assert.h>
+
+#include "base/machine.h"
+#include "vidmm/table_tree.h"
+
+/* ---- what entries are ---- */
+
+struct miniport_pte table_entry_of_kind(const struct page_tables *tables, enum gpuva_kind kind)
+{
+	const struct page_tables_config *config = tables->config;
+
+	if (kind != GPUVA_KIND_ZERO)
+		return (struct miniport_pte){ 0 };
+	if (config->mmu.flags & TABLES_HAVE_ZERO)
+		return (struct miniport_pte){ .is_zero = true };
+	return (struct miniport_pte){
+		.page = config->zero_page >> MACHINE_PAGE_SHIFT,
+		.is_valid = true,
+		.is_read_only = config->mmu.flags & TABLES_HAVE_READ_ONLY,
+	};
+}
+
+static uint64_t lower_of(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Where in its memory a view begins, and how many pages go on from there. */
+static uint64_t view_offset(const struct gpuva_view *view, uint64_t *page_count_out)
+{
+	const struct gpuva_state *state = &view->state;
+
+	*page_count_out = view->page_count;
+	if (state->period_pages == 0)
+		return state->offset_pages;
+	*page_count_out = lower_of(view->page_count, state->period_pages - state->phase_pages);
+	return state->offset_pages + state->phase_pages;
+}
+
+static const struct mapped_memory *view_memory(const struct gpuva_view *view)
+{
+	return container_of(view->state.owner, struct memory_view, owner)->memory;
+}
+
+static struct miniport_pte memory_entry(const struct page_tables *tables,
+					const struct gpuva_view *view, const struct shown_run *run)
+{
+	uint32_t flags = tables->config->mmu.flags;
+
+	if (!run->is_shown)
+		return (struct miniport_pte){ 0 };
+	return (struct miniport_pte){
+		.page = run->first_page,
+		.segment = (uint8_t)run->segment,
+		.is_valid = true,
+		.is_read_only =
+			(flags & TABLES_HAVE_READ_ONLY) && !(view->state.protection & GPUVA_WRITE),
+		.is_no_execute = (flags & TABLES_HAVE_NO_EXECUTE) &&
+				 !(view->state.protection & GPUVA_EXECUTE),
+		.is_cache_coherent = (flags & TABLES_HAVE_CACHE_COHERENT) && run->segment == 0,
+	};
+}
+
+static struct shown_run look(const struct page_tables *tables, const struct mapped_memory *memory,
+			     uint64_t offset_pages, uint64_t page_count)
+{
+	const struct page_tables_config *config = tables->config;
+	struct shown_run run = { .page_count = page_count };
+
+	config->look(config->look_context, memory, offset_pages, &run);
+	assert(run.page_count > 0 && run.page_count <= page_count);
+	return run;
+}
+
+struct miniport_pte table_first_entry_locked(const struct page_tables *tables,
+					     const struct gpuva_view *view, uint64_t *count)
+{
+	uint64_t page_count;
+	uint64_t offset;
+	struct shown_run run;
+
+	*count = view->page_count;
+	if (view->state.kind != GPUVA_KIND_MAPPED)
+		return table_entry_of_kind(tables, view->state.kind);
+	offset = view_offset(view, &page_count);
+	run = look(tables, view_memory(view), offset, page_count);
+	*count = run.page_count;
+	return memory_entry(tables, view, &run);
+}
+
+static struct miniport_pte entry_to(const struct table *table)
+{
+	return (struct miniport_pte){
+		.page = table->place.offset_bytes >> MACHINE_PAGE_SHIFT,
+		.segment = (uint8_t)table->place.segment,
+		.is_valid = true,
+	};
+}
+
+/* A packed entry back as it was; the flags of leaves do not occur above them. */
+static struct miniport_pte entry_from(uint64_t packed)
+{
+	return (struct miniport_pte){
+		.page = packed >> PACKED_PAGE_SHIFT,
+		.segment = (uint8_t)(packed >> PACKED_SEGMENT_SHIFT & 31),
+		.is_valid = packed & PACKED_VALID,
+	};
+}
+
+struct miniport_pte table_entry_above_locked(const struct page_tables *tables,
+					     const struct table *table, uint32_t index)
+{
+	uint64_t pages = gpuva_shape_entry_pages(&tables->config->shape, table->level);
+	const struct table *below = table->is_zeroes ? NULL : table->below[index];
+	const struct table *zeroes = tables->zeroes[table->level - 1];
+
+	if (table->is_zeroes)
+		return entry_to(zeroes);
+	if (below)
+		/* Who made it is still to come, and nothing shows through it before. */
+		return below->is_written ? entry_to(below) : entry_from(table->given[index]);
+	if (zeroes && zeroes->is_written &&
+	    tables_is_zero_locked(tables, table->first_page + index * pages, pages))
+		return entry_to(zeroes);
+	return (struct miniport_pte){ 0 };
+}
+
+/* ---- operations ---- */
+
+static void note_change(const struct page_tables *tables, struct table_changes *changes,
+			uint64_t first_page, uint64_t page_count, bool was_valid)
+{
+	if (changes->first_page == changes->end_page) {
+		changes->first_page = first_page;
+		changes->end_page = first_page;
+	}
+	if (first_page < changes->first_page)
+		changes->first_page = first_page;
+	if (first_page + page_count > changes->end_page)
+		changes->end_page = first_page + page_count;
+	changes->must_flush |= was_valid || !(tables->config->mmu.flags & TABLES_CACHE_NO_INVALID);
+}
+
+/* An update of `count` entries of `table`, which are in the scratch; what was given is noted. */
+static void make_update(struct page_tables *tables, struct table *table, uint32_t first_index,
+			uint32_t count, bool is_repeated, struct table_changes *changes,
+			struct paging_op *op_out)
+{
+	struct table_scratch *scratch = tables->config->scratch;
+	uint64_t pages = gpuva_shape_entry_pages(&tables->config->shape, table->level);
+	uint64_t first_page = table->first_page + first_index * pages;
+	uint64_t packed = pte_pack(&scratch->entries[0]);
+	uint64_t *given = table->given + first_index;
+	bool was_valid = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		was_valid |= given[i] != 0;
+		given[i] = is_repeated ? packed : pte_pack(&scratch->entries[i]);
+	}
+	if (!table->is_zeroes)
+		note_change(tables, changes, first_page, count * pages, was_valid);
+	scratch->run = (struct miniport_page_run){
+		.first_pfn = table->place.offset_bytes >> MACHINE_PAGE_SHIFT,
+		.count = table->size_bytes >> MACHINE_PAGE_SHIFT,
+	};
+	*op_out = (struct paging_op){
+		.kind = PAGING_UPDATE_TABLE,
+		.update_table = {
+			.table = { .segment = table->place.segment,
+				   .run_count = 1,
+				   .runs = &scratch->run },
+			.pointer = table->place.pointer,
+			.level = table->level,
+			.entries = scratch->entries,
+			.first_index = first_index,
+			.count = count,
+			.is_repeated = is_repeated,
+			.driver_process = tables->driver_process,
+			.first_address = first_page << GPUVA_PAGE_SHIFT,
+		},
+	};
+}
+
+static void make_repeated(struct page_tables *tables, struct table *table, uint32_t first_index,
+			  uint32_t count, struct miniport_pte entry, struct table_changes *changes,
+			  struct paging_op *op_out)
+{
+	tables->config->scratch->entries[0] = entry;
+	make_update(tables, table, first_index, count, true, changes, op_out);
+}
+
+bool table_flush(struct page_tables *tables, struct table_changes *changes,
+		 struct paging_op *op_out)
+{
+	bool must_flush = changes->must_flush;
+
+	if (must_flush)
+		*op_out = (struct paging_op){
+			.kind = PAGING_AS_IT_IS,
+			.as_it_is = {
+				.kind = MINIPORT_PAGING_FLUSH_TLB,
+				.flush_tlb = {
+					.root_segment = tables->root->place.segment,
+					.root_offset_bytes = tables->root->place.offset_bytes,
+					.driver_process = tables->driver_process,
+					.first_address = changes->first_page << GPUVA_PAGE_SHIFT,
+					.end_address = changes->end_page << GPUVA_PAGE_SHIFT,
+				},
+			},
+		};
+	*changes = (struct table_changes){ 0 };
+	return must_flush;
+}
+
+/* ---- leaves ---- */
+
+static bool is_all_invalid(const struct table *table, uint32_t first_index, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (table->given[first_index + i] != 0)
+			return false;
+	}
+	return true;
+}
+
+static uint32_t fill_run(struct page_tables *tables, const struct gpuva_view *view,
+			 const struct shown_run *run, uint32_t filled)
+{
+	struct miniport_pte entry = memory_entry(tables, view, run);
+	struct miniport_pte *entries = tables->config->scratch->entries + filled;
+
+	for (uint32_t i = 0; i < run->page_count; i++) {
+		entries[i] = entry;
+		entry.page++;
+	}
+	return filled + (uint32_t)run->page_count;
+}
+
+/* Entries for memory that is somewhere. Returns how many. */
+static uint32_t fill_entries(struct page_tables *tables, const struct gpuva_view *view,
+			     uint64_t offset_pages, uint64_t count, const struct shown_run *first)
+{
+	struct shown_run run = *first;
+	uint32_t filled = 0;
+
+	if (count > TABLES_FEW_ENTRIES)
+		count = TABLES_FEW_ENTRIES;
+	run.page_count = lower_of(run.page_count, count);
+	for (;;) {
+		filled = fill_run(tables, view, &run, filled);
+		if (filled == count)
+			return filled;
+		run = look(tables, view_memory(view), offset_pages + filled, count - filled);
+		if (!run.is_shown) /* left meanwhile: the next operation says so */
+			return filled;
+	}
+}
+
+static void make_memory(struct page_tables *tables, struct table *table,
+			const struct gpuva_view *view, uint64_t *page,
+			struct table_changes *changes, struct paging_op *op_out)
+{
+	const struct mapped_memory *memory = view_memory(view);
+	uint64_t count;
+	uint64_t offset = view_offset(view, &count);
+	struct shown_run run = look(tables, memory, offset, count);
+	uint32_t index = table_index(tables, table, *page);
+
+	if (!run.is_shown || view->state.period_pages == 1) {
+		count = view->state.period_pages == 1 ? view->page_count : run.page_count;
+		make_repeated(tables, table, index, (uint32_t)count,
+			      memory_entry(tables, view, &run), changes, op_out);
+	} else {
+		count = fill_entries(tables, view, offset, count, &run);
+		make_update(tables, table, index, (uint32_t)count, false, changes, op_out);
+	}
+	op_out->driver_allocation = memory->driver_allocation;
+	op_out->update_table.offset_in_allocation_bytes = offset << GPUVA_PAGE_SHIFT;
+	*page += count;
+}
+
+bool table_write_leaf_locked(struct page_tables *tables, struct table *table, uint64_t *page,
+			     uint64_t stop_page, struct table_changes *changes,
+			     struct paging_op *op_out)
+{
+	assert(table->level == 0);
+	while (*page < stop_page) {
+		uint32_t index = table_index(tables, table, *page);
+		struct gpuva_view view;
+
+		gpuva_space_look(&tables->space, *page, &view);
+		view.page_count = lower_of(view.page_count, stop_page - *page);
+		if (view.state.kind == GPUVA_KIND_MAPPED) {
+			make_memory(tables, table, &view, page, changes, op_out);
+		} else {
+			*page += view.page_count;
+			if (view.state.kind != GPUVA_KIND_ZERO &&
+			    is_all_invalid(table, index, (uint32_t)view.page_count))
+				continue;
+			make_repeated(tables, table, index, (uint32_t)view.page_count,
+				      table_entry_of_kind(tables, view.state.kind), changes,
+				      op_out);
+		}
+		op_out->update_table.driver_protection = view.state.driver_protection;
+		return true;
+	}
+	return false;
+}
+
+/* ---- above the leaves ---- */
+
+/* Entries that are not what they should be, in a row. */
+static bool write_above(struct page_tables *tables, struct table *table, uint64_t *page,
+			uint64_t stop_page, struct table_changes *changes, struct paging_op *op_out)
+{
+	struct miniport_pte *entries = tables->config->scratch->entries;
+	uint64_t pages = gpuva_shape_entry_pages(&tables->config->shape, table->level);
+	uint32_t index = table_index(tables, table, *page);
+	uint32_t end_index = table_index(tables, table, stop_page - 1) + 1;
+	uint32_t count = 0;
+
+	for (; index < end_index && count < TABLES_FEW_ENTRIES; index++) {
+		struct miniport_pte entry = table_entry_above_locked(tables, table, index);
+
+		if (pte_pack(&entry) != table->given[index])
+			entries[count++] = entry;
+		else if (count > 0)
+			break;
+	}
+	*page = lower_of(table->first_page + index * pages, stop_page);
+	if (count > 0)
+		make_update(tables, table, index - count, count, false, changes, op_out);
+	return count > 0;
+}
+
+/* ---- the row ---- */
+
+void table_sync_init(struct table_sync *sync, struct page_tables *tables, uint64_t first_page,
+		     uint64_t page_count)
+{
+	*sync = (struct table_sync){ .tables = tables,
+				     .first_page = first_page,
+				     .end_page = first_page + page_count };
+}
+
+static void make_initial(struct page_tables *tables, struct table *table, struct miniport_pte entry,
+			 struct table_changes *changes, struct paging_op *op_out)
+{
+	make_repeated(tables, table, 0, table->entry_count, entry, changes, op_out);
+	op_out->update_table.is_initial = true;
+	table->is_written = true;
+}
+
+/* The table of zeroes of this level, once. */
+static bool write_zeroes(struct table_sync *sync, struct paging_op *op_out)
+{
+	struct page_tables *tables = sync->tables;
+	struct table *zeroes = tables->zeroes[sync->level];
+
+	if (!zeroes || zeroes->is_written)
+		return false;
+	make_initial(tables, zeroes,
+		     zeroes->level == 0 ? table_entry_of_kind(tables, GPUVA_KIND_ZERO)
+					: table_entry_above_locked(tables, zeroes, 0),
+		     &sync->changes, op_out);
+	return true;
+}
+
+/* Turns to the next table of the level; true with the operation that makes it a table. */
+static bool begin_table(struct table_sync *sync, struct paging_op *op_out)
+{
+	struct page_tables *tables = sync->tables;
+	struct table *table = sync->table;
+	uint64_t end_page = table_end(tables, table);
+
+	sync->next_page = end_page;
+	if (!table->is_written) {
+		sync->page = table->first_page;
+		sync->stop_page = end_page;
+		make_initial(tables, table, (struct miniport_pte){ 0 }, &sync->changes, op_out);
+		return true;
+	}
+	sync->page = sync->first_page > table->first_page ? sync->first_page : table->first_page;
+	sync->stop_page = lower_of(sync->end_page, end_page);
+	return false;
+}
+
+static bool write_level(struct table_sync *sync, struct paging_op *op_out)
+{
+	struct page_tables *tables = sync->tables;
+
+	if (write_zeroes(sync, op_out))
+		return true;
+	for (;;) {
+		if (!sync->table) {
+			sync->table = tables_next_locked(tables, sync->level, sync->next_page,
+							 sync->end_page);
+			if (!sync->table)
+				return false;
+			if (begin_table(sync, op_out))
+				return true;
+		}
+		if (sync->page < sync->stop_page &&
+		    (sync->level == 0
+			     ? table_write_leaf_locked(tables, sync->table, &sync->page,
+						       sync->stop_page, &sync->changes, op_out)
+			     : write_above(tables, sync->table, &sync->page, sync->stop_page,
+					   &sync->changes, op_out)))
+			return true;
+		if (sync->page >= sync->stop_page)
+			sync->table = NULL;
+	}
+}
+
+/* With ExplicitPageTableInvalidation: what is given back shows nothing. */
+static bool end_table(struct page_tables *tables, struct table *table, struct paging_op *op_out)
+{
+	struct table_changes changes = { 0 };
+
+	if (!table || !table->is_written)
+		return false;
+	make_repeated(tables, table, 0, table->entry_count, (struct miniport_pte){ 0 }, &changes,
+		      op_out);
+	table->is_written = false;
+	return true;
+}
+
+static bool end_level(struct table_sync *sync, struct paging_op *op_out)
+{
+	struct page_tables *tables = sync->tables;
+
+	if (end_table(tables, tables->zeroes[sync->level], op_out))
+		return true;
+	for (;;) {
+		struct table *table = tables_next_locked(tables, sync->level, sync->next_page,
+							 tables->space.page_count);
+
+		if (!table)
+			return false;
+		sync->next_page = table_end(tables, table);
+		if (end_table(tables, table, op_out))
+			return true;
+	}
+}
+
+bool table_sync_next(struct table_sync *sync, struct paging_op *op_out)
+{
+	struct page_tables *tables = sync->tables;
+	uint32_t level_count = tables->config->shape.answer.level_count;
+	bool is_there = false;
+
+	lock_acquire(&tables->lock);
+	if (!sync->has_begun)
+		sync->next_page = sync->first_page;
+	sync->has_begun = true;
+	while (!is_there && sync->level < level_count) {
+		is_there = sync->is_ending ? end_level(sync, op_out) : write_level(sync, op_out);
+		if (is_there)
+			break;
+		sync->level++;
+		sync->next_page = sync->first_page;
+	}
+	lock_release(&tables->lock);
+	return is_there || table_flush(tables, &sync->changes, op_out);
+}
+
+static void distrust(struct page_tables *tables, uint32_t level, uint64_t first_page,
+		     uint64_t end_page)
+{
+	for (uint64_t page = first_page; page < end_page;) {
+		struct table *table = tables_next_locked(tables, level, page, end_page);
+
+		if (!table)
+			return;
+		table->is_written = false;
+		page = table_end(tables, table);
+	}
+}
+
+void table_sync_failed(struct table_sync *sync)
+{
+	struct page_tables *tables = sync->tables;
+
+	lock_acquire(&tables->lock);
+	for (uint32_t level = 0; level < tables->config->shape.answer.level_count; level++) {
+		distrust(tables, level, sync->first_page, sync->end_page);
+		if (tables->zeroes[level])
+			tables->zeroes[level]->is_written = false;
+	}
+	lock_release(&tables->lock);
+}

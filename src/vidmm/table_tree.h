@@ -1,0 +1,102 @@
+/*
+ * table_tree.h - the tree of tables, for the files that build, write and recount it.
+ *
+ *	page_tables.c     which tables there are, and their memory
+ *	table_sync.c      what has to be written, as paging operations
+ *	mapped_memory.c   the same, for memory that moves
+ *	table_validate.c  recounting
+ *
+ * Locks: page_tables.lock is held wherever a function ends in _locked.
+ */
+#ifndef VIDMM_TABLE_TREE_H
+#define VIDMM_TABLE_TREE_H
+
+#include "vidmm/page_tables.h"
+
+struct table {
+	uint32_t level;
+	uint32_t entry_count;
+	uint64_t first_page; /* of the space */
+	uint64_t size_bytes;
+	struct pager_table place;
+	bool is_written; /* all its entries were given to the driver */
+	bool is_zeroes;
+	struct table *above;  /* NULL: the root, or zeroes */
+	struct table **below; /* above the leaves: entry_count of them, NULL where there is none */
+	struct table *made_before; /* while a call makes some */
+
+	/* What the driver was given, packed by pte_pack(): 0 is invalid. */
+	uint64_t *given;
+};
+
+static inline uint64_t table_end(const struct page_tables *tables, const struct table *table)
+{
+	return table->first_page +
+	       ((uint64_t)table->entry_count << tables->config->shape.entry_shift[table->level]);
+}
+
+static inline uint32_t table_index(const struct page_tables *tables, const struct table *table,
+				   uint64_t page)
+{
+	return (uint32_t)((page - table->first_page) >>
+			  tables->config->shape.entry_shift[table->level]);
+}
+
+enum {
+	PACKED_VALID = 1 << 0,
+	PACKED_ZERO = 1 << 1,
+	PACKED_READ_ONLY = 1 << 2,
+	PACKED_NO_EXECUTE = 1 << 3,
+	PACKED_CACHE_COHERENT = 1 << 4,
+	PACKED_SEGMENT_SHIFT = 5,
+	PACKED_PAGE_SHIFT = 12,
+};
+
+static inline uint64_t pte_pack(const struct miniport_pte *entry)
+{
+	if (!entry->is_valid && !entry->is_zero)
+		return 0;
+	return entry->page << PACKED_PAGE_SHIFT | (uint64_t)entry->segment << PACKED_SEGMENT_SHIFT |
+	       (entry->is_valid ? PACKED_VALID : 0) | (entry->is_zero ? PACKED_ZERO : 0) |
+	       (entry->is_read_only ? PACKED_READ_ONLY : 0) |
+	       (entry->is_no_execute ? PACKED_NO_EXECUTE : 0) |
+	       (entry->is_cache_coherent ? PACKED_CACHE_COHERENT : 0);
+}
+
+/* The table of `level` with `page`; NULL: there is none. */
+struct table *tables_at_locked(const struct page_tables *tables, uint32_t level, uint64_t page);
+
+/* The first one that ends above `page` and begins below `end_page`. */
+struct table *tables_next_locked(const struct page_tables *tables, uint32_t level, uint64_t page,
+				 uint64_t end_page);
+
+/* True when [first_page, first_page + page_count) shows zeroes all over. */
+bool tables_is_zero_locked(const struct page_tables *tables, uint64_t first_page,
+			   uint64_t page_count);
+
+/* ---- table_sync.c ---- */
+
+/* What stands for pages of `kind` that are not memory's: invalid, or zero. */
+struct miniport_pte table_entry_of_kind(const struct page_tables *tables, enum gpuva_kind kind);
+
+/* What the entries of a view of the space are; as many as are in a row. */
+struct miniport_pte table_first_entry_locked(const struct page_tables *tables,
+					     const struct gpuva_view *view, uint64_t *count);
+
+/* What entry `index` of a table above the leaves is to be. */
+struct miniport_pte table_entry_above_locked(const struct page_tables *tables,
+					     const struct table *table, uint32_t index);
+
+/*
+ * The next operation for leaf entries of `table` from *page on; *page moves on. False: nothing is
+ * left to be written below `stop_page`.
+ */
+bool table_write_leaf_locked(struct page_tables *tables, struct table *table, uint64_t *page,
+			     uint64_t stop_page, struct table_changes *changes,
+			     struct paging_op *op_out);
+
+/* The TLB, where what was written asks for it. */
+bool table_flush(struct page_tables *tables, struct table_changes *changes,
+		 struct paging_op *op_out);
+
+#endif

@@ -1,0 +1,124 @@
+/*
+ * table_validate.c - three views of every page: what is true, what the driver was given, what a GPU
+ * finds. See page_tables.h.
+ *
+ * Locks: page_tables.lock.
+ */
+#include <stddef.h>
+
+#include "vidmm/table_tree.h"
+
+struct recount {
+	struct page_tables *tables;
+	page_table_walk *walk;
+	void *context;
+	uint64_t table_count;
+	uint64_t page;
+	const char *wrong;
+};
+
+static bool fail(struct recount *recount, uint64_t page, const char *wrong)
+{
+	recount->page = page;
+	recount->wrong = wrong;
+	return false;
+}
+
+static bool walk_page(struct recount *recount, uint64_t page, const struct miniport_pte *expected)
+{
+	struct miniport_pte found;
+
+	if (!recount->walk)
+		return true;
+	found = recount->walk(recount->context, recount->tables, page);
+	if (pte_pack(&found) != pte_pack(expected))
+		return fail(recount, page, "a walk finds something else");
+	return true;
+}
+
+static bool check_leaf(struct recount *recount, const struct table *table)
+{
+	struct page_tables *tables = recount->tables;
+	uint64_t page = table->first_page;
+
+	while (page < table_end(tables, table)) {
+		struct gpuva_view view;
+		struct miniport_pte entry;
+		uint64_t count;
+
+		gpuva_space_look(&tables->space, page, &view);
+		if (view.page_count > table_end(tables, table) - page)
+			view.page_count = table_end(tables, table) - page;
+		entry = table_first_entry_locked(tables, &view, &count);
+		for (uint64_t i = 0; i < count; i++, page++) {
+			if (pte_pack(&entry) != table->given[table_index(tables, table, page)])
+				return fail(recount, page, "the driver was given another entry");
+			if (!walk_page(recount, page, &entry))
+				return false;
+			if (view.state.kind == GPUVA_KIND_MAPPED && entry.is_valid)
+				entry.page++;
+		}
+	}
+	return true;
+}
+
+/* What has no table shows zeroes or nothing, from end to end. */
+static bool check_bare(struct recount *recount, uint64_t first_page, uint64_t page_count)
+{
+	struct page_tables *tables = recount->tables;
+	bool is_zero = tables_is_zero_locked(tables, first_page, page_count);
+	struct miniport_pte entry =
+		table_entry_of_kind(tables, is_zero ? GPUVA_KIND_ZERO : GPUVA_KIND_FREE);
+	struct gpuva_view view = { 0 };
+
+	for (uint64_t page = first_page; page < first_page + page_count; page += view.page_count) {
+		gpuva_space_look(&tables->space, page, &view);
+		if (!is_zero && view.state.kind != GPUVA_KIND_FREE &&
+		    view.state.kind != GPUVA_KIND_NO_ACCESS)
+			return fail(recount, page, "there is no table for what is shown");
+		if (!walk_page(recount, page, &entry))
+			return false;
+	}
+	return walk_page(recount, first_page + page_count - 1, &entry);
+}
+
+static bool check_table(struct recount *recount, const struct table *table)
+{
+	struct page_tables *tables = recount->tables;
+	uint64_t pages = gpuva_shape_entry_pages(&tables->config->shape, table->level);
+
+	recount->table_count++;
+	if (!table->is_written)
+		return fail(recount, table->first_page, "a table was never written");
+	if (table->level == 0)
+		return check_leaf(recount, table);
+	for (uint32_t i = 0; i < table->entry_count; i++) {
+		struct miniport_pte entry = table_entry_above_locked(tables, table, i);
+		uint64_t first_page = table->first_page + i * pages;
+
+		if (pte_pack(&entry) != table->given[i])
+			return fail(recount, first_page, "an entry leads to another table");
+		if (table->below[i] ? !check_table(recount, table->below[i])
+				    : !check_bare(recount, first_page, pages))
+			return false;
+	}
+	return true;
+}
+
+const char *page_tables_validate(struct page_tables *tables, page_table_walk *walk, void *context,
+				 uint64_t *page_out)
+{
+	struct recount recount = { .tables = tables, .walk = walk, .context = context };
+
+	lock_acquire(&tables->lock);
+	recount.wrong = gpuva_validate(&tables->space);
+	if (!recount.wrong && check_table(&recount, tables->root)) {
+		for (uint32_t level = 0; level < GPUVA_MAX_LEVELS; level++)
+			recount.table_count += tables->zeroes[level] != NULL;
+		if (recount.table_count != tables->table_count)
+			recount.wrong = "a table is in no tree";
+	}
+	lock_release(&tables->lock);
+	*page_out = recount.page;
+	return recount.wrong;
+}

@@ -1,0 +1,601 @@
+/*
+ * tables_world.h - page tables, a driver that writes them into real memory, and a GPU that walks
+ * them through a TLB which looks ahead: it has everything in it that it may, and forgets only what
+ * it is told to.
+ *
+ * The pager is a loop: an operation is executed when it is made.
+ */
+#ifndef TESTS_UNIT_VIDMM_TABLES_WORLD_H
+#define TESTS_UNIT_VIDMM_TABLES_WORLD_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/machine.h"
+#include "base/mem.h"
+#include "gpuva/plan.h"
+#include "support/test.h"
+#include "vidmm/page_tables.h"
+#include "vidmm/table_tree.h"
+
+enum {
+	LOCAL = 1,
+	IMPLICIT = 2,
+	LOCAL_BYTES = 64 << 20,
+	WINDOWS = 5,
+	WINDOW_PAGES = 64,
+	MEMORIES = 5,
+	MEMORY_PAGES = 48,
+	MAX_TABLES = 4096,
+};
+
+/* How tables look, and where they are. */
+struct shape {
+	const char *name;
+	uint32_t level_count;
+	uint32_t address_bits;
+	uint32_t index_bits[GPUVA_MAX_LEVELS];
+	uint32_t segments[GPUVA_MAX_LEVELS];
+	uint32_t flags;
+};
+
+static const struct shape shapes[] = {
+	{ "two levels, 32 bits", 2, 32, { 10, 10 }, { 0, 0 }, TABLES_HAVE_READ_ONLY },
+	{ "two levels, the root described as empty",
+	  2,
+	  34,
+	  { 9, 0 },
+	  { LOCAL, 0 },
+	  TABLES_HAVE_ZERO | TABLES_CACHE_NO_INVALID },
+	{ "three levels, 39 bits", 3, 39, { 9, 9, 9 }, { LOCAL, LOCAL, LOCAL }, TABLES_HAVE_ZERO },
+	{ "four levels, 48 bits",
+	  4,
+	  48,
+	  { 9, 9, 9, 9 },
+	  { IMPLICIT, LOCAL, 0, LOCAL },
+	  TABLES_HAVE_ZERO | TABLES_HAVE_READ_ONLY | TABLES_HAVE_NO_EXECUTE |
+		  TABLES_HAVE_CACHE_COHERENT | TABLES_CACHE_NO_INVALID | TABLES_END_INVALID },
+	{ "five levels, 57 bits", 5, 57, { 9, 9, 9, 9, 9 }, { 0 }, TABLES_HAVE_ZERO },
+	{ "three uneven levels", 3, 36, { 5, 12, 7 }, { 0, LOCAL, 0 }, TABLES_END_INVALID },
+};
+
+enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
+
+struct memory {
+	struct mapped_memory mapped;
+	struct memory_view view;
+	/* Where it is: page i is at first_page + pages[i]. */
+	bool is_in;
+	uint32_t segment;
+	uint64_t first_page;
+	uint8_t pages[MEMORY_PAGES];
+};
+
+struct tlb_entry {
+	bool is_cached;
+	uint64_t packed;
+};
+
+/* A table the driver knows. */
+struct known_table {
+	uint32_t segment;
+	uint64_t offset_bytes;
+	uint32_t level;
+};
+
+struct world {
+	const struct shape *shape;
+	struct page_tables_config config;
+	struct page_tables tables;
+	uint8_t *local;
+	uint64_t local_used;
+	uint64_t local_taken;
+	bool is_local_full;
+	struct memory memories[MEMORIES];
+	uint64_t windows[WINDOWS];
+	struct tlb_entry tlb[WINDOWS][WINDOW_PAGES];
+	struct known_table known[MAX_TABLES];
+	uint32_t known_count;
+
+	/* Since the last clear. */
+	uint32_t updates;
+	uint32_t initials;
+	uint32_t flushes;
+	struct paging_op last_leaf;
+	struct paging_op last_flush;
+};
+
+static int world_process; /* the driver's process is somewhere */
+
+/* What there was before the first world, and has to be again after the last. */
+static struct {
+	int worlds;
+	struct mem_usage usage;
+	uint64_t machine_pages;
+} outside;
+
+/* ---- memory ---- */
+
+static inline NTSTATUS world_take(void *memory, uint32_t segment, uint64_t size_bytes,
+				  uint64_t align_bytes, struct pager_table *table_out)
+{
+	struct world *world = memory;
+
+	EXPECT_EQ(segment, LOCAL);
+	EXPECT(size_bytes > 0 && size_bytes % MACHINE_PAGE_BYTES == 0);
+	if (world->is_local_full)
+		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+	world->local_used = (world->local_used + align_bytes - 1) / align_bytes * align_bytes;
+	if (world->local_used + size_bytes > LOCAL_BYTES)
+		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+	*table_out = (struct pager_table){ .segment = LOCAL,
+					   .offset_bytes = world->local_used,
+					   .pointer = world->local + world->local_used };
+	memset(table_out->pointer, 0xA5, size_bytes); /* whoever forgets to write it is found */
+	world->local_used += size_bytes;
+	world->local_taken += size_bytes;
+	return STATUS_SUCCESS;
+}
+
+static inline void world_give(void *memory, const struct pager_table *table, uint64_t size_bytes)
+{
+	struct world *world = memory;
+
+	EXPECT_EQ(table->segment, LOCAL);
+	world->local_taken -= size_bytes;
+}
+
+static inline uint64_t world_root_bytes(void *driver, uint32_t *entry_count)
+{
+	(void)driver;
+	*entry_count = (*entry_count + 511) / 512 * 512;
+	return *entry_count * UINT64_C(8);
+}
+
+static inline uint64_t *world_pointer(struct world *world, uint32_t segment, uint64_t offset_bytes)
+{
+	if (segment == LOCAL)
+		return (uint64_t *)(void *)(world->local + offset_bytes);
+	EXPECT_EQ(segment, 0);
+	return machine_to_pointer(offset_bytes);
+}
+
+static inline struct memory *memory_of(const struct mapped_memory *mapped)
+{
+	return (struct memory *)mapped->allocation;
+}
+
+static inline uint64_t memory_page(const struct memory *memory, uint64_t offset)
+{
+	return memory->first_page + memory->pages[offset];
+}
+
+static inline void world_look(void *context, const struct mapped_memory *mapped,
+			      uint64_t offset_pages, struct shown_run *run)
+{
+	const struct memory *memory = memory_of(mapped);
+	uint64_t most = run->page_count;
+
+	(void)context;
+	EXPECT(offset_pages + most <= MEMORY_PAGES);
+	run->is_shown = memory->is_in;
+	if (!memory->is_in)
+		return;
+	run->segment = memory->segment;
+	run->first_page = memory_page(memory, offset_pages);
+	run->page_count = 1;
+	while (run->page_count < most && memory_page(memory, offset_pages + run->page_count) ==
+						 run->first_page + run->page_count)
+		run->page_count++;
+}
+
+/* ---- the GPU ---- */
+
+static inline struct known_table *world_known(struct world *world, uint32_t segment,
+					      uint64_t offset_bytes)
+{
+	for (uint32_t i = 0; i < world->known_count; i++) {
+		if (world->known[i].segment == segment &&
+		    world->known[i].offset_bytes == offset_bytes)
+			return &world->known[i];
+	}
+	return NULL;
+}
+
+static inline uint64_t world_walk_packed(struct world *world, uint64_t page)
+{
+	struct page_tables_root root = page_tables_root(&world->tables);
+	const struct gpuva_shape *shape = &world->config.shape;
+	uint32_t segment = root.segment;
+	uint64_t offset = root.offset_bytes;
+
+	for (uint32_t level = shape->answer.level_count; level-- > 0;) {
+		uint64_t index = gpuva_shape_place(shape, level, page).entry;
+		uint64_t entry;
+
+		if (level == shape->answer.level_count - 1 && index >= root.entry_count)
+			return 0;
+		entry = world_pointer(world, segment, offset)[index];
+		if (level == 0 || !(entry & PACKED_VALID))
+			return entry;
+		segment = (uint32_t)(entry >> PACKED_SEGMENT_SHIFT & 31);
+		offset = entry >> PACKED_PAGE_SHIFT << MACHINE_PAGE_SHIFT;
+		/* A table was made one before anything leads to it. */
+		EXPECT(world_known(world, segment, offset) != NULL);
+	}
+	return 0;
+}
+
+static inline struct miniport_pte unpack(uint64_t packed)
+{
+	return (struct miniport_pte){
+		.page = packed >> PACKED_PAGE_SHIFT,
+		.segment = (uint8_t)(packed >> PACKED_SEGMENT_SHIFT & 31),
+		.is_valid = packed & PACKED_VALID,
+		.is_zero = packed & PACKED_ZERO,
+		.is_read_only = packed & PACKED_READ_ONLY,
+		.is_no_execute = packed & PACKED_NO_EXECUTE,
+		.is_cache_coherent = packed & PACKED_CACHE_COHERENT,
+	};
+}
+
+static inline struct miniport_pte world_walk(void *context, const struct page_tables *tables,
+					     uint64_t page)
+{
+	(void)tables;
+	return unpack(world_walk_packed(context, page));
+}
+
+static inline bool world_has_root(struct world *world)
+{
+	struct page_tables_root root = page_tables_root(&world->tables);
+
+	return world_known(world, root.segment, root.offset_bytes) != NULL;
+}
+
+/* Everything that a TLB may remember, it does. */
+static inline void world_look_ahead(struct world *world)
+{
+	for (int w = 0; w < WINDOWS && world_has_root(world); w++) {
+		for (uint64_t i = 0; i < WINDOW_PAGES; i++) {
+			struct tlb_entry *entry = &world->tlb[w][i];
+
+			if (entry->is_cached)
+				continue;
+			entry->packed = world_walk_packed(world, world->windows[w] + i);
+			entry->is_cached = entry->packed != 0 ||
+					   !(world->config.mmu.flags & TABLES_CACHE_NO_INVALID);
+		}
+	}
+}
+
+static inline uint64_t world_seen(struct world *world, int w, uint64_t i)
+{
+	return world->tlb[w][i].is_cached ? world->tlb[w][i].packed
+					  : world_walk_packed(world, world->windows[w] + i);
+}
+
+static inline void world_flush(struct world *world, const struct miniport_paging_op *op)
+{
+	struct page_tables_root root = page_tables_root(&world->tables);
+	uint64_t first = op->flush_tlb.first_address >> GPUVA_PAGE_SHIFT;
+	uint64_t end = op->flush_tlb.end_address >> GPUVA_PAGE_SHIFT;
+
+	EXPECT_EQ(op->flush_tlb.root_segment, root.segment);
+	EXPECT_EQ(op->flush_tlb.root_offset_bytes, root.offset_bytes);
+	EXPECT(op->flush_tlb.driver_process == &world_process);
+	world->flushes++;
+	for (int w = 0; w < WINDOWS; w++) {
+		for (uint64_t i = 0; i < WINDOW_PAGES; i++) {
+			if (world->windows[w] + i >= first && world->windows[w] + i < end)
+				world->tlb[w][i].is_cached = false;
+		}
+	}
+}
+
+static inline void world_update(struct world *world, const struct paging_op *op)
+{
+	uint64_t offset = op->update_table.table.runs[0].first_pfn << MACHINE_PAGE_SHIFT;
+	uint32_t segment = op->update_table.table.segment;
+	uint64_t *table = world_pointer(world, segment, offset);
+	struct known_table *known = world_known(world, segment, offset);
+
+	EXPECT(table == op->update_table.pointer);
+	EXPECT_EQ(op->update_table.table.run_count, 1);
+	EXPECT(op->update_table.count > 0);
+	EXPECT((op->update_table.first_index + op->update_table.count) * UINT64_C(8) <=
+	       op->update_table.table.runs[0].count * MACHINE_PAGE_BYTES);
+	EXPECT(op->update_table.is_repeated || op->update_table.count <= TABLES_FEW_ENTRIES);
+	EXPECT(op->update_table.driver_process == &world_process);
+	world->updates++;
+	if (op->update_table.is_initial) {
+		world->initials++;
+		EXPECT(op->update_table.is_repeated && op->update_table.first_index == 0);
+		if (!known) {
+			EXPECT(world->known_count < MAX_TABLES);
+			known = &world->known[world->known_count++];
+			*known = (struct known_table){ segment, offset, op->update_table.level };
+		}
+	}
+	EXPECT(known && known->level == op->update_table.level);
+	for (uint32_t i = 0; i < op->update_table.count; i++)
+		table[op->update_table.first_index + i] =
+			pte_pack(&op->update_table.entries[op->update_table.is_repeated ? 0 : i]);
+	if (op->update_table.level == 0)
+		world->last_leaf = *op;
+}
+
+static inline void world_execute(struct world *world, const struct paging_op *op)
+{
+	world_look_ahead(world);
+	if (op->kind == PAGING_UPDATE_TABLE) {
+		world_update(world, op);
+	} else if (op->kind == PAGING_AS_IT_IS) {
+		EXPECT_EQ(op->as_it_is.kind, MINIPORT_PAGING_FLUSH_TLB);
+		world->last_flush = *op;
+		world_flush(world, &op->as_it_is);
+	} else {
+		EXPECT_EQ(op->kind, PAGING_SETTLE);
+	}
+	world_look_ahead(world);
+}
+
+static inline void world_sync(struct world *world, uint64_t first_page, uint64_t page_count)
+{
+	struct table_sync sync;
+	struct paging_op op;
+
+	table_sync_init(&sync, &world->tables, first_page, page_count);
+	while (table_sync_next(&sync, &op))
+		world_execute(world, &op);
+}
+
+static inline void world_follow(struct world *world, struct memory *memory)
+{
+	struct mapped_memory_cursor cursor = { 0 };
+	struct paging_op op;
+
+	while (mapped_memory_next(&memory->mapped, &cursor, &op))
+		world_execute(world, &op);
+}
+
+static inline void world_valid(struct world *world)
+{
+	uint64_t page = 0;
+	const char *wrong = page_tables_validate(&world->tables, world_walk, world, &page);
+
+	if (wrong)
+		print_error("%s, page %#llx: %s\n", world->shape->name, (unsigned long long)page,
+			    wrong);
+	EXPECT(!wrong);
+	for (int w = 0; w < WINDOWS; w++) {
+		for (uint64_t i = 0; i < WINDOW_PAGES; i++)
+			EXPECT_EQ(world_seen(world, w, i),
+				  world_walk_packed(world, world->windows[w] + i));
+	}
+}
+
+static inline void world_clear(struct world *world)
+{
+	world->updates = 0;
+	world->initials = 0;
+	world->flushes = 0;
+}
+
+/* ---- life ---- */
+
+static inline void memory_place(struct memory *memory, uint32_t segment, uint64_t first_page,
+				bool is_contiguous)
+{
+	memory->is_in = true;
+	memory->segment = segment;
+	memory->first_page = first_page;
+	for (uint32_t i = 0; i < MEMORY_PAGES; i++)
+		memory->pages[i] = (uint8_t)(is_contiguous ? i : i + i / 5);
+}
+
+static inline void memory_start(struct world *world, struct memory *memory)
+{
+	mapped_memory_init(&memory->mapped, MEMORY_PAGES, memory, memory);
+	memory_view_init(&memory->view, &memory->mapped, &world->tables);
+}
+
+static inline void memory_end(struct memory *memory)
+{
+	memory_view_finish(&memory->view);
+	mapped_memory_finish(&memory->mapped);
+}
+
+static inline void world_describe(struct world *world, const struct shape *shape)
+{
+	struct miniport_gpu_mmu *mmu = &world->config.mmu;
+
+	*mmu = (struct miniport_gpu_mmu){ .flags = shape->flags,
+					  .address_bits = shape->address_bits,
+					  .level_count = shape->level_count };
+	for (uint32_t level = 0; level < shape->level_count; level++) {
+		uint64_t bytes = UINT64_C(8) << shape->index_bits[level];
+
+		mmu->levels[level] = (struct miniport_page_table_level){
+			.index_bits = shape->index_bits[level],
+			.segment_id = shape->segments[level],
+			.table_size_bytes = shape->index_bits[level] == 0 ? 0
+					    : bytes < 4096                ? 4096
+									  : (uint32_t)bytes,
+		};
+	}
+	world->config.implicit_system_segment = IMPLICIT;
+	world->config.take_room = world_take;
+	world->config.give_room = world_give;
+	world->config.memory = world;
+	world->config.root_bytes = world_root_bytes;
+	world->config.look = world_look;
+}
+
+/* Where tables of different levels end, and the first and the last pages there are. */
+static inline void world_choose_windows(struct world *world)
+{
+	const struct gpuva_shape *shape = &world->config.shape;
+	uint64_t leaf = gpuva_shape_table_pages(shape, 0);
+	uint64_t above = gpuva_shape_table_pages(shape, 1);
+
+	world->windows[0] = 16;
+	world->windows[1] = 4 * leaf + (leaf - 32);
+	world->windows[2] = (above < shape->page_count ? above : above / 2) - 32;
+	world->windows[3] = shape->page_count / 2 + 256;
+	world->windows[4] = shape->page_count - WINDOW_PAGES;
+	for (int w = 0; w < WINDOWS; w++)
+		world->windows[w] -= world->windows[w] % 16;
+}
+
+static inline void outside_note(void)
+{
+	uint64_t address;
+
+	if (outside.worlds++ > 0)
+		return;
+	/* Set up at the first use, and kept. */
+	EXPECT_EQ(machine_alloc_contiguous(MACHINE_PAGE_BYTES, 0, 0, UINT64_MAX, 0, &address),
+		  STATUS_SUCCESS);
+	EXPECT(machine_free_contiguous(address));
+	outside.usage = mem_usage();
+	outside.machine_pages = machine_usage().taken_pages;
+}
+
+static inline void outside_compare(void)
+{
+	if (--outside.worlds > 0)
+		return;
+	EXPECT_EQ(mem_usage().blocks, outside.usage.blocks);
+	EXPECT_EQ(machine_usage().taken_pages, outside.machine_pages);
+}
+
+static inline struct world *world_create(const struct shape *shape)
+{
+	struct world *world = calloc(1, sizeof(*world));
+
+	world->shape = shape;
+	outside_note();
+	world->local = aligned_alloc(4096, LOCAL_BYTES);
+	world_describe(world, shape);
+	EXPECT_EQ(page_tables_config_init(&world->config), STATUS_SUCCESS);
+	EXPECT_EQ(page_tables_init(&world->tables, &world->config, &world_process), STATUS_SUCCESS);
+	world_choose_windows(world);
+	for (int m = 0; m < MEMORIES; m++)
+		memory_start(world, &world->memories[m]);
+	world_sync(world, 0, 1);
+	return world;
+}
+
+/* As an address space ends: its ranges go, with TABLES_END_INVALID its entries too. */
+static inline void world_destroy(struct world *world)
+{
+	struct table_sync sync;
+	struct paging_op op;
+
+	gpuva_space_finish(&world->tables.space);
+	gpuva_space_init(&world->tables.space, world->config.shape.page_count, 1);
+	for (int m = 0; m < MEMORIES; m++)
+		memory_end(&world->memories[m]);
+	if (world->config.mmu.flags & TABLES_END_INVALID) {
+		table_sync_init(&sync, &world->tables, 0, 0);
+		sync.is_ending = true;
+		while (table_sync_next(&sync, &op))
+			world_execute(world, &op);
+	}
+	page_tables_finish(&world->tables);
+	page_tables_config_finish(&world->config);
+	EXPECT_EQ(world->local_taken, 0);
+	outside_compare();
+	free(world->local);
+	free(world);
+}
+
+/* ---- requests, as a call would make them ---- */
+
+/* Tables for every step, the plan applied, the ranges written. */
+static inline NTSTATUS world_carry_out(struct world *world, struct gpuva_plan *plan,
+				       NTSTATUS status)
+{
+	for (size_t i = 0; NT_SUCCESS(status) && i < plan->step_count; i++)
+		status = page_tables_make_locked(&world->tables, plan->steps[i].first_page,
+						 plan->steps[i].page_count, &plan->steps[i].state);
+	if (NT_SUCCESS(status))
+		gpuva_plan_apply(plan);
+	lock_release(&world->tables.lock);
+	for (size_t i = 0; NT_SUCCESS(status) && i < plan->step_count; i++)
+		world_sync(world, plan->steps[i].first_page, plan->steps[i].page_count);
+	lock_acquire(&world->tables.lock);
+	gpuva_plan_finish(plan);
+	lock_release(&world->tables.lock);
+	return status;
+}
+
+static inline NTSTATUS world_map(struct world *world, uint64_t page, uint64_t page_count,
+				 struct memory *memory, uint64_t offset, uint64_t protection,
+				 uint64_t driver_protection)
+{
+	struct gpuva_map_request request = {
+		.window.base = page << GPUVA_PAGE_SHIFT,
+		.owner = memory ? &memory->view.owner : NULL,
+		.offset_pages = offset,
+		.page_count = page_count,
+		.protection = protection,
+		.driver_protection = driver_protection,
+	};
+	struct gpuva_plan plan;
+
+	lock_acquire(&world->tables.lock);
+	return world_carry_out(world, &plan, gpuva_plan_map(&world->tables.space, &request, &plan));
+}
+
+static inline NTSTATUS world_reserve(struct world *world, uint64_t page, uint64_t page_count,
+				     bool is_zero, uint64_t driver_protection)
+{
+	struct gpuva_reserve_request request = {
+		.window.base = page << GPUVA_PAGE_SHIFT,
+		.size_bytes = page_count << GPUVA_PAGE_SHIFT,
+		.is_zero = is_zero,
+		.driver_protection = driver_protection,
+	};
+	struct gpuva_plan plan;
+
+	lock_acquire(&world->tables.lock);
+	return world_carry_out(world, &plan,
+			       gpuva_plan_reserve(&world->tables.space, &request, &plan));
+}
+
+static inline NTSTATUS world_free(struct world *world, uint64_t page, uint64_t page_count)
+{
+	struct gpuva_plan plan;
+
+	lock_acquire(&world->tables.lock);
+	return world_carry_out(world, &plan,
+			       gpuva_plan_free(&world->tables.space, page << GPUVA_PAGE_SHIFT,
+					       page_count << GPUVA_PAGE_SHIFT, false, &plan));
+}
+
+static inline NTSTATUS world_operate(struct world *world, const struct gpuva_operation *operations,
+				     size_t count)
+{
+	struct gpuva_plan plan;
+
+	lock_acquire(&world->tables.lock);
+	return world_carry_out(world, &plan,
+			       gpuva_plan_update(&world->tables.space, operations, count, &plan));
+}
+
+/* All of its addresses go, as when an allocation is destroyed. */
+static inline void world_drop(struct world *world, struct memory *memory)
+{
+	while (memory->view.owner.range_count > 0) {
+		struct gpuva_plan plan;
+
+		lock_acquire(&world->tables.lock);
+		gpuva_plan_drop(&world->tables.space,
+				range_of_owner_link(memory->view.owner.ranges.next), &plan);
+		EXPECT_EQ(world_carry_out(world, &plan, STATUS_SUCCESS), STATUS_SUCCESS);
+	}
+}
+
+#endif
