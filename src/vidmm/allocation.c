@@ -15,6 +15,7 @@
 #include "trace/trace.h"
 #include "vidmm/access.h"
 #include "vidmm/allocation.h"
+#include "vidmm/page_tables.h"
 #include "vidmm/states.h"
 #include "vidmm/vidmm.h"
 
@@ -102,6 +103,7 @@ void vidmm_allocation_finish(struct vidmm_allocation *allocation)
 	if (allocation->life == VIDMM_LIVE)
 		allocation_revoke(allocation);
 	assert(!atomic_load_explicit(&allocation->place, memory_order_relaxed));
+	mapped_memory_free(atomic_load_explicit(&allocation->mapped, memory_order_relaxed));
 	if (allocation_content(allocation) == VIDMM_CONTENT_BACKED)
 		backing_finish(allocation);
 	allocation_set_life(allocation, VIDMM_DEAD);

@@ -105,6 +105,7 @@ NTSTATUS vidmm_create(const struct vidmm_config *config, struct vidmm **manager_
 	list_init(&manager->places);
 	list_init(&manager->processes);
 	list_init(&manager->gathers);
+	list_init(&manager->rooms);
 	status = segments_init(manager, config);
 	if (NT_SUCCESS(status))
 		status = thread_create("vidmm", ticker_run, manager, &manager->ticker);
@@ -126,6 +127,7 @@ void vidmm_destroy(struct vidmm *manager)
 	notice_give(&manager->tick);
 	thread_join(manager->ticker);
 	assert(list_is_empty(&manager->places) && list_is_empty(&manager->processes));
+	assert(list_is_empty(&manager->rooms));
 	segments_finish(manager);
 	lock_finish(&manager->lock);
 	mem_free(manager);

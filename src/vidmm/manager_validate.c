@@ -249,6 +249,7 @@ static bool validate_locked(struct vidmm *manager, char *wrong, size_t wrong_siz
 			    check_place(place, &recount)))
 			return false;
 	}
+	rooms_recount(manager, recount.resident_bytes, recount.page_count, recount.range_count);
 	for (uint32_t i = 0; i < manager->segment_count; i++) {
 		if (!report(wrong, wrong_size, "segment", i + 1,
 			    check_segment(&manager->segments[i], &recount)))

@@ -1,7 +1,7 @@
 /*
  * mapped_memory.c - memory that moves, and the entries that follow it. See page_tables.h.
  *
- *	the job has nothing with the hardware ─▶ leaf entries, space by space ─▶ TLB, space by space
+ *	leaf entries, space by space ─▶ TLB, space by space
  *
  * Ranges come and go between two operations. They are visited by ascending addresses: whatever is
  * mapped below the cursor by then was written by a sync of its own, from the same truth.
@@ -11,6 +11,7 @@
  */
 #include <assert.h>
 
+#include "base/mem.h"
 #include "vidmm/table_tree.h"
 
 void mapped_memory_init(struct mapped_memory *memory, uint64_t page_count, void *driver_allocation,
@@ -28,6 +29,14 @@ void mapped_memory_finish(struct mapped_memory *memory)
 {
 	assert(list_is_empty(&memory->views));
 	lock_finish(&memory->lock);
+}
+
+void mapped_memory_free(struct mapped_memory *memory)
+{
+	if (!memory)
+		return;
+	mapped_memory_finish(memory);
+	mem_free(memory);
 }
 
 void memory_view_init(struct memory_view *view, struct mapped_memory *memory,
@@ -55,7 +64,7 @@ void memory_view_finish(struct memory_view *view)
 
 /* ---- a move ---- */
 
-enum { MOVE_SETTLE, MOVE_ENTRIES, MOVE_FLUSH };
+enum { MOVE_ENTRIES, MOVE_FLUSH };
 
 /* The view with the lowest id from `id` on; NULL: there is none. */
 static struct memory_view *view_from(struct mapped_memory *memory, uint64_t id)
@@ -127,14 +136,16 @@ static bool next_in_view(struct memory_view *view, struct mapped_memory_cursor *
 	return is_there;
 }
 
+bool mapped_memory_must_settle(struct mapped_memory *memory)
+{
+	const struct memory_view *view = view_from(memory, 0);
+
+	return view && view->tables->config->mmu.update_mode == MINIPORT_TABLE_CPU_VIRTUAL;
+}
+
 bool mapped_memory_next(struct mapped_memory *memory, struct mapped_memory_cursor *cursor,
 			struct paging_op *op_out)
 {
-	if (cursor->step == MOVE_SETTLE) {
-		cursor->step = MOVE_ENTRIES;
-		*op_out = (struct paging_op){ .kind = PAGING_SETTLE };
-		return true;
-	}
 	for (; cursor->step <= MOVE_FLUSH; cursor->step++, cursor->view_id = 0) {
 		struct memory_view *view;
 

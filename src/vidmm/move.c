@@ -401,6 +401,19 @@ static bool has_rows(const struct vidmm_place *place)
 	return false;
 }
 
+/* With nothing to be built, addresses that somebody maps from now on find it as it will be. */
+static bool needs_job(struct vidmm_place *place)
+{
+	bool is_needed;
+
+	lock_acquire(&place->manager->lock);
+	is_needed = has_rows(place);
+	if (!is_needed)
+		place_show_locked(place, place->move.is_in);
+	lock_release(&place->manager->lock);
+	return is_needed;
+}
+
 static void move_init(struct vidmm_place *place, bool is_in)
 {
 	struct place_move *move = &place->move;
@@ -496,7 +509,7 @@ enum move_result move_in_start(struct vidmm_place *place)
 	if (NT_SUCCESS(status))
 		status = move_describe(place);
 	lock_release(&place->allocation->lock);
-	if (!NT_SUCCESS(status) || !has_rows(place))
+	if (!NT_SUCCESS(status) || !needs_job(place))
 		return move_end_now(place, status);
 	paging_job_queue(&place->move.job);
 	return MOVE_QUEUED;
@@ -521,7 +534,7 @@ enum move_result move_out_start(struct vidmm_place *place)
 	if (NT_SUCCESS(status))
 		status = move_describe(place);
 	lock_release(&place->allocation->lock);
-	if (!NT_SUCCESS(status) || !has_rows(place))
+	if (!NT_SUCCESS(status) || !needs_job(place))
 		return move_end_now(place, status);
 	list_for_each (link, &place->dependents) {
 		struct vidmm_binding *binding =

@@ -176,6 +176,13 @@ void table_sync_failed(struct table_sync *sync);
 
 /* ---- memory with GPU addresses ---- */
 
+/* For whoever looks: which run of pages was found last. The pager's thread's. */
+struct mapped_memory_hint {
+	uint64_t version;
+	uint64_t first_page; /* offset of the run in the allocation */
+	uint32_t run;
+};
+
 /* One allocation, in all spaces that show it. */
 struct mapped_memory {
 	/* Set at init. */
@@ -187,6 +194,7 @@ struct mapped_memory {
 	struct list views; /* memory_view.memory_link, by id */
 	uint64_t next_id;
 	_Atomic uint32_t view_count; /* a look: is there any? */
+	struct mapped_memory_hint hint;
 };
 
 void mapped_memory_init(struct mapped_memory *memory, uint64_t page_count, void *driver_allocation,
@@ -194,6 +202,9 @@ void mapped_memory_init(struct mapped_memory *memory, uint64_t page_count, void 
 
 /* Every space has forgotten it. */
 void mapped_memory_finish(struct mapped_memory *memory);
+
+/* The same, and its storage. Accepts NULL. */
+void mapped_memory_free(struct mapped_memory *memory);
 
 static inline bool mapped_memory_is_mapped(const struct mapped_memory *memory)
 {
@@ -215,6 +226,12 @@ void memory_view_init(struct memory_view *view, struct mapped_memory *memory,
 
 /* It has no ranges any more. On the pager's thread, or when no job is under way. */
 void memory_view_finish(struct memory_view *view);
+
+/*
+ * Must the job of a move have nothing with the hardware before it goes on? Where the CPU writes the
+ * entries they would wait for that, and be old then.
+ */
+bool mapped_memory_must_settle(struct mapped_memory *memory);
 
 /*
  * The next operation that lets all addresses of the memory show where it is now, TLB included.

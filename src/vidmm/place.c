@@ -279,9 +279,18 @@ static void dependents_release_locked(struct vidmm_place *place, struct actions 
 		actions->has_changes = true;
 }
 
+void place_show_locked(struct vidmm_place *place, bool is_shown)
+{
+	lock_assert_held(&place->manager->lock);
+	if (is_shown && !place->is_shown)
+		place->shown_version++;
+	place->is_shown = is_shown;
+}
+
 void place_stay_locked(struct vidmm_place *place, struct actions *actions)
 {
 	assert(place->state == PLACE_LEAVING);
+	place_show_locked(place, true);
 	place->segment->leaving_bytes -= place_bytes(place);
 	place->may_leave_soon = false;
 	place->must_be_system = false;
@@ -297,6 +306,7 @@ void place_stay_locked(struct vidmm_place *place, struct actions *actions)
 void place_out_locked(struct vidmm_place *place, struct actions *actions)
 {
 	assert(place->state != PLACE_OUT);
+	place_show_locked(place, false);
 	if (place->state == PLACE_LEAVING)
 		place->segment->leaving_bytes -= place_bytes(place);
 	if (place->state == PLACE_ENTERING)

@@ -72,6 +72,8 @@ struct vidmm_place {
 	struct vidmm_segment *segment; /* NULL: OUT */
 	struct segment_wish wish;      /* how it sits there */
 	struct page_set pages;
+	bool is_shown;          /* GPU addresses lead there, as of what was built (mappings.h) */
+	uint64_t shown_version; /* counts the times it came to be */
 	struct evict_entry eviction; /* segment->candidates, or … */
 	struct list held_link;       /* segment->held; one of both while IN */
 
@@ -123,6 +125,7 @@ struct vidmm {
 	struct vidmm_segment segments[VIDMM_MAX_SEGMENTS];
 	struct list places;    /* vidmm_place.all_link */
 	struct list processes; /* vidmm_process.link */
+	struct list rooms;     /* vidmm_room.link: what page tables have */
 	struct list gathers;   /* vidmm_gather.link: whose turn it is, first in front */
 	uint64_t use_clock;
 	uint64_t epoch; /* counts what gives those hope who gave up; above 0 */
@@ -177,6 +180,8 @@ void place_arrive_locked(struct vidmm_place *place, struct actions *actions);
 void place_leave_locked(struct vidmm_place *place, struct actions *actions);
 /* The way out failed: IN as before. */
 void place_stay_locked(struct vidmm_place *place, struct actions *actions);
+/* GPU addresses lead there from now on, or no more. */
+void place_show_locked(struct vidmm_place *place, bool is_shown);
 /* OUT, from anywhere; pages are given back. */
 void place_out_locked(struct vidmm_place *place, struct actions *actions);
 /* Something it depends on has changed: its order, whether it goes at once, who may go on. */
@@ -257,6 +262,12 @@ uint64_t budget_excess_locked(const struct vidmm_process *process, bool is_maxim
 /* Who has to be told, now that usage changed. */
 void budget_news_locked(struct vidmm *manager, struct actions *actions);
 void budget_tell(struct vidmm *manager, struct list *news);
+
+/* ---- mappings.c ---- */
+
+/* Adds what page tables have, by segment. */
+void rooms_recount(const struct vidmm *manager, uint64_t resident_bytes[], uint64_t page_count[],
+		   uint64_t range_count[]);
 
 /* ---- list.c ---- */
 

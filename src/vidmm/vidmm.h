@@ -31,6 +31,7 @@
 #include "vidmm/cpu_map.h"
 
 struct vidmm_place;
+struct mapped_memory;
 
 enum vidmm_life { VIDMM_LIVE, VIDMM_DYING, VIDMM_DEAD };
 enum vidmm_content { VIDMM_CONTENT_NONE, VIDMM_CONTENT_BACKED, VIDMM_CONTENT_LOCAL };
@@ -116,6 +117,9 @@ struct vidmm_allocation {
 	/* Where it is for the GPU; NULL while no device wants it there (manager.h). Made and taken
 	   away under the lock, and the manager's. */
 	_Atomic(struct vidmm_place *) place;
+
+	/* What stands for it in GPU address spaces; NULL until it is first mapped (mappings.h). */
+	_Atomic(struct mapped_memory *) mapped;
 };
 
 /* Cannot fail and touches nothing but the struct. */

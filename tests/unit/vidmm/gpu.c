@@ -276,6 +276,12 @@ static void run_as_it_is(const struct miniport_paging_op *op)
 	the_gpu->discards += op->kind == MINIPORT_PAGING_DISCARD_CONTENT;
 }
 
+static bool is_of_tables(const struct paging_op *op)
+{
+	return op->kind == PAGING_UPDATE_TABLE || op->kind == PAGING_SETTLE ||
+	       (op->kind == PAGING_AS_IT_IS && op->as_it_is.kind == MINIPORT_PAGING_FLUSH_TLB);
+}
+
 static void job_run(struct gpu *gpu, struct paging_job *job)
 {
 	NTSTATUS status = gpu->next_status;
@@ -288,6 +294,8 @@ static void job_run(struct gpu *gpu, struct paging_job *job)
 			run_copy(&op);
 		else if (op.kind == PAGING_FILL)
 			run_fill(&op);
+		else if (gpu->tables && is_of_tables(&op))
+			gpu->tables(gpu, &op);
 		else
 			run_as_it_is(&op.as_it_is);
 	}

@@ -47,6 +47,9 @@ struct gpu {
 	uint64_t local_bytes;
 	uint64_t aperture[GPU_APERTURE_PAGES]; /* physical addresses shown there */
 
+	/* Page tables and their TLB, for a test that has some. NULL: there are none. */
+	void (*tables)(struct gpu *gpu, const struct paging_op *op);
+
 	struct lock lock; /* LOCK_RANK_NODE */
 	struct list ready;
 	bool is_running_at_once;

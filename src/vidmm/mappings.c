@@ -1,0 +1,264 @@
+/*
+ * mappings.c - see mappings.h.
+ *
+ * Locks: the allocation's, then the manager's, for each look. Neither is held while operations are
+ * made.
+ */
+#include <assert.h>
+
+#include "base/machine.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "vidmm/mappings.h"
+#include "vidmm/place.h"
+
+/* ---- what stands for an allocation ---- */
+
+NTSTATUS vidmm_mapped_memory(struct vidmm_allocation *allocation, void *driver_allocation,
+			     struct mapped_memory **memory_out)
+{
+	struct mapped_memory *memory = atomic_load(&allocation->mapped);
+	struct mapped_memory *fresh;
+
+	*memory_out = memory;
+	if (memory)
+		return STATUS_SUCCESS;
+	fresh = mem_zalloc(sizeof(*fresh));
+	if (!fresh)
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			      "There is no memory for the first GPU address of an allocation");
+	mapped_memory_init(fresh, allocation->size_bytes >> MACHINE_PAGE_SHIFT, driver_allocation,
+			   allocation);
+	if (atomic_compare_exchange_strong(&allocation->mapped, &memory, fresh)) {
+		*memory_out = fresh;
+		return STATUS_SUCCESS;
+	}
+	mapped_memory_finish(fresh); /* another thread was faster */
+	mem_free(fresh);
+	*memory_out = memory;
+	return STATUS_SUCCESS;
+}
+
+/* ---- where it is ---- */
+
+/* The run with page `offset_pages`, beginning with the one that was found last. */
+static uint32_t find_run(struct mapped_memory *memory, const struct vidmm_place *place,
+			 const uint32_t *counts, size_t stride, uint32_t run_count,
+			 uint64_t offset_pages)
+{
+	struct mapped_memory_hint *hint = &memory->hint;
+
+	if (hint->version != place->shown_version || hint->first_page > offset_pages)
+		*hint = (struct mapped_memory_hint){ .version = place->shown_version };
+	for (;;) {
+		uint32_t count = *(const uint32_t *)((const char *)counts + hint->run * stride);
+
+		assert(hint->run < run_count);
+		if (offset_pages - hint->first_page < count)
+			return hint->run;
+		hint->first_page += count;
+		hint->run++;
+	}
+}
+
+static void show_run(struct shown_run *run, uint32_t segment, uint64_t first_page, uint64_t count,
+		     uint64_t in_run)
+{
+	run->is_shown = true;
+	run->segment = segment;
+	run->first_page = first_page + in_run;
+	if (run->page_count > count - in_run)
+		run->page_count = count - in_run;
+}
+
+static void look_in_system(struct mapped_memory *memory, const struct vidmm_place *place,
+			   uint64_t offset_pages, struct shown_run *run)
+{
+	const struct vidmm_backing *backing = &place->allocation->backing;
+	const struct backing_run *runs = backing_runs(backing);
+	uint32_t at;
+
+	if (backing->is_clients) {
+		show_run(run, 0, machine_foreign(backing->clients) >> MACHINE_PAGE_SHIFT,
+			 memory->page_count, offset_pages);
+		return;
+	}
+	at = find_run(memory, place, &runs[0].count, sizeof(runs[0]), backing->run_count,
+		      offset_pages);
+	show_run(run, 0, runs[at].first_pfn, runs[at].count,
+		 offset_pages - memory->hint.first_page);
+}
+
+static void look_in_segment(struct mapped_memory *memory, const struct vidmm_place *place,
+			    uint64_t offset_pages, struct shown_run *run)
+{
+	const struct page_run *runs = page_set_runs(&place->pages);
+	uint32_t at = find_run(memory, place, &runs[0].count, sizeof(runs[0]),
+			       place->pages.run_count, offset_pages);
+
+	show_run(run, place->segment->id, runs[at].first_page, runs[at].count,
+		 offset_pages - memory->hint.first_page);
+}
+
+void vidmm_look(void *context, const struct mapped_memory *const_memory, uint64_t offset_pages,
+		struct shown_run *run)
+{
+	struct vidmm_allocation *allocation = const_memory->allocation;
+	struct mapped_memory *memory =
+		atomic_load(&allocation->mapped); /* the same, for the hint */
+	struct vidmm_place *place;
+
+	(void)context;
+	run->is_shown = false;
+	lock_acquire(&allocation->lock);
+	place = atomic_load_explicit(&allocation->place, memory_order_acquire);
+	if (place) {
+		lock_acquire(&place->manager->lock);
+		if (place->is_shown && place->segment->is_system)
+			look_in_system(memory, place, offset_pages, run);
+		else if (place->is_shown)
+			look_in_segment(memory, place, offset_pages, run);
+		lock_release(&place->manager->lock);
+	}
+	lock_release(&allocation->lock);
+}
+
+/* ---- moves ---- */
+
+static bool is_mapped(void *context, struct vidmm_allocation *allocation)
+{
+	struct mapped_memory *memory = atomic_load(&allocation->mapped);
+
+	(void)context;
+	return memory && mapped_memory_is_mapped(memory);
+}
+
+static void show(struct vidmm_allocation *allocation, bool is_shown)
+{
+	struct vidmm_place *place = atomic_load_explicit(&allocation->place, memory_order_acquire);
+
+	lock_acquire(&place->manager->lock);
+	place_show_locked(place, is_shown);
+	lock_release(&place->manager->lock);
+}
+
+static bool mappings_next(void *context, struct vidmm_allocation *allocation,
+			  enum vidmm_mapping_change change, const struct paging_place *where,
+			  struct vidmm_mapping_cursor *cursor, struct paging_op *op_out)
+{
+	enum { STEP, VIEW_ID, PAGE, STATE };
+	enum { NEW, SETTLED, SHOWN };
+	struct mapped_memory *memory = atomic_load(&allocation->mapped);
+	struct mapped_memory_cursor at = { .step = cursor->words[STEP],
+					   .view_id = cursor->words[VIEW_ID],
+					   .page = cursor->words[PAGE] };
+	bool is_there;
+
+	(void)context;
+	(void)where; /* vidmm_look() knows */
+	if (cursor->words[STATE] == NEW) {
+		cursor->words[STATE] = SETTLED;
+		if (memory && mapped_memory_must_settle(memory)) {
+			*op_out = (struct paging_op){ .kind = PAGING_SETTLE };
+			return true;
+		}
+	}
+	if (cursor->words[STATE] == SETTLED) {
+		/* From here on this is where it is, for whoever maps it, too. */
+		show(allocation, change == VIDMM_MAPPINGS_IN);
+		cursor->words[STATE] = SHOWN;
+		memory = atomic_load(&allocation->mapped);
+	}
+	is_there = memory && mapped_memory_next(memory, &at, op_out);
+	cursor->words[STEP] = at.step;
+	cursor->words[VIEW_ID] = at.view_id;
+	cursor->words[PAGE] = at.page;
+	return is_there;
+}
+
+const struct vidmm_mapping_ops vidmm_table_mappings = { .is_mapped = is_mapped,
+							.next = mappings_next };
+
+/* ---- room for tables ---- */
+
+/* Memory of a segment that no allocation has. */
+struct vidmm_room {
+	struct list link; /* vidmm.rooms */
+	struct vidmm_segment *segment;
+	struct segment_wish wish;
+	struct page_set pages;
+};
+
+static void *room_pointer(const struct vidmm_segment *segment, uint64_t offset_bytes)
+{
+	return segment->config.is_cpu_visible
+		       ? machine_to_pointer(segment->config.cpu_address + offset_bytes)
+		       : NULL;
+}
+
+NTSTATUS vidmm_take_table(void *manager_, uint32_t segment_id, uint64_t size_bytes,
+			  uint64_t align_bytes, struct pager_table *table_out)
+{
+	struct vidmm *manager = manager_;
+	struct vidmm_room *room = mem_zalloc(sizeof(*room));
+	NTSTATUS status;
+
+	assert(segment_id > 0 && segment_id <= manager->segment_count);
+	if (!room)
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			      "There is no memory for a page table");
+	list_init(&room->link);
+	room->segment = &manager->segments[segment_id - 1];
+	room->wish = (struct segment_wish){ .form = FORM_CONTIGUOUS,
+					    .size_bytes = size_bytes,
+					    .alignment_bytes = align_bytes,
+					    .is_from_end = true };
+	lock_acquire(&manager->lock);
+	status = segment_take(room->segment, &room->wish, &room->pages);
+	if (NT_SUCCESS(status))
+		list_push_back(&manager->rooms, &room->link);
+	lock_release(&manager->lock);
+	if (!NT_SUCCESS(status)) {
+		mem_free(room);
+		return refuse(status, RULE_MM_TABLE_ROOM, NULL,
+			      "a page table of %llu bytes has no room in segment %u",
+			      (unsigned long long)size_bytes, segment_id);
+	}
+	uint64_t offset_bytes = (uint64_t)page_set_runs(&room->pages)[0].first_page
+				<< MACHINE_PAGE_SHIFT;
+	*table_out = (struct pager_table){ .segment = segment_id,
+					   .offset_bytes = offset_bytes,
+					   .pointer = room_pointer(room->segment, offset_bytes),
+					   .room = room };
+	return STATUS_SUCCESS;
+}
+
+void vidmm_give_table(void *manager_, const struct pager_table *table, uint64_t size_bytes)
+{
+	struct vidmm *manager = manager_;
+	struct vidmm_room *room = table->room;
+
+	(void)size_bytes;
+	lock_acquire(&manager->lock);
+	list_remove(&room->link);
+	segment_give(room->segment, &room->wish, &room->pages);
+	manager->epoch++; /* hope for those who gave up */
+	lock_release(&manager->lock);
+	mem_free(room);
+}
+
+void rooms_recount(const struct vidmm *manager, uint64_t resident_bytes[], uint64_t page_count[],
+		   uint64_t range_count[])
+{
+	const struct list *link;
+
+	list_for_each (link, &manager->rooms) {
+		const struct vidmm_room *room = container_of(link, struct vidmm_room, link);
+		uint32_t at = room->segment->id - 1;
+		uint64_t bytes = segment_bytes(room->segment, &room->wish);
+
+		resident_bytes[at] += bytes;
+		page_count[at] += bytes >> MACHINE_PAGE_SHIFT;
+		range_count[at] += 1;
+	}
+}
