@@ -347,7 +347,7 @@ NTSTATUS dispatch_query_allocation_residency(struct call *call,
 		return status;
 	for (uint32_t i = 0; i < list.count; i++) {
 		enum vidmm_residency residency =
-			vidmm_residency(&list.allocations[i]->body->memory);
+			vidmm_where(&list.allocations[i]->body->memory);
 		if (residency > weakest)
 			weakest = residency;
 		if (!args->hResource)

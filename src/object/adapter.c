@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/adapter.h"
+#include "object/adapter_memory.h"
 #include "object/adapter_work.h"
 #include "object/process.h"
 
@@ -32,9 +33,15 @@ NTSTATUS adapter_create(const struct miniport_config *config, struct dxg_adapter
 	status = adapter_work_start(adapter);
 	if (!NT_SUCCESS(status))
 		goto stop_miniport;
+	status = adapter_memory_start(adapter);
+	if (!NT_SUCCESS(status))
+		goto stop_memory;
 	*adapter_out = adapter;
 	return STATUS_SUCCESS;
 
+stop_memory:
+	adapter_memory_stop(adapter);
+	adapter_work_stop(adapter);
 stop_miniport:
 	miniport_stop(adapter->miniport);
 free_adapter:
@@ -51,6 +58,7 @@ void adapter_destroy(struct dxg_adapter *adapter)
 	gate_close(&adapter->gate);
 	adapter->is_stopped = true;
 	gate_open(&adapter->gate);
+	adapter_memory_stop(adapter);
 	adapter_work_stop(adapter);
 	miniport_stop(adapter->miniport);
 	mem_free(adapter);

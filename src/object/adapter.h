@@ -16,8 +16,12 @@
 #include "handle/object.h"
 #include "miniport/miniport.h"
 #include "sched/sched.h"
+#include "vidmm/account.h"
 
 struct dxg_process;
+struct page_tables_config;
+struct pager;
+struct vidmm;
 struct fence_addresses;
 struct work_source;
 
@@ -34,8 +38,16 @@ struct dxg_adapter {
 	bool is_stopped;  /* guarded by gate */
 
 	/* See adapter_work.h. */
-	_Atomic(struct sched *) sched;   /* NULL: the driver starts, or has stopped */
-	struct sched_owner system_work;  /* the kernel's own: paging */
+	_Atomic(struct sched *) sched;  /* NULL: the driver starts, or has stopped */
+	struct sched_owner system_work; /* the kernel's own: paging */
+
+	/* See adapter_memory.h. */
+	struct vidmm *memory;
+	struct pager *pager;
+	struct page_tables_config *tables; /* NULL: there are no GPU addresses */
+	struct vidmm_account account;      /* of what outlives the process that made it, too */
+	uint64_t dummy_page_address;
+
 	struct work_source *work_source; /* who knows what the GPU still does (deferral.h) */
 	struct worker undertaker;        /* where destructions run that had to wait */
 	_Atomic bool is_lost;            /* recovery failed; nothing new begins */

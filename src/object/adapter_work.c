@@ -5,10 +5,12 @@
 #include "base/log.h"
 #include "base/refusal.h"
 #include "miniport/work.h"
+#include "object/adapter_memory.h"
 #include "object/adapter_work.h"
 #include "object/deferral.h"
 #include "object/device.h"
 #include "object/sync_object.h"
+#include "paging/pager.h"
 #include "sched/gpu.h"
 #include "trace/trace.h"
 
@@ -84,12 +86,40 @@ static void owner_lost(void *listener, struct sched_owner *owner, uint32_t devic
 		    fault);
 }
 
+/* Memory starts after the scheduler, and stops before it. */
+static struct dxg_adapter *with_memory(void *listener)
+{
+	struct dxg_adapter *adapter = listener;
+
+	return adapter->pager ? adapter : NULL;
+}
+
+static void reset_begins(void *listener)
+{
+	if (with_memory(listener))
+		adapter_memory_reset_begins(listener);
+}
+
+static void was_reset(void *listener)
+{
+	if (with_memory(listener))
+		adapter_memory_was_reset(listener);
+}
+
+static void reset_ended(void *listener)
+{
+	if (with_memory(listener))
+		adapter_memory_reset_ended(listener);
+}
+
 static void adapter_lost(void *listener, const char *why)
 {
 	struct dxg_adapter *adapter = listener;
 
 	log_warn("adapter %u is lost: %s", adapter->id, why);
 	atomic_store(&adapter->is_lost, true);
+	if (with_memory(adapter))
+		adapter_memory_lost(adapter);
 }
 
 /* A GPU writes fences itself; who waits for one is found among the device's. */
@@ -102,6 +132,9 @@ static void work_completed(void *listener, struct sched_owner *owner)
 
 static const struct sched_listener listener = {
 	.owner_lost = owner_lost,
+	.adapter_reset_begins = reset_begins,
+	.adapter_was_reset = was_reset,
+	.adapter_reset_ended = reset_ended,
 	.adapter_lost = adapter_lost,
 	.work_completed = work_completed,
 };
@@ -111,8 +144,7 @@ static const struct sched_listener listener = {
 static bool is_idle(struct work_source *source, struct dxg_device *device)
 {
 	(void)source;
-	return sched_owner_is_idle(&device->work) &&
-	       sched_owner_is_idle(&device->adapter->system_work);
+	return sched_owner_is_idle(&device->work) && pager_is_idle(device->adapter->pager);
 }
 
 static void after_device(struct work_source *source, struct dxg_device *device,
@@ -126,7 +158,7 @@ static void after_paging(struct work_source *source, struct dxg_adapter *adapter
 			 struct sched_wait *wait)
 {
 	(void)source;
-	sched_after_owner(&adapter->system_work, wait);
+	pager_after_all(adapter->pager, wait);
 }
 
 static struct work_source work_source = { is_idle, after_device, after_paging };

@@ -59,6 +59,7 @@ static void allocation_finish(struct object *object)
 		object_cast(object, &allocation_class, struct dxg_allocation, object);
 	struct dxg_device *device = allocation->device;
 
+	mem_free(atomic_load(&allocation->binding));
 	allocation_body_put(allocation->body);
 	if (allocation->resource)
 		object_put(&allocation->resource->object);
@@ -71,6 +72,37 @@ const struct object_class allocation_class = { "an allocation", allocation_finis
 static NTSTATUS no_memory(void)
 {
 	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for an allocation");
+}
+
+/* ---- residency ---- */
+
+NTSTATUS allocation_binding(struct dxg_allocation *allocation, struct vidmm_binding **binding_out)
+{
+	struct vidmm_binding *binding = atomic_load(&allocation->binding);
+
+	if (!binding) {
+		struct vidmm_binding *fresh = mem_zalloc(sizeof(*fresh));
+		if (!fresh)
+			return no_memory();
+		vidmm_binding_init(fresh, &allocation->device->memory, &allocation->body->memory,
+				   allocation->body->driver_allocation);
+		if (atomic_compare_exchange_strong(&allocation->binding, &binding, fresh)) {
+			binding = fresh;
+		} else {
+			vidmm_binding_finish(fresh);
+			mem_free(fresh);
+		}
+	}
+	*binding_out = binding;
+	return STATUS_SUCCESS;
+}
+
+void allocation_end_binding(struct dxg_allocation *allocation)
+{
+	struct vidmm_binding *binding = atomic_load(&allocation->binding);
+
+	if (binding)
+		vidmm_binding_finish(binding);
 }
 
 /* ---- the objects ---- */
@@ -232,6 +264,16 @@ static void group_destroy_in_driver(struct group *group)
 	}
 }
 
+/* What others may open stays when its maker goes. */
+static struct vidmm_account *account_of(const struct part *part)
+{
+	const struct dxg_allocation *allocation = part->allocation;
+
+	if (allocation->resource && allocation->resource->body->is_shared)
+		return &allocation->device->adapter->account;
+	return &allocation->device->joined->memory.account;
+}
+
 static void part_take_answer(struct part *part, const struct miniport_allocation *answer,
 			     const struct allocation_item *item)
 {
@@ -243,6 +285,7 @@ static void part_take_answer(struct part *part, const struct miniport_allocation
 		.preferred_segments = answer->preferred_segments,
 		.eviction_segments = answer->eviction_segments,
 		.priority = item->has_priority ? item->priority : answer->priority,
+		.account = account_of(part),
 		.traits = {
 			.is_cpu_visible = answer->is_cpu_visible,
 			.is_cached = answer->is_cached,
@@ -537,15 +580,23 @@ static bool allocation_count_lock(struct dxg_allocation *allocation)
 	return true;
 }
 
+static bool allocation_unlock_memory(struct dxg_allocation *allocation)
+{
+	return vidmm_unlock_anywhere(allocation->device->adapter->memory,
+				     &allocation->body->memory);
+}
+
 NTSTATUS allocation_lock(struct dxg_allocation *allocation, bool needs_cpu_visible,
 			 void **pointer_out)
 {
 	NTSTATUS status = device_check_alive(allocation->device);
 
 	if (NT_SUCCESS(status))
-		status = vidmm_lock(&allocation->body->memory, needs_cpu_visible, pointer_out);
+		status = vidmm_lock_anywhere(allocation->device->adapter->memory,
+					     &allocation->body->memory, needs_cpu_visible,
+					     pointer_out);
 	if (NT_SUCCESS(status) && !allocation_count_lock(allocation)) {
-		(void)!vidmm_unlock(&allocation->body->memory);
+		(void)!allocation_unlock_memory(allocation);
 		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAllocation",
 				"is being destroyed");
 	}
@@ -560,7 +611,7 @@ bool allocation_unlock(struct dxg_allocation *allocation)
 		if (atomic_compare_exchange_weak_explicit(&allocation->lock_count, &count,
 							  count - 1, memory_order_relaxed,
 							  memory_order_relaxed))
-			return vidmm_unlock(&allocation->body->memory);
+			return allocation_unlock_memory(allocation);
 	}
 	return false;
 }

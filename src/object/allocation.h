@@ -22,6 +22,7 @@
 #include "handle/object.h"
 #include "object/device.h"
 #include "object/hold.h"
+#include "vidmm/manager.h"
 #include "vidmm/vidmm.h"
 
 struct dxg_resource;
@@ -66,6 +67,9 @@ struct dxg_allocation {
 
 	/* False while it is made: the driver may ask for it, clients do not find it. */
 	_Atomic bool is_ready;
+
+	/* On the device's residency list and the like; made at the first need. */
+	_Atomic(struct vidmm_binding *) binding;
 
 	/* CPU locks through this device; ALLOCATION_LOCKS_ENDED once it is being destroyed. */
 	_Atomic uint32_t lock_count;
@@ -123,6 +127,13 @@ struct allocation_request {
 /* CPU access through this device; nests. */
 MUST_CHECK NTSTATUS allocation_lock(struct dxg_allocation *allocation, bool needs_cpu_visible,
 				    void **pointer_out);
+
+/* Where it stands on the device's residency list; made now if this is the first need. */
+MUST_CHECK NTSTATUS allocation_binding(struct dxg_allocation *allocation,
+				       struct vidmm_binding **binding_out);
+
+/* The device has it no more; nothing of it is under way afterwards. */
+void allocation_end_binding(struct dxg_allocation *allocation);
 
 /* False when this device has not locked it. */
 MUST_CHECK bool allocation_unlock(struct dxg_allocation *allocation);

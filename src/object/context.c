@@ -153,6 +153,8 @@ NTSTATUS context_queue(struct dxg_context *context, struct sched_packet *packet)
 	if (!NT_SUCCESS(status))
 		return status;
 	status = sched_queue_submit(&context->queue, packet, true);
+	if (NT_SUCCESS(status))
+		vidmm_device_has_work(&context->device->memory);
 	if (!NT_SUCCESS(status))
 		refuse(status, RULE_API_DEVICE_GONE, NULL,
 		       "device 0x%08x was lost, or context 0x%08x destroyed, during the call",

@@ -61,7 +61,7 @@ static void end_cpu_access(struct dxg_allocation *allocation)
 		return;
 	}
 	while (locks-- > 0)
-		(void)!vidmm_unlock(&body->memory);
+		(void)!vidmm_unlock_anywhere(body->adapter->memory, &body->memory);
 }
 
 static void close_bindings(struct farewell *farewell)
@@ -150,10 +150,22 @@ static void destroy_bodies(struct farewell *farewell)
 				     resource ? &resource->driver_resource : NULL, is_last);
 }
 
+/* Nothing of it is moved for this device any more; for nobody, when nobody else has it. */
+static void end_residency(struct dxg_allocation *allocation)
+{
+	struct allocation_body *body = allocation->body;
+
+	allocation_end_binding(allocation);
+	if (!body->resource || !body->resource->is_shared)
+		vidmm_allocation_leave(&body->memory);
+}
+
 static void tell_driver(struct farewell *farewell)
 {
-	for (uint32_t i = 0; i < farewell->count; i++)
+	for (uint32_t i = 0; i < farewell->count; i++) {
 		end_cpu_access(farewell->allocations[i]);
+		end_residency(farewell->allocations[i]);
+	}
 	close_bindings(farewell);
 	put_bodies(farewell);
 	destroy_bodies(farewell);
@@ -184,6 +196,16 @@ static void farewell_say(struct farewell *farewell)
 }
 
 /* ---- step 2: when the GPU may still be at it ---- */
+
+/* What is in GPU memory leaves it by a paging job, which takes a while. */
+static bool has_place(uint32_t count, struct dxg_allocation *const *allocations)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (vidmm_has_place(&allocations[i]->body->memory))
+			return true;
+	}
+	return false;
+}
 
 /* What was deferred before goes first, so that a resource does not overtake what was in it. */
 static bool has_to_wait(struct dxg_device *device)
@@ -333,7 +355,7 @@ NTSTATUS destruction_of_list(struct dxg_device *device, uint32_t count,
 {
 	if (count == 0)
 		return STATUS_SUCCESS;
-	if (has_to_wait(device))
+	if (has_to_wait(device) || has_place(count, allocations))
 		return defer_list(device, count, allocations, options);
 	return destroy_list_now(device, count, allocations);
 }
@@ -466,10 +488,25 @@ static NTSTATUS destroy_resource_now(struct dxg_resource *resource)
 	return STATUS_SUCCESS;
 }
 
+static bool resource_has_place(struct dxg_resource *resource)
+{
+	struct list *link;
+	bool has = false;
+
+	lock_acquire(&resource->device->lock);
+	list_for_each (link, &resource->allocations) {
+		struct dxg_allocation *allocation =
+			container_of(link, struct dxg_allocation, owner_link);
+		has = has || vidmm_has_place(&allocation->body->memory);
+	}
+	lock_release(&resource->device->lock);
+	return has;
+}
+
 NTSTATUS destruction_of_resource(struct dxg_resource *resource,
 				 const struct destruction_options *options)
 {
-	if (has_to_wait(resource->device))
+	if (has_to_wait(resource->device) || resource_has_place(resource))
 		return defer_resource(resource, options);
 	return destroy_resource_now(resource);
 }
@@ -531,6 +568,7 @@ void destruction_of_shared_body(struct resource_body *resource)
 			struct allocation_body *body =
 				container_of(link, struct allocation_body, resource_link);
 			vidmm_allocation_retire(&body->memory);
+			vidmm_allocation_leave(&body->memory);
 			end_allocation_holds(body);
 			pointers[count++] = body->driver_allocation;
 			list_push_back(&going, link);

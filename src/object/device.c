@@ -18,6 +18,7 @@ static void device_finish(struct object *object)
 	struct dxg_device *device = object_cast(object, &device_class, struct dxg_device, object);
 	struct dxg_process *process = device->process;
 
+	vidmm_device_finish(&device->memory);
 	sched_owner_finish(&device->work);
 	adapter_enter_to_release(device->adapter);
 	miniport_destroy_device(device->adapter->miniport, device->joined->client,
@@ -76,6 +77,8 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	if (!NT_SUCCESS(status))
 		goto give_back_number;
 
+	vidmm_device_init(&device->memory, &device->joined->memory, &device->work,
+			  device->driver_device);
 	atomic_fetch_add(&process->driver_devices, 1);
 	lock_acquire(&process->lock);
 	list_push_back(&process->devices, &device->process_link);
@@ -130,6 +133,7 @@ void device_lose(struct dxg_device *device, enum device_state state,
 		return;
 	trace_device_lost(device->process->id, device->object.handle, state);
 	(void)sched_owner_lose(&device->work);
+	vidmm_device_lose(&device->memory);
 	/* Not here: what this lets go of may be the last of the device. */
 	if (object_get_unless_gone(&device->object) &&
 	    !worker_post(&device->adapter->undertaker, &device->loss))

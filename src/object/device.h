@@ -41,8 +41,9 @@ struct dxg_device {
 	bool has_no_gpu_timeout;
 	bool is_legacy;
 
-	_Atomic uint32_t state;  /* enum device_state */
-	struct sched_owner work; /* what its contexts have queued */
+	_Atomic uint32_t state;     /* enum device_state */
+	struct sched_owner work;    /* what its contexts have queued */
+	struct vidmm_device memory; /* what has to be resident while that runs */
 
 	/* Why it was lost; written before `state`, read after it. */
 	struct sched_fault fault;

@@ -84,6 +84,7 @@ static struct process_adapter *join_adapter_locked(struct dxg_process *process,
 	}
 	miniport_client_set_owner(joined->client, process);
 	joined->adapter = adapter;
+	vidmm_process_init(&joined->memory, adapter->memory, &adapter->account);
 	list_push_back(&process->adapters, &joined->link);
 	return joined;
 }

@@ -17,6 +17,7 @@
 #include "handle/table.h"
 #include "object/adapter.h"
 #include "object/share.h"
+#include "vidmm/manager.h"
 
 /*
  * What a process has on one adapter, made at its first use and kept to its end: the rule that one
@@ -27,6 +28,7 @@ struct process_adapter {
 	struct dxg_adapter *adapter;
 	struct list link; /* dxg_process.adapters */
 	struct miniport_client *client;
+	struct vidmm_process memory;
 
 	/* Guarded by dxg_process.lock; `driver_process` is constant once KNOWN. */
 	enum { PROCESS_UNKNOWN, PROCESS_BEING_INTRODUCED, PROCESS_KNOWN } driver_knows;

@@ -77,6 +77,7 @@ static void leave_adapters(struct dxg_process *process)
 						 joined->driver_process);
 			adapter_leave(adapter);
 		}
+		vidmm_process_finish(&joined->memory);
 		miniport_client_destroy(joined->client);
 		mem_free(joined);
 	}

@@ -119,6 +119,12 @@ NTSTATUS vidmm_create(const struct vidmm_config *config, struct vidmm **manager_
 	return STATUS_SUCCESS;
 }
 
+void vidmm_set_pager(struct vidmm *manager, struct pager *pager)
+{
+	assert(list_is_empty(&manager->processes));
+	manager->config.pager = pager;
+}
+
 void vidmm_destroy(struct vidmm *manager)
 {
 	if (!manager)

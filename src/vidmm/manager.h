@@ -126,6 +126,12 @@ struct vidmm_config {
 /* Everything is copied but bank_ends and *mappings. */
 MUST_CHECK NTSTATUS vidmm_create(const struct vidmm_config *config, struct vidmm **manager_out);
 
+/*
+ * The pager, when it could not be there before: it takes room for its own tables from here. Before
+ * the first process.
+ */
+void vidmm_set_pager(struct vidmm *manager, struct pager *pager);
+
 /* No process, device or place is left. Accepts NULL. */
 void vidmm_destroy(struct vidmm *manager);
 

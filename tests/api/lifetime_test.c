@@ -50,8 +50,9 @@ TEST(start, introduces_the_process_before_its_first_device)
 	/* The kernel's own first: one process, one device, one context on the paging node. */
 	EXPECT_CONTAINS(child->out, "CreateProcess irql=0 flags=1 name=6\n"
 				    "CreateDevice irql=0 flags=1 process=1\n"
-				    "CreateContext irql=0 node=1 flags=5\n"
-				    "CreateProcess irql=0 flags=0");
+				    "CreateContext irql=0 node=1 flags=5\n");
+	EXPECT_CONTAINS(after_line(child->out, "CreateContext irql=0 node=1 flags=5\n"),
+			"CreateProcess irql=0 flags=0");
 	EXPECT_CONTAINS(child->out, "CreateDevice irql=0 flags=0 process=1\n"
 				    "CreateContext irql=0 node=0 flags=0\n"
 				    "CreateContext irql=0 node=0 flags=0\n"

@@ -1,0 +1,192 @@
+/*
+ * adapter_memory.c - see adapter_memory.h.
+ *
+ * The pager takes room for its own page tables from the manager, and the manager moves memory by
+ * the pager: the manager is made first and told of the pager afterwards.
+ */
+#include "base/machine.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "miniport/work.h"
+#include "object/adapter_memory.h"
+#include "object/device.h"
+#include "object/process.h"
+#include "vidmm/manager.h"
+#include "vidmm/mappings.h"
+
+/* ---- what the manager tells ---- */
+
+static void device_starved(void *listener, struct vidmm_device *memory)
+{
+	(void)listener;
+	device_lose(container_of(memory, struct dxg_device, memory), DEVICE_OUT_OF_MEMORY, NULL);
+}
+
+static const struct vidmm_listener listener = {
+	.device_starved = device_starved,
+};
+
+/* ---- the manager ---- */
+
+static struct vidmm_segment_config segment_of(const struct miniport_segment *segment)
+{
+	return (struct vidmm_segment_config){
+		.size_bytes = segment->size_bytes,
+		.commit_limit_bytes = segment->commit_limit_bytes,
+		.cpu_address = segment->cpu_translated_address,
+		.is_aperture = segment->is_aperture,
+		.is_implicit_system = segment->is_implicit_system,
+		.is_cpu_visible = segment->is_cpu_visible,
+		.is_cache_coherent = segment->is_cache_coherent,
+		.uses_64k_pages = segment->uses_64k_pages,
+		.is_application_target = segment->is_application_target,
+		.is_local_budget_group = segment->is_local_budget_group,
+		.is_non_local_budget_group = segment->is_non_local_budget_group,
+		.bank_count = segment->bank_count,
+		.bank_ends = segment->bank_ends,
+	};
+}
+
+/* The ones the driver reported, and the one behind them that the kernel adds. */
+static uint32_t segment_count(const struct miniport_info *info)
+{
+	return info->segment_count + (info->implicit_system_segment_id != 0);
+}
+
+static NTSTATUS start_manager(struct dxg_adapter *adapter)
+{
+	const struct miniport_info *info = adapter->info;
+	struct vidmm_segment_config segments[VIDMM_MAX_SEGMENTS];
+	struct vidmm_config config = {
+		.segment_count = segment_count(info),
+		.segments = segments,
+		.has_gpu_mmu = info->supports_gpu_mmu,
+		.is_residency_by_lists = info->wddm_version < 2000,
+		.aperture_commit_limit_bytes = info->aperture_commit_limit_bytes,
+		.highest_system_address = info->highest_acceptable_address,
+		.dummy_page_address = adapter->dummy_page_address,
+		.mdls = { miniport_mdl_create, miniport_mdl_destroy },
+		.mappings = info->supports_gpu_mmu ? &vidmm_table_mappings : NULL,
+		.listener = listener,
+		.listener_context = adapter,
+	};
+
+	for (uint32_t i = 0; i < config.segment_count; i++)
+		segments[i] = segment_of(&info->segments[i]);
+	return vidmm_create(&config, &adapter->memory);
+}
+
+static NTSTATUS start_pager(struct dxg_adapter *adapter)
+{
+	const struct miniport_info *info = adapter->info;
+	const struct pager_config config = {
+		.buffer_bytes = info->paging_buffer_size_bytes,
+		.buffer_private_bytes = info->paging_buffer_private_bytes,
+		.node = info->paging_node,
+		.gpu_mmu = info->supports_gpu_mmu ? &info->gpu_mmu : NULL,
+		.implicit_system_segment = info->implicit_system_segment_id,
+		.driver_process = miniport_system_process(adapter->miniport),
+		.take_table = vidmm_take_table,
+		.give_table = vidmm_give_table,
+		.memory = adapter->memory,
+	};
+	NTSTATUS status = pager_create(&config, &pager_miniport_ops, adapter->miniport,
+				       &adapter->system_work, &adapter->pager);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	vidmm_set_pager(adapter->memory, adapter->pager);
+	/* Its own tables are written by the GPU; from then on an idle pager is one with nothing to
+	 * do. */
+	pager_flush(adapter->pager);
+	return STATUS_SUCCESS;
+}
+
+static uint64_t root_bytes(void *driver, uint32_t *entry_count)
+{
+	return miniport_root_page_table_bytes(driver, entry_count);
+}
+
+static NTSTATUS start_tables(struct dxg_adapter *adapter)
+{
+	const struct miniport_info *info = adapter->info;
+
+	if (!info->supports_gpu_mmu)
+		return STATUS_SUCCESS;
+	adapter->tables = mem_zalloc(sizeof(*adapter->tables));
+	if (!adapter->tables)
+		return STATUS_NO_MEMORY;
+	*adapter->tables = (struct page_tables_config){
+		.mmu = info->gpu_mmu,
+		.implicit_system_segment = info->implicit_system_segment_id,
+		.take_room = vidmm_take_table,
+		.give_room = vidmm_give_table,
+		.memory = adapter->memory,
+		.root_bytes = root_bytes,
+		.driver = adapter->miniport,
+		.look = vidmm_look,
+	};
+	return page_tables_config_init(adapter->tables);
+}
+
+static void stop_tables(struct dxg_adapter *adapter)
+{
+	if (!adapter->tables)
+		return;
+	page_tables_config_finish(adapter->tables);
+	mem_free(adapter->tables);
+	adapter->tables = NULL;
+}
+
+NTSTATUS adapter_memory_start(struct dxg_adapter *adapter)
+{
+	NTSTATUS status = machine_alloc_contiguous(MACHINE_PAGE_BYTES, 0, 0,
+						   adapter->info->highest_acceptable_address, 0,
+						   &adapter->dummy_page_address);
+
+	if (NT_SUCCESS(status))
+		status = start_manager(adapter);
+	if (NT_SUCCESS(status))
+		status = start_pager(adapter);
+	if (NT_SUCCESS(status))
+		status = start_tables(adapter);
+	if (!NT_SUCCESS(status))
+		refuse(status, RULE_MM_START, NULL,
+		       "the memory of adapter %u cannot be managed: %s", adapter->id,
+		       status_name(status));
+	return status;
+}
+
+void adapter_memory_stop(struct dxg_adapter *adapter)
+{
+	stop_tables(adapter);
+	pager_destroy(adapter->pager);
+	vidmm_destroy(adapter->memory);
+	if (adapter->dummy_page_address != MACHINE_NOWHERE)
+		(void)!machine_free_contiguous(adapter->dummy_page_address);
+	adapter->pager = NULL;
+	adapter->memory = NULL;
+	adapter->dummy_page_address = MACHINE_NOWHERE;
+}
+
+/* ---- resets ---- */
+
+void adapter_memory_reset_begins(struct dxg_adapter *adapter)
+{
+	pager_suspend(adapter->pager);
+}
+
+void adapter_memory_was_reset(struct dxg_adapter *adapter)
+{
+	vidmm_reset(adapter->memory);
+}
+
+void adapter_memory_reset_ended(struct dxg_adapter *adapter)
+{
+	pager_restart(adapter->pager);
+}
+
+void adapter_memory_lost(struct dxg_adapter *adapter)
+{
+	pager_give_up(adapter->pager);
+}

@@ -1,0 +1,22 @@
+/*
+ * adapter_memory.h - an adapter's memory: its manager, its pager, the tables behind its addresses.
+ */
+#ifndef OBJECT_ADAPTER_MEMORY_H
+#define OBJECT_ADAPTER_MEMORY_H
+
+#include "base/attributes.h"
+#include "object/adapter.h"
+
+/* The driver has started, and so has the scheduler. */
+MUST_CHECK NTSTATUS adapter_memory_start(struct dxg_adapter *adapter);
+
+/* No process is left on the adapter. Accepts one whose memory never started. */
+void adapter_memory_stop(struct dxg_adapter *adapter);
+
+/* The three moments of an adapter reset (sched.h), and its end for good. */
+void adapter_memory_reset_begins(struct dxg_adapter *adapter);
+void adapter_memory_was_reset(struct dxg_adapter *adapter);
+void adapter_memory_reset_ended(struct dxg_adapter *adapter);
+void adapter_memory_lost(struct dxg_adapter *adapter);
+
+#endif
