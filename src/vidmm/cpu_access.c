@@ -107,16 +107,13 @@ static NTSTATUS lock_refuse(const struct vidmm_place *place, enum lock_step step
 		      "is in GPU memory that the CPU cannot see");
 }
 
-static void place_set_locked(struct vidmm_place *place, bool is_locked)
+/* The lock was taken, or was not after all. */
+static void place_end_try(struct vidmm_place *place, struct actions *actions)
 {
-	struct actions actions;
-
-	actions_init(&actions);
 	lock_acquire(&place->manager->lock);
-	place->is_locked = is_locked;
+	place->is_locked = place->allocation->lock_count > 0;
 	place->must_be_system = false;
-	if (place->state == PLACE_IN && is_locked)
-		place_settle_locked(place, &actions);
+	place_settle_locked(place, actions);
 	lock_release(&place->manager->lock);
 }
 
@@ -135,9 +132,11 @@ static bool lock_try_locked(struct vidmm_place *place, bool has_moved, void **po
 		place_leave_locked(place, actions);
 		step = LOCK_WAIT;
 	}
-	/* From here on it does not move. */
-	if (step == LOCK_SHOW_SYSTEM || step == LOCK_SHOW_SEGMENT)
+	/* From here on it does not move: it is no candidate any more. */
+	if (step == LOCK_SHOW_SYSTEM || step == LOCK_SHOW_SEGMENT) {
 		place->is_locked = true;
+		place_settle_locked(place, actions);
+	}
 	lock_release(&manager->lock);
 	if (step == LOCK_WAIT)
 		return false;
@@ -147,7 +146,7 @@ static bool lock_try_locked(struct vidmm_place *place, bool has_moved, void **po
 		*status_out = lock_in_segment(place, pointer_out);
 	else
 		*status_out = lock_refuse(place, step);
-	place_set_locked(place, place->allocation->lock_count > 0);
+	place_end_try(place, actions);
 	return true;
 }
 
@@ -170,16 +169,19 @@ NTSTATUS vidmm_lock_anywhere(struct vidmm *manager, struct vidmm_allocation *all
 		is_over = !NT_SUCCESS(status) || !place;
 		if (NT_SUCCESS(status) && !place)
 			status = allocation_lock_locked(allocation, NULL, pointer_out);
+		if (!NT_SUCCESS(status) && place && has_moved)
+			place_end_try(place, &actions);
 		if (!is_over)
 			is_over = lock_try_locked(place, has_moved, pointer_out, &actions, &status,
 						  &seen);
 		lock_release(&allocation->lock);
 		has_moved |= !list_is_empty(&actions.leaving);
-		if (is_over)
+		if (is_over && list_is_empty(&actions.leaving))
 			break;
 		lock_acquire(&manager->lock);
 		actions_run_locked(manager, &actions);
-		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
+		if (!is_over)
+			notice_wait(&manager->changed, seen, CLOCK_FOREVER);
 	}
 	return status;
 }

@@ -357,10 +357,12 @@ static void on_trim(void *listener, struct vidmm_process *process, uint32_t flag
 	struct gpu *gpu = listener;
 
 	lock_assert_none_held("a trim callback");
+	lock_acquire(&gpu->lock);
 	gpu->trims++;
 	gpu->trim_flags = flags;
 	gpu->trim_bytes = bytes;
 	gpu->trimmed = process;
+	lock_release(&gpu->lock);
 }
 
 static void on_budget(void *listener, struct vidmm_process *process, enum vidmm_group group,
@@ -370,7 +372,9 @@ static void on_budget(void *listener, struct vidmm_process *process, enum vidmm_
 
 	lock_assert_none_held("a budget callback");
 	(void)process, (void)group, (void)budget_bytes;
+	lock_acquire(&gpu->lock);
 	gpu->budget_changes++;
+	lock_release(&gpu->lock);
 }
 
 static void on_starved(void *listener, struct vidmm_device *device)
@@ -379,7 +383,9 @@ static void on_starved(void *listener, struct vidmm_device *device)
 
 	lock_assert_none_held("a starving device");
 	(void)device;
+	lock_acquire(&gpu->lock);
 	gpu->starved++;
+	lock_release(&gpu->lock);
 }
 
 /* ---- all of it ---- */
