@@ -346,8 +346,7 @@ NTSTATUS dispatch_query_allocation_residency(struct call *call,
 	if (!NT_SUCCESS(status))
 		return status;
 	for (uint32_t i = 0; i < list.count; i++) {
-		enum vidmm_residency residency =
-			vidmm_where(&list.allocations[i]->body->memory);
+		enum vidmm_residency residency = vidmm_where(&list.allocations[i]->body->memory);
 		if (residency > weakest)
 			weakest = residency;
 		if (!args->hResource)
