@@ -171,8 +171,17 @@ void table_sync_init(struct table_sync *sync, struct page_tables *tables, uint64
  */
 bool table_sync_next(struct table_sync *sync, struct paging_op *op_out);
 
-/* The job with this sync failed: the next one writes the whole tables of the range. */
-void table_sync_failed(struct table_sync *sync);
+/*
+ * For a row of several ranges: their operations without the TLB, one more range, and the TLB for
+ * all of them at the end. Where the CPU writes entries nothing is written after a flush in the same
+ * job.
+ */
+bool table_sync_write(struct table_sync *sync, struct paging_op *op_out);
+void table_sync_again(struct table_sync *sync, uint64_t first_page, uint64_t page_count);
+bool table_sync_flush(struct table_sync *sync, struct paging_op *op_out);
+
+/* The job with this range failed: the next sync writes the whole tables of it. */
+void page_tables_distrust(struct page_tables *tables, uint64_t first_page, uint64_t page_count);
 
 /* ---- memory with GPU addresses ---- */
 

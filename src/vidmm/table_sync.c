@@ -457,7 +457,25 @@ static bool end_level(struct table_sync *sync, struct paging_op *op_out)
 	}
 }
 
+void table_sync_again(struct table_sync *sync, uint64_t first_page, uint64_t page_count)
+{
+	struct table_changes changes = sync->changes;
+
+	table_sync_init(sync, sync->tables, first_page, page_count);
+	sync->changes = changes;
+}
+
+bool table_sync_flush(struct table_sync *sync, struct paging_op *op_out)
+{
+	return table_flush(sync->tables, &sync->changes, op_out);
+}
+
 bool table_sync_next(struct table_sync *sync, struct paging_op *op_out)
+{
+	return table_sync_write(sync, op_out) || table_sync_flush(sync, op_out);
+}
+
+bool table_sync_write(struct table_sync *sync, struct paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	uint32_t level_count = tables->config->shape.answer.level_count;
@@ -475,7 +493,7 @@ bool table_sync_next(struct table_sync *sync, struct paging_op *op_out)
 		sync->next_page = sync->first_page;
 	}
 	lock_release(&tables->lock);
-	return is_there || table_flush(tables, &sync->changes, op_out);
+	return is_there;
 }
 
 static void distrust(struct page_tables *tables, uint32_t level, uint64_t first_page,
@@ -491,13 +509,11 @@ static void distrust(struct page_tables *tables, uint32_t level, uint64_t first_
 	}
 }
 
-void table_sync_failed(struct table_sync *sync)
+void page_tables_distrust(struct page_tables *tables, uint64_t first_page, uint64_t page_count)
 {
-	struct page_tables *tables = sync->tables;
-
 	lock_acquire(&tables->lock);
 	for (uint32_t level = 0; level < tables->config->shape.answer.level_count; level++) {
-		distrust(tables, level, sync->first_page, sync->end_page);
+		distrust(tables, level, first_page, first_page + page_count);
 		if (tables->zeroes[level])
 			tables->zeroes[level]->is_written = false;
 	}

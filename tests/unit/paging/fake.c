@@ -160,6 +160,10 @@ static void execute_flush(struct fake *fake, const struct miniport_paging_op *op
 	uint64_t first = op->flush_tlb.first_address >> MACHINE_PAGE_SHIFT;
 	uint64_t end = op->flush_tlb.end_address >> MACHINE_PAGE_SHIFT;
 
+	if (op->flush_tlb.driver_process != NULL) { /* somebody else's space */
+		atomic_fetch_add(&fake->other_flushes, 1);
+		return;
+	}
 	CHECK(op->flush_tlb.root_segment == fake->root_segment &&
 	      op->flush_tlb.root_offset_bytes == fake->root_offset);
 	if (op->flush_tlb.end_address == 0)

@@ -119,6 +119,7 @@ struct fake {
 	_Atomic uint32_t log_count;
 	struct fake_log_entry log[FAKE_LOG];
 	_Atomic uint32_t faults;
+	_Atomic uint32_t other_flushes;     /* of spaces that have a driver's process */
 	_Atomic uint64_t context_signature; /* INIT/UPDATE_CONTEXT were executed with this */
 };
 

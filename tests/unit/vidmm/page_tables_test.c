@@ -381,7 +381,7 @@ TEST(tables, what_a_failed_job_left_is_written_anew)
 		table_sync_init(&sync, &world->tables, world->windows[1], 40);
 		while (table_sync_next(&sync, &op)) /* and never executed */
 			;
-		table_sync_failed(&sync);
+		page_tables_distrust(&world->tables, world->windows[1], 40);
 		world_sync(world, world->windows[1], 40);
 		world_valid(world);
 		world_destroy(world);

@@ -1,0 +1,510 @@
+/*
+ * address_space.c - see address_space.h. Updates are in space_update.c.
+ *
+ * Locks: page_tables.lock.
+ */
+#include <assert.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "vidmm/address_space_parts.h"
+
+/* ---- counting ---- */
+
+void space_enter(struct address_space *space)
+{
+	atomic_fetch_add(&space->pending, 1);
+}
+
+void space_leave(struct address_space *space)
+{
+	/* Nobody reads the space after the last one left, but for the notice. */
+	if (atomic_fetch_sub(&space->pending, 1) == 1)
+		notice_give(&space->changed);
+}
+
+static void wait_until_idle(struct address_space *space)
+{
+	for (;;) {
+		uint32_t seen = notice_read(&space->changed);
+
+		if (atomic_load(&space->pending) == 0)
+			return;
+		notice_wait(&space->changed, seen, CLOCK_FOREVER);
+	}
+}
+
+/* ---- a row of ranges ---- */
+
+struct space_row *space_row_create(struct address_space *space, size_t range_count)
+{
+	struct space_row *row =
+		mem_zalloc(sizeof(*row) + range_count * sizeof(struct space_range_of_pages));
+
+	if (!row) {
+		(void)refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			     "There is no memory for a change of page tables");
+		return NULL;
+	}
+	row->space = space;
+	return row;
+}
+
+static struct space_row *row_of(struct paging_job *job)
+{
+	return container_of(job, struct space_row, job);
+}
+
+bool space_row_next(struct space_row *row, struct paging_op *op_out)
+{
+	if (row->next_range == 0 && row->range_count > 0) {
+		table_sync_init(&row->sync, &row->space->tables, row->ranges[0].first_page,
+				row->ranges[0].page_count);
+		row->next_range = 1;
+	}
+	for (;;) {
+		if (row->next_range == 0)
+			return false;
+		if (table_sync_write(&row->sync, op_out))
+			return true;
+		if (row->next_range >= row->range_count)
+			return table_sync_flush(&row->sync, op_out);
+		table_sync_again(&row->sync, row->ranges[row->next_range].first_page,
+				 row->ranges[row->next_range].page_count);
+		row->next_range++;
+	}
+}
+
+void space_row_distrust(struct space_row *row)
+{
+	for (size_t i = 0; i < row->range_count; i++)
+		page_tables_distrust(&row->space->tables, row->ranges[i].first_page,
+				     row->ranges[i].page_count);
+}
+
+static bool row_next(struct paging_job *job, struct paging_op *op_out)
+{
+	return space_row_next(row_of(job), op_out);
+}
+
+static void row_done(struct paging_job *job, NTSTATUS status)
+{
+	struct space_row *row = row_of(job);
+	struct address_space *space = row->space;
+	struct space_listener listener = row->listener;
+
+	if (!NT_SUCCESS(status))
+		space_row_distrust(row);
+	mem_free(row);
+	if (listener.done)
+		listener.done(listener.context, status);
+	space_leave(space);
+}
+
+static void row_queue(struct space_row *row, const struct space_listener *listener)
+{
+	struct address_space *space = row->space;
+
+	if (listener)
+		row->listener = *listener;
+	paging_job_init(&row->job, space->pager);
+	row->job.next = row_next;
+	row->job.done = row_done;
+	space_enter(space);
+	paging_job_queue(&row->job);
+}
+
+/* ---- requests ---- */
+
+/* What was free and is reserved without access is invalid, and was. */
+static bool must_be_written(const struct gpuva_plan *plan, bool is_change)
+{
+	for (size_t i = 0; i < plan->step_count; i++) {
+		if (is_change || plan->steps[i].state.kind == GPUVA_KIND_ZERO ||
+		    plan->steps[i].state.kind == GPUVA_KIND_MAPPED)
+			return true;
+	}
+	return false;
+}
+
+static NTSTATUS make_tables_locked(struct address_space *space, const struct gpuva_plan *plan,
+				   struct space_row *row)
+{
+	for (size_t i = 0; i < plan->step_count; i++) {
+		const struct gpuva_step *step = &plan->steps[i];
+		NTSTATUS status = page_tables_make_locked(&space->tables, step->first_page,
+							  step->page_count, &step->state);
+
+		if (!NT_SUCCESS(status))
+			return status;
+		row->ranges[i] =
+			(struct space_range_of_pages){ step->first_page, step->page_count };
+	}
+	row->range_count = plan->step_count;
+	return STATUS_SUCCESS;
+}
+
+/* A plan that was made or refused; lets go of the lock. */
+static NTSTATUS carry_out_locked(struct address_space *space, struct gpuva_plan *plan,
+				 NTSTATUS status, bool is_change,
+				 const struct space_listener *listener, uint64_t *address_out)
+{
+	struct space_row *row = NULL;
+	bool is_written = false;
+
+	if (NT_SUCCESS(status)) {
+		row = space_row_create(space, plan->step_count);
+		status = row ? make_tables_locked(space, plan, row) : STATUS_NO_MEMORY;
+	}
+	if (NT_SUCCESS(status)) {
+		is_written = must_be_written(plan, is_change);
+		*address_out = plan->first_page << GPUVA_PAGE_SHIFT;
+		gpuva_plan_apply(plan);
+	}
+	gpuva_plan_finish(plan);
+	lock_release(&space->tables.lock);
+	if (!is_written) {
+		mem_free(row);
+		return status;
+	}
+	row_queue(row, listener);
+	return STATUS_PENDING;
+}
+
+NTSTATUS address_space_reserve(struct address_space *space,
+			       const struct gpuva_reserve_request *request,
+			       const struct space_listener *listener, uint64_t *address_out)
+{
+	struct gpuva_plan plan;
+
+	lock_acquire(&space->tables.lock);
+	return carry_out_locked(space, &plan,
+				gpuva_plan_reserve(&space->tables.space, request, &plan), false,
+				listener, address_out);
+}
+
+NTSTATUS address_space_map(struct address_space *space, const struct gpuva_map_request *request,
+			   const struct space_listener *listener, uint64_t *address_out)
+{
+	struct gpuva_plan plan;
+
+	lock_acquire(&space->tables.lock);
+	return carry_out_locked(space, &plan, gpuva_plan_map(&space->tables.space, request, &plan),
+				true, listener, address_out);
+}
+
+NTSTATUS address_space_free(struct address_space *space, uint64_t base, uint64_t size_bytes,
+			    bool is_from_driver)
+{
+	struct gpuva_plan plan;
+	uint64_t address;
+	NTSTATUS status;
+
+	lock_acquire(&space->tables.lock);
+	status = carry_out_locked(
+		space, &plan,
+		gpuva_plan_free(&space->tables.space, base, size_bytes, is_from_driver, &plan),
+		true, NULL, &address);
+	return status == STATUS_PENDING ? STATUS_SUCCESS : status;
+}
+
+/* ---- memory ---- */
+
+/* The short list: spaces that show this memory. */
+static struct space_memory *find_view(struct address_space *space, struct mapped_memory *memory)
+{
+	struct space_memory *found = NULL;
+	struct list *link;
+
+	lock_acquire(&memory->lock);
+	list_for_each (link, &memory->views) {
+		struct memory_view *view = container_of(link, struct memory_view, memory_link);
+
+		if (view->tables == &space->tables)
+			found = container_of(view, struct space_memory, view);
+	}
+	lock_release(&memory->lock);
+	return found;
+}
+
+NTSTATUS address_space_memory(struct address_space *space, struct mapped_memory *memory,
+			      struct space_memory **memory_out)
+{
+	struct space_memory *found;
+
+	lock_acquire(&space->tables.lock);
+	found = find_view(space, memory);
+	if (found && found->is_gone)
+		found = NULL;
+	if (!found) {
+		found = mem_zalloc(sizeof(*found));
+		if (found) {
+			memory_view_init(&found->view, memory, &space->tables);
+			found->space = space;
+			found->references = 1;
+			list_push_back(&space->memories, &found->space_link);
+		}
+	}
+	lock_release(&space->tables.lock);
+	*memory_out = found;
+	return found ? STATUS_SUCCESS
+		     : refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			      "There is no memory for an allocation's GPU addresses");
+}
+
+/* The last one frees it: the view left its memory's list before. */
+void space_memory_put(struct space_memory *memory)
+{
+	struct address_space *space = memory->space;
+	bool is_last;
+
+	lock_acquire(&space->tables.lock);
+	is_last = --memory->references == 0;
+	if (is_last)
+		list_remove(&memory->space_link);
+	lock_release(&space->tables.lock);
+	if (is_last)
+		mem_free(memory);
+}
+
+static struct space_memory *memory_of(struct paging_job *job)
+{
+	return container_of(job, struct space_memory, job);
+}
+
+/* Takes the next range away; false: there is none. */
+static bool drop_range(struct space_memory *memory)
+{
+	struct page_tables *tables = &memory->space->tables;
+	struct gpuva_plan plan;
+	bool is_there;
+
+	lock_acquire(&tables->lock);
+	is_there = memory->view.owner.range_count > 0;
+	if (is_there) {
+		gpuva_plan_drop(&tables->space, range_of_owner_link(memory->view.owner.ranges.next),
+				&plan);
+		if (memory->has_range)
+			table_sync_again(&memory->sync, plan.steps[0].first_page,
+					 plan.steps[0].page_count);
+		else
+			table_sync_init(&memory->sync, tables, plan.steps[0].first_page,
+					plan.steps[0].page_count);
+		memory->has_range = true;
+		gpuva_plan_apply(&plan);
+		gpuva_plan_finish(&plan);
+	}
+	lock_release(&tables->lock);
+	return is_there;
+}
+
+static bool drop_next(struct paging_job *job, struct paging_op *op_out)
+{
+	struct space_memory *memory = memory_of(job);
+
+	for (;;) {
+		if (memory->has_range && table_sync_write(&memory->sync, op_out))
+			return true;
+		if (!drop_range(memory))
+			return memory->has_range && table_sync_flush(&memory->sync, op_out);
+	}
+}
+
+static void drop_done(struct paging_job *job, NTSTATUS status)
+{
+	struct space_memory *memory = memory_of(job);
+	struct address_space *space = memory->space;
+
+	while (drop_range(memory)) /* a job that failed may not have come that far */
+		page_tables_distrust(&space->tables, memory->sync.first_page,
+				     memory->sync.end_page - memory->sync.first_page);
+	if (!NT_SUCCESS(status) && memory->has_range)
+		page_tables_distrust(&space->tables, memory->sync.first_page,
+				     memory->sync.end_page - memory->sync.first_page);
+	memory_view_finish(&memory->view);
+	if (memory->dropped)
+		memory->dropped(memory->dropped_context);
+	space_memory_put(memory);
+	space_leave(space);
+}
+
+static void drop_count_down(void *context)
+{
+	struct memory_drop *drop = context;
+
+	if (atomic_fetch_sub(&drop->pending, 1) == 1)
+		drop->done(drop);
+}
+
+/* The next view that nobody has begun to drop. */
+static struct space_memory *take_view(struct mapped_memory *memory,
+				      const struct address_space *space)
+{
+	struct space_memory *found = NULL;
+	struct list *link;
+
+	lock_acquire(&memory->lock);
+	list_for_each (link, &memory->views) {
+		struct space_memory *candidate =
+			container_of(link, struct space_memory, view.memory_link);
+
+		if (!candidate->dropped && (!space || candidate->space == space)) {
+			candidate->dropped = drop_count_down;
+			found = candidate;
+			break;
+		}
+	}
+	lock_release(&memory->lock);
+	return found;
+}
+
+bool address_space_drop(struct address_space *only, struct mapped_memory *memory,
+			struct memory_drop *drop)
+{
+	struct space_memory *next;
+
+	atomic_store(&drop->pending, 1);
+	while ((next = take_view(memory, only)) != NULL) {
+		struct address_space *space = next->space;
+
+		next->dropped_context = drop;
+		atomic_fetch_add(&drop->pending, 1);
+		lock_acquire(&space->tables.lock);
+		next->is_gone = true;
+		lock_release(&space->tables.lock);
+		paging_job_init(&next->job, space->pager);
+		next->job.next = drop_next;
+		next->job.done = drop_done;
+		space_enter(space);
+		paging_job_queue(&next->job);
+	}
+	return atomic_fetch_sub(&drop->pending, 1) == 1;
+}
+
+/* ---- life ---- */
+
+/* Everything goes: what is mapped, and with TABLES_END_INVALID all entries. */
+struct space_end {
+	struct paging_job job;
+	struct address_space *space;
+	struct table_sync sync;
+	bool is_ending;
+	bool is_flushed;
+};
+
+static bool end_next(struct paging_job *job, struct paging_op *op_out)
+{
+	struct space_end *end = container_of(job, struct space_end, job);
+	struct page_tables_root root = page_tables_root(&end->space->tables);
+
+	if (end->is_ending && table_sync_write(&end->sync, op_out))
+		return true;
+	if (end->is_flushed)
+		return false;
+	end->is_flushed = true;
+	*op_out = (struct paging_op){
+		.kind = PAGING_AS_IT_IS,
+		.as_it_is = { .kind = MINIPORT_PAGING_FLUSH_TLB,
+			      .flush_tlb = { .root_segment = root.segment,
+					     .root_offset_bytes = root.offset_bytes,
+					     .driver_process =
+						     end->space->tables.driver_process } },
+	};
+	return true;
+}
+
+static void forget_memories(struct address_space *space)
+{
+	struct list *link;
+
+	while ((link = list_pop_front(&space->memories)) != NULL) {
+		struct space_memory *memory = container_of(link, struct space_memory, space_link);
+
+		assert(!memory->dropped && memory->references == 1);
+		memory_view_finish(&memory->view);
+		mem_free(memory);
+	}
+}
+
+static void end_done(struct paging_job *job, NTSTATUS status)
+{
+	struct space_end *end = container_of(job, struct space_end, job);
+	struct address_space *space = end->space;
+
+	(void)status;
+	lock_acquire(&space->tables.lock);
+	gpuva_space_finish(&space->tables.space);
+	lock_release(&space->tables.lock);
+	forget_memories(space);
+	space_leave(space);
+}
+
+void address_space_destroy(struct address_space *space)
+{
+	struct space_end end;
+
+	if (!space)
+		return;
+	assert(!pager_is_current_thread(space->pager));
+	wait_until_idle(space);
+	end = (struct space_end){ .space = space,
+				  .is_ending =
+					  space->tables.config->mmu.flags & TABLES_END_INVALID };
+	paging_job_init(&end.job, space->pager);
+	table_sync_init(&end.sync, &space->tables, 0, 0);
+	end.sync.is_ending = true;
+	end.job.next = end_next;
+	end.job.done = end_done;
+	space_enter(space);
+	paging_job_queue(&end.job);
+	wait_until_idle(space);
+	pager_flush(space->pager); /* the job itself is on this stack */
+	page_tables_finish(&space->tables);
+	mem_free(space);
+}
+
+static void root_done(void *context, NTSTATUS status)
+{
+	*(NTSTATUS *)context = status;
+}
+
+/* The root, with nothing in it. */
+static NTSTATUS write_root(struct address_space *space)
+{
+	struct space_row *row = space_row_create(space, 1);
+	NTSTATUS status = STATUS_NO_MEMORY;
+
+	if (!row)
+		return STATUS_NO_MEMORY;
+	row->ranges[0] = (struct space_range_of_pages){ 0, 1 };
+	row->range_count = 1;
+	row_queue(row, &(struct space_listener){ root_done, &status });
+	wait_until_idle(space);
+	return status;
+}
+
+NTSTATUS address_space_create(const struct page_tables_config *config, struct pager *pager,
+			      void *driver_process, struct address_space **space_out)
+{
+	struct address_space *space = mem_zalloc(sizeof(*space));
+	NTSTATUS status;
+
+	if (!space)
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			      "There is no memory for an address space");
+	space->pager = pager;
+	list_init(&space->memories);
+	status = page_tables_init(&space->tables, config, driver_process);
+	if (!NT_SUCCESS(status)) {
+		mem_free(space);
+		return status;
+	}
+	status = write_root(space);
+	if (!NT_SUCCESS(status)) {
+		address_space_destroy(space);
+		return status;
+	}
+	*space_out = space;
+	return STATUS_SUCCESS;
+}

@@ -1,0 +1,122 @@
+/*
+ * address_space.h - one process's GPU addresses on one adapter: requests, and the paging jobs that
+ * carry them out.
+ *
+ *	call ──plan──▶ tables made, ranges changed ──▶ answer
+ *	                        └──▶ job: the tables of these ranges show what is true ──▶ done()
+ *
+ * Addresses are taken, changed and freed when the call is made; only the tables come later. So what
+ * is freed can be handed out again at once, and whoever wrote last is what the tables come to show.
+ * An update is the exception: it is planned when it is made, to say what is wrong with it, and
+ *again when its turn comes, to change something (space_update).
+ *
+ * Memory that goes (address_space_drop) is given back after done(): until then the GPU may see it.
+ *
+ * Locks: page_tables.lock for every request. Nobody is called under it.
+ */
+#ifndef VIDMM_ADDRESS_SPACE_H
+#define VIDMM_ADDRESS_SPACE_H
+
+#include "base/notice.h"
+#include "gpuva/plan.h"
+#include "vidmm/page_tables.h"
+
+struct address_space {
+	struct page_tables tables;
+	struct pager *pager;
+
+	struct list memories;               /* space_memory.space_link; tables.lock */
+	struct notice changed;              /* fewer jobs */
+	_Atomic uint32_t pending;           /* jobs and updates that are not over */
+	_Atomic uint32_t queued_operations; /* of updates */
+};
+
+/* An allocation in this space. References: one of its own until it is dropped, one per update. */
+struct space_memory {
+	struct memory_view view;
+	struct address_space *space;
+	struct list space_link;
+	uint32_t references; /* tables.lock, and so is … */
+	bool is_gone;        /* nothing of it is mapped any more */
+
+	/* Its end. */
+	struct paging_job job;
+	struct table_sync sync;
+	bool has_range;
+	void (*dropped)(void *context);
+	void *dropped_context;
+};
+
+/* Who is told when the tables show it; once, on the pager's thread. */
+struct space_listener {
+	void (*done)(void *context, NTSTATUS status);
+	void *context;
+};
+
+/* Returns when the root can be used. Not on the pager's thread. */
+MUST_CHECK NTSTATUS address_space_create(const struct page_tables_config *config,
+					 struct pager *pager, void *driver_process,
+					 struct address_space **space_out);
+
+/* No context uses it, nobody makes a request any more. Waits for its jobs. Accepts NULL. */
+void address_space_destroy(struct address_space *space);
+
+/*
+ * `memory` in this space, made at the first need. Stays until address_space_drop() or the end of
+ * the space.
+ */
+MUST_CHECK NTSTATUS address_space_memory(struct address_space *space, struct mapped_memory *memory,
+					 struct space_memory **memory_out);
+
+/*
+ * STATUS_SUCCESS: nothing had to be written, nobody is told. STATUS_PENDING: done() comes, perhaps
+ * before it returns. What is refused changed nothing: statuses of gpuva/plan.h, and those of
+ * page_tables_make_locked().
+ */
+MUST_CHECK NTSTATUS address_space_reserve(struct address_space *space,
+					  const struct gpuva_reserve_request *request,
+					  const struct space_listener *listener,
+					  uint64_t *address_out);
+MUST_CHECK NTSTATUS address_space_map(struct address_space *space,
+				      const struct gpuva_map_request *request,
+				      const struct space_listener *listener, uint64_t *address_out);
+
+/* The range is free when it returns; the tables follow. */
+MUST_CHECK NTSTATUS address_space_free(struct address_space *space, uint64_t base,
+				       uint64_t size_bytes, bool is_from_driver);
+
+/*
+ * All addresses of `memory` in one space (NULL: in all) go. Needs no memory. True: there were none;
+ * else done() comes.
+ */
+struct memory_drop {
+	void (*done)(struct memory_drop *drop); /* on the pager's thread */
+	_Atomic uint32_t pending;
+};
+MUST_CHECK bool address_space_drop(struct address_space *only, struct mapped_memory *memory,
+				   struct memory_drop *drop);
+
+/* ---- updates that wait for their turn ---- */
+
+/* More operations than this are not queued: the caller waits. */
+enum { SPACE_QUEUED_OPERATIONS = 128 };
+
+struct space_update;
+
+/*
+ * Checks it as things are now, and takes all memory that can be taken before. The owners in
+ * `operations` are space_memory of this space. Waits while too many are queued; not on the pager's
+ * thread.
+ */
+MUST_CHECK NTSTATUS address_space_update(struct address_space *space,
+					 const struct gpuva_operation *operations, uint32_t count,
+					 const struct space_listener *listener,
+					 struct space_update **update_out);
+
+/* Its turn has come. Any thread, no lock held. done() says STATUS_SUCCESS for what was dropped. */
+void space_update_run(struct space_update *update);
+
+/* It never comes. */
+void space_update_cancel(struct space_update *update);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * address_space_parts.h - what address_space.c and space_update.c have in common. For them alone.
+ */
+#ifndef VIDMM_ADDRESS_SPACE_PARTS_H
+#define VIDMM_ADDRESS_SPACE_PARTS_H
+
+#include "vidmm/address_space.h"
+
+struct space_range_of_pages {
+	uint64_t first_page;
+	uint64_t page_count;
+};
+
+/* Ranges whose tables one job writes. */
+struct space_row {
+	struct paging_job job;
+	struct address_space *space;
+	struct space_listener listener;
+	struct table_sync sync;
+	size_t next_range; /* 0: not begun */
+	size_t range_count;
+	struct space_range_of_pages ranges[];
+};
+
+/* Room for so many ranges; NULL, refused, when there is no memory. */
+struct space_row *space_row_create(struct address_space *space, size_t range_count);
+bool space_row_next(struct space_row *row, struct paging_op *op_out);
+
+/* It failed. */
+void space_row_distrust(struct space_row *row);
+
+/* One more thing that is not over, and one fewer. */
+void space_enter(struct address_space *space);
+void space_leave(struct address_space *space);
+
+void space_memory_put(struct space_memory *memory);
+
+#endif

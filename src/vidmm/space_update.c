@@ -1,0 +1,225 @@
+/*
+ * space_update.c - updates that wait for their turn. See address_space.h.
+ *
+ *	made ──▶ planned, to refuse it; tables made ──▶ … ──▶ its turn: planned again, applied ──▶
+ *done
+ *
+ * What is planned the second time may be refused: addresses were freed, memory is gone. Then it is
+ * dropped, as documented, and counts as done. So it does when the addresses were freed and taken by
+ * another request: the plan says by which one.
+ *
+ * The second plan is made on the pager's thread, in its order among all other changes of tables.
+ *
+ * Locks: page_tables.lock.
+ */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "vidmm/address_space_parts.h"
+
+struct space_update {
+	struct space_row *row;
+	struct paging_job job;
+	struct address_space *space;
+	struct space_listener listener;
+	uint64_t source;  /* who took the addresses it is for */
+	NTSTATUS status;  /* of the second plan */
+	bool has_planned; /* … which was made */
+	uint32_t count;
+	struct gpuva_operation operations[];
+};
+
+static struct space_memory *operation_memory(const struct gpuva_operation *operation)
+{
+	return operation->owner ? container_of(operation->owner, struct space_memory, view.owner)
+				: NULL;
+}
+
+static void update_free(struct space_update *update)
+{
+	struct address_space *space = update->space;
+
+	for (uint32_t i = 0; i < update->count; i++) {
+		struct space_memory *memory = operation_memory(&update->operations[i]);
+
+		if (memory)
+			space_memory_put(memory);
+	}
+	atomic_fetch_sub(&space->queued_operations, update->count);
+	notice_give(&space->changed);
+	mem_free(update->row);
+	mem_free(update);
+	space_leave(space);
+}
+
+/* ---- its turn ---- */
+
+static bool is_without_memory_locked(const struct space_update *update)
+{
+	for (uint32_t i = 0; i < update->count; i++) {
+		const struct space_memory *memory = operation_memory(&update->operations[i]);
+
+		if (memory && memory->is_gone)
+			return true;
+	}
+	return false;
+}
+
+static void apply(struct space_update *update)
+{
+	struct page_tables *tables = &update->space->tables;
+	struct gpuva_plan plan = { 0 };
+	NTSTATUS status = STATUS_INVALID_PARAMETER;
+
+	lock_acquire(&tables->lock);
+	if (!is_without_memory_locked(update))
+		status =
+			gpuva_plan_update(&tables->space, update->operations, update->count, &plan);
+	if (NT_SUCCESS(status) && plan.source != update->source)
+		status = STATUS_INVALID_PARAMETER;
+	if (NT_SUCCESS(status))
+		gpuva_plan_apply(&plan);
+	else
+		update->row->range_count = 0; /* nothing is to be written */
+	gpuva_plan_finish(&plan);
+	lock_release(&tables->lock);
+	update->status = status == STATUS_INVALID_PARAMETER ? STATUS_SUCCESS : status;
+}
+
+static bool update_next(struct paging_job *job, struct paging_op *op_out)
+{
+	struct space_update *update = container_of(job, struct space_update, job);
+
+	if (!update->has_planned)
+		apply(update);
+	update->has_planned = true;
+	return space_row_next(update->row, op_out);
+}
+
+static void update_done(struct paging_job *job, NTSTATUS status)
+{
+	struct space_update *update = container_of(job, struct space_update, job);
+	struct space_listener listener = update->listener;
+
+	if (!NT_SUCCESS(status))
+		space_row_distrust(update->row);
+	else
+		status = update->status;
+	if (listener.done)
+		listener.done(listener.context, status);
+	update_free(update);
+}
+
+void space_update_run(struct space_update *update)
+{
+	paging_job_init(&update->job, update->space->pager);
+	update->job.next = update_next;
+	update->job.done = update_done;
+	paging_job_queue(&update->job);
+}
+
+void space_update_cancel(struct space_update *update)
+{
+	update_free(update);
+}
+
+/* ---- being made ---- */
+
+static void wait_for_room(struct address_space *space, uint32_t count)
+{
+	for (;;) {
+		uint32_t seen = notice_read(&space->changed);
+		uint32_t queued = atomic_load(&space->queued_operations);
+
+		/* One that is too large by itself comes alone. */
+		if ((queued == 0 || queued + count <= SPACE_QUEUED_OPERATIONS) &&
+		    atomic_compare_exchange_strong(&space->queued_operations, &queued,
+						   queued + count))
+			return;
+		if (queued != 0 && queued + count > SPACE_QUEUED_OPERATIONS)
+			notice_wait(&space->changed, seen, CLOCK_FOREVER);
+	}
+}
+
+static struct space_update *update_create(struct address_space *space,
+					  const struct gpuva_operation *operations, uint32_t count)
+{
+	struct space_update *update =
+		mem_zalloc(sizeof(*update) + count * sizeof(update->operations[0]));
+	struct space_row *row = update ? space_row_create(space, count) : NULL;
+
+	if (!row) {
+		mem_free(update);
+		(void)refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			     "There is no memory for an update of GPU addresses");
+		return NULL;
+	}
+	update->row = row;
+	update->space = space;
+	for (uint32_t i = 0; i < count; i++) {
+		update->operations[i] = operations[i];
+		row->ranges[i] = (struct space_range_of_pages){
+			operations[i].base >> GPUVA_PAGE_SHIFT,
+			operations[i].size_bytes >> GPUVA_PAGE_SHIFT,
+		};
+	}
+	row->range_count = count;
+	return update;
+}
+
+/* As things are now; tables for whatever it will show. */
+static NTSTATUS check_locked(struct space_update *update)
+{
+	static const struct gpuva_state anything = { .kind = GPUVA_KIND_MAPPED };
+	struct page_tables *tables = &update->space->tables;
+	const struct space_row *row = update->row;
+	struct gpuva_plan plan;
+	NTSTATUS status =
+		gpuva_plan_update(&tables->space, update->operations, update->count, &plan);
+
+	update->source = plan.source;
+	gpuva_plan_finish(&plan);
+	for (size_t i = 0; NT_SUCCESS(status) && i < row->range_count; i++)
+		status = page_tables_make_locked(tables, row->ranges[i].first_page,
+						 row->ranges[i].page_count, &anything);
+	return status;
+}
+
+static void hold_memory_locked(struct space_update *update)
+{
+	for (uint32_t i = 0; i < update->count; i++) {
+		struct space_memory *memory = operation_memory(&update->operations[i]);
+
+		if (memory)
+			memory->references++;
+	}
+}
+
+NTSTATUS address_space_update(struct address_space *space, const struct gpuva_operation *operations,
+			      uint32_t count, const struct space_listener *listener,
+			      struct space_update **update_out)
+{
+	struct space_update *update = update_create(space, operations, count);
+	NTSTATUS status;
+
+	if (!update)
+		return STATUS_NO_MEMORY;
+	if (listener)
+		update->listener = *listener;
+	update->count = count;
+	wait_for_room(space, count);
+	space_enter(space);
+	lock_acquire(&space->tables.lock);
+	status = check_locked(update);
+	if (NT_SUCCESS(status))
+		hold_memory_locked(update);
+	lock_release(&space->tables.lock);
+	if (NT_SUCCESS(status)) {
+		*update_out = update;
+		return STATUS_SUCCESS;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		update->operations[i].owner = NULL; /* never held */
+	update_free(update);
+	return status;
+}

@@ -1,0 +1,685 @@
+/*
+ * address_space_test.c - requests for GPU addresses through the real pager, in all three ways of
+ * writing page tables, against a GPU that executes what was built.
+ */
+#include "base/mem.h"
+#include "base/random.h"
+#include "base/refusal.h"
+#include "base/thread.h"
+#include "support/test.h"
+#include "unit/paging/fake.h"
+#include "vidmm/address_space.h"
+#include "vidmm/table_tree.h"
+
+enum { PAGES = 32, MEMORIES = 4 };
+
+static int process; /* the driver's is somewhere */
+
+struct memory {
+	struct mapped_memory mapped;
+	uint64_t first_page; /* of local memory; 0: it is nowhere */
+};
+
+struct world {
+	struct fake *fake;
+	struct page_tables_config config;
+	struct address_space *space;
+	struct mem_usage usage;
+	_Atomic uint64_t room_taken;
+	_Atomic uint64_t room_next;
+	struct memory memories[MEMORIES];
+};
+
+struct told {
+	_Atomic uint32_t count;
+	NTSTATUS status;
+};
+
+static void told_done(void *context, NTSTATUS status)
+{
+	struct told *told = context;
+
+	told->status = status;
+	atomic_fetch_add(&told->count, 1);
+}
+
+static NTSTATUS take_room(void *memory, uint32_t segment, uint64_t size_bytes, uint64_t align_bytes,
+			  struct pager_table *table_out)
+{
+	struct world *world = memory;
+	uint64_t at = atomic_fetch_add(&world->room_next, size_bytes);
+
+	(void)align_bytes;
+	atomic_fetch_add(&world->room_taken, size_bytes);
+	*table_out = (struct pager_table){ .segment = segment,
+					   .offset_bytes = at,
+					   .pointer = world->fake->local + at };
+	return STATUS_SUCCESS;
+}
+
+static void give_room(void *memory, const struct pager_table *table, uint64_t size_bytes)
+{
+	struct world *world = memory;
+
+	(void)table;
+	atomic_fetch_sub(&world->room_taken, size_bytes);
+}
+
+static void look(void *context, const struct mapped_memory *mapped, uint64_t offset_pages,
+		 struct shown_run *run)
+{
+	const struct memory *memory = mapped->allocation;
+
+	(void)context;
+	run->is_shown = memory->first_page != 0;
+	run->segment = FAKE_LOCAL;
+	run->first_page = memory->first_page + offset_pages;
+}
+
+static struct page_tables_config describe(struct world *world, uint32_t update_mode, uint32_t flags)
+{
+	return (struct page_tables_config){
+		.mmu = { .flags = flags,
+			 .update_mode = update_mode,
+			 .address_bits = 39,
+			 .level_count = 3,
+			 .levels = { { 9, FAKE_LOCAL, 0, 4096, 0 },
+				     { 9, 0, 0, 4096, 0 },
+				     { 9, 0, 0, 4096, 0 } } },
+		.take_room = take_room,
+		.give_room = give_room,
+		.memory = world,
+		.look = look,
+	};
+}
+
+static void start_as(struct world *world, uint32_t update_mode, uint32_t flags)
+{
+	memset(world, 0, sizeof(*world));
+	world->room_next = 16 << 20;
+	world->fake = fake_create(&(struct fake_config){
+		.has_mmu = true, .update_mode = update_mode, .is_automatic = true });
+	world->usage = mem_usage();
+	world->config = describe(world, update_mode, flags);
+	EXPECT_EQ(page_tables_config_init(&world->config), STATUS_SUCCESS);
+	EXPECT_EQ(address_space_create(&world->config, world->fake->pager, &process, &world->space),
+		  STATUS_SUCCESS);
+	for (uint64_t m = 0; m < MEMORIES; m++) {
+		struct memory *memory = &world->memories[m];
+
+		mapped_memory_init(&memory->mapped, PAGES, memory, memory);
+		memory->first_page = 1000 + m * PAGES;
+	}
+}
+
+static void start(struct world *world)
+{
+	start_as(world, MINIPORT_TABLE_CPU_VIRTUAL, TABLES_HAVE_ZERO);
+}
+
+static void flush(struct world *world)
+{
+	pager_flush(world->fake->pager);
+}
+
+static uint64_t walk(struct world *world, uint64_t page)
+{
+	struct page_tables_root root = page_tables_root(&world->space->tables);
+	uint32_t segment = root.segment;
+	uint64_t table = root.offset_bytes;
+	uint64_t entry = 0;
+
+	for (uint32_t level = 3; level-- > 0;) {
+		uint64_t index = gpuva_shape_place(&world->config.shape, level, page).entry;
+
+		memcpy(&entry, fake_pointer(world->fake, segment, table + index * 8), 8);
+		if (!(entry & 1))
+			return 0;
+		segment = (uint32_t)(entry >> 1 & 31);
+		table = entry & ~(MACHINE_PAGE_BYTES - 1);
+	}
+	return entry;
+}
+
+/* The GPU finds page `offset` of the memory there. */
+static bool shows(struct world *world, uint64_t page, const struct memory *memory, uint64_t offset)
+{
+	return walk(world, page) ==
+	       ((memory->first_page + offset) << MACHINE_PAGE_SHIFT | FAKE_LOCAL << 1 | 1);
+}
+
+static void check(struct world *world)
+{
+	uint64_t page;
+
+	flush(world);
+	const char *wrong = page_tables_validate(&world->space->tables, NULL, NULL, &page);
+	if (wrong)
+		print_error("page %#llx: %s\n", (unsigned long long)page, wrong);
+	EXPECT(!wrong);
+	EXPECT_EQ(atomic_load(&world->space->pending), 0);
+}
+
+static void finish(struct world *world)
+{
+	check(world);
+	address_space_destroy(world->space);
+	for (int m = 0; m < MEMORIES; m++)
+		mapped_memory_finish(&world->memories[m].mapped);
+	page_tables_config_finish(&world->config);
+	EXPECT_EQ(world->room_taken, 0);
+	EXPECT_EQ(mem_usage().blocks, world->usage.blocks);
+	fake_destroy(world->fake);
+}
+
+static struct gpuva_owner *owner_of(struct world *world, struct memory *memory)
+{
+	struct space_memory *found;
+
+	EXPECT_EQ(address_space_memory(world->space, &memory->mapped, &found), STATUS_SUCCESS);
+	return &found->view.owner;
+}
+
+static NTSTATUS map(struct world *world, uint64_t page, struct memory *memory, uint64_t offset,
+		    uint64_t count, struct told *told)
+{
+	struct gpuva_map_request request = { .window.base = page << GPUVA_PAGE_SHIFT,
+					     .owner = owner_of(world, memory),
+					     .offset_pages = offset,
+					     .page_count = count,
+					     .protection = GPUVA_WRITE };
+	uint64_t address = 0;
+	NTSTATUS status = address_space_map(
+		world->space, &request, told ? &(struct space_listener){ told_done, told } : NULL,
+		&address);
+
+	if (NT_SUCCESS(status))
+		EXPECT_EQ(address, page << GPUVA_PAGE_SHIFT);
+	return status;
+}
+
+static NTSTATUS reserve(struct world *world, uint64_t page, uint64_t count, bool is_zero)
+{
+	struct gpuva_reserve_request request = { .window.base = page << GPUVA_PAGE_SHIFT,
+						 .size_bytes = count << GPUVA_PAGE_SHIFT,
+						 .is_zero = is_zero };
+	uint64_t address;
+
+	return address_space_reserve(world->space, &request, NULL, &address);
+}
+
+static NTSTATUS release(struct world *world, uint64_t page, uint64_t count)
+{
+	return address_space_free(world->space, page << GPUVA_PAGE_SHIFT, count << GPUVA_PAGE_SHIFT,
+				  false);
+}
+
+/* ---- requests ---- */
+
+TEST(space, what_is_mapped_is_found_and_what_is_freed_is_not_in_all_three_modes)
+{
+	for (uint32_t mode = 0; mode < 3; mode++) {
+		struct world world;
+		struct told told = { 0 };
+
+		start_as(&world, mode, TABLES_HAVE_ZERO);
+		EXPECT_EQ(map(&world, 510, &world.memories[0], 2, 20, &told), STATUS_PENDING);
+		flush(&world);
+		EXPECT_EQ(atomic_load(&told.count), 1);
+		EXPECT_EQ(told.status, STATUS_SUCCESS);
+		EXPECT(shows(&world, 510, &world.memories[0], 2));
+		EXPECT(shows(&world, 529, &world.memories[0], 21));
+		EXPECT_EQ(walk(&world, 530), 0);
+		EXPECT(atomic_load(&world.fake->other_flushes) > 0);
+
+		EXPECT_EQ(release(&world, 510, 20), STATUS_SUCCESS);
+		flush(&world);
+		EXPECT_EQ(walk(&world, 510), 0);
+		EXPECT_EQ(walk(&world, 529), 0);
+		finish(&world);
+	}
+}
+
+TEST(space, a_reservation_without_access_is_done_at_once)
+{
+	struct world world;
+
+	start(&world);
+	EXPECT_EQ(reserve(&world, 1024, 1024, false), STATUS_SUCCESS);
+	EXPECT_EQ(reserve(&world, 4096, 1024, true), STATUS_PENDING);
+	finish(&world);
+}
+
+/* Free is synchronous: the range is anybody's, whatever is still to be written. */
+TEST(space, what_was_freed_can_be_mapped_anew_while_its_job_waits)
+{
+	struct world world;
+	struct told told = { 0 };
+
+	start(&world);
+	fake_set_automatic(world.fake, false);
+	EXPECT_EQ(map(&world, 64, &world.memories[0], 0, 8, &told), STATUS_PENDING);
+	EXPECT_EQ(release(&world, 64, 8), STATUS_SUCCESS);
+	EXPECT_EQ(map(&world, 66, &world.memories[1], 0, 8, &told), STATUS_PENDING);
+	fake_set_automatic(world.fake, true);
+	flush(&world);
+	EXPECT_EQ(atomic_load(&told.count), 2);
+	EXPECT_EQ(walk(&world, 64), 0);
+	EXPECT(shows(&world, 66, &world.memories[1], 0));
+	EXPECT(shows(&world, 73, &world.memories[1], 7));
+	finish(&world);
+}
+
+TEST(space, what_is_refused_changes_nothing)
+{
+	struct world world;
+
+	start(&world);
+	EXPECT_EQ(map(&world, 64, &world.memories[0], PAGES - 1, 2, NULL),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(release(&world, 64, 1), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(map(&world, 64, &world.memories[0], 0, 2, NULL), STATUS_PENDING);
+	EXPECT_EQ(reserve(&world, 64, 16, false), STATUS_INVALID_PARAMETER);
+	finish(&world);
+}
+
+struct counted_drop {
+	struct memory_drop drop;
+	_Atomic uint32_t count;
+};
+
+static void drop_done(struct memory_drop *drop)
+{
+	atomic_fetch_add(&container_of(drop, struct counted_drop, drop)->count, 1);
+}
+
+TEST(space, all_addresses_of_memory_that_goes_are_gone_when_it_is_told)
+{
+	for (uint32_t mode = 0; mode < 3; mode++) {
+		struct world world;
+		struct counted_drop drop = { .drop.done = drop_done };
+		struct memory *memory;
+
+		start_as(&world, mode, TABLES_HAVE_ZERO);
+		memory = &world.memories[0];
+		EXPECT(address_space_drop(NULL, &memory->mapped, &drop.drop));
+		EXPECT_EQ(map(&world, 64, memory, 0, 8, NULL), STATUS_PENDING);
+		EXPECT_EQ(map(&world, 5000, memory, 0, 8, NULL), STATUS_PENDING);
+		EXPECT_EQ(map(&world, 72, &world.memories[1], 0, 8, NULL), STATUS_PENDING);
+		EXPECT_EQ(reserve(&world, 1024, 16, false), STATUS_SUCCESS);
+		EXPECT_EQ(map(&world, 1030, memory, 0, 4, NULL), STATUS_PENDING);
+		flush(&world);
+		EXPECT(shows(&world, 1030, memory, 0));
+		EXPECT(mapped_memory_is_mapped(&memory->mapped));
+
+		EXPECT(!address_space_drop(world.space, &memory->mapped, &drop.drop));
+		flush(&world);
+		EXPECT_EQ(atomic_load(&drop.count), 1);
+		EXPECT(!mapped_memory_is_mapped(&memory->mapped));
+		EXPECT_EQ(walk(&world, 64), 0);
+		EXPECT_EQ(walk(&world, 5000), 0);
+		EXPECT_EQ(walk(&world, 1030), 0);
+		EXPECT(shows(&world, 72, &world.memories[1], 0));
+		/* Addresses that a map request found are free, those of a reservation are its. */
+		EXPECT_EQ(release(&world, 64, 8), STATUS_INVALID_PARAMETER);
+		EXPECT_EQ(release(&world, 1024, 16), STATUS_SUCCESS);
+		finish(&world);
+	}
+}
+
+TEST(space, jobs_queued_in_a_reset_run_after_it_and_forgotten_tables_are_written_anew)
+{
+	for (uint32_t mode = 0; mode < 3; mode++) {
+		struct world world;
+		struct told told = { 0 };
+
+		start_as(&world, mode, TABLES_HAVE_ZERO);
+		EXPECT_EQ(map(&world, 64, &world.memories[0], 0, 8, NULL), STATUS_PENDING);
+		flush(&world);
+		pager_suspend(world.fake->pager);
+		EXPECT_EQ(map(&world, 80, &world.memories[0], 0, 8, NULL), STATUS_PENDING);
+		pager_restart(world.fake->pager);
+		flush(&world);
+
+		page_tables_forget(&world.space->tables);
+		EXPECT_EQ(map(&world, 100, &world.memories[1], 0, 8, &told), STATUS_PENDING);
+		flush(&world);
+		EXPECT_EQ(told.status, STATUS_SUCCESS);
+		EXPECT(shows(&world, 64, &world.memories[0], 0));
+		EXPECT(shows(&world, 80, &world.memories[0], 0));
+		EXPECT(shows(&world, 107, &world.memories[1], 7));
+		finish(&world);
+	}
+}
+
+TEST(space, jobs_of_a_lost_adapter_fail_and_the_space_ends_all_the_same)
+{
+	struct world world;
+	struct told told = { 0 };
+	struct counted_drop drop = { .drop.done = drop_done };
+
+	start_as(&world, MINIPORT_TABLE_CPU_VIRTUAL, TABLES_END_INVALID);
+	EXPECT_EQ(map(&world, 64, &world.memories[0], 0, 8, NULL), STATUS_PENDING);
+	flush(&world);
+	pager_give_up(world.fake->pager);
+	EXPECT_EQ(map(&world, 80, &world.memories[1], 0, 8, &told), STATUS_PENDING);
+	EXPECT(!address_space_drop(world.space, &world.memories[0].mapped, &drop.drop));
+	flush(&world);
+	EXPECT_EQ(told.status, STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(atomic_load(&drop.count), 1);
+	address_space_destroy(world.space);
+	for (int m = 0; m < MEMORIES; m++)
+		mapped_memory_finish(&world.memories[m].mapped);
+	page_tables_config_finish(&world.config);
+	EXPECT_EQ(mem_usage().blocks, world.usage.blocks);
+	fake_destroy(world.fake);
+}
+
+TEST(space, entries_are_invalid_before_the_tables_go_where_the_driver_wants_that)
+{
+	struct world world;
+	uint32_t before;
+
+	start_as(&world, MINIPORT_TABLE_CPU_VIRTUAL, TABLES_END_INVALID | TABLES_HAVE_ZERO);
+	EXPECT_EQ(map(&world, 64, &world.memories[0], 0, 8, NULL), STATUS_PENDING);
+	flush(&world);
+	before = atomic_load(&world.fake->log_count);
+	address_space_destroy(world.space);
+	flush(&world);
+	EXPECT_EQ(fake_count(world.fake, before, MINIPORT_PAGING_UPDATE_PAGE_TABLE), 3);
+	EXPECT_EQ(fake_count(world.fake, before, MINIPORT_PAGING_FLUSH_TLB), 1);
+	for (int m = 0; m < MEMORIES; m++)
+		mapped_memory_finish(&world.memories[m].mapped);
+	page_tables_config_finish(&world.config);
+	fake_destroy(world.fake);
+}
+
+TEST(space, a_request_without_memory_leaves_no_trace)
+{
+	struct world world;
+	struct gpuva_owner *owner;
+	uint64_t fail_at = 0;
+	bool fired;
+
+	start(&world);
+	owner = owner_of(&world, &world.memories[0]);
+	do {
+		struct gpuva_map_request request = { .window.base = 64 << GPUVA_PAGE_SHIFT,
+						     .owner = owner,
+						     .page_count = 8,
+						     .protection = GPUVA_WRITE };
+		uint64_t address;
+
+		flush(&world);
+		mem_fail_nth(++fail_at);
+		NTSTATUS status = address_space_map(world.space, &request, NULL, &address);
+		fired = mem_fail_stop();
+		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_PENDING);
+		if (fired)
+			EXPECT_EQ(release(&world, 64, 8), STATUS_INVALID_PARAMETER);
+	} while (fired);
+	EXPECT(fail_at > 3);
+	finish(&world);
+}
+
+TEST(space, a_space_that_cannot_be_made_leaves_no_trace)
+{
+	struct world world;
+	uint64_t fail_at = 0;
+	bool fired;
+
+	start(&world);
+	do {
+		struct address_space *space = NULL;
+		struct mem_usage usage = mem_usage();
+
+		mem_fail_nth(++fail_at);
+		NTSTATUS status =
+			address_space_create(&world.config, world.fake->pager, &process, &space);
+		fired = mem_fail_stop();
+		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+		address_space_destroy(space);
+		EXPECT_EQ(mem_usage().blocks, usage.blocks);
+	} while (fired);
+	finish(&world);
+}
+
+/* ---- updates ---- */
+
+static struct gpuva_operation map_operation(struct world *world, uint64_t page, uint64_t count,
+					    struct memory *memory)
+{
+	return (struct gpuva_operation){ .kind = GPUVA_OPERATION_MAP,
+					 .base = page << GPUVA_PAGE_SHIFT,
+					 .size_bytes = count << GPUVA_PAGE_SHIFT,
+					 .owner = owner_of(world, memory) };
+}
+
+static struct space_update *make_update(struct world *world, uint64_t page, struct memory *memory,
+					struct told *told)
+{
+	struct gpuva_operation operation = map_operation(world, page, 4, memory);
+	struct space_update *update = NULL;
+
+	EXPECT_EQ(address_space_update(world->space, &operation, 1,
+				       &(struct space_listener){ told_done, told }, &update),
+		  STATUS_SUCCESS);
+	return update;
+}
+
+TEST(update, nothing_changes_before_its_turn)
+{
+	for (uint32_t mode = 0; mode < 3; mode++) {
+		struct world world;
+		struct told told = { 0 };
+		struct space_update *update;
+
+		start_as(&world, mode, TABLES_HAVE_ZERO);
+		EXPECT_EQ(reserve(&world, 1024, 1024, true), STATUS_PENDING);
+		update = make_update(&world, 1100, &world.memories[0], &told);
+		flush(&world);
+		EXPECT_EQ(walk(&world, 1100), 0);
+		EXPECT_EQ(atomic_load(&told.count), 0);
+		space_update_run(update);
+		flush(&world);
+		EXPECT(shows(&world, 1100, &world.memories[0], 0));
+		EXPECT(shows(&world, 1103, &world.memories[0], 3));
+		EXPECT_EQ(atomic_load(&told.count), 1);
+		EXPECT_EQ(told.status, STATUS_SUCCESS);
+		finish(&world);
+	}
+}
+
+TEST(update, what_is_wrong_with_it_is_said_when_it_is_made)
+{
+	struct world world;
+	struct gpuva_operation operation;
+	struct space_update *update;
+
+	start(&world);
+	operation = map_operation(&world, 1100, 4, &world.memories[0]);
+	EXPECT_EQ(address_space_update(world.space, &operation, 1, NULL, &update),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(atomic_load(&world.space->queued_operations), 0);
+	finish(&world);
+}
+
+TEST(update, is_dropped_when_its_addresses_were_freed_even_if_they_are_taken_again)
+{
+	struct world world;
+	struct told told = { 0 };
+	struct space_update *freed;
+	struct space_update *taken;
+
+	start(&world);
+	EXPECT_EQ(reserve(&world, 1024, 64, true), STATUS_PENDING);
+	EXPECT_EQ(reserve(&world, 2048, 64, true), STATUS_PENDING);
+	freed = make_update(&world, 1030, &world.memories[0], &told);
+	taken = make_update(&world, 2050, &world.memories[0], &told);
+	EXPECT_EQ(release(&world, 1024, 64), STATUS_SUCCESS);
+	EXPECT_EQ(release(&world, 2048, 64), STATUS_SUCCESS);
+	EXPECT_EQ(reserve(&world, 2048, 64, true), STATUS_PENDING);
+	space_update_run(freed);
+	space_update_run(taken);
+	flush(&world);
+	EXPECT_EQ(atomic_load(&told.count), 2);
+	EXPECT_EQ(told.status, STATUS_SUCCESS);
+	EXPECT_EQ(walk(&world, 1030), 0);
+	EXPECT_EQ(walk(&world, 2050), 0);
+	finish(&world);
+}
+
+TEST(update, is_dropped_when_its_memory_is_gone)
+{
+	struct world world;
+	struct told told = { 0 };
+	struct counted_drop drop = { .drop.done = drop_done };
+	struct space_update *update;
+
+	start(&world);
+	EXPECT_EQ(reserve(&world, 1024, 64, true), STATUS_PENDING);
+	update = make_update(&world, 1030, &world.memories[0], &told);
+	EXPECT(!address_space_drop(world.space, &world.memories[0].mapped, &drop.drop));
+	flush(&world);
+	EXPECT_EQ(atomic_load(&drop.count), 1);
+	space_update_run(update);
+	flush(&world);
+	EXPECT_EQ(atomic_load(&told.count), 1);
+	EXPECT_EQ(walk(&world, 1030), 0);
+	finish(&world);
+}
+
+TEST(update, that_is_cancelled_lets_go_of_everything)
+{
+	struct world world;
+	struct told told = { 0 };
+
+	start(&world);
+	EXPECT_EQ(reserve(&world, 1024, 64, true), STATUS_PENDING);
+	space_update_cancel(make_update(&world, 1030, &world.memories[0], &told));
+	EXPECT_EQ(atomic_load(&told.count), 0);
+	finish(&world);
+}
+
+TEST(update, survives_no_memory)
+{
+	struct world world;
+	struct gpuva_operation operations[2];
+	uint64_t fail_at = 0;
+	bool fired;
+
+	start(&world);
+	EXPECT_EQ(reserve(&world, 1024, 2048, true), STATUS_PENDING);
+	operations[0] = map_operation(&world, 1100, 4, &world.memories[0]);
+	operations[1] = map_operation(&world, 2100, 4, &world.memories[1]);
+	do {
+		struct space_update *update = NULL;
+
+		flush(&world);
+		mem_fail_nth(++fail_at);
+		NTSTATUS status = address_space_update(world.space, operations, 2, NULL, &update);
+		fired = mem_fail_stop();
+		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+		if (update)
+			space_update_run(update);
+	} while (fired);
+	flush(&world);
+	EXPECT(shows(&world, 2103, &world.memories[1], 3));
+	finish(&world);
+}
+
+struct second_caller {
+	struct world *world;
+	struct space_update *update;
+	uint32_t queued;
+};
+
+static void call_second(void *argument)
+{
+	struct second_caller *caller = argument;
+	struct gpuva_operation operations[100];
+
+	for (int i = 0; i < 100; i++)
+		operations[i] = map_operation(caller->world, 1024 + (uint64_t)i, 1,
+					      &caller->world->memories[1]);
+	EXPECT_EQ(
+		address_space_update(caller->world->space, operations, 100, NULL, &caller->update),
+		STATUS_SUCCESS);
+	caller->queued = atomic_load(&caller->world->space->queued_operations);
+}
+
+TEST(update, more_than_128_operations_are_not_queued_the_caller_waits)
+{
+	struct world world;
+	struct gpuva_operation operations[100];
+	struct space_update *first;
+	struct second_caller caller = { .world = &world };
+	struct thread *thread;
+
+	start(&world);
+	EXPECT_EQ(reserve(&world, 1024, 1024, true), STATUS_PENDING);
+	for (int i = 0; i < 100; i++)
+		operations[i] = map_operation(&world, 1024 + (uint64_t)i, 1, &world.memories[0]);
+	EXPECT_EQ(address_space_update(world.space, operations, 100, NULL, &first), STATUS_SUCCESS);
+	EXPECT_EQ(thread_create("second", call_second, &caller, &thread), STATUS_SUCCESS);
+	space_update_run(first);
+	thread_join(thread);
+	EXPECT_EQ(caller.queued, 100);
+	space_update_run(caller.update);
+	flush(&world);
+	EXPECT(shows(&world, 1024, &world.memories[1], 0));
+	finish(&world);
+}
+
+/* ---- threads ---- */
+
+enum { THREADS = 3, ROUNDS = 150 };
+
+struct mapper {
+	struct world *world;
+	int number;
+};
+
+static void map_and_free(void *argument)
+{
+	struct mapper *mapper = argument;
+	struct world *world = mapper->world;
+	uint64_t base = 1024 + (uint64_t)mapper->number * 300;
+	struct random random;
+
+	random_init(&random, (uint64_t)mapper->number);
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t page = base + random_below(&random, 256);
+		uint64_t count = 1 + random_below(&random, 16);
+
+		switch (random_below(&random, 3)) {
+		case 0:
+			(void)release(world, page, count);
+			break;
+		default:
+			(void)map(world, page, &world->memories[random_below(&random, MEMORIES)],
+				  random_below(&random, 16), count, NULL);
+		}
+	}
+}
+
+TEST(threads, may_map_and_free_in_one_space)
+{
+	for (uint32_t mode = 0; mode < 3; mode++) {
+		struct world world;
+		struct mapper mappers[THREADS];
+		struct thread *threads[THREADS];
+
+		start_as(&world, mode, TABLES_HAVE_ZERO);
+		for (int i = 0; i < THREADS; i++) {
+			mappers[i] = (struct mapper){ &world, i };
+			EXPECT_EQ(thread_create("mapper", map_and_free, &mappers[i], &threads[i]),
+				  STATUS_SUCCESS);
+		}
+		for (int i = 0; i < THREADS; i++)
+			thread_join(threads[i]);
+		finish(&world);
+	}
+}
+
+TEST_MAIN("vidmm/address_space")
