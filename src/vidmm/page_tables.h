@@ -64,6 +64,7 @@ enum { TABLES_FEW_ENTRIES = 512 };
 struct table_scratch {
 	struct miniport_page_run run;
 	struct miniport_pte entries[TABLES_FEW_ENTRIES];
+	uint64_t packed[TABLES_FEW_ENTRIES]; /* the same (table_tree.h) */
 };
 
 /* One adapter's. Outlives its spaces. */

@@ -155,7 +155,28 @@ static void note_change(const struct page_tables *tables, struct table_changes *
 	changes->must_flush |= was_valid || !(tables->config->mmu.flags & TABLES_CACHE_NO_INVALID);
 }
 
-/* An update of `count` entries of `table`, which are in the scratch; what was given is noted. */
+/* Notes what the driver is given. True when some of it was valid before. */
+static bool give_entries(uint64_t *given, const uint64_t *packed, uint32_t count, bool is_repeated)
+{
+	uint64_t before = 0;
+
+	if (is_repeated) {
+		uint64_t entry = packed[0];
+
+		for (uint32_t i = 0; i < count; i++) {
+			before |= given[i];
+			given[i] = entry;
+		}
+		return before != 0;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		before |= given[i];
+		given[i] = packed[i];
+	}
+	return before != 0;
+}
+
+/* An update of `count` entries of `table`, which are in the scratch. */
 static void make_update(struct page_tables *tables, struct table *table, uint32_t first_index,
 			uint32_t count, bool is_repeated, struct table_changes *changes,
 			struct paging_op *op_out)
@@ -163,14 +184,9 @@ static void make_update(struct page_tables *tables, struct table *table, uint32_
 	struct table_scratch *scratch = tables->config->scratch;
 	uint64_t pages = gpuva_shape_entry_pages(&tables->config->shape, table->level);
 	uint64_t first_page = table->first_page + first_index * pages;
-	uint64_t packed = pte_pack(&scratch->entries[0]);
-	uint64_t *given = table->given + first_index;
-	bool was_valid = false;
+	bool was_valid =
+		give_entries(table->given + first_index, scratch->packed, count, is_repeated);
 
-	for (uint32_t i = 0; i < count; i++) {
-		was_valid |= given[i] != 0;
-		given[i] = is_repeated ? packed : pte_pack(&scratch->entries[i]);
-	}
 	if (!table->is_zeroes)
 		note_change(tables, changes, first_page, count * pages, was_valid);
 	scratch->run = (struct miniport_page_run){
@@ -200,6 +216,7 @@ static void make_repeated(struct page_tables *tables, struct table *table, uint3
 			  struct paging_op *op_out)
 {
 	tables->config->scratch->entries[0] = entry;
+	tables->config->scratch->packed[0] = pte_pack(&entry);
 	make_update(tables, table, first_index, count, true, changes, op_out);
 }
 
@@ -240,14 +257,20 @@ static bool is_all_invalid(const struct table *table, uint32_t first_index, uint
 static uint32_t fill_run(struct page_tables *tables, const struct gpuva_view *view,
 			 const struct shown_run *run, uint32_t filled)
 {
+	struct table_scratch *scratch = tables->config->scratch;
 	struct miniport_pte entry = memory_entry(tables, view, run);
-	struct miniport_pte *entries = tables->config->scratch->entries + filled;
+	struct miniport_pte *entries = scratch->entries + filled;
+	uint64_t *packed = scratch->packed + filled;
+	uint64_t first_packed = pte_pack(&entry);
+	uint32_t count = (uint32_t)run->page_count;
 
-	for (uint32_t i = 0; i < run->page_count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		entries[i] = entry;
 		entry.page++;
 	}
-	return filled + (uint32_t)run->page_count;
+	for (uint64_t i = 0; i < count; i++)
+		packed[i] = first_packed + (i << PACKED_PAGE_SHIFT);
+	return filled + count;
 }
 
 /* Entries for memory that is somewhere. Returns how many. */
@@ -327,7 +350,7 @@ bool table_write_leaf_locked(struct page_tables *tables, struct table *table, ui
 static bool write_above(struct page_tables *tables, struct table *table, uint64_t *page,
 			uint64_t stop_page, struct table_changes *changes, struct paging_op *op_out)
 {
-	struct miniport_pte *entries = tables->config->scratch->entries;
+	struct table_scratch *scratch = tables->config->scratch;
 	uint64_t pages = gpuva_shape_entry_pages(&tables->config->shape, table->level);
 	uint32_t index = table_index(tables, table, *page);
 	uint32_t end_index = table_index(tables, table, stop_page - 1) + 1;
@@ -336,8 +359,10 @@ static bool write_above(struct page_tables *tables, struct table *table, uint64_
 	for (; index < end_index && count < TABLES_FEW_ENTRIES; index++) {
 		struct miniport_pte entry = table_entry_above_locked(tables, table, index);
 
-		if (pte_pack(&entry) != table->given[index])
-			entries[count++] = entry;
+		scratch->entries[count] = entry;
+		scratch->packed[count] = pte_pack(&entry);
+		if (scratch->packed[count] != table->given[index])
+			count++;
 		else if (count > 0)
 			break;
 	}

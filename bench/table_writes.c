@@ -1,0 +1,140 @@
+/*
+ * table_writes.c - how fast page tables are filled, next to memset of the same bytes.
+ *
+ * usage: table_writes mib rounds		prints bytes per second of both: tables memset
+ *
+ * A contiguous allocation of so many MiB is mapped, and its entries are written from what is true,
+ * again and again, by a driver whose entries have eight bytes. Everything on our side of the driver
+ * line counts: looking up what is shown and where that is, entries for the driver, and what was
+ * given to it. The driver's own part is one loop.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gpuva/plan.h"
+#include "vidmm/page_tables.h"
+
+static struct page_tables_config config;
+static struct page_tables tables;
+
+static void must_succeed(NTSTATUS status)
+{
+	if (!NT_SUCCESS(status)) {
+		fprintf(stderr, "table_writes: a request failed: 0x%x\n", (unsigned)status);
+		exit(1);
+	}
+}
+
+static void look(void *context, const struct mapped_memory *memory, uint64_t offset_pages,
+		 struct shown_run *run)
+{
+	(void)context;
+	(void)memory;
+	run->is_shown = true;
+	run->segment = 1;
+	run->first_page = offset_pages;
+}
+
+static uint64_t encode(const struct miniport_pte *entry)
+{
+	return entry->page << 12 | (uint64_t)entry->segment << 3 | entry->is_read_only << 1 |
+	       entry->is_valid;
+}
+
+static void write_entries(const struct paging_op *op)
+{
+	uint64_t *table = (uint64_t *)op->update_table.pointer + op->update_table.first_index;
+	const struct miniport_pte *entries = op->update_table.entries;
+
+	if (op->kind != PAGING_UPDATE_TABLE)
+		return;
+	if (op->update_table.is_repeated) {
+		uint64_t entry = encode(entries);
+
+		for (uint32_t i = 0; i < op->update_table.count; i++)
+			table[i] = entry;
+		return;
+	}
+	for (uint32_t i = 0; i < op->update_table.count; i++)
+		table[i] = encode(&entries[i]);
+}
+
+static void write_range(uint64_t first_page, uint64_t page_count)
+{
+	struct table_sync sync;
+	struct paging_op op;
+
+	table_sync_init(&sync, &tables, first_page, page_count);
+	while (table_sync_next(&sync, &op))
+		write_entries(&op);
+}
+
+static double bytes_per_s(uint64_t bytes, uint64_t from_ns, uint64_t to_ns)
+{
+	return (double)bytes * 1e9 / (double)(to_ns - from_ns);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3) {
+		fprintf(stderr, "usage: table_writes mib rounds\n");
+		return 2;
+	}
+	uint64_t page_count = strtoull(argv[1], NULL, 0) << 8;
+	uint64_t rounds = strtoull(argv[2], NULL, 0);
+	uint64_t bytes = page_count * sizeof(uint64_t);
+
+	config = (struct page_tables_config){
+		.mmu = { .flags = TABLES_HAVE_ZERO | TABLES_HAVE_READ_ONLY,
+			 .address_bits = 48,
+			 .level_count = 4,
+			 .levels = { { 9, 0, 0, 4096, 0 },
+				     { 9, 0, 0, 4096, 0 },
+				     { 9, 0, 0, 4096, 0 },
+				     { 9, 0, 0, 4096, 0 } } },
+		.look = look,
+	};
+	must_succeed(page_tables_config_init(&config));
+	must_succeed(page_tables_init(&tables, &config, NULL));
+
+	struct mapped_memory memory;
+	struct memory_view view;
+	mapped_memory_init(&memory, page_count, NULL, NULL);
+	memory_view_init(&view, &memory, &tables);
+
+	struct gpuva_map_request request = { .window.base = UINT64_C(1) << 32,
+					     .owner = &view.owner,
+					     .page_count = page_count,
+					     .protection = GPUVA_WRITE };
+	struct gpuva_plan plan;
+	lock_acquire(&tables.lock);
+	must_succeed(gpuva_plan_map(&tables.space, &request, &plan));
+	must_succeed(page_tables_make_locked(&tables, plan.first_page, page_count,
+					     &plan.steps[0].state));
+	uint64_t first_page = plan.first_page;
+	gpuva_plan_apply(&plan);
+	gpuva_plan_finish(&plan);
+	lock_release(&tables.lock);
+	write_range(first_page, page_count);
+
+	uint64_t begin = clock_now_ns();
+	for (uint64_t i = 0; i < rounds; i++)
+		write_range(first_page, page_count);
+	uint64_t end = clock_now_ns();
+
+	char *plain = malloc(bytes);
+	memset(plain, 1, bytes);
+	uint64_t plain_begin = clock_now_ns();
+	for (uint64_t i = 0; i < rounds; i++) {
+		memset(plain, (int)i, bytes);
+		__asm__ volatile("" ::"r"(plain) : "memory");
+	}
+	uint64_t plain_end = clock_now_ns();
+
+	printf("%.0f %.0f\n", bytes_per_s(bytes * rounds, begin, end),
+	       bytes_per_s(bytes * rounds, plain_begin, plain_end));
+	free(plain);
+	return 0;
+}
