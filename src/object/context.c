@@ -155,10 +155,9 @@ NTSTATUS context_queue(struct dxg_context *context, struct sched_packet *packet)
 	status = sched_queue_submit(&context->queue, packet, true);
 	if (NT_SUCCESS(status))
 		vidmm_device_has_work(&context->device->memory);
-	if (!NT_SUCCESS(status))
-		refuse(status, RULE_API_DEVICE_GONE, NULL,
-		       "device 0x%08x was lost, or context 0x%08x destroyed, during the call",
-		       context->device->object.handle, context->object.handle);
+	else if (atomic_load(&context->device->process->is_dying))
+		return refuse(STATUS_PROCESS_IS_TERMINATING, RULE_API_PROCESS_ENDING, NULL,
+			      "the process ends");
 	return status;
 }
 
@@ -169,6 +168,8 @@ bool context_destroy(struct dxg_context *context)
 	lock_acquire(&context->device->lock);
 	list_remove(&context->device_link);
 	lock_release(&context->device->lock);
+	/* Now: the last reference may be that of a call which waits for room in it. */
+	sched_queue_end(&context->queue, context_ending(context->device));
 	object_put(&context->object);
 	return true;
 }

@@ -515,7 +515,8 @@ NTSTATUS destruction_of_resource(struct dxg_resource *resource,
 
 void destruction_of_device(struct dxg_device *device)
 {
-	/* The contexts are gone, and with them all work; what was deferred goes first. */
+	/* The contexts end, though a call may still hold one; what was deferred goes first. */
+	sched_owner_drain(&device->work);
 	deferral_wait_for_all(device);
 
 	lock_acquire(&device->lock);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "object/device.h"
 #include "object/keyed_mutex.h"
 #include "miniport/handle_services.h"
 #include "object/process.h"
@@ -45,11 +46,41 @@ no_memory:
 	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a process");
 }
 
+/* One that could still have work, with a reference. */
+static struct dxg_device *next_at_work(struct dxg_process *process)
+{
+	struct dxg_device *found = NULL;
+	struct list *link;
+
+	lock_acquire(&process->lock);
+	list_for_each (link, &process->devices) {
+		struct dxg_device *device = container_of(link, struct dxg_device, process_link);
+		if (!found && !atomic_load(&device->work.is_lost)) {
+			object_get(&device->object);
+			found = device;
+		}
+	}
+	lock_release(&process->lock);
+	return found;
+}
+
+/* Who waits for room in a queue, or for the end of what is queued, waits no more. */
+static void cancel_work(struct dxg_process *process)
+{
+	struct dxg_device *device;
+
+	while ((device = next_at_work(process)) != NULL) {
+		(void)sched_owner_lose(&device->work);
+		object_put(&device->object);
+	}
+}
+
 void process_cancel_waits(struct dxg_process *process)
 {
 	struct list *link;
 
 	atomic_store(&process->is_dying, true);
+	cancel_work(process);
 	lock_acquire(&process->lock);
 	list_for_each (link, &process->keyed_mutexes)
 		keyed_mutex_wake(container_of(link, struct dxg_keyed_mutex, process_link));

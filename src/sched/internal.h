@@ -139,6 +139,8 @@ void queue_unplace_locked(struct sched_queue *queue);
 bool queue_is_cancelled_locked(const struct sched_queue *queue);
 /* Everything the hardware has not. */
 void queue_cancel_locked(struct sched_queue *queue);
+/* What is not submitted: a signal whose time has not come is, when all in front of it is. */
+void queue_cancel_rest_locked(struct sched_queue *queue);
 void packet_over_locked(struct sched_packet *packet, enum sched_outcome outcome);
 /* It never comes (back) to the hardware. */
 void packet_cancel_locked(struct sched_packet *packet);

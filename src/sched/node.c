@@ -320,10 +320,8 @@ static void step_locked(struct sched_node *node, struct sched_queue *queue)
 		queue_place_locked(queue);
 	} else {
 		put_aside_locked(packet, true);
-		if (queue->ends_at_waits && queue->is_blocked && !queue->is_cancelling) {
-			queue->is_cancelling = true;
-			queue_cancel_locked(queue);
-		}
+		if (queue->ends_at_waits && queue->is_blocked)
+			queue_cancel_rest_locked(queue);
 	}
 }
 

@@ -84,6 +84,16 @@ bool sched_owner_lose(struct sched_owner *owner)
 	return is_first;
 }
 
+void sched_owner_drain(struct sched_owner *owner)
+{
+	if (sched_owner_is_idle(owner))
+		return;
+	sched_lock(owner->sched);
+	while (!list_is_empty(&owner->packets))
+		sched_wait_locked(owner->sched, CLOCK_FOREVER);
+	sched_unlock(owner->sched);
+}
+
 /* ---- suspension ---- */
 
 static void owner_placed_anew_locked(struct sched_owner *owner)

@@ -113,11 +113,9 @@ void packet_cancel_locked(struct sched_packet *packet)
 	packet_over_locked(packet, packet->was_submitted ? SCHED_ABORTED : SCHED_CANCELLED);
 }
 
-void queue_cancel_locked(struct sched_queue *queue)
+static void cancel_from_locked(struct sched_queue *queue, struct list *first)
 {
-	struct list *link;
-
-	list_for_each (link, &queue->packets) {
+	for (struct list *link = first; link != &queue->packets; link = link->next) {
 		struct sched_packet *packet = packet_of_link(link);
 
 		/* What is in hand, whoever has it in hand cancels. */
@@ -131,6 +129,16 @@ void queue_cancel_locked(struct sched_queue *queue)
 	queue->is_blocked = false;
 	queue_place_locked(queue);
 	sched_changed_locked(queue->sched);
+}
+
+void queue_cancel_locked(struct sched_queue *queue)
+{
+	cancel_from_locked(queue, queue->packets.next);
+}
+
+void queue_cancel_rest_locked(struct sched_queue *queue)
+{
+	cancel_from_locked(queue, queue->next);
 }
 
 /* The first packet, when it is over or a signal whose time has come. */
@@ -250,21 +258,36 @@ static bool queue_stands_at_wait_locked(const struct sched_queue *queue)
 	       container_of(queue->next, struct sched_packet, link)->kind == SCHED_WAIT;
 }
 
+/* Lets go. */
+static void queue_end_locked(struct sched_queue *queue, enum sched_ending ending)
+{
+	queue->is_ending = true;
+	sched_changed_locked(queue->sched); /* who waits for room */
+	if (ending == SCHED_CANCEL_ALL) {
+		queue->is_cancelling = true;
+		queue_cancel_locked(queue);
+	} else if (ending == SCHED_RUN_READY) {
+		queue->ends_at_waits = true;
+		if (queue_stands_at_wait_locked(queue))
+			queue_cancel_rest_locked(queue);
+	}
+	sched_retire_locked(queue->sched);
+}
+
+void sched_queue_end(struct sched_queue *queue, enum sched_ending ending)
+{
+	sched_lock(queue->sched);
+	queue_end_locked(queue, ending);
+	sched_unlock(queue->sched);
+}
+
 void sched_queue_finish(struct sched_queue *queue, enum sched_ending ending)
 {
 	struct sched *sched = queue->sched;
 	struct sched_node *node = sched_node_of(queue);
 
 	sched_lock(sched);
-	queue->is_ending = true;
-	sched_changed_locked(sched); /* who waits for room */
-	queue->ends_at_waits = ending == SCHED_RUN_READY;
-	if (ending == SCHED_CANCEL_ALL ||
-	    (ending == SCHED_RUN_READY && queue_stands_at_wait_locked(queue))) {
-		queue->is_cancelling = true;
-		queue_cancel_locked(queue);
-	}
-	sched_retire_locked(sched);
+	queue_end_locked(queue, ending);
 	while (!list_is_empty(&queue->packets) || queue->is_retiring)
 		sched_wait_locked(sched, CLOCK_FOREVER);
 	queue_unplace_locked(queue);

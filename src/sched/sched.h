@@ -251,6 +251,9 @@ void sched_owner_finish(struct sched_owner *owner);
  */
 bool sched_owner_lose(struct sched_owner *owner);
 
+/* Returns when nothing of it is queued or with the hardware; its queues end. */
+void sched_owner_drain(struct sched_owner *owner);
+
 /* While suspended nothing new of it is submitted. Nests. */
 void sched_owner_suspend(struct sched_owner *owner);
 void sched_owner_resume(struct sched_owner *owner);
@@ -315,8 +318,11 @@ enum sched_ending {
 	SCHED_CANCEL_ALL, /* it is cancelled */
 };
 
+/* Nothing new is accepted: who waits for room is refused. Does not wait, and can come again. */
+void sched_queue_end(struct sched_queue *queue, enum sched_ending ending);
+
 /*
- * Nothing new is accepted. What the hardware has is waited for, as long as there is hardware that
+ * The same, and waits for what runs and what the hardware has, as long as there is hardware that
  * could answer: work that hangs is late, and late work is aborted. Blocks.
  */
 void sched_queue_finish(struct sched_queue *queue, enum sched_ending ending);

@@ -9,6 +9,7 @@ enum { NODES = 4, QUEUED = 64 };
 
 struct queue {
 	ULONG fences[QUEUED]; /* the oldest first */
+	ULONG bytes[QUEUED];  /* how long each is: by that a test knows it again */
 	ULONG count;
 	ULONG last_completed;
 	ULONG last_submitted;
@@ -120,6 +121,7 @@ struct turn {
 	ULONG node;
 	ULONG fence;
 	ULONG result;
+	ULONG bytes;
 };
 
 static void report(struct turn *turn, const struct recorder_escape *escape)
@@ -161,6 +163,8 @@ static void drop_oldest(struct queue *queue, ULONG count)
 {
 	RtlMoveMemory(queue->fences, queue->fences + count,
 		      (queue->count - count) * sizeof(queue->fences[0]));
+	RtlMoveMemory(queue->bytes, queue->bytes + count,
+		      (queue->count - count) * sizeof(queue->bytes[0]));
 	queue->count -= count;
 }
 
@@ -170,12 +174,14 @@ static BOOLEAN NTAPI do_submit(PVOID context)
 	struct queue *queue = turn->queue;
 
 	queue->last_submitted = turn->fence;
-	if (!turn->adapter->crank->is_by_hand)
+	if (!turn->adapter->crank->is_by_hand) {
 		report_completion(turn, turn->fence);
-	else if (queue->count < QUEUED)
+	} else if (queue->count < QUEUED) {
+		queue->bytes[queue->count] = turn->bytes;
 		queue->fences[queue->count++] = turn->fence;
-	else
+	} else {
 		complain("more submissions than the hardware can hold");
+	}
 	return TRUE;
 }
 
@@ -192,6 +198,7 @@ static BOOLEAN NTAPI do_complete(PVOID context)
 	if (count == 0)
 		return FALSE;
 	turn->result = queue->fences[count - 1];
+	turn->escape->values[0] = queue->bytes[count - 1];
 	drop_oldest(queue, count);
 	report_completion(turn, turn->result);
 	return TRUE;
@@ -245,6 +252,8 @@ static BOOLEAN NTAPI do_pending(PVOID context)
 	turn->result = queue->count;
 	turn->escape->fence = queue->count ? queue->fences[0] : 0;
 	turn->escape->last = queue->count ? queue->fences[queue->count - 1] : 0;
+	for (ULONG i = 0; i < 8; i++)
+		turn->escape->values[i] = i < queue->count ? queue->bytes[i] : 0;
 	return TRUE;
 }
 
@@ -282,9 +291,9 @@ static BOOLEAN NTAPI do_reset_adapter(PVOID context)
 /* ---- above it ---- */
 
 static ULONG take_turn(struct adapter *adapter, PKSYNCHRONIZE_ROUTINE routine, ULONG node,
-		       ULONG fence, struct recorder_escape *escape)
+		       ULONG fence, ULONG bytes, struct recorder_escape *escape)
 {
-	struct turn turn = { adapter, NULL, escape, node, fence, 0 };
+	struct turn turn = { adapter, NULL, escape, node, fence, 0, bytes };
 	BOOLEAN result;
 
 	if (node >= NODES) {
@@ -297,36 +306,36 @@ static ULONG take_turn(struct adapter *adapter, PKSYNCHRONIZE_ROUTINE routine, U
 	return turn.result;
 }
 
-NTSTATUS crank_submit(struct adapter *adapter, ULONG node, ULONG fence)
+NTSTATUS crank_submit(struct adapter *adapter, ULONG node, ULONG fence, ULONG bytes)
 {
 	struct crank *crank = adapter->crank;
 
 	if (crank->submit_status != STATUS_SUCCESS &&
 	    InterlockedIncrement(&crank->submissions) == crank->submit_fail_at)
 		return crank->submit_status;
-	take_turn(adapter, do_submit, node, fence, NULL);
+	take_turn(adapter, do_submit, node, fence, bytes, NULL);
 	return STATUS_SUCCESS;
 }
 
 void crank_preempt(struct adapter *adapter, ULONG node, ULONG preemption_fence)
 {
-	take_turn(adapter, do_ask_preemption, node, preemption_fence, NULL);
+	take_turn(adapter, do_ask_preemption, node, preemption_fence, 0, NULL);
 }
 
 ULONG crank_current_fence(struct adapter *adapter, ULONG node)
 {
-	return take_turn(adapter, do_current, node, 0, NULL);
+	return take_turn(adapter, do_current, node, 0, 0, NULL);
 }
 
 ULONG crank_reset(struct adapter *adapter, ULONG node)
 {
-	return take_turn(adapter, do_reset, node, 0, NULL);
+	return take_turn(adapter, do_reset, node, 0, 0, NULL);
 }
 
 void crank_reset_all(struct adapter *adapter)
 {
 	for (ULONG node = 0; node < NODES; node++)
-		take_turn(adapter, do_reset_adapter, node, 0, NULL);
+		take_turn(adapter, do_reset_adapter, node, 0, 0, NULL);
 }
 
 BOOLEAN crank_command(struct adapter *adapter, struct recorder_escape *escape)
@@ -349,6 +358,6 @@ BOOLEAN crank_command(struct adapter *adapter, struct recorder_escape *escape)
 	default:
 		return FALSE;
 	}
-	escape->result = take_turn(adapter, routine, escape->node, escape->fence, escape);
+	escape->result = take_turn(adapter, routine, escape->node, escape->fence, 0, escape);
 	return TRUE;
 }

@@ -107,7 +107,7 @@ NTSTATUS step(const char *name);
 NTSTATUS crank_create(struct adapter *adapter);
 void crank_destroy(struct adapter *adapter);
 
-NTSTATUS crank_submit(struct adapter *adapter, ULONG node, ULONG fence);
+NTSTATUS crank_submit(struct adapter *adapter, ULONG node, ULONG fence, ULONG bytes);
 void crank_preempt(struct adapter *adapter, ULONG node, ULONG preemption_fence);
 
 /* The last fence that was completed. */

@@ -57,8 +57,10 @@ enum recorder_command {
 	RECORDER_COUNT,         /* how many allocations, openings, resources the driver has */
 
 	/* Work. `node` says whose. */
-	RECORDER_PENDING,  /* result: how many are queued; fence, last: the oldest, the newest */
-	RECORDER_COMPLETE, /* the oldest, or all up to `fence`; result: the last that completed */
+	RECORDER_PENDING,  /* result: how many are queued; fence, last: the oldest, the newest;
+			      values: how many bytes of commands each has */
+	RECORDER_COMPLETE, /* the oldest, or all up to `fence`; result: the last that completed;
+			      values[0]: its bytes */
 	RECORDER_FAULT,    /* the oldest, as RECORDER_INTERRUPT with `type`; result: its fence */
 	RECORDER_PREEMPT,  /* answer the preemption; result: its id, 0 when none was asked for */
 	RECORDER_FETCH,    /* struct recorder_fetch: the last call of `type` */

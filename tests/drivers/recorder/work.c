@@ -202,7 +202,9 @@ static NTSTATUS APIENTRY submit_command(const HANDLE context, const DXGKARG_SUBM
 	enter_scheduler_class(adapter);
 	note("SubmitCommand", "node", args->NodeOrdinal, "fence", args->SubmissionFenceId);
 	save_call(adapter, RECORDER_SUBMIT_COMMAND, args, sizeof(*args), NULL, 0);
-	status = crank_submit(adapter, args->NodeOrdinal, args->SubmissionFenceId);
+	status = crank_submit(adapter, args->NodeOrdinal, args->SubmissionFenceId,
+			      args->DmaBufferSubmissionEndOffset -
+				      args->DmaBufferSubmissionStartOffset);
 	leave_scheduler_class(adapter);
 	return status;
 }
@@ -218,7 +220,8 @@ static NTSTATUS APIENTRY submit_command_virtual(const HANDLE context,
 	save_call(adapter, RECORDER_SUBMIT_COMMAND_VIRTUAL, args, sizeof(*args), NULL, 0);
 	if (args->hContext)
 		adapter_of_object(args->hContext, MAGIC_CONTEXT);
-	status = crank_submit(adapter, args->NodeOrdinal, args->SubmissionFenceId);
+	status = crank_submit(adapter, args->NodeOrdinal, args->SubmissionFenceId,
+			      args->DmaBufferSize);
 	leave_scheduler_class(adapter);
 	return status;
 }

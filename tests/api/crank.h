@@ -1,0 +1,296 @@
+/*
+ * crank.h - for tests of queues, on a GPU that is turned by hand: the recorder driver, which does
+ * nothing that it was given until the test says so.
+ *
+ * What the driver says it gets is kept as lines; a test adds its own with mark(), and then looks at
+ * the order. What the GPU has a test knows again by its length in bytes, its tag.
+ */
+#ifndef TESTS_API_CRANK_H
+#define TESTS_API_CRANK_H
+
+#include "api/sync.h"
+#include "drivers/recorder/recorder.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+/* ---- what the driver said ---- */
+
+enum { NOTES_MAX = 1 << 20 };
+static char notes[NOTES_MAX];
+static size_t notes_used;
+static pthread_mutex_t notes_lock = PTHREAD_MUTEX_INITIALIZER;
+
+__attribute__((visibility("default"))) void recorder_note(const char *line);
+
+void recorder_note(const char *line)
+{
+	size_t length = strlen(line);
+
+	pthread_mutex_lock(&notes_lock);
+	if (notes_used + length + 2 < NOTES_MAX) {
+		memcpy(notes + notes_used, line, length);
+		notes_used += length;
+		notes[notes_used++] = '\n';
+		notes[notes_used] = '\0';
+	}
+	pthread_mutex_unlock(&notes_lock);
+}
+
+static inline void mark(const char *line)
+{
+	recorder_note(line);
+}
+
+static inline void notes_forget(void)
+{
+	pthread_mutex_lock(&notes_lock);
+	notes_used = 0;
+	notes[0] = '\0';
+	pthread_mutex_unlock(&notes_lock);
+}
+
+/* How many lines begin like this. */
+static inline unsigned notes_count(const char *beginning)
+{
+	unsigned count = 0;
+
+	pthread_mutex_lock(&notes_lock);
+	for (const char *line = notes; *line; line = strchr(line, '\n') + 1)
+		count += strncmp(line, beginning, strlen(beginning)) == 0;
+	pthread_mutex_unlock(&notes_lock);
+	return count;
+}
+
+/* Both are there, and the first of the first before the first of the second. */
+static inline bool notes_in_order(const char *first, const char *second)
+{
+	pthread_mutex_lock(&notes_lock);
+	const char *one = strstr(notes, first);
+	const char *other = strstr(notes, second);
+	bool is_right = one && other && one < other;
+	if (!is_right)
+		print_error("\"%s\" should be before \"%s\" in:\n%s", first, second, notes);
+	pthread_mutex_unlock(&notes_lock);
+	return is_right;
+}
+
+/* ---- the adapters of the profile ---- */
+
+enum {
+	BY_HAND,         /* and preemption is answered at once */
+	BY_HAND_HOLDING, /* preemption waits for the test */
+	AT_ONCE,         /* completes by itself */
+	ADAPTERS
+};
+
+#define THREE_NODES "\"NbAsymetricProcessingNodes\": 3, \"PagingNode\": 2, "
+
+/* Before the first call: which adapters there are. `more` is registry for all of them. */
+static inline void crank_profile(const char *more)
+{
+	static char profile[4096];
+	static const char *const registries[ADAPTERS] = {
+		[BY_HAND] = "\"HandCranked\": 1",
+		[BY_HAND_HOLDING] = "\"HandCranked\": 1, \"HoldPreemption\": 1",
+		[AT_ONCE] = "\"HandCranked\": 0",
+	};
+	int used = snprintf(profile, sizeof(profile), "{\"adapters\": [");
+
+	for (unsigned i = 0; i < ADAPTERS; i++)
+		used += snprintf(profile + used, sizeof(profile) - (size_t)used,
+				 "%s{\"driver\": \"%s\", \"name\": \"recorder%u\", \"registry\": {"
+				 "%s" THREE_NODES "%s}}",
+				 i ? ", " : "", getenv("TEST_RECORDER"), i, more, registries[i]);
+	snprintf(profile + used, sizeof(profile) - (size_t)used, "]}");
+	setenv("DXGK_PROFILE", write_file(profile), 1);
+}
+
+/* A new process with a device on this adapter. */
+static inline void begin_on(unsigned which)
+{
+	D3DKMT_ADAPTERINFO infos[34];
+	D3DKMT_ENUMADAPTERS2 all = { .NumAdapters = 34, .pAdapters = infos };
+
+	D3DKMTCloseDxCoreDevice();
+	EXPECT_OK(D3DKMTEnumAdapters2(&all));
+	EXPECT_EQ(all.NumAdapters, ADAPTERS);
+	adapter = infos[which].hAdapter;
+	device = create_device(adapter);
+	notes_forget();
+}
+
+static inline void begin_by_hand(void)
+{
+	begin_on(BY_HAND);
+}
+
+/* ---- the crank ---- */
+
+static inline unsigned crank(struct recorder_escape *escape)
+{
+	D3DKMT_ESCAPE args = { .hAdapter = adapter,
+			       .pPrivateDriverData = escape,
+			       .PrivateDriverDataSize = sizeof(*escape) };
+
+	EXPECT_OK(D3DKMTEscape(&args));
+	return escape->result;
+}
+
+static inline unsigned pending(unsigned node)
+{
+	struct recorder_escape escape = { .command = RECORDER_PENDING, .node = node };
+
+	return crank(&escape);
+}
+
+/* What the GPU has under way on this node, by tag: "1 2 3 ". */
+static inline const char *pending_tags(unsigned node)
+{
+	static char text[128];
+	struct recorder_escape escape = { .command = RECORDER_PENDING, .node = node };
+	unsigned count = crank(&escape);
+	int used = 0;
+
+	text[0] = '\0';
+	for (unsigned i = 0; i < count && i < 8; i++)
+		used += snprintf(text + used, sizeof(text) - (size_t)used, "%llu ",
+				 escape.values[i]);
+	return text;
+}
+
+/* The GPU ends the oldest; its tag, 0 when there is nothing. */
+static inline unsigned complete(unsigned node)
+{
+	struct recorder_escape escape = { .command = RECORDER_COMPLETE, .node = node };
+
+	mark("completing");
+	return crank(&escape) ? (unsigned)escape.values[0] : 0;
+}
+
+/* Other threads get along; in a seeded run every call is a turn. */
+static inline void let_others(void)
+{
+	(void)pending(0);
+	sched_yield();
+}
+
+enum { PATIENCE = 200000 };
+
+/* Something that another thread will do; nothing is timed, the patience only ends a failure. */
+#define AWAIT(condition)                                                                           \
+	do {                                                                                       \
+		unsigned await_turns = 0;                                                          \
+		while (!(condition)) {                                                             \
+			if (++await_turns > PATIENCE) {                                            \
+				print_error("%s:%d: never came: %s\n%s", __FILE__, __LINE__,       \
+					    #condition, notes);                                    \
+				_fail(__FILE__, __LINE__);                                         \
+			}                                                                          \
+			let_others();                                                              \
+		}                                                                                  \
+	} while (0)
+
+/* Completes what there is, in whatever order, until this many were. */
+static inline void complete_all(unsigned node, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		AWAIT(pending(node) > 0);
+		EXPECT(complete(node) != 0);
+	}
+}
+
+/* ---- contexts and work ---- */
+
+static inline NTSTATUS try_create_virtual(D3DKMT_HANDLE on, unsigned node,
+					  D3DKMT_HANDLE *context_out)
+{
+	D3DKMT_CREATECONTEXTVIRTUAL args = { .hDevice = on, .NodeOrdinal = node };
+	NTSTATUS status = D3DKMTCreateContextVirtual(&args);
+
+	*context_out = args.hContext;
+	return status;
+}
+
+static inline D3DKMT_HANDLE create_virtual_on(D3DKMT_HANDLE on, unsigned node)
+{
+	D3DKMT_HANDLE context = 0;
+
+	EXPECT_OK(try_create_virtual(on, node, &context));
+	return context;
+}
+
+static inline D3DKMT_HANDLE create_virtual(unsigned node)
+{
+	return create_virtual_on(device, node);
+}
+
+static inline D3DKMT_SUBMITCOMMAND submission(D3DKMT_HANDLE context, unsigned tag)
+{
+	D3DKMT_SUBMITCOMMAND args = { .Commands = 0x10000,
+				      .CommandLength = tag,
+				      .BroadcastContextCount = 1 };
+
+	args.BroadcastContext[0] = context;
+	return args;
+}
+
+static inline NTSTATUS submit(D3DKMT_HANDLE context, unsigned tag)
+{
+	D3DKMT_SUBMITCOMMAND args = submission(context, tag);
+
+	return D3DKMTSubmitCommand(&args);
+}
+
+/* ---- waits and signals in a queue, of monitored fences ---- */
+
+static inline NTSTATUS queue_signal(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value)
+{
+	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU args = { .hContext = context,
+							   .ObjectCount = 1,
+							   .ObjectHandleArray = &fence,
+							   .MonitoredFenceValueArray = &value };
+
+	return D3DKMTSignalSynchronizationObjectFromGpu(&args);
+}
+
+static inline NTSTATUS queue_wait(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value)
+{
+	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU args = { .hContext = context,
+							    .ObjectCount = 1,
+							    .ObjectHandleArray = &fence,
+							    .MonitoredFenceValueArray = &value };
+
+	return D3DKMTWaitForSynchronizationObjectFromGpu(&args);
+}
+
+static inline unsigned execution_state(D3DKMT_HANDLE of)
+{
+	D3DKMT_GETDEVICESTATE args = { .hDevice = of, .StateType = D3DKMT_DEVICESTATE_EXECUTION };
+
+	EXPECT_OK(D3DKMTGetDeviceState(&args));
+	return args.ExecutionState;
+}
+
+/* Nothing the driver saw was wrong. */
+static inline void expect_nothing_wrong(void)
+{
+	if (notes_count("WRONG") != 0)
+		print_error("%s", notes);
+	EXPECT_EQ(notes_count("WRONG"), 0);
+}
+
+/* Runs the tests on these adapters. `more` ends with a comma, or is empty. */
+static inline int crank_main(const char *group, const char *more, int argc, char **argv)
+{
+	crank_profile(more);
+	return api_main(group, argc, argv);
+}
+
+#define CRANK_TEST_MAIN(group, more)                                                               \
+	int main(int argc, char **argv)                                                            \
+	{                                                                                          \
+		return crank_main(group, more, argc, argv);                                        \
+	}
+
+#endif
