@@ -16,6 +16,7 @@ static const struct object_class *const class_of_kind[OBJECT_KIND_COUNT] = {
 	[OBJECT_KIND_KEYED_MUTEX] = &keyed_mutex_class,
 	[OBJECT_KIND_SYNC_OBJECT] = &sync_object_class,
 	[OBJECT_KIND_ALLOCATION] = &allocation_class,
+	[OBJECT_KIND_PAGING_QUEUE] = &paging_queue_class,
 };
 
 /* In front of memory that did not fit the scratch. */
@@ -422,4 +423,11 @@ struct dxg_sync_object *call_sync_object(const struct call *call, uint32_t posit
 {
 	return object_cast(call->objects[position], &sync_object_class, struct dxg_sync_object,
 			   object);
+}
+
+struct dxg_paging_queue *call_paging_queue(const struct call *call, uint32_t position)
+{
+	return call->objects[position] ? object_cast(call->objects[position], &paging_queue_class,
+						     struct dxg_paging_queue, object)
+				       : NULL;
 }

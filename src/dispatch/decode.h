@@ -17,6 +17,7 @@
 #include "object/device.h"
 #include "object/kernel.h"
 #include "object/keyed_mutex.h"
+#include "object/paging_queue.h"
 #include "object/resource.h"
 #include "object/sync_object.h"
 #include "wire/call.h"
@@ -109,5 +110,6 @@ struct dxg_device *call_device(const struct call *call, uint32_t position);
 struct dxg_context *call_context(const struct call *call, uint32_t position);
 struct dxg_keyed_mutex *call_keyed_mutex(const struct call *call, uint32_t position);
 struct dxg_sync_object *call_sync_object(const struct call *call, uint32_t position);
+struct dxg_paging_queue *call_paging_queue(const struct call *call, uint32_t position);
 
 #endif

@@ -218,8 +218,14 @@ NTSTATUS dispatch_create_synchronization_object2(struct call *call,
 NTSTATUS dispatch_destroy_synchronization_object(struct call *call,
 						 D3DKMT_DESTROYSYNCHRONIZATIONOBJECT *args)
 {
+	struct dxg_sync_object *sync = call_sync_object(call, 0);
+
 	share_sweep(call->process->shares);
-	if (!sync_object_destroy(call_sync_object(call, 0)))
+	if (sync->access.is_owned)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_SYNC_OWNED, "hSyncObject",
+			      "0x%08x is the fence of a paging queue and ends with that",
+			      args->hSyncObject);
+	if (!sync_object_destroy(sync))
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hSyncObject",
 			      "0x%08x was destroyed by another thread", args->hSyncObject);
 	return STATUS_SUCCESS;

@@ -7,6 +7,7 @@
 #include "object/deferral.h"
 #include "object/destruction.h"
 #include "object/device.h"
+#include "object/paging_queue.h"
 #include "object/sync_object.h"
 #include "trace/trace.h"
 
@@ -58,6 +59,7 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	list_init(&device->resources);
 	list_init(&device->allocations);
 	list_init(&device->sync_objects);
+	list_init(&device->paging_queues);
 	list_init(&device->deferrals);
 	work_init(&device->burials, deferral_run_device);
 	work_init(&device->loss, device_mourn);
@@ -112,6 +114,7 @@ bool device_destroy(struct dxg_device *device)
 	lock_release(&device->lock);
 	context_destroy_all(device);
 	destruction_of_device(device);
+	paging_queue_destroy_all(device);
 	sync_object_destroy_all(device);
 
 	object_put(&device->object);

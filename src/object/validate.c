@@ -16,6 +16,7 @@
 #include "object/allocation.h"
 #include "object/context.h"
 #include "object/keyed_mutex.h"
+#include "object/paging_queue.h"
 #include "object/resource.h"
 #include "object/sync_object.h"
 #include "object/validate.h"
@@ -230,6 +231,25 @@ static void check_sync_object_locked(struct survey *survey, struct dxg_sync_obje
 	hold(survey, &survey->opened, &body->share);
 }
 
+static void check_paging_queue_locked(struct survey *survey, struct dxg_paging_queue *queue,
+				      const struct dxg_device *device)
+{
+	uint32_t handle = queue->object.handle;
+	uint32_t operations = 0;
+	struct list *link;
+
+	lock_acquire(&queue->lock);
+	list_for_each (link, &queue->operations)
+		operations++;
+	if (operations == 0 && fence_value(&queue->body->fence) != queue->last_value)
+		wrong(survey, "paging queue 0x%08x has nothing to do, and its fence lags", handle);
+	lock_release(&queue->lock);
+	check_object(survey, &queue->object, &paging_queue_class, 1 + operations);
+	if (queue->device != device || queue->fence->device != device)
+		wrong(survey, "paging queue 0x%08x is in the list of another device", handle);
+	hold(survey, &survey->awaited, &queue->body->share);
+}
+
 static void check_device(struct survey *survey, struct dxg_device *device,
 			 const struct dxg_process *process)
 {
@@ -261,6 +281,11 @@ static void check_device(struct survey *survey, struct dxg_device *device,
 		check_sync_object_locked(survey,
 					 container_of(link, struct dxg_sync_object, owner_link),
 					 device, process);
+		children++;
+	}
+	list_for_each (link, &device->paging_queues) {
+		check_paging_queue_locked(
+			survey, container_of(link, struct dxg_paging_queue, device_link), device);
 		children++;
 	}
 	if (device->is_dying)

@@ -1,0 +1,251 @@
+/*
+ * paging_queue.c - see paging_queue.h.
+ */
+#include <assert.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "object/paging_queue.h"
+#include "trace/trace.h"
+
+static struct dxg_paging_queue *queue_of_object(struct object *object)
+{
+	return object_cast(object, &paging_queue_class, struct dxg_paging_queue, object);
+}
+
+/* No call and no operation has it any more. */
+static void paging_queue_finish(struct object *object)
+{
+	struct dxg_paging_queue *queue = queue_of_object(object);
+	struct dxg_device *device = queue->device;
+
+	assert(list_is_empty(&queue->operations));
+	trace_paging_queue_destroy(device->process->id, object->handle);
+	share_put(&queue->body->share);
+	lock_finish(&queue->lock);
+	mem_free(queue);
+	object_put(&device->object);
+}
+
+const struct object_class paging_queue_class = { "a paging queue", paging_queue_finish };
+
+/* ---- create ---- */
+
+static NTSTATUS create_fence(struct dxg_paging_queue *queue)
+{
+	const struct sync_options options = {
+		.kind = SYNC_MONITORED_FENCE,
+		.scheme = SHARE_PRIVATE,
+		.access = { .may_wait = true, .is_owned = true },
+		.event = EVENT_NONE,
+	};
+	NTSTATUS status = sync_object_create(queue->device, &options, &queue->fence);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	queue->body = queue->fence->body;
+	share_get(&queue->body->share);
+	/* Its handle keeps it, and only this queue ends that. */
+	object_put(&queue->fence->object);
+	return STATUS_SUCCESS;
+}
+
+/* Last step: list and handle change together, for whoever finds it in the list can end it. */
+static NTSTATUS join_device(struct dxg_paging_queue *queue)
+{
+	struct dxg_device *device = queue->device;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	lock_acquire(&device->lock);
+	if (device->is_dying) {
+		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
+				"0x%08x was destroyed during the call", device->object.handle);
+	} else {
+		trace_paging_queue_create(device->process->id, queue->object.handle,
+					  device->object.handle, queue->fence->object.handle);
+		object_get(&queue->object); /* the caller's */
+		list_push_back(&device->paging_queues, &queue->device_link);
+		object_publish(&queue->object);
+	}
+	lock_release(&device->lock);
+	return status;
+}
+
+NTSTATUS paging_queue_create(struct dxg_device *device, int32_t priority,
+			     struct dxg_paging_queue **queue_out)
+{
+	struct dxg_paging_queue *queue = mem_zalloc(sizeof(*queue));
+
+	if (!queue)
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			      "no memory for a paging queue");
+	NTSTATUS status =
+		object_init(&queue->object, &paging_queue_class, &device->process->handles);
+	if (!NT_SUCCESS(status)) {
+		refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for a paging queue handle");
+		goto free_queue;
+	}
+	queue->device = device;
+	queue->priority = priority;
+	list_init(&queue->device_link);
+	list_init(&queue->operations);
+	lock_init(&queue->lock, LOCK_RANK_PACKET, "paging queue");
+	status = create_fence(queue);
+	if (!NT_SUCCESS(status))
+		goto give_back_number;
+	object_get(&device->object);
+	status = join_device(queue);
+	if (!NT_SUCCESS(status)) {
+		(void)!sync_object_destroy(queue->fence);
+		object_put(&queue->object);
+		return status;
+	}
+	*queue_out = queue;
+	return STATUS_SUCCESS;
+
+give_back_number:
+	lock_finish(&queue->lock);
+	object_abandon(&queue->object);
+free_queue:
+	mem_free(queue);
+	return status;
+}
+
+/* ---- destroy ---- */
+
+static void wait_until_empty(struct dxg_paging_queue *queue)
+{
+	lock_acquire(&queue->lock);
+	while (!list_is_empty(&queue->operations) || queue->showing > 0) {
+		uint32_t seen = notice_read(&queue->emptied);
+		lock_release(&queue->lock);
+		notice_wait(&queue->emptied, seen, CLOCK_FOREVER);
+		lock_acquire(&queue->lock);
+	}
+	lock_release(&queue->lock);
+}
+
+bool paging_queue_destroy(struct dxg_paging_queue *queue)
+{
+	if (!object_retire(&queue->object))
+		return false;
+	lock_acquire(&queue->device->lock);
+	list_remove(&queue->device_link);
+	lock_release(&queue->device->lock);
+	wait_until_empty(queue);
+	(void)!sync_object_destroy(queue->fence);
+	object_put(&queue->object);
+	return true;
+}
+
+void paging_queue_destroy_all(struct dxg_device *device)
+{
+	lock_acquire(&device->lock);
+	assert(device->is_dying);
+	while (!list_is_empty(&device->paging_queues)) {
+		struct dxg_paging_queue *queue = container_of(device->paging_queues.next,
+							      struct dxg_paging_queue, device_link);
+		object_get(&queue->object);
+		/* Off the list here, so that a thread that is ending it right now is not waited
+		 * for. */
+		list_remove(&queue->device_link);
+		lock_release(&device->lock);
+		(void)!paging_queue_destroy(queue);
+		object_put(&queue->object);
+		lock_acquire(&device->lock);
+	}
+	lock_release(&device->lock);
+}
+
+/* ---- operations ---- */
+
+void paging_operation_init(struct paging_operation *operation, struct dxg_paging_queue *queue,
+			   void (*free)(struct paging_operation *operation))
+{
+	*operation = (struct paging_operation){ .free = free, .queue = queue };
+	list_init(&operation->link);
+	object_get(&queue->object);
+}
+
+void paging_operation_abandon(struct paging_operation *operation)
+{
+	assert(operation->value == 0);
+	object_put(&operation->queue->object);
+}
+
+/* The oldest ones, as far as they are over; the value that is reached with them, or 0. */
+static uint64_t take_over_locked(struct dxg_paging_queue *queue, struct list *over)
+{
+	uint64_t value = 0;
+
+	while (!list_is_empty(&queue->operations)) {
+		struct paging_operation *oldest =
+			container_of(queue->operations.next, struct paging_operation, link);
+		if (!oldest->is_over)
+			break;
+		list_remove(&oldest->link);
+		list_push_back(over, &oldest->link);
+		value = oldest->value;
+	}
+	return value;
+}
+
+static void free_over(struct list *over)
+{
+	struct list *link;
+
+	while ((link = list_pop_front(over)) != NULL) {
+		struct paging_operation *operation =
+			container_of(link, struct paging_operation, link);
+		struct dxg_paging_queue *queue = operation->queue;
+		operation->free(operation);
+		object_put(&queue->object);
+	}
+}
+
+/*
+ * Shows what is reached. Signalled out of order by two threads, the fence keeps the larger value.
+ * Whoever destroys the queue waits for the last value to be shown.
+ */
+static void show_locked(struct dxg_paging_queue *queue)
+{
+	struct list over;
+
+	list_init(&over);
+	uint64_t value = take_over_locked(queue, &over);
+	if (value == 0) {
+		lock_release(&queue->lock);
+		return;
+	}
+	queue->showing++;
+	lock_release(&queue->lock);
+	trace_paging_queue_reached(queue->device->process->id, queue->object.handle, value);
+	(void)sync_body_signal(queue->body, value, false);
+	lock_acquire(&queue->lock);
+	queue->showing--;
+	lock_release(&queue->lock);
+	notice_give(&queue->emptied);
+	free_over(&over);
+}
+
+uint64_t paging_queue_add(struct paging_operation *operation)
+{
+	struct dxg_paging_queue *queue = operation->queue;
+
+	lock_acquire(&queue->lock);
+	uint64_t value = ++queue->last_value;
+	operation->value = value;
+	list_push_back(&queue->operations, &operation->link);
+	show_locked(queue);
+	return value;
+}
+
+void paging_operation_over(struct paging_operation *operation)
+{
+	struct dxg_paging_queue *queue = operation->queue;
+
+	lock_acquire(&queue->lock);
+	operation->is_over = true;
+	show_locked(queue);
+}
