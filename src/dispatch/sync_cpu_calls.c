@@ -46,24 +46,14 @@ static NTSTATUS check_fence(const struct dxg_device *device, const struct dxg_sy
 static NTSTATUS find_fence(const struct call *call, const struct dxg_device *device,
 			   D3DKMT_HANDLE handle, enum purpose purpose, struct fence_list *list)
 {
-	const struct object_class *found = NULL;
-	struct object *object = NULL;
 	uint32_t index = list->count;
+	NTSTATUS status = call_find_sync_object(call, "ObjectHandleArray", index, handle,
+						&list->fences[index]);
 
-	switch (handle_find(&call->process->handles, handle, &sync_object_class, &object, &found)) {
-	case HANDLE_FOUND:
-		list->fences[list->count++] =
-			object_cast(object, &sync_object_class, struct dxg_sync_object, object);
-		return check_fence(device, list->fences[index], index, purpose);
-	case HANDLE_OTHER_KIND:
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE_KIND,
-				   "ObjectHandleArray", index, "is %s, not a sync object",
-				   found->name);
-	case HANDLE_UNKNOWN:
-		break;
-	}
-	return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "ObjectHandleArray", index,
-			   "is 0x%08x, which is not a sync object of this process", handle);
+	if (!NT_SUCCESS(status))
+		return status;
+	list->count++;
+	return check_fence(device, list->fences[index], index, purpose);
 }
 
 static NTSTATUS find_fences(struct call *call, uint32_t count, const D3DKMT_HANDLE *handles,
