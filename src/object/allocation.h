@@ -26,6 +26,7 @@
 #include "vidmm/vidmm.h"
 
 struct dxg_resource;
+struct space_memory;
 struct resource_body;
 struct section;
 
@@ -70,6 +71,9 @@ struct dxg_allocation {
 
 	/* On the device's residency list and the like; made at the first need. */
 	_Atomic(struct vidmm_binding *) binding;
+
+	/* GPU addresses that were mapped through this opening; NULL: none (gpu_addresses.h) */
+	_Atomic(struct space_memory *) addresses;
 
 	/* CPU locks through this device; ALLOCATION_LOCKS_ENDED once it is being destroyed. */
 	_Atomic uint32_t lock_count;

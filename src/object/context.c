@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/context.h"
+#include "object/gpu_addresses.h"
 #include "trace/trace.h"
 
 /*
@@ -123,6 +124,8 @@ NTSTATUS context_create(struct dxg_device *device, const struct context_options 
 		goto give_back_number;
 	status = miniport_create_context(device->adapter->miniport, device->joined->client, &desc,
 					 &context->info);
+	if (NT_SUCCESS(status) && context->is_virtual)
+		gpu_addresses_set_root(device->joined, context->info.driver_context);
 	adapter_leave(device->adapter);
 	if (!NT_SUCCESS(status))
 		goto give_back_number;

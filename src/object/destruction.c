@@ -19,6 +19,7 @@
 #include "miniport/allocations.h"
 #include "miniport/handle_services.h"
 #include "object/deferral.h"
+#include "object/gpu_addresses.h"
 #include "object/destruction.h"
 
 enum { FEW = 8 };
@@ -164,6 +165,7 @@ static void tell_driver(struct farewell *farewell)
 {
 	for (uint32_t i = 0; i < farewell->count; i++) {
 		end_cpu_access(farewell->allocations[i]);
+		allocation_end_addresses(farewell->allocations[i]);
 		end_residency(farewell->allocations[i]);
 	}
 	close_bindings(farewell);
@@ -201,7 +203,8 @@ static void farewell_say(struct farewell *farewell)
 static bool has_place(uint32_t count, struct dxg_allocation *const *allocations)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		if (vidmm_has_place(&allocations[i]->body->memory))
+		if (vidmm_has_place(&allocations[i]->body->memory) ||
+		    allocation_has_addresses(allocations[i]))
 			return true;
 	}
 	return false;
@@ -497,7 +500,8 @@ static bool resource_has_place(struct dxg_resource *resource)
 	list_for_each (link, &resource->allocations) {
 		struct dxg_allocation *allocation =
 			container_of(link, struct dxg_allocation, owner_link);
-		has = has || vidmm_has_place(&allocation->body->memory);
+		has = has || vidmm_has_place(&allocation->body->memory) ||
+		      allocation_has_addresses(allocation);
 	}
 	lock_release(&resource->device->lock);
 	return has;

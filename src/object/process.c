@@ -9,6 +9,7 @@
 #include "object/device.h"
 #include "object/keyed_mutex.h"
 #include "miniport/handle_services.h"
+#include "object/gpu_addresses.h"
 #include "object/process.h"
 #include "object/sync_wait.h"
 #include "sched/fence_page.h"
@@ -115,6 +116,8 @@ static struct process_adapter *join_adapter_locked(struct dxg_process *process,
 	}
 	miniport_client_set_owner(joined->client, process);
 	joined->adapter = adapter;
+	lock_init(&joined->updates_lock, LOCK_RANK_PACKET, "updates of GPU addresses");
+	list_init(&joined->updates);
 	vidmm_process_init(&joined->memory, adapter->memory, &adapter->account);
 	list_push_back(&process->adapters, &joined->link);
 	return joined;
@@ -135,6 +138,21 @@ NTSTATUS process_join_adapter(struct dxg_process *process, struct dxg_adapter *a
 	return STATUS_SUCCESS;
 }
 
+/* Addresses that the driver reserves are reserved while its process is made. */
+static NTSTATUS introduce_to_driver(struct process_adapter *joined)
+{
+	struct miniport *miniport = joined->adapter->miniport;
+	NTSTATUS status = miniport_create_process(miniport, joined->client, joined, "client",
+						  &joined->driver_process);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = gpu_addresses_start(joined);
+	if (!NT_SUCCESS(status))
+		miniport_destroy_process(miniport, joined->client, joined->driver_process);
+	return status;
+}
+
 NTSTATUS process_introduce(struct dxg_process *process, struct process_adapter *joined)
 {
 	lock_acquire(&process->lock);
@@ -151,8 +169,11 @@ NTSTATUS process_introduce(struct dxg_process *process, struct process_adapter *
 	if (is_known)
 		return STATUS_SUCCESS;
 
-	NTSTATUS status = miniport_create_process(joined->adapter->miniport, joined->client, joined,
-						  "client", &joined->driver_process);
+	NTSTATUS status = gpu_addresses_create(joined);
+	if (NT_SUCCESS(status))
+		status = introduce_to_driver(joined);
+	if (!NT_SUCCESS(status))
+		gpu_addresses_destroy(joined);
 
 	lock_acquire(&process->lock);
 	joined->driver_knows = NT_SUCCESS(status) ? PROCESS_KNOWN : PROCESS_UNKNOWN;

@@ -19,6 +19,8 @@
 #include "object/share.h"
 #include "vidmm/manager.h"
 
+struct address_space;
+
 /*
  * What a process has on one adapter, made at its first use and kept to its end: the rule that one
  * thread of a process is in the driver at a time and, from its first device on, the driver's
@@ -29,6 +31,9 @@ struct process_adapter {
 	struct list link; /* dxg_process.adapters */
 	struct miniport_client *client;
 	struct vidmm_process memory;
+	struct address_space *addresses; /* with the driver's process; NULL: no page tables */
+	struct lock updates_lock;        /* LOCK_RANK_PACKET */
+	struct list updates;             /* gpu_update.link: those that wait for a fence */
 
 	/* Guarded by dxg_process.lock; `driver_process` is constant once KNOWN. */
 	enum { PROCESS_UNKNOWN, PROCESS_BEING_INTRODUCED, PROCESS_KNOWN } driver_knows;

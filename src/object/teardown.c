@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "object/device.h"
+#include "object/gpu_update.h"
 #include "object/keyed_mutex.h"
 #include "object/process.h"
 #include "object/sync_object.h"
@@ -72,12 +73,15 @@ static void leave_adapters(struct dxg_process *process)
 		struct process_adapter *joined = container_of(link, struct process_adapter, link);
 		struct dxg_adapter *adapter = joined->adapter;
 		if (joined->driver_knows == PROCESS_KNOWN) {
+			gpu_update_cancel_all(joined);
+			gpu_addresses_destroy(joined);
 			adapter_enter_to_release(adapter);
 			miniport_destroy_process(adapter->miniport, joined->client,
 						 joined->driver_process);
 			adapter_leave(adapter);
 		}
 		vidmm_process_finish(&joined->memory);
+		lock_finish(&joined->updates_lock);
 		miniport_client_destroy(joined->client);
 		mem_free(joined);
 	}

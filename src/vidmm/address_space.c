@@ -449,6 +449,7 @@ void address_space_destroy(struct address_space *space)
 	assert(!pager_is_current_thread(space->pager));
 	wait_until_idle(space);
 	end = (struct space_end){ .space = space,
+				  .is_flushed = !space->has_started,
 				  .is_ending =
 					  space->tables.config->mmu.flags & TABLES_END_INVALID };
 	paging_job_init(&end.job, space->pager);
@@ -470,13 +471,15 @@ static void root_done(void *context, NTSTATUS status)
 }
 
 /* The root, with nothing in it. */
-static NTSTATUS write_root(struct address_space *space)
+NTSTATUS address_space_start(struct address_space *space, void *driver_process)
 {
 	struct space_row *row = space_row_create(space, 1);
 	NTSTATUS status = STATUS_NO_MEMORY;
 
 	if (!row)
 		return STATUS_NO_MEMORY;
+	space->tables.driver_process = driver_process;
+	space->has_started = true;
 	row->ranges[0] = (struct space_range_of_pages){ 0, 1 };
 	row->range_count = 1;
 	row_queue(row, &(struct space_listener){ root_done, &status });
@@ -485,7 +488,7 @@ static NTSTATUS write_root(struct address_space *space)
 }
 
 NTSTATUS address_space_create(const struct page_tables_config *config, struct pager *pager,
-			      void *driver_process, struct address_space **space_out)
+			      struct address_space **space_out)
 {
 	struct address_space *space = mem_zalloc(sizeof(*space));
 	NTSTATUS status;
@@ -495,14 +498,9 @@ NTSTATUS address_space_create(const struct page_tables_config *config, struct pa
 			      "There is no memory for an address space");
 	space->pager = pager;
 	list_init(&space->memories);
-	status = page_tables_init(&space->tables, config, driver_process);
+	status = page_tables_init(&space->tables, config, NULL);
 	if (!NT_SUCCESS(status)) {
 		mem_free(space);
-		return status;
-	}
-	status = write_root(space);
-	if (!NT_SUCCESS(status)) {
-		address_space_destroy(space);
 		return status;
 	}
 	*space_out = space;

@@ -24,6 +24,7 @@
 struct address_space {
 	struct page_tables tables;
 	struct pager *pager;
+	bool has_started; /* the GPU may have seen it */
 
 	struct list memories;               /* space_memory.space_link; tables.lock */
 	struct notice changed;              /* fewer jobs */
@@ -36,6 +37,7 @@ struct space_memory {
 	struct memory_view view;
 	struct address_space *space;
 	struct list space_link;
+	uint32_t openings;   /* for whoever has several names for one memory; theirs to count */
 	uint32_t references; /* tables.lock, and so is … */
 	bool is_gone;        /* nothing of it is mapped any more */
 
@@ -53,10 +55,12 @@ struct space_listener {
 	void *context;
 };
 
-/* Returns when the root can be used. Not on the pager's thread. */
+/* Empty. Requests may be made, but none that has to be written. */
 MUST_CHECK NTSTATUS address_space_create(const struct page_tables_config *config,
-					 struct pager *pager, void *driver_process,
-					 struct address_space **space_out);
+					 struct pager *pager, struct address_space **space_out);
+
+/* Its driver's process is known. Returns when the root can be used. Not on the pager's thread. */
+MUST_CHECK NTSTATUS address_space_start(struct address_space *space, void *driver_process);
 
 /* No context uses it, nobody makes a request any more. Waits for its jobs. Accepts NULL. */
 void address_space_destroy(struct address_space *space);
@@ -86,7 +90,7 @@ MUST_CHECK NTSTATUS address_space_free(struct address_space *space, uint64_t bas
 				       uint64_t size_bytes, bool is_from_driver);
 
 /*
- * All addresses of `memory` in one space (NULL: in all) go. Needs no memory. True: there were none;
+ * All addresses of `memory` in one space (NULL: in all) go. Needs no memory. True: they are gone;
  * else done() comes.
  */
 struct memory_drop {

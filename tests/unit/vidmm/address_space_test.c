@@ -102,8 +102,9 @@ static void start_as(struct world *world, uint32_t update_mode, uint32_t flags)
 	world->usage = mem_usage();
 	world->config = describe(world, update_mode, flags);
 	EXPECT_EQ(page_tables_config_init(&world->config), STATUS_SUCCESS);
-	EXPECT_EQ(address_space_create(&world->config, world->fake->pager, &process, &world->space),
+	EXPECT_EQ(address_space_create(&world->config, world->fake->pager, &world->space),
 		  STATUS_SUCCESS);
+	EXPECT_EQ(address_space_start(world->space, &process), STATUS_SUCCESS);
 	for (uint64_t m = 0; m < MEMORIES; m++) {
 		struct memory *memory = &world->memories[m];
 
@@ -293,6 +294,13 @@ static void drop_done(struct memory_drop *drop)
 	atomic_fetch_add(&container_of(drop, struct counted_drop, drop)->count, 1);
 }
 
+/* It may be over before the call is. */
+static void drop_memory(struct world *world, struct memory *memory, struct counted_drop *drop)
+{
+	if (address_space_drop(world->space, &memory->mapped, &drop->drop))
+		atomic_fetch_add(&drop->count, 1);
+}
+
 TEST(space, all_addresses_of_memory_that_goes_are_gone_when_it_is_told)
 {
 	for (uint32_t mode = 0; mode < 3; mode++) {
@@ -312,7 +320,7 @@ TEST(space, all_addresses_of_memory_that_goes_are_gone_when_it_is_told)
 		EXPECT(shows(&world, 1030, memory, 0));
 		EXPECT(mapped_memory_is_mapped(&memory->mapped));
 
-		EXPECT(!address_space_drop(world.space, &memory->mapped, &drop.drop));
+		drop_memory(&world, memory, &drop);
 		flush(&world);
 		EXPECT_EQ(atomic_load(&drop.count), 1);
 		EXPECT(!mapped_memory_is_mapped(&memory->mapped));
@@ -363,7 +371,7 @@ TEST(space, jobs_of_a_lost_adapter_fail_and_the_space_ends_all_the_same)
 	flush(&world);
 	pager_give_up(world.fake->pager);
 	EXPECT_EQ(map(&world, 80, &world.memories[1], 0, 8, &told), STATUS_PENDING);
-	EXPECT(!address_space_drop(world.space, &world.memories[0].mapped, &drop.drop));
+	drop_memory(&world, &world.memories[0], &drop);
 	flush(&world);
 	EXPECT_EQ(told.status, STATUS_DEVICE_REMOVED);
 	EXPECT_EQ(atomic_load(&drop.count), 1);
@@ -434,8 +442,9 @@ TEST(space, a_space_that_cannot_be_made_leaves_no_trace)
 		struct mem_usage usage = mem_usage();
 
 		mem_fail_nth(++fail_at);
-		NTSTATUS status =
-			address_space_create(&world.config, world.fake->pager, &process, &space);
+		NTSTATUS status = address_space_create(&world.config, world.fake->pager, &space);
+		if (NT_SUCCESS(status))
+			status = address_space_start(space, &process);
 		fired = mem_fail_stop();
 		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		address_space_destroy(space);
@@ -539,7 +548,7 @@ TEST(update, is_dropped_when_its_memory_is_gone)
 	start(&world);
 	EXPECT_EQ(reserve(&world, 1024, 64, true), STATUS_PENDING);
 	update = make_update(&world, 1030, &world.memories[0], &told);
-	EXPECT(!address_space_drop(world.space, &world.memories[0].mapped, &drop.drop));
+	drop_memory(&world, &world.memories[0], &drop);
 	flush(&world);
 	EXPECT_EQ(atomic_load(&drop.count), 1);
 	space_update_run(update);

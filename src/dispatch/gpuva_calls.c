@@ -1,0 +1,206 @@
+/*
+ * gpuva_calls.c - GPU addresses: reserve, free, update.
+ *
+ * What may be taken, mapped and freed is for gpuva/ to say (docs/rules.md, VA); here are the
+ * handles and what a struct has that a request has not.
+ */
+#include "base/refusal.h"
+#include "dispatch/dispatch.h"
+#include "object/gpu_update.h"
+
+/* ---- D3DKMTReserveGpuVirtualAddress ---- */
+
+static NTSTATUS reservation_of(const D3DDDI_RESERVEGPUVIRTUALADDRESS *args,
+			       struct gpuva_reserve_request *request)
+{
+	if (args->ReservationType != D3DDDIGPUVIRTUALADDRESS_RESERVE_NO_ACCESS &&
+	    args->ReservationType != D3DDDIGPUVIRTUALADDRESS_RESERVE_ZERO)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "ReservationType",
+			      "is %d, neither NO_ACCESS nor ZERO", (int)args->ReservationType);
+	*request = (struct gpuva_reserve_request){
+		.window = { .base = args->BaseAddress,
+			    .minimum = args->MinimumAddress,
+			    .maximum = args->MaximumAddress },
+		.size_bytes = args->Size,
+		.is_zero = args->ReservationType == D3DDDIGPUVIRTUALADDRESS_RESERVE_ZERO,
+		.driver_protection = args->DriverProtection,
+	};
+	return STATUS_SUCCESS;
+}
+
+/* By adapter: there is no queue, hence no fence, and it is usable when the call returns. */
+NTSTATUS dispatch_reserve_gpu_virtual_address(struct call *call,
+					      D3DDDI_RESERVEGPUVIRTUALADDRESS *args)
+{
+	struct gpuva_reserve_request request;
+	struct address_space *space = NULL;
+	uint64_t address = 0;
+	NTSTATUS status = reservation_of(args, &request);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = gpu_addresses_of(call->process, call_adapter(call, 0)->adapter, &space);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = gpu_addresses_reserve_now(space, &request, &address);
+	args->VirtualAddress = address;
+	args->PagingFenceValue = 0;
+	return status;
+}
+
+/* ---- D3DKMTFreeGpuVirtualAddress ---- */
+
+NTSTATUS dispatch_free_gpu_virtual_address(struct call *call, D3DKMT_FREEGPUVIRTUALADDRESS *args)
+{
+	struct address_space *space = NULL;
+	NTSTATUS status = gpu_addresses_of(call->process, call_adapter(call, 0)->adapter, &space);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	return address_space_free(space, args->BaseAddress, args->Size, false);
+}
+
+/* ---- D3DKMTUpdateGpuVirtualAddress ---- */
+
+struct update_list {
+	struct gpuva_operation *operations;
+	struct dxg_allocation **allocations; /* with references; NULL where there is none */
+	uint32_t count;
+};
+
+static void list_finish(struct update_list *list)
+{
+	for (uint32_t i = 0; list->allocations && i < list->count; i++) {
+		if (list->allocations[i])
+			object_put(&list->allocations[i]->object);
+	}
+}
+
+static NTSTATUS find_memory(struct call *call, struct dxg_device *device, struct update_list *list,
+			    uint32_t index, D3DKMT_HANDLE handle)
+{
+	struct space_memory *memory = NULL;
+	NTSTATUS status = call_find_allocation(call, device, "Operations", index, handle,
+					       &list->allocations[index]);
+
+	if (NT_SUCCESS(status))
+		status = allocation_addresses(list->allocations[index], &memory);
+	if (NT_SUCCESS(status))
+		list->operations[index].owner = &memory->view.owner;
+	return status;
+}
+
+static NTSTATUS operation_of(struct call *call, struct dxg_device *device, struct update_list *list,
+			     uint32_t index, const D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION *from)
+{
+	struct gpuva_operation *to = &list->operations[index];
+
+	switch (from->OperationType) {
+	case D3DDDI_UPDATEGPUVIRTUALADDRESS_MAP:
+	case D3DDDI_UPDATEGPUVIRTUALADDRESS_MAP_PROTECT:
+		*to = (struct gpuva_operation){
+			.kind = GPUVA_OPERATION_MAP,
+			.base = from->Map.BaseAddress,
+			.size_bytes = from->Map.SizeInBytes,
+			.offset_bytes = from->Map.AllocationOffsetInBytes,
+			.repeat_bytes = from->Map.AllocationSizeInBytes,
+		};
+		if (from->OperationType == D3DDDI_UPDATEGPUVIRTUALADDRESS_MAP_PROTECT) {
+			to->kind = GPUVA_OPERATION_MAP_PROTECT;
+			to->protection = from->MapProtect.Protection.Value;
+			to->driver_protection = from->MapProtect.DriverProtection;
+		}
+		return find_memory(call, device, list, index, from->Map.hAllocation);
+	case D3DDDI_UPDATEGPUVIRTUALADDRESS_UNMAP:
+		*to = (struct gpuva_operation){ .kind = GPUVA_OPERATION_UNMAP,
+						.base = from->Unmap.BaseAddress,
+						.size_bytes = from->Unmap.SizeInBytes,
+						.protection = from->Unmap.Protection.Value };
+		return STATUS_SUCCESS;
+	case D3DDDI_UPDATEGPUVIRTUALADDRESS_COPY:
+		*to = (struct gpuva_operation){ .kind = GPUVA_OPERATION_COPY,
+						.base = from->Copy.DestAddress,
+						.size_bytes = from->Copy.SizeInBytes,
+						.source_base = from->Copy.SourceAddress };
+		return STATUS_SUCCESS;
+	}
+	return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Operations", index,
+			   "has OperationType %d, which there is not", (int)from->OperationType);
+}
+
+static NTSTATUS check_update(const struct call *call, const D3DKMT_UPDATEGPUVIRTUALADDRESS *args,
+			     const struct dxg_device *device, const struct dxg_context *context,
+			     const struct dxg_sync_object *fence)
+{
+	(void)call;
+	if (context->device != device)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hContext",
+			      "is of another device than hDevice");
+	if (fence->body->kind != SYNC_MONITORED_FENCE)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hFenceObject",
+			      "is %s, not a monitored fence", sync_kind_name(fence->body->kind));
+	if (args->NumOperations == 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "NumOperations", "is 0");
+	if (args->Reserved0 != 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Reserved0",
+			      "is reserved, and not 0");
+	if (args->Reserved1 != 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Reserved1",
+			      "is reserved, and not 0");
+	if (args->FenceValue == UINT64_MAX)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "FenceValue",
+			      "is the highest, and nothing comes after it");
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS collect_operations(struct call *call, struct dxg_device *device,
+				   const D3DKMT_UPDATEGPUVIRTUALADDRESS *args,
+				   struct update_list *list)
+{
+	const uint32_t count = args->NumOperations;
+	void *copy = NULL;
+	NTSTATUS status =
+		call_copy_list(call, "Operations", args->Operations, "NumOperations", count,
+			       sizeof(D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION), &copy);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	const D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION *from = copy;
+	list->operations = call_take(call, (uint64_t)count * sizeof(*list->operations));
+	list->allocations = call_take(call, (uint64_t)count * sizeof(*list->allocations));
+	if (!list->operations || !list->allocations)
+		return STATUS_NO_MEMORY;
+	list->count = count;
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
+		status = operation_of(call, device, list, i, &from[i]);
+	return status;
+}
+
+NTSTATUS dispatch_update_gpu_virtual_address(struct call *call,
+					     D3DKMT_UPDATEGPUVIRTUALADDRESS *args)
+{
+	struct dxg_device *device = call_device(call, 0);
+	struct dxg_context *context =
+		object_cast(call->objects[1], &context_class, struct dxg_context, object);
+	struct dxg_sync_object *fence = NULL;
+	struct update_list list = { 0 };
+	NTSTATUS status =
+		call_find_sync_object(call, "hFenceObject", -1, args->hFenceObject, &fence);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = check_update(call, args, device, context, fence);
+	if (NT_SUCCESS(status))
+		status = device_check_alive(device);
+	if (NT_SUCCESS(status) && !device->joined->addresses)
+		status = refuse(STATUS_NOT_SUPPORTED, RULE_VA_NO_TABLES, NULL,
+				"adapter %u has no page tables of its own", device->adapter->id);
+	if (NT_SUCCESS(status))
+		status = collect_operations(call, device, args, &list);
+	if (NT_SUCCESS(status))
+		status = gpu_update_queue(device, fence, args->FenceValue, args->Flags.DoNotWait,
+					  list.operations, list.count);
+	list_finish(&list);
+	object_put(&fence->object);
+	return status;
+}

@@ -1,0 +1,175 @@
+/*
+ * gpu_addresses.c - see gpu_addresses.h.
+ */
+#include "base/clock.h"
+#include "base/refusal.h"
+#include "miniport/work.h"
+#include "object/gpu_addresses.h"
+#include "vidmm/mappings.h"
+
+/* ---- spaces ---- */
+
+NTSTATUS gpu_addresses_create(struct process_adapter *joined)
+{
+	const struct dxg_adapter *adapter = joined->adapter;
+
+	if (!adapter->tables)
+		return STATUS_SUCCESS;
+	return address_space_create(adapter->tables, adapter->pager, &joined->addresses);
+}
+
+NTSTATUS gpu_addresses_start(struct process_adapter *joined)
+{
+	if (!joined->addresses)
+		return STATUS_SUCCESS;
+	return address_space_start(joined->addresses, joined->driver_process);
+}
+
+void gpu_addresses_destroy(struct process_adapter *joined)
+{
+	address_space_destroy(joined->addresses);
+	joined->addresses = NULL;
+}
+
+NTSTATUS gpu_addresses_of(struct dxg_process *process, struct dxg_adapter *adapter,
+			  struct address_space **space_out)
+{
+	struct process_adapter *joined = NULL;
+	NTSTATUS status = process_join_adapter(process, adapter, &joined);
+
+	if (!joined)
+		return status;
+	status = adapter_enter(adapter);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = process_introduce(process, joined);
+	adapter_leave(adapter);
+	if (!NT_SUCCESS(status))
+		return status;
+	*space_out = joined->addresses;
+	if (!joined->addresses)
+		return refuse(STATUS_NOT_SUPPORTED, RULE_VA_NO_TABLES, NULL,
+			      "adapter %u has no page tables of its own", adapter->id);
+	return STATUS_SUCCESS;
+}
+
+void gpu_addresses_set_root(const struct process_adapter *joined, void *driver_context)
+{
+	struct page_tables_root root;
+
+	if (!joined->addresses)
+		return;
+	root = page_tables_root(&joined->addresses->tables);
+	miniport_set_root_page_table(joined->adapter->miniport, driver_context, root.segment,
+				     root.offset_bytes, root.entry_count);
+}
+
+/* ---- allocations ---- */
+
+/* Through this opening from now on. */
+static void begin_opening(struct dxg_allocation *allocation, struct space_memory *memory)
+{
+	struct lock *lock = &memory->space->tables.lock;
+
+	lock_acquire(lock);
+	if (!atomic_load(&allocation->addresses)) {
+		memory->openings++;
+		atomic_store(&allocation->addresses, memory);
+	}
+	lock_release(lock);
+}
+
+static bool end_opening(struct dxg_allocation *allocation, struct space_memory *memory)
+{
+	struct lock *lock = &memory->space->tables.lock;
+	bool is_last;
+
+	lock_acquire(lock);
+	atomic_store(&allocation->addresses, NULL);
+	is_last = --memory->openings == 0;
+	lock_release(lock);
+	return is_last;
+}
+
+NTSTATUS allocation_addresses(struct dxg_allocation *allocation, struct space_memory **memory_out)
+{
+	struct allocation_body *body = allocation->body;
+	struct space_memory *memory = atomic_load(&allocation->addresses);
+	struct mapped_memory *mapped;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (!memory) {
+		status = vidmm_mapped_memory(&body->memory, body->driver_allocation, &mapped);
+		if (NT_SUCCESS(status))
+			status = address_space_memory(allocation->device->joined->addresses, mapped,
+						      &memory);
+		if (NT_SUCCESS(status))
+			begin_opening(allocation, memory);
+	}
+	*memory_out = memory;
+	return status;
+}
+
+/* ---- waiting for the pager ---- */
+
+/* On the stack of whoever waits, which stays until the pager has let go of it. */
+struct pager_answer {
+	struct memory_drop drop;
+	struct notice told;
+	_Atomic bool is_there;
+	NTSTATUS status;
+};
+
+static void answer(struct pager_answer *answer, NTSTATUS status)
+{
+	answer->status = status;
+	atomic_store(&answer->is_there, true);
+	notice_give(&answer->told);
+}
+
+static void answer_wait(struct pager_answer *answer, struct pager *pager)
+{
+	for (;;) {
+		uint32_t seen = notice_read(&answer->told);
+
+		if (atomic_load(&answer->is_there))
+			break;
+		notice_wait(&answer->told, seen, CLOCK_FOREVER);
+	}
+	pager_flush(pager); /* it may still be giving the notice */
+}
+
+static void reserve_done(void *context, NTSTATUS status)
+{
+	answer(context, status);
+}
+
+NTSTATUS gpu_addresses_reserve_now(struct address_space *space,
+				   const struct gpuva_reserve_request *request,
+				   uint64_t *address_out)
+{
+	struct pager_answer told = { 0 };
+	NTSTATUS status = address_space_reserve(
+		space, request, &(struct space_listener){ reserve_done, &told }, address_out);
+
+	if (status != STATUS_PENDING)
+		return status;
+	answer_wait(&told, space->pager);
+	return STATUS_SUCCESS;
+}
+
+static void drop_done(struct memory_drop *drop)
+{
+	answer(container_of(drop, struct pager_answer, drop), STATUS_SUCCESS);
+}
+
+void allocation_end_addresses(struct dxg_allocation *allocation)
+{
+	struct space_memory *memory = atomic_load(&allocation->addresses);
+	struct pager_answer told = { .drop.done = drop_done };
+
+	if (!memory || !end_opening(allocation, memory))
+		return;
+	if (!address_space_drop(memory->space, memory->view.memory, &told.drop))
+		answer_wait(&told, allocation->device->adapter->pager);
+}

@@ -1,0 +1,47 @@
+/*
+ * gpu_addresses.h - a process's GPU addresses on an adapter, and what objects have to do with them.
+ *
+ * The space is made before the driver's process, which may reserve addresses while it is made, and
+ * ends before it. Adapters without page tables of their own have none.
+ *
+ * An allocation may have several openings in one process; its addresses there go with the last of
+ * those that something was mapped through.
+ */
+#ifndef OBJECT_GPU_ADDRESSES_H
+#define OBJECT_GPU_ADDRESSES_H
+
+#include "object/allocation.h"
+#include "object/process.h"
+#include "vidmm/address_space.h"
+
+/* Around DxgkDdiCreateProcess; the gate is held. Nothing to do without page tables. */
+MUST_CHECK NTSTATUS gpu_addresses_create(struct process_adapter *joined);
+MUST_CHECK NTSTATUS gpu_addresses_start(struct process_adapter *joined);
+void gpu_addresses_destroy(struct process_adapter *joined);
+
+/* The space of a process that the driver knows; made known now if it was not. */
+MUST_CHECK NTSTATUS gpu_addresses_of(struct dxg_process *process, struct dxg_adapter *adapter,
+				     struct address_space **space_out);
+
+/* Returns when the reservation can be used. Not on the pager's thread. */
+MUST_CHECK NTSTATUS gpu_addresses_reserve_now(struct address_space *space,
+					      const struct gpuva_reserve_request *request,
+					      uint64_t *address_out);
+
+/* Where a context's addresses are looked up. It is idle. */
+void gpu_addresses_set_root(const struct process_adapter *joined, void *driver_context);
+
+/* The allocation as memory of its process's space. */
+MUST_CHECK NTSTATUS allocation_addresses(struct dxg_allocation *allocation,
+					 struct space_memory **memory_out);
+
+/* A look: was something mapped through this opening? */
+static inline bool allocation_has_addresses(struct dxg_allocation *allocation)
+{
+	return atomic_load(&allocation->addresses) != NULL;
+}
+
+/* Its addresses are gone, and no TLB has them, when it returns. Not on the pager's thread. */
+void allocation_end_addresses(struct dxg_allocation *allocation);
+
+#endif

@@ -1,0 +1,125 @@
+/*
+ * gpu_update.c - see gpu_update.h.
+ *
+ * Locks: process_adapter.updates_lock guards who waits. Fences call with no lock of theirs held.
+ */
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "object/gpu_update.h"
+
+struct gpu_update {
+	struct space_update *update;
+	struct process_adapter *joined;
+	struct sync_body *body; /* with a reference */
+	uint64_t value;
+	struct fence_wait wait;
+	struct list link; /* process_adapter.updates */
+};
+
+static void update_free(struct gpu_update *update)
+{
+	share_put(&update->body->share);
+	mem_free(update);
+}
+
+/* Whatever became of it, what is behind it in the fence's order goes on. */
+static void update_done(void *context, NTSTATUS status)
+{
+	struct gpu_update *update = context;
+
+	(void)status;
+	(void)sync_body_signal(update->body, update->value + 1, false);
+	update_free(update);
+}
+
+/* Off the list of those that wait; false: it was not on it any more. */
+static bool stop_waiting(struct gpu_update *update)
+{
+	bool was_waiting;
+
+	lock_acquire(&update->joined->updates_lock);
+	was_waiting = list_is_linked(&update->link);
+	list_remove(&update->link);
+	lock_release(&update->joined->updates_lock);
+	return was_waiting;
+}
+
+static void reached(struct fence_wait *wait)
+{
+	struct gpu_update *update = container_of(wait, struct gpu_update, wait);
+
+	(void)stop_waiting(update);
+	space_update_run(update->update);
+}
+
+static void start(struct gpu_update *update, bool is_now)
+{
+	struct process_adapter *joined = update->joined;
+
+	if (is_now) {
+		space_update_run(update->update);
+		return;
+	}
+	lock_acquire(&joined->updates_lock);
+	list_push_back(&joined->updates, &update->link);
+	lock_release(&joined->updates_lock);
+	if (!fence_wait_start(&update->body->fence, &update->wait))
+		reached(&update->wait);
+}
+
+NTSTATUS gpu_update_queue(struct dxg_device *device, struct dxg_sync_object *fence, uint64_t value,
+			  bool is_now, const struct gpuva_operation *operations, uint32_t count)
+{
+	struct gpu_update *update = mem_zalloc(sizeof(*update));
+	NTSTATUS status;
+
+	if (!update)
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			      "no memory for an update of GPU addresses");
+	update->joined = device->joined;
+	update->body = fence->body;
+	share_get(&update->body->share);
+	update->value = value;
+	update->wait.value = value;
+	update->wait.reached = reached;
+	list_init(&update->link);
+	status = address_space_update(device->joined->addresses, operations, count,
+				      &(struct space_listener){ update_done, update },
+				      &update->update);
+	if (!NT_SUCCESS(status)) {
+		update_free(update);
+		return status;
+	}
+	start(update, is_now);
+	return STATUS_SUCCESS;
+}
+
+/* One that is reached at this moment is not on the list any more, or cannot be cancelled. */
+static struct gpu_update *take_waiting(struct process_adapter *joined)
+{
+	struct gpu_update *found = NULL;
+	struct list *link;
+
+	lock_acquire(&joined->updates_lock);
+	list_for_each (link, &joined->updates) {
+		struct gpu_update *update = container_of(link, struct gpu_update, link);
+
+		if (fence_wait_cancel(&update->body->fence, &update->wait)) {
+			list_remove(link);
+			found = update;
+			break;
+		}
+	}
+	lock_release(&joined->updates_lock);
+	return found;
+}
+
+void gpu_update_cancel_all(struct process_adapter *joined)
+{
+	struct gpu_update *update;
+
+	while ((update = take_waiting(joined)) != NULL) {
+		space_update_cancel(update->update);
+		update_free(update);
+	}
+}

@@ -1,0 +1,26 @@
+/*
+ * gpu_update.h - updates of GPU addresses that are ordered by a fence.
+ *
+ *	queued ──▶ the fence reaches `value` ──▶ carried out by the pager ──▶ the fence gets value +
+ *1
+ *
+ * One that still waits when its process ends is dropped: nobody will signal for it.
+ */
+#ifndef OBJECT_GPU_UPDATE_H
+#define OBJECT_GPU_UPDATE_H
+
+#include "object/gpu_addresses.h"
+#include "object/sync_object.h"
+
+/*
+ * `fence` is a monitored one; with `is_now` it is not waited for. The owners in `operations` are of
+ * allocation_addresses() on this device. May wait while too many are queued.
+ */
+MUST_CHECK NTSTATUS gpu_update_queue(struct dxg_device *device, struct dxg_sync_object *fence,
+				     uint64_t value, bool is_now,
+				     const struct gpuva_operation *operations, uint32_t count);
+
+/* Those of a process that is ending. */
+void gpu_update_cancel_all(struct process_adapter *joined);
+
+#endif
