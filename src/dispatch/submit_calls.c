@@ -1,6 +1,8 @@
 /*
  * submit_calls.c - work for contexts, and how important it is.
  */
+#include <assert.h>
+
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
 #include "object/submission.h"
@@ -73,6 +75,7 @@ NTSTATUS dispatch_submit_command(struct call *call, D3DKMT_SUBMITCOMMAND *args)
 		count++;
 		status = check_context(contexts[count - 1], contexts[0]->device, count - 1);
 	}
+	assert(count > 0 || !NT_SUCCESS(status));
 	if (NT_SUCCESS(status))
 		status = check_primaries(call, contexts[0]->device, args);
 	if (NT_SUCCESS(status)) {

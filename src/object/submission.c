@@ -1,6 +1,7 @@
 /*
  * submission.c - see submission.h.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -121,7 +122,7 @@ static NTSTATUS submission_create(struct dxg_context *context,
 NTSTATUS submission_queue(struct dxg_context *const *contexts, uint32_t context_count,
 			  const struct submission_request *request)
 {
-	struct submission *few[1];
+	struct submission *few[1] = { NULL };
 	struct submission **all = few;
 	NTSTATUS status = STATUS_SUCCESS;
 	uint32_t made = 0;
@@ -134,8 +135,10 @@ NTSTATUS submission_queue(struct dxg_context *const *contexts, uint32_t context_
 	}
 	while (made < context_count && NT_SUCCESS(status)) {
 		status = submission_create(contexts[made], request, &all[made]);
-		if (NT_SUCCESS(status))
+		if (NT_SUCCESS(status)) {
+			assert(all[made]);
 			made++;
+		}
 	}
 	for (uint32_t i = 0; i < made; i++) {
 		if (NT_SUCCESS(status))

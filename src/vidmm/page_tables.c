@@ -252,7 +252,7 @@ static NTSTATUS make_zeroes(struct making *making, uint32_t level)
 	struct page_tables *tables = making->tables;
 
 	for (uint32_t below = 0; below <= level; below++) {
-		struct table *table;
+		struct table *table = NULL;
 		NTSTATUS status;
 
 		if (tables->zeroes[below])
@@ -260,6 +260,7 @@ static NTSTATUS make_zeroes(struct making *making, uint32_t level)
 		status = make_table(tables, below, 0, &table);
 		if (!NT_SUCCESS(status))
 			return status;
+		assert(table);
 		table->is_zeroes = true;
 		table->made_before = making->made;
 		making->made = table;
@@ -322,6 +323,7 @@ static NTSTATUS make_entry(struct making *making, struct table *table, uint32_t 
 		status = make_table(tables, table->level - 1, first_page, &below);
 		if (!NT_SUCCESS(status))
 			return status;
+		assert(below);
 		below->above = table;
 		below->made_before = making->made;
 		making->made = below;
