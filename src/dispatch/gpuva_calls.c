@@ -1,11 +1,12 @@
 /*
- * gpuva_calls.c - GPU addresses: reserve, free, update.
+ * gpuva_calls.c - GPU addresses: reserve, map, free, update.
  *
  * What may be taken, mapped and freed is for gpuva/ to say (docs/rules.md, VA); here are the
  * handles and what a struct has that a request has not.
  */
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
+#include "object/gpu_request.h"
 #include "object/gpu_update.h"
 
 /* ---- D3DKMTReserveGpuVirtualAddress ---- */
@@ -29,22 +30,102 @@ static NTSTATUS reservation_of(const D3DDDI_RESERVEGPUVIRTUALADDRESS *args,
 }
 
 /* By adapter: there is no queue, hence no fence, and it is usable when the call returns. */
+static NTSTATUS reserve_by_adapter(struct call *call, struct dxg_adapter *adapter,
+				   const struct gpuva_reserve_request *request,
+				   struct gpu_answer *answer)
+{
+	struct address_space *space = NULL;
+	NTSTATUS status = gpu_addresses_of(call->process, adapter, &space);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	answer->fence_value = 0;
+	return gpu_addresses_reserve_now(space, request, &answer->address);
+}
+
+/* One slot of the struct has two names; what the handle names decides. */
+static NTSTATUS reserve(struct call *call, D3DKMT_HANDLE handle,
+			const struct gpuva_reserve_request *request, struct gpu_answer *answer)
+{
+	const struct object_class *found = NULL;
+	struct object *object = NULL;
+	NTSTATUS status;
+
+	if (handle_find(&call->process->handles, handle, &adapter_open_class, &object, &found) ==
+	    HANDLE_FOUND) {
+		struct adapter_open *open =
+			object_cast(object, &adapter_open_class, struct adapter_open, object);
+		status = reserve_by_adapter(call, open->adapter, request, answer);
+		object_put(object);
+		return status;
+	}
+	if (handle_find(&call->process->handles, handle, &paging_queue_class, &object, &found) ==
+	    HANDLE_FOUND) {
+		status = gpu_reserve(
+			object_cast(object, &paging_queue_class, struct dxg_paging_queue, object),
+			request, answer);
+		object_put(object);
+		return status;
+	}
+	return refuse(STATUS_INVALID_PARAMETER, found ? RULE_API_HANDLE_KIND : RULE_API_HANDLE,
+		      "hPagingQueue", "0x%08x is %s, not a paging queue or an adapter", handle,
+		      found ? found->name : "nothing this process has");
+}
+
 NTSTATUS dispatch_reserve_gpu_virtual_address(struct call *call,
 					      D3DDDI_RESERVEGPUVIRTUALADDRESS *args)
 {
 	struct gpuva_reserve_request request;
-	struct address_space *space = NULL;
-	uint64_t address = 0;
+	struct gpu_answer answer = { 0 };
 	NTSTATUS status = reservation_of(args, &request);
 
-	if (!NT_SUCCESS(status))
-		return status;
-	status = gpu_addresses_of(call->process, call_adapter(call, 0)->adapter, &space);
-	if (!NT_SUCCESS(status))
-		return status;
-	status = gpu_addresses_reserve_now(space, &request, &address);
-	args->VirtualAddress = address;
-	args->PagingFenceValue = 0;
+	if (NT_SUCCESS(status))
+		status = reserve(call, args->hPagingQueue, &request, &answer);
+	args->VirtualAddress = answer.address;
+	args->PagingFenceValue = answer.fence_value;
+	return status;
+}
+
+/* ---- D3DKMTMapGpuVirtualAddress ---- */
+
+static NTSTATUS mapping_of(const D3DDDI_MAPGPUVIRTUALADDRESS *args,
+			   struct gpuva_map_request *request)
+{
+	if (args->Reserved0 != 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Reserved0",
+			      "is reserved, and not 0");
+	if (args->Reserved1 != 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Reserved1",
+			      "is reserved, and not 0");
+	*request = (struct gpuva_map_request){
+		.window = { .base = args->BaseAddress,
+			    .minimum = args->MinimumAddress,
+			    .maximum = args->MaximumAddress },
+		.offset_pages = args->OffsetInPages,
+		.page_count = args->SizeInPages,
+		.protection = args->Protection.Value,
+		.driver_protection = args->DriverProtection,
+	};
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS dispatch_map_gpu_virtual_address(struct call *call, D3DDDI_MAPGPUVIRTUALADDRESS *args)
+{
+	struct dxg_paging_queue *queue = call_paging_queue(call, 0);
+	struct dxg_allocation *allocation = NULL;
+	struct gpuva_map_request request;
+	struct gpu_answer answer = { 0 };
+	NTSTATUS status = mapping_of(args, &request);
+
+	if (NT_SUCCESS(status) && args->hAllocation != 0)
+		status = call_find_allocation(call, queue->device, "hAllocation", -1,
+					      args->hAllocation, &allocation);
+	if (NT_SUCCESS(status))
+		status = gpu_map(queue, allocation, &request, &answer);
+	if (allocation)
+		object_put(&allocation->object);
+	args->VirtualAddress = answer.address;
+	args->PagingFenceValue = answer.fence_value;
 	return status;
 }
 

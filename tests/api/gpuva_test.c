@@ -1,0 +1,312 @@
+/* gpuva_test.c - GPU addresses through the public calls, with the software GPU. */
+#include "api/allocation.h"
+
+#define PAGE    UINT64_C(4096)
+#define K64     UINT64_C(0x10000)
+#define SOME    UINT64_C(0x100000000)
+#define INVALID STATUS_INVALID_PARAMETER
+
+enum { GARBAGE = 0x1eadbeed };
+
+static D3DKMT_HANDLE adapter;
+static D3DKMT_HANDLE device;
+static D3DKMT_HANDLE paging_queue;
+static const volatile UINT64 *paging_fence;
+
+/* A new process with one device. */
+static void begin(void)
+{
+	D3DKMTCloseDxCoreDevice();
+	adapter = open_first_adapter();
+	device = create_device(adapter);
+}
+
+static void begin_queue(void)
+{
+	D3DKMT_CREATEPAGINGQUEUE args = { .hDevice = 0 };
+
+	begin();
+	args.hDevice = device;
+	EXPECT_OK(D3DKMTCreatePagingQueue(&args));
+	paging_queue = args.hPagingQueue;
+	paging_fence = args.FenceValueCPUVirtualAddress;
+}
+
+static void await(UINT64 value)
+{
+	while (*paging_fence < value)
+		usleep(100);
+}
+
+static NTSTATUS reserve(D3DKMT_HANDLE by, UINT64 base, UINT64 size, UINT64 *address_out,
+			UINT64 *value_out)
+{
+	D3DDDI_RESERVEGPUVIRTUALADDRESS args = { .hPagingQueue = by,
+						 .BaseAddress = base,
+						 .Size = size,
+						 .ReservationType =
+							 D3DDDIGPUVIRTUALADDRESS_RESERVE_ZERO };
+	NTSTATUS status = D3DKMTReserveGpuVirtualAddress(&args);
+
+	*address_out = args.VirtualAddress;
+	*value_out = args.PagingFenceValue;
+	return status;
+}
+
+static D3DDDI_MAPGPUVIRTUALADDRESS mapping(D3DKMT_HANDLE allocation, UINT64 base, UINT64 pages)
+{
+	return (D3DDDI_MAPGPUVIRTUALADDRESS){ .hPagingQueue = paging_queue,
+					      .BaseAddress = base,
+					      .hAllocation = allocation,
+					      .SizeInPages = pages,
+					      .Protection.Write = allocation != 0 };
+}
+
+static NTSTATUS release(UINT64 base, UINT64 size)
+{
+	D3DKMT_FREEGPUVIRTUALADDRESS args = { adapter, base, size };
+
+	return D3DKMTFreeGpuVirtualAddress(&args);
+}
+
+TEST(gpuva, a_reservation_by_adapter_is_there_when_the_call_returns)
+{
+	UINT64 address;
+	UINT64 value;
+
+	begin();
+	EXPECT_OK(reserve(adapter, SOME, K64, &address, &value));
+	EXPECT_EQ(address, SOME);
+	EXPECT_EQ(value, 0);
+	EXPECT_REFUSED(reserve(adapter, SOME, K64, &address, &value), INVALID, "VA-IN-USE",
+		       "BaseAddress");
+	EXPECT_OK(release(SOME, K64));
+	EXPECT_OK(reserve(adapter, SOME, K64, &address, &value));
+}
+
+TEST(gpuva, a_reservation_by_queue_comes_with_a_value_of_its_fence)
+{
+	UINT64 address;
+	UINT64 value;
+
+	begin_queue();
+	EXPECT_EQ(reserve(paging_queue, SOME, K64, &address, &value), STATUS_PENDING);
+	EXPECT_EQ(address, SOME);
+	EXPECT(value > 0);
+	await(value);
+}
+
+TEST(gpuva, a_huge_reservation_is_as_easy_as_a_small_one)
+{
+	UINT64 address;
+	UINT64 value;
+
+	begin();
+	EXPECT_OK(reserve(adapter, 0, UINT64_C(1) << 46, &address, &value));
+	EXPECT_OK(release(address, UINT64_C(1) << 46));
+}
+
+TEST(gpuva, what_names_neither_queue_nor_adapter_is_refused)
+{
+	UINT64 address;
+	UINT64 value;
+
+	begin();
+	EXPECT_REFUSED(reserve(device, 0, K64, &address, &value), INVALID, "API-HANDLE-KIND",
+		       "hPagingQueue");
+	EXPECT_REFUSED(reserve(GARBAGE, 0, K64, &address, &value), INVALID, "API-HANDLE",
+		       "hPagingQueue");
+}
+
+TEST(gpuva, a_reservation_is_in_units_of_64_kib)
+{
+	UINT64 address;
+	UINT64 value;
+
+	begin();
+	EXPECT_REFUSED(reserve(adapter, 0, PAGE, &address, &value), INVALID, "VA-ALIGNMENT",
+		       "Size");
+	EXPECT_REFUSED(reserve(adapter, SOME + PAGE, K64, &address, &value), INVALID,
+		       "VA-ALIGNMENT", "BaseAddress");
+}
+
+TEST(gpuva, a_mapping_is_where_it_was_asked_for_and_goes_with_a_free)
+{
+	D3DKMT_HANDLE allocation;
+
+	begin_queue();
+	allocation = create_one(device);
+	D3DDDI_MAPGPUVIRTUALADDRESS args = mapping(allocation, SOME, 1);
+	EXPECT_EQ(D3DKMTMapGpuVirtualAddress(&args), STATUS_PENDING);
+	EXPECT_EQ(args.VirtualAddress, SOME);
+	EXPECT(args.PagingFenceValue > 0);
+	await(args.PagingFenceValue);
+	EXPECT_OK(release(SOME, PAGE));
+	EXPECT_REFUSED(release(SOME, PAGE), INVALID, "VA-NOT-THERE", "BaseAddress");
+}
+
+TEST(gpuva, without_a_base_the_kernel_chooses_below_an_inclusive_maximum)
+{
+	D3DKMT_HANDLE allocation;
+
+	begin_queue();
+	allocation = create_one(device);
+	D3DDDI_MAPGPUVIRTUALADDRESS args = mapping(allocation, 0, 1);
+	args.MinimumAddress = SOME;
+	args.MaximumAddress = SOME + PAGE - 1;
+	EXPECT_EQ(D3DKMTMapGpuVirtualAddress(&args), STATUS_PENDING);
+	EXPECT_EQ(args.VirtualAddress, SOME);
+	D3DDDI_MAPGPUVIRTUALADDRESS again = mapping(allocation, 0, 1);
+	again.MinimumAddress = SOME;
+	again.MaximumAddress = SOME + PAGE - 1;
+	EXPECT_EQ(D3DKMTMapGpuVirtualAddress(&again), STATUS_NO_MEMORY);
+}
+
+TEST(gpuva, the_addresses_of_an_allocation_go_with_it)
+{
+	D3DKMT_HANDLE allocation;
+
+	begin_queue();
+	allocation = create_one(device);
+	D3DDDI_MAPGPUVIRTUALADDRESS args = mapping(allocation, SOME, 1);
+	EXPECT_EQ(D3DKMTMapGpuVirtualAddress(&args), STATUS_PENDING);
+	EXPECT_OK(destroy_one(device, allocation));
+	/* It may still be under way; a new mapping has to wait for nobody in the end. */
+	while (release(SOME, PAGE) == STATUS_SUCCESS)
+		usleep(100);
+	EXPECT_STR(last_refusal().rule, "VA-NOT-THERE");
+}
+
+TEST(gpuva, a_mapping_beyond_the_allocation_is_refused)
+{
+	D3DKMT_HANDLE allocation;
+
+	begin_queue();
+	allocation = create_one(device);
+	D3DDDI_MAPGPUVIRTUALADDRESS args = mapping(allocation, SOME, 1 << 20);
+	EXPECT_EQ(D3DKMTMapGpuVirtualAddress(&args), INVALID);
+	args = mapping(GARBAGE, SOME, 1);
+	EXPECT_EQ(D3DKMTMapGpuVirtualAddress(&args), INVALID);
+	EXPECT_STR(last_refusal().rule, "API-HANDLE");
+	args = mapping(allocation, SOME, 1);
+	args.Reserved0 = 1;
+	EXPECT_REFUSED(D3DKMTMapGpuVirtualAddress(&args), INVALID, "API-RESERVED", "Reserved0");
+}
+
+TEST(gpuva, a_process_may_end_with_everything_mapped)
+{
+	UINT64 address;
+	UINT64 value;
+
+	begin_queue();
+	for (UINT64 i = 0; i < 20; i++) {
+		D3DDDI_MAPGPUVIRTUALADDRESS args = mapping(create_one(device), SOME + i * K64, 1);
+
+		EXPECT_EQ(D3DKMTMapGpuVirtualAddress(&args), STATUS_PENDING);
+	}
+	EXPECT_EQ(reserve(paging_queue, 0, K64, &address, &value), STATUS_PENDING);
+	D3DKMTCloseDxCoreDevice();
+}
+
+/* ---- updates ---- */
+
+static D3DKMT_HANDLE create_virtual_context(void)
+{
+	D3DKMT_CREATECONTEXTVIRTUAL args = { .hDevice = device };
+
+	EXPECT_OK(D3DKMTCreateContextVirtual(&args));
+	return args.hContext;
+}
+
+static D3DKMT_HANDLE create_sync(D3DDDI_SYNCHRONIZATIONOBJECT_TYPE type,
+				 const volatile UINT64 **view_out)
+{
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 args = { .hDevice = device, .Info.Type = type };
+
+	if (type == D3DDDI_SEMAPHORE)
+		args.Info.Semaphore.MaxCount = 1;
+	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&args));
+	if (view_out)
+		*view_out = args.Info.MonitoredFence.FenceValueCPUVirtualAddress;
+	return args.hSyncObject;
+}
+
+static D3DKMT_HANDLE create_fence(const volatile UINT64 **view_out)
+{
+	return create_sync(D3DDDI_MONITORED_FENCE, view_out);
+}
+
+static NTSTATUS signal_fence(D3DKMT_HANDLE fence, UINT64 value)
+{
+	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU args = { .hDevice = device,
+							   .ObjectCount = 1,
+							   .ObjectHandleArray = &fence,
+							   .FenceValueArray = &value };
+
+	return D3DKMTSignalSynchronizationObjectFromCpu(&args);
+}
+
+static NTSTATUS update(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value,
+		       D3DKMT_HANDLE allocation, UINT64 base)
+{
+	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION operation = {
+		.OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_MAP,
+		.Map = { .BaseAddress = base, .SizeInBytes = PAGE, .hAllocation = allocation }
+	};
+	D3DKMT_UPDATEGPUVIRTUALADDRESS args = { .hDevice = device,
+						.hContext = context,
+						.hFenceObject = fence,
+						.NumOperations = 1,
+						.Operations = &operation,
+						.FenceValue = value };
+
+	return D3DKMTUpdateGpuVirtualAddress(&args);
+}
+
+TEST(gpuva, an_update_waits_for_its_fence_and_signals_the_next_value)
+{
+	const volatile UINT64 *view;
+	UINT64 address;
+	UINT64 value;
+
+	begin_queue();
+	D3DKMT_HANDLE context = create_virtual_context();
+	D3DKMT_HANDLE fence = create_fence(&view);
+	D3DKMT_HANDLE allocation = create_one(device);
+	EXPECT_OK(reserve(adapter, SOME, K64, &address, &value));
+	EXPECT_OK(update(context, fence, 5, allocation, SOME));
+	EXPECT_EQ(*view, 0);
+	EXPECT_OK(signal_fence(fence, 5));
+	while (*view != 6)
+		usleep(100);
+}
+
+TEST(gpuva, an_update_outside_one_reservation_is_refused)
+{
+	begin_queue();
+	D3DKMT_HANDLE context = create_virtual_context();
+	D3DKMT_HANDLE fence = create_fence(NULL);
+	D3DKMT_HANDLE allocation = create_one(device);
+
+	EXPECT_EQ(update(context, fence, 0, allocation, SOME), INVALID);
+	EXPECT_EQ(update(context, create_sync(D3DDDI_SEMAPHORE, NULL), 0, allocation, SOME),
+		  INVALID);
+	EXPECT_STR(last_refusal().rule, "API-VALUE");
+	EXPECT_EQ(update(context, GARBAGE, 0, allocation, SOME), INVALID);
+	EXPECT_STR(last_refusal().argument, "hFenceObject");
+}
+
+TEST(gpuva, a_process_may_end_while_an_update_waits)
+{
+	UINT64 address;
+	UINT64 value;
+
+	begin_queue();
+	D3DKMT_HANDLE context = create_virtual_context();
+	D3DKMT_HANDLE fence = create_fence(NULL);
+	EXPECT_OK(reserve(adapter, SOME, K64, &address, &value));
+	EXPECT_OK(update(context, fence, 5, create_one(device), SOME));
+	D3DKMTCloseDxCoreDevice();
+}
+
+TEST_MAIN("api/gpuva")
