@@ -1,5 +1,5 @@
 /*
- * adapter_calls.c - finding, opening and closing adapters; the driver's private channel.
+ * adapter_calls.c - finding, opening and closing adapters.
  */
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
@@ -96,60 +96,4 @@ NTSTATUS dispatch_close_adapter(struct call *call, D3DKMT_CLOSEADAPTER *args)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAdapter",
 			      "0x%08x was closed by another thread", args->hAdapter);
 	return STATUS_SUCCESS;
-}
-
-/* Which of the escape's flags go together, and what we can carry out. */
-static NTSTATUS check_escape(const D3DKMT_ESCAPE *args)
-{
-	/* HardwareAccess excludes the two that the runtime answers itself. */
-	if (args->Flags.HardwareAccess &&
-	    (args->Flags.DeviceStatusQuery || args->Flags.ChangeFrameLatency))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
-			      "has HardwareAccess together with a flag it excludes (0x%x)",
-			      args->Flags.Value);
-	if (args->Flags.VirtualMachineData)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Flags",
-			      "has VirtualMachineData, which no client may set");
-	if (args->Type != D3DKMT_ESCAPE_DRIVERPRIVATE)
-		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "Type",
-			      "is %u; only D3DKMT_ESCAPE_DRIVERPRIVATE (0) is built",
-			      (unsigned)args->Type);
-	if (args->Flags.DeviceStatusQuery || args->Flags.ChangeFrameLatency ||
-	    args->Flags.DriverKnownEscape || args->Flags.DriverCommonEscape)
-		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "Flags",
-			      "is 0x%x; escapes that the kernel translates are not built",
-			      args->Flags.Value);
-	return STATUS_SUCCESS;
-}
-
-NTSTATUS dispatch_escape(struct call *call, D3DKMT_ESCAPE *args)
-{
-	struct dxg_adapter *adapter = call_adapter(call, 0)->adapter;
-	struct dxg_device *device = call_device(call, 1);
-	struct dxg_context *context = call_context(call, 2);
-	NTSTATUS status = check_escape(args);
-
-	if (!NT_SUCCESS(status))
-		return status;
-	if (device && device->adapter != adapter)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hDevice",
-			      "0x%08x is a device of another adapter", args->hDevice);
-	if (context && context->device != device)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hContext",
-			      "0x%08x is not a context of hDevice 0x%08x", args->hContext,
-			      args->hDevice);
-	if (device) {
-		status = device_check_alive(device);
-		if (!NT_SUCCESS(status))
-			return status;
-	}
-
-	const struct miniport_escape_desc desc = {
-		.driver_device = device ? device->driver_device : NULL,
-		.driver_context = context ? context->info.driver_context : NULL,
-		.flags = args->Flags.Value,
-		.private_data = args->pPrivateDriverData,
-		.private_bytes = args->PrivateDriverDataSize,
-	};
-	return process_escape(call->process, adapter, &desc);
 }

@@ -39,13 +39,34 @@ NTSTATUS dispatch_destroy_device(struct call *call, D3DKMT_DESTROYDEVICE *args)
 	return STATUS_SUCCESS;
 }
 
+static D3DKMT_DEVICEPAGEFAULT_STATE page_fault_state(const struct dxg_device *device)
+{
+	const struct sched_fault *fault = &device->fault;
+	D3DKMT_DEVICEPAGEFAULT_STATE state = {
+		.FaultedPrimitiveAPISequenceNumber = fault->primitive,
+		.FaultedPipelineStage = (DXGK_RENDER_PIPELINE_STAGE)fault->stage,
+		.FaultedBindTableEntry = fault->bind_entry,
+		.PageFaultFlags = (DXGK_PAGE_FAULT_FLAGS)fault->flags,
+		.FaultedVirtualAddress = fault->address,
+	};
+
+	state.FaultErrorCode.IsDeviceSpecificCodeReservedBit = fault->error_code & 1;
+	state.FaultErrorCode.DeviceSpecificCode = fault->error_code >> 1;
+	return state;
+}
+
 NTSTATUS dispatch_get_device_state(struct call *call, D3DKMT_GETDEVICESTATE *args)
 {
 	struct dxg_device *device = call_device(call, 0);
 
-	/* The way to learn what happened, so it succeeds also for a lost device. */
+	/* The ways to learn what happened, so they succeed also for a lost device. */
 	if (args->StateType == D3DKMT_DEVICESTATE_EXECUTION) {
 		args->ExecutionState = (D3DKMT_DEVICEEXECUTION_STATE)device_state(device);
+		return STATUS_SUCCESS;
+	}
+	if (args->StateType == D3DKMT_DEVICESTATE_PAGE_FAULT &&
+	    device_state(device) == DEVICE_DMA_PAGE_FAULT) {
+		args->PageFaultState = page_fault_state(device);
 		return STATUS_SUCCESS;
 	}
 
@@ -83,6 +104,20 @@ NTSTATUS dispatch_get_device_state(struct call *call, D3DKMT_GETDEVICESTATE *arg
 	}
 	return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "StateType",
 		      "is %d, not one of 1 to 6", (int)args->StateType);
+}
+
+/*
+ * Which state follows is not documented. What its driver gives up is a device whose work went
+ * wrong; that it hangs nobody said.
+ */
+NTSTATUS dispatch_mark_device_as_error(struct call *call, D3DKMT_MARKDEVICEASERROR *args)
+{
+	if (args->Reason != D3DKMT_DEVICE_ERROR_REASON_GENERIC &&
+	    args->Reason != D3DKMT_DEVICE_ERROR_REASON_DRIVER_ERROR)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Reason",
+			      "is 0x%x, not a D3DKMT_DEVICE_ERROR_REASON", (unsigned)args->Reason);
+	device_lose(call_device(call, 0), DEVICE_DMA_FAULT, NULL);
+	return STATUS_SUCCESS;
 }
 
 /* What both ways to make a context have in common. */

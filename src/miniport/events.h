@@ -22,6 +22,10 @@ struct miniport_fault {
 	uint64_t address; /* page faults */
 	uint32_t level;
 	uint32_t error_code;
+	uint32_t flags;     /* as the driver gave them */
+	uint64_t primitive; /* what was drawn, where, with what: each as the driver says it */
+	uint32_t stage;
+	uint32_t bind_entry;
 	int32_t status;       /* other faults: NTSTATUS */
 	void *driver_process; /* or NULL */
 

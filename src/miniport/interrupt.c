@@ -160,6 +160,7 @@ static void judge_fault(const struct miniport *miniport, uint32_t flags,
 			struct miniport_fault *fault)
 {
 	fault->is_page_fault = true;
+	fault->flags = flags;
 	fault->is_fence_valid = !(flags & DXGK_PAGE_FAULT_FENCE_INVALID);
 	fault->is_write = flags & DXGK_PAGE_FAULT_WRITE;
 	fault->needs_engine_reset = flags & DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED;
@@ -192,6 +193,9 @@ static struct interrupt_record page_fault_of(const struct miniport *miniport,
 			   .address = data->DmaPageFaulted.FaultedVirtualAddress,
 			   .level = data->DmaPageFaulted.PageTableLevel,
 			   .error_code = error_code_of(data->DmaPageFaulted.FaultErrorCode),
+			   .primitive = data->DmaPageFaulted.FaultedPrimitiveAPISequenceNumber,
+			   .stage = data->DmaPageFaulted.FaultedPipelineStage,
+			   .bind_entry = data->DmaPageFaulted.FaultedBindTableEntry,
 			   .driver_process = data->DmaPageFaulted.FaultedProcessHandle },
 	};
 
@@ -208,7 +212,10 @@ static struct interrupt_record queue_fault_of(const struct miniport *miniport,
 		.node = data->HwQueuePageFaulted.NodeOrdinal,
 		.fault = { .address = data->HwQueuePageFaulted.FaultedVirtualAddress,
 			   .level = data->HwQueuePageFaulted.PageTableLevel,
-			   .error_code = error_code_of(data->HwQueuePageFaulted.FaultErrorCode) },
+			   .error_code = error_code_of(data->HwQueuePageFaulted.FaultErrorCode),
+			   .primitive = data->HwQueuePageFaulted.FaultedPrimitiveAPISequenceNumber,
+			   .stage = data->HwQueuePageFaulted.FaultedPipelineStage,
+			   .bind_entry = data->HwQueuePageFaulted.FaultedBindTableEntry },
 	};
 
 	judge_fault(miniport, flags, &record.fault);

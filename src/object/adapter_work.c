@@ -2,7 +2,6 @@
  * adapter_work.c - see adapter_work.h.
  */
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/refusal.h"
 #include "miniport/work.h"
 #include "object/adapter_memory.h"
@@ -55,6 +54,10 @@ static void on_faulted(void *listener, const struct miniport_fault *fault)
 		.level = fault->level,
 		.error_code = fault->error_code,
 		.status = fault->status,
+		.flags = fault->flags,
+		.primitive = fault->primitive,
+		.stage = fault->stage,
+		.bind_entry = fault->bind_entry,
 	};
 
 	if (sched)
@@ -69,10 +72,20 @@ static void on_timed_out(void *listener, uint32_t node)
 		sched_on_timed_out(sched, node);
 }
 
+static void on_written(void *listener, uint32_t node)
+{
+	struct sched *sched = sched_of(listener);
+
+	(void)node; /* it does not say whose fence it was */
+	if (sched)
+		sched_on_fence_written(sched);
+}
+
 const struct miniport_events adapter_work_events = {
 	.fence_completed = on_completed,
 	.fence_preempted = on_preempted,
 	.node_faulted = on_faulted,
+	.fence_written = on_written,
 	.node_timed_out = on_timed_out,
 };
 
@@ -116,7 +129,7 @@ static void adapter_lost(void *listener, const char *why)
 {
 	struct dxg_adapter *adapter = listener;
 
-	log_warn("adapter %u is lost: %s", adapter->id, why);
+	(void)why; /* the scheduler has said so */
 	atomic_store(&adapter->is_lost, true);
 	if (with_memory(adapter))
 		adapter_memory_lost(adapter);
@@ -130,6 +143,10 @@ static void work_completed(void *listener, struct sched_owner *owner)
 		sync_object_look_at_fences(container_of(owner, struct dxg_device, work));
 }
 
+/*
+ * An adapter reset (adapter_reset_begins, adapter_was_reset, adapter_reset_ended) is nobody's
+ * business yet: what is in local memory, and the paging that moves it, joins here.
+ */
 static const struct sched_listener listener = {
 	.owner_lost = owner_lost,
 	.adapter_reset_begins = reset_begins,
@@ -172,6 +189,7 @@ static struct sched_config config_of(struct dxg_adapter *adapter)
 
 	miniport_tdr_settings(adapter->miniport, &tdr);
 	return (struct sched_config){
+		.adapter_id = adapter->id,
 		.node_count = info->node_count,
 		.paging_node = info->paging_node,
 		.is_preemption_aware = info->is_preemption_aware,
@@ -203,6 +221,26 @@ NTSTATUS adapter_work_start(struct dxg_adapter *adapter)
 	adapter->work_source = &work_source;
 	atomic_store_explicit(&adapter->sched, sched, memory_order_release);
 	return STATUS_SUCCESS;
+}
+
+static NTSTATUS check_not_lost(struct dxg_adapter *adapter)
+{
+	NTSTATUS status = adapter_enter(adapter);
+
+	if (NT_SUCCESS(status))
+		adapter_leave(adapter);
+	return status;
+}
+
+NTSTATUS adapter_force_recovery(struct dxg_adapter *adapter, enum sched_forced what, uint32_t node)
+{
+	NTSTATUS status = check_not_lost(adapter);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	/* Outside the gate: a reset has the driver to itself. */
+	sched_force_recovery(adapter->sched, what, node);
+	return check_not_lost(adapter);
 }
 
 void adapter_work_stop(struct dxg_adapter *adapter)

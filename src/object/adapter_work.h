@@ -17,6 +17,13 @@ extern const struct miniport_events adapter_work_events;
 /* The driver has started. */
 MUST_CHECK NTSTATUS adapter_work_start(struct dxg_adapter *adapter);
 
+/*
+ * Resets a node of the GPU, or all of it, as if it hung. Returns when it works again; refused when
+ * the adapter is lost, before or by it. An engine that has nothing to do is not reset.
+ */
+MUST_CHECK NTSTATUS adapter_force_recovery(struct dxg_adapter *adapter, enum sched_forced what,
+					   uint32_t node);
+
 /* No device is left. Accepts an adapter whose work never started. */
 void adapter_work_stop(struct dxg_adapter *adapter);
 

@@ -256,6 +256,11 @@ NTSTATUS sync_wait_by_event(const struct sync_wait_request *request, struct even
 		event_close(event);
 		return STATUS_SUCCESS;
 	}
+	status = device_check_alive(request->device);
+	if (!NT_SUCCESS(status)) {
+		event_close(event); /* of a lost device nobody would set it */
+		return status;
+	}
 	struct sync_wait *wait = wait_create(request, false);
 	if (!wait) {
 		event_close(event);

@@ -98,6 +98,7 @@ struct sched {
 	const char *dead;   /* the hardware is gone, and why */
 	bool is_stopped;    /* by sched_stop() */
 	bool is_ending;
+	bool has_written; /* an owner's is set */
 	bool is_watching; /* the thread wakes up in time for the next late packet */
 	uint64_t watched_until_ns;
 

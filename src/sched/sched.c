@@ -84,6 +84,49 @@ void sched_tell_lost_locked(struct sched *sched)
 	}
 }
 
+void sched_on_fence_written(struct sched *sched)
+{
+	struct list *link;
+
+	sched_lock(sched);
+	list_for_each (link, &sched->owners)
+		container_of(link, struct sched_owner, link)->has_written = true;
+	sched->has_written = true;
+	sched_wake_thread_locked(sched);
+	sched_unlock(sched);
+}
+
+static struct sched_owner *next_written_locked(struct sched *sched)
+{
+	struct list *link;
+
+	list_for_each (link, &sched->owners) {
+		struct sched_owner *owner = container_of(link, struct sched_owner, link);
+
+		if (owner->has_written)
+			return owner;
+	}
+	sched->has_written = false;
+	return NULL;
+}
+
+/* Lets go. */
+static void sched_tell_written_locked(struct sched *sched)
+{
+	struct sched_owner *owner;
+
+	while (sched->has_written && (owner = next_written_locked(sched))) {
+		owner->has_written = false;
+		sched->told = owner;
+		sched_unlock(sched);
+		if (sched->listener.work_completed)
+			sched->listener.work_completed(sched->listener_context, owner);
+		sched_lock(sched);
+		sched->told = NULL;
+		sched_changed_locked(sched);
+	}
+}
+
 static void sched_sleep_locked(struct sched *sched)
 {
 	uint64_t deadline_ns = tdr_deadline_locked(sched);
@@ -105,6 +148,7 @@ static void sched_main(void *context)
 	while (!sched->is_ending) {
 		sched->is_wake_due = false;
 		sched_tell_lost_locked(sched);
+		sched_tell_written_locked(sched);
 		tdr_run_locked(sched);
 		for (uint32_t i = 0; i < sched->config.node_count; i++)
 			node_run_locked(&sched->nodes[i], UINT32_MAX);

@@ -56,6 +56,12 @@ struct sched_fault {
 	uint32_t level;
 	uint32_t error_code;
 	int32_t status;
+
+	/* Carried for whoever asks; the scheduler does not look at them. */
+	uint32_t flags;
+	uint64_t primitive;
+	uint32_t stage;
+	uint32_t bind_entry;
 };
 
 /* Filled in for a miniport by sched/gpu.c, and by tests for a GPU turned by hand. No lock held. */
@@ -111,8 +117,9 @@ struct sched_listener {
 	/* Nothing can be done any more (TdrLevel 1, the limit, a reset that failed). */
 	void (*adapter_lost)(void *listener, const char *why);
 	/*
-	 * A work packet of this owner completed, and will be retired: fences the GPU wrote may have
-	 * been reached. Any thread, DPC included; must not block.
+	 * A work packet of this owner completed, and will be retired, or the hardware said that it
+	 * wrote a fence: fences the GPU wrote may have been reached. Any thread, DPC included; must
+	 * not block.
 	 */
 	void (*work_completed)(void *listener, struct sched_owner *owner);
 };
@@ -130,6 +137,8 @@ void sched_on_preempted(struct sched *sched, uint32_t node, uint32_t preemption_
 			uint32_t last_completed);
 void sched_on_faulted(struct sched *sched, const struct sched_fault *fault);
 void sched_on_timed_out(struct sched *sched, uint32_t node);
+/* The hardware wrote a fence: every owner's work_completed() is called, by the thread. */
+void sched_on_fence_written(struct sched *sched);
 
 /* ---- packets ---- */
 
@@ -224,6 +233,8 @@ struct sched_owner {
 	_Atomic uint32_t pending; /* packets; a look without the lock: 0 means idle */
 	uint32_t suspensions;
 	_Atomic bool is_lost;
+
+	bool has_written; /* the listener is to be told that a fence may have been reached */
 
 	/* Until the listener was told. */
 	struct list lost_link;

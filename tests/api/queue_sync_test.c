@@ -340,7 +340,7 @@ TEST(signal, to_several_contexts_comes_when_the_last_has_come_to_it)
 					      create_virtual(0) };
 		D3DKMT_HANDLE waiter = create_virtual(2);
 		D3DKMT_HANDLE object = is_new ? create_fence(0, 0, NULL) : packet_fence(0);
-		NTSTATUS (*broadcast)
+		NTSTATUS(*broadcast)
 		(const D3DKMT_HANDLE *contexts, unsigned count, D3DKMT_HANDLE object) =
 			is_new ? broadcast_gpu2 : broadcast_v2;
 

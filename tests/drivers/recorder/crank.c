@@ -214,11 +214,12 @@ static BOOLEAN NTAPI do_fault(PVOID context)
 	if (queue->count == 0)
 		return FALSE;
 	turn->result = queue->fences[0];
-	drop_oldest(queue, 1);
 	escape.fence = turn->result;
 	if (escape.type != DXGK_INTERRUPT_DMA_PAGE_FAULTED ||
-	    !(escape.flags & DXGK_PAGE_FAULT_FENCE_INVALID))
+	    !(escape.flags & DXGK_PAGE_FAULT_FENCE_INVALID)) {
 		queue->last_completed = turn->result;
+		queue->count = 0;
+	}
 	report(turn, &escape);
 	return TRUE;
 }

@@ -1,0 +1,117 @@
+/*
+ * escape_calls.c - D3DKMTEscape: what goes to the driver as it is, and the little that is the
+ * kernel's own.
+ */
+#include <string.h>
+
+#include "base/refusal.h"
+#include "dispatch/dispatch.h"
+#include "object/adapter_work.h"
+
+/* Which of the escape's flags go together, and what we can carry out. */
+static NTSTATUS check_escape(const D3DKMT_ESCAPE *args)
+{
+	/* HardwareAccess excludes the two that the runtime answers itself. */
+	if (args->Flags.HardwareAccess &&
+	    (args->Flags.DeviceStatusQuery || args->Flags.ChangeFrameLatency))
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
+			      "has HardwareAccess together with a flag it excludes (0x%x)",
+			      args->Flags.Value);
+	if (args->Flags.VirtualMachineData)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Flags",
+			      "has VirtualMachineData, which no client may set");
+	if (args->Type != D3DKMT_ESCAPE_DRIVERPRIVATE && args->Type != D3DKMT_ESCAPE_TDRDBGCTRL)
+		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "Type",
+			      "is %u; only D3DKMT_ESCAPE_DRIVERPRIVATE (0) and "
+			      "D3DKMT_ESCAPE_TDRDBGCTRL (2) are built",
+			      (unsigned)args->Type);
+	if (args->Flags.DeviceStatusQuery || args->Flags.ChangeFrameLatency ||
+	    args->Flags.DriverKnownEscape || args->Flags.DriverCommonEscape)
+		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "Flags",
+			      "is 0x%x; escapes that the kernel translates are not built",
+			      args->Flags.Value);
+	return STATUS_SUCCESS;
+}
+
+/* ---- recovery by hand ---- */
+
+static NTSTATUS decode_forced(const struct dxg_adapter *adapter,
+			      const D3DKMT_TDRDBGCTRL_ESCAPE *control, enum sched_forced *what_out)
+{
+	switch (control->TdrControl) {
+	case D3DKMT_TDRDBGCTRLTYPE_FORCETDR:
+	case D3DKMT_TDRDBGCTRLTYPE_UNCONDITIONAL:
+	case D3DKMT_TDRDBGCTRLTYPE_GPUTDR:
+		*what_out = SCHED_FORCE_ADAPTER_RESET;
+		return STATUS_SUCCESS;
+	case D3DKMT_TDRDBGCTRLTYPE_ENGINETDR:
+		if (control->NodeOrdinal >= adapter->info->node_count)
+			return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "NodeOrdinal",
+				      "is %u, and adapter %u has %u nodes", control->NodeOrdinal,
+				      adapter->id, adapter->info->node_count);
+		*what_out = SCHED_FORCE_ENGINE_RESET;
+		return STATUS_SUCCESS;
+	case D3DKMT_TDRDBGCTRLTYPE_DISABLEBREAK:
+	case D3DKMT_TDRDBGCTRLTYPE_ENABLEBREAK:
+	case D3DKMT_TDRDBGCTRLTYPE_VSYNCTDR:
+	case D3DKMT_TDRDBGCTRLTYPE_FORCEDODTDR:
+	case D3DKMT_TDRDBGCTRLTYPE_FORCEDODVSYNCTDR:
+	default:
+		break;
+	}
+	return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "TdrControl",
+		      "is %d, for which there would have to be a debugger or a display",
+		      (int)control->TdrControl);
+}
+
+/* Returns when the adapter works again, or is lost. */
+static NTSTATUS force_recovery(struct dxg_adapter *adapter, const D3DKMT_ESCAPE *args)
+{
+	D3DKMT_TDRDBGCTRL_ESCAPE control = { .TdrControl = D3DKMT_TDRDBGCTRLTYPE_FORCETDR };
+	enum sched_forced what = SCHED_FORCE_ADAPTER_RESET;
+
+	if (args->PrivateDriverDataSize < sizeof(control))
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_BUFFER, "PrivateDriverDataSize",
+			      "is %u, and a D3DKMT_TDRDBGCTRL_ESCAPE has %zu bytes",
+			      args->PrivateDriverDataSize, sizeof(control));
+	memcpy(&control, args->pPrivateDriverData, sizeof(control));
+	NTSTATUS status = decode_forced(adapter, &control, &what);
+	if (!NT_SUCCESS(status))
+		return status;
+	return adapter_force_recovery(adapter, what,
+				      what == SCHED_FORCE_ENGINE_RESET ? control.NodeOrdinal : 0);
+}
+
+NTSTATUS dispatch_escape(struct call *call, D3DKMT_ESCAPE *args)
+{
+	struct dxg_adapter *adapter = call_adapter(call, 0)->adapter;
+	struct dxg_device *device = call_device(call, 1);
+	struct dxg_context *context = call_context(call, 2);
+	NTSTATUS status = check_escape(args);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	if (device && device->adapter != adapter)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hDevice",
+			      "0x%08x is a device of another adapter", args->hDevice);
+	if (context && context->device != device)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hContext",
+			      "0x%08x is not a context of hDevice 0x%08x", args->hContext,
+			      args->hDevice);
+	if (device) {
+		status = device_check_alive(device);
+		if (!NT_SUCCESS(status))
+			return status;
+	}
+	if (args->Type == D3DKMT_ESCAPE_TDRDBGCTRL)
+		return force_recovery(adapter, args);
+
+	const struct miniport_escape_desc desc = {
+		.driver_device = device ? device->driver_device : NULL,
+		.driver_context = context ? context->info.driver_context : NULL,
+		.flags = args->Flags.Value,
+		.private_data = args->pPrivateDriverData,
+		.private_bytes = args->PrivateDriverDataSize,
+	};
+	return process_escape(call->process, adapter, &desc);
+}
