@@ -6,6 +6,7 @@
 #include "miniport/work.h"
 #include "object/adapter_memory.h"
 #include "object/adapter_work.h"
+#include "object/allocation.h"
 #include "object/deferral.h"
 #include "object/device.h"
 #include "object/sync_object.h"
@@ -161,7 +162,13 @@ static const struct sched_listener listener = {
 static bool is_idle(struct work_source *source, struct dxg_device *device)
 {
 	(void)source;
-	return sched_owner_is_idle(&device->work) && pager_is_idle(device->adapter->pager);
+	return sched_owner_is_idle(&device->work);
+}
+
+static bool is_paged(struct work_source *source, const struct dxg_allocation *allocation)
+{
+	(void)source;
+	return vidmm_is_paged(&allocation->body->memory);
 }
 
 static void after_device(struct work_source *source, struct dxg_device *device,
@@ -178,7 +185,7 @@ static void after_paging(struct work_source *source, struct dxg_adapter *adapter
 	pager_after_all(adapter->pager, wait);
 }
 
-static struct work_source work_source = { is_idle, after_device, after_paging };
+static struct work_source work_source = { is_idle, is_paged, after_device, after_paging };
 
 /* ---- start and stop ---- */
 

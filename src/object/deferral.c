@@ -79,7 +79,8 @@ static void paging_wait_over(struct sched_wait *wait)
 	wait_over(container_of(wait, struct deferral, paging_wait));
 }
 
-void deferral_start(struct deferral *deferral, struct dxg_device *device, bool is_not_in_use)
+void deferral_start(struct deferral *deferral, struct dxg_device *device, bool waits_for_work,
+		    bool waits_for_paging)
 {
 	struct work_source *source = device->adapter->work_source;
 
@@ -96,10 +97,11 @@ void deferral_start(struct deferral *deferral, struct dxg_device *device, bool i
 	lock_release(&device->lock);
 
 	/* One more than the waits, so that it is not ready before all of them are asked for. */
-	atomic_store(&deferral->pending, is_not_in_use ? 2 : 3);
-	if (!is_not_in_use)
+	atomic_store(&deferral->pending, 1u + waits_for_work + waits_for_paging);
+	if (waits_for_work)
 		source->after_device(source, device, &deferral->device_wait);
-	source->after_paging(source, device->adapter, &deferral->paging_wait);
+	if (waits_for_paging)
+		source->after_paging(source, device->adapter, &deferral->paging_wait);
 	wait_over(deferral);
 }
 

@@ -21,13 +21,17 @@
 #include "sched/sched.h"
 
 struct dxg_adapter;
+struct dxg_allocation;
 struct dxg_device;
 struct work;
 
 /* Each calls wait->over() exactly once, on any thread, before it returns or later, no lock held. */
 struct work_source {
-	/* Nothing is queued on `device`, and no paging on its adapter: nothing has to wait. */
+	/* Nothing is queued on `device`: nothing has to wait for its work. */
 	bool (*is_idle)(struct work_source *source, struct dxg_device *device);
+
+	/* Paging operations may touch this one. */
+	bool (*is_paged)(struct work_source *source, const struct dxg_allocation *allocation);
 
 	/* When everything queued on `device` so far is over. */
 	void (*after_device)(struct work_source *source, struct dxg_device *device,
@@ -55,8 +59,9 @@ struct deferral {
 	bool is_ready;
 };
 
-/* Begins to wait. One reference stays with the caller. */
-void deferral_start(struct deferral *deferral, struct dxg_device *device, bool is_not_in_use);
+/* Begins to wait, for what it has to. One reference stays with the caller. */
+void deferral_start(struct deferral *deferral, struct dxg_device *device, bool waits_for_work,
+		    bool waits_for_paging);
 
 /* Returns when it has run. */
 void deferral_wait(struct deferral *deferral);

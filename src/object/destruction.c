@@ -199,12 +199,18 @@ static void farewell_say(struct farewell *farewell)
 
 /* ---- step 2: when the GPU may still be at it ---- */
 
-/* What is in GPU memory leaves it by a paging job, which takes a while. */
-static bool has_place(uint32_t count, struct dxg_allocation *const *allocations)
+/* The pager may have to do with it: it is somewhere, on its way, or shown at GPU addresses. */
+static bool is_paged(const struct dxg_allocation *allocation)
+{
+	struct work_source *source = allocation->device->adapter->work_source;
+
+	return source->is_paged(source, allocation);
+}
+
+static bool is_any_paged(uint32_t count, struct dxg_allocation *const *allocations)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		if (vidmm_has_place(&allocations[i]->body->memory) ||
-		    allocation_has_addresses(allocations[i]))
+		if (is_paged(allocations[i]))
 			return true;
 	}
 	return false;
@@ -256,7 +262,10 @@ static struct deferred_farewell *deferred_create(struct dxg_device *device, uint
 static void deferred_start(struct deferred_farewell *deferred,
 			   const struct destruction_options *options)
 {
-	deferral_start(&deferred->deferral, deferred->farewell.device, options->is_not_in_use);
+	const struct farewell *farewell = &deferred->farewell;
+
+	deferral_start(&deferred->deferral, farewell->device, !options->is_not_in_use,
+		       is_any_paged(farewell->count, farewell->allocations));
 	if (options->is_synchronous)
 		deferral_wait(&deferred->deferral);
 	deferral_put(&deferred->deferral);
@@ -358,7 +367,7 @@ NTSTATUS destruction_of_list(struct dxg_device *device, uint32_t count,
 {
 	if (count == 0)
 		return STATUS_SUCCESS;
-	if (has_to_wait(device) || has_place(count, allocations))
+	if (has_to_wait(device) || is_any_paged(count, allocations))
 		return defer_list(device, count, allocations, options);
 	return destroy_list_now(device, count, allocations);
 }
@@ -491,7 +500,7 @@ static NTSTATUS destroy_resource_now(struct dxg_resource *resource)
 	return STATUS_SUCCESS;
 }
 
-static bool resource_has_place(struct dxg_resource *resource)
+static bool resource_is_paged(struct dxg_resource *resource)
 {
 	struct list *link;
 	bool has = false;
@@ -500,8 +509,7 @@ static bool resource_has_place(struct dxg_resource *resource)
 	list_for_each (link, &resource->allocations) {
 		struct dxg_allocation *allocation =
 			container_of(link, struct dxg_allocation, owner_link);
-		has = has || vidmm_has_place(&allocation->body->memory) ||
-		      allocation_has_addresses(allocation);
+		has = has || is_paged(allocation);
 	}
 	lock_release(&resource->device->lock);
 	return has;
@@ -510,7 +518,7 @@ static bool resource_has_place(struct dxg_resource *resource)
 NTSTATUS destruction_of_resource(struct dxg_resource *resource,
 				 const struct destruction_options *options)
 {
-	if (has_to_wait(resource->device) || resource_has_place(resource))
+	if (has_to_wait(resource->device) || resource_is_paged(resource))
 		return defer_resource(resource, options);
 	return destroy_resource_now(resource);
 }

@@ -163,10 +163,11 @@ static inline void vidmm_set_priority(struct vidmm_allocation *allocation, uint3
 	atomic_store_explicit(&allocation->priority, priority, memory_order_relaxed);
 }
 
-/* A look: does the memory manager have it somewhere, or on its way? */
-static inline bool vidmm_has_place(const struct vidmm_allocation *allocation)
+/* A look: does the memory manager have it somewhere or on its way, or do GPU addresses show it? */
+static inline bool vidmm_is_paged(const struct vidmm_allocation *allocation)
 {
-	return atomic_load_explicit(&allocation->place, memory_order_relaxed) != NULL;
+	return atomic_load_explicit(&allocation->place, memory_order_relaxed) != NULL ||
+	       atomic_load_explicit(&allocation->mapped, memory_order_relaxed) != NULL;
 }
 
 enum vidmm_residency vidmm_residency(const struct vidmm_allocation *allocation);

@@ -58,6 +58,13 @@ static bool fake_is_idle(struct work_source *source, struct dxg_device *device)
 	return false;
 }
 
+static bool fake_is_paged(struct work_source *source, const struct dxg_allocation *allocation)
+{
+	(void)source;
+	(void)allocation;
+	return true;
+}
+
 static void fake_after_device(struct work_source *source, struct dxg_device *device,
 			      struct sched_wait *wait)
 {
@@ -108,6 +115,7 @@ static void world_init(struct world *world)
 	notes[0] = '\0';
 	*world = (struct world){ .before = mem_usage() };
 	world->fake.source.is_idle = fake_is_idle;
+	world->fake.source.is_paged = fake_is_paged;
 	world->fake.source.after_device = fake_after_device;
 	world->fake.source.after_paging = fake_after_paging;
 	EXPECT_EQ(kernel_start(&world->kernel, &config, 1), STATUS_SUCCESS);
