@@ -449,7 +449,9 @@ void address_space_destroy(struct address_space *space)
 	assert(!pager_is_current_thread(space->pager));
 	wait_until_idle(space);
 	end = (struct space_end){ .space = space,
-				  .is_flushed = !space->has_started,
+				  /* No entry of a root alone ever led anywhere. */
+				  .is_flushed =
+					  !space->has_started || space->tables.table_count == 1,
 				  .is_ending =
 					  space->tables.config->mmu.flags & TABLES_END_INVALID };
 	paging_job_init(&end.job, space->pager);
@@ -483,7 +485,7 @@ NTSTATUS address_space_start(struct address_space *space, void *driver_process)
 	row->ranges[0] = (struct space_range_of_pages){ 0, 1 };
 	row->range_count = 1;
 	row_queue(row, &(struct space_listener){ root_done, &status });
-	wait_until_idle(space);
+	pager_flush(space->pager); /* an idle pager is one with nothing to do */
 	return status;
 }
 

@@ -187,7 +187,8 @@ static void make_update(struct page_tables *tables, struct table *table, uint32_
 	bool was_valid =
 		give_entries(table->given + first_index, scratch->packed, count, is_repeated);
 
-	if (!table->is_zeroes)
+	/* Nothing led to a table before it was one. */
+	if (!table->is_zeroes && (table->is_written || was_valid))
 		note_change(tables, changes, first_page, count * pages, was_valid);
 	scratch->run = (struct miniport_page_run){
 		.first_pfn = table->place.offset_bytes >> MACHINE_PAGE_SHIFT,
