@@ -84,7 +84,8 @@ enum {
 	ADAPTERS
 };
 
-#define THREE_NODES "\"NbAsymetricProcessingNodes\": 3, \"PagingNode\": 2, "
+/* The last one pages, by itself. */
+#define FOUR_NODES "\"NbAsymetricProcessingNodes\": 4, \"PagingNode\": 3, \"PagingAtOnce\": 1, "
 
 /* Before the first call: which adapters there are. `more` is registry for all of them. */
 static inline void crank_profile(const char *more)
@@ -100,7 +101,7 @@ static inline void crank_profile(const char *more)
 	for (unsigned i = 0; i < ADAPTERS; i++)
 		used += snprintf(profile + used, sizeof(profile) - (size_t)used,
 				 "%s{\"driver\": \"%s\", \"name\": \"recorder%u\", \"registry\": {"
-				 "%s" THREE_NODES "%s}}",
+				 "%s" FOUR_NODES "%s}}",
 				 i ? ", " : "", getenv("TEST_RECORDER"), i, more, registries[i]);
 	snprintf(profile + used, sizeof(profile) - (size_t)used, "]}");
 	setenv("DXGK_PROFILE", write_file(profile), 1);
@@ -240,6 +241,14 @@ static inline NTSTATUS submit(D3DKMT_HANDLE context, unsigned tag)
 	D3DKMT_SUBMITCOMMAND args = submission(context, tag);
 
 	return D3DKMTSubmitCommand(&args);
+}
+
+/* How often the driver was given work; paging has its own node. */
+static inline unsigned submissions(void)
+{
+	return notes_count("SubmitCommandVirtual irql=2 node=0") +
+	       notes_count("SubmitCommandVirtual irql=2 node=1") +
+	       notes_count("SubmitCommandVirtual irql=2 node=2");
 }
 
 /* ---- waits and signals in a queue, of monitored fences ---- */

@@ -524,7 +524,7 @@ TEST(forced, resets_that_need_what_is_not_there_are_refused)
 	for (unsigned i = 0; i < sizeof(controls) / sizeof(controls[0]); i++)
 		EXPECT_REFUSED(force(controls[i], 0), STATUS_NOT_SUPPORTED, "API-NOT-BUILT",
 			       "TdrControl");
-	EXPECT_BAD(force(D3DKMT_TDRDBGCTRLTYPE_ENGINETDR, 3), "API-VALUE", "NodeOrdinal");
+	EXPECT_BAD(force(D3DKMT_TDRDBGCTRLTYPE_ENGINETDR, 4), "API-VALUE", "NodeOrdinal");
 	args.hAdapter = adapter;
 	EXPECT_BAD(D3DKMTEscape(&args), "API-BUFFER", "PrivateDriverDataSize");
 	EXPECT_EQ(execution_state(device), ACTIVE);

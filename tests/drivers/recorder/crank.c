@@ -18,6 +18,7 @@ struct queue {
 
 struct crank {
 	BOOLEAN is_by_hand;
+	BOOLEAN pages_at_once;
 	BOOLEAN holds_preemption;
 	NTSTATUS submit_status;
 	LONG submit_fail_at;
@@ -40,6 +41,7 @@ NTSTATUS crank_create(struct adapter *adapter)
 	RtlZeroMemory(crank, sizeof(*crank));
 	/* Read now: the registry cannot be asked where work is submitted. */
 	crank->is_by_hand = setting("HandCranked", 0) != 0;
+	crank->pages_at_once = setting("PagingAtOnce", 0) != 0;
 	crank->holds_preemption = setting("HoldPreemption", 0) != 0;
 	crank->submit_status = (NTSTATUS)setting("SubmitStatus", 0);
 	crank->submit_fail_at = (LONG)setting("SubmitFailAt", 1);
@@ -174,14 +176,21 @@ static BOOLEAN NTAPI do_submit(PVOID context)
 	struct queue *queue = turn->queue;
 
 	queue->last_submitted = turn->fence;
-	if (!turn->adapter->crank->is_by_hand) {
-		report_completion(turn, turn->fence);
-	} else if (queue->count < QUEUED) {
+	if (queue->count < QUEUED) {
 		queue->bytes[queue->count] = turn->bytes;
 		queue->fences[queue->count++] = turn->fence;
 	} else {
 		complain("more submissions than the hardware can hold");
 	}
+	return TRUE;
+}
+
+static BOOLEAN NTAPI do_at_once(PVOID context)
+{
+	struct turn *turn = context;
+
+	turn->queue->last_submitted = turn->fence;
+	report_completion(turn, turn->fence);
 	return TRUE;
 }
 
@@ -307,14 +316,16 @@ static ULONG take_turn(struct adapter *adapter, PKSYNCHRONIZE_ROUTINE routine, U
 	return turn.result;
 }
 
-NTSTATUS crank_submit(struct adapter *adapter, ULONG node, ULONG fence, ULONG bytes)
+NTSTATUS crank_submit(struct adapter *adapter, ULONG node, ULONG fence, ULONG bytes,
+		      BOOLEAN is_paging)
 {
 	struct crank *crank = adapter->crank;
+	BOOLEAN is_at_once = !crank->is_by_hand || (is_paging && crank->pages_at_once);
 
 	if (crank->submit_status != STATUS_SUCCESS &&
 	    InterlockedIncrement(&crank->submissions) == crank->submit_fail_at)
 		return crank->submit_status;
-	take_turn(adapter, do_submit, node, fence, bytes, NULL);
+	take_turn(adapter, is_at_once ? do_at_once : do_submit, node, fence, bytes, NULL);
 	return STATUS_SUCCESS;
 }
 

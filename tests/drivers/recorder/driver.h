@@ -107,7 +107,8 @@ NTSTATUS step(const char *name);
 NTSTATUS crank_create(struct adapter *adapter);
 void crank_destroy(struct adapter *adapter);
 
-NTSTATUS crank_submit(struct adapter *adapter, ULONG node, ULONG fence, ULONG bytes);
+NTSTATUS crank_submit(struct adapter *adapter, ULONG node, ULONG fence, ULONG bytes,
+		      BOOLEAN is_paging);
 void crank_preempt(struct adapter *adapter, ULONG node, ULONG preemption_fence);
 
 /* The last fence that was completed. */

@@ -19,6 +19,7 @@
  * How it works (crank.c, work.c, recovery.c):
  *
  *   HandCranked          1: what is submitted stays until an escape says what becomes of it
+ *   PagingAtOnce         1: but what pages completes by itself, on a node of its own
  *   HoldPreemption       1: so does a preemption
  *   SubmitStatus         what SubmitCommand and SubmitCommandVirtual return, SubmitFailAt when
  *   PagingBytes          how much a paging operation writes, 64 when not given; 0: done at once

@@ -204,7 +204,8 @@ static NTSTATUS APIENTRY submit_command(const HANDLE context, const DXGKARG_SUBM
 	save_call(adapter, RECORDER_SUBMIT_COMMAND, args, sizeof(*args), NULL, 0);
 	status = crank_submit(adapter, args->NodeOrdinal, args->SubmissionFenceId,
 			      args->DmaBufferSubmissionEndOffset -
-				      args->DmaBufferSubmissionStartOffset);
+				      args->DmaBufferSubmissionStartOffset,
+			      args->Flags.Paging);
 	leave_scheduler_class(adapter);
 	return status;
 }
@@ -221,7 +222,7 @@ static NTSTATUS APIENTRY submit_command_virtual(const HANDLE context,
 	if (args->hContext)
 		adapter_of_object(args->hContext, MAGIC_CONTEXT);
 	status = crank_submit(adapter, args->NodeOrdinal, args->SubmissionFenceId,
-			      args->DmaBufferSize);
+			      args->DmaBufferSize, args->Flags.Paging);
 	leave_scheduler_class(adapter);
 	return status;
 }
