@@ -384,7 +384,8 @@ TEST(ending, of_a_device_cancels_what_is_queued_and_waits_for_the_hardware)
 	dxgk_test_thread_join(thread);
 	EXPECT_OK(ending.status);
 	EXPECT(submissions() >= had);
-	EXPECT(notes_in_order("completing", "DestroyContext"));
+	/* Completed, or preempted when simulated time passed: the hardware has said so. */
+	EXPECT(notes_in_order("DpcRoutine", "DestroyContext"));
 	EXPECT(notes_in_order("DestroyContext", "DestroyDevice"));
 	EXPECT(notes_in_order("DestroyDevice", "device ended"));
 	expect_nothing_wrong();
