@@ -4,71 +4,9 @@
 #include <string.h>
 
 #include "base/refusal.h"
+#include "dispatch/allocation_list.h"
 #include "dispatch/dispatch.h"
 #include "object/destruction.h"
-
-/* The allocations a call is about: a list, or all of a resource. With references. */
-struct allocation_list {
-	uint32_t count;
-	struct dxg_allocation **allocations;
-};
-
-static void allocation_list_put(struct allocation_list *list)
-{
-	while (list->count > 0)
-		object_put(&list->allocations[--list->count]->object);
-}
-
-static NTSTATUS decode_list(struct call *call, struct dxg_device *device, const char *name,
-			    const D3DKMT_HANDLE *client_handles, const char *count_name,
-			    uint32_t count, struct allocation_list *list)
-{
-	void *handles;
-	NTSTATUS status = call_copy_list(call, name, client_handles, count_name, count,
-					 sizeof(D3DKMT_HANDLE), &handles);
-
-	if (!NT_SUCCESS(status) || count == 0)
-		return status;
-	list->allocations = call_take(call, (uint64_t)count * sizeof(*list->allocations));
-	if (!list->allocations)
-		return STATUS_NO_MEMORY;
-	for (; list->count < count; list->count++) {
-		status = call_find_allocation(call, device, name, list->count,
-					      ((const D3DKMT_HANDLE *)handles)[list->count],
-					      &list->allocations[list->count]);
-		if (!NT_SUCCESS(status)) {
-			allocation_list_put(list);
-			return status;
-		}
-	}
-	return STATUS_SUCCESS;
-}
-
-/* What a resource holds now. */
-static NTSTATUS resource_list(struct call *call, struct dxg_resource *resource,
-			      struct allocation_list *list)
-{
-	struct dxg_device *device = resource->device;
-	struct list *link;
-
-	lock_acquire(&device->lock);
-	uint32_t room = resource->allocation_count;
-	lock_release(&device->lock);
-	list->allocations = call_take(call, (uint64_t)room * sizeof(*list->allocations));
-	if (!list->allocations)
-		return STATUS_NO_MEMORY;
-	lock_acquire(&device->lock);
-	list_for_each (link, &resource->allocations) {
-		struct dxg_allocation *allocation =
-			container_of(link, struct dxg_allocation, owner_link);
-		if (list->count == room) /* somebody adds at the same time; those come later */
-			break;
-		object_get(&allocation->object);
-		list->allocations[list->count++] = allocation;
-	}
-	lock_release(&device->lock);
-	return STATUS_SUCCESS;
-}
 
 /* ---- destroy ---- */
 
@@ -107,8 +45,9 @@ static NTSTATUS destroy_list(struct call *call, struct dxg_device *device,
 			     const struct destruction_options *options)
 {
 	struct allocation_list list = { 0 };
-	NTSTATUS status = decode_list(call, device, "phAllocationList", args->phAllocationList,
-				      "AllocationCount", args->AllocationCount, &list);
+	NTSTATUS status =
+		allocation_list_decode(call, device, "phAllocationList", args->phAllocationList,
+				       "AllocationCount", args->AllocationCount, &list);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -241,9 +180,9 @@ NTSTATUS dispatch_lock(struct call *call, D3DKMT_LOCK *args)
 NTSTATUS dispatch_unlock(struct call *call, D3DKMT_UNLOCK *args)
 {
 	struct allocation_list list = { 0 };
-	NTSTATUS status =
-		decode_list(call, call_device(call, 0), "phAllocations", args->phAllocations,
-			    "NumAllocations", args->NumAllocations, &list);
+	NTSTATUS status = allocation_list_decode(call, call_device(call, 0), "phAllocations",
+						 args->phAllocations, "NumAllocations",
+						 args->NumAllocations, &list);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -274,8 +213,8 @@ static NTSTATUS decode_targets(struct call *call, D3DKMT_HANDLE resource_handle,
 	struct dxg_resource *resource;
 
 	if (resource_handle == 0)
-		return decode_list(call, device, "phAllocationList", client_handles,
-				   "AllocationCount", count, list);
+		return allocation_list_decode(call, device, "phAllocationList", client_handles,
+					      "AllocationCount", count, list);
 	if (client_handles || count != 0)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
 			      client_handles ? "phAllocationList" : "AllocationCount",
@@ -284,7 +223,7 @@ static NTSTATUS decode_targets(struct call *call, D3DKMT_HANDLE resource_handle,
 					     STATUS_INVALID_PARAMETER, &resource);
 	if (!NT_SUCCESS(status))
 		return status;
-	status = resource_list(call, resource, list);
+	status = allocation_list_of_resource(call, resource, list);
 	object_put(&resource->object);
 	return status;
 }
@@ -305,8 +244,8 @@ NTSTATUS dispatch_set_allocation_priority(struct call *call, D3DKMT_SETALLOCATIO
 	if (!NT_SUCCESS(status))
 		return status;
 	for (uint32_t i = 0; i < list.count; i++)
-		vidmm_set_priority(&list.allocations[i]->body->memory,
-				   ((const UINT *)priorities)[args->hResource ? 0 : i]);
+		vidmm_set_priority_anywhere(&list.allocations[i]->body->memory,
+					    ((const UINT *)priorities)[args->hResource ? 0 : i]);
 	allocation_list_put(&list);
 	return STATUS_SUCCESS;
 }

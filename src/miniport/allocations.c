@@ -353,6 +353,30 @@ NTSTATUS miniport_open_allocations(struct miniport *miniport, struct miniport_cl
 	return status;
 }
 
+/* ---- properties ---- */
+
+NTSTATUS miniport_validate_update(struct miniport *miniport, struct miniport_client *client,
+				  const struct miniport_property_update *update)
+{
+	DXGKARG_VALIDATEUPDATEALLOCPROPERTY args = {
+		.hAllocation = update->driver_allocation,
+		.SupportedSegmentSet = update->supported_segments,
+		.PreferredSegment.Value = update->preferred_segments,
+		.Flags.AccessedPhysically = update->is_accessed_physically,
+		.SetAccessedPhysically = update->sets_accessed_physically,
+		.SetSupportedSegmentSet = update->sets_supported_segments,
+		.SetPreferredSegment = update->sets_preferred_segments,
+	};
+	struct ddi_crossing crossing;
+
+	if (!miniport->ddi.DxgkDdiValidateUpdateAllocationProperty)
+		return STATUS_SUCCESS;
+	ddi_enter(&crossing, miniport, client, DDI_VALIDATE_UPDATE_ALLOCATION_PROPERTY);
+	NTSTATUS status =
+		miniport->ddi.DxgkDdiValidateUpdateAllocationProperty(miniport->context, &args);
+	return ddi_leave(&crossing, status);
+}
+
 /* ---- memory that the client has ---- */
 
 static NTSTATUS standard_data(struct miniport *miniport, struct miniport_client *client,

@@ -97,6 +97,22 @@ void miniport_destroy_allocations(struct miniport *miniport, struct miniport_cli
 				  uint32_t count, void *const *driver_allocations,
 				  void **driver_resource, bool is_resource_going);
 
+/* What a client wants to change about an allocation. */
+struct miniport_property_update {
+	void *driver_allocation;
+	bool sets_supported_segments;
+	bool sets_preferred_segments;
+	bool sets_accessed_physically;
+	uint32_t supported_segments;
+	uint32_t preferred_segments; /* D3DDDI_SEGMENTPREFERENCE, bit for bit */
+	bool is_accessed_physically;
+};
+
+/* DxgkDdiValidateUpdateAllocationProperty; fine when the driver has none. */
+MUST_CHECK NTSTATUS miniport_validate_update(struct miniport *miniport,
+					     struct miniport_client *client,
+					     const struct miniport_property_update *update);
+
 /*
  * DxgkDdiGetStandardAllocationDriverData for memory that the client has (an existing heap): the
  * private data a driver wants to see for it. Both buffers are freed with mem_free().

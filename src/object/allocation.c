@@ -53,13 +53,19 @@ void allocation_body_put(struct allocation_body *body)
 	mem_free(body);
 }
 
+/* In the place of a binding that nobody needed before the end. */
+static struct vidmm_binding ended_binding;
+
 static void allocation_finish(struct object *object)
 {
 	struct dxg_allocation *allocation =
 		object_cast(object, &allocation_class, struct dxg_allocation, object);
 	struct dxg_device *device = allocation->device;
 
-	mem_free(atomic_load(&allocation->binding));
+	struct vidmm_binding *binding = atomic_load(&allocation->binding);
+
+	if (binding != &ended_binding)
+		mem_free(binding);
 	allocation_body_put(allocation->body);
 	if (allocation->resource)
 		object_put(&allocation->resource->object);
@@ -93,15 +99,19 @@ NTSTATUS allocation_binding(struct dxg_allocation *allocation, struct vidmm_bind
 			mem_free(fresh);
 		}
 	}
+	if (binding == &ended_binding)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, NULL,
+			      "Allocation 0x%08x was destroyed during the call",
+			      allocation->object.handle);
 	*binding_out = binding;
 	return STATUS_SUCCESS;
 }
 
 void allocation_end_binding(struct dxg_allocation *allocation)
 {
-	struct vidmm_binding *binding = atomic_load(&allocation->binding);
+	struct vidmm_binding *binding = NULL;
 
-	if (binding)
+	if (!atomic_compare_exchange_strong(&allocation->binding, &binding, &ended_binding))
 		vidmm_binding_finish(binding);
 }
 

@@ -287,9 +287,10 @@ enum vidmm_residency vidmm_residency(const struct vidmm_allocation *allocation)
 								     : VIDMM_NOT_RESIDENT;
 }
 
-void vidmm_update(struct vidmm_allocation *allocation, const struct vidmm_update *update)
+void allocation_update_locked(struct vidmm_allocation *allocation,
+			      const struct vidmm_update *update)
 {
-	lock_acquire(&allocation->lock);
+	lock_assert_held(&allocation->lock);
 	if (update->sets_supported_segments) {
 		allocation->supported_segments = update->supported_segments;
 		allocation->traits.supports_aperture = update->supports_aperture;
@@ -302,6 +303,12 @@ void vidmm_update(struct vidmm_allocation *allocation, const struct vidmm_update
 		allocation->traits.is_unmoveable = update->is_unmoveable;
 	trace_allocation_wishes(allocation->id, allocation->supported_segments,
 				allocation->preferred_segments);
+}
+
+void vidmm_update(struct vidmm_allocation *allocation, const struct vidmm_update *update)
+{
+	lock_acquire(&allocation->lock);
+	allocation_update_locked(allocation, update);
 	lock_release(&allocation->lock);
 }
 
@@ -317,8 +324,7 @@ static enum vidmm_offer_priority offer_priority_of(enum vidmm_offer_priority ask
 	return eviction_priority < VIDMM_PRIORITY_HIGH ? VIDMM_OFFER_NORMAL : VIDMM_OFFER_HIGH;
 }
 
-NTSTATUS allocation_offer_locked(struct vidmm_allocation *allocation,
-				 enum vidmm_offer_priority priority, bool may_decommit)
+NTSTATUS allocation_check_offer_locked(const struct vidmm_allocation *allocation)
 {
 	lock_assert_held(&allocation->lock);
 	if (allocation->life != VIDMM_LIVE)
@@ -328,12 +334,20 @@ NTSTATUS allocation_offer_locked(struct vidmm_allocation *allocation,
 		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_OFFER_IN_USE, "hAllocation",
 			      "is %s and cannot be offered",
 			      allocation->lock_count > 0 ? "locked" : "pinned");
-	if (allocation->offer <= VIDMM_OFFERED) {
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS allocation_offer_locked(struct vidmm_allocation *allocation,
+				 enum vidmm_offer_priority priority, bool may_decommit)
+{
+	NTSTATUS status = allocation_check_offer_locked(allocation);
+
+	if (NT_SUCCESS(status) && allocation->offer <= VIDMM_OFFERED) {
 		allocation->may_decommit = may_decommit;
 		allocation_set_offer(allocation, VIDMM_OFFERED,
 				     offer_priority_of(priority, vidmm_priority(allocation)));
 	}
-	return STATUS_SUCCESS;
+	return status;
 }
 
 NTSTATUS vidmm_offer(struct vidmm_allocation *allocation, enum vidmm_offer_priority priority,

@@ -24,6 +24,11 @@ MUST_CHECK NTSTATUS allocation_lock_locked(struct vidmm_allocation *allocation,
 					   const struct vidmm_backing *elsewhere,
 					   void **pointer_out);
 
+/* What is new about it; what is not set stays. */
+void allocation_update_locked(struct vidmm_allocation *allocation,
+			      const struct vidmm_update *update);
+
+MUST_CHECK NTSTATUS allocation_check_offer_locked(const struct vidmm_allocation *allocation);
 MUST_CHECK NTSTATUS allocation_offer_locked(struct vidmm_allocation *allocation,
 					    enum vidmm_offer_priority priority, bool may_decommit);
 enum vidmm_reclaim_result allocation_reclaim_locked(struct vidmm_allocation *allocation);

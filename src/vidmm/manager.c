@@ -338,11 +338,16 @@ void vidmm_binding_finish(struct vidmm_binding *binding)
 	struct vidmm *manager;
 	struct actions actions;
 
-	if (!binding->device || !binding_place(binding))
+	if (!binding->device)
 		return;
 	manager = binding->device->process->manager;
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
+	binding->is_ended = true; /* for calls that have it in hand */
+	if (!binding_place(binding)) {
+		lock_release(&manager->lock);
+		return;
+	}
 	if (binding->count > 0) {
 		binding->count = 1;
 		binding_unlist_locked(binding, &actions);

@@ -280,6 +280,7 @@ struct vidmm_binding {
 	bool is_charged;      /* counted and not offered */
 	bool is_waiting;      /* `wait` is under way */
 	bool must_wait_again; /* work came after that counts, too */
+	bool is_ended;        /* its device has the allocation no more */
 	struct list device_link;
 	struct list place_link; /* vidmm_place.listings; with count > 0 */
 	struct list leave_link; /* vidmm_place.dependents */
@@ -322,7 +323,12 @@ enum {
 /*
  * Adds one to the count of each binding; all are of `device`. What is offered is listed and comes
  * in with its reclaim. `*bytes_to_trim_out` counts for STATUS_NO_MEMORY.
+ *
+ * vidmm_count_resident() is for what is in place and counted already, at the price of one lock;
+ * false: nothing was changed, and it takes the other.
  */
+MUST_CHECK bool vidmm_count_resident(struct vidmm_device *device,
+				     struct vidmm_binding *const bindings[], uint32_t count);
 MUST_CHECK NTSTATUS vidmm_make_resident(struct vidmm_device *device,
 					struct vidmm_binding *const bindings[], uint32_t count,
 					uint32_t flags, struct vidmm_request *request,
@@ -342,6 +348,15 @@ MUST_CHECK NTSTATUS vidmm_evict(struct vidmm_device *device, struct vidmm_bindin
 
 /* As vidmm_set_priority(), and it counts for what is in place already. */
 void vidmm_set_priority_anywhere(struct vidmm_allocation *allocation, uint32_t priority);
+
+/*
+ * As vidmm_update(), and what is where it may not be any more goes where it may: STATUS_PENDING
+ * when it is on a list. Refused, and nothing changed, when there is no such place, and while it is
+ * locked or pinned where it is.
+ */
+MUST_CHECK NTSTATUS vidmm_update_anywhere(struct vidmm_binding *binding,
+					  const struct vidmm_update *update,
+					  struct vidmm_request *request);
 
 /* Where the GPU finds it now. */
 enum vidmm_residency vidmm_where(struct vidmm_allocation *allocation);
@@ -388,6 +403,19 @@ void vidmm_list_release(struct vidmm_list *list);
 MUST_CHECK NTSTATUS vidmm_binding_offer(struct vidmm_binding *binding,
 					enum vidmm_offer_priority priority, bool may_decommit,
 					bool is_immediate);
+
+/* Takes an offer of a moment ago back, without memory and without waiting for what comes in. */
+void vidmm_unoffer(struct vidmm_device *device, struct vidmm_binding *binding);
+
+/* A look: would it be refused, as it is now? And is it offered already? */
+MUST_CHECK NTSTATUS vidmm_offer_check(struct vidmm_binding *binding, bool *is_offered_out);
+
+/*
+ * vidmm_reclaim_bindings() for what was never wanted in GPU memory, at the price of a lock for
+ * each. False: nothing was changed, and it takes the other.
+ */
+MUST_CHECK bool vidmm_reclaim_untouched(struct vidmm_binding *const bindings[], uint32_t count,
+					enum vidmm_reclaim_result results[]);
 
 /*
  * As vidmm_reclaim(), for a list. What is on the residency list comes back in, over budget or not:

@@ -70,6 +70,18 @@ static void offer_place_locked(struct vidmm_binding *binding, bool is_immediate,
 	place_settle_locked(place, actions);
 }
 
+NTSTATUS vidmm_offer_check(struct vidmm_binding *binding, bool *is_offered_out)
+{
+	struct vidmm_allocation *allocation = binding->allocation;
+	NTSTATUS status;
+
+	lock_acquire(&allocation->lock);
+	status = allocation_check_offer_locked(allocation);
+	*is_offered_out = allocation->offer != VIDMM_NOT_OFFERED;
+	lock_release(&allocation->lock);
+	return status;
+}
+
 NTSTATUS vidmm_binding_offer(struct vidmm_binding *binding, enum vidmm_offer_priority priority,
 			     bool may_decommit, bool is_immediate)
 {
@@ -84,19 +96,27 @@ NTSTATUS vidmm_binding_offer(struct vidmm_binding *binding, enum vidmm_offer_pri
 	     atomic_load_explicit(&binding->device->owner->pending, memory_order_relaxed) > 0))
 		status = place_ensure(binding);
 	if (!NT_SUCCESS(status))
-		return refuse(status, RULE_MM_NO_PAGES, NULL,
-			      "There is no memory to write down an offer");
+		return request_refuse(status);
 	lock_acquire(&allocation->lock);
-	status = allocation_offer_locked(allocation, priority, may_decommit);
-	if (!NT_SUCCESS(status) || LIKELY(!binding_place(binding))) {
+	if (LIKELY(!binding_place(binding))) {
+		status = allocation_offer_locked(allocation, priority, may_decommit);
 		lock_release(&allocation->lock);
 		return status;
 	}
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
-	offer_place_locked(binding, is_immediate, &actions, &must_start);
+	/* What has ended must not begin to wait for work. */
+	status = binding->is_ended ? STATUS_INVALID_PARAMETER
+				   : allocation_offer_locked(allocation, priority, may_decommit);
+	bool is_ended = binding->is_ended;
+	if (NT_SUCCESS(status))
+		offer_place_locked(binding, is_immediate, &actions, &must_start);
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
+	if (is_ended)
+		return request_refuse(status);
+	if (!NT_SUCCESS(status))
+		return status;
 	if (must_start)
 		binding_wait_start(binding);
 	lock_acquire(&manager->lock);
@@ -137,6 +157,17 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding, stru
 	return result;
 }
 
+void vidmm_unoffer(struct vidmm_device *device, struct vidmm_binding *binding)
+{
+	struct vidmm *manager = device->process->manager;
+	struct actions actions;
+
+	actions_init(&actions);
+	(void)reclaim_one(binding, &actions);
+	lock_acquire(&manager->lock);
+	actions_run_locked(manager, &actions);
+}
+
 /* Without a place in the list nothing can have to come in. */
 static bool has_places(struct vidmm_binding *const bindings[], uint32_t count)
 {
@@ -147,6 +178,25 @@ static bool has_places(struct vidmm_binding *const bindings[], uint32_t count)
 	return false;
 }
 
+bool vidmm_reclaim_untouched(struct vidmm_binding *const bindings[], uint32_t count,
+			     enum vidmm_reclaim_result results[])
+{
+	struct vidmm *manager = bindings[0]->device->process->manager;
+	struct actions actions;
+
+	if (has_places(bindings, count))
+		return false;
+	actions_init(&actions);
+	for (uint32_t i = 0; i < count; i++)
+		results[i] = reclaim_one(bindings[i], &actions);
+	/* Another thread may have given it a place meanwhile. */
+	if (UNLIKELY(has_places(bindings, count))) {
+		lock_acquire(&manager->lock);
+		actions_run_locked(manager, &actions);
+	}
+	return true;
+}
+
 NTSTATUS vidmm_reclaim_bindings(struct vidmm_device *device, struct vidmm_binding *const bindings[],
 				uint32_t count, enum vidmm_reclaim_result results[],
 				struct vidmm_request *request)
@@ -155,16 +205,12 @@ NTSTATUS vidmm_reclaim_bindings(struct vidmm_device *device, struct vidmm_bindin
 	struct actions actions;
 	NTSTATUS status;
 
-	actions_init(&actions);
-	if (!has_places(bindings, count)) {
-		for (uint32_t i = 0; i < count; i++)
-			results[i] = reclaim_one(bindings[i], &actions);
+	if (vidmm_reclaim_untouched(bindings, count, results))
 		return STATUS_SUCCESS;
-	}
+	actions_init(&actions);
 	status = request_prepare(bindings, count, request);
 	if (!NT_SUCCESS(status))
-		return refuse(status, RULE_MM_NO_PAGES, NULL,
-			      "There is no memory to write down what comes back in");
+		return request_refuse(status);
 	for (uint32_t i = 0; i < count; i++)
 		results[i] = reclaim_one(bindings[i], &actions);
 	lock_acquire(&manager->lock);

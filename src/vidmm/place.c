@@ -50,6 +50,15 @@ NTSTATUS place_ensure(struct vidmm_binding *binding)
 	if (!place)
 		return STATUS_NO_MEMORY;
 	lock_acquire(&allocation->lock);
+	lock_acquire(&place->manager->lock);
+	bool is_ended = binding->is_ended;
+	lock_release(&place->manager->lock);
+	/* Nobody would take it away again. */
+	if (is_ended) {
+		lock_release(&allocation->lock);
+		place_free(place);
+		return STATUS_INVALID_PARAMETER;
+	}
 	if (!binding_place(binding)) {
 		place->is_offered = allocation->offer != VIDMM_NOT_OFFERED;
 		place->is_offer_due = place->is_offered;

@@ -213,6 +213,9 @@ static inline struct vidmm_place *binding_place(const struct vidmm_binding *bind
 
 /* ---- residency.c: calls that may have to wait ---- */
 
+/* The refusal for what place_ensure() and request_prepare() answer. */
+MUST_CHECK NTSTATUS request_refuse(NTSTATUS status);
+
 /* Memory for everything that could be needed, before anything changes. */
 MUST_CHECK NTSTATUS request_prepare(struct vidmm_binding *const bindings[], uint32_t count,
 				    struct vidmm_request *request);

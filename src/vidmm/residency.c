@@ -241,7 +241,7 @@ static uint32_t wants_add_locked(struct vidmm_binding *const bindings[], uint32_
 		struct vidmm_place *place = binding_place(bindings[i]);
 		struct vidmm_want *want = &request->wants[request->pending];
 
-		if (place->state == PLACE_IN || !place_is_wanted(place))
+		if (bindings[i]->is_ended || place->state == PLACE_IN || !place_is_wanted(place))
 			continue;
 		/* New hope for who is asked for anew. */
 		place->given_up_at = 0;
@@ -297,6 +297,24 @@ static uint64_t list_bytes(struct vidmm_binding *const bindings[], uint32_t coun
 	return bytes;
 }
 
+static bool has_ended_locked(struct vidmm_binding *const bindings[], uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (bindings[i]->is_ended)
+			return true;
+	}
+	return false;
+}
+
+NTSTATUS request_refuse(NTSTATUS status)
+{
+	if (status == STATUS_INVALID_PARAMETER)
+		return refuse(status, RULE_API_HANDLE, NULL,
+			      "An allocation was destroyed during the call");
+	return refuse(STATUS_NO_MEMORY, RULE_MM_NO_PAGES, NULL,
+		      "There is no memory to write down what is to be resident");
+}
+
 static NTSTATUS make_resident_slowly(struct vidmm_device *device,
 				     struct vidmm_binding *const bindings[], uint32_t count,
 				     uint32_t flags, struct vidmm_request *request,
@@ -308,12 +326,13 @@ static NTSTATUS make_resident_slowly(struct vidmm_device *device,
 
 	*bytes_to_trim_out = 0;
 	if (!NT_SUCCESS(status))
-		return refuse(status, RULE_MM_NO_PAGES, NULL,
-			      "There is no memory to write down what is to be resident");
+		return request_refuse(status);
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	if (device->is_lost)
 		status = STATUS_DEVICE_REMOVED;
+	else if (has_ended_locked(bindings, count))
+		status = STATUS_INVALID_PARAMETER;
 	else
 		status = list_add_locked(bindings, count, flags, &actions, bytes_to_trim_out);
 	if (NT_SUCCESS(status)) {
@@ -330,24 +349,30 @@ static NTSTATUS make_resident_slowly(struct vidmm_device *device,
 	if (status == STATUS_DEVICE_REMOVED)
 		return refuse(status, RULE_API_DEVICE_GONE, "hPagingQueue",
 			      "belongs to a device that is lost");
+	if (status == STATUS_INVALID_PARAMETER)
+		return request_refuse(status);
 	return refuse(status, RULE_MM_BUDGET, "AllocationList",
 		      "is %llu bytes above what the process may have resident",
 		      (unsigned long long)*bytes_to_trim_out);
+}
+
+bool vidmm_count_resident(struct vidmm_device *device, struct vidmm_binding *const bindings[],
+			  uint32_t count)
+{
+	struct vidmm *manager = device->process->manager;
+	bool is_settled;
+
+	lock_acquire(&manager->lock);
+	is_settled = !device->is_lost && list_settled_locked(bindings, count);
+	lock_release(&manager->lock);
+	return is_settled;
 }
 
 NTSTATUS vidmm_make_resident(struct vidmm_device *device, struct vidmm_binding *const bindings[],
 			     uint32_t count, uint32_t flags, struct vidmm_request *request,
 			     uint64_t *bytes_to_trim_out)
 {
-	struct vidmm *manager = device->process->manager;
-	bool is_settled;
-
-	if (count == 0)
-		return STATUS_SUCCESS;
-	lock_acquire(&manager->lock);
-	is_settled = !device->is_lost && list_settled_locked(bindings, count);
-	lock_release(&manager->lock);
-	if (LIKELY(is_settled))
+	if (count == 0 || vidmm_count_resident(device, bindings, count))
 		return STATUS_SUCCESS;
 	return make_resident_slowly(device, bindings, count, flags, request, bytes_to_trim_out);
 }
@@ -409,7 +434,7 @@ NTSTATUS vidmm_evict(struct vidmm_device *device, struct vidmm_binding *const bi
 			binding_wait_start(bindings[i]);
 			lock_acquire(&manager->lock);
 		}
-		if (bindings[i]->count == 0)
+		if (bindings[i]->count == 0 && !bindings[i]->is_ended)
 			place_settle_locked(binding_place(bindings[i]), &actions);
 	}
 	actions_run_locked(manager, &actions);

@@ -1,0 +1,61 @@
+/*
+ * allocation_list.c - see allocation_list.h.
+ */
+#include "dispatch/allocation_list.h"
+
+void allocation_list_put(struct allocation_list *list)
+{
+	while (list->count > 0)
+		object_put(&list->allocations[--list->count]->object);
+}
+
+NTSTATUS allocation_list_decode(struct call *call, struct dxg_device *device, const char *name,
+				const D3DKMT_HANDLE *client_handles, const char *count_name,
+				uint32_t count, struct allocation_list *list)
+{
+	void *handles;
+	NTSTATUS status = call_copy_list(call, name, client_handles, count_name, count,
+					 sizeof(D3DKMT_HANDLE), &handles);
+
+	if (!NT_SUCCESS(status) || count == 0)
+		return status;
+	list->allocations = call_take(call, (uint64_t)count * sizeof(*list->allocations));
+	if (!list->allocations)
+		return STATUS_NO_MEMORY;
+	for (; list->count < count; list->count++) {
+		status = call_find_allocation(call, device, name, list->count,
+					      ((const D3DKMT_HANDLE *)handles)[list->count],
+					      &list->allocations[list->count]);
+		if (!NT_SUCCESS(status)) {
+			allocation_list_put(list);
+			return status;
+		}
+	}
+	return STATUS_SUCCESS;
+}
+
+/* What a resource holds now. */
+NTSTATUS allocation_list_of_resource(struct call *call, struct dxg_resource *resource,
+				     struct allocation_list *list)
+{
+	struct dxg_device *device = resource->device;
+	struct list *link;
+
+	lock_acquire(&device->lock);
+	uint32_t room = resource->allocation_count;
+	lock_release(&device->lock);
+	list->allocations = call_take(call, (uint64_t)room * sizeof(*list->allocations));
+	if (!list->allocations)
+		return STATUS_NO_MEMORY;
+	lock_acquire(&device->lock);
+	list_for_each (link, &resource->allocations) {
+		struct dxg_allocation *allocation =
+			container_of(link, struct dxg_allocation, owner_link);
+		if (list->count == room) /* somebody adds at the same time; those come later */
+			break;
+		object_get(&allocation->object);
+		list->allocations[list->count++] = allocation;
+	}
+	lock_release(&device->lock);
+	return STATUS_SUCCESS;
+}

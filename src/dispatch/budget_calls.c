@@ -1,0 +1,73 @@
+/*
+ * budget_calls.c - how much of an adapter's memory a process may use.
+ */
+#include "base/refusal.h"
+#include "dispatch/dispatch.h"
+
+/* What GetCurrentProcess() answers. */
+#define CURRENT_PROCESS ((HANDLE)(intptr_t)-1)
+
+static NTSTATUS check_process(HANDLE process)
+{
+	if (process && process != CURRENT_PROCESS)
+		return refuse(STATUS_INVALID_HANDLE, RULE_API_HANDLE, "hProcess",
+			      "is neither NULL nor -1, and a process asks about itself only");
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS check_group(uint32_t group, UINT physical_adapter)
+{
+	if (group >= VIDMM_GROUPS)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "MemorySegmentGroup",
+			      "is %u, not 0 (local) or 1 (non-local)", group);
+	if (physical_adapter != 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "PhysicalAdapterIndex",
+			      "is %u, and an unlinked adapter has only number 0", physical_adapter);
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS find_budget(const struct call *call, HANDLE process, uint32_t group,
+			    UINT physical_adapter, struct vidmm_process **memory_out)
+{
+	struct process_adapter *joined;
+	NTSTATUS status = check_process(process);
+
+	if (NT_SUCCESS(status))
+		status = check_group(group, physical_adapter);
+	if (NT_SUCCESS(status))
+		status = process_join_adapter(call->process, call_adapter(call, 0)->adapter,
+					      &joined);
+	if (NT_SUCCESS(status))
+		*memory_out = &joined->memory;
+	return status;
+}
+
+NTSTATUS dispatch_query_video_memory_info(struct call *call, D3DKMT_QUERYVIDEOMEMORYINFO *args)
+{
+	struct vidmm_process *memory;
+	uint32_t group = (uint32_t)args->MemorySegmentGroup;
+	NTSTATUS status =
+		find_budget(call, args->hProcess, group, args->PhysicalAdapterIndex, &memory);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	struct vidmm_memory_info info = vidmm_process_memory_info(memory, (enum vidmm_group)group);
+	args->Budget = info.budget_bytes;
+	args->CurrentUsage = info.usage_bytes;
+	args->CurrentReservation = info.reservation_bytes;
+	args->AvailableForReservation = info.available_for_reservation_bytes;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS dispatch_change_video_memory_reservation(struct call *call,
+						  D3DKMT_CHANGEVIDEOMEMORYRESERVATION *args)
+{
+	struct vidmm_process *memory;
+	uint32_t group = (uint32_t)args->MemorySegmentGroup;
+	NTSTATUS status =
+		find_budget(call, args->hProcess, group, args->PhysicalAdapterIndex, &memory);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	return vidmm_process_reserve(memory, (enum vidmm_group)group, args->Reservation);
+}

@@ -1,0 +1,178 @@
+/*
+ * offer_calls.c - content that may be thrown away, and whether it was.
+ */
+#include "base/refusal.h"
+#include "dispatch/allocation_list.h"
+#include "dispatch/dispatch.h"
+#include "object/residency.h"
+
+/*
+ * What a call names: allocations, or resources with all of theirs. element_of[i] says to which
+ * element of the client's list the i-th allocation belongs.
+ */
+struct target_list {
+	uint32_t count;
+	struct allocation_list *parts; /* one per resource; one in all for allocations */
+	uint32_t part_count;
+	struct vidmm_binding **bindings;
+	uint32_t *element_of;
+};
+
+static void targets_put(struct target_list *targets)
+{
+	while (targets->part_count > 0)
+		allocation_list_put(&targets->parts[--targets->part_count]);
+}
+
+static NTSTATUS find_resources(struct call *call, struct dxg_device *device,
+			       const D3DKMT_HANDLE *client_handles, uint32_t count,
+			       struct target_list *targets)
+{
+	void *handles;
+	NTSTATUS status = call_copy_list(call, "pResources", client_handles, "NumAllocations",
+					 count, sizeof(D3DKMT_HANDLE), &handles);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	targets->parts = call_take(call, (uint64_t)count * sizeof(*targets->parts));
+	if (!targets->parts)
+		return STATUS_NO_MEMORY;
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++) {
+		struct dxg_resource *resource;
+		status = call_find_resource(call, device, ((const D3DKMT_HANDLE *)handles)[i],
+					    STATUS_INVALID_PARAMETER, &resource);
+		if (!NT_SUCCESS(status))
+			break;
+		status = allocation_list_of_resource(call, resource, &targets->parts[i]);
+		object_put(&resource->object);
+		if (NT_SUCCESS(status))
+			targets->part_count++;
+	}
+	return status;
+}
+
+static NTSTATUS find_allocations(struct call *call, struct dxg_device *device,
+				 const D3DKMT_HANDLE *handles, uint32_t count,
+				 struct target_list *targets)
+{
+	targets->parts = call_take(call, sizeof(*targets->parts));
+	if (!targets->parts)
+		return STATUS_NO_MEMORY;
+	NTSTATUS status = allocation_list_decode(call, device, "HandleList", handles,
+						 "NumAllocations", count, targets->parts);
+	if (NT_SUCCESS(status))
+		targets->part_count = 1;
+	return status;
+}
+
+static NTSTATUS flatten(struct call *call, bool is_by_resource, struct target_list *targets)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+	uint64_t total = 0;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < targets->part_count; i++)
+		total += targets->parts[i].count;
+	if (total == 0)
+		return STATUS_SUCCESS;
+	targets->bindings = call_take(call, total * sizeof(*targets->bindings));
+	targets->element_of = call_take(call, total * sizeof(*targets->element_of));
+	if (!targets->bindings || !targets->element_of)
+		return STATUS_NO_MEMORY;
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < targets->part_count; i++) {
+		const struct allocation_list *part = &targets->parts[i];
+		status = residency_bindings(part->allocations, part->count, targets->bindings + at);
+		for (uint32_t j = 0; j < part->count; j++)
+			targets->element_of[at + j] = is_by_resource ? i : j;
+		at += part->count;
+	}
+	targets->count = at;
+	return status;
+}
+
+static NTSTATUS decode_targets(struct call *call, struct dxg_device *device,
+			       const D3DKMT_HANDLE *resources, const D3DKMT_HANDLE *handles,
+			       uint32_t count, struct target_list *targets)
+{
+	if (resources && handles)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "HandleList",
+			      "is given together with pResources");
+	if (!resources && !handles)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, "HandleList",
+			      "is NULL, and so is pResources");
+	if (count == 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "NumAllocations", "is 0");
+	NTSTATUS status = resources ? find_resources(call, device, resources, count, targets)
+				    : find_allocations(call, device, handles, count, targets);
+	if (NT_SUCCESS(status))
+		status = flatten(call, resources != NULL, targets);
+	if (!NT_SUCCESS(status))
+		targets_put(targets);
+	return status;
+}
+
+NTSTATUS dispatch_offer_allocations(struct call *call, D3DKMT_OFFERALLOCATIONS *args)
+{
+	struct dxg_device *device = call_device(call, 0);
+	struct target_list targets = { 0 };
+	uint32_t priority = (uint32_t)args->Priority;
+
+	if (priority < VIDMM_OFFER_LOW || priority > VIDMM_OFFER_AUTO)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Priority",
+			      "is %u, not 1 to 4", priority);
+	NTSTATUS status = device_check_alive(device);
+	if (NT_SUCCESS(status))
+		status = decode_targets(call, device, args->pResources, args->HandleList,
+					args->NumAllocations, &targets);
+	if (!NT_SUCCESS(status))
+		return status;
+	const struct residency_offer offer = {
+		.bindings = targets.bindings,
+		.count = targets.count,
+		.priority = (enum vidmm_offer_priority)priority,
+		.may_decommit = args->Flags.AllowDecommit,
+		.is_immediate = args->Flags.OfferImmediately,
+		.was_offered = call_take(call, (uint64_t)targets.count * sizeof(bool)),
+	};
+	status = offer.was_offered ? residency_offer(device, &offer) : STATUS_NO_MEMORY;
+	targets_put(&targets);
+	return status;
+}
+
+/* A resource is as well off as the worst of its allocations. */
+static void hand_back_results(D3DDDI_RECLAIM_RESULT *client, uint32_t elements,
+			      const struct target_list *targets,
+			      const enum vidmm_reclaim_result *results)
+{
+	for (uint32_t i = 0; i < elements; i++)
+		client[i] = D3DDDI_RECLAIM_RESULT_OK;
+	for (uint32_t i = 0; i < targets->count; i++) {
+		D3DDDI_RECLAIM_RESULT *element = &client[targets->element_of[i]];
+		if ((uint32_t)results[i] > (uint32_t)*element)
+			*element = (D3DDDI_RECLAIM_RESULT)results[i];
+	}
+}
+
+NTSTATUS dispatch_reclaim_allocations2(struct call *call, D3DKMT_RECLAIMALLOCATIONS2 *args)
+{
+	struct dxg_paging_queue *queue = call_paging_queue(call, 0);
+	struct target_list targets = { 0 };
+	NTSTATUS status = device_check_alive(queue->device);
+
+	if (NT_SUCCESS(status))
+		status = decode_targets(call, queue->device, args->pResources, args->HandleList,
+					args->NumAllocations, &targets);
+	if (!NT_SUCCESS(status))
+		return status;
+	enum vidmm_reclaim_result *results =
+		call_take(call, (uint64_t)targets.count * sizeof(*results));
+	uint64_t fence_value = 0;
+	status = results ? residency_reclaim(queue, targets.bindings, targets.count, results,
+					     &fence_value)
+			 : STATUS_NO_MEMORY;
+	args->PagingFenceValue = fence_value;
+	if (NT_SUCCESS(status) && args->pResults)
+		hand_back_results(args->pResults, args->NumAllocations, &targets, results);
+	targets_put(&targets);
+	return status;
+}

@@ -1,0 +1,277 @@
+/*
+ * residency.c - see residency.h.
+ */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/notice.h"
+#include "base/refusal.h"
+#include "miniport/allocations.h"
+#include "object/residency.h"
+
+NTSTATUS residency_bindings(struct dxg_allocation *const allocations[], uint32_t count,
+			    struct vidmm_binding *bindings[])
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
+		status = allocation_binding(allocations[i], &bindings[i]);
+	return status;
+}
+
+/* ---- a request of the manager as an operation of a queue ---- */
+
+struct move {
+	struct paging_operation operation;
+	struct vidmm_request request;
+};
+
+static void move_free(struct paging_operation *operation)
+{
+	mem_free(container_of(operation, struct move, operation));
+}
+
+/* What could not come in has told its device already, which is lost or will ask again. */
+static void move_done(struct vidmm_request *request, NTSTATUS status)
+{
+	(void)status;
+	paging_operation_over(&container_of(request, struct move, request)->operation);
+}
+
+static struct move *move_create(struct dxg_paging_queue *queue)
+{
+	struct move *move = mem_zalloc(sizeof(*move));
+
+	if (!move) {
+		refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+		       "no memory for an operation of a paging queue");
+		return NULL;
+	}
+	paging_operation_init(&move->operation, queue, move_free);
+	move->request.done = move_done;
+	return move;
+}
+
+/* After the manager has answered. */
+static NTSTATUS move_settle(struct move *move, NTSTATUS status, uint64_t *fence_value_out)
+{
+	if (status == STATUS_PENDING) {
+		*fence_value_out = paging_queue_add(&move->operation);
+		return status;
+	}
+	paging_operation_abandon(&move->operation);
+	mem_free(move);
+	return status;
+}
+
+/* ---- make resident ---- */
+
+static uint64_t bytes_of(const struct residency_request *request)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < request->count; i++)
+		bytes += request->bindings[i]->allocation->size_bytes;
+	return bytes;
+}
+
+NTSTATUS residency_make(struct dxg_paging_queue *queue, const struct residency_request *request,
+			uint64_t *fence_value_out, uint64_t *bytes_to_trim_out)
+{
+	struct dxg_device *device = queue->device;
+	NTSTATUS status = device_check_alive(device);
+
+	*fence_value_out = 0;
+	*bytes_to_trim_out = 0;
+	if (!NT_SUCCESS(status) || request->count == 0)
+		return status;
+	if (LIKELY(vidmm_count_resident(&device->memory, request->bindings, request->count)))
+		return STATUS_SUCCESS;
+	struct move *move = move_create(queue);
+	if (!move) {
+		*bytes_to_trim_out = bytes_of(request);
+		return STATUS_NO_MEMORY;
+	}
+	status = vidmm_make_resident(&device->memory, request->bindings, request->count,
+				     request->cant_trim_further ? VIDMM_CANT_TRIM_FURTHER : 0,
+				     &move->request, bytes_to_trim_out);
+	status = move_settle(move, status, fence_value_out);
+	if (status == STATUS_NO_MEMORY && request->must_succeed)
+		device_lose(device, DEVICE_OUT_OF_MEMORY, NULL);
+	return status;
+}
+
+/* ---- offer ---- */
+
+/* What this call offered is taken back. */
+static void offer_undo(struct dxg_device *device, const struct residency_offer *offer,
+		       uint32_t count)
+{
+	while (count-- > 0) {
+		if (!offer->was_offered[count])
+			vidmm_unoffer(&device->memory, offer->bindings[count]);
+	}
+}
+
+NTSTATUS residency_offer(struct dxg_device *device, const struct residency_offer *offer)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < offer->count; i++)
+		status = vidmm_offer_check(offer->bindings[i], &offer->was_offered[i]);
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < offer->count; i++) {
+		status = vidmm_binding_offer(offer->bindings[i], offer->priority,
+					     offer->may_decommit, offer->is_immediate);
+		/* No memory, or another thread locked it in between. */
+		if (!NT_SUCCESS(status))
+			offer_undo(device, offer, i);
+	}
+	return status;
+}
+
+/* ---- reclaim ---- */
+
+NTSTATUS residency_reclaim(struct dxg_paging_queue *queue, struct vidmm_binding *const bindings[],
+			   uint32_t count, enum vidmm_reclaim_result results[],
+			   uint64_t *fence_value_out)
+{
+	struct move *move;
+
+	*fence_value_out = 0;
+	if (count == 0)
+		return STATUS_SUCCESS;
+	if (vidmm_reclaim_untouched(bindings, count, results))
+		return STATUS_SUCCESS;
+	move = move_create(queue);
+	if (!move)
+		return STATUS_NO_MEMORY;
+	NTSTATUS status = vidmm_reclaim_bindings(&queue->device->memory, bindings, count, results,
+						 &move->request);
+	return move_settle(move, status, fence_value_out);
+}
+
+/* ---- properties ---- */
+
+static uint32_t all_segments(const struct miniport_info *info)
+{
+	uint32_t count = info->segment_count + (info->implicit_system_segment_id != 0);
+
+	return count < 32 ? (UINT32_C(1) << count) - 1 : UINT32_MAX;
+}
+
+static uint32_t system_segments(const struct miniport_info *info)
+{
+	uint32_t set = 0;
+
+	for (uint32_t i = 0; i < info->segment_count; i++)
+		set |= (uint32_t)info->segments[i].is_aperture << i;
+	if (info->implicit_system_segment_id != 0)
+		set |= UINT32_C(1) << (info->implicit_system_segment_id - 1);
+	return set;
+}
+
+static NTSTATUS check_segments(const struct miniport_info *info,
+			       const struct residency_properties *properties)
+{
+	uint32_t all = all_segments(info);
+	uint32_t set = properties->supported_segments;
+
+	if (properties->sets_supported_segments && (set == 0 || (set & ~all) != 0))
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "SupportedSegmentSet",
+			      "is 0x%x, and the segments are 0x%x", set, all);
+	return STATUS_SUCCESS;
+}
+
+/* Unmoveable is the memory manager's business, and no bit of the driver's. */
+static NTSTATUS ask_driver(struct dxg_device *device, const struct dxg_allocation *allocation,
+			   const struct residency_properties *properties)
+{
+	const struct miniport_property_update update = {
+		.driver_allocation = allocation->body->driver_allocation,
+		.sets_supported_segments = properties->sets_supported_segments,
+		.sets_preferred_segments = properties->sets_preferred_segments,
+		.sets_accessed_physically = properties->sets_accessed_physically,
+		.supported_segments = properties->supported_segments,
+		.preferred_segments = properties->preferred_segments,
+		.is_accessed_physically = properties->is_accessed_physically,
+	};
+	NTSTATUS status = adapter_enter(device->adapter);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = miniport_validate_update(device->adapter->miniport, device->joined->client,
+					  &update);
+	adapter_leave(device->adapter);
+	return status;
+}
+
+static NTSTATUS update_start(struct dxg_paging_queue *queue, struct vidmm_binding *binding,
+			     const struct residency_properties *properties,
+			     uint64_t *fence_value_out)
+{
+	const struct vidmm_update update = {
+		.sets_supported_segments = properties->sets_supported_segments,
+		.sets_preferred_segments = properties->sets_preferred_segments,
+		.sets_accessed_physically = properties->sets_accessed_physically,
+		.sets_unmoveable = properties->sets_unmoveable,
+		.supported_segments = properties->supported_segments,
+		.supports_aperture = (properties->supported_segments &
+				      system_segments(queue->device->adapter->info)) != 0,
+		.preferred_segments = properties->preferred_segments,
+		.is_accessed_physically = properties->is_accessed_physically,
+		.is_unmoveable = properties->is_unmoveable,
+	};
+	struct move *move = move_create(queue);
+
+	if (!move)
+		return STATUS_NO_MEMORY;
+	NTSTATUS status = vidmm_update_anywhere(binding, &update, &move->request);
+	return move_settle(move, status, fence_value_out);
+}
+
+NTSTATUS residency_update(struct dxg_paging_queue *queue, struct dxg_allocation *allocation,
+			  const struct residency_properties *properties, uint64_t *fence_value_out)
+{
+	struct vidmm_binding *binding;
+	NTSTATUS status = device_check_alive(queue->device);
+
+	*fence_value_out = 0;
+	if (NT_SUCCESS(status))
+		status = check_segments(queue->device->adapter->info, properties);
+	if (NT_SUCCESS(status))
+		status = allocation_binding(allocation, &binding);
+	if (NT_SUCCESS(status))
+		status = ask_driver(queue->device, allocation, properties);
+	if (NT_SUCCESS(status))
+		status = update_start(queue, binding, properties, fence_value_out);
+	return status;
+}
+
+/* ---- all that moves ---- */
+
+struct drain {
+	struct sched_wait wait;
+	struct notice over;
+	_Atomic bool is_over;
+};
+
+static void drain_over(struct sched_wait *wait)
+{
+	struct drain *drain = container_of(wait, struct drain, wait);
+
+	atomic_store(&drain->is_over, true);
+	notice_give(&drain->over);
+}
+
+void residency_drain(struct dxg_adapter *adapter)
+{
+	struct drain drain = { .wait.over = drain_over };
+
+	pager_after_all(adapter->pager, &drain.wait);
+	for (;;) {
+		uint32_t seen = notice_read(&drain.over);
+
+		if (atomic_load(&drain.is_over))
+			return;
+		notice_wait(&drain.over, seen, CLOCK_FOREVER);
+	}
+}

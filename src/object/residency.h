@@ -1,0 +1,70 @@
+/*
+ * residency.h - what a device needs in GPU memory, and what it can do without for a while.
+ *
+ * The memory manager decides (vidmm/manager.h); here its requests become operations of a paging
+ * queue. Everything is judged before anything changes: one bad entry, and nothing has happened.
+ * STATUS_PENDING: `*fence_value_out` is what to wait for; 0 with every other status.
+ */
+#ifndef OBJECT_RESIDENCY_H
+#define OBJECT_RESIDENCY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "object/allocation.h"
+#include "object/paging_queue.h"
+
+/* The same allocations as the manager knows them. `bindings` has room for `count`. */
+MUST_CHECK NTSTATUS residency_bindings(struct dxg_allocation *const allocations[], uint32_t count,
+				       struct vidmm_binding *bindings[]);
+
+struct residency_request {
+	struct vidmm_binding *const *bindings; /* of the device of the queue */
+	uint32_t count;
+	bool cant_trim_further; /* the maximum counts, not the budget of this moment */
+	bool must_succeed;      /* or the device is lost */
+};
+
+MUST_CHECK NTSTATUS residency_make(struct dxg_paging_queue *queue,
+				   const struct residency_request *request,
+				   uint64_t *fence_value_out, uint64_t *bytes_to_trim_out);
+
+struct residency_offer {
+	struct vidmm_binding *const *bindings; /* of `device` */
+	uint32_t count;
+	enum vidmm_offer_priority priority;
+	bool may_decommit;
+	bool is_immediate;
+	bool *was_offered; /* room for `count`, for the call's own use */
+};
+
+MUST_CHECK NTSTATUS residency_offer(struct dxg_device *device, const struct residency_offer *offer);
+
+MUST_CHECK NTSTATUS residency_reclaim(struct dxg_paging_queue *queue,
+				      struct vidmm_binding *const bindings[], uint32_t count,
+				      enum vidmm_reclaim_result results[],
+				      uint64_t *fence_value_out);
+
+/* What a client wants to change about an allocation; what is not set stays. */
+struct residency_properties {
+	bool sets_supported_segments;
+	bool sets_preferred_segments;
+	bool sets_accessed_physically;
+	bool sets_unmoveable;
+
+	uint32_t supported_segments; /* bit n-1 is segment n */
+	uint32_t preferred_segments; /* D3DDDI_SEGMENTPREFERENCE, bit for bit */
+	bool is_accessed_physically;
+	bool is_unmoveable;
+};
+
+/* What is where it may not be any more moves. */
+MUST_CHECK NTSTATUS residency_update(struct dxg_paging_queue *queue,
+				     struct dxg_allocation *allocation,
+				     const struct residency_properties *properties,
+				     uint64_t *fence_value_out);
+
+/* Returns when everything that moves on the adapter by now has arrived. */
+void residency_drain(struct dxg_adapter *adapter);
+
+#endif

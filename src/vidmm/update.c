@@ -1,0 +1,138 @@
+/*
+ * update.c - wishes that change while an allocation is somewhere.
+ *
+ *   in:   an allocation of a device, and what is new about it
+ *   out:  nowhere it may not be
+ *
+ * What has to move is evicted like any other, and comes back by itself when it is on a list: its
+ * device's work waits meanwhile. On no list it just goes, when the work that uses it is over.
+ *
+ * Locks: the allocation's, inside it the manager's.
+ */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "vidmm/allocation.h"
+#include "vidmm/place.h"
+
+static struct vidmm_update wishes_now(const struct vidmm_allocation *allocation)
+{
+	return (struct vidmm_update){
+		.sets_supported_segments = true,
+		.sets_preferred_segments = true,
+		.sets_accessed_physically = true,
+		.sets_unmoveable = true,
+		.supported_segments = allocation->supported_segments,
+		.supports_aperture = allocation->traits.supports_aperture,
+		.preferred_segments = allocation->preferred_segments,
+		.is_accessed_physically = allocation->traits.is_accessed_physically,
+		.is_unmoveable = allocation->traits.is_unmoveable,
+	};
+}
+
+/* Is it in one of these, and as it should be there? */
+static bool is_among(const struct vidmm_place *place, const struct placement *placements,
+		     uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (placements[i].segment == place->segment &&
+		    placements[i].wish.form == place->wish.form)
+			return true;
+	}
+	return false;
+}
+
+static NTSTATUS check_move_locked(const struct vidmm_place *place)
+{
+	if (place->allocation->traits.is_pinned)
+		return refuse(STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION, RULE_MM_LOCK_PINNED,
+			      "hAllocation", "is pinned where it may not be any more");
+	if (place->pins > 0 || (place->is_locked && !place->segment->is_system))
+		return refuse(STATUS_GRAPHICS_ALLOCATION_BUSY, RULE_MM_UPDATE_BUSY, "hAllocation",
+			      "is locked or in use where it may not be any more");
+	return STATUS_SUCCESS;
+}
+
+/* The wishes are new already; when this fails they are set back. */
+static NTSTATUS place_follow_locked(struct vidmm_place *place, struct actions *actions)
+{
+	struct placement placements[VIDMM_MAX_SEGMENTS];
+	uint32_t count = placement_list(place->manager, place, UINT32_MAX, placements);
+	NTSTATUS status;
+
+	if (count == 0)
+		return refuse(STATUS_NO_MEMORY, RULE_MM_BUDGET, "SupportedSegmentSet",
+			      "has no segment that could ever hold it");
+	if (place->state != PLACE_IN || is_among(place, placements, count))
+		return STATUS_SUCCESS;
+	status = check_move_locked(place);
+	if (!NT_SUCCESS(status))
+		return status;
+	if (place->listed > 0) {
+		place_leave_locked(place, actions);
+	} else {
+		place->may_leave_soon = true;
+		place_settle_locked(place, actions);
+	}
+	return STATUS_SUCCESS;
+}
+
+/* What is on its way somewhere is let arrive first. */
+static void wait_for_arrival(struct vidmm_binding *binding)
+{
+	struct vidmm *manager = binding->device->process->manager;
+
+	for (;;) {
+		uint32_t seen = notice_read(&manager->changed);
+
+		lock_acquire(&manager->lock);
+		const struct vidmm_place *place = binding_place(binding);
+		bool is_entering = !binding->is_ended && place && place->state == PLACE_ENTERING;
+		lock_release(&manager->lock);
+		if (!is_entering)
+			return;
+		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
+	}
+}
+
+static NTSTATUS update_locked(struct vidmm_binding *binding, const struct vidmm_update *update,
+			      struct actions *actions)
+{
+	struct vidmm_allocation *allocation = binding->allocation;
+	const struct vidmm_update before = wishes_now(allocation);
+	NTSTATUS status;
+
+	if (binding->is_ended)
+		return request_refuse(STATUS_INVALID_PARAMETER);
+	allocation_update_locked(allocation, update);
+	status = place_follow_locked(binding_place(binding), actions);
+	if (!NT_SUCCESS(status))
+		allocation_update_locked(allocation, &before);
+	return status;
+}
+
+NTSTATUS vidmm_update_anywhere(struct vidmm_binding *binding, const struct vidmm_update *update,
+			       struct vidmm_request *request)
+{
+	struct vidmm *manager = binding->device->process->manager;
+	struct vidmm_allocation *allocation = binding->allocation;
+	struct actions actions;
+	NTSTATUS status = request_prepare(&binding, 1, request);
+
+	if (!NT_SUCCESS(status))
+		return request_refuse(status);
+	wait_for_arrival(binding);
+	actions_init(&actions);
+	lock_acquire(&allocation->lock);
+	lock_acquire(&manager->lock);
+	status = update_locked(binding, update, &actions);
+	lock_release(&manager->lock);
+	lock_release(&allocation->lock);
+	lock_acquire(&manager->lock);
+	if (NT_SUCCESS(status))
+		return request_start_locked(manager, &binding, 1, request, &actions);
+	lock_release(&manager->lock);
+	mem_free(request->wants);
+	request->wants = NULL;
+	return status;
+}

@@ -1,0 +1,176 @@
+/*
+ * offer_test.c - offer and reclaim, resources and allocations, and what becomes of the content.
+ */
+#include "api/residency.h"
+
+TEST(offer, refuses_what_is_wrong)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE one = create_one(client.device);
+
+	EXPECT_BAD(D3DKMTOfferAllocations(NULL), "API-NULL-ARGUMENT", "");
+	EXPECT_BAD(offer(&client, &one, 1, 0, 0), "API-VALUE", "Priority");
+	EXPECT_BAD(offer(&client, &one, 1, 5, 0), "API-VALUE", "Priority");
+	EXPECT_BAD(offer(&client, &one, 1, 1, 4), "API-RESERVED", "Flags");
+	EXPECT_BAD(offer(&client, NULL, 1, 1, 0), "API-NULL-ARGUMENT", "HandleList");
+	EXPECT_BAD(offer(&client, &one, 0, 1, 0), "API-COUNT", "NumAllocations");
+	D3DKMT_OFFERALLOCATIONS both = { .hDevice = client.device,
+					 .HandleList = &one,
+					 .pResources = &one,
+					 .NumAllocations = 1,
+					 .Priority = D3DKMT_OFFER_PRIORITY_LOW };
+	EXPECT_BAD(D3DKMTOfferAllocations(&both), "API-VALUE", "HandleList");
+	both.HandleList = NULL;
+	EXPECT_BAD(D3DKMTOfferAllocations(&both), "API-HANDLE", "hResource");
+	EXPECT_BAD(offer(&client, &client.device, 1, 1, 0), "API-HANDLE", "HandleList");
+}
+
+TEST(offer, of_a_list_with_one_bad_entry_changes_nothing)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE list[] = { create_one(client.device), create_one(client.device) };
+	void *pointer;
+
+	EXPECT_OK(lock2(client.device, list[1], &pointer));
+	EXPECT_BAD(offer(&client, list, 2, 1, 0), "MM-OFFER-IN-USE", "hAllocation");
+	/* Not offered: it can be locked. */
+	EXPECT_OK(lock2(client.device, list[0], &pointer));
+	EXPECT_OK(unlock2(client.device, list[0]));
+	EXPECT_OK(unlock2(client.device, list[1]));
+}
+
+TEST(offer, keeps_it_from_being_locked_until_it_is_reclaimed)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE one = create_one(client.device);
+	D3DDDI_RECLAIM_RESULT result = (D3DDDI_RECLAIM_RESULT)GARBAGE;
+	void *pointer;
+
+	fill(&client, one, SOME_BYTES, 7);
+	for (unsigned priority = 1; priority <= 4; priority++) {
+		EXPECT_OK(offer(&client, &one, 1, priority, 0));
+		EXPECT_BAD(lock2(client.device, one, &pointer), "MM-LOCK-OFFERED", "hAllocation");
+	}
+	EXPECT_OK(reclaim(&client, &one, 1, &result));
+	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_OK);
+	EXPECT_CONTENT(&client, one, SOME_BYTES, 7);
+}
+
+TEST(offer, of_a_resource_is_of_all_its_allocations)
+{
+	struct client client = begin();
+	struct creation creation;
+	void *pointer;
+
+	creation_init_resource(&creation, client.device, 3, SHARED_NOT);
+	EXPECT_OK(create(&creation));
+	D3DKMT_HANDLE resource = creation.args.hResource;
+	D3DKMT_OFFERALLOCATIONS args = { .hDevice = client.device,
+					 .pResources = &resource,
+					 .NumAllocations = 1,
+					 .Priority = D3DKMT_OFFER_PRIORITY_LOW };
+	EXPECT_OK(D3DKMTOfferAllocations(&args));
+	for (int i = 0; i < 3; i++)
+		EXPECT_BAD(lock2(client.device, creation.elements[i].hAllocation, &pointer),
+			   "MM-LOCK-OFFERED", "hAllocation");
+	D3DDDI_RECLAIM_RESULT result = (D3DDDI_RECLAIM_RESULT)GARBAGE;
+	D3DKMT_RECLAIMALLOCATIONS2 back = { .hPagingQueue = client.queue,
+					    .NumAllocations = 1,
+					    .pResources = &resource,
+					    .pResults = &result };
+	EXPECT_OK(D3DKMTReclaimAllocations2(&back));
+	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_OK);
+	for (int i = 0; i < 3; i++)
+		EXPECT_OK(lock2(client.device, creation.elements[i].hAllocation, &pointer));
+}
+
+TEST(reclaim, refuses_what_is_wrong)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE one = create_one(client.device);
+	D3DKMT_RECLAIMALLOCATIONS2 args = { .NumAllocations = 1, .HandleList = &one };
+
+	EXPECT_BAD(D3DKMTReclaimAllocations2(NULL), "API-NULL-ARGUMENT", "");
+	EXPECT_BAD(D3DKMTReclaimAllocations2(&args), "API-HANDLE", "hPagingQueue");
+	args.hPagingQueue = client.queue;
+	args.pResources = &one;
+	EXPECT_BAD(D3DKMTReclaimAllocations2(&args), "API-VALUE", "HandleList");
+	args.HandleList = args.pResources = NULL;
+	EXPECT_BAD(D3DKMTReclaimAllocations2(&args), "API-NULL-ARGUMENT", "HandleList");
+}
+
+TEST(reclaim, of_what_was_not_offered_is_fine_and_without_results_too)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE one = create_one(client.device);
+	D3DDDI_RECLAIM_RESULT result = (D3DDDI_RECLAIM_RESULT)GARBAGE;
+
+	EXPECT_OK(reclaim(&client, &one, 1, &result));
+	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_OK);
+	EXPECT_OK(offer(&client, &one, 1, 1, 0));
+	EXPECT_OK(reclaim(&client, &one, 1, NULL));
+}
+
+TEST(reclaim, brings_back_in_what_is_on_the_list_and_only_that)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE list[] = { create_sized(&client, MIB, SOFTGPU_LOCAL_ONLY),
+				 create_sized(&client, MIB, SOFTGPU_LOCAL_ONLY) };
+	D3DDDI_RECLAIM_RESULT results[2];
+
+	EXPECT_OK(make_resident(&client, list, 2, 0));
+	EXPECT_OK(evict(&client, list + 1, 1, 0));
+	EXPECT_OK(offer(&client, list, 2, 1, 0));
+	flush(&client);
+	EXPECT_OK(reclaim(&client, list, 2, results));
+	EXPECT_EQ(residency_status(&client, list[0]), IN_GPU_MEMORY);
+	EXPECT_EQ(residency_status(&client, list[1]), NOT_RESIDENT);
+	expect_valid();
+}
+
+TEST(reclaim, says_what_was_thrown_away_for_others)
+{
+	struct client client = begin();
+	uint64_t budget = memory_info(&client, 0).Budget;
+	uint64_t size = budget / 4 * 3 / MIB * MIB;
+	D3DKMT_HANDLE list[] = { create_sized(&client, size, SOFTGPU_LOCAL_ONLY),
+				 create_sized(&client, size, SOFTGPU_LOCAL_ONLY) };
+	D3DDDI_RECLAIM_RESULT result;
+
+	EXPECT_OK(make_resident(&client, list, 1, 0));
+	EXPECT_OK(offer(&client, list, 1, 1, 0));
+	EXPECT_OK(make_resident(&client, list + 1, 1, 0));
+	EXPECT_OK(evict(&client, list + 1, 1, 0));
+	EXPECT_OK(reclaim(&client, list, 1, &result));
+	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_DISCARDED);
+	EXPECT_EQ(residency_status(&client, list[0]), IN_GPU_MEMORY);
+	flush(&client);
+	expect_valid();
+}
+
+TEST(reclaim, changes_nothing_when_there_is_no_memory)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE list[] = { create_one(client.device), create_one(client.device) };
+	bool has_succeeded = false;
+	void *pointer;
+
+	EXPECT_OK(make_resident(&client, list, 2, 0));
+	for (unsigned long long nth = 1; !has_succeeded; nth++) {
+		D3DDDI_RECLAIM_RESULT results[2];
+		EXPECT_OK(offer(&client, list, 2, 1, 0));
+		flush(&client);
+		dxgk_test_fail_nth_allocation(nth);
+		NTSTATUS status = reclaim(&client, list, 2, results);
+		(void)dxgk_test_fail_stop();
+		has_succeeded = NT_SUCCESS(status);
+		EXPECT(has_succeeded || status == STATUS_NO_MEMORY);
+		if (!has_succeeded)
+			EXPECT_BAD(lock2(client.device, list[0], &pointer), "MM-LOCK-OFFERED",
+				   "hAllocation");
+		EXPECT(nth < 100);
+	}
+	expect_valid();
+}
+
+API_TEST_MAIN("api/offer")

@@ -1,0 +1,339 @@
+/*
+ * residency_test.c - MakeResident, Evict, QueryAllocationResidency, and properties that move an
+ * allocation.
+ */
+#include "api/residency.h"
+
+/* ---- make resident ---- */
+
+TEST(make_resident, refuses_what_is_no_queue)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE one = create_one(client.device);
+	D3DDDI_MAKERESIDENT args = residency_of(&client, &one, 1, 0);
+
+	EXPECT_BAD(D3DKMTMakeResident(NULL), "API-NULL-ARGUMENT", "");
+	args.hPagingQueue = 0;
+	EXPECT_BAD(D3DKMTMakeResident(&args), "API-HANDLE", "hPagingQueue");
+	args.hPagingQueue = client.device;
+	EXPECT_BAD(D3DKMTMakeResident(&args), "API-HANDLE-KIND", "hPagingQueue");
+}
+
+TEST(make_resident, refuses_flags_that_do_not_exist_or_go_together)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE one = create_one(client.device);
+	D3DDDI_MAKERESIDENT args = residency_of(&client, &one, 1, 4);
+
+	EXPECT_BAD(D3DKMTMakeResident(&args), "API-RESERVED", "Flags");
+	args.Flags.Value = MUST_SUCCEED;
+	EXPECT_BAD(D3DKMTMakeResident(&args), "API-VALUE", "Flags");
+	EXPECT_EQ(residency_status(&client, one), NOT_RESIDENT);
+}
+
+TEST(make_resident, refuses_a_list_with_one_bad_entry_whole)
+{
+	struct client client = begin();
+	struct client other;
+	client_open(&other, client.adapter);
+	D3DKMT_HANDLE list[] = { create_one(client.device), create_one(other.device) };
+	D3DDDI_MAKERESIDENT args = residency_of(&client, list, 2, 0);
+
+	EXPECT_BAD(D3DKMTMakeResident(&args), "API-HANDLE", "AllocationList");
+	list[1] = 0;
+	EXPECT_BAD(D3DKMTMakeResident(&args), "API-HANDLE", "AllocationList");
+	args.AllocationList = NULL;
+	EXPECT_BAD(D3DKMTMakeResident(&args), "API-NULL-ARGUMENT", "AllocationList");
+	EXPECT_BAD(evict(&client, list, 1, 0), "MM-EVICT-COUNT", "AllocationList");
+	EXPECT_EQ(args.NumAllocations, 2);
+}
+
+TEST(make_resident, brings_it_in_and_says_when)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE one = create_sized(&client, MIB, SOFTGPU_LOCAL_ONLY);
+
+	EXPECT_EQ(residency_status(&client, one), NOT_RESIDENT);
+	EXPECT_OK(make_resident(&client, &one, 1, 0));
+	EXPECT_EQ(residency_status(&client, one), IN_GPU_MEMORY);
+	expect_valid();
+}
+
+TEST(make_resident, of_what_is_resident_is_done_at_once_with_fence_value_0)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE one = create_one(client.device);
+	D3DDDI_MAKERESIDENT args = residency_of(&client, &one, 1, 0);
+
+	EXPECT_OK(make_resident(&client, &one, 1, 0));
+	args.PagingFenceValue = GARBAGE;
+	EXPECT_OK(D3DKMTMakeResident(&args));
+	EXPECT_EQ(args.PagingFenceValue, 0);
+	EXPECT_EQ(args.NumAllocations, 1);
+}
+
+TEST(make_resident, of_nothing_is_fine)
+{
+	struct client client = begin();
+	D3DDDI_MAKERESIDENT args = residency_of(&client, NULL, 0, 0);
+
+	EXPECT_OK(D3DKMTMakeResident(&args));
+	EXPECT_EQ(args.PagingFenceValue, 0);
+}
+
+TEST(make_resident, counts_and_needs_as_many_evicts)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE list[2];
+
+	list[0] = list[1] = create_one(client.device);
+	EXPECT_OK(make_resident(&client, list, 2, 0));
+	EXPECT_OK(evict(&client, list, 1, 0));
+	EXPECT_OK(evict(&client, list, 1, 0));
+	EXPECT_BAD(evict(&client, list, 1, 0), "MM-EVICT-COUNT", "AllocationList");
+}
+
+TEST(make_resident, never_reads_the_priorities)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE list[] = { create_one(client.device), create_one(client.device) };
+	D3DDDI_MAKERESIDENT args = residency_of(&client, list, 2, 0);
+	void *nothing = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	EXPECT(nothing != MAP_FAILED);
+	args.PriorityList = nothing;
+	NTSTATUS status = D3DKMTMakeResident(&args);
+	EXPECT(status == STATUS_SUCCESS || status == STATUS_PENDING);
+	munmap(nothing, PAGE);
+}
+
+TEST(make_resident, above_the_budget_changes_nothing_and_says_by_how_much)
+{
+	struct client client = begin();
+	uint64_t budget = memory_info(&client, 0).Budget;
+	D3DKMT_HANDLE list[] = { create_sized(&client, MIB, SOFTGPU_LOCAL_ONLY),
+				 create_sized(&client, budget, SOFTGPU_LOCAL_ONLY) };
+	D3DDDI_MAKERESIDENT args = residency_of(&client, list, 2, 0);
+
+	EXPECT_REFUSED(D3DKMTMakeResident(&args), STATUS_NO_MEMORY, "MM-BUDGET", "AllocationList");
+	EXPECT_EQ(args.NumAllocations, 0);
+	EXPECT(args.NumBytesToTrim >= MIB);
+	EXPECT_EQ(memory_info(&client, 0).CurrentUsage, 0);
+	EXPECT_EQ(residency_status(&client, list[0]), NOT_RESIDENT);
+	EXPECT_BAD(evict(&client, list, 1, 0), "MM-EVICT-COUNT", "AllocationList");
+}
+
+TEST(make_resident, that_must_succeed_and_cannot_loses_the_device)
+{
+	struct client client = begin();
+	uint64_t budget = memory_info(&client, 0).Budget;
+	D3DKMT_HANDLE one = create_sized(&client, 2 * budget, SOFTGPU_LOCAL_ONLY);
+
+	EXPECT_EQ(make_resident(&client, &one, 1, CANT_TRIM), STATUS_NO_MEMORY);
+	EXPECT_OK(get_execution_state(client.device));
+	EXPECT_EQ(make_resident(&client, &one, 1, CANT_TRIM | MUST_SUCCEED), STATUS_NO_MEMORY);
+	D3DKMT_GETDEVICESTATE question = { .hDevice = client.device,
+					   .StateType = D3DKMT_DEVICESTATE_EXECUTION };
+	EXPECT_OK(D3DKMTGetDeviceState(&question));
+	EXPECT_EQ(question.ExecutionState, D3DKMT_DEVICEEXECUTION_ERROR_OUTOFMEMORY);
+	EXPECT_EQ(make_resident(&client, &one, 1, 0), STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(evict(&client, &one, 1, 0), STATUS_DEVICE_REMOVED);
+}
+
+TEST(make_resident, fence_values_grow)
+{
+	struct client client = begin();
+	UINT64 last = 0;
+
+	for (int i = 0; i < 16; i++) {
+		D3DKMT_HANDLE one = create_one(client.device);
+		D3DDDI_MAKERESIDENT args = residency_of(&client, &one, 1, 0);
+		if (D3DKMTMakeResident(&args) != STATUS_PENDING)
+			continue;
+		EXPECT(args.PagingFenceValue > last);
+		last = args.PagingFenceValue;
+	}
+	EXPECT(last > 0);
+	wait_for(&client, last);
+	expect_valid();
+}
+
+TEST(make_resident, is_still_answered_when_all_is_destroyed)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE list[8];
+
+	for (int i = 0; i < 8; i++)
+		list[i] = create_sized(&client, MIB, SOFTGPU_LOCAL_ONLY);
+	D3DDDI_MAKERESIDENT args = residency_of(&client, list, 8, 0);
+	NTSTATUS status = D3DKMTMakeResident(&args);
+	EXPECT_OK(destroy_list(client.device, list, 8));
+	if (status == STATUS_PENDING)
+		wait_for(&client, args.PagingFenceValue);
+	D3DDDI_DESTROYPAGINGQUEUE queue = { client.queue };
+	EXPECT_OK(D3DKMTDestroyPagingQueue(&queue));
+	expect_valid_soon();
+}
+
+TEST(make_resident, changes_nothing_when_there_is_no_memory)
+{
+	struct client client = begin();
+	bool has_succeeded = false;
+
+	for (unsigned long long nth = 1; !has_succeeded; nth++) {
+		D3DKMT_HANDLE list[] = { create_one(client.device), create_one(client.device) };
+		dxgk_test_fail_nth_allocation(nth);
+		D3DDDI_MAKERESIDENT args = residency_of(&client, list, 2, 0);
+		NTSTATUS status = D3DKMTMakeResident(&args);
+		(void)dxgk_test_fail_stop();
+		has_succeeded = NT_SUCCESS(status);
+		if (!has_succeeded) {
+			EXPECT_EQ(status, STATUS_NO_MEMORY);
+			EXPECT_BAD(evict(&client, list, 1, 0), "MM-EVICT-COUNT", "AllocationList");
+		}
+		EXPECT_OK(destroy_list(client.device, list, 2));
+		EXPECT(nth < 100);
+	}
+	flush(&client);
+	expect_valid_soon();
+}
+
+/* ---- evict ---- */
+
+TEST(evict, refuses_what_is_wrong)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE one = create_one(client.device);
+
+	EXPECT_BAD(D3DKMTEvict(NULL), "API-NULL-ARGUMENT", "");
+	EXPECT_BAD(evict(&client, &one, 1, 4), "API-RESERVED", "Flags");
+	EXPECT_BAD(evict(&client, NULL, 1, 0), "API-NULL-ARGUMENT", "AllocationList");
+	EXPECT_BAD(evict(&client, &one, 1, 0), "MM-EVICT-COUNT", "AllocationList");
+	EXPECT_OK(evict(&client, NULL, 0, 0));
+}
+
+TEST(evict, takes_it_out_with_what_is_in_it)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE one = create_sized(&client, MIB, SOFTGPU_CPU_VISIBLE);
+
+	fill(&client, one, MIB, 1);
+	EXPECT_OK(make_resident(&client, &one, 1, 0));
+	EXPECT_EQ(memory_info(&client, 0).CurrentUsage + memory_info(&client, 1).CurrentUsage, MIB);
+	EXPECT_OK(evict(&client, &one, 1, 0));
+	EXPECT_EQ(memory_info(&client, 0).CurrentUsage + memory_info(&client, 1).CurrentUsage, 0);
+	flush(&client);
+	EXPECT_EQ(residency_status(&client, one), NOT_RESIDENT);
+	EXPECT_CONTENT(&client, one, MIB, 1);
+	expect_valid();
+}
+
+TEST(evict, only_if_necessary_leaves_it_there_when_there_is_room)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE one = create_sized(&client, MIB, SOFTGPU_LOCAL_ONLY);
+	D3DDDI_MAKERESIDENT args = residency_of(&client, &one, 1, 0);
+
+	EXPECT_OK(make_resident(&client, &one, 1, 0));
+	EXPECT_OK(evict(&client, &one, 1, ONLY_IF_NECESSARY));
+	flush(&client);
+	EXPECT_EQ(residency_status(&client, one), IN_GPU_MEMORY);
+	EXPECT_OK(D3DKMTMakeResident(&args));
+	EXPECT_EQ(args.PagingFenceValue, 0);
+}
+
+/* ---- properties ---- */
+
+static D3DDDI_UPDATEALLOCPROPERTY property_of(const struct client *client, D3DKMT_HANDLE handle)
+{
+	return (D3DDDI_UPDATEALLOCPROPERTY){ .hPagingQueue = client->queue, .hAllocation = handle };
+}
+
+/* The one that is local memory, by looking where something local comes to rest. */
+static UINT segments_of_all(const struct client *client)
+{
+	UINT set = 0;
+
+	for (UINT bit = 0; bit < 31; bit++) {
+		D3DKMT_HANDLE one = create_one(client->device);
+		D3DDDI_UPDATEALLOCPROPERTY args = property_of(client, one);
+		args.SupportedSegmentSet = 1u << bit;
+		args.SetSupportedSegmentSet = 1;
+		NTSTATUS status = D3DKMTUpdateAllocationProperty(&args);
+		if (status == STATUS_SUCCESS || status == STATUS_PENDING)
+			set |= 1u << bit;
+		EXPECT_OK(destroy_one(client->device, one));
+	}
+	return set;
+}
+
+TEST(update_property, refuses_what_is_wrong)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE one = create_one(client.device);
+	D3DDDI_UPDATEALLOCPROPERTY args = property_of(&client, one);
+
+	EXPECT_BAD(D3DKMTUpdateAllocationProperty(NULL), "API-NULL-ARGUMENT", "");
+	args.hPagingQueue = 0;
+	EXPECT_BAD(D3DKMTUpdateAllocationProperty(&args), "API-HANDLE", "hPagingQueue");
+	args = property_of(&client, client.device);
+	EXPECT_BAD(D3DKMTUpdateAllocationProperty(&args), "API-HANDLE", "hAllocation");
+	args = property_of(&client, one);
+	args.PropertyMaskValue = 0x10;
+	EXPECT_BAD(D3DKMTUpdateAllocationProperty(&args), "API-RESERVED", "PropertyMaskValue");
+	args.PropertyMaskValue = 0;
+	args.Flags.Value = 4;
+	EXPECT_BAD(D3DKMTUpdateAllocationProperty(&args), "API-RESERVED", "Flags");
+	args.Flags.Value = 0;
+	args.SetSupportedSegmentSet = 1;
+	EXPECT_BAD(D3DKMTUpdateAllocationProperty(&args), "API-VALUE", "SupportedSegmentSet");
+	args.SupportedSegmentSet = 0x80000000;
+	EXPECT_BAD(D3DKMTUpdateAllocationProperty(&args), "API-VALUE", "SupportedSegmentSet");
+	args = property_of(&client, one);
+	args.SetPreferredSegment = 1;
+	args.PreferredSegment.Value = 0xc0000000;
+	EXPECT_BAD(D3DKMTUpdateAllocationProperty(&args), "API-RESERVED", "PreferredSegment");
+}
+
+TEST(update_property, of_what_is_nowhere_is_done_at_once)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE one = create_one(client.device);
+	D3DDDI_UPDATEALLOCPROPERTY args = property_of(&client, one);
+
+	args.SetPreferredSegment = 1;
+	args.PreferredSegment.SegmentId0 = 1;
+	EXPECT_OK(D3DKMTUpdateAllocationProperty(&args));
+}
+
+TEST(update_property, moves_what_may_not_stay_with_what_is_in_it)
+{
+	struct client client = begin();
+	UINT all = segments_of_all(&client);
+	unsigned places = 0;
+
+	for (UINT set = 1; set <= all; set <<= 1) {
+		if (!(all & set))
+			continue;
+		D3DKMT_HANDLE one = create_sized(&client, MIB, SOFTGPU_CPU_VISIBLE);
+		D3DDDI_UPDATEALLOCPROPERTY args = property_of(&client, one);
+		fill(&client, one, MIB, set);
+		EXPECT_OK(make_resident(&client, &one, 1, 0));
+		unsigned before = residency_status(&client, one);
+		args.SupportedSegmentSet = set;
+		args.SetSupportedSegmentSet = 1;
+		NTSTATUS status = D3DKMTUpdateAllocationProperty(&args);
+		EXPECT(status == STATUS_SUCCESS || status == STATUS_PENDING);
+		if (status == STATUS_PENDING)
+			wait_for(&client, args.PagingFenceValue);
+		EXPECT(residency_status(&client, one) != NOT_RESIDENT);
+		places += residency_status(&client, one) != before;
+		EXPECT_CONTENT(&client, one, MIB, set);
+		EXPECT_OK(destroy_one(client.device, one));
+	}
+	EXPECT(places > 0);
+	flush(&client);
+	expect_valid_soon();
+}
+
+API_TEST_MAIN("api/residency")
