@@ -59,6 +59,15 @@ static void claims_recount_locked(struct vidmm *manager)
 	manager->has_budget_changes = true;
 }
 
+void budget_resize_locked(struct vidmm *manager, const struct vidmm_segment *segment, int64_t bytes)
+{
+	lock_assert_held(&manager->lock);
+	if (segment->is_budgeted && !segment->is_system) {
+		manager->group_bytes[segment->group] += (uint64_t)bytes;
+		claims_recount_locked(manager);
+	}
+}
+
 void budget_join_locked(struct vidmm_process *process)
 {
 	struct vidmm *manager = process->manager;

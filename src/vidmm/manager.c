@@ -28,10 +28,11 @@ static void groups_count(struct vidmm *manager)
 	}
 	/* Where the driver names targets, only those count. */
 	for (uint32_t i = 0; i < manager->segment_count; i++) {
-		const struct vidmm_segment *segment = &manager->segments[i];
+		struct vidmm_segment *segment = &manager->segments[i];
 
 		if (has_targets[segment->group] && !segment->config.is_application_target)
 			continue;
+		segment->is_budgeted = true;
 		manager->group_bytes[segment->group] += segment->is_system
 								? segment->config.commit_limit_bytes
 								: segment->config.size_bytes;

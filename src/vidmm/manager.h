@@ -248,7 +248,7 @@ struct vidmm_device {
 	bool is_lost;
 	bool is_starved;
 	bool must_tell_starved;
-	bool was_compacted; /* since it was whole */
+	bool was_compacted; /* since it was whole, or another list */
 };
 
 void vidmm_device_init(struct vidmm_device *device, struct vidmm_process *process,

@@ -215,8 +215,11 @@ NTSTATUS vidmm_take_table(void *manager_, uint32_t segment_id, uint64_t size_byt
 					    .is_from_end = true };
 	lock_acquire(&manager->lock);
 	status = segment_take(room->segment, &room->wish, &room->pages);
-	if (NT_SUCCESS(status))
+	if (NT_SUCCESS(status)) {
 		list_push_back(&manager->rooms, &room->link);
+		budget_resize_locked(manager, room->segment,
+				     -(int64_t)segment_bytes(room->segment, &room->wish));
+	}
 	lock_release(&manager->lock);
 	if (!NT_SUCCESS(status)) {
 		mem_free(room);
@@ -242,6 +245,8 @@ void vidmm_give_table(void *manager_, const struct pager_table *table, uint64_t 
 	lock_acquire(&manager->lock);
 	list_remove(&room->link);
 	segment_give(room->segment, &room->wish, &room->pages);
+	budget_resize_locked(manager, room->segment,
+			     (int64_t)segment_bytes(room->segment, &room->wish));
 	manager->epoch++; /* hope for those who gave up */
 	lock_release(&manager->lock);
 	mem_free(room);

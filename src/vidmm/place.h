@@ -256,6 +256,9 @@ MUST_CHECK enum move_result move_out_start(struct vidmm_place *place);
 
 /* ---- budget.c ---- */
 
+/* What applications can have there grew by so much, or shrank: page tables are no application's. */
+void budget_resize_locked(struct vidmm *manager, const struct vidmm_segment *segment,
+			  int64_t bytes);
 void budget_join_locked(struct vidmm_process *process);
 void budget_leave_locked(struct vidmm_process *process);
 void budget_charge_locked(struct vidmm_process *process, enum vidmm_group group, int64_t bytes);

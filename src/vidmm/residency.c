@@ -76,6 +76,8 @@ void binding_list_locked(struct vidmm_binding *binding, enum vidmm_group group,
 
 	if (binding->count++ > 0)
 		return;
+	/* Another list, and another way to put it together. */
+	binding->device->was_compacted = false;
 	binding->group = (uint8_t)group;
 	place->group = group;
 	place->listed++;
@@ -93,6 +95,7 @@ void binding_unlist_locked(struct vidmm_binding *binding, struct actions *action
 	assert(binding->count > 0);
 	if (--binding->count > 0)
 		return;
+	binding->device->was_compacted = false;
 	place->listed--;
 	list_remove(&binding->place_link);
 	binding_sort_locked(binding, actions);

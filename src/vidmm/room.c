@@ -196,6 +196,7 @@ static bool device_compact(const struct seeker *seeker, const struct placement *
 		    segment_bytes(segment, &where->wish) + segment->claimed_bytes)
 		return false;
 	seeker->device->was_compacted = true;
+	segment->is_emptying = true;
 	list_for_each (link, &seeker->manager->places) {
 		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
 
@@ -253,6 +254,23 @@ static bool room_take(struct seeker *seeker, struct vidmm_place *place,
 	return true;
 }
 
+/*
+ * Between what leaves one by one there would be the same holes again: whoever enters waits until
+ * all are out.
+ */
+static bool segments_are_emptying(const struct placement placements[], uint32_t count)
+{
+	bool are_emptying = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct vidmm_segment *segment = placements[i].segment;
+
+		segment->is_emptying = segment->is_emptying && segment->leaving_bytes > 0;
+		are_emptying |= segment->is_emptying;
+	}
+	return are_emptying;
+}
+
 static enum room room_find_in(struct seeker *seeker, struct vidmm_place *place, uint32_t allowed)
 {
 	struct placement placements[VIDMM_MAX_SEGMENTS];
@@ -262,7 +280,7 @@ static enum room room_find_in(struct seeker *seeker, struct vidmm_place *place, 
 
 	for (uint32_t i = 0; i < count; i++)
 		segments |= UINT32_C(1) << (placements[i].segment->id - 1);
-	if (segments & seeker->taken_segments)
+	if (segments & seeker->taken_segments || segments_are_emptying(placements, count))
 		return ROOM_SOON;
 	for (uint32_t i = 0; i < count; i++) {
 		if (room_take(seeker, place, &placements[i]))

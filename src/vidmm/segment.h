@@ -39,6 +39,8 @@ struct vidmm_segment {
 	uint64_t committed_bytes;    /* apertures and system memory */
 	uint64_t resident_bytes;     /* of places that have pages here */
 	uint64_t leaving_bytes;      /* of those, on their way out */
+	bool is_budgeted;            /* counts for what applications can have */
+	bool is_emptying;            /* nobody enters before all that leaves is out */
 	uint64_t entering_bytes;     /* of those, on their way in */
 	uint64_t claimed_bytes;      /* during one look at who waits: promised to those in front */
 
