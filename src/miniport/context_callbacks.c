@@ -13,6 +13,8 @@
 
 #define PAGE UINT64_C(4096)
 
+#define NO_SUCH_ALLOCATION "an hAllocation that is none of this adapter's, or not any more"
+
 static const struct miniport_context_services *_Atomic services;
 
 void miniport_serve_contexts(const struct miniport_context_services *served)
@@ -39,6 +41,28 @@ static NTSTATUS wrong(const char *name, const char *what)
 {
 	nt_report(RULE_DDI_CALLBACK_ARGUMENT, "%s was given %s", name, what);
 	return callback_end(STATUS_INVALID_PARAMETER);
+}
+
+void miniport_report_leak(const char *whose, const void *driver_allocation, uint64_t size_bytes)
+{
+	nt_report(RULE_DDI_CONTEXT_ALLOCATION_LEAK,
+		  "a context allocation of %s (the driver's %p, %llu bytes) was left behind", whose,
+		  driver_allocation, (unsigned long long)size_bytes);
+}
+
+/* Of a service: what the driver named may not be there, or be waited for by itself. */
+static NTSTATUS answer(const char *name, const char *what, NTSTATUS status)
+{
+	if (status == STATUS_INVALID_DEVICE_REQUEST)
+		nt_report(RULE_DDI_CALLBACK_DEADLOCK,
+			  "%s was called where what it waits for is done", name);
+	return status == STATUS_INVALID_HANDLE ? wrong(name, what) : callback_end(status);
+}
+
+/* The kernel's own threads would wait for this one. */
+static bool may_wait(const struct miniport *miniport)
+{
+	return !ddi_is_in_class(miniport, DDI_CLASS_SCHEDULER);
 }
 
 /* ---- context allocations ---- */
@@ -133,6 +157,7 @@ static NTSTATUS APIENTRY create_context_allocation(DXGKARGCB_CREATECONTEXTALLOCA
 		.hinted_banks = args->HintedBank.Value,
 		.flags = args->Flags.Value,
 		.is_cpu_visible = args->Flags.CpuVisible,
+		.is_cached = args->Flags.Cached,
 		.is_accessed_physically = args->Flags.AccessedPhysically,
 		.wants_residency_news = args->Flags.ExplicitResidencyNotification,
 		.wants_pointer = args->Flags.CpuVisible && args->Flags.Protected &&
@@ -142,7 +167,7 @@ static NTSTATUS APIENTRY create_context_allocation(DXGKARGCB_CREATECONTEXTALLOCA
 	NTSTATUS status = table()->create(miniport->listener, &desc, &allocation);
 	if (NT_SUCCESS(status))
 		args->hAllocation = allocation;
-	return callback_end(status);
+	return answer(name, "an hDevice or hContext that this adapter does not have", status);
 }
 
 static const char *mapping_fault(const struct miniport *miniport,
@@ -222,8 +247,10 @@ static NTSTATUS APIENTRY update_context_allocation(IN_CONST_HANDLE handle,
 		return wrong(name, "a PrivateDriverDataSize and no pPrivateDriverData");
 	if (!table()->update)
 		return not_served(name);
-	return callback_end(table()->update(miniport->listener, args->hAllocation,
-					    args->pPrivateDriverData, args->PrivateDriverDataSize));
+	return answer(name, NO_SUCH_ALLOCATION,
+		      table()->update(miniport->listener, args->hAllocation,
+				      args->pPrivateDriverData, args->PrivateDriverDataSize,
+				      may_wait(miniport)));
 }
 
 static NTSTATUS APIENTRY destroy_context_allocation(IN_CONST_HANDLE handle,
@@ -238,7 +265,8 @@ static NTSTATUS APIENTRY destroy_context_allocation(IN_CONST_HANDLE handle,
 		return wrong(name, "a NULL hAllocation");
 	if (!table()->destroy)
 		return not_served(name);
-	return callback_end(table()->destroy(miniport->listener, allocation));
+	return answer(name, NO_SUCH_ALLOCATION,
+		      table()->destroy(miniport->listener, allocation, may_wait(miniport)));
 }
 
 /* ---- addresses ---- */

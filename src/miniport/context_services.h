@@ -10,7 +10,8 @@
  * handle is one of the kernel's is for the services to find out. `listener` is what
  * miniport_start() was given. Called at PASSIVE_LEVEL, on any thread of the driver or in any entry
  * point, so with locks of the driver line held: they may wait for the kernel's own threads, which
- * never stand behind anybody there, and for nobody else.
+ * never stand behind anybody there, and for nobody else. Without `may_wait` not even for those: the
+ * driver is in an entry point of the scheduler's class, and they need it.
  */
 #ifndef MINIPORT_CONTEXT_SERVICES_H
 #define MINIPORT_CONTEXT_SERVICES_H
@@ -32,6 +33,7 @@ struct miniport_context_allocation {
 	uint32_t hinted_banks;
 	uint32_t flags; /* DXGK_ALLOCATIONINFOFLAGS */
 	bool is_cpu_visible;
+	bool is_cached;
 	bool is_accessed_physically;
 	bool wants_residency_news;
 	bool wants_pointer; /* INIT_CONTEXT_RESOURCE has to have a CPU address */
@@ -57,6 +59,10 @@ struct miniport_reservation {
 	bool is_mappable_by_client;
 };
 
+/*
+ * STATUS_INVALID_HANDLE, of any of them: what the driver named is not there; that is reported, and
+ * the driver told STATUS_INVALID_PARAMETER.
+ */
 struct miniport_context_services {
 	NTSTATUS(*create)
 	(void *listener, const struct miniport_context_allocation *desc, void **allocation_out);
@@ -66,8 +72,9 @@ struct miniport_context_services {
 
 	/* Returns when DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION was executed. */
 	NTSTATUS(*update)
-	(void *listener, void *allocation, void *private_data, uint32_t private_bytes);
-	NTSTATUS (*destroy)(void *listener, void *allocation);
+	(void *listener, void *allocation, void *private_data, uint32_t private_bytes,
+	 bool may_wait);
+	NTSTATUS (*destroy)(void *listener, void *allocation, bool may_wait);
 
 	/* In DxgkDdiCreateProcess of that process. */
 	NTSTATUS(*reserve_addresses)
@@ -82,5 +89,8 @@ struct miniport_context_services {
 
 /* Once, before the first adapter starts. Members may be NULL: those refuse. */
 void miniport_serve_contexts(const struct miniport_context_services *services);
+
+/* The driver has forgotten its owner, and left this: reported as its mistake. */
+void miniport_report_leak(const char *whose, const void *driver_allocation, uint64_t size_bytes);
 
 #endif

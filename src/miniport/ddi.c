@@ -125,6 +125,16 @@ bool ddi_is_in(const struct miniport *miniport, enum ddi ddi)
 	return innermost && innermost->miniport == miniport && innermost->ddi == ddi;
 }
 
+bool ddi_is_in_class(const struct miniport *miniport, enum ddi_class class)
+{
+	const struct ddi_crossing *crossing = innermost;
+
+	while (crossing && (crossing->miniport != miniport || !crossing->has_class ||
+			    ddi_infos[crossing->ddi].class != class))
+		crossing = crossing->outer;
+	return crossing != NULL;
+}
+
 /* The crossing, further out on this thread, that holds the level of this driver; or NULL. */
 static const struct ddi_crossing *holder_of_level(const struct miniport *miniport)
 {

@@ -107,6 +107,9 @@ struct miniport_client *ddi_current_client(void);
 /* True when this thread is in that entry point of the driver, and nothing else in between. */
 bool ddi_is_in(const struct miniport *miniport, enum ddi ddi);
 
+/* … or, further out on this thread, in an entry point of the class, whose lock it holds. */
+bool ddi_is_in_class(const struct miniport *miniport, enum ddi_class class);
+
 /*
  * `client` may be NULL for entry points of level 2, 3 and none, and for those of the scheduler
  * class, which belong to nobody's process.

@@ -6,6 +6,7 @@
 #include "object/adapter.h"
 #include "object/adapter_memory.h"
 #include "object/adapter_work.h"
+#include "object/context_allocation.h"
 #include "object/process.h"
 
 static void adapter_open_destroy(struct object *object)
@@ -25,6 +26,7 @@ NTSTATUS adapter_create(const struct miniport_config *config, struct dxg_adapter
 	adapter->id = config->adapter_id;
 	adapter->luid = config->luid;
 	gate_init(&adapter->gate, LOCK_RANK_ADAPTER, "adapter gate");
+	context_books_init(&adapter->books);
 
 	NTSTATUS status = miniport_start(config, &adapter_work_events, adapter, &adapter->miniport);
 	if (!NT_SUCCESS(status))
@@ -45,6 +47,7 @@ stop_memory:
 stop_miniport:
 	miniport_stop(adapter->miniport);
 free_adapter:
+	context_books_finish(&adapter->books);
 	mem_free(adapter);
 	return status;
 }
@@ -61,6 +64,7 @@ void adapter_destroy(struct dxg_adapter *adapter)
 	adapter_memory_stop(adapter);
 	adapter_work_stop(adapter);
 	miniport_stop(adapter->miniport);
+	context_books_finish(&adapter->books);
 	mem_free(adapter);
 }
 

@@ -11,6 +11,9 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "base/lock.h"
+#include "base/notice.h"
+#include "base/rbtree.h"
 #include "base/worker.h"
 #include "base/gate.h"
 #include "handle/object.h"
@@ -18,12 +21,21 @@
 #include "sched/sched.h"
 #include "vidmm/account.h"
 
+struct context_switch;
 struct dxg_process;
 struct page_tables_config;
 struct pager;
 struct vidmm;
 struct fence_addresses;
 struct work_source;
+
+/* What a driver may name when it asks for memory of its own (context_allocation.h). */
+struct context_books {
+	struct lock lock;           /* LOCK_RANK_DEVICE */
+	struct rb_tree owners;      /* context_memory.known */
+	struct rb_tree allocations; /* by handle */
+	struct notice changed;      /* a call is over, something is gone */
+};
 
 struct dxg_adapter {
 	/* Set at start. Read freely afterwards. */
@@ -38,8 +50,10 @@ struct dxg_adapter {
 	bool is_stopped;  /* guarded by gate */
 
 	/* See adapter_work.h. */
-	_Atomic(struct sched *) sched;  /* NULL: the driver starts, or has stopped */
-	struct sched_owner system_work; /* the kernel's own: paging */
+	_Atomic(struct sched *) sched;   /* NULL: the driver starts, or has stopped */
+	struct sched_owner system_work;  /* the kernel's own: paging */
+	struct context_switch *switches; /* one per node */
+	struct context_books books;
 
 	/* See adapter_memory.h. */
 	struct vidmm *memory;

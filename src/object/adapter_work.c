@@ -7,6 +7,7 @@
 #include "object/adapter_memory.h"
 #include "object/adapter_work.h"
 #include "object/allocation.h"
+#include "object/context_switch.h"
 #include "object/deferral.h"
 #include "object/device.h"
 #include "object/sync_object.h"
@@ -225,6 +226,13 @@ NTSTATUS adapter_work_start(struct dxg_adapter *adapter)
 		return refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for a scheduler");
 	}
 	sched_owner_init(&adapter->system_work, sched, true);
+	status = context_switches_start(adapter);
+	if (!NT_SUCCESS(status)) {
+		sched_owner_finish(&adapter->system_work);
+		sched_destroy(sched);
+		worker_finish(&adapter->undertaker);
+		return status;
+	}
 	adapter->work_source = &work_source;
 	atomic_store_explicit(&adapter->sched, sched, memory_order_release);
 	return STATUS_SUCCESS;
@@ -257,6 +265,7 @@ void adapter_work_stop(struct dxg_adapter *adapter)
 	if (!sched)
 		return;
 	worker_finish(&adapter->undertaker);
+	context_switches_stop(adapter);
 	sched_stop(sched);
 	sched_owner_finish(&adapter->system_work);
 	atomic_store(&adapter->sched, NULL);

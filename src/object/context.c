@@ -32,6 +32,7 @@ static void context_finish(struct object *object)
 	miniport_destroy_context(device->adapter->miniport, device->joined->client,
 				 context->info.driver_context);
 	adapter_leave(device->adapter);
+	context_memory_end(&context->driver_memory);
 	trace_context_destroy(device->process->id, object->handle);
 	mem_free(context);
 	object_put(&device->object);
@@ -57,6 +58,15 @@ static NTSTATUS context_check(const struct dxg_device *device,
 			      "adapter %u has no GPU virtual addresses; use D3DKMTCreateContext",
 			      device->adapter->id);
 	return STATUS_SUCCESS;
+}
+
+/* Nothing of it is queued any more. */
+static void context_emptied(struct sched_queue *queue)
+{
+	struct dxg_context *context = container_of(queue, struct dxg_context, queue);
+
+	vidmm_work_set_look(&context->driver_memory.set);
+	vidmm_work_set_look(&context->device->driver_memory.set);
 }
 
 /*
@@ -122,15 +132,18 @@ NTSTATUS context_create(struct dxg_device *device, const struct context_options 
 	status = adapter_enter(device->adapter);
 	if (!NT_SUCCESS(status))
 		goto give_back_number;
+	/* Before the driver has it: it may want memory for the context at once. */
+	sched_queue_init(&context->queue, &device->work, context->node);
+	context->queue.emptied = context_emptied;
+	context_memory_begin(&context->driver_memory, device, &context->queue, context);
 	status = miniport_create_context(device->adapter->miniport, device->joined->client, &desc,
 					 &context->info);
 	if (NT_SUCCESS(status) && context->is_virtual)
 		gpu_addresses_set_root(device->joined, context->info.driver_context);
 	adapter_leave(device->adapter);
 	if (!NT_SUCCESS(status))
-		goto give_back_number;
+		goto forget_queue;
 	object_get(&device->object);
-	sched_queue_init(&context->queue, &device->work, context->node);
 	trace_context_create(device->process->id, context->object.handle, device->object.handle,
 			     context->node);
 
@@ -142,6 +155,9 @@ NTSTATUS context_create(struct dxg_device *device, const struct context_options 
 	*context_out = context;
 	return STATUS_SUCCESS;
 
+forget_queue:
+	sched_queue_finish(&context->queue, SCHED_CANCEL_ALL);
+	context_memory_end(&context->driver_memory);
 give_back_number:
 	object_abandon(&context->object);
 free_context:
@@ -155,10 +171,16 @@ NTSTATUS context_queue(struct dxg_context *context, struct sched_packet *packet)
 
 	if (!NT_SUCCESS(status))
 		return status;
+	vidmm_work_set_hold(&context->driver_memory.set);
+	vidmm_work_set_hold(&context->device->driver_memory.set);
 	status = sched_queue_submit(&context->queue, packet, true);
 	if (NT_SUCCESS(status))
 		vidmm_device_has_work(&context->device->memory);
-	else if (atomic_load(&context->device->process->is_dying))
+	vidmm_work_set_release(&context->device->driver_memory.set);
+	vidmm_work_set_release(&context->driver_memory.set);
+	if (NT_SUCCESS(status))
+		return status;
+	if (atomic_load(&context->device->process->is_dying))
 		return refuse(STATUS_PROCESS_IS_TERMINATING, RULE_API_PROCESS_ENDING, NULL,
 			      "the process ends");
 	return status;

@@ -5,6 +5,7 @@
 #define OBJECT_CONTEXT_H
 
 #include "handle/object.h"
+#include "object/context_allocation.h"
 #include "object/device.h"
 #include "sched/sched.h"
 
@@ -22,6 +23,7 @@ struct dxg_context {
 	bool has_no_gpu_timeout; /* its own wish, or the device's */
 
 	struct sched_queue queue;
+	struct context_memory driver_memory; /* what the driver keeps for it */
 
 	struct list device_link; /* dxg_device.contexts, guarded by its lock */
 };

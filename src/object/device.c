@@ -19,12 +19,13 @@ static void device_finish(struct object *object)
 	struct dxg_device *device = object_cast(object, &device_class, struct dxg_device, object);
 	struct dxg_process *process = device->process;
 
-	vidmm_device_finish(&device->memory);
-	sched_owner_finish(&device->work);
 	adapter_enter_to_release(device->adapter);
 	miniport_destroy_device(device->adapter->miniport, device->joined->client,
 				device->driver_device);
 	adapter_leave(device->adapter);
+	context_memory_end(&device->driver_memory);
+	vidmm_device_finish(&device->memory);
+	sched_owner_finish(&device->work);
 	trace_device_destroy(process->id, object->handle);
 	lock_finish(&device->lock);
 	lock_finish(&device->destroying);
@@ -70,6 +71,9 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 		status = adapter_enter(adapter);
 	if (!NT_SUCCESS(status))
 		goto give_back_number;
+	/* Before the driver has it: it may want memory for the device at once. */
+	vidmm_device_init(&device->memory, &device->joined->memory, &device->work, NULL);
+	context_memory_begin(&device->driver_memory, device, NULL, device);
 	status = process_introduce(process, device->joined);
 	if (NT_SUCCESS(status))
 		status = miniport_create_device(adapter->miniport, device->joined->client, device,
@@ -77,10 +81,9 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 						&device->driver_device);
 	adapter_leave(adapter);
 	if (!NT_SUCCESS(status))
-		goto give_back_number;
+		goto forget_memory;
 
-	vidmm_device_init(&device->memory, &device->joined->memory, &device->work,
-			  device->driver_device);
+	device->memory.driver_device = device->driver_device;
 	atomic_fetch_add(&process->driver_devices, 1);
 	lock_acquire(&process->lock);
 	list_push_back(&process->devices, &device->process_link);
@@ -93,6 +96,9 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	*device_out = device;
 	return STATUS_SUCCESS;
 
+forget_memory:
+	context_memory_end(&device->driver_memory);
+	vidmm_device_finish(&device->memory);
 give_back_number:
 	sched_owner_finish(&device->work);
 	object_abandon(&device->object);

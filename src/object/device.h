@@ -16,6 +16,7 @@
 #include "base/notice.h"
 #include "base/worker.h"
 #include "handle/object.h"
+#include "object/context_allocation.h"
 #include "object/process.h"
 #include "sched/sched.h"
 
@@ -41,9 +42,10 @@ struct dxg_device {
 	bool has_no_gpu_timeout;
 	bool is_legacy;
 
-	_Atomic uint32_t state;     /* enum device_state */
-	struct sched_owner work;    /* what its contexts have queued */
-	struct vidmm_device memory; /* what has to be resident while that runs */
+	_Atomic uint32_t state;              /* enum device_state */
+	struct sched_owner work;             /* what its contexts have queued */
+	struct vidmm_device memory;          /* what has to be resident while that runs */
+	struct context_memory driver_memory; /* what the driver keeps for all its contexts */
 
 	/* Why it was lost; written before `state`, read after it. */
 	struct sched_fault fault;

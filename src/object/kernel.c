@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/refusal.h"
+#include "object/context_allocation.h"
 #include "object/handle_data.h"
 #include "object/kernel.h"
 #include "vidmm/vidmm.h"
@@ -46,6 +47,7 @@ NTSTATUS kernel_start(struct dxg_kernel *kernel, const struct miniport_config *c
 		return status;
 	}
 	miniport_serve_handles(&handle_data_services);
+	miniport_serve_contexts(&context_allocation_services);
 	for (size_t i = 0; i < count; i++)
 		start_one(kernel, &configs[i]);
 	return STATUS_SUCCESS;

@@ -86,6 +86,13 @@ void paging_job_after_submitted(struct paging_job *job, struct sched_owner *owne
 	sched_after_submitted(owner, &dependency->wait);
 }
 
+struct sched_wait *paging_job_after_wait(struct paging_job *job,
+					 struct paging_dependency *dependency)
+{
+	dependency_begin(job, dependency);
+	return &dependency->wait;
+}
+
 void paging_job_queue(struct paging_job *job)
 {
 	struct pager *pager = job->pager;

@@ -163,6 +163,10 @@ void paging_job_after_owner(struct paging_job *job, struct sched_owner *owner,
 void paging_job_after_submitted(struct paging_job *job, struct sched_owner *owner,
 				struct paging_dependency *dependency);
 
+/* … after its over() was called. */
+struct sched_wait *paging_job_after_wait(struct paging_job *job,
+					 struct paging_dependency *dependency);
+
 /* Cannot fail. `done` may run before it returns, on another thread. */
 void paging_job_queue(struct paging_job *job);
 

@@ -61,7 +61,8 @@ struct sched_node {
 	uint32_t last_fence;
 	uint32_t completed_fence;
 	struct sched_owner *completed_owner; /* of that packet; NULL when it is gone */
-	struct sched_queue *loaded;          /* whose packet was submitted last */
+	struct sched_owner *loaded_owner;    /* whose packet was submitted last; NULL: gone */
+	uint32_t loaded_queue;               /* the id of its queue, which may be gone; 0: none */
 	bool is_busy;                        /* somebody has the baton */
 	bool is_deaf;   /* being reset: what the hardware says does not count */
 	uint32_t holds; /* nothing is submitted */

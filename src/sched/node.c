@@ -35,6 +35,12 @@ static bool node_is_open_locked(const struct sched_node *node)
 	       !node->preemption.is_awaited && node->outstanding < sched->config.outstanding_max;
 }
 
+static void node_unload_locked(struct sched_node *node)
+{
+	node->loaded_queue = 0;
+	node->loaded_owner = NULL;
+}
+
 /* ---- out: completed, given back, aborted ---- */
 
 /* The hardware does not have it any more. */
@@ -141,7 +147,7 @@ void node_give_back_locked(struct sched_node *node)
 	/* Oldest first: so they line up as they were. */
 	while ((link = list_pop_front(&given)))
 		queue_place_locked(packet_of_node_link(link)->queue);
-	node->loaded = NULL;
+	node_unload_locked(node);
 	node_moved_on_locked(node);
 }
 
@@ -155,7 +161,7 @@ void node_abort_locked(struct sched_node *node)
 		packet_over_locked(packet_of_node_link(link), SCHED_ABORTED);
 	node->completed_fence = node->last_fence;
 	node->completed_owner = NULL;
-	node->loaded = NULL;
+	node_unload_locked(node);
 	node->has_timed_out = false;
 	if (node->has_fault) {
 		node->has_fault = false;
@@ -262,7 +268,8 @@ static struct sched_submission enter_locked(struct sched_node *node, struct sche
 	packet->state = PACKET_SUBMITTED;
 	packet->was_submitted = true;
 	list_push_back(&node->submitted, &packet->node_link);
-	node->loaded = packet->queue;
+	node->loaded_queue = packet->queue->id;
+	node->loaded_owner = packet->queue->owner;
 	if (node->outstanding++ == 0)
 		tdr_running_locked(node);
 	trace_packet_submitted(node->sched->config.adapter_id, node->number, packet->fence,

@@ -42,6 +42,8 @@ void sched_owner_finish(struct sched_owner *owner)
 	for (uint32_t i = 0; i < sched->config.node_count; i++) {
 		if (sched->nodes[i].completed_owner == owner)
 			sched->nodes[i].completed_owner = NULL;
+		if (sched->nodes[i].loaded_owner == owner)
+			sched->nodes[i].loaded_owner = NULL;
 	}
 	sched_unlock(sched);
 }
@@ -193,4 +195,51 @@ void sched_after_submitted(struct sched_owner *owner, struct sched_wait *wait)
 	else
 		wait_for_row(owner, &owner->submitted, &owner->submitted_waits,
 			     &owner->last_submitted_ticket, wait);
+}
+
+/* ---- waiting, with a thread ---- */
+
+static void patience_over(struct sched_wait *wait)
+{
+	struct sched_patience *patience = container_of(wait, struct sched_patience, wait);
+	struct sched *sched = patience->owner->sched;
+
+	sched_lock(sched);
+	patience->is_over = true;
+	sched_changed_locked(sched);
+	sched_unlock(sched);
+}
+
+void sched_patience_begin(struct sched_patience *patience, struct sched_owner *owner)
+{
+	*patience = (struct sched_patience){ .wait.over = patience_over, .owner = owner };
+	list_init(&patience->wait.link);
+}
+
+bool sched_patience_wait(struct sched_patience *patience, bool gives_up)
+{
+	struct sched_owner *owner = patience->owner;
+
+	sched_lock(owner->sched);
+	while (!patience->is_over && !(gives_up && atomic_load(&owner->is_lost)))
+		sched_wait_locked(owner->sched, CLOCK_FOREVER);
+	bool is_over = patience->is_over;
+	sched_unlock(owner->sched);
+	return is_over;
+}
+
+/* ---- what is loaded ---- */
+
+uint64_t sched_owner_loaded_nodes(struct sched_owner *owner)
+{
+	struct sched *sched = owner->sched;
+	uint64_t nodes = 0;
+
+	sched_lock(sched);
+	for (uint32_t i = 0; i < sched->config.node_count; i++) {
+		if (sched->nodes[i].loaded_owner == owner)
+			nodes |= UINT64_C(1) << i;
+	}
+	sched_unlock(sched);
+	return nodes;
 }

@@ -199,6 +199,15 @@ static void retire_first_locked(struct sched_queue *queue, struct sched_packet *
 	sched_changed_locked(sched);
 }
 
+/* Lets go. */
+static void tell_emptied_locked(struct sched_queue *queue)
+{
+	sched_unlock(queue->sched);
+	queue->emptied(queue);
+	sched_lock(queue->sched);
+	sched_changed_locked(queue->sched);
+}
+
 static void queue_retire_locked(struct sched_queue *queue)
 {
 	struct sched_packet *packet;
@@ -208,6 +217,8 @@ static void queue_retire_locked(struct sched_queue *queue)
 		if (packet->state == PACKET_PASSED)
 			signal_locked(queue->sched, packet);
 		retire_first_locked(queue, packet);
+		if (queue->emptied && list_is_empty(&queue->packets))
+			tell_emptied_locked(queue);
 	}
 	queue->is_retiring = false;
 }
@@ -284,7 +295,6 @@ void sched_queue_end(struct sched_queue *queue, enum sched_ending ending)
 void sched_queue_finish(struct sched_queue *queue, enum sched_ending ending)
 {
 	struct sched *sched = queue->sched;
-	struct sched_node *node = sched_node_of(queue);
 
 	sched_lock(sched);
 	queue_end_locked(queue, ending);
@@ -293,8 +303,6 @@ void sched_queue_finish(struct sched_queue *queue, enum sched_ending ending)
 	queue_unplace_locked(queue);
 	list_remove(&queue->retire_link);
 	list_remove(&queue->owner_link);
-	if (node->loaded == queue)
-		node->loaded = NULL;
 	sched_unlock(sched);
 }
 
@@ -334,6 +342,21 @@ static void queue_push_locked(struct sched_queue *queue, struct sched_packet *pa
 			    packet->kind == SCHED_WORK   ? "work"
 			    : packet->kind == SCHED_WAIT ? "wait"
 							 : "signal");
+}
+
+NTSTATUS sched_queue_post(struct sched_queue *queue, struct sched_packet *packet)
+{
+	struct sched *sched = queue->sched;
+
+	sched_lock(sched);
+	NTSTATUS status = queue_accepts_locked(queue);
+	if (NT_SUCCESS(status)) {
+		queue_push_locked(queue, packet);
+		queue_place_locked(queue);
+		sched_wake_thread_locked(sched);
+	}
+	sched_unlock(sched);
+	return status;
 }
 
 NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *packet, bool may_block)
@@ -445,7 +468,7 @@ uint32_t sched_queue_length(struct sched_queue *queue)
 bool sched_queue_is_loaded(struct sched_queue *queue)
 {
 	sched_lock(queue->sched);
-	bool is_loaded = sched_node_of(queue)->loaded == queue;
+	bool is_loaded = sched_node_of(queue)->loaded_queue == queue->id;
 	sched_unlock(queue->sched);
 	return is_loaded;
 }

@@ -290,6 +290,21 @@ void sched_after_owner(struct sched_owner *owner, struct sched_wait *wait);
  */
 void sched_after_submitted(struct sched_owner *owner, struct sched_wait *wait);
 
+/*
+ * One thread that waits for something that is told by a sched_wait, on behalf of an owner. Who must
+ * not stand in the way of a reset, being in the driver, gives up when the owner is lost; the wait
+ * is still under way then, and can be taken up by another thread.
+ */
+struct sched_patience {
+	struct sched_wait wait; /* to be told when it is over */
+	struct sched_owner *owner;
+	bool is_over; /* guarded by the scheduler's lock */
+};
+
+void sched_patience_begin(struct sched_patience *patience, struct sched_owner *owner);
+/* True when it is over; false, with `gives_up`, when the owner is lost. */
+MUST_CHECK bool sched_patience_wait(struct sched_patience *patience, bool gives_up);
+
 /* ---- queues ---- */
 
 /* Part of a context. */
@@ -299,6 +314,12 @@ struct sched_queue {
 	struct sched_owner *owner;
 	uint32_t node;
 	uint32_t id; /* for traces */
+
+	/*
+	 * May be set by the caller before the first packet: the last one was retired. Any thread,
+	 * DPC included; must not block. More may have been queued meanwhile.
+	 */
+	void (*emptied)(struct sched_queue *queue);
 
 	/* Guarded by the scheduler's lock. */
 	int32_t priority;            /* -7 … 7 */
@@ -347,6 +368,9 @@ enum { SCHED_QUEUE_FULL = 256 };
 MUST_CHECK NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *packet,
 				       bool may_block);
 
+/* The same, but the scheduler's own thread submits it: for those who may not enter the driver. */
+MUST_CHECK NTSTATUS sched_queue_post(struct sched_queue *queue, struct sched_packet *packet);
+
 /* The head should be tried again: what it waited for may have come. Any thread, DPC included. */
 void sched_queue_kick(struct sched_queue *queue);
 
@@ -360,10 +384,12 @@ void sched_queue_resume(struct sched_queue *queue);
 uint32_t sched_queue_length(struct sched_queue *queue);
 
 /*
- * The context that ran last on a node is still loaded there. True when that is this one: to let go
- * of its memory, a context switch packet has to go first.
+ * The context that ran last on a node is still loaded there. True when that is this one, also after
+ * the queue's end: to let go of its memory, a context switch packet has to go first. The other one
+ * tells on which nodes it is one of the owner's: bit n is node n.
  */
 bool sched_queue_is_loaded(struct sched_queue *queue);
+uint64_t sched_owner_loaded_nodes(struct sched_owner *owner);
 
 /* ---- recovery by hand (D3DKMT_ESCAPE_TDRDBGCTRL, adapter stop) ---- */
 

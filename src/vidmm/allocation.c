@@ -29,6 +29,7 @@ void vidmm_allocation_init(struct vidmm_allocation *allocation, const struct vid
 		.id = wishes->id,
 		.size_bytes = wishes->size_bytes,
 		.account = wishes->account,
+		.driver = wishes->driver,
 		.eviction_segments = wishes->eviction_segments,
 		.priority = wishes->priority,
 		.lock = LOCK_INITIALIZER(LOCK_RANK_ALLOCATION, "allocation"),

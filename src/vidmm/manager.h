@@ -317,7 +317,8 @@ struct vidmm_request {
 };
 
 enum {
-	VIDMM_CANT_TRIM_FURTHER = 1, /* the maximum counts, not the budget of this moment */
+	VIDMM_CANT_TRIM_FURTHER = 1,   /* the maximum counts, not the budget of this moment */
+	VIDMM_WHATEVER_THE_BUDGET = 2, /* neither does */
 };
 
 /*

@@ -4,8 +4,9 @@
  *   in:   a place that is ENTERING or LEAVING
  *   out:  a row of operations; at its end the content state and the place say what became of it
  *
- *	in    [map the aperture] [fill with zeroes | copy from system memory] [notify] [GPU
- *addresses] out   [GPU addresses] [notify] [unmap | copy to system memory | discard]
+ *	in    [fill with zeroes | copy from system memory] [map the aperture] [the driver's init]
+ *	      [notify] [GPU addresses]
+ *	out   [GPU addresses] [notify] [unmap | copy to system memory | discard]
  *
  * The system memory of what went into a memory segment is given up, unless the allocation keeps it;
  * on the way out it is taken again, which can fail: then it stays. CPU views of memory that moves
@@ -21,6 +22,7 @@
 #include "vidmm/allocation.h"
 #include "vidmm/place.h"
 #include "vidmm/states.h"
+#include "vidmm/work_set.h"
 
 /* ---- runs ---- */
 
@@ -181,6 +183,21 @@ static void tail_op(const struct vidmm_place *place, struct paging_op *op)
 	op->fill.size_bytes = segment_bytes(place->segment, &place->wish) - size_bytes;
 }
 
+/* Where the driver finds it, which is in the aperture for what is mapped there. */
+static void driver_init_op(const struct vidmm_place *place, struct paging_op *op)
+{
+	op->kind = PAGING_INIT_CONTEXT;
+	op->context.place = local_place(place);
+	if (place->wish.form == FORM_MAPPED)
+		op->context.place = (struct paging_place){
+			.segment = place->segment->id,
+			.run_count = place->move.local_count,
+			.runs = place->move.local,
+		};
+	op->context.size_bytes = place->allocation->size_bytes;
+	op->context.pointer = place->allocation->driver->pointer;
+}
+
 /* Is this one of the rows of this move? */
 static bool step_applies(const struct vidmm_place *place, enum move_step step)
 {
@@ -199,6 +216,9 @@ static bool step_applies(const struct vidmm_place *place, enum move_step step)
 		return !move->is_in && place->wish.form == FORM_MAPPED;
 	case MOVE_MAP:
 		return move->is_in && place->wish.form == FORM_MAPPED;
+	case MOVE_DRIVER_INIT:
+		return move->is_in && place->allocation->driver &&
+		       !place->allocation->driver->is_initialized;
 	case MOVE_DISCARD:
 		return move->content == MOVE_DROP && !config->has_gpu_mmu;
 	case MOVE_CONTENT:
@@ -229,6 +249,9 @@ static bool step_next(struct vidmm_place *place, enum move_step step, struct pag
 	case MOVE_UNMAP:
 	case MOVE_MAP:
 		op->as_it_is = aperture_op(place, step == MOVE_MAP);
+		return true;
+	case MOVE_DRIVER_INIT:
+		driver_init_op(place, op);
 		return true;
 	case MOVE_DISCARD:
 		op->as_it_is = discard_op(place);
@@ -287,6 +310,8 @@ static void system_memory_give_locked(struct vidmm_allocation *allocation)
 
 static void in_done_locked(struct vidmm_place *place)
 {
+	if (place->allocation->driver)
+		place->allocation->driver->is_initialized = true;
 	if (place->segment->is_system)
 		return;
 	system_memory_give_locked(place->allocation);
@@ -515,6 +540,12 @@ enum move_result move_in_start(struct vidmm_place *place)
 	return MOVE_QUEUED;
 }
 
+/* The job begins when no context is loaded that may still be saved there. */
+static void driver_unload(struct driver_memory *memory, struct paging_job *job)
+{
+	memory->unload(memory, paging_job_after_wait(job, &memory->dependency));
+}
+
 enum move_result move_out_start(struct vidmm_place *place)
 {
 	struct list *link;
@@ -536,6 +567,8 @@ enum move_result move_out_start(struct vidmm_place *place)
 	lock_release(&place->allocation->lock);
 	if (!NT_SUCCESS(status) || !needs_job(place))
 		return move_end_now(place, status);
+	if (place->allocation->driver)
+		driver_unload(place->allocation->driver, &place->move.job);
 	list_for_each (link, &place->dependents) {
 		struct vidmm_binding *binding =
 			container_of(link, struct vidmm_binding, leave_link);

@@ -22,7 +22,9 @@ static struct vidmm_place *place_new(const struct vidmm_binding *binding)
 	place->manager = binding->device->process->manager;
 	place->allocation = binding->allocation;
 	place->driver_allocation = binding->driver_allocation;
-	place->driver_device = binding->device->driver_device;
+	/* A driver's own outlives the device in the driver's books, if it leaks it. */
+	if (!binding->allocation->driver)
+		place->driver_device = binding->device->driver_device;
 	list_init(&place->held_link);
 	list_init(&place->eviction.link);
 	list_init(&place->listings);

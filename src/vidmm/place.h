@@ -36,6 +36,7 @@ enum move_step {
 	MOVE_CONTENT,
 	MOVE_CONTENT_ZEROES, /* the end of a granule behind the content */
 	MOVE_MAP,
+	MOVE_DRIVER_INIT, /* the driver gives memory of its own the first content */
 	MOVE_NOTIFY_IN,
 	MOVE_MAPPINGS_IN,
 	MOVE_STEPS
@@ -215,6 +216,10 @@ static inline struct vidmm_place *binding_place(const struct vidmm_binding *bind
 
 /* The refusal for what place_ensure() and request_prepare() answer. */
 MUST_CHECK NTSTATUS request_refuse(NTSTATUS status);
+/* Is there a segment for it at all? It has a place. */
+bool binding_could_be_listed_locked(struct vidmm_binding *binding);
+/* Listed once more, over budget or not; its device does nothing before it is in place. */
+void binding_need_locked(struct vidmm_binding *binding, struct actions *actions);
 
 /* Memory for everything that could be needed, before anything changes. */
 MUST_CHECK NTSTATUS request_prepare(struct vidmm_binding *const bindings[], uint32_t count,

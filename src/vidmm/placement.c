@@ -23,7 +23,8 @@ static enum segment_form form_in(const struct vidmm *manager, const struct vidmm
 		return FORM_SYSTEM;
 	if (segment->config.is_aperture)
 		return is_physical ? FORM_MAPPED : FORM_SYSTEM;
-	return is_physical ? FORM_CONTIGUOUS : FORM_SCATTERED;
+	/* A driver is told one address of memory of its own. */
+	return is_physical || allocation->driver ? FORM_CONTIGUOUS : FORM_SCATTERED;
 }
 
 static bool placement_make(struct vidmm *manager, const struct vidmm_place *place, uint32_t id,

@@ -184,6 +184,30 @@ static bool group_choose(struct vidmm_binding *binding, enum vidmm_group *group_
 	return true;
 }
 
+bool binding_could_be_listed_locked(struct vidmm_binding *binding)
+{
+	enum vidmm_group group;
+
+	return binding->count > 0 || group_choose(binding, &group);
+}
+
+void binding_need_locked(struct vidmm_binding *binding, struct actions *actions)
+{
+	struct vidmm_device *device = binding->device;
+	struct vidmm_place *place = binding_place(binding);
+	enum vidmm_group group = VIDMM_LOCAL;
+
+	if (binding->count == 0 && !group_choose(binding, &group))
+		return; /* looked at before, and segments do not shrink */
+	binding_list_locked(binding, group, actions);
+	place->may_leave_soon = false;
+	place->is_clean = false;
+	if (place->state == PLACE_IN || device->is_lost || device->is_suspended)
+		return;
+	device->is_suspended = true;
+	sched_owner_suspend(device->owner);
+}
+
 static void list_take_off_locked(struct vidmm_binding *const bindings[], uint32_t count,
 				 struct actions *actions)
 {
@@ -225,7 +249,9 @@ static NTSTATUS list_add_locked(struct vidmm_binding *const bindings[], uint32_t
 			break;
 		binding_list_locked(bindings[added], group, actions);
 	}
-	*excess_out = budget_excess_locked(process, flags & VIDMM_CANT_TRIM_FURTHER);
+	*excess_out = 0;
+	if (!(flags & VIDMM_WHATEVER_THE_BUDGET))
+		*excess_out = budget_excess_locked(process, flags & VIDMM_CANT_TRIM_FURTHER);
 	if (added == count && *excess_out == 0) {
 		list_make_needed_locked(bindings, count);
 		return STATUS_SUCCESS;

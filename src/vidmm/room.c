@@ -32,6 +32,7 @@ struct seeker {
 	struct vidmm *manager;
 	struct actions *actions;
 	struct vidmm_device *device; /* NULL: a list of a submission */
+	struct vidmm_device *own;    /* its device, or that of the submission */
 	bool is_first;
 	uint32_t taken_segments; /* somebody in front waits for room there */
 	uint64_t now_ns;
@@ -55,7 +56,7 @@ static bool device_gives(const struct seeker *seeker, const struct vidmm_device 
 {
 	if (device->is_lost)
 		return true;
-	if (device == seeker->device)
+	if (device == seeker->own)
 		return false;
 	if (seeker->now_ns >= device->slice_end_ns ||
 	    atomic_load_explicit(&device->owner->pending, memory_order_relaxed) == 0)
@@ -396,6 +397,7 @@ static bool device_look_locked(struct seeker *seeker, struct vidmm_device *devic
 
 	(void)device_is_eager(device, &is_stuck);
 	seeker->device = device;
+	seeker->own = device;
 	list_init(&passed_over);
 	/* One that was found leaves the list by itself, and takes its twins along. */
 	while (!is_soon && (link = device->missing.next) != &device->missing) {
@@ -431,6 +433,7 @@ static bool device_look_locked(struct seeker *seeker, struct vidmm_device *devic
 static bool submission_look_locked(struct seeker *seeker, struct vidmm_list *list)
 {
 	seeker->device = NULL;
+	seeker->own = list->device;
 	if (list_look_locked(list, seeker->is_first, seeker->actions))
 		return false;
 	for (uint32_t i = 0; seeker->is_first && i < list->count; i++) {

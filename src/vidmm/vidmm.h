@@ -32,6 +32,7 @@
 
 struct vidmm_place;
 struct mapped_memory;
+struct driver_memory;
 
 enum vidmm_life { VIDMM_LIVE, VIDMM_DYING, VIDMM_DEAD };
 enum vidmm_content { VIDMM_CONTENT_NONE, VIDMM_CONTENT_BACKED, VIDMM_CONTENT_LOCAL };
@@ -87,6 +88,7 @@ struct vidmm_wishes {
 	struct vidmm_traits traits;
 	struct vidmm_account *account; /* who pays; NULL: nobody in particular */
 	void *existing_memory;         /* the client's own pages; NULL: ours */
+	struct driver_memory *driver;  /* no client's, a driver's own (work_set.h); NULL */
 };
 
 struct vidmm_allocation {
@@ -94,6 +96,7 @@ struct vidmm_allocation {
 	uint64_t id;
 	uint64_t size_bytes;
 	struct vidmm_account *account;
+	struct driver_memory *driver;
 	uint32_t eviction_segments;
 
 	_Atomic uint32_t priority; /* any value, ordered as numbers */

@@ -46,8 +46,9 @@ static uint64_t map(void *listener, const struct miniport_context_mapping *mappi
 	return NT_SUCCESS(served.status) ? 0x700000 : 0;
 }
 
-static NTSTATUS update(void *listener, void *allocation, void *data, uint32_t bytes)
+static NTSTATUS update(void *listener, void *allocation, void *data, uint32_t bytes, bool may_wait)
 {
+	EXPECT(may_wait);
 	served.calls++;
 	served.listener = listener;
 	served.allocation = allocation;
@@ -56,8 +57,9 @@ static NTSTATUS update(void *listener, void *allocation, void *data, uint32_t by
 	return served.status;
 }
 
-static NTSTATUS destroy(void *listener, void *allocation)
+static NTSTATUS destroy(void *listener, void *allocation, bool may_wait)
 {
+	EXPECT(may_wait);
 	served.calls++;
 	served.listener = listener;
 	served.allocation = allocation;
@@ -464,7 +466,8 @@ static struct miniport_client *alone_client;
  * The thread that called is in the driver. Another one waits to be alone there. And the kernel's
  * own has to get in, or nobody ever goes on.
  */
-static NTSTATUS update_by_paging(void *listener, void *allocation, void *data, uint32_t bytes)
+static NTSTATUS update_by_paging(void *listener, void *allocation, void *data, uint32_t bytes,
+				 bool may_wait)
 {
 	struct thread *builder;
 
@@ -479,7 +482,7 @@ static NTSTATUS update_by_paging(void *listener, void *allocation, void *data, u
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS destroy_and_submit(void *listener, void *allocation)
+static NTSTATUS destroy_and_submit(void *listener, void *allocation, bool may_wait)
 {
 	/* The scheduler submits on the thread that brings it work: this one, which is in the
 	   driver already. */

@@ -189,7 +189,8 @@ TEST(adapter, reset_and_restart)
 
 static _Atomic uint32_t stage;
 
-static NTSTATUS update_and_stay(void *listener, void *allocation, void *data, uint32_t bytes)
+static NTSTATUS update_and_stay(void *listener, void *allocation, void *data, uint32_t bytes,
+				bool may_wait)
 {
 	atomic_store(&stage, 1);
 	thread_wake_all(&stage);

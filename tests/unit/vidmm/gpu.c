@@ -178,6 +178,15 @@ void paging_job_after_submitted(struct paging_job *job, struct sched_owner *owne
 	sched_after_submitted(owner, &dependency->wait);
 }
 
+struct sched_wait *paging_job_after_wait(struct paging_job *job,
+					 struct paging_dependency *dependency)
+{
+	dependency->job = job;
+	dependency->wait.over = dependency_over;
+	atomic_fetch_add(&job->pending, 1);
+	return &dependency->wait;
+}
+
 void paging_job_queue(struct paging_job *job)
 {
 	lock_assert_none_held("paging_job_queue");

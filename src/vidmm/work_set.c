@@ -1,0 +1,306 @@
+/*
+ * work_set.c - see work_set.h.
+ *
+ * A thread counts itself as a holder before it looks whether there are members, and who adds the
+ * first member counts it before looking at the holders: one of them sees the other.
+ */
+#include <assert.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "vidmm/place.h"
+#include "vidmm/work_set.h"
+
+/* ---- listed and not ---- */
+
+void vidmm_work_set_init(struct vidmm_work_set *set, struct vidmm_device *device,
+			 struct sched_queue *queue)
+{
+	*set = (struct vidmm_work_set){ .device = device, .queue = queue };
+	list_init(&set->members);
+}
+
+static struct vidmm *manager_of(const struct vidmm_work_set *set)
+{
+	return set->device->process->manager;
+}
+
+static bool set_is_needed(const struct vidmm_work_set *set)
+{
+	if (atomic_load(&set->holders) > 0)
+		return true;
+	return set->queue ? sched_queue_length(set->queue) > 0
+			  : !sched_owner_is_idle(set->device->owner);
+}
+
+static struct work_set_member *member_of(struct list *link)
+{
+	return container_of(link, struct work_set_member, link);
+}
+
+static void member_let_go_locked(struct work_set_member *member, struct actions *actions)
+{
+	binding_unlist_locked(&member->binding, actions);
+	place_settle_locked(binding_place(&member->binding), actions);
+}
+
+/* Lists it or takes it off, as it is needed or not. Lets go of the lock. */
+static void set_settle_locked(struct vidmm_work_set *set)
+{
+	struct vidmm *manager = manager_of(set);
+	bool is_needed = set_is_needed(set);
+	struct actions actions;
+	struct list *link;
+
+	actions_init(&actions);
+	if (is_needed != set->is_listed) {
+		set->is_listed = is_needed;
+		list_for_each (link, &set->members) {
+			if (is_needed)
+				binding_need_locked(&member_of(link)->binding, &actions);
+			else
+				member_let_go_locked(member_of(link), &actions);
+		}
+	}
+	actions_run_locked(manager, &actions);
+}
+
+void vidmm_work_set_look(struct vidmm_work_set *set)
+{
+	if (LIKELY(atomic_load(&set->member_count) == 0))
+		return;
+	lock_acquire(&manager_of(set)->lock);
+	set_settle_locked(set);
+}
+
+void vidmm_work_set_hold(struct vidmm_work_set *set)
+{
+	atomic_fetch_add(&set->holders, 1);
+	vidmm_work_set_look(set);
+}
+
+void vidmm_work_set_release(struct vidmm_work_set *set)
+{
+	atomic_fetch_sub(&set->holders, 1);
+	vidmm_work_set_look(set);
+}
+
+/* ---- members ---- */
+
+NTSTATUS vidmm_work_set_add(struct vidmm_work_set *set, struct work_set_member *member,
+			    struct vidmm_allocation *allocation, void *driver_allocation)
+{
+	struct vidmm *manager = manager_of(set);
+	struct actions actions;
+
+	vidmm_binding_init(&member->binding, set->device, allocation, driver_allocation);
+	list_init(&member->link);
+	NTSTATUS status = place_ensure(&member->binding);
+	if (!NT_SUCCESS(status))
+		return refuse(status, RULE_MM_NO_PAGES, NULL,
+			      "There is no memory to write down what is to be in place");
+	lock_acquire(&manager->lock);
+	if (!binding_could_be_listed_locked(&member->binding)) {
+		lock_release(&manager->lock);
+		return refuse(STATUS_GRAPHICS_NO_VIDEO_MEMORY, RULE_MM_LIST_FITS, "Size",
+			      "is more than any of the supported segments could hold");
+	}
+	actions_init(&actions);
+	atomic_fetch_add(&set->member_count, 1);
+	list_push_back(&set->members, &member->link);
+	if (set->is_listed)
+		binding_need_locked(&member->binding, &actions);
+	actions_run_locked(manager, &actions);
+	/* The first one, and there is work already. */
+	vidmm_work_set_look(set);
+	return STATUS_SUCCESS;
+}
+
+void vidmm_work_set_remove(struct vidmm_work_set *set, struct work_set_member *member)
+{
+	struct vidmm *manager = manager_of(set);
+	struct actions actions;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	list_remove(&member->link);
+	if (set->is_listed)
+		member_let_go_locked(member, &actions);
+	if (atomic_fetch_sub(&set->member_count, 1) == 1)
+		set->is_listed = false;
+	actions_run_locked(manager, &actions);
+}
+
+/* ---- update ---- */
+
+struct blocking_request {
+	struct vidmm_request request;
+	struct notice over;
+	_Atomic bool is_over;
+	NTSTATUS status;
+};
+
+static void request_over(struct vidmm_request *request, NTSTATUS status)
+{
+	struct blocking_request *blocking = container_of(request, struct blocking_request, request);
+
+	blocking->status = status;
+	atomic_store(&blocking->is_over, true);
+	notice_give(&blocking->over);
+}
+
+static void wait_until(_Atomic bool *is_over, struct notice *notice)
+{
+	for (;;) {
+		uint32_t seen = notice_read(notice);
+
+		if (atomic_load(is_over))
+			return;
+		notice_wait(notice, seen, CLOCK_FOREVER);
+	}
+}
+
+/* As it was before bring_in(), and, if it is there, kept where it is. */
+static bool pin(struct vidmm_binding *binding, bool is_wanted)
+{
+	struct vidmm_place *place = binding_place(binding);
+	struct actions actions;
+	bool is_pinned;
+
+	actions_init(&actions);
+	lock_acquire(&place->manager->lock);
+	is_pinned = is_wanted && place->state == PLACE_IN;
+	if (is_pinned)
+		place->pins++;
+	binding_unlist_locked(binding, &actions);
+	place_settle_locked(place, &actions);
+	actions_run_locked(place->manager, &actions);
+	return is_pinned;
+}
+
+static NTSTATUS bring_in(struct vidmm_binding *binding)
+{
+	struct blocking_request blocking = { .request.done = request_over };
+	uint64_t excess_bytes;
+	NTSTATUS status =
+		vidmm_make_resident(binding->device, &binding, 1, VIDMM_WHATEVER_THE_BUDGET,
+				    &blocking.request, &excess_bytes);
+
+	if (status != STATUS_PENDING)
+		return status;
+	wait_until(&blocking.is_over, &blocking.over);
+	if (!NT_SUCCESS(blocking.status))
+		(void)pin(binding, false);
+	return blocking.status;
+}
+
+static void unpin(struct vidmm_place *place)
+{
+	struct actions actions;
+
+	actions_init(&actions);
+	lock_acquire(&place->manager->lock);
+	place->pins--;
+	place->manager->epoch++;
+	place_settle_locked(place, &actions);
+	actions_run_locked(place->manager, &actions);
+}
+
+struct update {
+	struct paging_job job;
+	struct paging_op op;
+	bool was_asked;
+	struct notice over;
+	_Atomic bool is_over;
+	NTSTATUS status;
+};
+
+static bool update_next(struct paging_job *job, struct paging_op *op_out)
+{
+	struct update *update = container_of(job, struct update, job);
+
+	if (update->was_asked)
+		return false;
+	update->was_asked = true;
+	*op_out = update->op;
+	return true;
+}
+
+static void update_done(struct paging_job *job, NTSTATUS status)
+{
+	struct update *update = container_of(job, struct update, job);
+
+	update->status = status;
+	atomic_store(&update->is_over, true);
+	notice_give(&update->over);
+}
+
+/* Of the segment where it is in one piece, or the machine's. NULL: no memory. */
+static struct miniport_page_run *runs_of(const struct vidmm_place *place, uint32_t *count_out)
+{
+	const struct vidmm_backing *backing = &place->allocation->backing;
+	bool is_system = place->wish.form == FORM_SYSTEM;
+	uint32_t count = is_system ? backing->run_count : 1;
+	struct miniport_page_run *runs = mem_zalloc_array(count, sizeof(*runs));
+
+	for (uint32_t i = 0; runs && i < count; i++) {
+		if (is_system)
+			runs[i] = (struct miniport_page_run){ backing_runs(backing)[i].first_pfn,
+							      backing_runs(backing)[i].count };
+		else
+			runs[i] = (struct miniport_page_run){
+				page_set_runs(&place->pages)[i].first_page,
+				page_set_runs(&place->pages)[i].count
+			};
+	}
+	*count_out = count;
+	return runs;
+}
+
+static NTSTATUS run_update(struct vidmm_place *place, void *private_data, uint32_t private_bytes)
+{
+	struct update update = {
+		.op = {
+			.kind = PAGING_UPDATE_CONTEXT,
+			.driver_allocation = place->driver_allocation,
+			.context = {
+				.place.segment = place->wish.form == FORM_SYSTEM
+							 ? 0 : place->segment->id,
+				.size_bytes = place->allocation->size_bytes,
+				.private_data = private_data,
+				.private_bytes = private_bytes,
+			},
+		},
+	};
+	struct miniport_page_run *runs = runs_of(place, &update.op.context.place.run_count);
+
+	if (!runs)
+		return refuse(STATUS_NO_MEMORY, RULE_MM_NO_PAGES, NULL,
+			      "There is no memory to write down where it is");
+	update.op.context.place.runs = runs;
+	paging_job_init(&update.job, place->manager->config.pager);
+	update.job.next = update_next;
+	update.job.done = update_done;
+	paging_job_queue(&update.job);
+	wait_until(&update.is_over, &update.over);
+	mem_free(runs);
+	return update.status;
+}
+
+NTSTATUS vidmm_work_set_update(struct work_set_member *member, void *private_data,
+			       uint32_t private_bytes)
+{
+	struct vidmm_binding *binding = &member->binding;
+	struct vidmm_place *place = binding_place(binding);
+	NTSTATUS status;
+
+	do {
+		status = bring_in(binding);
+		if (!NT_SUCCESS(status))
+			return status;
+	} while (!pin(binding, true)); /* it may have gone again meanwhile */
+	status = run_update(place, private_data, private_bytes);
+	unpin(place);
+	return status;
+}
