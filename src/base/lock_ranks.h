@@ -13,6 +13,7 @@ enum lock_rank {
 	LOCK_RANK_DDI_LEVEL,     /* shared: level 0 and 1; exclusive: alone in driver   */
 	LOCK_RANK_DDI_CLASS,     /* one thread per class of driver entry points         */
 	LOCK_RANK_DEVICE,        /* lists of what a device owns                         */
+	LOCK_RANK_CONTEXT_BOOKS, /* what a driver may name, and keeps for contexts      */
 	LOCK_RANK_PROCESS,       /* lists of what a process owns                        */
 	LOCK_RANK_SHARE,         /* names and NT handles of what is shared              */
 	LOCK_RANK_HANDLE_TABLE,  /* short: make or recycle a chunk of numbers           */

@@ -31,7 +31,7 @@ struct work_source;
 
 /* What a driver may name when it asks for memory of its own (context_allocation.h). */
 struct context_books {
-	struct lock lock;           /* LOCK_RANK_DEVICE */
+	struct lock lock;           /* LOCK_RANK_CONTEXT_BOOKS */
 	struct rb_tree owners;      /* context_memory.known */
 	struct rb_tree allocations; /* by handle */
 	struct notice changed;      /* a call is over, something is gone */

@@ -60,7 +60,7 @@ struct context_allocation {
 
 void context_books_init(struct context_books *books)
 {
-	lock_init(&books->lock, LOCK_RANK_DEVICE, "what a driver may name");
+	lock_init(&books->lock, LOCK_RANK_CONTEXT_BOOKS, "what a driver may name");
 }
 
 void context_books_finish(struct context_books *books)

@@ -44,6 +44,7 @@ struct survey {
 	struct holders opened;            /* struct share, one per opening */
 	struct holders bundled;           /* struct share, one per NT handle's bundle */
 	struct holders awaited;           /* struct share, one per wait by an event */
+	struct holders drivers;           /* struct vidmm_allocation that no client made */
 };
 
 /* The first thing that is wrong is the one that is told. */
@@ -250,6 +251,13 @@ static void check_paging_queue_locked(struct survey *survey, struct dxg_paging_q
 	hold(survey, &survey->awaited, &queue->body->share);
 }
 
+static void hold_drivers(void *context, struct vidmm_allocation *allocation)
+{
+	struct survey *survey = context;
+
+	hold(survey, &survey->drivers, allocation);
+}
+
 static void check_device(struct survey *survey, struct dxg_device *device,
 			 const struct dxg_process *process)
 {
@@ -263,8 +271,10 @@ static void check_device(struct survey *survey, struct dxg_device *device,
 		if (context->device != device)
 			wrong(survey, "context 0x%08x is in the list of another device",
 			      context->object.handle);
+		context_memory_for_each(&context->driver_memory, hold_drivers, survey);
 		children++;
 	}
+	context_memory_for_each(&device->driver_memory, hold_drivers, survey);
 	list_for_each (link, &device->resources) {
 		struct dxg_resource *resource =
 			container_of(link, struct dxg_resource, device_link);
@@ -475,7 +485,7 @@ static void check_memory(struct survey *survey)
 	collect_bodies(survey, &survey->opened, &bodies);
 	collect_bodies(survey, &survey->bundled, &bodies);
 	sort(&bodies);
-	memory = mem_zalloc_array(bodies.count + 1, sizeof(*memory));
+	memory = mem_zalloc_array(bodies.count + survey->drivers.count + 1, sizeof(*memory));
 	if (!memory)
 		wrong(survey, "there is no memory to look");
 	for (size_t i = 0; memory && i < bodies.count; i = next_item(&bodies, i)) {
@@ -483,6 +493,8 @@ static void check_memory(struct survey *survey)
 		check_body(survey, body);
 		memory[count++] = &body->memory;
 	}
+	for (size_t i = 0; memory && i < survey->drivers.count; i++)
+		memory[count++] = survey->drivers.all[i].item;
 	if (!survey->is_wrong && !vidmm_validate(NULL, memory, count, why, sizeof(why)))
 		wrong(survey, "%s", why);
 	mem_free(memory);
@@ -510,5 +522,6 @@ bool kernel_validate(struct dxg_kernel *kernel, struct dxg_process *process, cha
 	mem_free(survey.opened.all);
 	mem_free(survey.bundled.all);
 	mem_free(survey.awaited.all);
+	mem_free(survey.drivers.all);
 	return !survey.is_wrong;
 }

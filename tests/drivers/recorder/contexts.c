@@ -137,6 +137,40 @@ BOOLEAN context_command(struct adapter *adapter, const DXGKARG_ESCAPE *args)
 	return TRUE;
 }
 
+/* "Keep": 1 makes one for every context, 2 one for every device; with "Leak" they stay behind. */
+HANDLE keep(struct adapter *adapter, HANDLE kernel_device, HANDLE kernel_context)
+{
+	DXGKARGCB_CREATECONTEXTALLOCATION create;
+	ULONG kind = kernel_context ? 1 : 2;
+	NTSTATUS status;
+
+	if (!(setting("Keep", 0) & kind))
+		return NULL;
+	RtlZeroMemory(&create, sizeof(create));
+	create.hAdapter = adapter->interface.DeviceHandle;
+	create.ContextAllocationFlags.SharedAcrossContexts = kernel_context == NULL;
+	create.hDevice = kernel_device;
+	create.hContext = kernel_context;
+	create.hDriverAllocation = as_handle(0xC00C1E00 + kind);
+	create.Size = setting("KeepBytes", 65536);
+	create.SupportedSegmentSet = setting("KeepSegments", 1);
+	status = adapter->interface.DxgkCbCreateContextAllocation(&create);
+	note("CreateContextAllocation", "status", (ULONG)status, "kind", kind);
+	return status == STATUS_SUCCESS ? create.hAllocation : NULL;
+}
+
+void let_go(struct adapter *adapter, HANDLE kept)
+{
+	NTSTATUS status;
+
+	if (!kept || setting("Leak", 0))
+		return;
+	note("DestroyContextAllocation", NULL, 0, NULL, 0);
+	status = adapter->interface.DxgkCbDestroyContextAllocation(adapter->interface.DeviceHandle,
+								   kept);
+	note("ContextAllocationGone", "status", (ULONG)status, NULL, 0);
+}
+
 void reserve_addresses(struct adapter *adapter, HANDLE kernel_process)
 {
 	struct recorder_escape escape = { 0 };

@@ -127,6 +127,9 @@ void fill_interrupt(DXGKARGCB_NOTIFY_INTERRUPT_DATA *data, const struct recorder
 /* ---- contexts.c: context allocations ---- */
 
 BOOLEAN context_command(struct adapter *adapter, const DXGKARG_ESCAPE *args);
+/* NULL when the registry does not ask for one. */
+HANDLE keep(struct adapter *adapter, HANDLE kernel_device, HANDLE kernel_context);
+void let_go(struct adapter *adapter, HANDLE kept);
 void reserve_addresses(struct adapter *adapter, HANDLE kernel_process);
 
 /* ---- the rest: each fills in its entry points ---- */

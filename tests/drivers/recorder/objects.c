@@ -7,6 +7,7 @@ struct object {
 	ULONG magic;
 	struct adapter *adapter;
 	HANDLE kernel_handle;
+	HANDLE kept; /* a context allocation */
 };
 
 struct object *object_create(struct adapter *adapter, ULONG magic, HANDLE kernel_handle)
@@ -18,6 +19,7 @@ struct object *object_create(struct adapter *adapter, ULONG magic, HANDLE kernel
 		object->magic = magic;
 		object->adapter = adapter;
 		object->kernel_handle = kernel_handle;
+		object->kept = NULL;
 	}
 	return object;
 }
@@ -107,15 +109,19 @@ static NTSTATUS APIENTRY create_device(const HANDLE context, DXGKARG_CREATEDEVIC
 	if (!device)
 		return STATUS_NO_MEMORY;
 	InterlockedIncrement(&adapter->devices);
+	if (!args->Flags.SystemDevice)
+		device->kept = keep(adapter, args->hDevice, NULL);
 	args->hDevice = device;
 	return STATUS_SUCCESS;
 }
 
 static NTSTATUS APIENTRY destroy_device(const HANDLE device)
 {
+	HANDLE kept = device ? ((struct object *)device)->kept : NULL;
 	struct adapter *adapter = object_destroy(device, MAGIC_DEVICE);
 
 	note("DestroyDevice", NULL, 0, NULL, 0);
+	let_go(adapter, kept);
 	if (adapter)
 		InterlockedDecrement(&adapter->devices);
 	return step("DestroyDevice");
@@ -138,6 +144,8 @@ static NTSTATUS APIENTRY create_context(const HANDLE device_handle, DXGKARG_CREA
 	if (!context)
 		return STATUS_NO_MEMORY;
 	InterlockedIncrement(&device->adapter->contexts);
+	if (!args->Flags.SystemContext)
+		context->kept = keep(device->adapter, device->kernel_handle, args->hContext);
 	args->hContext = context;
 	args->ContextInfo.DmaBufferSize = setting("DmaBufferSize", 8192);
 	args->ContextInfo.DmaBufferSegmentSet = setting("DmaBufferSegmentSet", 0);
@@ -151,9 +159,11 @@ static NTSTATUS APIENTRY create_context(const HANDLE device_handle, DXGKARG_CREA
 
 static NTSTATUS APIENTRY destroy_context(const HANDLE context)
 {
+	HANDLE kept = context ? ((struct object *)context)->kept : NULL;
 	struct adapter *adapter = object_destroy(context, MAGIC_CONTEXT);
 
 	note("DestroyContext", NULL, 0, NULL, 0);
+	let_go(adapter, kept);
 	if (adapter)
 		InterlockedDecrement(&adapter->contexts);
 	return step("DestroyContext");

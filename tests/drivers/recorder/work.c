@@ -201,6 +201,9 @@ static NTSTATUS APIENTRY submit_command(const HANDLE context, const DXGKARG_SUBM
 
 	enter_scheduler_class(adapter);
 	note("SubmitCommand", "node", args->NodeOrdinal, "fence", args->SubmissionFenceId);
+	if (args->Flags.ContextSwitch)
+		note("ContextSwitch", "node", args->NodeOrdinal, "bytes",
+		     args->DmaBufferSubmissionEndOffset - args->DmaBufferSubmissionStartOffset);
 	save_call(adapter, RECORDER_SUBMIT_COMMAND, args, sizeof(*args), NULL, 0);
 	status = crank_submit(adapter, args->NodeOrdinal, args->SubmissionFenceId,
 			      args->DmaBufferSubmissionEndOffset -
@@ -218,6 +221,8 @@ static NTSTATUS APIENTRY submit_command_virtual(const HANDLE context,
 
 	enter_scheduler_class(adapter);
 	note("SubmitCommandVirtual", "node", args->NodeOrdinal, "fence", args->SubmissionFenceId);
+	if (args->Flags.ContextSwitch)
+		note("ContextSwitch", "node", args->NodeOrdinal, "bytes", args->DmaBufferSize);
 	save_call(adapter, RECORDER_SUBMIT_COMMAND_VIRTUAL, args, sizeof(*args), NULL, 0);
 	if (args->hContext)
 		adapter_of_object(args->hContext, MAGIC_CONTEXT);

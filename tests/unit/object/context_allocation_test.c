@@ -1,0 +1,788 @@
+/*
+ * context_allocation_test.c - memory that a driver keeps for its contexts: there before they run,
+ * there until they are switched away, gone when nothing can touch it.
+ *
+ * The GPU is the recorder, turned by hand; by another process than the one whose thread is in the
+ * driver, which has its driver to itself. Node 0 and 1 work, node 2 pages.
+ */
+#include "support/test.h"
+
+#include "base/mem.h"
+#include "base/thread.h"
+#include "drivers/recorder/recorder.h"
+#include "nt/report.h"
+#include "object/context_switch.h"
+#include "object/kernel.h"
+#include "object/submission.h"
+#include "object/validate.h"
+#include "sched/internal.h"
+#include "vidmm/place.h"
+
+enum { PAGING = 2, PATIENCE = 4000000 };
+enum { IS_SHARED = 1 };
+enum { OPERATION_INIT = 10, OPERATION_UPDATE = 13 };
+
+/* ---- the driver's notes ---- */
+
+static struct lock notes_lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "notes");
+static char notes[1 << 18];
+static size_t notes_used;
+
+EXPORTED void recorder_note(const char *line)
+{
+	size_t length = strlen(line);
+
+	lock_acquire(&notes_lock);
+	if (notes_used + length + 2 < sizeof(notes)) {
+		memcpy(notes + notes_used, line, length);
+		notes_used += length;
+		notes[notes_used++] = '\n';
+		notes[notes_used] = '\0';
+	}
+	lock_release(&notes_lock);
+}
+
+static unsigned notes_of(const char *text)
+{
+	unsigned count = 0;
+
+	lock_acquire(&notes_lock);
+	for (const char *at = notes; (at = strstr(at, text)) != NULL; at++)
+		count++;
+	lock_release(&notes_lock);
+	return count;
+}
+
+static unsigned operations(unsigned operation)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "BuildPagingBuffer irql=0 operation=%u ", operation);
+	return notes_of(text);
+}
+
+/* ---- the world ---- */
+
+struct client {
+	struct dxg_process *process;
+	struct dxg_device *device;
+};
+
+static struct mem_usage before;
+static struct dxg_kernel kernel;
+static struct dxg_adapter *adapter;
+static struct client app;   /* the one under test */
+static struct client other; /* turns the crank */
+
+static void client_begin(struct client *client, unsigned id)
+{
+	EXPECT_EQ(process_create(id, &kernel.shares, &client->process), STATUS_SUCCESS);
+	EXPECT_EQ(device_create(client->process, adapter, &(struct device_options){ 0 },
+				&client->device),
+		  STATUS_SUCCESS);
+}
+
+static void client_end(struct client *client)
+{
+	object_put(&client->device->object);
+	process_destroy(client->process);
+}
+
+static void begin_with(const char *keep, uint32_t kinds, bool is_by_hand, bool leaks)
+{
+	struct miniport_setting settings[] = {
+		{ "NbAsymetricProcessingNodes", NULL, 3 },
+		{ "PagingNode", NULL, PAGING },
+		{ "HandCranked", NULL, is_by_hand },
+		{ "TdrLevel", NULL, 0 },
+		{ keep, NULL, kinds },
+		{ "Leak", NULL, leaks },
+	};
+	const struct miniport_config config = { .driver = RECORDER_PATH,
+						.name = "recorder",
+						.adapter_id = 1,
+						.luid = 0x10000,
+						.settings = settings,
+						.setting_count = ARRAY_SIZE(settings) };
+
+	notes_used = 0;
+	notes[0] = '\0';
+	before = mem_usage();
+	nt_report_reset();
+	EXPECT_EQ(kernel_start(&kernel, &config, 1), STATUS_SUCCESS);
+	EXPECT_EQ(kernel.adapter_count, 1);
+	adapter = kernel.adapters[0];
+	client_begin(&app, 1);
+	client_begin(&other, 2);
+}
+
+static void begin(bool is_by_hand)
+{
+	begin_with("Keep", 0, is_by_hand, false);
+}
+
+static void finish(void)
+{
+	client_end(&app);
+	client_end(&other);
+	kernel_end(&kernel);
+	EXPECT_EQ(notes_of("WRONG"), 0);
+	EXPECT_EQ(mem_usage().blocks, before.blocks);
+}
+
+static NTSTATUS escape(struct client *client, struct dxg_context *context,
+		       struct recorder_escape *escape)
+{
+	struct miniport_escape_desc desc = {
+		.driver_device = client->device->driver_device,
+		.driver_context = context ? context->info.driver_context : NULL,
+		.private_data = escape,
+		.private_bytes = sizeof(*escape),
+	};
+
+	NTSTATUS status = miniport_escape(adapter->miniport, client->device->joined->client, &desc);
+	return NT_SUCCESS(status) ? (NTSTATUS)escape->result : status;
+}
+
+/* ---- the crank ---- */
+
+static unsigned pending(unsigned node)
+{
+	struct recorder_escape args = { .command = RECORDER_PENDING, .node = node };
+
+	return (unsigned)escape(&other, NULL, &args);
+}
+
+static bool complete(unsigned node)
+{
+	struct recorder_escape args = { .command = RECORDER_COMPLETE, .node = node };
+
+	recorder_note("completing");
+	return escape(&other, NULL, &args) != 0;
+}
+
+#define AWAIT(condition)                                                                           \
+	do {                                                                                       \
+		unsigned await_turns = 0;                                                          \
+		while (!(condition)) {                                                             \
+			if (++await_turns > PATIENCE) {                                            \
+				print_error("never came: %s\n%s", #condition, notes);              \
+				_fail(__FILE__, __LINE__);                                         \
+			}                                                                          \
+			thread_point();                                                            \
+		}                                                                                  \
+	} while (0)
+
+static void complete_next(unsigned node)
+{
+	AWAIT(pending(node) > 0);
+	EXPECT(complete(node));
+}
+
+static void others_run(void)
+{
+	for (unsigned i = 0; i < 200; i++)
+		(void)pending(0);
+}
+
+/* ---- contexts, work, allocations ---- */
+
+static struct dxg_context *make_context(struct client *client, unsigned node)
+{
+	struct dxg_context *context = NULL;
+
+	EXPECT_EQ(context_create(client->device,
+				 &(struct context_options){ .node = node, .is_virtual = true },
+				 &context),
+		  STATUS_SUCCESS);
+	return context;
+}
+
+static void end_context(struct dxg_context *context)
+{
+	EXPECT(context_destroy(context));
+	object_put(&context->object);
+}
+
+static void submit(struct dxg_context *context)
+{
+	EXPECT_EQ(submission_queue(
+			  &context, 1,
+			  &(struct submission_request){ .gpu_address = 0x10000, .size_bytes = 64 }),
+		  STATUS_SUCCESS);
+}
+
+static NTSTATUS try_create(struct dxg_context *context, bool is_shared, uint32_t segments,
+			   unsigned long long *handle_out)
+{
+	struct recorder_escape args = {
+		.command = RECORDER_CONTEXT_CREATE,
+		.flags = is_shared ? IS_SHARED : 0,
+		.values = { 1, is_shared ? 0 : 1, 0xC00C1E, 65536, 0, segments, 0, 0 },
+	};
+	NTSTATUS status = escape(&app, is_shared ? NULL : context, &args);
+
+	*handle_out = args.values[0];
+	return status;
+}
+
+static unsigned long long create(struct dxg_context *context, bool is_shared)
+{
+	unsigned long long handle = 0;
+
+	EXPECT_EQ(try_create(context, is_shared, 1, &handle), STATUS_SUCCESS);
+	return handle;
+}
+
+static NTSTATUS destroy(struct client *client, unsigned long long handle)
+{
+	struct recorder_escape args = { .command = RECORDER_CONTEXT_DESTROY, .values = { handle } };
+
+	return escape(client, NULL, &args);
+}
+
+/* One call, on a thread of its own: in the driver for as long as it takes. */
+struct call {
+	struct thread *thread;
+	void (*act)(struct call *call);
+	unsigned long long handle;
+	struct dxg_context *context;
+	NTSTATUS status;
+	_Atomic bool is_over;
+};
+
+static void call_run(void *argument)
+{
+	struct call *call = argument;
+
+	call->act(call);
+	recorder_note("returned");
+	atomic_store(&call->is_over, true);
+}
+
+static void call_start(struct call *call)
+{
+	EXPECT_EQ(thread_create("caller", call_run, call, &call->thread), STATUS_SUCCESS);
+}
+
+static NTSTATUS call_end(struct call *call)
+{
+	thread_join(call->thread);
+	EXPECT(call->is_over);
+	return call->status;
+}
+
+static void act_destroy(struct call *call)
+{
+	call->status = destroy(&app, call->handle);
+}
+
+static void act_end_context(struct call *call)
+{
+	end_context(call->context);
+	call->status = STATUS_SUCCESS;
+}
+
+static void act_update(struct call *call)
+{
+	struct recorder_escape args = { .command = RECORDER_CONTEXT_UPDATE,
+					.fence = 0x12345678,
+					.values = { call->handle } };
+
+	call->status = escape(&app, NULL, &args);
+}
+
+static uint32_t suspensions(struct sched_queue *queue)
+{
+	sched_lock(queue->sched);
+	uint32_t count = queue->suspensions;
+	sched_unlock(queue->sched);
+	return count;
+}
+
+static uint64_t leaks(void)
+{
+	return nt_report_count(RULE_DDI_CONTEXT_ALLOCATION_LEAK);
+}
+
+/* ---- life ---- */
+
+TEST(life, is_made_in_create_context_and_ends_in_destroy_context)
+{
+	begin_with("Keep", 1, false, false);
+	struct dxg_context *context = make_context(&app, 0);
+	EXPECT_EQ(notes_of("CreateContextAllocation irql=0 status=0"), 1);
+	submit(context);
+	AWAIT(sched_owner_is_idle(&app.device->work));
+	end_context(context);
+	EXPECT_EQ(notes_of("ContextAllocationGone irql=0 status=0"), 1);
+	EXPECT_EQ(leaks(), 0);
+	/* None of the calls for what clients make. */
+	EXPECT_EQ(notes_of("CreateAllocation"), 0);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 0);
+	EXPECT_EQ(notes_of("OpenAllocation") + notes_of("CloseAllocation"), 0);
+	finish();
+}
+
+TEST(life, is_made_in_create_device_and_ends_in_destroy_device)
+{
+	begin_with("Keep", 2, false, false);
+	EXPECT_EQ(notes_of("CreateContextAllocation irql=0 status=0"), 2); /* two devices */
+	finish();
+	EXPECT_EQ(notes_of("ContextAllocationGone irql=0 status=0"), 2);
+	EXPECT_EQ(leaks(), 0);
+}
+
+TEST(life, what_is_leaked_goes_with_its_owner_and_is_reported)
+{
+	begin_with("Keep", 3, false, true);
+	struct dxg_context *context = make_context(&app, 0);
+	submit(context);
+	AWAIT(sched_owner_is_idle(&app.device->work));
+	end_context(context);
+	EXPECT_EQ(leaks(), 1);
+	client_end(&app);
+	EXPECT_EQ(leaks(), 2);
+	EXPECT_EQ(notes_of("ContextAllocationGone"), 0);
+	client_begin(&app, 1);
+	finish();
+}
+
+TEST(life, is_charged_to_the_process_and_counted)
+{
+	char wrong[256];
+
+	begin(false);
+	struct dxg_context *context = make_context(&app, 0);
+	unsigned long long handle = create(context, false);
+	submit(context);
+	AWAIT(sched_owner_is_idle(&app.device->work));
+	AWAIT(pager_is_idle(adapter->pager));
+	/* Only references that are known count. */
+	object_put(&context->object);
+	object_put(&app.device->object);
+	bool is_valid = kernel_validate(&kernel, app.process, wrong, sizeof(wrong));
+	object_get(&app.device->object);
+	object_get(&context->object);
+	if (!is_valid)
+		print_error("%s\n", wrong);
+	EXPECT(is_valid);
+	EXPECT(vidmm_manager_validate(adapter->memory, wrong, sizeof(wrong)));
+	EXPECT_EQ(destroy(&app, handle), STATUS_SUCCESS);
+	end_context(context);
+	finish();
+}
+
+/* ---- residency ---- */
+
+TEST(residency, it_is_there_before_work_of_its_context_goes_to_the_hardware)
+{
+	begin(true);
+	struct dxg_context *context = make_context(&app, 0);
+	(void)create(context, false);
+	EXPECT_EQ(operations(OPERATION_INIT), 0); /* not before it is needed */
+	submit(context);
+	AWAIT(pending(PAGING) > 0);
+	others_run();
+	EXPECT_EQ(pending(0), 0);
+	AWAIT(operations(OPERATION_INIT) == 1);
+	while (pending(0) == 0) {
+		if (pending(PAGING) > 0)
+			EXPECT(complete(PAGING));
+		thread_point();
+	}
+	EXPECT(complete(0));
+	AWAIT(sched_owner_is_idle(&app.device->work));
+	/* It stays, and nothing has to be done again. */
+	submit(context);
+	EXPECT_EQ(pending(0), 1);
+	EXPECT(complete(0));
+	EXPECT_EQ(operations(OPERATION_INIT), 1);
+	nt_report_reset();
+	struct call call = { .act = act_end_context, .context = context };
+	call_start(&call);
+	complete_next(0); /* the switch away from it: the leak is reaped */
+	EXPECT_EQ(call_end(&call), STATUS_SUCCESS);
+	EXPECT_EQ(leaks(), 1);
+	finish();
+}
+
+static void page_until(bool (*is_over)(void))
+{
+	AWAIT(is_over() || (pending(PAGING) > 0 && complete(PAGING) && is_over()));
+}
+
+static bool work_is_submitted(void)
+{
+	return pending(0) > 0;
+}
+
+static bool paging_is_idle(void)
+{
+	return pager_is_idle(adapter->pager);
+}
+
+TEST(residency, an_eviction_switches_the_context_away_first_and_keeps_the_content)
+{
+	begin(true);
+	struct dxg_context *context = make_context(&app, 0);
+	unsigned long long handle = create(context, false);
+	submit(context);
+	page_until(work_is_submitted);
+	EXPECT(complete(0));
+	AWAIT(sched_owner_is_idle(&app.device->work));
+	page_until(paging_is_idle);
+
+	struct vidmm_segment_usage usage;
+	vidmm_evict_segment(adapter->memory, 1);
+	others_run();
+	AWAIT(notes_of("ContextSwitch irql=2 node=0 bytes=0") == 1);
+	EXPECT_EQ(pending(PAGING), 0); /* nothing moves before it is switched away */
+	EXPECT(complete(0));
+	page_until(paging_is_idle);
+	EXPECT(vidmm_segment_usage(adapter->memory, 1, &usage));
+	EXPECT_EQ(usage.evicted_bytes, 65536);
+	EXPECT_EQ(usage.discarded_bytes, 0);
+
+	submit(context);
+	page_until(work_is_submitted);
+	EXPECT(vidmm_segment_usage(adapter->memory, 1, &usage));
+	EXPECT_EQ(usage.copied_in_bytes, 65536);
+	EXPECT_EQ(operations(OPERATION_INIT), 1);
+	EXPECT(complete(0));
+	struct call call = { .act = act_destroy, .handle = handle };
+	call_start(&call);
+	complete_next(0);
+	EXPECT_EQ(call_end(&call), STATUS_SUCCESS);
+	end_context(context);
+	finish();
+}
+
+TEST(residency, a_context_that_is_not_loaded_is_not_switched_away_from)
+{
+	begin(true);
+	struct dxg_context *context = make_context(&app, 0);
+	struct dxg_context *next = make_context(&app, 0);
+	unsigned long long handle = create(context, false);
+	submit(context);
+	page_until(work_is_submitted);
+	EXPECT(complete(0));
+	submit(next);
+	complete_next(0);
+	EXPECT_EQ(destroy(&app, handle), STATUS_SUCCESS);
+	EXPECT_EQ(notes_of("ContextSwitch"), 0);
+	end_context(context);
+	end_context(next);
+	finish();
+}
+
+TEST(residency, what_all_contexts_share_is_there_for_any_of_them)
+{
+	begin(true);
+	struct dxg_context *context = make_context(&app, 0);
+	struct dxg_context *second = make_context(&app, 1);
+	unsigned long long handle = create(NULL, true);
+	submit(second);
+	AWAIT(pending(PAGING) > 0);
+	others_run();
+	EXPECT_EQ(pending(1), 0);
+	while (pending(1) == 0) {
+		if (pending(PAGING) > 0)
+			EXPECT(complete(PAGING));
+		thread_point();
+	}
+	submit(context);
+	EXPECT_EQ(pending(0), 1);
+	/* Loaded on two nodes: both let go of it. */
+	struct call call = { .act = act_destroy, .handle = handle };
+	call_start(&call);
+	complete_next(0);
+	complete_next(1);
+	AWAIT(pending(0) + pending(1) > 0);
+	EXPECT(!call.is_over);
+	complete_next(0);
+	complete_next(1);
+	EXPECT_EQ(call_end(&call), STATUS_SUCCESS);
+	EXPECT_EQ(notes_of("ContextSwitch irql=2 node=0"), 1);
+	EXPECT_EQ(notes_of("ContextSwitch irql=2 node=1"), 1);
+	end_context(context);
+	end_context(second);
+	finish();
+}
+
+/* ---- destroy ---- */
+
+TEST(destroy, with_work_under_way_returns_when_the_hardware_has_let_go)
+{
+	begin(true);
+	struct dxg_context *context = make_context(&app, 0);
+	unsigned long long handle = create(context, false);
+	submit(context);
+	page_until(work_is_submitted);
+	submit(context);
+	struct call call = { .act = act_destroy, .handle = handle };
+	call_start(&call);
+	others_run();
+	EXPECT(!call.is_over);
+	EXPECT_EQ(notes_of("ContextSwitch"), 0);
+	complete_next(0);
+	others_run();
+	EXPECT(!call.is_over);
+	complete_next(0);
+	AWAIT(notes_of("ContextSwitch") == 1);
+	others_run();
+	EXPECT(!call.is_over); /* the context is still loaded */
+	complete_next(0);
+	EXPECT_EQ(call_end(&call), STATUS_SUCCESS);
+	/* The context works on, without it. */
+	submit(context);
+	complete_next(0);
+	AWAIT(sched_owner_is_idle(&app.device->work));
+	EXPECT_EQ(leaks(), 0);
+	end_context(context);
+	finish();
+}
+
+TEST(destroy, what_is_queued_meanwhile_waits_until_it_is_gone)
+{
+	begin(true);
+	struct dxg_context *context = make_context(&app, 0);
+	unsigned long long handle = create(context, false);
+	submit(context);
+	page_until(work_is_submitted);
+	struct call call = { .act = act_destroy, .handle = handle };
+	call_start(&call);
+	AWAIT(suspensions(&context->queue) > 0);
+	submit(context);
+	others_run();
+	EXPECT_EQ(sched_queue_length(&context->queue), 2);
+	EXPECT_EQ(pending(0), 1);
+	EXPECT(complete(0));
+	AWAIT(notes_of("ContextSwitch") == 1);
+	EXPECT_EQ(pending(0), 1);
+	EXPECT(complete(0));
+	EXPECT_EQ(call_end(&call), STATUS_SUCCESS);
+	complete_next(0);
+	AWAIT(sched_owner_is_idle(&app.device->work));
+	end_context(context);
+	finish();
+}
+
+TEST(destroy, from_inside_destroy_context_switches_the_context_away)
+{
+	begin_with("Keep", 1, true, false);
+	struct dxg_context *context = make_context(&app, 0);
+	submit(context);
+	page_until(work_is_submitted);
+	EXPECT(complete(0));
+	struct call call = { .act = act_end_context, .context = context };
+	call_start(&call);
+	AWAIT(notes_of("ContextSwitch irql=2 node=0") == 1);
+	others_run();
+	EXPECT_EQ(notes_of("ContextAllocationGone"), 0);
+	EXPECT(!call.is_over);
+	complete_next(0);
+	EXPECT_EQ(call_end(&call), STATUS_SUCCESS);
+	EXPECT_EQ(notes_of("ContextAllocationGone irql=0 status=0"), 1);
+	EXPECT_EQ(leaks(), 0);
+	finish();
+}
+
+TEST(destroy, of_a_lost_device_waits_for_nobody)
+{
+	begin(true);
+	struct dxg_context *context = make_context(&app, 0);
+	unsigned long long handle = create(context, false);
+	submit(context);
+	page_until(work_is_submitted);
+	device_lose(app.device, DEVICE_HUNG, NULL);
+	EXPECT_EQ(destroy(&app, handle), STATUS_SUCCESS);
+	EXPECT_EQ(destroy(&app, handle), STATUS_INVALID_PARAMETER);
+	/* The memory is not given away before the hardware has let go of it. */
+	struct vidmm_segment_usage usage;
+	EXPECT(vidmm_segment_usage(adapter->memory, 1, &usage));
+	EXPECT(usage.resident_bytes >= 65536);
+	struct call call = { .act = act_end_context, .context = context };
+	call_start(&call);
+	complete_next(0);
+	complete_next(0); /* the switch */
+	EXPECT_EQ(call_end(&call), STATUS_SUCCESS);
+	EXPECT_EQ(leaks(), 0);
+	finish();
+}
+
+/* ---- handles ---- */
+
+static NTSTATUS create_as(unsigned long long device, unsigned long long context, unsigned flags)
+{
+	struct recorder_escape args = {
+		.command = RECORDER_CONTEXT_CREATE,
+		.flags = flags,
+		.values = { device, context, 0xC00C1E, 65536, 0, 1, 0, 0 },
+	};
+
+	return escape(&app, NULL, &args);
+}
+
+TEST(handles, wrong_ones_are_refused_and_reported)
+{
+	begin(false);
+	struct dxg_context *context = make_context(&app, 0);
+	struct dxg_context *foreign = make_context(&other, 0);
+	unsigned long long device_name = (uintptr_t)app.device;
+	unsigned long long handle = create(context, false);
+
+	EXPECT_EQ(destroy(&app, handle + 1), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(destroy(&app, 0xdead0000), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(destroy(&app, (uintptr_t)context), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(nt_report_count(RULE_DDI_CALLBACK_ARGUMENT), 3);
+	EXPECT_EQ(destroy(&app, handle), STATUS_SUCCESS);
+	EXPECT_EQ(destroy(&app, handle), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(nt_report_count(RULE_DDI_CALLBACK_ARGUMENT), 4);
+
+	EXPECT_EQ(create_as(device_name, 0x1000, 0), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(create_as(0x1000, (uintptr_t)context, 0), STATUS_INVALID_PARAMETER);
+	/* A context of another device; a device for a context; a context for a device. */
+	EXPECT_EQ(create_as(device_name, (uintptr_t)foreign, 0), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(create_as(device_name, device_name, 0), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(create_as((uintptr_t)context, 0, IS_SHARED), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(nt_report_count(RULE_DDI_CALLBACK_ARGUMENT), 9);
+	unsigned long long gone = (uintptr_t)context;
+	end_context(context);
+	EXPECT_EQ(create_as(device_name, gone, 0), STATUS_INVALID_PARAMETER);
+	end_context(foreign);
+	finish();
+}
+
+TEST(handles, a_new_one_is_never_an_old_one)
+{
+	begin(false);
+	struct dxg_context *context = make_context(&app, 0);
+	unsigned long long first = create(context, false);
+	EXPECT_EQ(destroy(&app, first), STATUS_SUCCESS);
+	unsigned long long second = create(context, false);
+	EXPECT(second != first);
+	EXPECT_EQ(destroy(&app, first), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(destroy(&app, second), STATUS_SUCCESS);
+	end_context(context);
+	finish();
+}
+
+/* ---- update ---- */
+
+TEST(update, returns_when_the_hardware_has_done_it)
+{
+	begin(true);
+	struct dxg_context *context = make_context(&app, 0);
+	unsigned long long handle = create(context, false);
+	struct call call = { .act = act_update, .handle = handle };
+	call_start(&call);
+	AWAIT(operations(OPERATION_INIT) == 1 || !(pending(PAGING) > 0 && complete(PAGING)));
+	while (operations(OPERATION_UPDATE) == 0) {
+		if (pending(PAGING) > 0)
+			EXPECT(complete(PAGING));
+		thread_point();
+	}
+	AWAIT(pending(PAGING) > 0);
+	others_run();
+	EXPECT(!call.is_over);
+	EXPECT(complete(PAGING));
+	EXPECT_EQ(call_end(&call), STATUS_SUCCESS);
+	EXPECT_EQ(operations(OPERATION_INIT), 1);
+	EXPECT_EQ(destroy(&app, handle), STATUS_SUCCESS); /* nothing ran: nothing is loaded */
+	end_context(context);
+	finish();
+}
+
+/* ---- trouble ---- */
+
+TEST(trouble, without_memory_nothing_is_made)
+{
+	begin(false);
+	struct dxg_context *context = make_context(&app, 0);
+	unsigned long long handle = 0;
+	unsigned failures = 0;
+
+	for (unsigned nth = 1;; nth++) {
+		struct mem_usage usage = mem_usage();
+		mem_fail_nth(nth);
+		NTSTATUS status = try_create(context, false, 1, &handle);
+		if (!mem_fail_stop()) {
+			EXPECT_EQ(status, STATUS_SUCCESS);
+			break;
+		}
+		if (NT_SUCCESS(status)) { /* something it could do without */
+			EXPECT_EQ(destroy(&app, handle), STATUS_SUCCESS);
+			continue;
+		}
+		EXPECT_EQ(status, STATUS_NO_MEMORY);
+		EXPECT_EQ(mem_usage().blocks, usage.blocks);
+		failures++;
+	}
+	EXPECT(failures >= 2);
+	EXPECT_EQ(destroy(&app, handle), STATUS_SUCCESS);
+	end_context(context);
+	finish();
+}
+
+enum { THREADS = 3, ROUNDS = 60 };
+
+struct walker {
+	struct thread *thread;
+	uint64_t state;
+};
+
+static unsigned chance(struct walker *walker, unsigned sides)
+{
+	walker->state = walker->state * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(walker->state >> 33) % sides;
+}
+
+static void walk(void *argument)
+{
+	struct walker *walker = argument;
+	struct dxg_context *context = make_context(&app, chance(walker, 2));
+	unsigned long long handles[4];
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		switch (chance(walker, 5)) {
+		case 0:
+			if (count < ARRAY_SIZE(handles))
+				handles[count++] = create(context, chance(walker, 3) == 0);
+			break;
+		case 1:
+			if (count > 0)
+				EXPECT_EQ(destroy(&app, handles[--count]), STATUS_SUCCESS);
+			break;
+		case 2:
+			vidmm_evict_segment(adapter->memory, 0);
+			break;
+		default:
+			submit(context);
+			break;
+		}
+	}
+	while (count > 0)
+		EXPECT_EQ(destroy(&app, handles[--count]), STATUS_SUCCESS);
+	end_context(context);
+}
+
+TEST(trouble, many_threads_make_use_evict_and_destroy)
+{
+	struct walker walkers[THREADS];
+
+	begin(false);
+	for (unsigned i = 0; i < THREADS; i++) {
+		walkers[i].state = i + 1;
+		EXPECT_EQ(thread_create("walker", walk, &walkers[i], &walkers[i].thread),
+			  STATUS_SUCCESS);
+	}
+	for (unsigned i = 0; i < THREADS; i++)
+		thread_join(walkers[i].thread);
+	EXPECT_EQ(leaks(), 0);
+	EXPECT_EQ(app.device->state, DEVICE_ACTIVE);
+	finish();
+}
+
+TEST_MAIN("object/context_allocation")
