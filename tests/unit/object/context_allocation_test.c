@@ -675,21 +675,40 @@ TEST(update, returns_when_the_hardware_has_done_it)
 	begin(true);
 	struct dxg_context *context = make_context(&app, 0);
 	unsigned long long handle = create(context, false);
+	submit(context);
+	page_until(work_is_submitted);
+	EXPECT(complete(0));
+	page_until(paging_is_idle);
 	struct call call = { .act = act_update, .handle = handle };
 	call_start(&call);
-	AWAIT(operations(OPERATION_INIT) == 1 || !(pending(PAGING) > 0 && complete(PAGING)));
-	while (operations(OPERATION_UPDATE) == 0) {
-		if (pending(PAGING) > 0)
-			EXPECT(complete(PAGING));
-		thread_point();
-	}
 	AWAIT(pending(PAGING) > 0);
+	EXPECT_EQ(operations(OPERATION_UPDATE), 1);
 	others_run();
 	EXPECT(!call.is_over);
 	EXPECT(complete(PAGING));
 	EXPECT_EQ(call_end(&call), STATUS_SUCCESS);
+	EXPECT_EQ(operations(OPERATION_UPDATE), 1);
+	struct call last = { .act = act_destroy, .handle = handle };
+	call_start(&last);
+	complete_next(0);
+	EXPECT_EQ(call_end(&last), STATUS_SUCCESS);
+	end_context(context);
+	finish();
+}
+
+/* It is brought in for it, and initialised first. */
+TEST(update, works_before_the_context_has_run)
+{
+	begin(false);
+	struct dxg_context *context = make_context(&app, 0);
+	struct call call = { .act = act_update, .handle = create(context, false) };
+	act_update(&call);
+	EXPECT_EQ(call.status, STATUS_SUCCESS);
 	EXPECT_EQ(operations(OPERATION_INIT), 1);
-	EXPECT_EQ(destroy(&app, handle), STATUS_SUCCESS); /* nothing ran: nothing is loaded */
+	EXPECT_EQ(operations(OPERATION_UPDATE), 1);
+	EXPECT_EQ(destroy(&app, call.handle), STATUS_SUCCESS);
+	act_update(&call);
+	EXPECT_EQ(call.status, STATUS_INVALID_PARAMETER);
 	end_context(context);
 	finish();
 }
