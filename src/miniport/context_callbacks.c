@@ -230,7 +230,8 @@ map_context_allocation(IN_CONST_HANDLE handle, const DXGKARGCB_MAPCONTEXTALLOCAT
 					    .page_count = args->SizeInPages,
 					    .protection = args->Protection.Value,
 					    .driver_protection = args->DriverProtection,
-				    }));
+				    },
+				    may_wait(miniport)));
 }
 
 static NTSTATUS APIENTRY update_context_allocation(IN_CONST_HANDLE handle,

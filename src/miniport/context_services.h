@@ -68,7 +68,8 @@ struct miniport_context_services {
 	(void *listener, const struct miniport_context_allocation *desc, void **allocation_out);
 
 	/* The address in the space of the process of the context; 0 when it cannot be. */
-	uint64_t (*map)(void *listener, const struct miniport_context_mapping *mapping);
+	uint64_t (*map)(void *listener, const struct miniport_context_mapping *mapping,
+			bool may_wait);
 
 	/* Returns when DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION was executed. */
 	NTSTATUS(*update)

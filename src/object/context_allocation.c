@@ -14,7 +14,9 @@
 #include "object/context_allocation.h"
 #include "object/context_switch.h"
 #include "object/device.h"
+#include "object/gpu_addresses.h"
 #include "paging/pager.h"
+#include "vidmm/mappings.h"
 
 /* No pointer looks like it: who follows one meets a fault at once. */
 #define FIRST_HANDLE UINT64_C(0x4358000000000010)
@@ -30,7 +32,13 @@ struct unloading {
 	uint64_t nodes_left; /* which were switched */
 };
 
-enum release_stage { RELEASE_NEW, RELEASE_SUBMITTED, RELEASE_LOADED, RELEASE_PLACE };
+enum release_stage {
+	RELEASE_NEW,
+	RELEASE_SUBMITTED,
+	RELEASE_LOADED,
+	RELEASE_ADDRESSES,
+	RELEASE_PLACE
+};
 
 struct context_allocation {
 	/* Set at creation. */
@@ -45,10 +53,12 @@ struct context_allocation {
 	struct list owner_link;
 	uint32_t uses;
 	bool is_dying;
+	struct mapped_memory *mapped; /* NULL: it has no GPU addresses of the process */
 
 	/* Of who ends it. */
 	enum release_stage stage;
 	struct sched_patience patience;
+	struct memory_drop drop;
 	struct vidmm_departure departure;
 	struct unloading releasing;
 	struct work burial;
@@ -261,6 +271,13 @@ static void departed(struct vidmm_departure *departure)
 	allocation->patience.wait.over(&allocation->patience.wait);
 }
 
+static void dropped(struct memory_drop *drop)
+{
+	struct context_allocation *allocation = container_of(drop, struct context_allocation, drop);
+
+	allocation->patience.wait.over(&allocation->patience.wait);
+}
+
 /* Starts what is next to be waited for. */
 static void release_begin(struct context_allocation *allocation, enum release_stage stage)
 {
@@ -278,6 +295,13 @@ static void release_begin(struct context_allocation *allocation, enum release_st
 		break;
 	case RELEASE_LOADED:
 		unload(&allocation->releasing, allocation, wait);
+		break;
+	case RELEASE_ADDRESSES:
+		allocation->drop.done = dropped;
+		if (!allocation->mapped ||
+		    address_space_drop(owner->device->joined->addresses, allocation->mapped,
+				       &allocation->drop))
+			dropped(&allocation->drop);
 		break;
 	case RELEASE_PLACE:
 		vidmm_work_set_remove(&owner->set, &allocation->member);
@@ -506,18 +530,66 @@ static NTSTATUS no_such_allocation(void)
 		      "is not one of this adapter's, or was destroyed");
 }
 
-static uint64_t serve_map(void *listener, const struct miniport_context_mapping *mapping)
+/* True where the pager can be waited for. */
+static bool can_wait(const struct dxg_adapter *adapter, bool may_wait)
 {
-	struct context_allocation *allocation = allocation_enter(listener, mapping->allocation);
+	return may_wait && !pager_is_current_thread(adapter->pager);
+}
+
+static NTSTATUS not_waited_for_here(void)
+{
+	return refuse(STATUS_INVALID_DEVICE_REQUEST, RULE_DDI_CALLBACK_DEADLOCK, NULL,
+		      "what is asked for is done by the thread that asks");
+}
+
+/* Its process's space is the one of the device; there is one where there is a GpuMmu. */
+static NTSTATUS map(struct context_allocation *allocation,
+		    const struct miniport_context_mapping *mapping, uint64_t *address_out)
+{
+	struct address_space *space = allocation->owner->device->joined->addresses;
+	struct mapped_memory *mapped = NULL;
+	struct space_memory *memory = NULL;
+	NTSTATUS status = vidmm_mapped_memory(
+		&allocation->memory, allocation->member.binding.driver_allocation, &mapped);
+
+	if (NT_SUCCESS(status))
+		status = address_space_memory(space, mapped, &memory);
+	if (!NT_SUCCESS(status))
+		return refuse(status, RULE_API_NO_MEMORY, NULL,
+			      "no memory for a context allocation's addresses");
+	lock_acquire(&allocation->adapter->books.lock);
+	allocation->mapped = mapped;
+	lock_release(&allocation->adapter->books.lock);
+	const struct gpuva_map_request request = {
+		.window = { .base = mapping->base_address,
+			    .minimum = mapping->lowest_address,
+			    .maximum = mapping->end_address },
+		.owner = &memory->view.owner,
+		.offset_pages = mapping->first_page,
+		.page_count = mapping->page_count,
+		.protection = mapping->protection,
+		.driver_protection = mapping->driver_protection,
+	};
+	return gpu_addresses_map_now(space, &request, address_out);
+}
+
+static uint64_t serve_map(void *listener, const struct miniport_context_mapping *mapping,
+			  bool may_wait)
+{
+	struct dxg_adapter *adapter = listener;
+	struct context_allocation *allocation = allocation_enter(adapter, mapping->allocation);
+	uint64_t address = 0;
 
 	if (!allocation) {
 		no_such_allocation();
 		return 0;
 	}
-	refuse(STATUS_NOT_SUPPORTED, RULE_DDI_CALLBACK_NOT_BUILT, "DxgkCbMapContextAllocation",
-	       "has no address space of a process to map into yet");
+	if (!can_wait(adapter, may_wait))
+		not_waited_for_here();
+	else if (!NT_SUCCESS(map(allocation, mapping, &address)))
+		address = 0;
 	allocation_leave(allocation);
-	return 0;
+	return address;
 }
 
 static NTSTATUS check_update(const struct dxg_adapter *adapter, bool may_wait)
@@ -525,10 +597,7 @@ static NTSTATUS check_update(const struct dxg_adapter *adapter, bool may_wait)
 	if (!adapter->info->supports_gpu_mmu)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_DDI_VERSION, "UpdateContextAllocation",
 			      "needs GPU virtual addresses, and adapter %u has none", adapter->id);
-	if (may_wait && !pager_is_current_thread(adapter->pager))
-		return STATUS_SUCCESS;
-	return refuse(STATUS_INVALID_DEVICE_REQUEST, RULE_DDI_CALLBACK_DEADLOCK, NULL,
-		      "the update is executed by the thread that asks for it to be waited for");
+	return can_wait(adapter, may_wait) ? STATUS_SUCCESS : not_waited_for_here();
 }
 
 static NTSTATUS serve_update(void *listener, void *handle, void *private_data,
@@ -560,7 +629,7 @@ static NTSTATUS serve_destroy(void *listener, void *handle, bool may_wait)
 	lock_release(&adapter->books.lock);
 	if (!allocation)
 		return no_such_allocation();
-	if (may_wait && !pager_is_current_thread(adapter->pager) && release(allocation, true))
+	if (can_wait(adapter, may_wait) && release(allocation, true))
 		allocation_free(allocation);
 	else
 		allocation_bury_later(allocation);

@@ -158,6 +158,19 @@ NTSTATUS gpu_addresses_reserve_now(struct address_space *space,
 	return STATUS_SUCCESS;
 }
 
+NTSTATUS gpu_addresses_map_now(struct address_space *space, const struct gpuva_map_request *request,
+			       uint64_t *address_out)
+{
+	struct pager_answer told = { 0 };
+	NTSTATUS status = address_space_map(
+		space, request, &(struct space_listener){ reserve_done, &told }, address_out);
+
+	if (status != STATUS_PENDING)
+		return status;
+	answer_wait(&told, space->pager);
+	return told.status;
+}
+
 static void drop_done(struct memory_drop *drop)
 {
 	answer(container_of(drop, struct pager_answer, drop), STATUS_SUCCESS);

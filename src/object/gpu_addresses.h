@@ -28,6 +28,11 @@ MUST_CHECK NTSTATUS gpu_addresses_reserve_now(struct address_space *space,
 					      const struct gpuva_reserve_request *request,
 					      uint64_t *address_out);
 
+/* The same for memory; what is pending is waited for. */
+MUST_CHECK NTSTATUS gpu_addresses_map_now(struct address_space *space,
+					  const struct gpuva_map_request *request,
+					  uint64_t *address_out);
+
 /* Where a context's addresses are looked up. It is idle. */
 void gpu_addresses_set_root(const struct process_adapter *joined, void *driver_context);
 

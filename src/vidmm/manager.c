@@ -410,9 +410,10 @@ bool vidmm_allocation_depart(struct vidmm_allocation *allocation, struct vidmm_d
 	return false;
 }
 
+/* On the stack of who waits, who may go on as soon as it is over: so the notice is elsewhere. */
 struct blocking_departure {
 	struct vidmm_departure departure;
-	struct notice over;
+	struct vidmm *manager;
 	_Atomic bool is_over;
 };
 
@@ -421,22 +422,28 @@ static void departure_over(struct vidmm_departure *departure)
 	struct blocking_departure *blocking =
 		container_of(departure, struct blocking_departure, departure);
 
+	struct vidmm *manager = blocking->manager;
+
 	atomic_store(&blocking->is_over, true);
-	notice_give(&blocking->over);
+	notice_give(&manager->changed);
 }
 
 void vidmm_allocation_leave(struct vidmm_allocation *allocation)
 {
+	struct vidmm_place *place = atomic_load(&allocation->place);
 	struct blocking_departure blocking = { .departure = { .done = departure_over } };
 
+	if (!place)
+		return;
+	blocking.manager = place->manager;
 	if (vidmm_allocation_depart(allocation, &blocking.departure))
 		return;
 	for (;;) {
-		uint32_t seen = notice_read(&blocking.over);
+		uint32_t seen = notice_read(&blocking.manager->changed);
 
 		if (atomic_load(&blocking.is_over))
 			return;
-		notice_wait(&blocking.over, seen, CLOCK_FOREVER);
+		notice_wait(&blocking.manager->changed, seen, CLOCK_FOREVER);
 	}
 }
 

@@ -134,9 +134,10 @@ void vidmm_work_set_remove(struct vidmm_work_set *set, struct work_set_member *m
 
 /* ---- update ---- */
 
+/* On the stack of who waits, who may go on as soon as it is over: so the notice is elsewhere. */
 struct blocking_request {
 	struct vidmm_request request;
-	struct notice over;
+	struct vidmm *manager;
 	_Atomic bool is_over;
 	NTSTATUS status;
 };
@@ -145,19 +146,21 @@ static void request_over(struct vidmm_request *request, NTSTATUS status)
 {
 	struct blocking_request *blocking = container_of(request, struct blocking_request, request);
 
+	struct vidmm *manager = blocking->manager;
+
 	blocking->status = status;
 	atomic_store(&blocking->is_over, true);
-	notice_give(&blocking->over);
+	notice_give(&manager->changed);
 }
 
-static void wait_until(_Atomic bool *is_over, struct notice *notice)
+static void wait_until(struct vidmm *manager, _Atomic bool *is_over)
 {
 	for (;;) {
-		uint32_t seen = notice_read(notice);
+		uint32_t seen = notice_read(&manager->changed);
 
 		if (atomic_load(is_over))
 			return;
-		notice_wait(notice, seen, CLOCK_FOREVER);
+		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
 	}
 }
 
@@ -181,7 +184,8 @@ static bool pin(struct vidmm_binding *binding, bool is_wanted)
 
 static NTSTATUS bring_in(struct vidmm_binding *binding)
 {
-	struct blocking_request blocking = { .request.done = request_over };
+	struct blocking_request blocking = { .request.done = request_over,
+					     .manager = binding->device->process->manager };
 	uint64_t excess_bytes;
 	NTSTATUS status =
 		vidmm_make_resident(binding->device, &binding, 1, VIDMM_WHATEVER_THE_BUDGET,
@@ -189,7 +193,7 @@ static NTSTATUS bring_in(struct vidmm_binding *binding)
 
 	if (status != STATUS_PENDING)
 		return status;
-	wait_until(&blocking.is_over, &blocking.over);
+	wait_until(blocking.manager, &blocking.is_over);
 	if (!NT_SUCCESS(blocking.status))
 		(void)pin(binding, false);
 	return blocking.status;
@@ -211,7 +215,7 @@ struct update {
 	struct paging_job job;
 	struct paging_op op;
 	bool was_asked;
-	struct notice over;
+	struct vidmm *manager;
 	_Atomic bool is_over;
 	NTSTATUS status;
 };
@@ -231,9 +235,11 @@ static void update_done(struct paging_job *job, NTSTATUS status)
 {
 	struct update *update = container_of(job, struct update, job);
 
+	struct vidmm *manager = update->manager;
+
 	update->status = status;
 	atomic_store(&update->is_over, true);
-	notice_give(&update->over);
+	notice_give(&manager->changed);
 }
 
 /* Of the segment where it is in one piece, or the machine's. NULL: no memory. */
@@ -261,6 +267,7 @@ static struct miniport_page_run *runs_of(const struct vidmm_place *place, uint32
 static NTSTATUS run_update(struct vidmm_place *place, void *private_data, uint32_t private_bytes)
 {
 	struct update update = {
+		.manager = place->manager,
 		.op = {
 			.kind = PAGING_UPDATE_CONTEXT,
 			.driver_allocation = place->driver_allocation,
@@ -283,7 +290,7 @@ static NTSTATUS run_update(struct vidmm_place *place, void *private_data, uint32
 	update.job.next = update_next;
 	update.job.done = update_done;
 	paging_job_queue(&update.job);
-	wait_until(&update.is_over, &update.over);
+	wait_until(place->manager, &update.is_over);
 	mem_free(runs);
 	return update.status;
 }

@@ -38,8 +38,9 @@ static NTSTATUS create(void *listener, const struct miniport_context_allocation 
 	return served.status;
 }
 
-static uint64_t map(void *listener, const struct miniport_context_mapping *mapping)
+static uint64_t map(void *listener, const struct miniport_context_mapping *mapping, bool may_wait)
 {
+	EXPECT(may_wait);
 	served.calls++;
 	served.listener = listener;
 	served.mapping = *mapping;

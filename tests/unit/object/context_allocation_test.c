@@ -88,6 +88,36 @@ static void client_end(struct client *client)
 	process_destroy(client->process);
 }
 
+/* Processes begin and end with paging of their own, which is not what is looked at here. */
+static struct thread *turner;
+static _Atomic bool is_turning;
+
+static void turn_paging(void *argument)
+{
+	struct recorder_escape args;
+	struct miniport_escape_desc desc = { .private_data = &args, .private_bytes = sizeof(args) };
+
+	(void)argument;
+	while (is_turning) {
+		args = (struct recorder_escape){ .command = RECORDER_COMPLETE, .node = PAGING };
+		(void)!miniport_escape(adapter->miniport, miniport_system_client(adapter->miniport),
+				       &desc);
+		thread_point();
+	}
+}
+
+static void turner_start(void)
+{
+	is_turning = true;
+	EXPECT_EQ(thread_create("turner", turn_paging, NULL, &turner), STATUS_SUCCESS);
+}
+
+static void turner_stop(void)
+{
+	is_turning = false;
+	thread_join(turner);
+}
+
 static void begin_with(const char *keep, uint32_t kinds, bool is_by_hand, bool leaks)
 {
 	struct miniport_setting settings[] = {
@@ -112,8 +142,10 @@ static void begin_with(const char *keep, uint32_t kinds, bool is_by_hand, bool l
 	EXPECT_EQ(kernel_start(&kernel, &config, 1), STATUS_SUCCESS);
 	EXPECT_EQ(kernel.adapter_count, 1);
 	adapter = kernel.adapters[0];
+	turner_start();
 	client_begin(&app, 1);
 	client_begin(&other, 2);
+	turner_stop();
 }
 
 static void begin(bool is_by_hand)
@@ -123,8 +155,10 @@ static void begin(bool is_by_hand)
 
 static void finish(void)
 {
+	turner_start();
 	client_end(&app);
 	client_end(&other);
+	turner_stop();
 	kernel_end(&kernel);
 	EXPECT_EQ(notes_of("WRONG"), 0);
 	EXPECT_EQ(mem_usage().blocks, before.blocks);
@@ -663,6 +697,38 @@ TEST(handles, a_new_one_is_never_an_old_one)
 	unsigned long long second = create(context, false);
 	EXPECT(second != first);
 	EXPECT_EQ(destroy(&app, first), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(destroy(&app, second), STATUS_SUCCESS);
+	end_context(context);
+	finish();
+}
+
+/* ---- addresses ---- */
+
+static unsigned long long map(unsigned long long handle, unsigned long long base, unsigned pages)
+{
+	struct recorder_escape args = { .command = RECORDER_CONTEXT_MAP,
+					.values = { handle, base, 0, 0, 0, pages, 1, 0 } };
+
+	return escape(&app, NULL, &args) == STATUS_SUCCESS ? args.values[0] : 0;
+}
+
+TEST(addresses, are_of_the_process_and_go_with_it)
+{
+	begin(false);
+	struct dxg_context *context = make_context(&app, 0);
+	unsigned long long first = create(context, false);
+	unsigned long long second = create(context, false);
+	unsigned long long address = map(first, 0, 16);
+
+	EXPECT(address != 0);
+	EXPECT_EQ(map(first, 0, 17), 0); /* more than there is */
+	EXPECT_EQ(map(first + 1, 0, 1), 0);
+	submit(context);
+	AWAIT(sched_owner_is_idle(&app.device->work));
+	EXPECT_EQ(destroy(&app, first), STATUS_SUCCESS);
+	EXPECT_EQ(map(first, 0, 1), 0);
+	EXPECT_EQ(map(second, address, 16), address);
+	vidmm_evict_segment(adapter->memory, 0);
 	EXPECT_EQ(destroy(&app, second), STATUS_SUCCESS);
 	end_context(context);
 	finish();
