@@ -429,8 +429,7 @@ TEST(residency, it_is_there_before_work_of_its_context_goes_to_the_hardware)
 	AWAIT(sched_owner_is_idle(&app.device->work));
 	/* It stays, and nothing has to be done again. */
 	submit(context);
-	EXPECT_EQ(pending(0), 1);
-	EXPECT(complete(0));
+	complete_next(0);
 	EXPECT_EQ(operations(OPERATION_INIT), 1);
 	nt_report_reset();
 	struct call call = { .act = act_end_context, .context = context };
@@ -472,7 +471,7 @@ TEST(residency, an_eviction_switches_the_context_away_first_and_keeps_the_conten
 	others_run();
 	AWAIT(notes_of("ContextSwitch irql=2 node=0 bytes=0") == 1);
 	EXPECT_EQ(pending(PAGING), 0); /* nothing moves before it is switched away */
-	EXPECT(complete(0));
+	complete_next(0);
 	page_until(paging_is_idle);
 	EXPECT(vidmm_segment_usage(adapter->memory, 1, &usage));
 	EXPECT_EQ(usage.evicted_bytes, 65536);
@@ -526,7 +525,7 @@ TEST(residency, what_all_contexts_share_is_there_for_any_of_them)
 		thread_point();
 	}
 	submit(context);
-	EXPECT_EQ(pending(0), 1);
+	AWAIT(pending(0) == 1);
 	/* Loaded on two nodes: both let go of it. */
 	struct call call = { .act = act_destroy, .handle = handle };
 	call_start(&call);
@@ -590,11 +589,9 @@ TEST(destroy, what_is_queued_meanwhile_waits_until_it_is_gone)
 	submit(context);
 	others_run();
 	EXPECT_EQ(sched_queue_length(&context->queue), 2);
-	EXPECT_EQ(pending(0), 1);
-	EXPECT(complete(0));
+	complete_next(0);
 	AWAIT(notes_of("ContextSwitch") == 1);
-	EXPECT_EQ(pending(0), 1);
-	EXPECT(complete(0));
+	complete_next(0);
 	EXPECT_EQ(call_end(&call), STATUS_SUCCESS);
 	complete_next(0);
 	AWAIT(sched_owner_is_idle(&app.device->work));
