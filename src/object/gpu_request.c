@@ -52,10 +52,10 @@ static NTSTATUS operation_add(struct paging_operation *operation, NTSTATUS statu
 NTSTATUS gpu_reserve(struct dxg_paging_queue *queue, const struct gpuva_reserve_request *request,
 		     struct gpu_answer *answer_out)
 {
-	struct paging_operation *operation;
+	struct paging_operation *operation = NULL;
 	NTSTATUS status = operation_create(queue, &operation);
 
-	if (!NT_SUCCESS(status))
+	if (!operation)
 		return status;
 	status = address_space_reserve(queue->device->joined->addresses, request,
 				       &(struct space_listener){ operation_done, operation },
@@ -66,11 +66,11 @@ NTSTATUS gpu_reserve(struct dxg_paging_queue *queue, const struct gpuva_reserve_
 NTSTATUS gpu_map(struct dxg_paging_queue *queue, struct dxg_allocation *allocation,
 		 struct gpuva_map_request *request, struct gpu_answer *answer_out)
 {
-	struct paging_operation *operation;
+	struct paging_operation *operation = NULL;
 	struct space_memory *memory = NULL;
 	NTSTATUS status = operation_create(queue, &operation);
 
-	if (!NT_SUCCESS(status))
+	if (!operation)
 		return status;
 	if (allocation)
 		status = allocation_addresses(allocation, &memory);
