@@ -504,7 +504,7 @@ static NTSTATUS create_for(struct context_memory *owner,
 	}
 	/* It was never in place, so nothing is waited for. */
 	vidmm_allocation_retire(&allocation->memory);
-	if (vidmm_has_place(&allocation->memory))
+	if (vidmm_is_paged(&allocation->memory))
 		vidmm_allocation_leave(&allocation->memory);
 	vidmm_allocation_finish(&allocation->memory);
 	mem_free(allocation);

@@ -125,6 +125,11 @@ static bool is_over_locked(const struct pager *pager, uint64_t ticket)
 	       container_of(pager->queued.next, struct paging_job, queued_link)->ticket > ticket;
 }
 
+bool pager_is_idle(const struct pager *pager)
+{
+	return atomic_load(&pager->outstanding) == 0;
+}
+
 void pager_after_all(struct pager *pager, struct sched_wait *wait)
 {
 	bool is_over = atomic_load(&pager->outstanding) == 0;

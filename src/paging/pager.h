@@ -178,6 +178,9 @@ bool paging_job_is_done(const struct paging_job *job);
 /* When every job queued so far is done; at once when there is none (one look). */
 void pager_after_all(struct pager *pager, struct sched_wait *wait);
 
+/* A look: no job is queued or under way. */
+bool pager_is_idle(const struct pager *pager);
+
 /* Returns when every job queued so far is done. Not on the pager's thread. */
 void pager_flush(struct pager *pager);
 
