@@ -65,8 +65,8 @@ struct model_handle {
 	const volatile uint64_t *view;
 	bool may_wait;
 	bool may_signal;
-	int wait_count; /* by the event, for these values */
-	uint64_t waits[MAX_FENCE_WAITS];
+	int wait_count;                      /* by the event, for these values */
+	uint64_t waits[MAX_FENCE_WAITS + 1]; /* the last one is reached at once */
 };
 
 struct model_data {
