@@ -405,7 +405,8 @@ TEST(process, that_ends_lets_a_synchronous_destroy_go)
 	EXPECT(end);
 	dxgk_test_thread_join(thread);
 	dxgk_test_thread_join(end);
-	EXPECT_OK(later.status);
+	/* Or it came only after the end, and has a handle of the process before. */
+	EXPECT(later.status == STATUS_SUCCESS || later.status == STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(notes_count("DestroyAllocation"), 1);
 	expect_nothing_wrong();
 }

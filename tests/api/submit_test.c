@@ -488,7 +488,9 @@ TEST(full, queue_of_a_process_that_ends_lets_its_client_go)
 		let_others();
 	D3DKMTCloseDxCoreDevice();
 	dxgk_test_thread_join(thread);
-	EXPECT_EQ(full_status, STATUS_PROCESS_IS_TERMINATING);
+	/* Or it came only after the end, and has a handle of the process before. */
+	EXPECT(full_status == STATUS_PROCESS_IS_TERMINATING ||
+	       full_status == STATUS_INVALID_PARAMETER);
 }
 
 CRANK_TEST_MAIN("api/submit", "")
