@@ -250,16 +250,6 @@ TEST(cache, a_range_that_leaves_the_allocation_is_refused)
 	EXPECT_OK(destroy_one(device, handle));
 }
 
-/* ---- not built ---- */
-
-TEST(update, says_that_it_is_not_built)
-{
-	D3DDDI_UPDATEALLOCPROPERTY args = { 0 };
-
-	EXPECT_REFUSED(D3DKMTUpdateAllocationProperty(&args), STATUS_NOT_IMPLEMENTED,
-		       "API-NOT-BUILT", "");
-}
-
 int main(int argc, char **argv)
 {
 	if (argc < 3) {
