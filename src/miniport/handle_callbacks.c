@@ -51,10 +51,11 @@ static void *data_end(void *data)
 static bool query_from(const DXGKARGCB_GETHANDLEDATA *data, void *owner, const char *name,
 		       struct miniport_handle_query *query)
 {
-	if (!data || (data->Type != DXGK_HANDLE_ALLOCATION && data->Type != DXGK_HANDLE_RESOURCE) ||
-	    data->Flags.Reserved) {
+	/* Reserved flags are not looked at: drivers set the one they mean and leave the rest as it
+	 * was. */
+	if (!data || (data->Type != DXGK_HANDLE_ALLOCATION && data->Type != DXGK_HANDLE_RESOURCE)) {
 		nt_report(RULE_DDI_CALLBACK_ARGUMENT,
-			  "%s was given a NULL, a handle type or a flag that does not exist", name);
+			  "%s was given a NULL, or a handle type that does not exist", name);
 		return false;
 	}
 	*query = (struct miniport_handle_query){
