@@ -1,0 +1,342 @@
+/*
+ * context_world.h - a kernel with the recorder turned by hand, two clients, and what they do with
+ * context allocations.
+ */
+#ifndef TESTS_OBJECT_CONTEXT_WORLD_H
+#define TESTS_OBJECT_CONTEXT_WORLD_H
+
+#include "support/test.h"
+
+#include "base/mem.h"
+#include "base/thread.h"
+#include "drivers/recorder/recorder.h"
+#include "nt/report.h"
+#include "object/context_switch.h"
+#include "object/kernel.h"
+#include "object/submission.h"
+#include "object/validate.h"
+#include "sched/internal.h"
+#include "vidmm/place.h"
+
+enum { PAGING = 2, PATIENCE = 4000000 };
+enum { IS_SHARED = 1 };
+enum { OPERATION_INIT = 10, OPERATION_UPDATE = 13 };
+
+/* ---- the driver's notes ---- */
+
+static struct lock notes_lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "notes");
+static char notes[1 << 18];
+static size_t notes_used;
+
+EXPORTED void recorder_note(const char *line)
+{
+	size_t length = strlen(line);
+
+	lock_acquire(&notes_lock);
+	if (notes_used + length + 2 < sizeof(notes)) {
+		memcpy(notes + notes_used, line, length);
+		notes_used += length;
+		notes[notes_used++] = '\n';
+		notes[notes_used] = '\0';
+	}
+	lock_release(&notes_lock);
+}
+
+static unsigned notes_of(const char *text)
+{
+	unsigned count = 0;
+
+	lock_acquire(&notes_lock);
+	for (const char *at = notes; (at = strstr(at, text)) != NULL; at++)
+		count++;
+	lock_release(&notes_lock);
+	return count;
+}
+
+static unsigned operations(unsigned operation)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "BuildPagingBuffer irql=0 operation=%u ", operation);
+	return notes_of(text);
+}
+
+/* ---- the world ---- */
+
+struct client {
+	struct dxg_process *process;
+	struct dxg_device *device;
+};
+
+static struct mem_usage before;
+static struct dxg_kernel kernel;
+static struct dxg_adapter *adapter;
+static struct client app;   /* the one under test */
+static struct client other; /* turns the crank */
+
+static void client_begin(struct client *client, unsigned id)
+{
+	EXPECT_EQ(process_create(id, &kernel.shares, &client->process), STATUS_SUCCESS);
+	EXPECT_EQ(device_create(client->process, adapter, &(struct device_options){ 0 },
+				&client->device),
+		  STATUS_SUCCESS);
+}
+
+static void client_end(struct client *client)
+{
+	object_put(&client->device->object);
+	process_destroy(client->process);
+}
+
+/* Processes begin and end with paging of their own, which is not what is looked at here. */
+static struct thread *turner;
+static _Atomic bool is_turning;
+
+static void turn_paging(void *argument)
+{
+	struct recorder_escape args;
+	struct miniport_escape_desc desc = { .private_data = &args, .private_bytes = sizeof(args) };
+
+	(void)argument;
+	while (is_turning) {
+		args = (struct recorder_escape){ .command = RECORDER_COMPLETE, .node = PAGING };
+		(void)!miniport_escape(adapter->miniport, miniport_system_client(adapter->miniport),
+				       &desc);
+		thread_point();
+	}
+}
+
+static void turner_start(void)
+{
+	is_turning = true;
+	EXPECT_EQ(thread_create("turner", turn_paging, NULL, &turner), STATUS_SUCCESS);
+}
+
+static void turner_stop(void)
+{
+	is_turning = false;
+	thread_join(turner);
+}
+
+static void begin_with(const char *keep, uint32_t kinds, bool is_by_hand, bool leaks)
+{
+	struct miniport_setting settings[] = {
+		{ "NbAsymetricProcessingNodes", NULL, 3 },
+		{ "PagingNode", NULL, PAGING },
+		{ "HandCranked", NULL, is_by_hand },
+		{ "TdrLevel", NULL, 0 },
+		{ keep, NULL, kinds },
+		{ "Leak", NULL, leaks },
+	};
+	const struct miniport_config config = { .driver = RECORDER_PATH,
+						.name = "recorder",
+						.adapter_id = 1,
+						.luid = 0x10000,
+						.settings = settings,
+						.setting_count = ARRAY_SIZE(settings) };
+
+	notes_used = 0;
+	notes[0] = '\0';
+	before = mem_usage();
+	nt_report_reset();
+	EXPECT_EQ(kernel_start(&kernel, &config, 1), STATUS_SUCCESS);
+	EXPECT_EQ(kernel.adapter_count, 1);
+	adapter = kernel.adapters[0];
+	turner_start();
+	client_begin(&app, 1);
+	client_begin(&other, 2);
+	turner_stop();
+}
+
+static void begin(bool is_by_hand)
+{
+	begin_with("Keep", 0, is_by_hand, false);
+}
+
+static void finish(void)
+{
+	turner_start();
+	client_end(&app);
+	client_end(&other);
+	turner_stop();
+	kernel_end(&kernel);
+	EXPECT_EQ(notes_of("WRONG"), 0);
+	EXPECT_EQ(mem_usage().blocks, before.blocks);
+}
+
+static NTSTATUS escape(struct client *client, struct dxg_context *context,
+		       struct recorder_escape *escape)
+{
+	struct miniport_escape_desc desc = {
+		.driver_device = client->device->driver_device,
+		.driver_context = context ? context->info.driver_context : NULL,
+		.private_data = escape,
+		.private_bytes = sizeof(*escape),
+	};
+
+	NTSTATUS status = miniport_escape(adapter->miniport, client->device->joined->client, &desc);
+	return NT_SUCCESS(status) ? (NTSTATUS)escape->result : status;
+}
+
+/* ---- the crank ---- */
+
+static unsigned pending(unsigned node)
+{
+	struct recorder_escape args = { .command = RECORDER_PENDING, .node = node };
+
+	return (unsigned)escape(&other, NULL, &args);
+}
+
+static bool complete(unsigned node)
+{
+	struct recorder_escape args = { .command = RECORDER_COMPLETE, .node = node };
+
+	recorder_note("completing");
+	return escape(&other, NULL, &args) != 0;
+}
+
+#define AWAIT(condition)                                                                           \
+	do {                                                                                       \
+		unsigned await_turns = 0;                                                          \
+		while (!(condition)) {                                                             \
+			if (++await_turns > PATIENCE) {                                            \
+				print_error("never came: %s\n%s", #condition, notes);              \
+				_fail(__FILE__, __LINE__);                                         \
+			}                                                                          \
+			thread_point();                                                            \
+		}                                                                                  \
+	} while (0)
+
+static void complete_next(unsigned node)
+{
+	AWAIT(pending(node) > 0);
+	EXPECT(complete(node));
+}
+
+static void others_run(void)
+{
+	for (unsigned i = 0; i < 200; i++)
+		(void)pending(0);
+}
+
+/* ---- contexts, work, allocations ---- */
+
+static struct dxg_context *make_context(struct client *client, unsigned node)
+{
+	struct dxg_context *context = NULL;
+
+	EXPECT_EQ(context_create(client->device,
+				 &(struct context_options){ .node = node, .is_virtual = true },
+				 &context),
+		  STATUS_SUCCESS);
+	return context;
+}
+
+static void end_context(struct dxg_context *context)
+{
+	EXPECT(context_destroy(context));
+	object_put(&context->object);
+}
+
+static void submit(struct dxg_context *context)
+{
+	EXPECT_EQ(submission_queue(
+			  &context, 1,
+			  &(struct submission_request){ .gpu_address = 0x10000, .size_bytes = 64 }),
+		  STATUS_SUCCESS);
+}
+
+static NTSTATUS try_create(struct dxg_context *context, bool is_shared, uint32_t segments,
+			   unsigned long long *handle_out)
+{
+	struct recorder_escape args = {
+		.command = RECORDER_CONTEXT_CREATE,
+		.flags = is_shared ? IS_SHARED : 0,
+		.values = { 1, is_shared ? 0 : 1, 0xC00C1E, 65536, 0, segments, 0, 0 },
+	};
+	NTSTATUS status = escape(&app, is_shared ? NULL : context, &args);
+
+	*handle_out = args.values[0];
+	return status;
+}
+
+static unsigned long long create(struct dxg_context *context, bool is_shared)
+{
+	unsigned long long handle = 0;
+
+	EXPECT_EQ(try_create(context, is_shared, 1, &handle), STATUS_SUCCESS);
+	return handle;
+}
+
+static NTSTATUS destroy(struct client *client, unsigned long long handle)
+{
+	struct recorder_escape args = { .command = RECORDER_CONTEXT_DESTROY, .values = { handle } };
+
+	return escape(client, NULL, &args);
+}
+
+/* One call, on a thread of its own: in the driver for as long as it takes. */
+struct call {
+	struct thread *thread;
+	void (*act)(struct call *call);
+	unsigned long long handle;
+	struct dxg_context *context;
+	NTSTATUS status;
+	_Atomic bool is_over;
+};
+
+static void call_run(void *argument)
+{
+	struct call *call = argument;
+
+	call->act(call);
+	recorder_note("returned");
+	atomic_store(&call->is_over, true);
+}
+
+static void call_start(struct call *call)
+{
+	EXPECT_EQ(thread_create("caller", call_run, call, &call->thread), STATUS_SUCCESS);
+}
+
+static NTSTATUS call_end(struct call *call)
+{
+	thread_join(call->thread);
+	EXPECT(call->is_over);
+	return call->status;
+}
+
+static void act_destroy(struct call *call)
+{
+	call->status = destroy(&app, call->handle);
+}
+
+static void act_end_context(struct call *call)
+{
+	end_context(call->context);
+	call->status = STATUS_SUCCESS;
+}
+
+static void act_update(struct call *call)
+{
+	struct recorder_escape args = { .command = RECORDER_CONTEXT_UPDATE,
+					.fence = 0x12345678,
+					.values = { call->handle } };
+
+	call->status = escape(&app, NULL, &args);
+}
+
+static uint32_t suspensions(struct sched_queue *queue)
+{
+	sched_lock(queue->sched);
+	uint32_t count = queue->suspensions;
+	sched_unlock(queue->sched);
+	return count;
+}
+
+static uint64_t leaks(void)
+{
+	return nt_report_count(RULE_DDI_CONTEXT_ALLOCATION_LEAK);
+}
+
+#endif
