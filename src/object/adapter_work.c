@@ -269,5 +269,7 @@ void adapter_work_stop(struct dxg_adapter *adapter)
 	sched_stop(sched);
 	sched_owner_finish(&adapter->system_work);
 	atomic_store(&adapter->sched, NULL);
+	/* Who found it before is through with it. */
+	miniport_flush_events(adapter->miniport);
 	sched_destroy(sched);
 }

@@ -430,9 +430,13 @@ static void departure_over(struct vidmm_departure *departure)
 
 void vidmm_allocation_leave(struct vidmm_allocation *allocation)
 {
-	struct vidmm_place *place = atomic_load(&allocation->place);
 	struct blocking_departure blocking = { .departure = { .done = departure_over } };
+	struct vidmm_place *place;
 
+	/* With the lock: a call that came before may be making one right now. */
+	lock_acquire(&allocation->lock);
+	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
+	lock_release(&allocation->lock);
 	if (!place)
 		return;
 	blocking.manager = place->manager;
