@@ -230,11 +230,11 @@ TEST(pressure, one_client_keeps_every_byte)
 		play_step(&player);
 		if (step % 100 == 0) {
 			flush(&player.client);
-			expect_valid_soon();
+			expect_valid();
 		}
 	}
 	play_end(&player);
-	expect_valid_soon();
+	expect_valid();
 	EXPECT(player.discards > 0);
 }
 
@@ -267,10 +267,10 @@ TEST(pressure, four_devices_at_once_keep_every_byte)
 		EXPECT_EQ(pthread_create(&threads[i], NULL, play, &players[i]), 0);
 	for (unsigned i = 0; i < PLAYERS; i++)
 		EXPECT_EQ(pthread_join(threads[i], NULL), 0);
-	expect_valid_soon();
+	expect_valid();
 	for (unsigned i = 0; i < PLAYERS; i++)
 		EXPECT_OK(destroy_device(players[i].client.device));
-	expect_valid_soon();
+	expect_valid();
 }
 
 /* ---- destroyed while another thread uses it ---- */
@@ -317,9 +317,9 @@ TEST(pressure, what_is_destroyed_meanwhile_leaves_nothing_behind)
 	racer.is_over = true;
 	for (int i = 0; i < 2; i++)
 		EXPECT_EQ(pthread_join(threads[i], NULL), 0);
-	expect_valid_soon();
+	expect_valid();
 	EXPECT_OK(destroy_device(racer.client.device));
-	expect_valid_soon();
+	expect_valid();
 }
 
 API_TEST_MAIN("api/pressure")

@@ -172,7 +172,7 @@ TEST(make_resident, is_still_answered_when_all_is_destroyed)
 		wait_for(&client, args.PagingFenceValue);
 	D3DDDI_DESTROYPAGINGQUEUE queue = { client.queue };
 	EXPECT_OK(D3DKMTDestroyPagingQueue(&queue));
-	expect_valid_soon();
+	expect_valid();
 }
 
 TEST(make_resident, changes_nothing_when_there_is_no_memory)
@@ -195,7 +195,7 @@ TEST(make_resident, changes_nothing_when_there_is_no_memory)
 		EXPECT(nth < 100);
 	}
 	flush(&client);
-	expect_valid_soon();
+	expect_valid();
 }
 
 /* ---- evict ---- */
@@ -333,7 +333,7 @@ TEST(update_property, moves_what_may_not_stay_with_what_is_in_it)
 	}
 	EXPECT(places > 0);
 	flush(&client);
-	expect_valid_soon();
+	expect_valid();
 }
 
 API_TEST_MAIN("api/residency")
