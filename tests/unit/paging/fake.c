@@ -69,8 +69,11 @@ static uint64_t walk(struct fake *fake, uint64_t address)
 			index &= (UINT64_C(1) << fake->mmu.levels[level].index_bits) - 1;
 		else if (index >= fake->root_entries)
 			return 0;
-		memcpy(&entry, fake_pointer(fake, segment, table + index * sizeof(entry)),
-		       sizeof(entry));
+		/* Hardware reads entries ahead of time, also while the CPU writes them: one at
+		 * once. */
+		entry = __atomic_load_n(
+			(uint64_t *)fake_pointer(fake, segment, table + index * sizeof(entry)),
+			__ATOMIC_ACQUIRE);
 		if (!(entry & 1) || level == 0)
 			return entry & 1 ? entry : 0;
 		segment = (uint32_t)(entry >> 1 & 31);
@@ -287,8 +290,11 @@ static void update_now(const struct miniport_paging_op *op)
 	uint64_t *table = op->update_table.cpu_table;
 
 	for (uint32_t i = 0; i < op->update_table.count; i++)
-		table[op->update_table.first_index + i] = fake_encode(
-			&op->update_table.entries[op->update_table.is_repeated ? 0 : i]);
+		__atomic_store_n(
+			&table[op->update_table.first_index + i],
+			fake_encode(
+				&op->update_table.entries[op->update_table.is_repeated ? 0 : i]),
+			__ATOMIC_RELEASE);
 }
 
 /* In several commands, so that a transfer may end in the middle of a buffer. */
