@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""check_words.py - no leftovers, no paths of somebody's machine, no file that outgrew its question.
+"""check_words.py - nothing binary, no leftovers, no paths of somebody's machine, no file that outgrew its question.
 
 usage: check_words.py [root]
 """
@@ -34,10 +34,14 @@ def is_text(root, path):
 
 
 def check(root):
-    paths = [p for p in tree.project_files(root) if is_text(root, p)]
+    everything = list(tree.project_files(root))
+    paths = [p for p in everything if is_text(root, p)]
     lengths = [(p, len(tree.read(root, p).splitlines())) for p in paths
                if p.endswith(SOURCES) and not p.startswith(LONG_ALLOWED)]
     return [
+        ('every file is text',
+         [f'{p}: is binary: something was built, or dumped, into the tree'
+          for p in everything if p not in paths]),
         ('no leftovers in the code',
          [f'{where}: "{word}" is unfinished business'
           for p in paths if p.endswith(CODE) for where, word in each_match(root, p, LEFTOVERS)]),

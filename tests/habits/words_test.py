@@ -37,6 +37,11 @@ def test_machine_paths_are_reported_in_every_file(root):
         os.remove(f'{root}/{path}')
 
 
+def test_what_is_not_text_is_reported(root):
+    found = problems(root, 'core', 'ELF\0\n')
+    assert len(found) == 1 and found[0].startswith('core: '), found
+
+
 def test_such_a_word_inside_a_longer_path_is_fine(root):
     assert problems(root, 'a.md', f'build{MACHINE}x and ~{MACHINE}y and {MACHINE[:-1]}s/\n') == []
 
