@@ -30,7 +30,8 @@ VARIANTS = {
     'clang':   {'dir': 'build-clang', 'env': CLANG,
                 'options': {'buildtype': 'release', 'b_ndebug': 'true'}},
     'release': {'dir': 'build-release', 'env': GCC,
-                'options': {'buildtype': 'release', 'b_ndebug': 'true', 'tests': 'false'}},
+                'options': {'buildtype': 'release', 'b_ndebug': 'true', 'b_lto': 'true',
+                            'tests': 'false'}},
 }
 
 

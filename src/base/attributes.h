@@ -11,6 +11,9 @@
 #define PRINTF_LIKE(text, args) __attribute__((format(printf, text, args)))
 #define LIKELY(condition)       __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition)     __builtin_expect(!!(condition), 0)
+#define RARE                    __attribute__((noinline, cold)) /* keep it out of the fast path */
+/* Copied into its callers, and there made for the constants it is called with. */
+#define SPECIALIZED             static inline __attribute__((always_inline))
 #define EXPORTED                __attribute__((visibility("default")))
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))

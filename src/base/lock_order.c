@@ -7,6 +7,7 @@
 
 #include "base/lock.h"
 #include "base/lock_order.h"
+#include "base/thread.h"
 
 #ifndef NDEBUG
 
@@ -18,11 +19,15 @@ struct held_lock {
 	const char *name;
 };
 
-static _Thread_local struct held_lock held[HELD_MAX];
+static _Thread_local void *own_held; /* struct held_lock[HELD_MAX], from the first one on */
 static _Thread_local unsigned held_count;
 
 void lock_order_push(const void *lock, uint32_t rank, const char *name)
 {
+	struct held_lock *held = thread_keep(&own_held, HELD_MAX * sizeof(*held));
+
+	if (!held)
+		abort();
 	if (held_count > 0 && held[held_count - 1].rank >= rank) {
 		const struct held_lock *outer = &held[held_count - 1];
 		fprintf(stderr,
@@ -38,6 +43,7 @@ void lock_order_push(const void *lock, uint32_t rank, const char *name)
 /* Locks may be released in any order; the rest of the stack keeps its own. */
 void lock_order_pop(const void *lock)
 {
+	struct held_lock *held = own_held;
 	unsigned i = held_count;
 
 	while (i > 0 && held[i - 1].lock != lock)
@@ -50,6 +56,8 @@ void lock_order_pop(const void *lock)
 
 bool lock_order_holds(const void *lock)
 {
+	const struct held_lock *held = own_held;
+
 	for (unsigned i = 0; i < held_count; i++) {
 		if (held[i].lock == lock)
 			return true;
@@ -59,6 +67,8 @@ bool lock_order_holds(const void *lock)
 
 void lock_assert_none_held(const char *where)
 {
+	const struct held_lock *held = own_held;
+
 	for (unsigned i = 0; i < held_count; i++) {
 		if (held[i].rank >= LOCK_RANK_DEVICE) {
 			fprintf(stderr, "dxgk: \"%s\" (rank %u) is held while entering %s\n",

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/refusal.h"
+#include "base/thread.h"
 
 static const char *const rule_ids[RULE_COUNT] = {
 #define RULE(name, id) [RULE_##name] = id,
@@ -16,7 +17,7 @@ static const char *const rule_ids[RULE_COUNT] = {
 #undef RULE
 };
 
-static _Thread_local struct dxgk_refusal last;
+static _Thread_local void *kept_last; /* struct dxgk_refusal, from the first one on */
 static _Thread_local struct refusal_scope *innermost;
 static _Atomic uint64_t refusal_count;
 static void (*refusal_listener)(const struct dxgk_refusal *refusal);
@@ -50,11 +51,13 @@ static void refusal_record(NTSTATUS status, enum rule rule, const char *argument
 		vsnprintf(record.reason + used, sizeof(record.reason) - (size_t)used, format,
 			  arguments);
 
-	last = record;
+	struct dxgk_refusal *last = thread_keep(&kept_last, sizeof(*last));
+	if (last)
+		*last = record;
 	log_topic(LOG_REFUSALS, "%s: %s (%s, %s)", record.call, record.reason, record.rule,
 		  status_name(status));
 	if (refusal_listener)
-		refusal_listener(&last);
+		refusal_listener(&record);
 }
 
 PRINTF_LIKE(5, 0)
@@ -108,9 +111,11 @@ void refusal_listen(void (*listener)(const struct dxgk_refusal *refusal))
 
 bool refusal_last(struct dxgk_refusal *refusal)
 {
+	const struct dxgk_refusal *last = kept_last;
+
 	/* The first version of the record is the whole of it today. */
-	if (!refusal || refusal->size_bytes < sizeof(last) || last.sequence == 0)
+	if (!refusal || refusal->size_bytes < sizeof(*last) || !last)
 		return false;
-	memcpy(refusal, &last, sizeof(last));
+	memcpy(refusal, last, sizeof(*last));
 	return true;
 }

@@ -31,7 +31,8 @@ struct sim_thread {
 	pthread_cond_t turn;
 };
 
-extern bool sim_on; /* set before the second thread exists, then constant */
+/* Set before the second thread exists, then constant. */
+extern bool sim_on __attribute__((visibility("hidden")));
 
 static inline bool sim_is_on(void)
 {

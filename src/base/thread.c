@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,13 @@ struct thread {
 static _Atomic uint32_t last_id;
 static _Thread_local struct thread *self;
 static _Thread_local uint32_t self_id;
-static pthread_key_t end_key; /* first of the thread_ends of a thread */
+static _Thread_local struct thread_end *own_ends;
+
+/*
+ * Set where there are any, for the sake of its destructor. Its value is not looked at: a thread
+ * that ended by the system call alone leaves it to the next one with the same stack.
+ */
+static pthread_key_t end_key;
 
 static void futex(_Atomic uint32_t *word, int operation, uint32_t value,
 		  const struct timespec *deadline)
@@ -83,14 +90,15 @@ static void thread_disown(struct thread *thread)
 		mem_free(thread);
 }
 
-static void thread_run_ends(void *first)
+/* Also those that come while others run: an end may need what came to an end itself. */
+static void thread_run_ends(void *unused)
 {
-	struct thread_end *end = first;
+	struct thread_end *end;
 
-	while (end) {
-		struct thread_end *next = end->next;
+	(void)unused;
+	while ((end = own_ends) != NULL) {
+		own_ends = end->next;
 		end->run(end);
-		end = next;
 	}
 }
 
@@ -100,7 +108,7 @@ static void thread_finish(void *context)
 	struct thread *thread = context;
 
 	/* Here and not as the key's destructor, because the thread still has its turn. */
-	thread_run_ends(pthread_getspecific(end_key));
+	thread_run_ends(NULL);
 	pthread_setspecific(end_key, NULL);
 
 	atomic_store_explicit(&thread->finished, 1, memory_order_release);
@@ -183,14 +191,75 @@ struct thread *thread_self(void)
 	return self;
 }
 
+RARE static uint32_t thread_number(void)
+{
+	if (sim_is_on())
+		sim_take_turn(); /* a seeded run decides who is first */
+	self_id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
+	return self_id;
+}
+
 uint32_t thread_id(void)
 {
-	if (UNLIKELY(self_id == 0)) {
-		if (sim_is_on())
-			sim_take_turn(); /* a seeded run decides who is first */
-		self_id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
+	return LIKELY(self_id != 0) ? self_id : thread_number();
+}
+
+/* ---- seats ---- */
+
+static _Atomic uint32_t seats_taken; /* a bit for each */
+static bool has_fence_all;
+_Thread_local uint32_t thread_own_seat;
+static _Thread_local bool has_no_seat; /* asked, and there was none */
+static _Thread_local struct thread_end seat_end;
+
+static long membarrier(int command)
+{
+	return syscall(SYS_membarrier, command, 0, 0);
+}
+
+__attribute__((constructor(101))) static void thread_prepare_fence_all(void)
+{
+	has_fence_all = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+}
+
+void thread_fence_all(void)
+{
+	if (!has_fence_all || membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0)
+		return;
+	/* A child of fork() has to say again that it will. */
+	if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0 ||
+	    membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
+		abort();
+}
+
+static void seat_leave(struct thread_end *end)
+{
+	(void)end;
+	atomic_fetch_and(&seats_taken, ~(UINT32_C(1) << (thread_own_seat - 1)));
+	thread_own_seat = 0;
+}
+
+RARE static uint32_t seat_find(void)
+{
+	uint32_t taken = atomic_load(&seats_taken);
+
+	while (has_fence_all && !has_no_seat && !sim_is_on() && taken != UINT32_MAX) {
+		uint32_t seat = (uint32_t)__builtin_ctz(~taken);
+		if (!atomic_compare_exchange_weak(&seats_taken, &taken,
+						  taken | UINT32_C(1) << seat))
+			continue;
+		thread_own_seat = seat + 1;
+		seat_end.run = seat_leave;
+		thread_on_end(&seat_end);
+		return thread_own_seat;
 	}
-	return self_id;
+	has_no_seat = true; /* for ever: what it does elsewhere it also undoes there */
+	return 0;
+}
+
+uint32_t thread_seat(void)
+{
+	return LIKELY(thread_own_seat != 0) ? thread_own_seat : seat_find();
 }
 
 const char *thread_name(void)
@@ -206,8 +275,38 @@ __attribute__((constructor(101))) static void thread_make_end_key(void)
 
 void thread_on_end(struct thread_end *end)
 {
-	end->next = pthread_getspecific(end_key);
-	pthread_setspecific(end_key, end);
+	if (!own_ends)
+		pthread_setspecific(end_key, &end_key);
+	end->next = own_ends;
+	own_ends = end;
+}
+
+struct kept {
+	struct thread_end end;
+	void **place;
+	max_align_t bytes[];
+};
+
+static void kept_end(struct thread_end *end)
+{
+	struct kept *kept = container_of(end, struct kept, end);
+
+	*kept->place = NULL;
+	free(kept);
+}
+
+void *thread_keep(void **place, size_t size_bytes)
+{
+	if (*place)
+		return *place;
+	struct kept *kept = calloc(1, sizeof(*kept) + size_bytes);
+	if (!kept)
+		return NULL;
+	kept->end.run = kept_end;
+	kept->place = place;
+	*place = kept->bytes;
+	thread_on_end(&kept->end);
+	return *place;
 }
 
 void thread_on_fork(void (*in_child)(void))

@@ -59,6 +59,19 @@ uint32_t thread_id(void);
 const char *thread_name(void);
 
 /*
+ * A number from 1 to THREAD_SEATS that no other thread has meanwhile, kept to the end of the
+ * thread; or 0, when all are taken or the system has no thread_fence_all().
+ */
+enum { THREAD_SEATS = 32 };
+uint32_t thread_seat(void);
+
+/* The number once it was asked for, else 0; always 0 in a simulated run. */
+extern _Thread_local uint32_t thread_own_seat __attribute__((visibility("hidden")));
+
+/* When it returns, every other thread has passed a full memory barrier since it was called. */
+void thread_fence_all(void);
+
+/*
  * `run` is called once on the calling thread when it ends, whoever made it; not for the thread that
  * calls exit(). The storage belongs to the caller and is free again when run() is called.
  */
@@ -68,8 +81,23 @@ struct thread_end {
 };
 void thread_on_end(struct thread_end *end);
 
+/*
+ * Memory that *place, a _Thread_local, keeps from the first call to the end of the thread: zeroed,
+ * not counted and never failing on demand. For what is large and rarely needed: the room for
+ * _Thread_local itself is small in a library that is loaded late. NULL when there is none.
+ */
+void *thread_keep(void **place, size_t size_bytes);
+
 /* `in_child` is called in every child of fork(), before fork() returns there. */
 void thread_on_fork(void (*in_child)(void));
+
+/* In a loop that looks at a word: the other thread on this processor goes first. */
+static inline void thread_relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#endif
+}
 
 /* A place where a simulated run may change threads. Nothing in a real one. */
 void thread_point(void);

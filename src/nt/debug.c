@@ -14,6 +14,7 @@
 
 #include <ddk/wdm.h>
 
+#include "base/thread.h"
 #include "nt/debug.h"
 #include "nt/format.h"
 #include "nt/report.h"
@@ -25,28 +26,36 @@ static _Atomic uint64_t assertions;
 
 static void (*bugcheck_hook)(const struct nt_bugcheck *bugcheck);
 
-static __thread struct {
+struct line {
 	char text[PRINT_BYTES];
 	size_t length;
-} line;
+};
+
+static _Thread_local void *own_line; /* struct line */
 
 /* Printing. */
 
-static void line_flush(void)
+static void line_flush(struct line *line)
 {
-	if (line.length > 0 && line.text[line.length - 1] == '\r')
-		line.length--;
-	log_topic(LOG_DRIVER, "driver: %.*s", (int)line.length, line.text);
-	line.length = 0;
+	if (line->length > 0 && line->text[line->length - 1] == '\r')
+		line->length--;
+	log_topic(LOG_DRIVER, "driver: %.*s", (int)line->length, line->text);
+	line->length = 0;
 }
 
 static void line_add(const char *text, size_t length)
 {
+	struct line *line = thread_keep(&own_line, sizeof(*line));
+
+	if (!line) {
+		log_topic(LOG_DRIVER, "driver: %.*s", (int)length, text);
+		return;
+	}
 	for (size_t i = 0; i < length; i++) {
 		if (text[i] != '\n')
-			line.text[line.length++] = text[i];
-		if (text[i] == '\n' || line.length == sizeof(line.text))
-			line_flush();
+			line->text[line->length++] = text[i];
+		if (text[i] == '\n' || line->length == sizeof(line->text))
+			line_flush(line);
 	}
 }
 
@@ -234,8 +243,9 @@ VOID KeBugCheckEx(ULONG BugCheckCode, ULONG_PTR Parameter1, ULONG_PTR Parameter2
 	};
 	const char *name = nt_bugcheck_name(BugCheckCode);
 
-	if (line.length > 0)
-		line_flush();
+	struct line *line = own_line;
+	if (line && line->length > 0)
+		line_flush(line);
 	nt_report(RULE_NT_BUGCHECK,
 		  "KeBugCheckEx ends the driver and its host: 0x%08x %s (0x%lx, 0x%lx, 0x%lx, "
 		  "0x%lx)",

@@ -317,4 +317,176 @@ TEST(thread_on_fork, tells_the_child_and_not_the_parent)
 	EXPECT_EQ(in_child_calls, 0);
 }
 
+static _Thread_local void *kept;
+
+static void keep_something(void *argument)
+{
+	uint64_t *words = thread_keep(&kept, 100 * sizeof(uint64_t));
+
+	if (!words || kept != words || thread_keep(&kept, 100 * sizeof(uint64_t)) != words)
+		abort();
+	for (int i = 0; i < 100; i++) {
+		if (words[i] != 0)
+			abort();
+		words[i] = (uintptr_t)argument;
+	}
+}
+
+static void *native_keep_something(void *argument)
+{
+	keep_something(argument);
+	return NULL;
+}
+
+TEST(thread_keep, every_thread_has_its_own_zeroed)
+{
+	struct mem_usage before = mem_usage();
+	struct thread *thread;
+	pthread_t native;
+
+	keep_something((void *)1);
+	EXPECT(NT_SUCCESS(thread_create("ours", keep_something, (void *)2, &thread)));
+	thread_join(thread);
+	EXPECT_EQ(pthread_create(&native, NULL, native_keep_something, (void *)3), 0);
+	pthread_join(native, NULL);
+	EXPECT_EQ(*(uint64_t *)kept, 1);
+	EXPECT_EQ(mem_usage().blocks, before.blocks);
+}
+
+TEST(thread_keep, does_not_fail_on_demand)
+{
+	static _Thread_local void *place;
+
+	mem_fail_nth(1);
+	EXPECT(thread_keep(&place, 8));
+	EXPECT(!mem_fail_stop());
+}
+
+struct late_end {
+	struct thread_end end;
+	struct thread_end later;
+};
+
+static _Atomic unsigned late_ends;
+
+static void end_later(struct thread_end *end)
+{
+	(void)end;
+	late_ends++;
+}
+
+static void end_with_another(struct thread_end *end)
+{
+	struct late_end *late = container_of(end, struct late_end, end);
+
+	late->later.run = end_later;
+	thread_on_end(&late->later);
+}
+
+static void *ask_for_two_ends(void *argument)
+{
+	struct late_end *late = argument;
+
+	late->end.run = end_with_another;
+	thread_on_end(&late->end);
+	return NULL;
+}
+
+TEST(thread_on_end, an_end_may_ask_for_another)
+{
+	struct late_end late;
+	pthread_t native;
+
+	late_ends = 0;
+	EXPECT_EQ(pthread_create(&native, NULL, ask_for_two_ends, &late), 0);
+	pthread_join(native, NULL);
+	EXPECT_EQ(late_ends, 1);
+}
+
+enum { SEATED = THREAD_SEATS + 8 };
+
+static uint32_t seats[SEATED];
+static _Atomic uint32_t seated;
+static _Atomic uint32_t may_leave;
+
+static void take_seat(void *argument)
+{
+	uint32_t *seat = argument;
+
+	*seat = thread_seat();
+	if (thread_seat() != *seat || (*seat != 0 && thread_own_seat != *seat))
+		abort();
+	seated++;
+	thread_wake_all(&seated);
+	while (!may_leave)
+		thread_wait(&may_leave, 0, CLOCK_FOREVER);
+}
+
+static void seat_all(void)
+{
+	struct thread *threads[SEATED];
+	bool is_taken[THREAD_SEATS + 1] = { 0 };
+	uint32_t now;
+
+	seated = 0;
+	may_leave = 0;
+	for (int i = 0; i < SEATED; i++)
+		EXPECT(NT_SUCCESS(thread_create("seated", take_seat, &seats[i], &threads[i])));
+	while ((now = seated) < SEATED)
+		thread_wait(&seated, now, CLOCK_FOREVER);
+	may_leave = 1;
+	thread_wake_all(&may_leave);
+	for (int i = 0; i < SEATED; i++)
+		thread_join(threads[i]);
+	for (int i = 0; i < SEATED; i++) {
+		EXPECT(seats[i] <= THREAD_SEATS);
+		EXPECT(seats[i] == 0 || !is_taken[seats[i]]);
+		is_taken[seats[i]] = true;
+	}
+}
+
+static unsigned count_seated(void)
+{
+	unsigned count = 0;
+
+	for (int i = 0; i < SEATED; i++)
+		count += seats[i] != 0;
+	return count;
+}
+
+TEST(thread_seat, no_two_threads_have_the_same_and_they_come_back_when_threads_end)
+{
+	seat_all();
+	unsigned at_first = count_seated();
+	seat_all();
+	EXPECT_EQ(count_seated(), at_first);
+}
+
+static void nobody_has_a_seat(void)
+{
+	CHILD_EXPECT(thread_seat() == 0);
+	CHILD_EXPECT(thread_own_seat == 0);
+}
+
+TEST(thread_seat, there_are_none_in_seeded_runs)
+{
+	EXPECT_SEEDED_OK(1, nobody_has_a_seat);
+}
+
+static void fence_in_child(void *argument)
+{
+	(void)argument;
+	thread_fence_all();
+}
+
+TEST(thread_fence_all, works_in_a_child_of_fork)
+{
+	struct child_result result;
+
+	thread_fence_all();
+	child_run(&result, fence_in_child, NULL);
+	EXPECT_EQ(result.signal, 0);
+	EXPECT_EQ(result.exit_status, 0);
+}
+
 TEST_MAIN("base/thread")
