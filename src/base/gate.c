@@ -2,9 +2,12 @@
  * gate.c - see gate.h.
  *
  * Who enters counts first and looks at `is_closed` after; who closes sets `is_closed` first and
- * looks at the counts after. Sequential consistency makes one of the two see the other.
+ * looks at the counts after. In between, who closes makes every thread pass a barrier: a count
+ * before it is seen, and who counts after it sees that the gate is closed. Leaving is the same with
+ * the notice in place of the gate. Threads without a seat share a count and pay for their barrier.
  */
 #include <assert.h>
+#include <stdbool.h>
 
 #include "base/clock.h"
 #include "base/gate.h"
@@ -15,35 +18,51 @@ void gate_init(struct gate *gate, enum lock_rank rank, const char *name)
 	*gate = (struct gate)GATE_INITIALIZER((uint32_t)rank, name);
 }
 
-static _Atomic uint32_t *gate_shard(struct gate *gate)
+/* Threads without a seat share the first count. */
+static void gate_count_here(struct gate *gate, uint32_t change)
 {
-	return &gate->shards[thread_id() % GATE_SHARDS].inside;
+	uint32_t seat = thread_seat();
+
+	if (seat == 0)
+		atomic_fetch_add(&gate->seats[0].inside, change);
+	else
+		gate_count(gate, seat, change);
 }
 
-static void gate_uncount(struct gate *gate)
+RARE void gate_tell_drained(struct gate *gate)
 {
-	if (atomic_fetch_sub(gate_shard(gate), 1) == 1 && atomic_load(&gate->is_closed))
-		notice_give(&gate->drained);
+	notice_give(&gate->drained);
 }
 
-void gate_enter(struct gate *gate)
+RARE void gate_wait(struct gate *gate)
+{
+	uint32_t seen;
+
+	do {
+		gate_count_here(gate, UINT32_MAX);
+		gate_tell_drained(gate);
+		seen = notice_read(&gate->opened);
+		if (atomic_load(&gate->is_closed))
+			notice_wait(&gate->opened, seen, CLOCK_FOREVER);
+		gate_count_here(gate, 1);
+	} while (atomic_load(&gate->is_closed));
+}
+
+void gate_enter_slowly(struct gate *gate)
 {
 	lock_order_push(gate, gate->rank, gate->name);
 	thread_point();
-	for (;;) {
-		uint32_t seen = notice_read(&gate->opened);
-		atomic_fetch_add(gate_shard(gate), 1);
-		if (LIKELY(!atomic_load(&gate->is_closed)))
-			return;
-		gate_uncount(gate);
-		notice_wait(&gate->opened, seen, CLOCK_FOREVER);
-	}
+	gate_count_here(gate, 1);
+	if (atomic_load(&gate->is_closed))
+		gate_wait(gate);
 }
 
-void gate_leave(struct gate *gate)
+void gate_leave_slowly(struct gate *gate)
 {
 	lock_order_pop(gate);
-	gate_uncount(gate);
+	gate_count_here(gate, UINT32_MAX);
+	if (atomic_load(&gate->is_closed))
+		gate_tell_drained(gate);
 }
 
 void gate_shut(struct gate *gate)
@@ -63,10 +82,11 @@ void gate_shut(struct gate *gate)
 
 void gate_drain(struct gate *gate)
 {
-	for (unsigned i = 0; i < GATE_SHARDS; i++) {
+	thread_fence_all();
+	for (unsigned i = 0; i <= THREAD_SEATS; i++) {
 		for (;;) {
 			uint32_t seen = notice_read(&gate->drained);
-			if (atomic_load(&gate->shards[i].inside) == 0)
+			if (atomic_load(&gate->seats[i].inside) == 0)
 				break;
 			notice_wait(&gate->drained, seen, CLOCK_FOREVER);
 		}

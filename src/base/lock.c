@@ -11,7 +11,7 @@
 #include "base/lock_order.h"
 #include "base/thread.h"
 
-enum { LOCK_FREE, LOCK_TAKEN, LOCK_CONTENDED };
+enum { SPINS = 100 };
 
 #define RWLOCK_WRITER UINT32_C(0x80000000)
 
@@ -40,24 +40,46 @@ void lock_finish(struct lock *lock)
 	(void)lock;
 }
 
-static bool lock_take(struct lock *lock)
+/* What is held is held shortly: a look or two costs less than going to sleep. */
+static bool lock_take_soon(struct lock *lock)
 {
-	uint32_t expected = LOCK_FREE;
-
-	return atomic_compare_exchange_strong_explicit(&lock->word, &expected, LOCK_TAKEN,
-						       memory_order_acquire, memory_order_relaxed);
+	for (unsigned i = 0; i < SPINS; i++) {
+		if (atomic_load_explicit(&lock->word, memory_order_relaxed) == LOCK_FREE)
+			return lock_take(lock);
+		thread_relax();
+	}
+	return false;
 }
 
-void lock_acquire(struct lock *lock)
+RARE static void lock_wait(struct lock *lock)
 {
-	lock_order_push(lock, lock->rank, lock->name);
-	thread_point();
-	if (LIKELY(lock_take(lock)))
+	if (!sim_on && lock_take_soon(lock))
 		return;
 	/* Whoever waits leaves the word CONTENDED, so that the release knows to wake. */
 	while (atomic_exchange_explicit(&lock->word, LOCK_CONTENDED, memory_order_acquire) !=
 	       LOCK_FREE)
 		thread_wait(&lock->word, LOCK_CONTENDED, CLOCK_FOREVER);
+}
+
+void lock_acquire_slowly(struct lock *lock)
+{
+	lock_order_push(lock, lock->rank, lock->name);
+	thread_point();
+	if (!lock_take(lock))
+		lock_wait(lock);
+}
+
+RARE void lock_wake(struct lock *lock)
+{
+	thread_wake_one(&lock->word);
+}
+
+void lock_release_slowly(struct lock *lock)
+{
+	lock_order_pop(lock);
+	if (atomic_exchange_explicit(&lock->word, LOCK_FREE, memory_order_release) ==
+	    LOCK_CONTENDED)
+		lock_wake(lock);
 }
 
 bool lock_try_acquire(struct lock *lock)
@@ -66,14 +88,6 @@ bool lock_try_acquire(struct lock *lock)
 		return false;
 	lock_order_push(lock, lock->rank, lock->name);
 	return true;
-}
-
-void lock_release(struct lock *lock)
-{
-	lock_order_pop(lock);
-	if (atomic_exchange_explicit(&lock->word, LOCK_FREE, memory_order_release) ==
-	    LOCK_CONTENDED)
-		thread_wake_one(&lock->word);
 }
 
 /* ---- readers and writers ---- */
@@ -89,7 +103,7 @@ void rwlock_finish(struct rwlock *lock)
 	(void)lock;
 }
 
-static void rwlock_next_turn(struct rwlock *lock)
+RARE static void rwlock_next_turn(struct rwlock *lock)
 {
 	atomic_fetch_add(&lock->turn, 1);
 	thread_wake_all(&lock->turn);
@@ -106,15 +120,13 @@ static bool rwlock_enter_shared(struct rwlock *lock, bool is_ahead)
 	return false;
 }
 
-static void rwlock_wait_shared(struct rwlock *lock, bool is_ahead)
+RARE static void rwlock_wait_shared(struct rwlock *lock, bool is_ahead)
 {
-	lock_order_push(lock, lock->rank, lock->name);
-	thread_point();
 	for (;;) {
 		/* The turn is read before the state, so a change in between is not slept through.
 		 */
 		uint32_t turn = atomic_load(&lock->turn);
-		if (LIKELY(rwlock_enter_shared(lock, is_ahead)))
+		if (rwlock_enter_shared(lock, is_ahead))
 			return;
 		thread_wait(&lock->turn, turn, CLOCK_FOREVER);
 	}
@@ -122,12 +134,18 @@ static void rwlock_wait_shared(struct rwlock *lock, bool is_ahead)
 
 void rwlock_acquire_shared(struct rwlock *lock)
 {
-	rwlock_wait_shared(lock, false);
+	lock_order_push(lock, lock->rank, lock->name);
+	thread_point();
+	if (UNLIKELY(!rwlock_enter_shared(lock, false)))
+		rwlock_wait_shared(lock, false);
 }
 
 void rwlock_acquire_shared_ahead(struct rwlock *lock)
 {
-	rwlock_wait_shared(lock, true);
+	lock_order_push(lock, lock->rank, lock->name);
+	thread_point();
+	if (UNLIKELY(!rwlock_enter_shared(lock, true)))
+		rwlock_wait_shared(lock, true);
 }
 
 bool rwlock_try_acquire_shared(struct rwlock *lock)

@@ -27,9 +27,45 @@ struct lock {
 
 void lock_init(struct lock *lock, enum lock_rank rank, const char *name);
 void lock_finish(struct lock *lock);
-void lock_acquire(struct lock *lock);
 MUST_CHECK bool lock_try_acquire(struct lock *lock);
-void lock_release(struct lock *lock);
+
+/* Behind lock_acquire() and lock_release(). */
+void lock_acquire_slowly(struct lock *lock);
+void lock_release_slowly(struct lock *lock);
+void lock_wake(struct lock *lock);
+extern bool sim_on __attribute__((visibility("hidden"))); /* base/sim.h */
+
+/* Does every thread keep a list of what it holds (lock_order.h)? */
+#ifdef NDEBUG
+#define LOCK_IS_WATCHED false
+#else
+#define LOCK_IS_WATCHED true
+#endif
+
+enum { LOCK_FREE, LOCK_TAKEN, LOCK_CONTENDED };
+
+static inline bool lock_take(struct lock *lock)
+{
+	uint32_t expected = LOCK_FREE;
+
+	return atomic_compare_exchange_strong_explicit(&lock->word, &expected, LOCK_TAKEN,
+						       memory_order_acquire, memory_order_relaxed);
+}
+
+static inline void lock_acquire(struct lock *lock)
+{
+	if (UNLIKELY(LOCK_IS_WATCHED || sim_on || !lock_take(lock)))
+		lock_acquire_slowly(lock);
+}
+
+static inline void lock_release(struct lock *lock)
+{
+	if (LOCK_IS_WATCHED)
+		lock_release_slowly(lock);
+	else if (UNLIKELY(atomic_exchange_explicit(&lock->word, LOCK_FREE, memory_order_release) ==
+			  LOCK_CONTENDED))
+		lock_wake(lock);
+}
 
 /* Many readers or one writer; a waiting writer goes before new readers. Not recursive. */
 struct rwlock {

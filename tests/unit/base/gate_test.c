@@ -7,7 +7,8 @@
 #include "support/test.h"
 #include "child.h"
 
-enum { THREADS = 12, ROUNDS = 200 }; /* more threads than the gate has counters */
+enum { THREADS = 40, ROUNDS = 200 }; /* more threads than the gate has counters */
+_Static_assert((int)THREADS > (int)THREAD_SEATS, "some share a count");
 
 static struct gate gate = GATE_INITIALIZER(LOCK_RANK_ADAPTER, "the gate");
 static uint64_t value; /* plain: only a closed gate keeps it right */
@@ -180,6 +181,60 @@ TEST(gate, who_shuts_it_can_tell_those_inside_to_leave)
 {
 	for (uint64_t seed = 0; seed < 20; seed++)
 		EXPECT_SEEDED_OK(seed, shutting_comes_before_waiting);
+}
+
+static _Atomic uint32_t passed;
+
+static void pass_at_the_end(struct thread_end *end)
+{
+	(void)end;
+	gate_enter(&gate);
+	gate_leave(&gate);
+	passed++;
+}
+
+static void pass_and_once_more_at_the_end(void *argument)
+{
+	struct thread_end *end = argument;
+
+	end->run = pass_at_the_end;
+	thread_on_end(end);
+	pass_once(NULL);
+}
+
+TEST(gate, is_passed_by_threads_that_come_to_their_end)
+{
+	struct thread_end end;
+	struct thread *thread;
+
+	for (uint32_t i = 1; i <= 2 * THREAD_SEATS; i++) {
+		EXPECT(NT_SUCCESS(
+			thread_create("end", pass_and_once_more_at_the_end, &end, &thread)));
+		thread_join(thread);
+		EXPECT_EQ(passed, i);
+	}
+	gate_close(&gate); /* nobody was left behind */
+	gate_open(&gate);
+}
+
+static void close_in_child(void *argument)
+{
+	(void)argument;
+	gate_close(&gate);
+	gate_open(&gate);
+	gate_enter(&gate);
+	gate_leave(&gate);
+	pass_with_threads();
+}
+
+TEST(gate, works_in_a_child_of_fork)
+{
+	struct child_result result;
+
+	pass_once(NULL);
+	child_run(&result, close_in_child, NULL);
+	EXPECT_EQ(result.signal, 0);
+	EXPECT_EQ(result.exit_status, 0);
 }
 
 TEST_MAIN("base/gate")
