@@ -33,6 +33,7 @@ enum lock_rank {
 	LOCK_RANK_MACHINE,       /* which pages are taken, views of scattered pages     */
 	LOCK_RANK_WORKER,        /* a worker's queue                                    */
 	LOCK_RANK_TRACE,         /* list of rings                                       */
+	LOCK_RANK_SLAB,          /* new small blocks of memory                          */
 	LOCK_RANK_LEAF,          /* nothing is taken under it                           */
 };
 

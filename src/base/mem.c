@@ -2,6 +2,9 @@
  * mem.c - see mem.h.
  *
  * Counters are spread over cache lines by thread, so that two threads that allocate do not meet.
+ *
+ * A stock is what one thread keeps at hand, a shelf for each size. Stocks are never freed: a new
+ * thread takes over the one of a thread that ended, with its counts.
  */
 #include <malloc.h>
 #include <stdarg.h>
@@ -12,6 +15,7 @@
 
 #include "base/checked.h"
 #include "base/mem.h"
+#include "base/slab.h"
 #include "base/thread.h"
 
 enum {
@@ -37,9 +41,14 @@ static void count(void *memory, int64_t sign)
 				  memory_order_relaxed);
 }
 
+static bool is_failure_wanted(void)
+{
+	return UNLIKELY(atomic_load_explicit(&fail_countdown, memory_order_relaxed) != 0);
+}
+
 static bool must_fail(void)
 {
-	if (LIKELY(atomic_load_explicit(&fail_countdown, memory_order_relaxed) == 0))
+	if (!is_failure_wanted())
 		return false;
 	uint64_t left = atomic_load(&fail_countdown);
 	while (left != 0 && !atomic_compare_exchange_weak(&fail_countdown, &left, left - 1))
@@ -136,9 +145,208 @@ void mem_free(void *memory)
 	free(memory);
 }
 
+/* ---- stocks ---- */
+
+enum {
+	PLAIN = 0,          /* the first shelf of mem_take() */
+	KNOWN = SLAB_SIZES, /* of mem_take_known() */
+	KEPT_MAX = 32,      /* on one shelf */
+};
+_Static_assert(MEM_KNOWN_MAX_BYTES == (SLAB_SIZES - 1) * SLAB_STEP, "the largest block");
+
+struct kept_block {
+	struct kept_block *next;
+};
+
+struct shelf {
+	struct kept_block *first;
+	uint64_t kept;
+	_Atomic int64_t live; /* taken less given by this thread; written by it alone */
+};
+
+struct stock {
+	struct shelf shelves[SLAB_SHELVES];
+	struct stock *next; /* in `stocks`; set before it is in it */
+	_Atomic bool is_owned;
+	struct thread_end end; /* of the owner */
+};
+
+static struct stock *_Atomic stocks; /* only grows */
+static _Thread_local struct stock *own_stock;
+
+static size_t size_index(size_t size_bytes)
+{
+	return (size_bytes + SLAB_STEP - 1) / SLAB_STEP;
+}
+
+static void shelf_count(struct shelf *shelf, int64_t sign)
+{
+	int64_t live = atomic_load_explicit(&shelf->live, memory_order_relaxed);
+
+	atomic_store_explicit(&shelf->live, live + sign, memory_order_relaxed);
+}
+
+static void stock_end(struct thread_end *end)
+{
+	struct stock *stock = container_of(end, struct stock, end);
+
+	for (unsigned i = 0; i < SLAB_SHELVES; i++) {
+		struct shelf *shelf = &stock->shelves[i];
+		while (shelf->first) {
+			struct kept_block *block = shelf->first;
+			shelf->first = block->next;
+			slab_return(i, block);
+		}
+		shelf->kept = 0;
+	}
+	own_stock = NULL;
+	atomic_store_explicit(&stock->is_owned, false, memory_order_release);
+}
+
+/* One whose thread has ended, or else a new one; NULL when there is no memory for it. */
+static struct stock *stock_find(void)
+{
+	struct stock *stock;
+
+	for (stock = atomic_load(&stocks); stock; stock = stock->next) {
+		bool is_owned = false;
+		if (atomic_compare_exchange_strong(&stock->is_owned, &is_owned, true))
+			return stock;
+	}
+	stock = aligned_alloc(64, (sizeof(*stock) + 63) / 64 * 64);
+	if (!stock)
+		return NULL;
+	memset(stock, 0, sizeof(*stock));
+	atomic_init(&stock->is_owned, true);
+	stock->next = atomic_load(&stocks);
+	while (!atomic_compare_exchange_weak(&stocks, &stock->next, stock))
+		;
+	return stock;
+}
+
+static struct stock *stock_get(void)
+{
+	if (own_stock)
+		return own_stock;
+	own_stock = stock_find();
+	if (own_stock) {
+		own_stock->end.run = stock_end;
+		thread_on_end(&own_stock->end);
+	}
+	return own_stock;
+}
+
+RARE static void *take_new(size_t index)
+{
+	struct stock *stock = stock_get();
+
+	if (!stock || must_fail())
+		return NULL;
+	void *memory = slab_carve((unsigned)index);
+	if (memory)
+		shelf_count(&stock->shelves[index], +1);
+	return memory;
+}
+
+static inline void *take(size_t index)
+{
+	struct stock *stock = own_stock;
+
+	if (UNLIKELY(!stock || !stock->shelves[index].first || is_failure_wanted()))
+		return take_new(index);
+	struct shelf *shelf = &stock->shelves[index];
+	struct kept_block *block = shelf->first;
+	shelf->first = block->next;
+	shelf->kept--;
+	shelf_count(shelf, +1);
+	return block;
+}
+
+RARE static void give_away(void *memory, size_t index)
+{
+	struct stock *stock = stock_get();
+
+	if (stock)
+		shelf_count(&stock->shelves[index], -1);
+	slab_return((unsigned)index, memory);
+}
+
+static inline void give(void *memory, size_t index)
+{
+	struct stock *stock = own_stock;
+
+	if (UNLIKELY(!stock || stock->shelves[index].kept >= KEPT_MAX)) {
+		give_away(memory, index);
+		return;
+	}
+	struct shelf *shelf = &stock->shelves[index];
+	struct kept_block *block = memory;
+	block->next = shelf->first;
+	shelf->first = block;
+	shelf->kept++;
+	shelf_count(shelf, -1);
+}
+
+static bool is_kept(size_t index)
+{
+	return MEM_KEEPS && LIKELY(index - 1 < SLAB_SIZES - 1);
+}
+
+void *mem_take(size_t size_bytes)
+{
+	size_t index = size_index(size_bytes);
+
+	return is_kept(index) ? take(PLAIN + index) : mem_alloc(size_bytes);
+}
+
+void mem_give(void *memory, size_t size_bytes)
+{
+	size_t index = size_index(size_bytes);
+
+	if (is_kept(index))
+		give(memory, PLAIN + index);
+	else
+		mem_free(memory);
+}
+
+void *mem_take_known(size_t size_bytes)
+{
+	return take(KNOWN + size_index(size_bytes));
+}
+
+void mem_give_known(void *memory, size_t size_bytes)
+{
+	give(memory, KNOWN + size_index(size_bytes));
+}
+
+bool mem_is_known(const void *pointer)
+{
+	return slab_shelf_at(pointer) > KNOWN;
+}
+
+void mem_visit_known(void (*visit)(void *context, void *memory), void *context)
+{
+	for (unsigned i = KNOWN + 1; i < SLAB_SHELVES; i++)
+		slab_visit(i, visit, context);
+}
+
+/* ---- the books ---- */
+
+static void count_stock(const struct stock *stock, struct mem_usage *usage)
+{
+	for (unsigned i = 0; i < SLAB_SHELVES; i++) {
+		int64_t live = atomic_load_explicit(&stock->shelves[i].live, memory_order_relaxed);
+		usage->blocks += live;
+		usage->bytes += live * (int64_t)slab_block_bytes(i);
+	}
+}
+
 struct mem_usage mem_usage(void)
 {
 	struct mem_usage usage = { 0 };
+
+	for (const struct stock *stock = atomic_load(&stocks); stock; stock = stock->next)
+		count_stock(stock, &usage);
 
 	for (unsigned i = 0; i < SHARDS; i++) {
 		usage.blocks += atomic_load_explicit(&shards[i].blocks, memory_order_relaxed);

@@ -22,6 +22,43 @@ MUST_CHECK char *mem_printf(const char *format, ...) PRINTF_LIKE(1, 2);
 /* Accepts NULL. */
 void mem_free(void *memory);
 
+/*
+ * Are blocks kept at hand? Not where a sanitizer watches, which knows what was freed only if it is.
+ */
+#ifndef MEM_KEEPS
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MEM_KEEPS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define MEM_KEEPS 0
+#endif
+#endif
+#endif
+#ifndef MEM_KEEPS
+#define MEM_KEEPS 1
+#endif
+
+/*
+ * Small blocks that come and go all the time: the calling thread keeps a few of each size at hand,
+ * so that most are neither taken from the system nor given back to it. Counted and failing on
+ * demand like all others. What is in a new one is not defined. Whoever gives one back says how
+ * large it is; any thread may.
+ */
+MUST_CHECK void *mem_take(size_t size_bytes);
+void mem_give(void *memory, size_t size_bytes);
+
+/*
+ * The same, up to MEM_KNOWN_MAX_BYTES, for who is given pointers by strangers: whether a block
+ * begins there is answered without following the pointer. Kept in any case: who wants them watched
+ * looks at MEM_KEEPS. The memory stays readable for ever, also
+ * when the block is not taken; then its first word is ours. A block that was never taken is zero.
+ */
+enum { MEM_KNOWN_MAX_BYTES = 528 };
+MUST_CHECK void *mem_take_known(size_t size_bytes);
+void mem_give_known(void *memory, size_t size_bytes);
+bool mem_is_known(const void *pointer);
+void mem_visit_known(void (*visit)(void *context, void *memory), void *context);
+
 struct mem_usage {
 	int64_t blocks;
 	int64_t bytes;

@@ -21,7 +21,7 @@
 #include "nt/irql.h"
 #include "nt/report.h"
 
-static _Thread_local KIRQL current_irql;
+_Thread_local uint8_t nt_irql_level;
 
 /* ---- level ---- */
 
@@ -41,67 +41,50 @@ const char *nt_irql_name(uint8_t level)
 	}
 }
 
-uint8_t nt_irql_current(void)
+RARE void nt_irql_report_return(const struct nt_irql *scope, const char *routine)
 {
-	return current_irql;
+	nt_report(RULE_NT_IRQL_RETURN, "%s was called at %s and returned at %s", routine,
+		  nt_irql_name(scope->entered), nt_irql_name(nt_irql_level));
 }
 
-void nt_irql_enter(struct nt_irql *scope, uint8_t level)
+RARE void nt_irql_report_high(uint8_t highest, const char *routine)
 {
-	scope->before = current_irql;
-	scope->entered = level;
-	current_irql = level;
-}
-
-void nt_irql_leave(const struct nt_irql *scope, const char *routine)
-{
-	if (current_irql != scope->entered)
-		nt_report(RULE_NT_IRQL_RETURN, "%s was called at %s and returned at %s", routine,
-			  nt_irql_name(scope->entered), nt_irql_name(current_irql));
-	current_irql = scope->before;
-}
-
-bool nt_irql_require(uint8_t highest, const char *routine)
-{
-	if (LIKELY(current_irql <= highest))
-		return true;
 	nt_report(RULE_NT_IRQL_HIGH, "%s was called at %s; %s is the highest level for it", routine,
-		  nt_irql_name(current_irql), nt_irql_name(highest));
-	return false;
+		  nt_irql_name(nt_irql_level), nt_irql_name(highest));
 }
 
 void nt_irql_require_waitable(const char *routine)
 {
-	if (UNLIKELY(current_irql >= DISPATCH_LEVEL))
+	if (UNLIKELY(nt_irql_level >= DISPATCH_LEVEL))
 		nt_report(RULE_NT_IRQL_WAIT,
 			  "%s waits at %s; a thread may only wait below "
 			  "DISPATCH_LEVEL",
-			  routine, nt_irql_name(current_irql));
+			  routine, nt_irql_name(nt_irql_level));
 }
 
 KIRQL KeGetCurrentIrql(VOID)
 {
-	return current_irql;
+	return nt_irql_level;
 }
 
 KIRQL KfRaiseIrql(KIRQL NewIrql)
 {
-	KIRQL before = current_irql;
+	KIRQL before = nt_irql_level;
 
 	if (NewIrql < before || NewIrql > HIGH_LEVEL)
 		nt_report(RULE_NT_IRQL_ORDER, "KeRaiseIrql was asked to go from %s to %s",
 			  nt_irql_name(before), nt_irql_name(NewIrql));
 	else
-		current_irql = NewIrql;
+		nt_irql_level = NewIrql;
 	return before;
 }
 
 VOID KeLowerIrql(KIRQL NewIrql)
 {
-	if (NewIrql > current_irql)
+	if (NewIrql > nt_irql_level)
 		nt_report(RULE_NT_IRQL_ORDER, "KeLowerIrql was asked to go from %s to %s",
-			  nt_irql_name(current_irql), nt_irql_name(NewIrql));
-	current_irql = NewIrql;
+			  nt_irql_name(nt_irql_level), nt_irql_name(NewIrql));
+	nt_irql_level = NewIrql;
 }
 
 KIRQL KeRaiseIrqlToDpcLevel(VOID)
@@ -114,11 +97,16 @@ KIRQL KeRaiseIrqlToSynchLevel(VOID)
 	return KfRaiseIrql(DISPATCH_LEVEL);
 }
 
+RARE static void report_paged_code(PCSTR file, ULONG line)
+{
+	nt_report(RULE_NT_IRQL_PAGED, "PAGED_CODE at %s:%u was reached at %s", file, line,
+		  nt_irql_name(nt_irql_level));
+}
+
 VOID OpendxgkPagedCode(PCSTR File, ULONG Line)
 {
-	if (UNLIKELY(current_irql > APC_LEVEL))
-		nt_report(RULE_NT_IRQL_PAGED, "PAGED_CODE at %s:%u was reached at %s", File, Line,
-			  nt_irql_name(current_irql));
+	if (UNLIKELY(nt_irql_level > APC_LEVEL))
+		report_paged_code(File, Line);
 }
 
 /* A display driver has no interrupt object; the graphics kernel connects its interrupt. */
@@ -195,27 +183,27 @@ static void spin_release(struct spin_lock *lock, const char *routine)
 /* The level on entry; the thread runs at DISPATCH_LEVEL or above afterwards. */
 static KIRQL raise_to_dispatch(const char *routine)
 {
-	KIRQL before = current_irql;
+	KIRQL before = nt_irql_level;
 
 	if (nt_irql_require(DISPATCH_LEVEL, routine))
-		current_irql = DISPATCH_LEVEL;
+		nt_irql_level = DISPATCH_LEVEL;
 	return before;
 }
 
 static void require_dispatch(const char *routine)
 {
-	if (UNLIKELY(current_irql < DISPATCH_LEVEL))
+	if (UNLIKELY(nt_irql_level < DISPATCH_LEVEL))
 		nt_report(RULE_NT_IRQL_LOW, "%s was called at %s; it needs DISPATCH_LEVEL", routine,
-			  nt_irql_name(current_irql));
+			  nt_irql_name(nt_irql_level));
 }
 
 static void lower_from_dispatch(KIRQL level, const char *routine)
 {
 	require_dispatch(routine);
-	if (level > current_irql)
+	if (level > nt_irql_level)
 		nt_report(RULE_NT_IRQL_ORDER, "%s was asked to go from %s to %s", routine,
-			  nt_irql_name(current_irql), nt_irql_name(level));
-	current_irql = level;
+			  nt_irql_name(nt_irql_level), nt_irql_name(level));
+	nt_irql_level = level;
 }
 
 VOID KeInitializeSpinLock(PKSPIN_LOCK SpinLock)

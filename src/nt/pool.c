@@ -4,19 +4,25 @@
  *   in:   sizes, types and tags
  *   out:  memory, and reports about what was done to it
  *
- * A block is one allocation of base/mem.h, or of the system when code may run in it:
+ * A small block is one of mem_take_known():
  *
- *	| struct pool_block | … alignment … | canary | payload … | canary |
+ *	| struct pool_block, its last word a canary | payload … | canary |
  *
- * The payload is what the driver sees: 16-byte aligned, page aligned from a page on. Blocks are
- *found by the address of the payload in a hash table, never by looking in front of a pointer, so a
- *wrong pointer is answered and not followed. The last few that were freed are remembered, to tell a
+ * Others, those aligned to more, and those in which code may run are apart:
+ *
+ *	| struct pool_apart | … alignment … | canary | payload … | canary |
+ *
+ * The payload is what the driver sees: 16-byte aligned, page aligned from a page on. A wrong
+ *pointer is answered and not followed: small blocks are known by their address (base/slab.h), and
+ *keep what is said about their end until they are used again; those apart are found in a hash table
+ *by the address of the payload, and the last few that were freed are remembered. That tells a
  *second free from a wild one.
  *
  * A block knows the return address of the call that made it; that is its call site, and by it the
  * block belongs to an image.
  *
- * Locks: pool_lock guards the table and the memory of frees. Reports come after it is released.
+ * Locks: none for small blocks; whoever changes the state of one from live to freed has freed it.
+ * The table has its own (pool_table.c). Reports come after it is released.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -28,127 +34,42 @@
 #include <ddk/wdm.h>
 
 #include "base/checked.h"
-#include "base/list.h"
-#include "base/lock.h"
 #include "base/mem.h"
 #include "nt/dispatcher.h"
 #include "nt/irql.h"
 #include "nt/pool.h"
+#include "nt/pool_block.h"
 #include "nt/report.h"
 #include "nt/seh.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HIDES_FREED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HIDES_FREED
+#endif
+#endif
+#ifdef HIDES_FREED
+#include <sanitizer/asan_interface.h>
+#define SANITIZER_HIDE(memory, bytes)   ASAN_POISON_MEMORY_REGION(memory, bytes)
+#define SANITIZER_UNHIDE(memory, bytes) ASAN_UNPOISON_MEMORY_REGION(memory, bytes)
+#else
+#define SANITIZER_HIDE(memory, bytes)   ((void)0)
+#define SANITIZER_UNHIDE(memory, bytes) ((void)0)
+#endif
 
 #define UNTAGGED 0x656e6f4e /* "None", the tag of ExAllocatePool() */
 
 enum {
-	POOL_ALIGNMENT = 16,
 	CACHE_LINE = 64,
-	CANARY_SIZE = 16,
 	FRESH_BYTE = 0xCD,
 	FREED_BYTE = 0xDD,
-	CANARY_BYTE = 0xFD,
-	FREED_REMEMBERED = 64,
-	BUCKETS_FIRST = 256,
 	TAGS_SHOWN = 32,
 };
 
-struct pool_block {
-	struct list link; /* in its bucket */
-	char *payload;
-	size_t size_bytes;
-	void *memory; /* what to give back; mapped if executable, else the block itself */
-	size_t mapped_bytes;
-	const void *site;
-	uint32_t tag;
-	bool is_paged;
-};
-
-/* Guarded by pool_lock. */
-static struct lock pool_lock = LOCK_INITIALIZER(LOCK_RANK_NT_POOL, "nt pool");
-static struct list *buckets; /* pool_block.link */
-static size_t bucket_count;
-static struct nt_pool_usage usage;
-static struct {
-	const void *payload;
-	const void *site; /* of the free */
-	uint32_t tag;
-} freed[FREED_REMEMBERED];
-static unsigned freed_next;
-
-/* ---- the table ---- */
-
-static struct list *bucket_of(const void *payload)
-{
-	uint64_t hash = (uint64_t)(uintptr_t)payload * UINT64_C(0x9e3779b97f4a7c15);
-
-	return &buckets[(hash >> 32) & (bucket_count - 1)];
-}
-
-static struct pool_block *block_find_locked(const void *payload)
-{
-	struct list *link;
-
-	lock_assert_held(&pool_lock);
-	if (!buckets)
-		return NULL;
-	list_for_each (link, bucket_of(payload)) {
-		struct pool_block *block = container_of(link, struct pool_block, link);
-		if (block->payload == payload)
-			return block;
-	}
-	return NULL;
-}
-
-/* Twice as many buckets. Keeps the old ones when there is no memory, which is only slower. */
-static void buckets_grow_locked(void)
-{
-	size_t count = bucket_count ? bucket_count * 2 : BUCKETS_FIRST;
-	struct list *larger = mem_zalloc_array(count, sizeof(*larger));
-	struct list *smaller = buckets;
-	size_t smaller_count = bucket_count;
-	struct list *link;
-
-	if (!larger)
-		return;
-	for (size_t i = 0; i < count; i++)
-		list_init(&larger[i]);
-	buckets = larger;
-	bucket_count = count;
-	for (size_t i = 0; i < smaller_count; i++) {
-		while ((link = list_pop_front(&smaller[i])) != NULL)
-			list_push_back(
-				bucket_of(container_of(link, struct pool_block, link)->payload),
-				link);
-	}
-	mem_free(smaller);
-}
-
-static bool block_insert_locked(struct pool_block *block)
-{
-	lock_assert_held(&pool_lock);
-
-	if (usage.blocks >= bucket_count)
-		buckets_grow_locked();
-	if (!buckets)
-		return false;
-	list_push_back(bucket_of(block->payload), &block->link);
-	usage.blocks++;
-	usage.bytes += block->size_bytes;
-	return true;
-}
-
-static void block_remove_locked(struct pool_block *block)
-{
-	lock_assert_held(&pool_lock);
-
-	list_remove(&block->link);
-	usage.blocks--;
-	usage.bytes -= block->size_bytes;
-	if (usage.blocks == 0) {
-		mem_free(buckets);
-		buckets = NULL;
-		bucket_count = 0;
-	}
-}
+#define CANARY          UINT64_C(0xFDFDFDFDFDFDFDFD)
+#define POOL_MAX_BYTES  (PTRDIFF_MAX / 2)
+#define SMALL_MAX_BYTES (MEM_KNOWN_MAX_BYTES - sizeof(struct pool_block) - sizeof(uint64_t))
 
 /* ---- blocks ---- */
 
@@ -164,18 +85,50 @@ static const char *tag_text(uint32_t tag, char text[5])
 
 static bool canary_is_whole(const char *canary)
 {
-	for (int i = 0; i < CANARY_SIZE; i++) {
-		if ((unsigned char)canary[i] != CANARY_BYTE)
-			return false;
-	}
-	return true;
+	uint64_t word;
+
+	memcpy(&word, canary, sizeof(word));
+	return word == CANARY;
 }
 
-static void block_give_back(struct pool_block *block)
+static void canary_put(char *canary)
 {
-	if (block->mapped_bytes != 0)
-		munmap(block->memory, block->mapped_bytes);
-	mem_free(block);
+	const uint64_t word = CANARY;
+
+	memcpy(canary, &word, sizeof(word));
+}
+
+/* Payloads are short as a rule, and their room is whole units. */
+typedef uint64_t fill_unit __attribute__((vector_size(POOL_ALIGNMENT), may_alias));
+
+static uint64_t rounded(uint64_t size_bytes)
+{
+	return (size_bytes + POOL_ALIGNMENT - 1) & ~(uint64_t)(POOL_ALIGNMENT - 1);
+}
+
+SPECIALIZED void fill(char *payload, uint8_t byte, uint64_t size_bytes)
+{
+	uint64_t word = UINT64_C(0x0101010101010101) * byte;
+	fill_unit unit = { word, word };
+
+	/* Or the compiler sees a memset() in it, which takes longer to begin than this does to end.
+	 */
+	__asm__("" : "+x"(unit));
+	for (char *at = payload; at < payload + size_bytes; at += POOL_ALIGNMENT)
+		*(fill_unit *)at = unit;
+}
+
+/* Room for whole units, and for the canary right behind the payload. */
+static uint64_t small_bytes(uint64_t size_bytes)
+{
+	return sizeof(struct pool_block) + rounded(size_bytes + sizeof(uint64_t));
+}
+
+static void apart_give_back(struct pool_apart *apart)
+{
+	if (apart->mapped_bytes != 0)
+		munmap(apart->mapped, apart->mapped_bytes);
+	mem_free(apart);
 }
 
 struct pool_request {
@@ -188,49 +141,80 @@ struct pool_request {
 	bool is_paged;
 };
 
-static struct pool_block *block_create(const struct pool_request *request)
+RARE static struct pool_block *block_create_apart(const struct pool_request *request)
 {
-	uint64_t around = request->alignment + 2 * CANARY_SIZE;
-	uint64_t memory_bytes;
-	struct pool_block *block;
+	uint64_t around = request->alignment + 2 * sizeof(uint64_t);
+	uint64_t memory_bytes = rounded(request->size_bytes) + around;
+	struct pool_apart *apart;
 	char *memory;
 
-	if (!checked_add(request->size_bytes, around, &memory_bytes) ||
-	    !checked_add(memory_bytes, sizeof(*block), &memory_bytes) || memory_bytes > PTRDIFF_MAX)
+	if (request->size_bytes > POOL_MAX_BYTES)
 		return NULL;
 
 	/* The descriptor is counted memory in any case, so that a failing allocation reaches both.
 	 */
-	block = mem_alloc(request->is_executable ? sizeof(*block) : memory_bytes);
-	if (!block)
+	apart = mem_alloc(sizeof(*apart) + (request->is_executable ? 0 : memory_bytes));
+	if (!apart)
 		return NULL;
-	*block = (struct pool_block){ .size_bytes = request->size_bytes,
-				      .tag = request->tag,
-				      .site = request->site,
-				      .is_paged = request->is_paged };
-	memory = (char *)(block + 1);
+	*apart = (struct pool_apart){ .size_bytes = request->size_bytes };
+	atomic_init(&apart->block.state, STATE_APART);
+	memory = (char *)(apart + 1);
 	if (request->is_executable) {
 		memory = mmap(NULL, memory_bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
 			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (memory == MAP_FAILED) {
-			mem_free(block);
+			mem_free(apart);
 			return NULL;
 		}
-		block->memory = memory;
-		block->mapped_bytes = memory_bytes;
+		apart->mapped = memory;
+		apart->mapped_bytes = memory_bytes;
 	}
-	block->payload = (char *)align_down((uint64_t)(uintptr_t)memory + CANARY_SIZE +
+	apart->payload = (char *)align_down((uint64_t)(uintptr_t)memory + sizeof(uint64_t) +
 						    request->alignment - 1,
 					    request->alignment);
-	memset(block->payload - CANARY_SIZE, CANARY_BYTE, CANARY_SIZE);
-	memset(block->payload, request->is_zeroed ? 0 : FRESH_BYTE, request->size_bytes);
-	memset(block->payload + request->size_bytes, CANARY_BYTE, CANARY_SIZE);
-	return block;
+	canary_put(apart->payload - sizeof(uint64_t));
+	return &apart->block;
 }
 
-static void *pool_allocate(const struct pool_request *request, const char *routine)
+RARE static void *allocate_apart(const struct pool_request *request)
 {
-	struct pool_request wanted = *request;
+	struct pool_block *block = block_create_apart(request);
+
+	if (!block)
+		return NULL;
+	char *payload = payload_of(block);
+	block->place = place(request->site, 0);
+	block->tag = request->tag;
+	memset(payload, request->is_zeroed ? 0 : FRESH_BYTE, request->size_bytes);
+	canary_put(payload + request->size_bytes);
+	if (request->is_paged)
+		atomic_fetch_or_explicit(&block->state, STATE_PAGED, memory_order_relaxed);
+	pool_table_insert(block);
+	return payload;
+}
+
+SPECIALIZED void *allocate_small(const struct pool_request *request)
+{
+	struct pool_block *block = mem_take_known(small_bytes(request->size_bytes));
+	char *payload = (char *)(block + 1);
+
+	if (UNLIKELY(!block))
+		return NULL;
+	SANITIZER_UNHIDE(payload, request->size_bytes + sizeof(uint64_t));
+	block->place = place(request->site, request->size_bytes);
+	block->tag = request->tag;
+	block->canary = CANARY;
+	fill(payload, request->is_zeroed ? 0 : FRESH_BYTE, request->size_bytes);
+	canary_put(payload + request->size_bytes);
+	/* From now on it can be freed. */
+	atomic_store_explicit(&block->state, STATE_LIVE | (request->is_paged ? STATE_PAGED : 0),
+			      memory_order_release);
+	return payload;
+}
+
+/* Reports what is wrong with a request. */
+RARE static void request_judge(const struct pool_request *request, const char *routine)
+{
 	char text[5];
 
 	if (request->is_paged && nt_irql_current() > APC_LEVEL)
@@ -243,105 +227,176 @@ static void *pool_allocate(const struct pool_request *request, const char *routi
 			  tag_text(request->tag, text));
 	if (request->tag == 0)
 		nt_report(RULE_NT_POOL_TAG, "%s was given no tag", routine);
+}
 
-	if (wanted.size_bytes == 0)
-		wanted.size_bytes = 1;
-	if (wanted.alignment < POOL_ALIGNMENT)
-		wanted.alignment = POOL_ALIGNMENT;
-	if (wanted.size_bytes >= PAGE_SIZE)
-		wanted.alignment = PAGE_SIZE;
+/* A request that is out of the ordinary in any way. */
+RARE static void *allocate_other(struct pool_request request, const char *routine)
+{
+	request_judge(&request, routine);
+	if (request.size_bytes == 0)
+		request.size_bytes = 1;
+	if (request.alignment < POOL_ALIGNMENT)
+		request.alignment = POOL_ALIGNMENT;
+	if (request.size_bytes >= PAGE_SIZE)
+		request.alignment = PAGE_SIZE;
+	if (request.size_bytes > SMALL_MAX_BYTES || request.is_executable ||
+	    request.alignment > POOL_ALIGNMENT)
+		return allocate_apart(&request);
+	return allocate_small(&request);
+}
 
-	struct pool_block *block = block_create(&wanted);
-	if (!block)
-		return NULL;
-	lock_acquire(&pool_lock);
-	bool is_known = block_insert_locked(block);
-	lock_release(&pool_lock);
-	if (!is_known) {
-		block_give_back(block);
-		return NULL;
-	}
-	return block->payload;
+SPECIALIZED void *pool_allocate(const struct pool_request *request, const char *routine)
+{
+	if (UNLIKELY(nt_irql_current() > APC_LEVEL || request->tag == 0 ||
+		     request->size_bytes - 1 >= SMALL_MAX_BYTES || request->is_executable ||
+		     request->alignment > POOL_ALIGNMENT))
+		return allocate_other(*request, routine);
+	return allocate_small(request);
+}
+
+/* The small block whose payload that would be; NULL when there is none. */
+static struct pool_block *small_at(void *payload)
+{
+	struct pool_block *block = (struct pool_block *)payload - 1;
+
+	return LIKELY(mem_is_known(block)) ? block : NULL;
+}
+
+static struct freed_block find_freed(void *payload)
+{
+	struct pool_block *small = small_at(payload);
+
+	if (small && atomic_load_explicit(&small->state, memory_order_acquire) == STATE_FREED)
+		return (struct freed_block){ payload, site_of(small), small->tag };
+	if (small)
+		return (struct freed_block){ 0 };
+	return pool_table_find_freed(payload);
 }
 
 /* What went wrong with a pointer that is not a block. */
-static void report_bad_free(const char *routine, const void *payload)
+RARE static void report_bad_free(const char *routine, void *payload)
 {
+	struct freed_block found = find_freed(payload);
 	char text[5];
 	char where[256];
-	unsigned found = FREED_REMEMBERED;
 
-	lock_acquire(&pool_lock);
-	for (unsigned i = 0; i < FREED_REMEMBERED && payload; i++) {
-		if (freed[i].payload == payload)
-			found = i;
-	}
-	const void *site = found < FREED_REMEMBERED ? freed[found].site : NULL;
-	uint32_t tag = found < FREED_REMEMBERED ? freed[found].tag : 0;
-	lock_release(&pool_lock);
-
-	if (site) {
-		nt_report_where(site, where, sizeof(where));
+	if (found.site) {
+		nt_report_where(found.site, where, sizeof(where));
 		nt_report(RULE_NT_POOL_DOUBLE_FREE,
 			  "%s frees %p a second time, tag '%s'; it was freed at %s", routine,
-			  payload, tag_text(tag, text), where);
+			  payload, tag_text(found.tag, text), where);
 	} else {
 		nt_report(RULE_NT_POOL_BAD_FREE, "%s was given %p, which is not a pool block",
 			  routine, payload);
 	}
 }
 
-/* Checks a block that nobody else knows any more, and gives it back. */
-static void block_retire(struct pool_block *block, uint32_t tag, const char *routine)
+RARE static void report_overrun(const struct pool_block *block, bool is_whole_before,
+				const char *routine)
 {
-	bool is_whole_before = canary_is_whole(block->payload - CANARY_SIZE);
-	bool is_whole_after = canary_is_whole(block->payload + block->size_bytes);
+	const void *site = site_of(block);
 	char text[5];
-	char given[5];
 	char where[256];
 
-	if (block->is_paged && nt_irql_current() > APC_LEVEL)
-		nt_report(RULE_NT_IRQL_PAGED, "%s frees paged pool at %s", routine,
-			  nt_irql_name(nt_irql_current()));
-	if (tag != 0 && tag != block->tag)
-		nt_report(RULE_NT_POOL_TAG, "%s frees a block of tag '%s' with tag '%s'", routine,
-			  tag_text(block->tag, text), tag_text(tag, given));
-	if (!is_whole_before || !is_whole_after) {
-		nt_report_where(block->site, where, sizeof(where));
-		nt_report_about(
-			RULE_NT_POOL_OVERRUN, (uint64_t)(uintptr_t)block->site,
+	nt_report_where(site, where, sizeof(where));
+	nt_report_about(RULE_NT_POOL_OVERRUN, (uint64_t)(uintptr_t)site,
 			"%s found the memory %s a block of %zu bytes overwritten, tag '%s', "
 			"allocated at %s",
-			routine, is_whole_before ? "behind" : "in front of", block->size_bytes,
+			routine, is_whole_before ? "behind" : "in front of", size_of(block),
 			tag_text(block->tag, text), where);
+}
+
+RARE static void report_paged_free(const char *routine)
+{
+	nt_report(RULE_NT_IRQL_PAGED, "%s frees paged pool at %s", routine,
+		  nt_irql_name(nt_irql_current()));
+}
+
+RARE static void report_tag(const struct pool_block *block, uint32_t tag, const char *routine)
+{
+	char text[5];
+	char given[5];
+
+	nt_report(RULE_NT_POOL_TAG, "%s frees a block of tag '%s' with tag '%s'", routine,
+		  tag_text(block->tag, text), tag_text(tag, given));
+}
+
+RARE static void report_in_use(const struct pool_block *block, const char *routine)
+{
+	char text[5];
+
+	nt_report(RULE_NT_POOL_IN_USE,
+		  "%s frees a block that holds an armed timer, a queued DPC or a queued work item, "
+		  "tag '%s'",
+		  routine, tag_text(block->tag, text));
+}
+
+/* Checks a block that nobody else knows any more. */
+SPECIALIZED void block_judge(struct pool_block *block, char *payload, size_t size_bytes,
+			     bool is_paged, uint32_t tag, const char *routine)
+{
+	bool is_whole_before = canary_is_whole(payload - sizeof(uint64_t));
+	bool is_whole_after = canary_is_whole(payload + size_bytes);
+
+	if (UNLIKELY(is_paged && nt_irql_current() > APC_LEVEL))
+		report_paged_free(routine);
+	if (UNLIKELY(tag != 0 && tag != block->tag))
+		report_tag(block, tag, routine);
+	if (UNLIKELY(!is_whole_before || !is_whole_after))
+		report_overrun(block, is_whole_before, routine);
+	if (UNLIKELY(nt_dispatcher_forget_memory(payload, payload + size_bytes)))
+		report_in_use(block, routine);
+}
+
+SPECIALIZED void small_retire(struct pool_block *block, bool is_paged, uint32_t tag,
+			      const void *site, const char *routine)
+{
+	char *payload = (char *)(block + 1);
+	size_t size_bytes = small_size(block);
+
+	block_judge(block, payload, size_bytes, is_paged, tag, routine);
+	fill(payload, FREED_BYTE, size_bytes);
+	block->place = place(site, size_bytes);
+	SANITIZER_HIDE(payload, size_bytes + sizeof(uint64_t));
+	mem_give_known(block, small_bytes(size_bytes));
+}
+
+static void apart_retire(struct pool_block *block, uint32_t tag, const char *routine)
+{
+	bool is_paged = atomic_load_explicit(&block->state, memory_order_relaxed) & STATE_PAGED;
+
+	block_judge(block, payload_of(block), size_of(block), is_paged, tag, routine);
+	memset(payload_of(block), FREED_BYTE, size_of(block));
+	apart_give_back((struct pool_apart *)block);
+}
+
+RARE static void free_apart(void *payload, uint32_t tag, const void *site, const char *routine)
+{
+	struct pool_block *block = pool_table_take(payload, site);
+
+	if (!block) {
+		report_bad_free(routine, payload);
+		return;
 	}
-	if (nt_dispatcher_forget_memory(block->payload, block->payload + block->size_bytes))
-		nt_report(RULE_NT_POOL_IN_USE,
-			  "%s frees a block that holds an armed timer, a queued DPC or a queued "
-			  "work item, tag '%s'",
-			  routine, tag_text(block->tag, text));
-	memset(block->payload, FREED_BYTE, block->size_bytes);
-	block_give_back(block);
+	apart_retire(block, tag, routine);
 }
 
 static void pool_free(void *payload, uint32_t tag, const void *site, const char *routine)
 {
-	nt_irql_require(DISPATCH_LEVEL, routine);
-	lock_acquire(&pool_lock);
-	struct pool_block *block = block_find_locked(payload);
-	if (block) {
-		block_remove_locked(block);
-		freed[freed_next].payload = payload;
-		freed[freed_next].site = site;
-		freed[freed_next].tag = block->tag;
-		freed_next = (freed_next + 1) % FREED_REMEMBERED;
-	}
-	lock_release(&pool_lock);
+	struct pool_block *block = small_at(payload);
 
-	if (block)
-		block_retire(block, tag, routine);
-	else
+	nt_irql_require(DISPATCH_LEVEL, routine);
+	if (UNLIKELY(!block)) {
+		free_apart(payload, tag, site, routine);
+		return;
+	}
+	uint32_t state = atomic_load_explicit(&block->state, memory_order_relaxed);
+	if (UNLIKELY(!(state & STATE_LIVE) ||
+		     !atomic_compare_exchange_strong(&block->state, &state, STATE_FREED))) {
 		report_bad_free(routine, payload);
+		return;
+	}
+	small_retire(block, state & STATE_PAGED, tag, site, routine);
 }
 
 /* ---- what drivers call ---- */
@@ -354,8 +409,8 @@ enum {
 	TYPE_NX = NonPagedPoolNx,
 };
 
-static void *allocate_typed(POOL_TYPE type, size_t size_bytes, uint32_t tag, bool is_zeroed,
-			    const void *site, const char *routine)
+SPECIALIZED void *allocate_typed(POOL_TYPE type, size_t size_bytes, uint32_t tag, bool is_zeroed,
+				 const void *site, const char *routine)
 {
 	bool is_paged = ((ULONG)type & TYPE_BASE_MASK) != 0;
 	struct pool_request request = {
@@ -417,8 +472,8 @@ PVOID ExAllocatePoolZero(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag)
 			      "ExAllocatePoolZero");
 }
 
-static void *allocate_flagged(POOL_FLAGS flags, size_t size_bytes, uint32_t tag, const void *site,
-			      const char *routine)
+SPECIALIZED void *allocate_flagged(POOL_FLAGS flags, size_t size_bytes, uint32_t tag,
+				   const void *site, const char *routine)
 {
 	const POOL_FLAGS kinds =
 		POOL_FLAG_NON_PAGED | POOL_FLAG_NON_PAGED_EXECUTE | POOL_FLAG_PAGED;
@@ -485,160 +540,36 @@ VOID ExFreePool2(PVOID P, ULONG Tag, PCPOOL_EXTENDED_PARAMETER ExtendedParameter
 	pool_free(P, Tag, __builtin_return_address(0), "ExFreePool2");
 }
 
-/* ---- lookaside lists: every entry is a pool block, so that each is checked ---- */
-
-static void lookaside_init(GENERAL_LOOKASIDE_POOL *list, POOL_TYPE type, size_t size_bytes,
-			   uint32_t tag)
-{
-	memset(list, 0, sizeof(*list));
-	InitializeSListHead(&list->ListHead);
-	InitializeListHead(&list->ListEntry);
-	list->Type = type;
-	list->Size = (ULONG)size_bytes;
-	list->Tag = tag;
-}
-
-_Static_assert(offsetof(GENERAL_LOOKASIDE, Future) == offsetof(GENERAL_LOOKASIDE_POOL, Future),
-	       "both kinds of list have the same fields");
-
-static GENERAL_LOOKASIDE_POOL *lookaside_of(GENERAL_LOOKASIDE *list)
-{
-	return (GENERAL_LOOKASIDE_POOL *)list;
-}
-
-static void *lookaside_allocate(GENERAL_LOOKASIDE_POOL *list, const void *site, const char *routine)
-{
-	__atomic_fetch_add(&list->TotalAllocates, 1, __ATOMIC_RELAXED);
-	if (list->Allocate)
-		return list->Allocate(list->Type, list->Size, list->Tag);
-	return allocate_typed(list->Type, list->Size, list->Tag, false, site, routine);
-}
-
-static void lookaside_free(GENERAL_LOOKASIDE_POOL *list, void *entry, const void *site,
-			   const char *routine)
-{
-	__atomic_fetch_add(&list->TotalFrees, 1, __ATOMIC_RELAXED);
-	if (list->Free)
-		list->Free(entry);
-	else
-		pool_free(entry, list->Tag, site, routine);
-}
-
-static POOL_TYPE nonpaged_type(ULONG flags)
-{
-	return (POOL_TYPE)(flags & (TYPE_NX | TYPE_RAISE));
-}
-
-VOID ExInitializeNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside, PALLOCATE_FUNCTION Allocate,
-				     PFREE_FUNCTION Free, ULONG Flags, SIZE_T Size, ULONG Tag,
-				     USHORT Depth)
-{
-	UNREFERENCED_PARAMETER(Depth);
-	lookaside_init(lookaside_of(&Lookaside->L), nonpaged_type(Flags), Size, Tag);
-	Lookaside->L.Allocate = Allocate;
-	Lookaside->L.Free = Free;
-}
-
-/* Entries that were not freed stay what they are: blocks that the leak report finds. */
-VOID ExDeleteNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside)
-{
-	memset(Lookaside, 0, sizeof(*Lookaside));
-}
-
-PVOID ExAllocateFromNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside)
-{
-	return lookaside_allocate(lookaside_of(&Lookaside->L), __builtin_return_address(0),
-				  "ExAllocateFromNPagedLookasideList");
-}
-
-VOID ExFreeToNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside, PVOID Entry)
-{
-	lookaside_free(lookaside_of(&Lookaside->L), Entry, __builtin_return_address(0),
-		       "ExFreeToNPagedLookasideList");
-}
-
-VOID ExInitializePagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside, PALLOCATE_FUNCTION Allocate,
-				    PFREE_FUNCTION Free, ULONG Flags, SIZE_T Size, ULONG Tag,
-				    USHORT Depth)
-{
-	UNREFERENCED_PARAMETER(Depth);
-	lookaside_init(lookaside_of(&Lookaside->L), (POOL_TYPE)(PagedPool | (Flags & TYPE_RAISE)),
-		       Size, Tag);
-	Lookaside->L.Allocate = Allocate;
-	Lookaside->L.Free = Free;
-}
-
-VOID ExDeletePagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside)
-{
-	memset(Lookaside, 0, sizeof(*Lookaside));
-}
-
-PVOID ExAllocateFromPagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside)
-{
-	return lookaside_allocate(lookaside_of(&Lookaside->L), __builtin_return_address(0),
-				  "ExAllocateFromPagedLookasideList");
-}
-
-VOID ExFreeToPagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside, PVOID Entry)
-{
-	lookaside_free(lookaside_of(&Lookaside->L), Entry, __builtin_return_address(0),
-		       "ExFreeToPagedLookasideList");
-}
-
-NTSTATUS ExInitializeLookasideListEx(PLOOKASIDE_LIST_EX Lookaside, PALLOCATE_FUNCTION_EX Allocate,
-				     PFREE_FUNCTION_EX Free, POOL_TYPE PoolType, ULONG Flags,
-				     SIZE_T Size, ULONG Tag, USHORT Depth)
-{
-	UNREFERENCED_PARAMETER(Flags);
-	if (Depth != 0 || Size > MAXULONG)
-		return STATUS_INVALID_PARAMETER;
-	lookaside_init(&Lookaside->L, PoolType, Size, Tag);
-	Lookaside->L.AllocateEx = Allocate;
-	Lookaside->L.FreeEx = Free;
-	return STATUS_SUCCESS;
-}
-
-VOID ExDeleteLookasideListEx(PLOOKASIDE_LIST_EX Lookaside)
-{
-	memset(Lookaside, 0, sizeof(*Lookaside));
-}
-
-VOID ExFlushLookasideListEx(PLOOKASIDE_LIST_EX Lookaside)
-{
-	UNREFERENCED_PARAMETER(Lookaside); /* nothing is kept back */
-}
-
-PVOID ExAllocateFromLookasideListEx(PLOOKASIDE_LIST_EX Lookaside)
-{
-	GENERAL_LOOKASIDE_POOL *list = &Lookaside->L;
-
-	if (!list->AllocateEx)
-		return lookaside_allocate(list, __builtin_return_address(0),
-					  "ExAllocateFromLookasideListEx");
-	__atomic_fetch_add(&list->TotalAllocates, 1, __ATOMIC_RELAXED);
-	return list->AllocateEx(list->Type, list->Size, list->Tag, Lookaside);
-}
-
-VOID ExFreeToLookasideListEx(PLOOKASIDE_LIST_EX Lookaside, PVOID Entry)
-{
-	GENERAL_LOOKASIDE_POOL *list = &Lookaside->L;
-
-	if (!list->FreeEx) {
-		lookaside_free(list, Entry, __builtin_return_address(0), "ExFreeToLookasideListEx");
-		return;
-	}
-	__atomic_fetch_add(&list->TotalFrees, 1, __ATOMIC_RELAXED);
-	list->FreeEx(Entry, Lookaside);
-}
-
 /* ---- the host's side ---- */
+
+static void add_small(void *context, void *memory)
+{
+	const struct pool_block *block = memory;
+	struct nt_pool_usage *usage = context;
+
+	if (atomic_load_explicit(&block->state, memory_order_acquire) & STATE_LIVE) {
+		usage->blocks++;
+		usage->bytes += small_size(block);
+	}
+}
 
 struct nt_pool_usage nt_pool_usage(void)
 {
-	lock_acquire(&pool_lock);
-	struct nt_pool_usage now = usage;
-	lock_release(&pool_lock);
+	struct nt_pool_usage now = pool_table_usage();
+
+	mem_visit_known(add_small, &now);
 	return now;
+}
+
+void *nt_pool_allocate(int type, size_t size_bytes, uint32_t tag, const void *site,
+		       const char *routine)
+{
+	return allocate_typed((POOL_TYPE)type, size_bytes, tag, false, site, routine);
+}
+
+void nt_pool_free(void *payload, uint32_t tag, const void *site, const char *routine)
+{
+	pool_free(payload, tag, site, routine);
 }
 
 void *nt_pool_alloc_at(const void *site, size_t size_bytes, uint32_t tag)
@@ -658,64 +589,64 @@ struct leak {
 	const void *site;
 };
 
-/* Takes every block of the image out of the table. */
-static void leaks_take_locked(uintptr_t begin, uintptr_t end, struct list *taken)
-{
-	struct list *link;
-	struct list *following;
+/* What an image left. */
+struct leaks {
+	uintptr_t begin;
+	uintptr_t end;
+	struct pool_block *first; /* pool_block.next */
+};
 
-	lock_assert_held(&pool_lock);
-	/* The table goes away with its last block. */
-	for (size_t i = 0; i < bucket_count; i++) {
-		list_for_each_safe (link, following, &buckets[i]) {
-			struct pool_block *block = container_of(link, struct pool_block, link);
-			uintptr_t site = (uintptr_t)block->site;
-			if (site < begin || site >= end)
-				continue;
-			block_remove_locked(block);
-			list_push_back(taken, link);
-			if (!buckets)
-				return;
-		}
-	}
+static bool is_leak_of(const struct leaks *leaks, const struct pool_block *block)
+{
+	uintptr_t site = (uintptr_t)site_of(block);
+
+	return site >= leaks->begin && site < leaks->end;
 }
 
-static unsigned leaks_sum(struct list *taken, struct leak *leaks)
+static void leaks_take_small(void *context, void *memory)
+{
+	struct leaks *leaks = context;
+	struct pool_block *block = memory;
+	uint32_t state = atomic_load_explicit(&block->state, memory_order_acquire);
+
+	if (!(state & STATE_LIVE) || !is_leak_of(leaks, block) ||
+	    !atomic_compare_exchange_strong(&block->state, &state, STATE_FREED))
+		return;
+	block->next = leaks->first;
+	leaks->first = block;
+}
+
+static unsigned leaks_sum(const struct pool_block *taken, struct leak *leaks)
 {
 	unsigned count = 0;
-	struct list *link;
 
-	list_for_each (link, taken) {
-		const struct pool_block *block = container_of(link, struct pool_block, link);
+	for (const struct pool_block *block = taken; block; block = block->next) {
 		unsigned i = 0;
 		while (i < count && leaks[i].tag != block->tag)
 			i++;
 		if (i == count) {
 			if (count == TAGS_SHOWN)
 				continue;
-			leaks[count++] = (struct leak){ .tag = block->tag, .site = block->site };
+			leaks[count++] = (struct leak){ .tag = block->tag, .site = site_of(block) };
 		}
 		leaks[i].blocks++;
-		leaks[i].bytes += block->size_bytes;
+		leaks[i].bytes += size_of(block);
 	}
 	return count;
 }
 
 uint64_t nt_pool_report_leaks(const void *begin, const void *end)
 {
+	struct leaks left = { .begin = (uintptr_t)begin, .end = (uintptr_t)end };
 	struct leak leaks[TAGS_SHOWN];
-	struct list taken;
-	struct list *link;
 	uint64_t total = 0;
 	char text[5];
 	char where[256];
 
-	list_init(&taken);
-	lock_acquire(&pool_lock);
-	leaks_take_locked((uintptr_t)begin, (uintptr_t)end, &taken);
-	lock_release(&pool_lock);
+	mem_visit_known(leaks_take_small, &left);
+	pool_table_take_all(left.begin, left.end, &left.first);
 
-	unsigned count = leaks_sum(&taken, leaks);
+	unsigned count = leaks_sum(left.first, leaks);
 	for (unsigned i = 0; i < count; i++) {
 		nt_report_where(leaks[i].site, where, sizeof(where));
 		nt_report_about(
@@ -725,8 +656,13 @@ uint64_t nt_pool_report_leaks(const void *begin, const void *end)
 			(unsigned long long)leaks[i].blocks, leaks[i].blocks == 1 ? "" : "s",
 			(unsigned long long)leaks[i].bytes, tag_text(leaks[i].tag, text), where);
 	}
-	while ((link = list_pop_front(&taken)) != NULL) {
-		block_retire(container_of(link, struct pool_block, link), 0, "The unload");
+	while (left.first) {
+		struct pool_block *block = left.first;
+		left.first = block->next;
+		if (is_apart(block))
+			apart_retire(block, 0, "The unload");
+		else
+			small_retire(block, false, 0, site_of(block), "The unload");
 		total++;
 	}
 	return total;

@@ -21,6 +21,11 @@ struct nt_pool_usage nt_pool_usage(void);
  */
 uint64_t nt_pool_report_leaks(const void *begin, const void *end);
 
+/* ExAllocatePoolWithTag and ExFreePoolWithTag for `routine`, which was called at `site`. */
+void *nt_pool_allocate(int type, size_t size_bytes, uint32_t tag, const void *site,
+		       const char *routine);
+void nt_pool_free(void *payload, uint32_t tag, const void *site, const char *routine);
+
 /* For routines that allocate for a driver: the block counts as allocated at `site`. */
 void *nt_pool_alloc_at(const void *site, size_t size_bytes, uint32_t tag);
 

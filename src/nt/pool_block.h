@@ -1,0 +1,96 @@
+/*
+ * pool_block.h - what stands in front of pool memory, and the table of those blocks that are not
+ * known by their address. For pool.c and pool_table.c.
+ */
+#ifndef NT_POOL_BLOCK_H
+#define NT_POOL_BLOCK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "nt/pool.h"
+
+enum { POOL_ALIGNMENT = 16 };
+
+#define PLACE_SHIFT 48 /* code lies below that */
+
+/* What `state` says; a block that was never used is 0. */
+enum {
+	STATE_FREED = 1,
+	STATE_LIVE = 2,
+	STATE_PAGED = 4, /* of a live one */
+	STATE_APART = 8,
+};
+
+struct pool_block {
+	struct pool_block *next; /* in its bucket, of leaks; base/mem.h's when it is free */
+	_Atomic uint32_t state;
+	uint32_t tag;
+	uint64_t place; /* site: of the allocation, or of the free; above PLACE_SHIFT the size */
+	uint64_t canary;
+};
+_Static_assert(sizeof(struct pool_block) % POOL_ALIGNMENT == 0, "the payload is right behind it");
+
+struct pool_apart {
+	struct pool_block block;
+	char *payload;
+	size_t size_bytes;
+	void *mapped;        /* where the payload is, when code may run in it */
+	size_t mapped_bytes; /* 0: behind this struct */
+};
+
+static inline bool is_apart(const struct pool_block *block)
+{
+	return UNLIKELY(atomic_load_explicit(&block->state, memory_order_relaxed) & STATE_APART);
+}
+
+static inline char *payload_of(struct pool_block *block)
+{
+	return is_apart(block) ? ((struct pool_apart *)block)->payload : (char *)(block + 1);
+}
+
+static inline size_t small_size(const struct pool_block *block)
+{
+	return block->place >> PLACE_SHIFT;
+}
+
+static inline size_t size_of(const struct pool_block *block)
+{
+	return is_apart(block) ? ((const struct pool_apart *)block)->size_bytes : small_size(block);
+}
+
+static inline const void *site_of(const struct pool_block *block)
+{
+	return (const void *)(uintptr_t)(block->place & ((UINT64_C(1) << PLACE_SHIFT) - 1));
+}
+
+static inline uint64_t place(const void *site, size_t small_bytes)
+{
+	return (uint64_t)(uintptr_t)site | (uint64_t)small_bytes << PLACE_SHIFT;
+}
+
+struct freed_block {
+	const void *payload;
+	const void *site; /* of the free */
+	uint32_t tag;
+};
+
+/* ---- pool_table.c: blocks that are apart, by the address of their payload ---- */
+
+void pool_table_insert(struct pool_block *block);
+
+/* The block is out of the table and remembered as freed; NULL when there is none. */
+struct pool_block *pool_table_take(const void *payload, const void *site);
+
+/* One of the last that were freed; zeroes when it is not. */
+struct freed_block pool_table_find_freed(const void *payload);
+
+struct nt_pool_usage pool_table_usage(void);
+
+/* Takes all that were allocated in [begin, end) and puts them in front of *first. */
+void pool_table_take_all(uintptr_t begin, uintptr_t end, struct pool_block **first);
+
+#endif
