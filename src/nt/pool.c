@@ -16,7 +16,7 @@
  *pointer is answered and not followed: small blocks are known by their address (base/slab.h), and
  *keep what is said about their end until they are used again; those apart are found in a hash table
  *by the address of the payload, and the last few that were freed are remembered. That tells a
- *second free from a wild one.
+ *second free from a wild one. Where a sanitizer watches, all blocks are apart, and really freed.
  *
  * A block knows the return address of the call that made it; that is its call site, and by it the
  * block belongs to an image.
@@ -42,22 +42,6 @@
 #include "nt/report.h"
 #include "nt/seh.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HIDES_FREED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HIDES_FREED
-#endif
-#endif
-#ifdef HIDES_FREED
-#include <sanitizer/asan_interface.h>
-#define SANITIZER_HIDE(memory, bytes)   ASAN_POISON_MEMORY_REGION(memory, bytes)
-#define SANITIZER_UNHIDE(memory, bytes) ASAN_UNPOISON_MEMORY_REGION(memory, bytes)
-#else
-#define SANITIZER_HIDE(memory, bytes)   ((void)0)
-#define SANITIZER_UNHIDE(memory, bytes) ((void)0)
-#endif
-
 #define UNTAGGED 0x656e6f4e /* "None", the tag of ExAllocatePool() */
 
 enum {
@@ -67,9 +51,10 @@ enum {
 	TAGS_SHOWN = 32,
 };
 
-#define CANARY          UINT64_C(0xFDFDFDFDFDFDFDFD)
-#define POOL_MAX_BYTES  (PTRDIFF_MAX / 2)
-#define SMALL_MAX_BYTES (MEM_KNOWN_MAX_BYTES - sizeof(struct pool_block) - sizeof(uint64_t))
+#define CANARY         UINT64_C(0xFDFDFDFDFDFDFDFD)
+#define POOL_MAX_BYTES (PTRDIFF_MAX / 2)
+#define SMALL_MAX_BYTES                                                                            \
+	(MEM_KEEPS ? MEM_KNOWN_MAX_BYTES - sizeof(struct pool_block) - sizeof(uint64_t) : 0)
 
 /* ---- blocks ---- */
 
@@ -183,7 +168,7 @@ RARE static void *allocate_apart(const struct pool_request *request)
 	if (!block)
 		return NULL;
 	char *payload = payload_of(block);
-	block->place = place(request->site, 0);
+	set_place(block, request->site, 0);
 	block->tag = request->tag;
 	memset(payload, request->is_zeroed ? 0 : FRESH_BYTE, request->size_bytes);
 	canary_put(payload + request->size_bytes);
@@ -200,15 +185,17 @@ SPECIALIZED void *allocate_small(const struct pool_request *request)
 
 	if (UNLIKELY(!block))
 		return NULL;
-	SANITIZER_UNHIDE(payload, request->size_bytes + sizeof(uint64_t));
-	block->place = place(request->site, request->size_bytes);
+	uint32_t before = atomic_load_explicit(&block->state, memory_order_relaxed);
+	set_place(block, request->site, request->size_bytes);
 	block->tag = request->tag;
 	block->canary = CANARY;
 	fill(payload, request->is_zeroed ? 0 : FRESH_BYTE, request->size_bytes);
 	canary_put(payload + request->size_bytes);
 	/* From now on it can be freed. */
-	atomic_store_explicit(&block->state, STATE_LIVE | (request->is_paged ? STATE_PAGED : 0),
-			      memory_order_release);
+	atomic_store_explicit(
+		&block->state,
+		state_with(before + STATE_USE, STATE_LIVE | (request->is_paged ? STATE_PAGED : 0)),
+		memory_order_release);
 	return payload;
 }
 
@@ -266,7 +253,7 @@ static struct freed_block find_freed(void *payload)
 {
 	struct pool_block *small = small_at(payload);
 
-	if (small && atomic_load_explicit(&small->state, memory_order_acquire) == STATE_FREED)
+	if (small && (atomic_load_explicit(&small->state, memory_order_acquire) & STATE_FREED))
 		return (struct freed_block){ payload, site_of(small), small->tag };
 	if (small)
 		return (struct freed_block){ 0 };
@@ -356,8 +343,7 @@ SPECIALIZED void small_retire(struct pool_block *block, bool is_paged, uint32_t 
 
 	block_judge(block, payload, size_bytes, is_paged, tag, routine);
 	fill(payload, FREED_BYTE, size_bytes);
-	block->place = place(site, size_bytes);
-	SANITIZER_HIDE(payload, size_bytes + sizeof(uint64_t));
+	set_place(block, site, size_bytes);
 	mem_give_known(block, small_bytes(size_bytes));
 }
 
@@ -392,7 +378,8 @@ static void pool_free(void *payload, uint32_t tag, const void *site, const char 
 	}
 	uint32_t state = atomic_load_explicit(&block->state, memory_order_relaxed);
 	if (UNLIKELY(!(state & STATE_LIVE) ||
-		     !atomic_compare_exchange_strong(&block->state, &state, STATE_FREED))) {
+		     !atomic_compare_exchange_strong(&block->state, &state,
+						     state_with(state, STATE_FREED)))) {
 		report_bad_free(routine, payload);
 		return;
 	}
@@ -610,7 +597,7 @@ static void leaks_take_small(void *context, void *memory)
 	uint32_t state = atomic_load_explicit(&block->state, memory_order_acquire);
 
 	if (!(state & STATE_LIVE) || !is_leak_of(leaks, block) ||
-	    !atomic_compare_exchange_strong(&block->state, &state, STATE_FREED))
+	    !atomic_compare_exchange_strong(&block->state, &state, state_with(state, STATE_FREED)))
 		return;
 	block->next = leaks->first;
 	leaks->first = block;

@@ -23,13 +23,18 @@ enum {
 	STATE_LIVE = 2,
 	STATE_PAGED = 4, /* of a live one */
 	STATE_APART = 8,
+	STATE_USE = 16, /* from here on up: how often it was used, so that no two uses look alike */
 };
 
 struct pool_block {
 	struct pool_block *next; /* in its bucket, of leaks; base/mem.h's when it is free */
 	_Atomic uint32_t state;
 	uint32_t tag;
-	uint64_t place; /* site: of the allocation, or of the free; above PLACE_SHIFT the size */
+
+	/* Site of the allocation, or of the free; above PLACE_SHIFT the size. Who finds the state
+	   unchanged after it has read this has read that use's. */
+	_Atomic uint64_t place;
+
 	uint64_t canary;
 };
 _Static_assert(sizeof(struct pool_block) % POOL_ALIGNMENT == 0, "the payload is right behind it");
@@ -52,9 +57,14 @@ static inline char *payload_of(struct pool_block *block)
 	return is_apart(block) ? ((struct pool_apart *)block)->payload : (char *)(block + 1);
 }
 
+static inline uint64_t place_of(const struct pool_block *block)
+{
+	return atomic_load_explicit(&block->place, memory_order_relaxed);
+}
+
 static inline size_t small_size(const struct pool_block *block)
 {
-	return block->place >> PLACE_SHIFT;
+	return place_of(block) >> PLACE_SHIFT;
 }
 
 static inline size_t size_of(const struct pool_block *block)
@@ -64,12 +74,20 @@ static inline size_t size_of(const struct pool_block *block)
 
 static inline const void *site_of(const struct pool_block *block)
 {
-	return (const void *)(uintptr_t)(block->place & ((UINT64_C(1) << PLACE_SHIFT) - 1));
+	return (const void *)(uintptr_t)(place_of(block) & ((UINT64_C(1) << PLACE_SHIFT) - 1));
 }
 
-static inline uint64_t place(const void *site, size_t small_bytes)
+static inline void set_place(struct pool_block *block, const void *site, size_t small_bytes)
 {
-	return (uint64_t)(uintptr_t)site | (uint64_t)small_bytes << PLACE_SHIFT;
+	atomic_store_explicit(&block->place,
+			      (uint64_t)(uintptr_t)site | (uint64_t)small_bytes << PLACE_SHIFT,
+			      memory_order_relaxed);
+}
+
+/* The state of the same use with other flags. */
+static inline uint32_t state_with(uint32_t state, uint32_t flags)
+{
+	return (state & ~(uint32_t)(STATE_USE - 1)) | flags;
 }
 
 struct freed_block {

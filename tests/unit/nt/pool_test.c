@@ -257,6 +257,36 @@ TEST(pool, many_blocks_are_found_again)
 	nt_test_finish();
 }
 
+TEST(pool, blocks_of_all_sizes_keep_what_is_written_up_to_their_ends)
+{
+	enum { SIZES = 700 };
+	static unsigned char *blocks[SIZES];
+
+	nt_test_begin();
+	for (size_t i = 1; i < SIZES; i++) {
+		blocks[i] = ExAllocatePoolWithTag(NonPagedPoolNx, i, TAG);
+		memset(blocks[i], (int)(i % 251), i);
+	}
+	for (size_t i = 1; i < SIZES; i++) {
+		EXPECT(is_filled(blocks[i], i, (unsigned char)(i % 251)));
+		ExFreePoolWithTag(blocks[i], TAG);
+	}
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(pool, a_block_used_again_has_a_second_end)
+{
+	nt_test_begin();
+	for (int i = 0; i < 3; i++) {
+		void *memory = ExAllocatePoolWithTag(NonPagedPoolNx, 48, TAG);
+		ExFreePoolWithTag(memory, TAG);
+		ExFreePoolWithTag(memory, TAG);
+		EXPECT_REPORTS(RULE_NT_POOL_DOUBLE_FREE, i + 1);
+	}
+	nt_test_finish();
+}
+
 /* ---- lookaside lists ---- */
 
 static unsigned own_allocations;
