@@ -3,6 +3,7 @@
  */
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/attributes.h"
 #include "base/status.h"
@@ -31,4 +32,15 @@ const char *status_name(NTSTATUS status)
 		return names[low].name;
 	snprintf(number, sizeof(number), "0x%08x", (unsigned)status);
 	return number;
+}
+
+bool status_from_name(const char *name, NTSTATUS *status_out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(names[i].name, name) == 0) {
+			*status_out = (NTSTATUS)names[i].value;
+			return true;
+		}
+	}
+	return false;
 }

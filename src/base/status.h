@@ -6,9 +6,14 @@
 #ifndef BASE_STATUS_H
 #define BASE_STATUS_H
 
+#include <stdbool.h>
+
 #include <dxg/ntstatus.h>
 
 /* "STATUS_INVALID_PARAMETER"; for a value without a name its number, valid until the next call. */
 const char *status_name(NTSTATUS status);
+
+/* The other way round; false when there is none of this name. */
+bool status_from_name(const char *name, NTSTATUS *status_out);
 
 #endif

@@ -22,6 +22,20 @@ TEST(status, a_stranger_is_shown_as_a_number)
 	EXPECT_STR(status_name((NTSTATUS)0xffffffff), "0xffffffff");
 }
 
+TEST(status, is_found_by_its_name)
+{
+	NTSTATUS status = 1;
+
+	EXPECT(status_from_name("STATUS_SUCCESS", &status));
+	EXPECT_EQ(status, STATUS_SUCCESS);
+	EXPECT(status_from_name("STATUS_DEVICE_REMOVED", &status));
+	EXPECT_EQ((uint32_t)status, (uint32_t)STATUS_DEVICE_REMOVED);
+	status = 1;
+	EXPECT(!status_from_name("STATUS_DEVICE", &status));
+	EXPECT(!status_from_name("", &status));
+	EXPECT_EQ(status, 1);
+}
+
 static void name_a_stranger(void *argument)
 {
 	*(char *)argument = status_name((NTSTATUS)0xcafe0002)[9];
