@@ -531,7 +531,8 @@ enum vidmm_residency vidmm_where(struct vidmm_allocation *allocation)
 	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
 	if (place) {
 		lock_acquire(&place->manager->lock);
-		if (place->state == PLACE_IN)
+		/* What leaves is there, and the GPU reaches it, until it has left. */
+		if (place->state == PLACE_IN || place->state == PLACE_LEAVING)
 			where = place->segment->is_system ? VIDMM_RESIDENT_IN_SHARED_MEMORY
 							  : VIDMM_RESIDENT_IN_GPU_MEMORY;
 		lock_release(&place->manager->lock);

@@ -265,6 +265,22 @@ TEST(evict, counts_down_and_leaves_at_zero)
 	scene_finish(&scene);
 }
 
+TEST(evict, is_over_when_the_gpu_cannot_reach_it_any_more_and_not_before)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_where(thing.memory), VIDMM_RESIDENT_IN_GPU_MEMORY);
+	EXPECT(gpu_run(&scene.gpu, 9) > 0);
+	EXPECT_EQ(vidmm_where(thing.memory), VIDMM_NOT_RESIDENT);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
 TEST(evict, never_goes_below_zero)
 {
 	struct scene scene;
