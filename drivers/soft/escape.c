@@ -26,6 +26,18 @@ static NTSTATUS escape_get_info(struct soft_adapter *adapter, struct softgpu_esc
 	return STATUS_SUCCESS;
 }
 
+static NTSTATUS escape_get_work(struct soft_adapter *adapter, struct softgpu_escape_work *work)
+{
+	for (ULONG i = 0; i < SOFTGPU_MAX_NODES; i++) {
+		struct soft_engine *engine = &adapter->engines[i];
+
+		work->nodes[i].packets = read_count(&engine->packets_completed);
+		work->nodes[i].bytes_written = read_count(&engine->bytes_written);
+		work->nodes[i].table_entries = read_count(&engine->entries_written);
+	}
+	return STATUS_SUCCESS;
+}
+
 static NTSTATUS escape_echo(const DXGKARG_ESCAPE *args, struct softgpu_escape_echo *echo)
 {
 	echo->inverted = ~echo->value;
@@ -65,6 +77,10 @@ NTSTATUS APIENTRY soft_escape(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_ESCAPE
 		if (header->size_bytes != sizeof(struct softgpu_escape_echo))
 			return STATUS_INVALID_PARAMETER;
 		return escape_echo(pEscape, (struct softgpu_escape_echo *)header);
+	case SOFTGPU_ESCAPE_GET_WORK:
+		if (header->size_bytes != sizeof(struct softgpu_escape_work))
+			return STATUS_INVALID_PARAMETER;
+		return escape_get_work(adapter, (struct softgpu_escape_work *)header);
 	default:
 		return STATUS_NOT_SUPPORTED;
 	}

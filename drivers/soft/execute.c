@@ -26,6 +26,9 @@ struct run {
 	struct soft_root root;
 	ULONGLONG progress; /* of the command in progress: bytes, or 100 ns units */
 	struct soft_fault *fault;
+	/* For the counts of the engine. */
+	ULONGLONG bytes_written;
+	ULONGLONG entries_written;
 };
 
 /* ---- addresses ---- */
@@ -149,6 +152,7 @@ static enum soft_outcome fill(struct run *run, const struct soft_place *destinat
 			return SOFT_FAULTED;
 		store_pattern(&window, pattern);
 		run->progress += window.size_bytes;
+		run->bytes_written += window.size_bytes;
 		soft_window_close(&window);
 	}
 	return SOFT_DONE;
@@ -177,6 +181,7 @@ static enum soft_outcome copy(struct run *run, const struct soft_place *destinat
 		else if (to.bytes)
 			RtlZeroMemory(to.bytes, step);
 		run->progress += step;
+		run->bytes_written += step;
 		soft_window_close(&to);
 		soft_window_close(&from);
 	}
@@ -192,6 +197,7 @@ static enum soft_outcome write64(struct run *run, const struct soft_place *desti
 		return SOFT_FAULTED;
 	if (window.bytes)
 		InterlockedExchange64((volatile LONG64 *)window.bytes, (LONG64)value);
+	run->bytes_written += sizeof(value);
 	soft_window_close(&window);
 	return SOFT_DONE;
 }
@@ -220,6 +226,7 @@ static enum soft_outcome copy_mdl(struct run *run, const struct soft_paging_mdl_
 		else if (window.bytes)
 			RtlCopyMemory(window.bytes, pages + run->progress, window.size_bytes);
 		run->progress += window.size_bytes;
+		run->bytes_written += window.size_bytes;
 		soft_window_close(&window);
 	}
 	return SOFT_DONE;
@@ -236,6 +243,7 @@ static enum soft_outcome write_entries(struct run *run, const struct soft_paging
 
 		for (ULONGLONG i = 0; i < command->count; i++, value += command->stride)
 			soft_entry_store(&entries[i], value);
+		run->entries_written += command->count;
 		return SOFT_DONE;
 	}
 	while (run->progress < size_bytes) {
@@ -248,6 +256,7 @@ static enum soft_outcome write_entries(struct run *run, const struct soft_paging
 		for (ULONGLONG i = 0; entries && i < count; i++, value += command->stride)
 			soft_entry_store(&entries[i], value);
 		run->progress += window.size_bytes;
+		run->entries_written += count;
 		soft_window_close(&window);
 	}
 	return SOFT_DONE;
@@ -385,23 +394,17 @@ static BOOLEAN fetch(struct run *run, ULONG offset, UCHAR *bytes)
 	return TRUE;
 }
 
-enum soft_outcome soft_execute(struct soft_engine *engine, struct soft_packet *packet,
-			       struct soft_fault *fault_out)
+static enum soft_outcome execute_packet(struct run *run)
 {
 	DECLSPEC_ALIGN(8) UCHAR bytes[FETCH_BYTES];
+	struct soft_packet *packet = run->packet;
 	struct soft_context *context = packet->context;
 	struct soft_resume resume = { 0 };
-	struct run run = {
-		.engine = engine,
-		.packet = packet,
-		.memory = &engine->adapter->memory,
-		.fault = fault_out,
-	};
 
 	if (packet->is_empty)
 		return SOFT_DONE;
 	if (context) {
-		run.root = context->root;
+		run->root = context->root;
 		if (packet->is_resubmission)
 			resume = context->resume;
 		context->resume.is_valid = FALSE;
@@ -411,30 +414,46 @@ enum soft_outcome soft_execute(struct soft_engine *engine, struct soft_packet *p
 	while (offset < packet->size_bytes) {
 		struct soft_command command;
 
-		enum soft_outcome outcome = check_attention(&run);
-		run.progress = 0;
+		enum soft_outcome outcome = check_attention(run);
+		run->progress = 0;
 		if (outcome == SOFT_DONE) {
-			if (!fetch(&run, offset, bytes))
+			if (!fetch(run, offset, bytes))
 				return SOFT_FAULTED;
 			NTSTATUS status = soft_command_decode(bytes, packet->size_bytes - offset,
 							      packet->is_paging, &command);
 			if (NT_SUCCESS(status) && !is_aligned(&command, bytes))
 				status = STATUS_DATATYPE_MISALIGNMENT;
 			if (!NT_SUCCESS(status))
-				return fail(&run, status, packet->buffer.offset + offset, FALSE);
-			run.progress = resume.is_valid ? resume.progress : 0;
-			outcome = execute_command(&run, command.opcode, bytes);
+				return fail(run, status, packet->buffer.offset + offset, FALSE);
+			run->progress = resume.is_valid ? resume.progress : 0;
+			outcome = execute_command(run, command.opcode, bytes);
 		} else if (resume.is_valid) {
-			run.progress = resume.progress; /* preempted again before it could go on */
+			run->progress = resume.progress; /* preempted again before it could go on */
 		}
 		if (outcome == SOFT_PREEMPTED && context)
 			context->resume = (struct soft_resume){ .is_valid = TRUE,
 								.offset = offset,
-								.progress = run.progress };
+								.progress = run->progress };
 		if (outcome != SOFT_DONE)
 			return outcome;
 		resume.is_valid = FALSE;
 		offset += command.size_bytes;
 	}
 	return SOFT_DONE;
+}
+
+enum soft_outcome soft_execute(struct soft_engine *engine, struct soft_packet *packet,
+			       struct soft_fault *fault_out)
+{
+	struct run run = {
+		.engine = engine,
+		.packet = packet,
+		.memory = &engine->adapter->memory,
+		.fault = fault_out,
+	};
+	enum soft_outcome outcome = execute_packet(&run);
+
+	InterlockedExchangeAdd64(&engine->bytes_written, (LONG64)run.bytes_written);
+	InterlockedExchangeAdd64(&engine->entries_written, (LONG64)run.entries_written);
+	return outcome;
 }

@@ -42,6 +42,7 @@ void soft_notify_completed(struct soft_engine *engine, ULONG fence)
 	notice.data.DmaCompleted.SubmissionFenceId = fence;
 	notice.data.DmaCompleted.NodeOrdinal = engine->node;
 	InterlockedIncrement64(&engine->adapter->packets_completed);
+	InterlockedIncrement64(&engine->packets_completed);
 	notify(engine, &notice);
 }
 

@@ -111,6 +111,11 @@ struct soft_engine {
 	/* What the packet in progress has to look at; SOFT_ATTENTION_*. Interlocked. */
 	volatile LONG attention;
 
+	/* Since the adapter started. Interlocked. */
+	volatile LONG64 packets_completed;
+	volatile LONG64 bytes_written;
+	volatile LONG64 entries_written;
+
 	KEVENT work;       /* the queue has something */
 	KEVENT control;    /* `attention` has something */
 	KEVENT reset_done; /* the thread has seen is_reset_pending */

@@ -215,6 +215,7 @@ SOFTGPU_ASSERT_SIZE(struct softgpu_adapter_info, 72);
 enum softgpu_escape_code {
 	SOFTGPU_ESCAPE_GET_INFO = 1, /* struct softgpu_escape_info */
 	SOFTGPU_ESCAPE_ECHO = 2,     /* struct softgpu_escape_echo */
+	SOFTGPU_ESCAPE_GET_WORK = 3, /* struct softgpu_escape_work */
 };
 
 struct softgpu_escape {
@@ -255,6 +256,20 @@ struct softgpu_escape_echo {
 	uint32_t reserved;
 };
 SOFTGPU_ASSERT_SIZE(struct softgpu_escape_echo, 40);
+
+/* What one engine did since the adapter started. */
+struct softgpu_node_work {
+	uint64_t packets;       /* that came to their end */
+	uint64_t bytes_written; /* filled, copied, stored */
+	uint64_t table_entries; /* of page tables and of the aperture */
+};
+SOFTGPU_ASSERT_SIZE(struct softgpu_node_work, 24);
+
+struct softgpu_escape_work {
+	struct softgpu_escape header;
+	struct softgpu_node_work nodes[SOFTGPU_MAX_NODES]; /* out: by node ordinal */
+};
+SOFTGPU_ASSERT_SIZE(struct softgpu_escape_work, 208);
 
 /*
  * ---- page-table entries ----

@@ -172,6 +172,35 @@ TEST(engine, writes_fill_and_copy_go_through_the_page_tables)
 	finish(context);
 }
 
+static struct softgpu_node_work work_of(UINT node)
+{
+	struct softgpu_escape_work work = { .header = { .version = SOFTGPU_ESCAPE_VERSION,
+							.code = SOFTGPU_ESCAPE_GET_WORK,
+							.size_bytes = sizeof(work) } };
+	DXGKARG_ESCAPE args = { .pPrivateDriverData = &work,
+				.PrivateDriverDataSize = sizeof(work) };
+
+	EXPECT_EQ(host.ddi.DxgkDdiEscape(host.adapter, &args), STATUS_SUCCESS);
+	work.header.size_bytes--;
+	args.PrivateDriverDataSize--;
+	EXPECT_EQ(host.ddi.DxgkDdiEscape(host.adapter, &args), STATUS_INVALID_PARAMETER);
+	return work.nodes[node];
+}
+
+TEST(engine, counts_its_packets_and_the_bytes_it_wrote)
+{
+	HANDLE context = start_virtual_context(1);
+
+	add_fill(BASE + DATA, 0x3000, 7);
+	add_write(BASE + DATA, 1);
+	host_wait_completed(1, submit(context));
+	EXPECT_EQ(work_of(1).packets, 1);
+	EXPECT_EQ(work_of(1).bytes_written, 0x3008);
+	EXPECT_EQ(work_of(1).table_entries, 0);
+	EXPECT_EQ(work_of(0).packets, 0);
+	finish(context);
+}
+
 TEST(engine, packets_of_a_context_run_in_order)
 {
 	HANDLE context = start_virtual_context(1);

@@ -258,7 +258,7 @@ TEST(objects, an_escape_is_answered_in_place)
 	EXPECT_EQ(echo.inverted, ~0x1234ULL);
 	EXPECT_EQ(echo.had, SOFTGPU_ECHO_HAD_DEVICE | SOFTGPU_ECHO_HAD_HARDWARE_ACCESS);
 
-	echo.header.code = 3;
+	echo.header.code = 4;
 	EXPECT_EQ(host.ddi.DxgkDdiEscape(host.adapter, &args), STATUS_NOT_SUPPORTED);
 	echo.header.code = SOFTGPU_ESCAPE_ECHO;
 	args.PrivateDriverDataSize--;
