@@ -6,6 +6,7 @@
 
 int cmd_info(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
+int cmd_run(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 
 #endif

@@ -13,6 +13,7 @@ static const struct {
 } verbs[] = {
 	{ "info", cmd_info, "the adapters there are, or why one did not start" },
 	{ "replay", cmd_replay, "how many bytes a policy of eviction would move" },
+	{ "run", cmd_run, "carry out a scenario that a script describes" },
 	{ "trace", cmd_trace, "run a program and record what it makes the kernel do" },
 };
 

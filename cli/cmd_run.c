@@ -1,0 +1,332 @@
+/*
+ * cmd_run.c - dxgk run: a scenario in ten lines.
+ *
+ * Reads the whole script, sets up the adapter it asks for, runs it, and tells what that came to.
+ * The exit status is 0 when everything was as the script expects, 1 when something was not or
+ * could not be tried, 2 when the script or the command line was not understood.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <opendxgk/softgpu.h>
+
+#include "base/mem.h"
+#include "cli/adapter_facts.h"
+#include "cli/commands.h"
+#include "cli/run/run.h"
+
+enum { EXIT_FAILED = 1, EXIT_NOT_UNDERSTOOD = 2 };
+
+struct options {
+	const char *path;
+	const char *seed; /* NULL: that of the environment, or of the script */
+	bool is_verbose;
+	bool is_quiet;
+	bool is_check;
+};
+
+static void print_usage(FILE *out)
+{
+	fprintf(out,
+		"usage: dxgk run [--verbose | --quiet] [--check] [--seed N] SCRIPT\n\n"
+		"Carries out a scenario: clients, allocations, submissions, waits, and what is\n"
+		"expected of them; \"-\" is standard input. dxgk-run(5) has the statements.\n\n"
+		"  --verbose  a line for each statement, with its status\n"
+		"  --quiet    nothing at the end, when all is well\n"
+		"  --check    only reads the script\n"
+		"  --seed N   a simulated run, the same for the same number\n");
+}
+
+/* ---- command line ---- */
+
+/* 0, or the exit status; -1 when help was asked for. */
+static int parse(int argc, char **argv, struct options *options)
+{
+	static const struct option names[] = {
+		{ "verbose", no_argument, NULL, 'v' }, { "quiet", no_argument, NULL, 'q' },
+		{ "check", no_argument, NULL, 'c' },   { "seed", required_argument, NULL, 's' },
+		{ "help", no_argument, NULL, 'h' },    { 0 }
+	};
+	char *end = NULL;
+	int option;
+
+	*options = (struct options){ 0 };
+	optind = 1;
+	while ((option = getopt_long(argc, argv, "vq", names, NULL)) != -1) {
+		switch (option) {
+		case 'v':
+			options->is_verbose = true;
+			break;
+		case 'q':
+			options->is_quiet = true;
+			break;
+		case 'c':
+			options->is_check = true;
+			break;
+		case 's':
+			options->seed = optarg;
+			break;
+		case 'h':
+			return -1;
+		default:
+			return EXIT_NOT_UNDERSTOOD;
+		}
+	}
+	if (optind + 1 != argc) {
+		fprintf(stderr, "dxgk run: expected one SCRIPT\n");
+		return EXIT_NOT_UNDERSTOOD;
+	}
+	options->path = argv[optind];
+	errno = 0;
+	if (options->seed && ((void)strtoull(options->seed, &end, 0),
+			      *end || errno != 0 || *options->seed == '\0')) {
+		fprintf(stderr, "dxgk run: --seed: \"%s\" is not a number\n", options->seed);
+		return EXIT_NOT_UNDERSTOOD;
+	}
+	return 0;
+}
+
+/* ---- reading ---- */
+
+/* All of it, or NULL with errno. */
+static char *read_all(FILE *file, size_t *size_out)
+{
+	size_t room = 65536;
+	size_t size = 0;
+	char *bytes = mem_alloc(room);
+
+	while (bytes) {
+		size += fread(bytes + size, 1, room - size, file);
+		if (size < room)
+			break;
+		if (room > SCRIPT_BYTES_MAX)
+			break; /* more than a script may have; script_read() says so */
+		char *grown = mem_realloc(bytes, room *= 2);
+		if (!grown)
+			mem_free(bytes);
+		bytes = grown;
+	}
+	if (!bytes)
+		errno = ENOMEM;
+	if (bytes && ferror(file)) {
+		mem_free(bytes);
+		bytes = NULL;
+	}
+	*size_out = size;
+	return bytes;
+}
+
+static char *read_file(const char *path, size_t *size_out)
+{
+	bool is_standard_input = strcmp(path, "-") == 0;
+	FILE *file = is_standard_input ? stdin : fopen(path, "re");
+	char *bytes = file ? read_all(file, size_out) : NULL;
+	int saved_errno = errno;
+
+	if (file && !is_standard_input)
+		fclose(file);
+	errno = saved_errno;
+	return bytes;
+}
+
+/* 0, or the exit status after saying why. */
+static int load(const char *path, struct script *script)
+{
+	struct script_problem problem;
+	size_t size_bytes;
+	char *bytes = read_file(path, &size_bytes);
+
+	if (!bytes) {
+		fprintf(stderr, "dxgk run: %s: %s\n", path, strerror(errno));
+		return EXIT_NOT_UNDERSTOOD;
+	}
+	NTSTATUS status = script_read(bytes, size_bytes, script, &problem);
+	mem_free(bytes);
+	if (status == STATUS_NO_MEMORY)
+		fprintf(stderr, "dxgk run: no memory\n");
+	else if (!NT_SUCCESS(status) && problem.line == 0)
+		fprintf(stderr, "%s: %s\n", path, problem.text);
+	else if (!NT_SUCCESS(status))
+		fprintf(stderr, "%s:%u:%u: %s\n", path, problem.line, problem.column, problem.text);
+	if (NT_SUCCESS(status))
+		return 0;
+	return status == STATUS_NO_MEMORY ? EXIT_FAILED : EXIT_NOT_UNDERSTOOD;
+}
+
+/* ---- the adapter ---- */
+
+/* As docs/profile.md has it, in memory; the kernel opens it at the first call. */
+static bool write_profile(const struct script *script, char *path, size_t path_bytes)
+{
+	int descriptor = memfd_create("dxgk-profile", MFD_CLOEXEC);
+
+	if (descriptor < 0)
+		return false;
+	dprintf(descriptor,
+		"{\"adapters\": [{\"driver\": \"soft\", \"name\": \"opendxgk Virtual Render "
+		"Adapter\", \"registry\": {");
+	for (uint32_t i = 0; i < script->setting_count; i++) {
+		const struct script_setting *setting = &script->settings[i];
+		dprintf(descriptor, "%s\"%s\": ", i ? ", " : "", setting->key);
+		if (setting->is_word)
+			dprintf(descriptor, "\"%s\"", setting->word);
+		else
+			dprintf(descriptor, "%u", setting->number);
+	}
+	dprintf(descriptor, "}}]}\n");
+	snprintf(path, path_bytes, "/proc/self/fd/%d", descriptor);
+	return true;
+}
+
+/* A profile is looked for next to the script. */
+static bool set_profile(const struct script *script, const char *script_path)
+{
+	const char *slash = strrchr(script_path, '/');
+	char path[4096] = "";
+
+	if (script->setting_count > 0) {
+		if (!write_profile(script, path, sizeof(path)))
+			return false;
+	} else if (script->profile) {
+		bool is_beside = slash && script->profile[0] != '/';
+		snprintf(path, sizeof(path), "%.*s%s",
+			 is_beside ? (int)(slash + 1 - script_path) : 0, script_path,
+			 script->profile);
+	}
+	return path[0] == '\0' || setenv("DXGK_PROFILE", path, 1) == 0;
+}
+
+static bool set_seed(const struct script *script, const struct options *options)
+{
+	char number[32];
+
+	if (options->seed)
+		return setenv("DXGK_SEED", options->seed, 1) == 0;
+	if (!script->has_seed)
+		return true;
+	snprintf(number, sizeof(number), "%" PRIu64, script->seed);
+	return setenv("DXGK_SEED", number, 1) == 0;
+}
+
+/*
+ * A seed in the environment simulates every thread that this program makes as well, and then a
+ * branch that waits for another one would wait for ever: it is the kernel's run that is simulated.
+ * So a seed reaches the kernel only, and the program starts over when it was there from the start.
+ */
+static void start_over_with_seed(char **argv, int argc)
+{
+	const char *seed = getenv("DXGK_SEED");
+	char **arguments = seed && *seed ? calloc((size_t)argc + 4, sizeof(*arguments)) : NULL;
+
+	if (!arguments)
+		return;
+	arguments[0] = "dxgk";
+	arguments[1] = argv[0];
+	arguments[2] = "--seed";
+	arguments[3] = strdup(seed);
+	for (int i = 1; i < argc; i++)
+		arguments[i + 3] = argv[i];
+	unsetenv("DXGK_SEED");
+	execv("/proc/self/exe", arguments);
+	fprintf(stderr, "dxgk run: cannot start over: %s\n", strerror(errno));
+	free(arguments[3]);
+	free(arguments);
+}
+
+/* ---- the end ---- */
+
+static bool ask_driver(D3DKMT_HANDLE adapter, void *request, uint32_t size_bytes)
+{
+	D3DKMT_ESCAPE args = { .hAdapter = adapter,
+			       .pPrivateDriverData = request,
+			       .PrivateDriverDataSize = size_bytes };
+
+	return NT_SUCCESS(D3DKMTEscape(&args));
+}
+
+static const char *node_name(uint32_t kind)
+{
+	switch (kind) {
+	case SOFTGPU_NODE_3D:
+		return "3D";
+	case SOFTGPU_NODE_COPY:
+		return "copy";
+	default:
+		return "paging";
+	}
+}
+
+static void print_summary(struct world *world)
+{
+	struct softgpu_escape_info info = {
+		.header = { SOFTGPU_ESCAPE_VERSION, SOFTGPU_ESCAPE_GET_INFO, sizeof(info), 0 },
+	};
+	struct softgpu_escape_work work = {
+		.header = { SOFTGPU_ESCAPE_VERSION, SOFTGPU_ESCAPE_GET_WORK, sizeof(work), 0 },
+	};
+
+	printf("%" PRIu64 " calls", (uint64_t)world->calls);
+	if (!ask_driver(world->adapter, &info, sizeof(info)) ||
+	    !ask_driver(world->adapter, &work, sizeof(work))) {
+		printf("; the driver is gone\n");
+		return;
+	}
+	printf("; %" PRIu64 " packets preempted, %" PRIu64 " faulted, %" PRIu64 " engine resets\n",
+	       info.packets_preempted, info.packets_faulted, info.engine_resets);
+	for (uint32_t i = 0; i < info.adapter.node_count && i < SOFTGPU_MAX_NODES; i++) {
+		const struct softgpu_node_work *node = &work.nodes[i];
+		printf("node %u (%s): %" PRIu64 " packets, %" PRIu64 " bytes written", i,
+		       node_name(info.adapter.node_kinds[i]), node->packets, node->bytes_written);
+		if (node->table_entries > 0)
+			printf(", %" PRIu64 " table entries", node->table_entries);
+		putchar('\n');
+	}
+}
+
+static int run(const struct options *options, const struct script *script)
+{
+	struct world world = { 0 };
+	bool is_good = world_open(&world, script);
+
+	if (is_good) {
+		is_good = run_script(&world, options->path, options->is_verbose);
+		world_destroy_all(&world);
+		if (!options->is_quiet)
+			print_summary(&world);
+	}
+	world_close(&world);
+	return is_good ? 0 : EXIT_FAILED;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	struct script script = { 0 };
+	struct options options;
+	int exit_status = parse(argc, argv, &options);
+
+	if (exit_status < 0) {
+		print_usage(stdout);
+		return 0;
+	}
+	if (exit_status == 0 && !options.seed)
+		start_over_with_seed(argv, argc);
+	if (exit_status == 0)
+		exit_status = load(options.path, &script);
+	if (exit_status == 0 && !options.is_check) {
+		if (set_profile(&script, options.path) && set_seed(&script, &options)) {
+			exit_status = run(&options, &script);
+		} else {
+			fprintf(stderr, "dxgk run: %s\n", strerror(errno));
+			exit_status = EXIT_FAILED;
+		}
+	}
+	script_finish(&script);
+	return exit_status;
+}

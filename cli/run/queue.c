@@ -1,0 +1,363 @@
+/*
+ * queue.c - statements about contexts and fences: what runs, what waits for what, how it ended.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <opendxgk/softgpu.h>
+
+#include "cli/run/world.h"
+
+/* ---- fences ---- */
+
+NTSTATUS queue_create_fence(struct world *world, const struct thing *client, uint64_t value,
+			    bool is_shared, D3DKMT_HANDLE *fence_out)
+{
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 args = { .hDevice = client->handle };
+
+	args.Info.Type = D3DDDI_MONITORED_FENCE;
+	args.Info.Flags.Shared = is_shared;
+	args.Info.Flags.NtSecuritySharing = is_shared;
+	args.Info.MonitoredFence.InitialFenceValue = value;
+	NTSTATUS status = CALL(world, D3DKMTCreateSynchronizationObject2(&args));
+	*fence_out = args.hSyncObject;
+	return status;
+}
+
+NTSTATUS queue_open_fence(struct world *world, const struct thing *client, D3DKMT_HANDLE shared,
+			  D3DKMT_HANDLE *fence_out)
+{
+	enum { ALL_ACCESS = 0x001f0003 };
+	D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 args = { .hDevice = client->handle };
+	NTSTATUS status =
+		CALL(world, D3DKMTShareObjects(1, &shared, NULL, ALL_ACCESS, &args.hNtHandle));
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = CALL(world, D3DKMTOpenSyncObjectFromNtHandle2(&args));
+	close((int)(intptr_t)args.hNtHandle);
+	*fence_out = args.hSyncObject;
+	return status;
+}
+
+static D3DKMT_DEVICEEXECUTION_STATE state_of(struct world *world, const struct thing *client)
+{
+	D3DKMT_GETDEVICESTATE args = { .hDevice = client->handle,
+				       .StateType = D3DKMT_DEVICESTATE_EXECUTION };
+
+	if (!NT_SUCCESS(CALL(world, D3DKMTGetDeviceState(&args))))
+		return D3DKMT_DEVICEEXECUTION_ACTIVE;
+	return args.ExecutionState;
+}
+
+/*
+ * A wait ends also when the device is lost, successfully or not, depending on which came first.
+ * The script hears one thing.
+ */
+NTSTATUS queue_wait_cpu(struct world *world, const struct thing *client, D3DKMT_HANDLE fence,
+			UINT64 value)
+{
+	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU args = { .hDevice = client->handle,
+							    .ObjectCount = 1,
+							    .ObjectHandleArray = &fence,
+							    .FenceValueArray = &value };
+	NTSTATUS status = CALL(world, D3DKMTWaitForSynchronizationObjectFromCpu(&args));
+
+	if (NT_SUCCESS(status) && state_of(world, client) != D3DKMT_DEVICEEXECUTION_ACTIVE)
+		return STATUS_DEVICE_REMOVED;
+	return status;
+}
+
+NTSTATUS queue_wait_paging(struct world *world, struct thing *client)
+{
+	uint64_t value = client->paging_value;
+
+	return value == 0 ? STATUS_SUCCESS
+			  : queue_wait_cpu(world, client, client->paging_fence, value);
+}
+
+static NTSTATUS wait_gpu(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDLE fence,
+			 UINT64 value)
+{
+	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU args = { .hContext = context,
+							    .ObjectCount = 1,
+							    .ObjectHandleArray = &fence,
+							    .MonitoredFenceValueArray = &value };
+
+	return CALL(world, D3DKMTWaitForSynchronizationObjectFromGpu(&args));
+}
+
+static NTSTATUS signal_gpu(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDLE fence,
+			   UINT64 value)
+{
+	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU args = { .hContext = context,
+							   .ObjectCount = 1,
+							   .ObjectHandleArray = &fence,
+							   .MonitoredFenceValueArray = &value };
+
+	return CALL(world, D3DKMTSignalSynchronizationObjectFromGpu(&args));
+}
+
+static NTSTATUS signal_cpu(struct world *world, const struct thing *client, D3DKMT_HANDLE fence,
+			   UINT64 value)
+{
+	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU args = { .hDevice = client->handle,
+							   .ObjectCount = 1,
+							   .ObjectHandleArray = &fence,
+							   .FenceValueArray = &value };
+
+	return CALL(world, D3DKMTSignalSynchronizationObjectFromCpu(&args));
+}
+
+void queue_do_signal(struct world *world, const struct script_statement *statement,
+		     struct outcome *outcome)
+{
+	D3DKMT_HANDLE fence = world_thing(world, statement->name)->handle;
+
+	if (statement->by == SCRIPT_NO_NAME)
+		outcome->status = signal_cpu(world, world_client_of(world, statement->name), fence,
+					     statement->number);
+	else
+		outcome->status = signal_gpu(world, world_thing(world, statement->by)->handle,
+					     fence, statement->number);
+}
+
+void queue_do_wait(struct world *world, const struct script_statement *statement,
+		   struct outcome *outcome)
+{
+	struct thing *thing = world_thing(world, statement->name);
+	struct thing *client = world_client_of(world, statement->name);
+
+	switch (world->script->names[statement->name].kind) {
+	case SCRIPT_CLIENT:
+		outcome->status = queue_wait_paging(world, client);
+		break;
+	case SCRIPT_CONTEXT:
+		outcome->status =
+			queue_wait_cpu(world, client, thing->ring.fence, thing->ring.submitted);
+		break;
+	case SCRIPT_ALLOCATION:
+		memory_wait_gone(world, statement->name, outcome);
+		break;
+	case SCRIPT_FENCE:
+	default:
+		if (statement->by == SCRIPT_NO_NAME)
+			outcome->status =
+				queue_wait_cpu(world, client, thing->handle, statement->number);
+		else
+			outcome->status = wait_gpu(world, world_thing(world, statement->by)->handle,
+						   thing->handle, statement->number);
+		break;
+	}
+}
+
+/* ---- submission ---- */
+
+/* Where an allocation is mapped; what is not is at its offset from 0, where nothing ever is. */
+static uint64_t address_of(struct world *world, const struct script_place *place)
+{
+	uint64_t base =
+		place->name == SCRIPT_NO_NAME ? 0 : world_thing(world, place->name)->address;
+
+	return base + place->offset;
+}
+
+static struct softgpu_command header_of(enum softgpu_opcode opcode, size_t size_bytes)
+{
+	return (struct softgpu_command){ SOFTGPU_COMMAND_MAGIC, (uint16_t)opcode,
+					 (uint32_t)size_bytes };
+}
+
+/* Returns how many bytes it took. */
+static uint32_t encode(struct world *world, const struct script_command *command,
+		       unsigned char *bytes)
+{
+	union {
+		struct softgpu_command plain;
+		struct softgpu_fill fill;
+		struct softgpu_copy copy;
+		struct softgpu_write64 write64;
+		struct softgpu_busy busy;
+		struct softgpu_fault fault;
+	} encoded;
+
+	memset(&encoded, 0, sizeof(encoded));
+	switch (command->opcode) {
+	case OPCODE_FILL:
+		encoded.fill.header = header_of(SOFTGPU_FILL, sizeof(encoded.fill));
+		encoded.fill.destination.virtual_address = address_of(world, &command->to);
+		encoded.fill.size_bytes = command->size_bytes;
+		encoded.fill.pattern = (uint32_t)command->value;
+		break;
+	case OPCODE_COPY:
+		encoded.copy.header = header_of(SOFTGPU_COPY, sizeof(encoded.copy));
+		encoded.copy.destination.virtual_address = address_of(world, &command->to);
+		encoded.copy.source.virtual_address = address_of(world, &command->from);
+		encoded.copy.size_bytes = command->size_bytes;
+		break;
+	case OPCODE_WRITE64:
+		encoded.write64.header = header_of(SOFTGPU_WRITE64, sizeof(encoded.write64));
+		encoded.write64.destination.virtual_address = address_of(world, &command->to);
+		encoded.write64.value = command->value;
+		break;
+	case OPCODE_BUSY:
+		encoded.busy.header = header_of(SOFTGPU_BUSY, sizeof(encoded.busy));
+		encoded.busy.microseconds = command->value;
+		break;
+	case OPCODE_FAULT:
+		encoded.fault.header = header_of(SOFTGPU_FAULT, sizeof(encoded.fault));
+		encoded.fault.address = address_of(world, &command->to);
+		encoded.fault.is_write = command->is_write;
+		break;
+	case OPCODE_HANG:
+		encoded.plain = header_of(SOFTGPU_HANG, sizeof(encoded.plain));
+		break;
+	case OPCODE_NOP:
+	default:
+		encoded.plain = header_of(SOFTGPU_NOP, sizeof(encoded.plain));
+		break;
+	}
+	memcpy(bytes, &encoded, encoded.plain.size_bytes);
+	return encoded.plain.size_bytes;
+}
+_Static_assert(SCRIPT_COMMANDS_MAX * sizeof(struct softgpu_copy) <= RING_SLOT_BYTES,
+	       "a submission fits into its slot");
+
+/* A slot that the GPU no longer reads, and a context that comes after what memory has to do. */
+static NTSTATUS prepare(struct world *world, struct thing *client, struct thing *context)
+{
+	struct ring *ring = &context->ring;
+	uint64_t paging_value = client->paging_value;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (ring->submitted >= RING_SLOTS)
+		status = queue_wait_cpu(world, client, ring->fence,
+					ring->submitted - RING_SLOTS + 1);
+	if (!NT_SUCCESS(status) || paging_value <= ring->paging_value)
+		return status;
+	status = wait_gpu(world, context->handle, client->paging_fence, paging_value);
+	if (NT_SUCCESS(status))
+		ring->paging_value = paging_value;
+	return status;
+}
+
+static NTSTATUS submit(struct world *world, struct thing *context, uint64_t address, uint32_t size)
+{
+	D3DKMT_SUBMITCOMMAND args = { .Commands = address,
+				      .CommandLength = size,
+				      .BroadcastContextCount = 1 };
+
+	args.BroadcastContext[0] = context->handle;
+	return CALL(world, D3DKMTSubmitCommand(&args));
+}
+
+/* The commands may cost the device before the signal behind them is queued; a wait will tell. */
+static NTSTATUS sign(struct world *world, struct thing *context)
+{
+	NTSTATUS status =
+		signal_gpu(world, context->handle, context->ring.fence, context->ring.submitted);
+
+	return status == STATUS_DEVICE_REMOVED ? STATUS_SUCCESS : status;
+}
+
+void queue_do_submit(struct world *world, const struct script_statement *statement,
+		     struct outcome *outcome)
+{
+	struct thing *context = world_thing(world, statement->name);
+	struct ring *ring = &context->ring;
+	uint64_t slot = ring->submitted % RING_SLOTS * RING_SLOT_BYTES;
+	uint32_t size_bytes = 0;
+
+	if (context->is_there) {
+		outcome->status = prepare(world, world_client_of(world, statement->name), context);
+		if (!NT_SUCCESS(outcome->status))
+			return;
+		for (uint32_t i = 0; i < statement->command_count; i++)
+			size_bytes += encode(world, &statement->commands[i],
+					     ring->bytes + slot + size_bytes);
+	}
+	/* Of a context that is gone the kernel looks at nothing but the handle. */
+	outcome->status = submit(world, context, ring->address + slot,
+				 size_bytes ? size_bytes : sizeof(struct softgpu_command));
+	if (!NT_SUCCESS(outcome->status))
+		return;
+	ring->submitted++;
+	outcome->status = sign(world, context);
+}
+
+void queue_do_priority(struct world *world, const struct script_statement *statement,
+		       struct outcome *outcome)
+{
+	D3DKMT_SETCONTEXTSCHEDULINGPRIORITY args = { world_thing(world, statement->name)->handle,
+						     statement->priority };
+
+	outcome->status = CALL(world, D3DKMTSetContextSchedulingPriority(&args));
+}
+
+/* ---- how it ended ---- */
+
+static const char *state_name(D3DKMT_DEVICEEXECUTION_STATE state)
+{
+	static const char *const names[] = { "?",       "active",        "reset", "hung",
+					     "stopped", "out of memory", "fault", "page fault" };
+
+	return (size_t)state < ARRAY_SIZE(names) ? names[state] : names[0];
+}
+
+/* The allocation that is mapped there, as " (picture+0x10)". */
+static void describe_address(struct world *world, uint64_t address, char *text, size_t size_bytes)
+{
+	text[0] = '\0';
+	for (uint32_t i = 0; i < world->script->name_count; i++) {
+		uint64_t base = world->things[i].address;
+		if (base == 0 || address < base ||
+		    address - base >= world->script->names[i].size_bytes)
+			continue;
+		snprintf(text, size_bytes, " (%s+0x%" PRIx64 ")", world->script->names[i].text,
+			 address - base);
+		return;
+	}
+}
+
+static void show_page_fault(struct world *world, const struct script_statement *statement,
+			    struct outcome *outcome)
+{
+	D3DKMT_GETDEVICESTATE args = { .hDevice = world_thing(world, statement->name)->handle,
+				       .StateType = D3DKMT_DEVICESTATE_PAGE_FAULT };
+	char where[64];
+
+	outcome->status = CALL(world, D3DKMTGetDeviceState(&args));
+	if (!NT_SUCCESS(outcome->status))
+		return;
+	uint64_t address = args.PageFaultState.FaultedVirtualAddress;
+	uint32_t access = args.PageFaultState.PageFaultFlags & DXGK_PAGE_FAULT_WRITE ? OPTION_WRITE
+										     : OPTION_READ;
+	describe_address(world, address, where, sizeof(where));
+	outcome_note(outcome, "%s: page fault, %s 0x%" PRIx64 "%s",
+		     world->script->names[statement->name].text,
+		     access == OPTION_WRITE ? "writing to" : "reading from", address, where);
+	if (statement->number != 0 && address != address_of(world, &statement->place))
+		outcome->is_wrong = true;
+	if (statement->options != 0 && statement->options != access)
+		outcome->is_wrong = true;
+}
+
+void queue_do_state(struct world *world, const struct script_statement *statement,
+		    struct outcome *outcome)
+{
+	D3DKMT_GETDEVICESTATE args = { .hDevice = world_thing(world, statement->name)->handle,
+				       .StateType = D3DKMT_DEVICESTATE_EXECUTION };
+
+	outcome->status = CALL(world, D3DKMTGetDeviceState(&args));
+	if (!NT_SUCCESS(outcome->status))
+		return;
+	outcome->is_shown = true;
+	outcome->is_wrong =
+		statement->state != 0 && (uint32_t)args.ExecutionState != statement->state;
+	outcome_note(outcome, "%s: %s", world->script->names[statement->name].text,
+		     state_name(args.ExecutionState));
+	if (args.ExecutionState == D3DKMT_DEVICEEXECUTION_ERROR_DMAPAGEFAULT)
+		show_page_fault(world, statement, outcome);
+}

@@ -1,0 +1,62 @@
+/*
+ * reader.h - what the files that read a script share.
+ */
+#ifndef CLI_RUN_READER_H
+#define CLI_RUN_READER_H
+
+#include "cli/run/script.h"
+#include "cli/run/words.h"
+
+struct reader {
+	struct script *script;
+	struct words words;
+	struct word verb;      /* of the statement that is being read */
+	bool is_out_of_memory; /* why something returned false without a problem */
+
+	/* Statements whose blocks are open, outermost first. */
+	uint32_t blocks[SCRIPT_DEPTH_MAX];
+	uint32_t depth;
+
+	uint32_t branch; /* of the parallel block that is open, from 1; 0 when none is */
+};
+
+/* ---- names (reader_names.c) ---- */
+
+/* A new name for what the statement makes. */
+MUST_CHECK bool reader_declare(struct reader *reader, enum script_kind kind, uint32_t *name_out);
+
+/* A name that stands for one of these kinds. */
+MUST_CHECK bool reader_name(struct reader *reader, uint32_t kinds, uint32_t *name_out);
+MUST_CHECK bool reader_named(struct reader *reader, const struct word *word, uint32_t kinds,
+			     uint32_t *name_out);
+
+/* The same; submissions to a context come from one branch of a parallel block only. */
+MUST_CHECK bool reader_context(struct reader *reader, uint32_t *name_out);
+
+/* A name that ends here: no other branch may have it, or what it has, at the same time. */
+MUST_CHECK bool reader_ending(struct reader *reader, uint32_t *name_out);
+
+/* A parallel block begins: nobody has used anything yet. */
+void reader_forget_branches(struct reader *reader);
+
+/* NAME, NAME+OFFSET or an address. */
+MUST_CHECK bool reader_place(struct reader *reader, struct script_place *place_out);
+
+/* ---- options (reader_names.c) ---- */
+
+/* All words that follow are options out of `allowed`, each once, of a group one. */
+MUST_CHECK bool reader_options(struct reader *reader, uint32_t allowed, uint32_t *options_out);
+bool reader_at_option(const struct reader *reader, uint32_t allowed);
+
+/* ---- settings and the commands of a submission ---- */
+
+MUST_CHECK bool reader_adapter(struct reader *reader);
+MUST_CHECK bool reader_commands(struct reader *reader, struct script_statement *statement);
+
+/* ---- memory ---- */
+
+/* The array with room for one more behind `count`; NULL, and it stays, when there is no memory. */
+MUST_CHECK void *reader_grow(struct reader *reader, void *array, uint32_t count, uint32_t *room,
+			     size_t element_bytes);
+
+#endif
