@@ -351,6 +351,7 @@ void vidmm_binding_finish(struct vidmm_binding *binding)
 	}
 	if (binding->count > 0) {
 		binding->count = 1;
+		binding->is_kept = false;
 		binding_unlist_locked(binding, &actions);
 		place_settle_locked(binding_place(binding), &actions);
 	}
@@ -373,7 +374,7 @@ uint32_t vidmm_binding_count(struct vidmm_binding *binding)
 	struct vidmm *manager = binding->device->process->manager;
 
 	lock_acquire(&manager->lock);
-	uint32_t count = binding->count;
+	uint32_t count = binding_asked(binding);
 	lock_release(&manager->lock);
 	return count;
 }

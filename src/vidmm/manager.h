@@ -276,9 +276,11 @@ struct vidmm_binding {
 
 	/* Guarded by the manager's lock. */
 	uint32_t count;
-	uint8_t group;        /* enum vidmm_group, where it is charged; with count > 0 */
-	bool is_charged;      /* counted and not offered */
-	bool is_waiting;      /* `wait` is under way */
+	uint8_t group;    /* enum vidmm_group, where it is charged; with count > 0 */
+	bool is_charged;  /* asked for and not offered */
+	bool is_kept;     /* evicted before it was in: counted once more, until `wait` is over */
+	bool leaves_soon; /* … and then not only if necessary */
+	bool is_waiting;  /* `wait` is under way */
 	bool must_wait_again; /* work came after that counts, too */
 	bool is_ended;        /* its device has the allocation no more */
 	struct list device_link;

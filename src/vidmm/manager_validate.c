@@ -157,7 +157,7 @@ static const char *check_bindings(const struct vidmm_device *device, const struc
 			return "lists what it does not count";
 		if (is_whole != is_listed)
 			return "has something in place that it misses, or the other way round";
-		if (binding->is_charged == place->is_offered)
+		if (binding->is_charged != (binding_asked(binding) > 0 && !place->is_offered))
 			return "pays for what is offered, or does not for what is not";
 		if (binding->is_charged)
 			usage_bytes[binding->group] += binding->allocation->size_bytes;

@@ -212,6 +212,12 @@ static inline struct vidmm_place *binding_place(const struct vidmm_binding *bind
 	return atomic_load_explicit(&binding->allocation->place, memory_order_acquire);
 }
 
+/* How often its client has it on the list. */
+static inline uint32_t binding_asked(const struct vidmm_binding *binding)
+{
+	return binding->count - binding->is_kept;
+}
+
 /* ---- residency.c: calls that may have to wait ---- */
 
 /* The refusal for what place_ensure() and request_prepare() answer. */

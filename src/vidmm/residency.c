@@ -44,7 +44,7 @@ static void device_settle_locked(struct vidmm_device *device, struct actions *ac
 /* What is offered is on the list, and not in the usage: its memory may be gone. */
 static void binding_charge_locked(struct vidmm_binding *binding)
 {
-	bool is_charged = binding->count > 0 && !binding_place(binding)->is_offered;
+	bool is_charged = binding_asked(binding) > 0 && !binding_place(binding)->is_offered;
 	int64_t bytes = (int64_t)binding->allocation->size_bytes;
 
 	if (is_charged == binding->is_charged)
@@ -74,8 +74,10 @@ void binding_list_locked(struct vidmm_binding *binding, enum vidmm_group group,
 {
 	struct vidmm_place *place = binding_place(binding);
 
-	if (binding->count++ > 0)
+	if (binding->count++ > 0) {
+		binding_charge_locked(binding);
 		return;
+	}
 	/* Another list, and another way to put it together. */
 	binding->device->was_compacted = false;
 	binding->group = (uint8_t)group;
@@ -93,8 +95,10 @@ void binding_unlist_locked(struct vidmm_binding *binding, struct actions *action
 	struct vidmm_place *place = binding_place(binding);
 
 	assert(binding->count > 0);
-	if (--binding->count > 0)
+	if (--binding->count > 0) {
+		binding_charge_locked(binding);
 		return;
+	}
 	binding->device->was_compacted = false;
 	place->listed--;
 	list_remove(&binding->place_link);
@@ -124,7 +128,7 @@ static bool list_settled_locked(struct vidmm_binding *const bindings[], uint32_t
 	for (uint32_t i = 0; i < count; i++) {
 		struct vidmm_place *place = binding_place(bindings[i]);
 
-		if (bindings[i]->count == 0 || bindings[i]->count > UINT32_MAX - count ||
+		if (binding_asked(bindings[i]) == 0 || bindings[i]->count > UINT32_MAX - count ||
 		    place->state != PLACE_IN)
 			return false;
 	}
@@ -214,7 +218,7 @@ static void list_take_off_locked(struct vidmm_binding *const bindings[], uint32_
 	while (count > 0) {
 		struct vidmm_binding *binding = bindings[--count];
 
-		if (binding->count == 0)
+		if (binding_asked(binding) == 0)
 			continue; /* evicted by another thread meanwhile */
 		binding_unlist_locked(binding, actions);
 		place_settle_locked(binding_place(binding), actions);
@@ -414,17 +418,50 @@ static uint32_t first_below_zero(struct vidmm_binding *const bindings[], uint32_
 	uint32_t first = 0;
 
 	/* One may be listed several times: count down, and up again. */
-	while (first < count && bindings[first]->count > 0)
+	while (first < count && binding_asked(bindings[first]) > 0)
 		bindings[first++]->count--;
 	for (uint32_t i = 0; i < first; i++)
 		bindings[i]->count++;
 	return first;
 }
 
+static bool device_has_work(const struct vidmm_device *device)
+{
+	return !device->is_lost &&
+	       atomic_load_explicit(&device->owner->pending, memory_order_acquire) > 0;
+}
+
+/* Work that was queued since it was asked for finds it, however long its way in takes. */
+static bool must_be_kept(const struct vidmm_binding *binding)
+{
+	const struct vidmm_place *place = binding_place(binding);
+
+	return binding->count == 1 && device_has_work(binding->device) &&
+	       (place->state == PLACE_OUT || place->state == PLACE_LEAVING);
+}
+
+static void kept_release_locked(struct vidmm_binding *binding, struct actions *actions)
+{
+	struct vidmm_place *place = binding_place(binding);
+
+	if (!binding->is_kept)
+		return;
+	binding->is_kept = false;
+	binding_unlist_locked(binding, actions);
+	if (place->listed == 0)
+		place->may_leave_soon = binding->leaves_soon;
+}
+
 static void evict_one_locked(struct vidmm_binding *binding, uint32_t flags, struct actions *actions)
 {
 	struct vidmm_place *place = binding_place(binding);
 
+	if (must_be_kept(binding)) {
+		binding->is_kept = true;
+		binding->leaves_soon = !(flags & VIDMM_EVICT_ONLY_IF_NECESSARY);
+		binding_charge_locked(binding);
+		return;
+	}
 	binding_unlist_locked(binding, actions);
 	/* Clean is what has a copy to be clean against. */
 	if ((flags & VIDMM_EVICT_NOT_WRITTEN_TO) &&
@@ -456,15 +493,19 @@ NTSTATUS vidmm_evict(struct vidmm_device *device, struct vidmm_binding *const bi
 	 * lock.
 	 */
 	for (uint32_t i = 0; i < count; i++) {
-		bool must_start = bindings[i]->count == 0 && binding_wait_locked(bindings[i]);
+		struct vidmm_binding *binding = bindings[i];
 
-		if (must_start) {
+		if (binding->is_ended || binding_asked(binding) > 0)
+			continue;
+		if (binding_wait_locked(binding)) {
 			lock_release(&manager->lock);
-			binding_wait_start(bindings[i]);
+			binding_wait_start(binding);
 			lock_acquire(&manager->lock);
+		} else if (!binding->is_waiting) {
+			kept_release_locked(binding, &actions); /* the work is over meanwhile */
 		}
-		if (bindings[i]->count == 0 && !bindings[i]->is_ended)
-			place_settle_locked(binding_place(bindings[i]), &actions);
+		if (binding->count == 0 && !binding->is_ended)
+			place_settle_locked(binding_place(binding), &actions);
 	}
 	actions_run_locked(manager, &actions);
 	return STATUS_SUCCESS;
@@ -493,6 +534,7 @@ static void binding_wait_over(struct sched_wait *wait)
 	manager->epoch++;
 	if (place->waits == 0)
 		place->is_offer_due = place->is_offered;
+	kept_release_locked(binding, &actions);
 	actions.has_changes = true;
 	place_settle_locked(place, &actions);
 	actions_run_locked(manager, &actions);
@@ -506,8 +548,7 @@ bool binding_wait_locked(struct vidmm_binding *binding)
 		binding->must_wait_again = true;
 		return false;
 	}
-	if (binding->device->is_lost ||
-	    atomic_load_explicit(&binding->device->owner->pending, memory_order_acquire) == 0)
+	if (!device_has_work(binding->device))
 		return false;
 	binding->is_waiting = true;
 	place->waits++;

@@ -136,6 +136,14 @@ def test_what_is_mapped_and_never_resident_faults(root):
            0, ['a: page fault, reading from 0x10001000 (m+0x1000)'])
 
 
+def test_work_between_resident_and_evict_finds_its_memory(root):
+    script = ('adapter LocalMemoryMiB=4\nclient a\ncontext c a node 0\nallocate m a 1M local\n'
+              'map m\nrepeat 40\nresident m\nsubmit c busy 20us ; fill m 7\nevict m\nwait c\n'
+              'end\nwait m\nwhere m out\ncheck m 7\n')
+    for options in ((), ('--seed', '1'), ('--seed', '2'), ('--seed', '3')):
+        expect(run_text(script, *options), 0, ['m: out'])
+
+
 def test_an_address_that_was_freed_faults_and_the_new_one_works(root):
     expect(run_text(ALICE + 'unmap picture\nmap picture at 0x70000000\n'
                     'submit draw fill picture 2\nwait draw\ncheck picture 2\nunmap picture\n'

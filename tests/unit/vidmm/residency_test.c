@@ -377,6 +377,76 @@ TEST(evict, before_the_way_in_is_over_the_request_is_still_answered)
 	scene_finish(&scene);
 }
 
+TEST(evict, before_the_way_in_work_queued_in_between_finds_it)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING); /* it is on its way out */
+	gpu_work(&scene.client);
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_binding_count(&thing.binding), 0);
+	EXPECT_EQ(local_info(&scene).usage_bytes, 0);
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 2);
+	EXPECT_EQ(thing.status, STATUS_SUCCESS);
+	EXPECT(thing_is_in(&thing));
+	gpu_retire(&scene.client);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
+	EXPECT(!thing_is_in(&thing));
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(evict, before_the_way_in_and_asked_for_again_it_stays)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
+	gpu_work(&scene.client);
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_binding_count(&thing.binding), 1);
+	EXPECT_EQ(local_info(&scene).usage_bytes, MIB);
+	gpu_retire(&scene.client);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
+	EXPECT(thing_is_in(&thing));
+	EXPECT_EQ(vidmm_binding_count(&thing.binding), 1);
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
+	EXPECT(!thing_is_in(&thing));
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(evict, before_the_way_in_and_destroyed_leaves_nothing)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
+	gpu_work(&scene.client);
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	gpu_run(&scene.gpu, 9);
+	gpu_retire(&scene.client);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
 TEST(evict, not_written_to_is_dropped_where_a_copy_is_kept)
 {
 	struct scene scene;
