@@ -147,7 +147,8 @@ def test_work_between_resident_and_evict_finds_its_memory(root):
 def test_an_address_that_was_freed_faults_and_the_new_one_works(root):
     expect(run_text(ALICE + 'unmap picture\nmap picture at 0x70000000\n'
                     'submit draw fill picture 2\nwait draw\ncheck picture 2\nunmap picture\n'
-                    'submit draw fill 0x70000000 3 size 4K\n'
+                    'map picture at 0x80000000\n'             # its fence comes after the free
+                    'submit draw fill picture 3 ; fill 0x70000000 4 size 4K\n'
                     'expect STATUS_DEVICE_REMOVED wait draw\n'
                     'state alice page-fault 0x70000000 write\n'), 0)
 
