@@ -31,3 +31,11 @@ void account_charge_viewed(struct vidmm_account *account, int64_t bytes)
 		atomic_fetch_add_explicit(&account->viewed_bytes, (uint64_t)bytes,
 					  memory_order_relaxed);
 }
+
+void account_charge_evicted(struct vidmm_account *account, uint64_t bytes)
+{
+	if (!account)
+		account = &vidmm_everything;
+	for (; account; account = account_above(account))
+		atomic_fetch_add_explicit(&account->evicted_bytes, bytes, memory_order_relaxed);
+}

@@ -18,6 +18,7 @@ struct vidmm_account {
 	/* Relaxed: each is exact when nothing is under way. validate.c recounts them. */
 	_Atomic uint64_t committed_bytes; /* of the machine's memory, behind allocations */
 	_Atomic uint64_t viewed_bytes;    /* addresses that CPU views have               */
+	_Atomic uint64_t evicted_bytes;   /* copied out of GPU memory since the start    */
 };
 
 /* What is not charged to anybody in particular is charged here. */
@@ -25,5 +26,6 @@ extern struct vidmm_account vidmm_everything;
 
 void account_charge_committed(struct vidmm_account *account, int64_t bytes);
 void account_charge_viewed(struct vidmm_account *account, int64_t bytes);
+void account_charge_evicted(struct vidmm_account *account, uint64_t bytes);
 
 #endif

@@ -403,6 +403,20 @@ bool allocation_decommit_locked(struct vidmm_allocation *allocation)
 	return true;
 }
 
+bool allocation_discard_locked(struct vidmm_allocation *allocation)
+{
+	lock_assert_held(&allocation->lock);
+	if (allocation->offer != VIDMM_OFFERED || allocation->backing.is_clients ||
+	    allocation_content(allocation) == VIDMM_CONTENT_LOCAL ||
+	    !cpu_view_hide(&allocation->view))
+		return false;
+	if (allocation_content(allocation) == VIDMM_CONTENT_BACKED)
+		backing_finish(allocation);
+	allocation_set_offer(allocation, VIDMM_DISCARDED,
+			     (enum vidmm_offer_priority)allocation->offer_priority);
+	return true;
+}
+
 bool vidmm_decommit(struct vidmm_allocation *allocation)
 {
 	bool may;

@@ -33,5 +33,7 @@ MUST_CHECK NTSTATUS allocation_offer_locked(struct vidmm_allocation *allocation,
 					    enum vidmm_offer_priority priority, bool may_decommit);
 enum vidmm_reclaim_result allocation_reclaim_locked(struct vidmm_allocation *allocation);
 MUST_CHECK bool allocation_decommit_locked(struct vidmm_allocation *allocation);
+/* The content of an offered one in system memory that no GPU sees goes. False when it may not. */
+bool allocation_discard_locked(struct vidmm_allocation *allocation);
 
 #endif

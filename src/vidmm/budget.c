@@ -9,7 +9,8 @@
  *	budget   everything that others do not claim
  *
  * So a process alone may have everything; when others come, it keeps what they do not want, and
- * never gets less than its share. Half of a group can be reserved.
+ * never gets less than its share. Half of a group can be reserved. A tester may set limits that are
+ * smaller (control.h); they count for nobody else's budget.
  *
  * Locks: the manager's. Listeners are called without it.
  */
@@ -36,12 +37,24 @@ static uint64_t claim_of(const struct vidmm_process *process, enum vidmm_group g
 	return usage < share ? usage : share;
 }
 
-uint64_t budget_of_locked(const struct vidmm_process *process, enum vidmm_group group)
+uint64_t budget_share_locked(const struct vidmm_process *process, enum vidmm_group group)
 {
 	const struct vidmm *manager = process->manager;
 
 	return manager->group_bytes[group] -
 	       (manager->claimed_bytes[group] - claim_of(process, group));
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t budget_of_locked(const struct vidmm_process *process, enum vidmm_group group)
+{
+	return smaller(budget_share_locked(process, group),
+		       smaller(process->manager->budget_limit_bytes[group],
+			       process->budget_limit_bytes[group]));
 }
 
 static void claims_recount_locked(struct vidmm *manager)

@@ -100,7 +100,7 @@ const struct evict_policy *evict_policy_find(const char *name)
 
 /* Priorities. */
 
-static enum evict_band band_of(uint32_t priority)
+enum evict_band evict_band_of(uint32_t priority)
 {
 	if (priority < PRIORITY_LOW)
 		return EVICT_BAND_MINIMUM;
@@ -148,7 +148,7 @@ void evict_set_finish(struct evict_set *set)
 static void link_entry(struct evict_set *set, struct evict_entry *entry)
 {
 	if (entry->class == EVICT_LISTED)
-		set->policy->insert(set->bands[band_of(entry->priority)], entry);
+		set->policy->insert(set->bands[evict_band_of(entry->priority)], entry);
 	else
 		list_push_back(&set->plain[entry->class], &entry->link);
 }
@@ -156,7 +156,7 @@ static void link_entry(struct evict_set *set, struct evict_entry *entry)
 static void unlink_entry(struct evict_set *set, struct evict_entry *entry)
 {
 	if (entry->class == EVICT_LISTED)
-		set->policy->remove(set->bands[band_of(entry->priority)], entry);
+		set->policy->remove(set->bands[evict_band_of(entry->priority)], entry);
 	else
 		list_remove(&entry->link);
 }
@@ -193,7 +193,7 @@ void evict_set_class(struct evict_set *set, struct evict_entry *entry, enum evic
 void evict_set_priority(struct evict_set *set, struct evict_entry *entry, uint32_t priority)
 {
 	bool is_moving = entry->is_resident && entry->class == EVICT_LISTED &&
-			 band_of(entry->priority) != band_of(priority);
+			 evict_band_of(entry->priority) != evict_band_of(priority);
 
 	if (is_moving)
 		unlink_entry(set, entry);

@@ -129,6 +129,8 @@ void evict_use(struct evict_set *set, struct evict_entry *entry, uint64_t now);
 void evict_set_class(struct evict_set *set, struct evict_entry *entry, enum evict_class class);
 void evict_set_priority(struct evict_set *set, struct evict_entry *entry, uint32_t priority);
 
+enum evict_band evict_band_of(uint32_t priority);
+
 /* What an offer with priority AUTO is. */
 enum evict_class evict_class_of_auto_offer(uint32_t priority);
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "vidmm/allocation.h"
+#include "vidmm/control.h"
 #include "vidmm/place.h"
 #include "vidmm/states.h"
 
@@ -101,6 +102,8 @@ NTSTATUS vidmm_create(const struct vidmm_config *config, struct vidmm **manager_
 	if (manager->config.slice_ns == 0)
 		manager->config.slice_ns = SLICE_NS;
 	manager->epoch = 1;
+	for (int group = 0; group < VIDMM_GROUPS; group++)
+		manager->budget_limit_bytes[group] = VIDMM_NO_LIMIT;
 	atomic_store(&manager->tick_at_ns, CLOCK_FOREVER);
 	lock_init(&manager->lock, LOCK_RANK_SEGMENT, "memory of an adapter");
 	list_init(&manager->places);
@@ -140,51 +143,6 @@ void vidmm_destroy(struct vidmm *manager)
 	mem_free(manager);
 }
 
-bool vidmm_segment_usage(struct vidmm *manager, uint32_t id, struct vidmm_segment_usage *usage_out)
-{
-	const struct vidmm_segment *segment;
-	const uint64_t *class_bytes;
-
-	if (id == 0 || id > manager->segment_count)
-		return false;
-	segment = &manager->segments[id - 1];
-	class_bytes = segment->candidates.class_bytes;
-	lock_acquire(&manager->lock);
-	*usage_out = (struct vidmm_segment_usage){
-		.size_bytes = segment->config.size_bytes,
-		.commit_limit_bytes = segment->config.commit_limit_bytes,
-		.resident_bytes = segment->resident_bytes,
-		.offered_bytes = class_bytes[EVICT_OFFERED_LOW] +
-				 class_bytes[EVICT_OFFERED_NORMAL] +
-				 class_bytes[EVICT_OFFERED_HIGH],
-		.listed_bytes = class_bytes[EVICT_LISTED],
-		.evicted_bytes = segment->evicted_bytes,
-		.discarded_bytes = segment->discarded_bytes,
-		.filled_bytes = segment->filled_bytes,
-		.copied_in_bytes = segment->copied_in_bytes,
-		.group = segment->group,
-	};
-	lock_release(&manager->lock);
-	return true;
-}
-
-void vidmm_evict_segment(struct vidmm *manager, uint32_t segment_id)
-{
-	struct actions actions;
-	struct list *link;
-
-	actions_init(&actions);
-	lock_acquire(&manager->lock);
-	list_for_each (link, &manager->places) {
-		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
-
-		if (place->state == PLACE_IN && place->eviction.is_resident &&
-		    (segment_id == 0 || place->segment->id == segment_id))
-			place_leave_locked(place, &actions);
-	}
-	actions_run_locked(manager, &actions);
-}
-
 /* ---- processes ---- */
 
 /* Returns when `*count` is 0; the lock is held before and after. */
@@ -206,6 +164,8 @@ void vidmm_process_init(struct vidmm_process *process, struct vidmm *manager,
 
 	*process = (struct vidmm_process){ .manager = manager,
 					   .account = { .parent = adapter_account } };
+	for (int group = 0; group < VIDMM_GROUPS; group++)
+		process->budget_limit_bytes[group] = VIDMM_NO_LIMIT;
 	list_init(&process->link);
 	list_init(&process->devices);
 	list_init(&process->news_link);

@@ -141,6 +141,25 @@ void vidmm_destroy(struct vidmm *manager);
  */
 void vidmm_reset(struct vidmm *manager);
 
+struct vidmm_counter {
+	uint64_t count; /* allocations */
+	uint64_t bytes;
+};
+
+/* What went in and out of a segment since the start. */
+struct vidmm_traffic {
+	struct vidmm_counter entered;   /* whatever that took */
+	struct vidmm_counter filled;    /* for the first time: with zeroes */
+	struct vidmm_counter copied_in; /* from system memory */
+	struct vidmm_counter left;
+	struct vidmm_counter evicted;   /* copied to system memory */
+	struct vidmm_counter discarded; /* dropped */
+	struct vidmm_counter closed;    /* left because they were destroyed */
+	uint64_t mapped_bytes;          /* into an aperture */
+	uint64_t unmapped_bytes;
+	uint64_t evicted_by_band[5]; /* bytes copied out, by enum evict_band */
+};
+
 struct vidmm_segment_usage {
 	uint64_t size_bytes;
 	uint64_t commit_limit_bytes;
@@ -151,12 +170,27 @@ struct vidmm_segment_usage {
 	uint64_t discarded_bytes; /* since the start: dropped */
 	uint64_t filled_bytes;
 	uint64_t copied_in_bytes;
+	uint64_t offered_by_priority[3]; /* low, normal, high */
+	uint32_t resident_count;         /* allocations that have pages there */
+	uint32_t listed_count;           /* of those, on somebody's list */
+	struct vidmm_traffic traffic;
 	enum vidmm_group group;
 };
 
 /* `id` counts from 1. False: there is no such segment. */
 MUST_CHECK bool vidmm_segment_usage(struct vidmm *manager, uint32_t id,
 				    struct vidmm_segment_usage *usage_out);
+
+/* What a process made or lists, in one segment. */
+struct vidmm_process_usage {
+	struct vidmm_counter resident;
+	struct vidmm_counter by_preference[5]; /* those whose n-th wish it was */
+	struct vidmm_counter not_preferred;
+};
+
+/* `id` as above. */
+MUST_CHECK bool vidmm_process_segment_usage(const struct vidmm_process *process, uint32_t id,
+					    struct vidmm_process_usage *usage_out);
 
 /* ---- processes ---- */
 
@@ -180,6 +214,9 @@ struct vidmm_process {
 	uint32_t action_count;
 	uint8_t budget_news; /* groups whose budget changed */
 	uint32_t trim_flags;
+	uint64_t budget_limit_bytes[VIDMM_GROUPS]; /* see control.h */
+
+	_Atomic uint32_t options; /* see control.h */
 };
 
 void vidmm_process_init(struct vidmm_process *process, struct vidmm *manager,

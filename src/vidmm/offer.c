@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "vidmm/allocation.h"
+#include "vidmm/control.h"
 #include "vidmm/place.h"
 #include "vidmm/states.h"
 
@@ -121,10 +122,40 @@ NTSTATUS vidmm_binding_offer(struct vidmm_binding *binding, enum vidmm_offer_pri
 		binding_wait_start(binding);
 	lock_acquire(&manager->lock);
 	actions_run_locked(manager, &actions);
+	if (UNLIKELY(vidmm_options(manager) & VIDMM_ALWAYS_DECOMMIT_OFFERS))
+		(void)vidmm_process_decommit(binding->device->process, UINT64_MAX, false);
 	return STATUS_SUCCESS;
 }
 
 /* ---- reclaim ---- */
+
+/* Has the GPU nothing of it, nor a way to it? The allocation's lock is held. */
+static bool is_out(struct vidmm *manager, const struct vidmm_place *place)
+{
+	bool is_out;
+
+	if (!place)
+		return true;
+	lock_acquire(&manager->lock);
+	is_out = place->state == PLACE_OUT && place->is_offer_due;
+	lock_release(&manager->lock);
+	return is_out;
+}
+
+/* What the offer came to, with what a tester wants (control.h). */
+static enum vidmm_reclaim_result reclaim_memory_locked(struct vidmm_binding *binding)
+{
+	struct vidmm_allocation *allocation = binding->allocation;
+	struct vidmm_process *process = binding->device->process;
+
+	if (UNLIKELY(vidmm_options(process->manager) & VIDMM_ALWAYS_DISCARD_OFFERS) &&
+	    is_out(process->manager, binding_place(binding)))
+		(void)allocation_discard_locked(allocation);
+	if (UNLIKELY(vidmm_process_options(process) & VIDMM_FAIL_COMMIT_ON_RECLAIM) &&
+	    allocation->offer == VIDMM_DECOMMITTED)
+		return VIDMM_RECLAIM_NOT_COMMITTED;
+	return allocation_reclaim_locked(allocation);
+}
 
 static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding, struct actions *actions)
 {
@@ -136,7 +167,7 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding, stru
 
 	lock_acquire(&allocation->lock);
 	bool was_offered = allocation->offer != VIDMM_NOT_OFFERED;
-	result = allocation_reclaim_locked(allocation);
+	result = reclaim_memory_locked(binding);
 	place = binding_place(binding);
 	if (!place || !was_offered || result == VIDMM_RECLAIM_NOT_COMMITTED) {
 		lock_release(&allocation->lock);

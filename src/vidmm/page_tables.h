@@ -256,6 +256,13 @@ struct mapped_memory_cursor {
 bool mapped_memory_next(struct mapped_memory *memory, struct mapped_memory_cursor *cursor,
 			struct paging_op *op_out);
 
+/*
+ * Entries of the table of `level` that the indices of `path` above it lead to, from path[level] on,
+ * as the driver was given them. Returns how many; 0 where there is no such table.
+ */
+uint32_t page_tables_read(struct page_tables *tables, uint32_t level, const uint32_t path[],
+			  struct miniport_pte entries[], uint32_t count);
+
 /* ---- recounting ---- */
 
 /* What a GPU finds for a page of the space: an entry that is neither valid nor zero is a fault. */

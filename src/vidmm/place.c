@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "trace/trace.h"
+#include "vidmm/control.h"
 #include "vidmm/place.h"
 
 /* ---- making one ---- */
@@ -85,9 +86,26 @@ bool place_is_wanted(const struct vidmm_place *place)
 	return !place->is_offered && !place->is_dying && (place->listed > 0 || place->pins > 0);
 }
 
+bool place_is_of(const struct vidmm_place *place, const struct vidmm_process *process)
+{
+	const struct list *link;
+
+	if (place->allocation->account == &process->account)
+		return true;
+	list_for_each (link, &place->listings) {
+		if (container_of(link, struct vidmm_binding, place_link)->device->process ==
+		    process)
+			return true;
+	}
+	return false;
+}
+
 bool place_is_dropped(const struct vidmm_place *place)
 {
-	return place->is_dying || (place->is_offered && place->is_offer_due);
+	if (place->is_dying)
+		return true;
+	return place->is_offered && place->is_offer_due &&
+	       !(vidmm_options(place->manager) & VIDMM_NEVER_DISCARD_OFFERS);
 }
 
 /* Pinned, locked in place, or work that uses it is queued: no candidate meanwhile. */
@@ -157,6 +175,10 @@ static bool place_goes_now(const struct vidmm_place *place)
 	if (place->pins > 0 || place->waits > 0)
 		return false;
 	if (place->is_dying)
+		return true;
+	if (place->is_offered && place->is_offer_due && !place->segment->is_system &&
+	    place->given_up_at != place->manager->epoch &&
+	    (vidmm_options(place->manager) & VIDMM_ALWAYS_DISCARD_OFFERS))
 		return true;
 	return place->listed == 0 && place->may_leave_soon &&
 	       !place->allocation->traits.is_pinned &&

@@ -135,6 +135,9 @@ struct vidmm {
 	uint64_t claimed_bytes[VIDMM_GROUPS]; /* budget.c */
 	bool has_budget_changes;
 	uint64_t reserved_bytes[VIDMM_GROUPS];
+	uint64_t budget_limit_bytes[VIDMM_GROUPS]; /* see control.h */
+
+	_Atomic uint32_t options; /* see control.h */
 
 	struct notice changed; /* something left or came */
 
@@ -157,6 +160,9 @@ struct actions {
 };
 
 /* ---- placement.c: where it may go. Pure. ---- */
+
+/* vidmm_wishes.preferred_segments: an id and a direction each, the first wish lowest. */
+enum { PREFERENCES = 5, PREFERENCE_BITS = 6, PREFERENCE_ID_MASK = 0x1F, PREFERENCE_END = 0x20 };
 
 struct placement {
 	struct vidmm_segment *segment;
@@ -193,6 +199,8 @@ void place_use_locked(struct vidmm_place *place);
 void place_answer_locked(struct vidmm_place *place, NTSTATUS status, struct actions *actions);
 /* Has to be brought in, for somebody. */
 bool place_is_wanted(const struct vidmm_place *place);
+/* The process made it, or lists it. */
+bool place_is_of(const struct vidmm_place *place, const struct vidmm_process *process);
 /* Its content may go with its space. */
 bool place_is_dropped(const struct vidmm_place *place);
 void place_free(struct vidmm_place *place);
@@ -274,6 +282,8 @@ void budget_join_locked(struct vidmm_process *process);
 void budget_leave_locked(struct vidmm_process *process);
 void budget_charge_locked(struct vidmm_process *process, enum vidmm_group group, int64_t bytes);
 uint64_t budget_of_locked(const struct vidmm_process *process, enum vidmm_group group);
+/* The same, whatever the limits that were set (control.h). */
+uint64_t budget_share_locked(const struct vidmm_process *process, enum vidmm_group group);
 /* Bytes above: of the budgets of this moment, or of the maximum. */
 uint64_t budget_excess_locked(const struct vidmm_process *process, bool is_maximum);
 /* Who has to be told, now that usage changed. */
@@ -285,6 +295,11 @@ void budget_tell(struct vidmm *manager, struct list *news);
 /* Adds what page tables have, by segment. */
 void rooms_recount(const struct vidmm *manager, uint64_t resident_bytes[], uint64_t page_count[],
 		   uint64_t range_count[]);
+
+/* ---- manager_validate.c ---- */
+
+/* Without what an allocation's lock guards. */
+MUST_CHECK bool manager_validate_at_work(struct vidmm *manager, char *wrong, size_t wrong_size);
 
 /* ---- list.c ---- */
 

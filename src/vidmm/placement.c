@@ -10,7 +10,6 @@
 #include "base/machine.h"
 #include "vidmm/place.h"
 
-enum { PREFERENCES = 5, PREFERENCE_BITS = 6, PREFERENCE_ID_MASK = 0x1F, PREFERENCE_END = 0x20 };
 enum { BANK_ID_MASK = 0x7F, BANK_END = 0x80 };
 
 static enum segment_form form_in(const struct vidmm *manager, const struct vidmm_segment *segment,

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "vidmm/control.h"
 #include "vidmm/place.h"
 
 /* ---- a device and its lists ---- */
@@ -180,7 +181,13 @@ static bool group_choose(struct vidmm_binding *binding, enum vidmm_group *group_
 	}
 	if (!group_could_hold(process->manager, place, group))
 		return false;
-	if (!group_has_budget(process, place, group) &&
+	if (group == VIDMM_LOCAL && (vidmm_process_options(process) & VIDMM_ALWAYS_DEMOTE) &&
+	    group_could_hold(process->manager, place, other)) {
+		*group_out = other;
+		return true;
+	}
+	if (!(vidmm_options(process->manager) & VIDMM_NO_DEMOTION) &&
+	    !group_has_budget(process, place, group) &&
 	    group_could_hold(process->manager, place, other) &&
 	    group_has_budget(process, place, other))
 		group = other;
@@ -471,13 +478,54 @@ static void evict_one_locked(struct vidmm_binding *binding, uint32_t flags, stru
 		place->may_leave_soon = !(flags & VIDMM_EVICT_ONLY_IF_NECESSARY);
 }
 
+/* It has left its last list, and is about to go or on its way. */
+static bool binding_is_going_locked(const struct vidmm_binding *binding)
+{
+	const struct vidmm_place *place = binding_place(binding);
+
+	if (!place || place->listed > 0)
+		return false;
+	if (place->state == PLACE_LEAVING)
+		return true;
+	return place->state == PLACE_IN && place->may_leave_soon &&
+	       !place->allocation->traits.is_pinned &&
+	       !(place->is_locked && !place->segment->is_system);
+}
+
+static bool any_is_going_locked(struct vidmm_binding *const bindings[], uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (binding_is_going_locked(bindings[i]))
+			return true;
+	}
+	return false;
+}
+
+static void wait_until_gone(struct vidmm *manager, struct vidmm_binding *const bindings[],
+			    uint32_t count)
+{
+	for (;;) {
+		uint32_t seen = notice_read(&manager->changed);
+
+		lock_acquire(&manager->lock);
+		bool is_going = any_is_going_locked(bindings, count);
+		lock_release(&manager->lock);
+		if (!is_going)
+			return;
+		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
+	}
+}
+
 NTSTATUS vidmm_evict(struct vidmm_device *device, struct vidmm_binding *const bindings[],
 		     uint32_t count, uint32_t flags, uint64_t *bytes_to_trim_out)
 {
 	struct vidmm *manager = device->process->manager;
+	uint32_t options = vidmm_process_options(device->process);
 	struct actions actions;
 	uint32_t wrong;
 
+	if (options & VIDMM_NEVER_DEFER_EVICTIONS)
+		flags &= ~(uint32_t)VIDMM_EVICT_ONLY_IF_NECESSARY;
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	wrong = first_below_zero(bindings, count);
@@ -508,6 +556,8 @@ NTSTATUS vidmm_evict(struct vidmm_device *device, struct vidmm_binding *const bi
 			place_settle_locked(binding_place(binding), &actions);
 	}
 	actions_run_locked(manager, &actions);
+	if (options & VIDMM_EVICT_SYNCHRONOUSLY)
+		wait_until_gone(manager, bindings, count);
 	return STATUS_SUCCESS;
 }
 

@@ -20,6 +20,7 @@
  * the request is answered with STATUS_NO_MEMORY and the device starves.
  */
 #include "base/clock.h"
+#include "vidmm/control.h"
 #include "vidmm/place.h"
 
 enum room { ROOM_FOUND, ROOM_SOON, ROOM_NEVER, ROOM_SKIPPED };
@@ -338,6 +339,7 @@ static enum room room_find(struct seeker *seeker, struct vidmm_place *place)
 		return ROOM_SKIPPED;
 	room = room_find_in(seeker, place, allowed & manager->group_segments[place->group]);
 	if (room != ROOM_NEVER || place->has_changed_group ||
+	    (vidmm_options(manager) & VIDMM_NO_DEMOTION) ||
 	    !(place->allocation->supported_segments & allowed & manager->group_segments[other]))
 		return room;
 	/* For good: who looks here and there by turns has everybody else move for nothing. */

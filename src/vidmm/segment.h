@@ -44,10 +44,7 @@ struct vidmm_segment {
 	uint64_t entering_bytes;     /* of those, on their way in */
 	uint64_t claimed_bytes;      /* during one look at who waits: promised to those in front */
 
-	uint64_t evicted_bytes;
-	uint64_t discarded_bytes;
-	uint64_t filled_bytes;
-	uint64_t copied_in_bytes;
+	struct vidmm_traffic traffic;
 };
 
 MUST_CHECK NTSTATUS segment_init(struct vidmm_segment *segment, uint32_t id,

@@ -1,0 +1,270 @@
+/*
+ * control.c - see control.h.
+ *
+ * Most options are read where they count (place.c, offer.c, residency.c, room.c, budget.c); here
+ * they are set. Locks: the manager's.
+ */
+#include "base/clock.h"
+#include "base/machine.h"
+#include "vidmm/control.h"
+#include "vidmm/place.h"
+
+/* Longer than any move takes; what is still under way then ends by itself. */
+#define SETTLE_NS (10 * NS_PER_S)
+
+/* What is in between two steps is through soon. */
+#define LOOK_AGAIN_NS (10 * NS_PER_MS)
+enum { LOOKS = 100 };
+
+/* ---- options ---- */
+
+uint32_t vidmm_options(const struct vidmm *manager)
+{
+	return atomic_load_explicit(&manager->options, memory_order_relaxed);
+}
+
+void vidmm_set_options(struct vidmm *manager, uint32_t options)
+{
+	struct actions actions;
+	struct list *link;
+	struct list *following;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	atomic_store_explicit(&manager->options, options, memory_order_relaxed);
+	manager->epoch++;
+	list_for_each_safe (link, following, &manager->places)
+		place_settle_locked(container_of(link, struct vidmm_place, all_link), &actions);
+	actions_run_locked(manager, &actions);
+}
+
+uint32_t vidmm_process_options(const struct vidmm_process *process)
+{
+	return atomic_load_explicit(&process->options, memory_order_relaxed);
+}
+
+void vidmm_process_set_options(struct vidmm_process *process, uint32_t options)
+{
+	atomic_store_explicit(&process->options, options, memory_order_relaxed);
+}
+
+/* ---- limits ---- */
+
+static void limits_set(struct vidmm *manager, uint64_t limits[VIDMM_GROUPS],
+		       const struct vidmm_budget_limits *wanted)
+{
+	struct actions actions;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	for (int group = 0; group < VIDMM_GROUPS; group++)
+		limits[group] = wanted->bytes[group];
+	manager->has_budget_changes = true;
+	actions_run_locked(manager, &actions);
+}
+
+static struct vidmm_budget_limits limits_get(struct vidmm *manager,
+					     const uint64_t limits[VIDMM_GROUPS])
+{
+	struct vidmm_budget_limits found;
+
+	lock_acquire(&manager->lock);
+	for (int group = 0; group < VIDMM_GROUPS; group++)
+		found.bytes[group] = limits[group];
+	lock_release(&manager->lock);
+	return found;
+}
+
+void vidmm_set_budget_limits(struct vidmm *manager, const struct vidmm_budget_limits *limits)
+{
+	limits_set(manager, manager->budget_limit_bytes, limits);
+}
+
+struct vidmm_budget_limits vidmm_budget_limits(struct vidmm *manager)
+{
+	return limits_get(manager, manager->budget_limit_bytes);
+}
+
+void vidmm_process_set_budget_limits(struct vidmm_process *process,
+				     const struct vidmm_budget_limits *limits)
+{
+	limits_set(process->manager, process->budget_limit_bytes, limits);
+}
+
+struct vidmm_budget_limits vidmm_process_budget_limits(struct vidmm_process *process)
+{
+	return limits_get(process->manager, process->budget_limit_bytes);
+}
+
+uint64_t vidmm_process_bytes_to_trim(struct vidmm_process *process)
+{
+	uint64_t bytes;
+
+	lock_acquire(&process->manager->lock);
+	bytes = budget_excess_locked(process, false);
+	lock_release(&process->manager->lock);
+	return bytes;
+}
+
+void vidmm_wake(struct vidmm *manager)
+{
+	struct actions actions;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	manager->epoch++;
+	actions_run_locked(manager, &actions);
+}
+
+/* ---- eviction ---- */
+
+static bool is_selected(const struct vidmm_place *place, const struct vidmm_selection *selection)
+{
+	uint64_t size_bytes = place->allocation->size_bytes;
+
+	if (selection->segment != 0 && place->segment->id != selection->segment)
+		return false;
+	if (selection->allocation && place->allocation != selection->allocation)
+		return false;
+	if (size_bytes < selection->least_bytes ||
+	    (selection->most_bytes != 0 && size_bytes > selection->most_bytes))
+		return false;
+	return !selection->process || place_is_of(place, selection->process);
+}
+
+/* Some way is not at its end. */
+static bool is_moving_locked(const struct vidmm *manager, bool with_entering)
+{
+	for (uint32_t i = 0; i < manager->segment_count; i++) {
+		const struct vidmm_segment *segment = &manager->segments[i];
+
+		if (segment->leaving_bytes > 0 || (with_entering && segment->entering_bytes > 0))
+			return true;
+	}
+	return false;
+}
+
+/* Looks for room itself: between an end and the look that follows it nothing seems to move. */
+static void wait_until_settled(struct vidmm *manager, bool with_entering)
+{
+	uint64_t deadline_ns = clock_deadline(SETTLE_NS);
+	bool is_moving = true;
+
+	while (is_moving && clock_now_ns() < deadline_ns) {
+		uint32_t seen = notice_read(&manager->changed);
+		struct actions actions;
+
+		actions_init(&actions);
+		lock_acquire(&manager->lock);
+		actions_run_locked(manager, &actions);
+		lock_acquire(&manager->lock);
+		is_moving = is_moving_locked(manager, with_entering);
+		lock_release(&manager->lock);
+		if (is_moving)
+			notice_wait(&manager->changed, seen, deadline_ns);
+	}
+}
+
+static void evict_selected(struct vidmm *manager, const struct vidmm_selection *selection)
+{
+	struct actions actions;
+	struct list *link;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	list_for_each (link, &manager->places) {
+		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
+
+		if (place->state == PLACE_IN && place->eviction.is_resident &&
+		    is_selected(place, selection))
+			place_leave_locked(place, &actions);
+	}
+	actions_run_locked(manager, &actions);
+}
+
+void vidmm_evict_segment(struct vidmm *manager, uint32_t segment_id)
+{
+	evict_selected(manager, &(struct vidmm_selection){ .segment = segment_id });
+}
+
+void vidmm_evict_selected(struct vidmm *manager, const struct vidmm_selection *selection)
+{
+	evict_selected(manager, selection);
+	wait_until_settled(manager, false);
+}
+
+/* ---- order ---- */
+
+static bool has_addresses(const struct vidmm *manager, uint32_t segment)
+{
+	return segment > 0 && segment <= manager->segment_count &&
+	       !manager->segments[segment - 1].config.is_implicit_system;
+}
+
+static struct vidmm_fragmentation fragmentation_locked(const struct vidmm_segment *segment)
+{
+	return (struct vidmm_fragmentation){
+		.taken_bytes = segment->space.taken_units * MACHINE_PAGE_BYTES,
+		.free_bytes = space_free_units(&segment->space) * MACHINE_PAGE_BYTES,
+		.largest_gap_bytes = space_largest_free(&segment->space) * MACHINE_PAGE_BYTES,
+	};
+}
+
+bool vidmm_fragmentation(struct vidmm *manager, uint32_t segment,
+			 struct vidmm_fragmentation *fragmentation_out)
+{
+	if (!has_addresses(manager, segment))
+		return false;
+	lock_acquire(&manager->lock);
+	*fragmentation_out = fragmentation_locked(&manager->segments[segment - 1]);
+	lock_release(&manager->lock);
+	return true;
+}
+
+static bool moves_in_order(const struct vidmm_place *place, const struct vidmm_segment *segment)
+{
+	return place->state == PLACE_IN && place->segment == segment &&
+	       place->eviction.is_resident && !place->allocation->traits.is_unmoveable;
+}
+
+void vidmm_defragment(struct vidmm *manager, uint32_t segment_id)
+{
+	struct vidmm_segment *segment = &manager->segments[segment_id - 1];
+	struct vidmm_fragmentation before;
+	struct actions actions;
+	struct list *link;
+
+	if (!has_addresses(manager, segment_id) ||
+	    (vidmm_options(manager) & VIDMM_NEVER_MOVE_TO_DEFRAG))
+		return;
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	before = fragmentation_locked(segment);
+	if (before.largest_gap_bytes < before.free_bytes) {
+		/* Nobody enters between those who leave: there would be the same holes again. */
+		segment->is_emptying = true;
+		list_for_each (link, &manager->places) {
+			struct vidmm_place *place =
+				container_of(link, struct vidmm_place, all_link);
+
+			if (moves_in_order(place, segment))
+				place_leave_locked(place, &actions);
+		}
+	}
+	actions_run_locked(manager, &actions);
+	wait_until_settled(manager, true);
+}
+
+/* ---- recounting ---- */
+
+bool vidmm_check_integrity(struct vidmm *manager, char *wrong, size_t wrong_size)
+{
+	for (int i = 0; i < LOOKS; i++) {
+		uint32_t seen = notice_read(&manager->changed);
+
+		if (manager_validate_at_work(manager, wrong, wrong_size))
+			return true;
+		notice_wait(&manager->changed, seen, clock_deadline(LOOK_AGAIN_NS));
+	}
+	return false;
+}
