@@ -68,6 +68,9 @@ struct sched_node {
 	uint32_t holds; /* nothing is submitted */
 	struct sched_preemption preemption;
 
+	struct sched_node_statistics statistics;
+	uint64_t busy_since_ns; /* while it has something */
+
 	uint64_t running_since_ns; /* the first of `submitted` */
 	uint32_t futile_resets;    /* that blamed nobody, in a row */
 	bool has_fault;
@@ -99,6 +102,7 @@ struct sched {
 	const char *dead;   /* the hardware is gone, and why */
 	bool is_stopped;    /* by sched_stop() */
 	bool is_ending;
+	uint32_t recovery_count;
 	bool has_written; /* an owner's is set */
 	bool is_watching; /* the thread wakes up in time for the next late packet */
 	uint64_t watched_until_ns;

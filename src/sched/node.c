@@ -12,6 +12,7 @@
  */
 #include <assert.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "sched/internal.h"
 #include "sched/serial.h"
@@ -43,17 +44,26 @@ static void node_unload_locked(struct sched_node *node)
 
 /* ---- out: completed, given back, aborted ---- */
 
+static struct sched_packet_counts *counts_of(struct sched_node *node,
+					     const struct sched_packet *packet)
+{
+	return packet->queue->owner->is_system ? &node->statistics.system
+					       : &node->statistics.clients;
+}
+
 /* The hardware does not have it any more. */
 static void leave_locked(struct sched_node *node, struct sched_packet *packet, const char *how)
 {
 	list_remove(&packet->node_link);
-	node->outstanding--;
+	if (--node->outstanding == 0)
+		node->statistics.busy_ns += clock_now_ns() - node->busy_since_ns;
 	owner_submitted_ends_locked(packet->queue->owner, packet);
 	trace_packet_left(node->sched->config.adapter_id, node->number, packet->fence, how);
 }
 
 void node_abort_packet_locked(struct sched_node *node, struct sched_packet *packet)
 {
+	counts_of(node, packet)->aborted++;
 	leave_locked(node, packet, "aborted");
 	packet_over_locked(packet, SCHED_ABORTED);
 }
@@ -65,6 +75,10 @@ static void complete_first_locked(struct sched_node *node)
 
 	node->completed_fence = packet->fence;
 	node->completed_owner = packet->queue->owner;
+	if (is_done)
+		counts_of(node, packet)->completed++;
+	else
+		counts_of(node, packet)->aborted++;
 	leave_locked(node, packet, is_done ? "completed" : "aborted");
 	packet_over_locked(packet, is_done ? SCHED_DONE : SCHED_ABORTED);
 }
@@ -116,6 +130,7 @@ static void give_back_packet_locked(struct sched_node *node, struct sched_packet
 {
 	struct sched_queue *queue = packet->queue;
 
+	counts_of(node, packet)->preempted++;
 	leave_locked(node, packet, "preempted");
 	if (packet->is_refused || packet->is_faulted ||
 	    (!packet->is_in_hand && queue_is_cancelled_locked(queue))) {
@@ -268,10 +283,15 @@ static struct sched_submission enter_locked(struct sched_node *node, struct sche
 	packet->state = PACKET_SUBMITTED;
 	packet->was_submitted = true;
 	list_push_back(&node->submitted, &packet->node_link);
+	counts_of(node, packet)->submitted++;
+	if (node->loaded_queue != packet->queue->id)
+		counts_of(node, packet)->switches++;
 	node->loaded_queue = packet->queue->id;
 	node->loaded_owner = packet->queue->owner;
-	if (node->outstanding++ == 0)
+	if (node->outstanding++ == 0) {
 		tdr_running_locked(node);
+		node->busy_since_ns = node->running_since_ns;
+	}
 	trace_packet_submitted(node->sched->config.adapter_id, node->number, packet->fence,
 			       packet->queue->id, submission.is_resubmission);
 	return submission;

@@ -35,6 +35,7 @@ void preempt_request_locked(struct sched_node *node)
 	preemption->is_wanted = false;
 	if (preemption->is_unanswered || node->outstanding == 0)
 		return;
+	node->statistics.preemption_requests++;
 	preemption->last_fence = serial_next(preemption->last_fence);
 	preemption->since_ns = clock_now_ns();
 	preemption->is_unanswered = true;

@@ -303,3 +303,24 @@ void sched_unquiesce(struct sched *sched)
 	sched_wake_thread_locked(sched);
 	sched_unlock(sched);
 }
+
+struct sched_node_statistics sched_node_statistics(struct sched *sched, uint32_t number)
+{
+	struct sched_node *node = &sched->nodes[number];
+	struct sched_node_statistics statistics;
+
+	sched_lock(sched);
+	statistics = node->statistics;
+	if (node->outstanding > 0)
+		statistics.busy_ns += clock_now_ns() - node->busy_since_ns;
+	sched_unlock(sched);
+	return statistics;
+}
+
+uint32_t sched_recovery_count(struct sched *sched)
+{
+	sched_lock(sched);
+	uint32_t count = sched->recovery_count;
+	sched_unlock(sched);
+	return count;
+}

@@ -413,6 +413,29 @@ void sched_unquiesce(struct sched *sched);
 /* Returns when the scheduler's own thread has nothing to do but to look at the clock. For tests. */
 void sched_settle(struct sched *sched);
 
+/* ---- what was done since the start ---- */
+
+struct sched_packet_counts {
+	uint64_t submitted; /* again, too: after a preemption */
+	uint64_t completed;
+	uint64_t preempted; /* given back unfinished */
+	uint64_t aborted;   /* reset, faulted or refused */
+	uint64_t switches;  /* it was another queue's than the one before */
+};
+
+struct sched_node_statistics {
+	struct sched_packet_counts clients;
+	struct sched_packet_counts system; /* the kernel's own: paging */
+	uint64_t preemption_requests;
+	uint64_t busy_ns; /* the hardware had something to do */
+};
+
+/* `node` is one of the nodes. */
+struct sched_node_statistics sched_node_statistics(struct sched *sched, uint32_t node);
+
+/* How often the hardware did not answer in time, or somebody had it reset. */
+uint32_t sched_recovery_count(struct sched *sched);
+
 /* Recounts everything. NULL, or what does not add up. Nothing is under way (sched_settle()). */
 const char *sched_validate(struct sched *sched);
 

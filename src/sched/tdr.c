@@ -98,6 +98,7 @@ static void recover_locked(struct sched_node *node, const struct reset_cause *ca
 
 	if (sched->dead)
 		return;
+	sched->recovery_count++;
 	if (sched->config.has_engine_reset && !cause->needs_adapter_reset)
 		reset_engine_locked(node, cause);
 	else
@@ -242,10 +243,12 @@ static void run_forced_locked(struct sched *sched)
 		struct forced *forced = container_of(link, struct forced, link);
 		struct reset_cause cause = { .why = "a reset was asked for" };
 
-		if (forced->what == SCHED_FORCE_ENGINE_RESET)
+		if (forced->what == SCHED_FORCE_ENGINE_RESET) {
 			recover_locked(&sched->nodes[forced->node], &cause);
-		else if (!sched->dead)
+		} else if (!sched->dead) {
+			sched->recovery_count++;
 			reset_adapter_locked(sched, forced->node, &cause);
+		}
 		forced->is_done = true;
 		sched_changed_locked(sched);
 	}
@@ -260,6 +263,8 @@ void tdr_run_locked(struct sched *sched)
 		node_check_news_locked(&sched->nodes[i]);
 	if (sched->broken && !sched->dead) {
 		struct reset_cause cause = { .why = sched->broken, .is_nobodys = true };
+
+		sched->recovery_count++;
 		reset_adapter_locked(sched, sched->config.paging_node, &cause);
 	}
 	sched->broken = NULL;
