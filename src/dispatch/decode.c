@@ -361,6 +361,18 @@ NTSTATUS call_find_sync_object(const struct call *call, const char *name, int64_
 	return status;
 }
 
+NTSTATUS call_find_paging_queue(const struct call *call, const char *name, uint32_t handle,
+				struct dxg_paging_queue **queue_out)
+{
+	struct object *object = NULL;
+	NTSTATUS status = find_by_class(call, &paging_queue_class, name, -1, handle, &object);
+
+	if (NT_SUCCESS(status))
+		*queue_out =
+			object_cast(object, &paging_queue_class, struct dxg_paging_queue, object);
+	return status;
+}
+
 NTSTATUS call_find_resource(const struct call *call, const struct dxg_device *device,
 			    uint32_t handle, NTSTATUS bad_handle_status,
 			    struct dxg_resource **resource_out)

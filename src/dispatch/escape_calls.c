@@ -6,7 +6,61 @@
 
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
+#include "dispatch/escapes.h"
 #include "object/adapter_work.h"
+
+static NTSTATUS force_recovery(const struct escape *escape);
+
+static const struct {
+	D3DKMT_ESCAPETYPE type;
+	NTSTATUS (*answer)(const struct escape *escape);
+} kernel_escapes[] = {
+	{ D3DKMT_ESCAPE_VIDMM, escape_vidmm },
+	{ D3DKMT_ESCAPE_TDRDBGCTRL, force_recovery },
+	{ D3DKMT_ESCAPE_PROCESS_VERIFIER_OPTION, escape_process_verifier },
+	{ D3DKMT_ESCAPE_ADAPTER_VERIFIER_OPTION, escape_adapter_verifier },
+};
+
+/* What answers a type; NULL: the kernel does not. */
+static NTSTATUS (*kernel_escape(D3DKMT_ESCAPETYPE type))(const struct escape *escape)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kernel_escapes); i++) {
+		if (kernel_escapes[i].type == type)
+			return kernel_escapes[i].answer;
+	}
+	return NULL;
+}
+
+/* ---- for those who answer ---- */
+
+/* What GetCurrentProcess() answers. */
+#define CURRENT_PROCESS ((HANDLE)(intptr_t)-1)
+
+NTSTATUS escape_check_size(const struct escape *escape, const char *type_name, size_t size_bytes)
+{
+	if (escape->size_bytes < size_bytes || !escape->data)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_BUFFER, "PrivateDriverDataSize",
+			      "is %u, and a %s has %zu bytes", escape->size_bytes, type_name,
+			      size_bytes);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS escape_find_process(const struct escape *escape, HANDLE process,
+			     struct vidmm_process **memory_out)
+{
+	struct process_adapter *joined;
+	NTSTATUS status;
+
+	if (process && process != CURRENT_PROCESS)
+		return refuse(STATUS_INVALID_HANDLE, RULE_API_HANDLE, "hProcess",
+			      "is neither NULL nor -1, and a process may name itself only");
+	status = process_join_adapter(escape->call->process, escape->adapter, &joined);
+	if (NT_SUCCESS(status))
+		*memory_out = &joined->memory;
+	return status;
+}
+
+/* ---- flags ---- */
 
 /* Which of the escape's flags go together, and what we can carry out. */
 static NTSTATUS check_escape(const D3DKMT_ESCAPE *args)
@@ -20,10 +74,10 @@ static NTSTATUS check_escape(const D3DKMT_ESCAPE *args)
 	if (args->Flags.VirtualMachineData)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Flags",
 			      "has VirtualMachineData, which no client may set");
-	if (args->Type != D3DKMT_ESCAPE_DRIVERPRIVATE && args->Type != D3DKMT_ESCAPE_TDRDBGCTRL)
+	if (args->Type != D3DKMT_ESCAPE_DRIVERPRIVATE && !kernel_escape(args->Type))
 		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "Type",
-			      "is %u; only D3DKMT_ESCAPE_DRIVERPRIVATE (0) and "
-			      "D3DKMT_ESCAPE_TDRDBGCTRL (2) are built",
+			      "is %u; only DRIVERPRIVATE (0), VIDMM (1), TDRDBGCTRL (2) and the "
+			      "verifier options of processes (28) and adapters (29) are built",
 			      (unsigned)args->Type);
 	if (args->Flags.DeviceStatusQuery || args->Flags.ChangeFrameLatency ||
 	    args->Flags.DriverKnownEscape || args->Flags.DriverCommonEscape)
@@ -65,20 +119,19 @@ static NTSTATUS decode_forced(const struct dxg_adapter *adapter,
 }
 
 /* Returns when the adapter works again, or is lost. */
-static NTSTATUS force_recovery(struct dxg_adapter *adapter, const D3DKMT_ESCAPE *args)
+static NTSTATUS force_recovery(const struct escape *escape)
 {
 	D3DKMT_TDRDBGCTRL_ESCAPE control = { .TdrControl = D3DKMT_TDRDBGCTRLTYPE_FORCETDR };
 	enum sched_forced what = SCHED_FORCE_ADAPTER_RESET;
+	NTSTATUS status = escape_check_size(escape, "D3DKMT_TDRDBGCTRL_ESCAPE", sizeof(control));
 
-	if (args->PrivateDriverDataSize < sizeof(control))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_BUFFER, "PrivateDriverDataSize",
-			      "is %u, and a D3DKMT_TDRDBGCTRL_ESCAPE has %zu bytes",
-			      args->PrivateDriverDataSize, sizeof(control));
-	memcpy(&control, args->pPrivateDriverData, sizeof(control));
-	NTSTATUS status = decode_forced(adapter, &control, &what);
 	if (!NT_SUCCESS(status))
 		return status;
-	return adapter_force_recovery(adapter, what,
+	memcpy(&control, escape->data, sizeof(control));
+	status = decode_forced(escape->adapter, &control, &what);
+	if (!NT_SUCCESS(status))
+		return status;
+	return adapter_force_recovery(escape->adapter, what,
 				      what == SCHED_FORCE_ENGINE_RESET ? control.NodeOrdinal : 0);
 }
 
@@ -103,8 +156,14 @@ NTSTATUS dispatch_escape(struct call *call, D3DKMT_ESCAPE *args)
 		if (!NT_SUCCESS(status))
 			return status;
 	}
-	if (args->Type == D3DKMT_ESCAPE_TDRDBGCTRL)
-		return force_recovery(adapter, args);
+	if (args->Type != D3DKMT_ESCAPE_DRIVERPRIVATE)
+		return kernel_escape(args->Type)(&(struct escape){
+			.call = call,
+			.adapter = adapter,
+			.device = device,
+			.data = args->pPrivateDriverData,
+			.size_bytes = args->PrivateDriverDataSize,
+		});
 
 	const struct miniport_escape_desc desc = {
 		.driver_device = device ? device->driver_device : NULL,

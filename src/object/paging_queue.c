@@ -133,6 +133,8 @@ bool paging_queue_destroy(struct dxg_paging_queue *queue)
 	lock_acquire(&queue->device->lock);
 	list_remove(&queue->device_link);
 	lock_release(&queue->device->lock);
+	atomic_store(&queue->is_ending, true);
+	notice_give(&queue->ending);
 	wait_until_empty(queue);
 	(void)!sync_object_destroy(queue->fence);
 	object_put(&queue->object);

@@ -43,6 +43,9 @@ struct dxg_paging_queue {
 	uint64_t last_value;    /* that was given out */
 	uint32_t showing;       /* threads that signal the fence */
 	struct notice emptied;
+
+	_Atomic bool is_ending; /* it is being destroyed: who delays something does so no more */
+	struct notice ending;
 };
 
 extern const struct object_class paging_queue_class;

@@ -553,7 +553,8 @@ TEST(statistics, segments_count_from_zero)
 	EXPECT_OK(statistics(&args, D3DKMT_QUERYSTATISTICS_SEGMENT));
 	EXPECT_EQ(args.QueryResult.SegmentInformation.CommitLimit, local_bytes());
 	EXPECT_EQ(args.QueryResult.SegmentInformation.Aperture, FALSE);
-	EXPECT_EQ(args.QueryResult.SegmentInformation.BytesCommitted, 0);
+	EXPECT_EQ(args.QueryResult.SegmentInformation.BytesCommitted,
+		  args.QueryResult.SegmentInformation.BytesResident);
 	args.QuerySegment.SegmentId = 1;
 	EXPECT_OK(D3DKMTQueryStatistics(&args));
 	EXPECT_EQ(args.QueryResult.SegmentInformation.CommitLimit, aperture_bytes());
@@ -571,7 +572,7 @@ TEST(statistics, null_unknown_types_and_unknown_adapters_are_refused)
 		       "");
 	EXPECT_REFUSED(statistics(&args, 11), STATUS_INVALID_PARAMETER, "API-VALUE", "Type");
 	EXPECT_EQ(args.QueryResult.AdapterInformation.NodeCount, 0xeeeeeeee);
-	EXPECT_REFUSED(statistics(&args, D3DKMT_QUERYSTATISTICS_NODE), STATUS_NOT_SUPPORTED,
+	EXPECT_REFUSED(statistics(&args, D3DKMT_QUERYSTATISTICS_VIDPNSOURCE), STATUS_NOT_SUPPORTED,
 		       "API-NOT-BUILT", "Type");
 	args.Type = D3DKMT_QUERYSTATISTICS_ADAPTER;
 	args.AdapterLuid.LowPart++;

@@ -1,0 +1,35 @@
+/*
+ * escapes.h - escapes that the kernel answers itself, one function per type.
+ *
+ * The private data is the call's copy; what is written there is handed back on success.
+ */
+#ifndef DISPATCH_ESCAPES_H
+#define DISPATCH_ESCAPES_H
+
+#include "dispatch/dispatch.h"
+
+struct escape {
+	struct call *call;
+	struct dxg_adapter *adapter;
+	struct dxg_device *device; /* NULL: none was named */
+	void *data;
+	uint32_t size_bytes;
+};
+
+/* D3DKMT_ESCAPE_VIDMM */
+MUST_CHECK NTSTATUS escape_vidmm(const struct escape *escape);
+/* … and what it has to say about GPU addresses, D3DKMT_VIDMMESCAPETYPE_GET_VAD_INFO */
+MUST_CHECK NTSTATUS escape_vad(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args);
+/* D3DKMT_ESCAPE_ADAPTER_VERIFIER_OPTION, D3DKMT_ESCAPE_PROCESS_VERIFIER_OPTION */
+MUST_CHECK NTSTATUS escape_adapter_verifier(const struct escape *escape);
+MUST_CHECK NTSTATUS escape_process_verifier(const struct escape *escape);
+
+/* Is there a struct of this size? `type_name` is for the refusal. */
+MUST_CHECK NTSTATUS escape_check_size(const struct escape *escape, const char *type_name,
+				      size_t size_bytes);
+
+/* NULL and -1 are the calling process, the only one a process may name. */
+MUST_CHECK NTSTATUS escape_find_process(const struct escape *escape, HANDLE process,
+					struct vidmm_process **memory_out);
+
+#endif

@@ -1,0 +1,364 @@
+/*
+ * vidmm_escape.c - D3DKMT_ESCAPE_VIDMM: doing to the memory manager what a tester wants done.
+ *
+ * Everything is decoded before anything is done. What cannot be done here says why.
+ */
+#include <string.h>
+
+#include "base/refusal.h"
+#include "dispatch/allocation_list.h"
+#include "dispatch/escapes.h"
+#include "object/control.h"
+#include "object/resource.h"
+
+static NTSTATUS not_built(const char *field, const char *why)
+{
+	return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, field, "%s", why);
+}
+
+/* ---- faults ---- */
+
+enum { FAULTS_BUILT = 1 << 2 | 1 << 13 | 1 << 14 };
+
+static NTSTATUS set_fault(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
+{
+	uint32_t faults = args->SetFault.Value;
+	uint32_t options = vidmm_options(escape->adapter->memory);
+
+	if (args->SetFault.Reserved != 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "SetFault",
+			      "has reserved bits set (0x%x)", faults);
+	if (faults & ~(uint32_t)FAULTS_BUILT)
+		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "SetFault",
+			      "is 0x%x; only NoDemotion, NeverDiscardOfferedAllocation and "
+			      "AlwaysDiscardOfferedAllocation (0x%x) are built",
+			      faults, FAULTS_BUILT);
+	if (args->SetFault.NeverDiscardOfferedAllocation &&
+	    args->SetFault.AlwaysDiscardOfferedAllocation)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_CONTROL, "SetFault",
+			      "asks for offers to be discarded always and never");
+	options &= ~(uint32_t)(VIDMM_NO_DEMOTION | VIDMM_NEVER_DISCARD_OFFERS |
+			       VIDMM_ALWAYS_DISCARD_OFFERS);
+	options |= args->SetFault.NoDemotion ? VIDMM_NO_DEMOTION : 0;
+	options |= args->SetFault.NeverDiscardOfferedAllocation ? VIDMM_NEVER_DISCARD_OFFERS : 0;
+	options |= args->SetFault.AlwaysDiscardOfferedAllocation ? VIDMM_ALWAYS_DISCARD_OFFERS : 0;
+	vidmm_set_options(escape->adapter->memory, options);
+	return STATUS_SUCCESS;
+}
+
+/* ---- eviction ---- */
+
+static void evict_list(const struct escape *escape, const struct allocation_list *list)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		vidmm_evict_selected(escape->adapter->memory,
+				     &(struct vidmm_selection){
+					     .allocation = &list->allocations[i]->body->memory });
+}
+
+static NTSTATUS find_evicted(const struct escape *escape, const D3DKMT_VIDMM_ESCAPE *args,
+			     struct allocation_list *list)
+{
+	struct dxg_resource *resource;
+	NTSTATUS status;
+
+	if (args->Evict.ResourceHandle != 0 && args->Evict.AllocationHandle != 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Evict.AllocationHandle",
+			      "is given together with a resource");
+	if (!escape->device)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
+			      "is 0, and handles of allocations and resources are a device's");
+	if (args->Evict.AllocationHandle != 0)
+		return allocation_list_decode(escape->call, escape->device,
+					      "Evict.AllocationHandle",
+					      &args->Evict.AllocationHandle, "one", 1, list);
+	status = call_find_resource(escape->call, escape->device, args->Evict.ResourceHandle,
+				    STATUS_INVALID_PARAMETER, &resource);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = allocation_list_of_resource(escape->call, resource, list);
+	object_put(&resource->object);
+	return status;
+}
+
+static NTSTATUS evict(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
+{
+	struct allocation_list list = { 0 };
+	struct vidmm_process *process = NULL;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (args->Evict.hProcess)
+		status = escape_find_process(escape, args->Evict.hProcess, &process);
+	if (!NT_SUCCESS(status))
+		return status;
+	if (args->Evict.ResourceHandle == 0 && args->Evict.AllocationHandle == 0) {
+		vidmm_evict_selected(escape->adapter->memory,
+				     &(struct vidmm_selection){ .process = process });
+		return STATUS_SUCCESS;
+	}
+	status = find_evicted(escape, args, &list);
+	if (!NT_SUCCESS(status))
+		return status;
+	evict_list(escape, &list);
+	allocation_list_put(&list);
+	return STATUS_SUCCESS;
+}
+
+/* Bodies of a shared resource stay as long as it does. */
+static NTSTATUS evict_resource(const struct escape *escape, struct resource_body *body)
+{
+	const struct vidmm_allocation **memory;
+	uint32_t count = 0;
+	struct list *link;
+
+	lock_acquire(&body->lock);
+	uint32_t body_count = body->body_count;
+	lock_release(&body->lock);
+	memory = call_take(escape->call, (uint64_t)body_count * sizeof(*memory));
+	if (!memory)
+		return STATUS_NO_MEMORY;
+	lock_acquire(&body->lock);
+	list_for_each (link, &body->bodies) {
+		if (count < body_count)
+			memory[count++] =
+				&container_of(link, struct allocation_body, resource_link)->memory;
+	}
+	lock_release(&body->lock);
+	for (uint32_t i = 0; i < count; i++)
+		vidmm_evict_selected(escape->adapter->memory,
+				     &(struct vidmm_selection){ .allocation = memory[i] });
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS evict_by_nt_handle(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
+{
+	struct share_set set;
+	struct share_space *shares = escape->call->process->shares;
+
+	share_sweep(shares);
+	NTSTATUS status = share_find_nt(shares, (uintptr_t)args->EvictByNtHandle.NtHandle,
+					SHARE_RESOURCE, "EvictByNtHandle.NtHandle", &set);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = evict_resource(escape, container_of(set.shares[0], struct resource_body, share));
+	share_set_put(&set);
+	return status;
+}
+
+static NTSTATUS evict_by_criteria(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
+{
+	const D3DKMT_EVICTION_CRITERIA *criteria = &args->EvictByCriteria;
+
+	if (criteria->Flags.Reserved != 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "EvictByCriteria.Flags",
+			      "has reserved bits set (0x%x)", criteria->Value);
+	if (criteria->MaximumSize != 0 && criteria->MaximumSize < criteria->MinimumSize)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
+			      "EvictByCriteria.MaximumSize", "is %llu, below the minimum of %llu",
+			      (unsigned long long)criteria->MaximumSize,
+			      (unsigned long long)criteria->MinimumSize);
+	/* Nothing is a primary where there is no display. */
+	if (criteria->Flags.Primary)
+		return STATUS_SUCCESS;
+	vidmm_evict_selected(escape->adapter->memory,
+			     &(struct vidmm_selection){ .least_bytes = criteria->MinimumSize,
+							.most_bytes = criteria->MaximumSize });
+	return STATUS_SUCCESS;
+}
+
+/* ---- budgets ---- */
+
+static NTSTATUS set_budget(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
+{
+	const struct vidmm_budget_limits limits = {
+		.bytes = { [VIDMM_LOCAL] = args->SetBudget.LocalMemoryBudget,
+			   [VIDMM_NON_LOCAL] = args->SetBudget.SystemMemoryBudget },
+	};
+
+	vidmm_set_budget_limits(escape->adapter->memory, &limits);
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS get_budget(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
+{
+	struct vidmm_process *process;
+	NTSTATUS status = escape_find_process(escape, NULL, &process);
+
+	if (NT_SUCCESS(status))
+		args->GetBudget.NumBytesToTrim = vidmm_process_bytes_to_trim(process);
+	return status;
+}
+
+/* ---- order and time ---- */
+
+static NTSTATUS check_defrag(const struct escape *escape, const D3DKMT_VIDMM_ESCAPE *args)
+{
+	switch (args->Defrag.Operation) {
+	case D3DKMT_DEFRAG_ESCAPE_GET_FRAGMENTATION_STATS:
+	case D3DKMT_DEFRAG_ESCAPE_DEFRAG_DOWNWARD:
+		return STATUS_SUCCESS;
+	case D3DKMT_DEFRAG_ESCAPE_DEFRAG_PASS:
+		if (vidmm_options(escape->adapter->memory) & VIDMM_FAIL_DEFRAG)
+			return refuse(STATUS_UNSUCCESSFUL, RULE_MM_CONTROL, "Defrag.Operation",
+				      "fails because FailDefragPass is set");
+		return STATUS_SUCCESS;
+	case D3DKMT_DEFRAG_ESCAPE_DEFRAG_UPWARD:
+		return not_built("Defrag.Operation",
+				 "is DEFRAG_UPWARD, and memory is put together at the lower end");
+	case D3DKMT_DEFRAG_ESCAPE_VERIFY_TRANSFER:
+		return not_built("Defrag.Operation",
+				 "is VERIFY_TRANSFER, and nothing moves within a segment: content "
+				 "goes out and comes back");
+	default:
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Defrag.Operation",
+			      "is %u, not 0 to 4", (unsigned)args->Defrag.Operation);
+	}
+}
+
+/* Segments count from 1, as in every DDI. */
+static NTSTATUS defrag(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
+{
+	struct vidmm *memory = escape->adapter->memory;
+	struct vidmm_fragmentation before;
+	struct vidmm_fragmentation after;
+	uint32_t segment = args->Defrag.SegmentId;
+	NTSTATUS status = check_defrag(escape, args);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	if (!vidmm_fragmentation(memory, segment, &before))
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Defrag.SegmentId",
+			      "is %u, which is no segment with addresses of its own", segment);
+	if (args->Defrag.Operation != D3DKMT_DEFRAG_ESCAPE_GET_FRAGMENTATION_STATS)
+		vidmm_defragment(memory, segment);
+	(void)!vidmm_fragmentation(memory, segment, &after);
+	args->Defrag.TotalCommitted = after.taken_bytes;
+	args->Defrag.TotalFree = after.free_bytes;
+	args->Defrag.LargestGapBefore = before.largest_gap_bytes;
+	args->Defrag.LargestGapAfter = after.largest_gap_bytes;
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS delay_execution(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
+{
+	struct dxg_paging_queue *queue;
+	uint64_t fence_value = 0;
+	NTSTATUS status;
+
+	if (args->DelayExecution.PhysicalAdapterIndex != 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
+			      "DelayExecution.PhysicalAdapterIndex",
+			      "is %u, and an unlinked adapter has only number 0",
+			      args->DelayExecution.PhysicalAdapterIndex);
+	if (args->DelayExecution.Milliseconds > CONTROL_LONGEST_DELAY_MS)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
+			      "DelayExecution.Milliseconds", "is %u, more than %d",
+			      args->DelayExecution.Milliseconds, CONTROL_LONGEST_DELAY_MS);
+	status = call_find_paging_queue(escape->call, "DelayExecution.hPagingQueue",
+					args->DelayExecution.hPagingQueue, &queue);
+	if (!NT_SUCCESS(status))
+		return status;
+	if (queue->device->adapter != escape->adapter)
+		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
+				"DelayExecution.hPagingQueue", "is a queue of another adapter");
+	else
+		status = control_delay(queue, args->DelayExecution.Milliseconds, &fence_value);
+	args->DelayExecution.PagingFenceValue = fence_value;
+	object_put(&queue->object);
+	return status;
+}
+
+static NTSTATUS wake(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
+{
+	control_wake(escape->adapter, args->Wake.bFlush != FALSE);
+	return STATUS_SUCCESS;
+}
+
+/* 0: all segments. The books of one cannot be right where those of another are not. */
+static NTSTATUS validate_integrity(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
+{
+	struct vidmm_segment_usage usage;
+	uint32_t segment = args->VerifyIntegrity.SegmentId;
+
+	if (segment != 0 && !vidmm_segment_usage(escape->adapter->memory, segment, &usage))
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "VerifyIntegrity.SegmentId",
+			      "is %u, which is no segment", segment);
+	return control_check_integrity(escape->adapter);
+}
+
+/* ---- the table ---- */
+
+static NTSTATUS suspend_process(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
+{
+	(void)escape;
+	(void)args;
+	return not_built("Type",
+			 "is SUSPEND_PROCESS or RESUME_PROCESS: a process is inside its own "
+			 "kernel here, and nobody would be left to resume it");
+}
+
+static NTSTATUS set_trim_intervals(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
+{
+	(void)escape;
+	(void)args;
+	return not_built("Type", "is SET_TRIM_INTERVALS, and nobody is trimmed by the clock here");
+}
+
+static NTSTATUS set_eviction_config(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
+{
+	(void)escape;
+	(void)args;
+	return not_built("Type", "is SET_EVICTION_CONFIG, and evictions wait for no timer here");
+}
+
+static NTSTATUS test_hardware(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
+{
+	(void)escape;
+	(void)args;
+	return not_built("Type", "is a test of hardware (RUN_COHERENCY_TEST to "
+				 "SUSPEND_CPU_ACCESS_TEST), for which there is none");
+}
+
+static NTSTATUS (*const actions[])(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args) = {
+	[D3DKMT_VIDMMESCAPETYPE_SETFAULT] = set_fault,
+	[D3DKMT_VIDMMESCAPETYPE_RUN_COHERENCY_TEST] = test_hardware,
+	[D3DKMT_VIDMMESCAPETYPE_RUN_UNMAP_TO_DUMMY_PAGE_TEST] = test_hardware,
+	[D3DKMT_VIDMMESCAPETYPE_APERTURE_CORRUPTION_CHECK] = test_hardware,
+	[D3DKMT_VIDMMESCAPETYPE_SUSPEND_CPU_ACCESS_TEST] = test_hardware,
+	[D3DKMT_VIDMMESCAPETYPE_EVICT] = evict,
+	[D3DKMT_VIDMMESCAPETYPE_EVICT_BY_NT_HANDLE] = evict_by_nt_handle,
+	[D3DKMT_VIDMMESCAPETYPE_GET_VAD_INFO] = escape_vad,
+	[D3DKMT_VIDMMESCAPETYPE_SET_BUDGET] = set_budget,
+	[D3DKMT_VIDMMESCAPETYPE_SUSPEND_PROCESS] = suspend_process,
+	[D3DKMT_VIDMMESCAPETYPE_RESUME_PROCESS] = suspend_process,
+	[D3DKMT_VIDMMESCAPETYPE_GET_BUDGET] = get_budget,
+	[D3DKMT_VIDMMESCAPETYPE_SET_TRIM_INTERVALS] = set_trim_intervals,
+	[D3DKMT_VIDMMESCAPETYPE_EVICT_BY_CRITERIA] = evict_by_criteria,
+	[D3DKMT_VIDMMESCAPETYPE_WAKE] = wake,
+	[D3DKMT_VIDMMESCAPETYPE_DEFRAG] = defrag,
+	[D3DKMT_VIDMMESCAPETYPE_DELAYEXECUTION] = delay_execution,
+	[D3DKMT_VIDMMESCAPETYPE_VALIDATE_INTEGRITY] = validate_integrity,
+	[D3DKMT_VIDMMESCAPETYPE_SET_EVICTION_CONFIG] = set_eviction_config,
+};
+
+NTSTATUS escape_vidmm(const struct escape *escape)
+{
+	D3DKMT_VIDMM_ESCAPE args;
+	NTSTATUS status = escape_check_size(escape, "D3DKMT_VIDMM_ESCAPE", sizeof(args));
+
+	if (!NT_SUCCESS(status))
+		return status;
+	memcpy(&args, escape->data, sizeof(args));
+	if ((uint32_t)args.Type >= ARRAY_SIZE(actions))
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Type",
+			      "of the memory manager's escape is %u, and the last one is %zu",
+			      (unsigned)args.Type, ARRAY_SIZE(actions) - 1);
+	status = adapter_enter(escape->adapter);
+	if (!NT_SUCCESS(status))
+		return status;
+	adapter_leave(escape->adapter);
+	status = actions[args.Type](escape, &args);
+	if (NT_SUCCESS(status))
+		memcpy(escape->data, &args, sizeof(args));
+	return status;
+}
