@@ -11,6 +11,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } verbs[] = {
+	{ "ctl", cmd_ctl, "controls of a running kernel, and what it counts" },
 	{ "info", cmd_info, "the adapters there are, or why one did not start" },
 	{ "replay", cmd_replay, "how many bytes a policy of eviction would move" },
 	{ "run", cmd_run, "carry out a scenario that a script describes" },

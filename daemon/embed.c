@@ -19,7 +19,9 @@
 #include "base/refusal.h"
 #include "base/thread.h"
 #include "daemon/config.h"
+#include "daemon/control.h"
 #include "daemon/embed.h"
+#include "dispatch/control_request.h"
 #include "dispatch/dispatch.h"
 #include "object/kernel.h"
 #include "object/validate.h"
@@ -64,6 +66,7 @@ static void embed_end(void)
 	}
 	atomic_store(&embed.state, EMBED_ENDED);
 	gate_open(&embed.gate);
+	control_stop();
 	trace_finish();
 	thread_leave_kernel();
 }
@@ -71,6 +74,18 @@ static void embed_end(void)
 static void embed_forked(void)
 {
 	atomic_store(&embed.state, EMBED_FORKED);
+}
+
+/* Waits at the gate like every call, and finds the kernel ended when it opens for the last time. */
+static void embed_control(const struct control_request *request, void *body,
+			  struct control_reply *reply)
+{
+	thread_enter_kernel();
+	gate_enter(&embed.gate);
+	bool is_running = atomic_load(&embed.state) == EMBED_RUNNING;
+	control_request_run(&embed.kernel, is_running ? embed.process : NULL, request, body, reply);
+	gate_leave(&embed.gate);
+	thread_leave_kernel();
 }
 
 /* The first call of all: load the profile's drivers. The gate is closed. */
@@ -94,6 +109,7 @@ static NTSTATUS embed_start_kernel(void)
 	thread_on_fork(embed_forked);
 	atexit(embed_end);
 	atomic_store(&embed.state, EMBED_RUNNING);
+	control_start(getenv("DXGK_CONTROL"), embed_control);
 	return STATUS_SUCCESS;
 }
 

@@ -314,6 +314,11 @@ void thread_on_fork(void (*in_child)(void))
 	pthread_atfork(NULL, NULL, in_child);
 }
 
+bool thread_is_simulated(void)
+{
+	return sim_is_on();
+}
+
 void thread_point(void)
 {
 	if (sim_is_on())

@@ -99,6 +99,9 @@ static inline void thread_relax(void)
 #endif
 }
 
+/* Does one seed say who runs (DXGK_SEED)? Then nobody may wait for the world outside. */
+bool thread_is_simulated(void);
+
 /* A place where a simulated run may change threads. Nothing in a real one. */
 void thread_point(void);
 

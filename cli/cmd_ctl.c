@@ -1,0 +1,344 @@
+/*
+ * cmd_ctl.c - dxgk ctl: controls of a running kernel, each an escape over its control socket.
+ *
+ * Options of the verifier are one word for each kind: a verb that turns one on or off asks for the
+ * word, changes its bit and sets it.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dxg/d3dkmthk.h>
+
+#include "base/status.h"
+#include "cli/commands.h"
+#include "cli/ctl.h"
+
+/* ---- for the verbs ---- */
+
+bool ctl_escape(const struct control_client *client, const char *what, uint32_t type, void *data,
+		uint32_t size_bytes)
+{
+	struct control_reply reply;
+
+	if (!control_ask(client, CONTROL_ESCAPE, type, data, size_bytes, &reply))
+		return false;
+	if (!NT_SUCCESS(reply.status))
+		control_print_refusal(what, &reply);
+	return NT_SUCCESS(reply.status);
+}
+
+static bool vidmm(const struct control_client *client, const char *what, D3DKMT_VIDMM_ESCAPE *args)
+{
+	return ctl_escape(client, what, D3DKMT_ESCAPE_VIDMM, args, sizeof(*args));
+}
+
+static unsigned shift_of(const char *suffix)
+{
+	static const char suffixes[] = "KMG";
+	const char *found = *suffix ? strchr(suffixes, *suffix) : NULL;
+
+	return found && suffix[1] == '\0' ? 10 * (unsigned)(found - suffixes + 1) : 0;
+}
+
+bool ctl_number(const char *text, uint64_t *number_out)
+{
+	char *end;
+	unsigned shift;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*number_out = strtoull(text, &end, 0);
+	shift = shift_of(end);
+	if (errno != 0 || (*end != '\0' && shift == 0) || *number_out > UINT64_MAX >> shift)
+		return false;
+	*number_out <<= shift;
+	return true;
+}
+
+int ctl_complain(const char *what, const char *text)
+{
+	fprintf(stderr, "dxgk ctl: %s: \"%s\" is not one\n", what, text);
+	return CTL_USAGE;
+}
+
+/* ---- actions ---- */
+
+static int evict_all(const struct control_client *client, char **arguments)
+{
+	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_EVICT };
+
+	(void)arguments;
+	return vidmm(client, "evict-all", &args) ? 0 : CTL_FAILED;
+}
+
+static int evict_by_size(const struct control_client *client, char **arguments)
+{
+	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_EVICT_BY_CRITERIA };
+	uint64_t least;
+	uint64_t most;
+
+	if (!ctl_number(arguments[0], &least))
+		return ctl_complain("evict", arguments[0]);
+	if (!ctl_number(arguments[1], &most))
+		return ctl_complain("evict", arguments[1]);
+	args.EvictByCriteria.MinimumSize = least;
+	args.EvictByCriteria.MaximumSize = most;
+	return vidmm(client, "evict", &args) ? 0 : CTL_FAILED;
+}
+
+/* "none": no limit. */
+static bool parse_limit(const char *text, uint64_t *limit_out)
+{
+	*limit_out = UINT64_MAX;
+	return strcmp(text, "none") == 0 || ctl_number(text, limit_out);
+}
+
+static int budget(const struct control_client *client, char **arguments)
+{
+	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_SET_BUDGET };
+	uint64_t local;
+	uint64_t system;
+
+	if (!parse_limit(arguments[0], &local))
+		return ctl_complain("budget", arguments[0]);
+	if (!parse_limit(arguments[1], &system))
+		return ctl_complain("budget", arguments[1]);
+	args.SetBudget.LocalMemoryBudget = local;
+	args.SetBudget.SystemMemoryBudget = system;
+	if (!vidmm(client, "budget", &args))
+		return CTL_FAILED;
+	args = (D3DKMT_VIDMM_ESCAPE){ .Type = D3DKMT_VIDMMESCAPETYPE_GET_BUDGET };
+	if (!vidmm(client, "budget", &args))
+		return CTL_FAILED;
+	printf("to trim: %" PRIu64 " bytes\n", (uint64_t)args.GetBudget.NumBytesToTrim);
+	return 0;
+}
+
+static int defrag(const struct control_client *client, char **arguments)
+{
+	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_DEFRAG };
+	uint64_t segment;
+
+	if (!ctl_number(arguments[0], &segment) || segment > UINT32_MAX)
+		return ctl_complain("defrag", arguments[0]);
+	args.Defrag.Operation = D3DKMT_DEFRAG_ESCAPE_DEFRAG_PASS;
+	args.Defrag.SegmentId = (UINT)segment;
+	if (!vidmm(client, "defrag", &args))
+		return CTL_FAILED;
+	printf("taken %" PRIu64 " bytes, free %" PRIu64 " bytes; the largest gap was %" PRIu64
+	       " bytes and is %" PRIu64 " bytes\n",
+	       (uint64_t)args.Defrag.TotalCommitted, (uint64_t)args.Defrag.TotalFree,
+	       (uint64_t)args.Defrag.LargestGapBefore, (uint64_t)args.Defrag.LargestGapAfter);
+	return 0;
+}
+
+static int delay(const struct control_client *client, char **arguments)
+{
+	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_DELAYEXECUTION };
+	uint64_t queue;
+	uint64_t milliseconds;
+
+	if (!ctl_number(arguments[0], &queue) || queue > UINT32_MAX)
+		return ctl_complain("delay", arguments[0]);
+	if (!ctl_number(arguments[1], &milliseconds) || milliseconds > UINT32_MAX)
+		return ctl_complain("delay", arguments[1]);
+	args.DelayExecution.hPagingQueue = (D3DKMT_HANDLE)queue;
+	args.DelayExecution.Milliseconds = (ULONG)milliseconds;
+	if (!vidmm(client, "delay", &args))
+		return CTL_FAILED;
+	printf("paging fence value %" PRIu64 "\n", (uint64_t)args.DelayExecution.PagingFenceValue);
+	return 0;
+}
+
+static int validate(const struct control_client *client, char **arguments)
+{
+	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_VALIDATE_INTEGRITY };
+
+	(void)arguments;
+	if (!vidmm(client, "validate", &args))
+		return CTL_FAILED;
+	printf("everything adds up\n");
+	return 0;
+}
+
+static int tdr(const struct control_client *client, char **arguments)
+{
+	D3DKMT_TDRDBGCTRL_ESCAPE args = { .TdrControl = D3DKMT_TDRDBGCTRLTYPE_FORCETDR };
+	uint64_t node = 0;
+
+	if (strcmp(arguments[0], "adapter") != 0) {
+		if (!ctl_number(arguments[0], &node) || node > UINT32_MAX)
+			return ctl_complain("tdr", arguments[0]);
+		args.TdrControl = D3DKMT_TDRDBGCTRLTYPE_ENGINETDR;
+		args.NodeOrdinal = (ULONG)node;
+	}
+	return ctl_escape(client, "tdr", D3DKMT_ESCAPE_TDRDBGCTRL, &args, sizeof(args))
+		       ? 0
+		       : CTL_FAILED;
+}
+
+/* ---- options ---- */
+
+static int change_adapter(const struct control_client *client, const char *what, uint32_t clear,
+			  uint32_t set)
+{
+	D3DKMT_ADAPTER_VERIFIER_OPTION args = { .Type = D3DKMT_ADAPTER_VERIFIER_OPTION_VIDMM_FLAGS,
+						.Mode = D3DKMT_VERIFIER_OPTION_QUERY };
+
+	if (!ctl_escape(client, what, D3DKMT_ESCAPE_ADAPTER_VERIFIER_OPTION, &args, sizeof(args)))
+		return CTL_FAILED;
+	args.Mode = D3DKMT_VERIFIER_OPTION_SET;
+	args.Data.VidMmFlags.Value = (args.Data.VidMmFlags.Value & ~clear) | set;
+	return ctl_escape(client, what, D3DKMT_ESCAPE_ADAPTER_VERIFIER_OPTION, &args, sizeof(args))
+		       ? 0
+		       : CTL_FAILED;
+}
+
+static int change_process(const struct control_client *client, const char *what, uint32_t flag,
+			  const char *text)
+{
+	D3DKMT_PROCESS_VERIFIER_OPTION args = { .Type = D3DKMT_PROCESS_VERIFIER_OPTION_VIDMM_FLAGS,
+						.Mode = D3DKMT_VERIFIER_OPTION_QUERY };
+	bool is_on = strcmp(text, "on") == 0;
+
+	if (!is_on && strcmp(text, "off") != 0)
+		return ctl_complain(what, text);
+	if (!ctl_escape(client, what, D3DKMT_ESCAPE_PROCESS_VERIFIER_OPTION, &args, sizeof(args)))
+		return CTL_FAILED;
+	args.Mode = D3DKMT_VERIFIER_OPTION_SET;
+	args.Data.VidMmFlags.Value = (args.Data.VidMmFlags.Value & ~flag) | (is_on ? flag : 0);
+	return ctl_escape(client, what, D3DKMT_ESCAPE_PROCESS_VERIFIER_OPTION, &args, sizeof(args))
+		       ? 0
+		       : CTL_FAILED;
+}
+
+static int offers(const struct control_client *client, char **arguments)
+{
+	D3DKMT_ADAPTER_VERIFIER_VIDMM_FLAGS always = { .AlwaysDiscardOffer = 1 };
+	D3DKMT_ADAPTER_VERIFIER_VIDMM_FLAGS never = { .NeverDiscardOffer = 1 };
+	uint32_t set = 0;
+
+	if (strcmp(arguments[0], "always") == 0)
+		set = always.Value;
+	else if (strcmp(arguments[0], "never") == 0)
+		set = never.Value;
+	else if (strcmp(arguments[0], "default") != 0)
+		return ctl_complain("offers", arguments[0]);
+	return change_adapter(client, "offers", always.Value | never.Value, set);
+}
+
+static int sync_evict(const struct control_client *client, char **arguments)
+{
+	D3DKMT_PROCESS_VERIFIER_VIDMM_FLAGS flag = { .ForceSynchronousEvict = 1 };
+
+	return change_process(client, "sync-evict", flag.Value, arguments[0]);
+}
+
+static int fail_reclaim(const struct control_client *client, char **arguments)
+{
+	D3DKMT_PROCESS_VERIFIER_VIDMM_FLAGS flag = { .AlwaysFailCommitOnReclaim = 1 };
+
+	return change_process(client, "fail-reclaim", flag.Value, arguments[0]);
+}
+
+/* ---- the command ---- */
+
+static const struct {
+	const char *name;
+	int argument_count;
+	int (*run)(const struct control_client *client, char **arguments);
+	const char *usage;
+	const char *help;
+} verbs[] = {
+	{ "evict-all", 0, evict_all, "evict-all", "everything leaves GPU memory" },
+	{ "evict", 2, evict_by_size, "evict MIN MAX", "what is of that size does (MAX 0: any)" },
+	{ "budget", 2, budget, "budget LOCAL SYSTEM",
+	  "no process is granted more (none: no limit)" },
+	{ "defrag", 1, defrag, "defrag SEGMENT", "puts together what is in the segment" },
+	{ "delay", 2, delay, "delay QUEUE MS", "a paging queue stands still for a while" },
+	{ "validate", 0, validate, "validate", "recounts the memory manager's books" },
+	{ "offers", 1, offers, "offers always|never|default", "when offered content is discarded" },
+	{ "sync-evict", 1, sync_evict, "sync-evict on|off", "evictions are over when they return" },
+	{ "fail-reclaim", 1, fail_reclaim, "fail-reclaim on|off",
+	  "reclaim finds no memory for what was decommitted" },
+	{ "tdr", 1, tdr, "tdr adapter|NODE", "resets the adapter, or one busy node" },
+	{ "stats", 0, ctl_stats, "stats", "what was counted" },
+	{ "walk", 1, ctl_walk, "walk ADDRESS", "a GPU address through the page tables" },
+};
+
+static void print_help(FILE *out)
+{
+	fprintf(out, "usage: dxgk ctl --socket PATH [--adapter LUID] CONTROL\n\n"
+		     "Controls the kernel inside a program that was started with "
+		     "DXGK_CONTROL=PATH.\n\n");
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		fprintf(out, "  %-28s %s\n", verbs[i].usage, verbs[i].help);
+	fprintf(out, "\nSizes may end in K, M or G. LUID is as `dxgk info` prints it; the first "
+		     "adapter\nunless one is named.\n");
+}
+
+/* "00000000:00000001" */
+static bool parse_luid(const char *text, uint64_t *luid_out)
+{
+	static const char digits[] = "0123456789abcdefABCDEF";
+	size_t high = strspn(text, digits);
+
+	if (high != 8 || text[high] != ':' || strspn(text + high + 1, digits) != 8 ||
+	    text[17] != '\0')
+		return false;
+	*luid_out = strtoull(text, NULL, 16) << 32 | strtoull(text + high + 1, NULL, 16);
+	return true;
+}
+
+static int run_verb(const struct control_client *client, int argc, char **argv)
+{
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		if (strcmp(argv[0], verbs[i].name) != 0)
+			continue;
+		if (argc - 1 != verbs[i].argument_count) {
+			fprintf(stderr, "dxgk ctl: it is: %s\n", verbs[i].usage);
+			return CTL_USAGE;
+		}
+		return verbs[i].run(client, argv + 1);
+	}
+	fprintf(stderr, "dxgk ctl: \"%s\" is no control; --help lists them\n", argv[0]);
+	return CTL_USAGE;
+}
+
+int cmd_ctl(int argc, char **argv)
+{
+	static const struct option options[] = { { "socket", required_argument, NULL, 's' },
+						 { "adapter", required_argument, NULL, 'a' },
+						 { "help", no_argument, NULL, 'h' },
+						 { 0 } };
+	struct control_client client = { .path = getenv("DXGK_CONTROL") };
+	int option;
+
+	while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
+		switch (option) {
+		case 's':
+			client.path = optarg;
+			break;
+		case 'a':
+			if (!parse_luid(optarg, &client.luid))
+				return ctl_complain("--adapter", optarg);
+			break;
+		case 'h':
+			print_help(stdout);
+			return 0;
+		default:
+			return CTL_USAGE;
+		}
+	}
+	if (optind == argc || !client.path) {
+		fprintf(stderr, "dxgk ctl: it takes a control, and a socket\n");
+		print_help(stderr);
+		return CTL_USAGE;
+	}
+	return run_verb(&client, argc - optind, argv + optind);
+}

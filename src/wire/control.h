@@ -1,0 +1,48 @@
+/*
+ * control.h - what goes over the control socket of a kernel: one request and one reply for each
+ * connection.
+ *
+ *	client ──▶ control_request, then size_bytes of the question: what an escape carries, or a
+ *	           D3DKMT_QUERYSTATISTICS
+ *	       ◀── control_reply, then size_bytes of the same, as it came back
+ *
+ * Both ends are programs of one build on one machine, so numbers are as the machine has them.
+ */
+#ifndef WIRE_CONTROL_H
+#define WIRE_CONTROL_H
+
+#include <stdint.h>
+
+enum {
+	CONTROL_MAGIC = 0x4c544344, /* "DCTL" */
+	CONTROL_VERSION = 1,
+	CONTROL_MOST_BYTES = 4096, /* behind the request, or the reply */
+};
+
+enum control_kind {
+	CONTROL_ESCAPE = 1,
+	CONTROL_STATISTICS = 2,
+};
+
+struct control_request {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t kind; /* enum control_kind */
+	uint32_t size_bytes;
+	uint64_t luid; /* of the adapter; 0: the first one */
+	uint32_t type; /* CONTROL_ESCAPE: a D3DKMT_ESCAPETYPE; else 0 */
+	uint32_t reserved;
+};
+
+struct control_reply {
+	uint32_t magic;
+	uint32_t version;
+	int32_t status;      /* NTSTATUS */
+	uint32_t size_bytes; /* 0 when it was refused */
+
+	/* The refusal, as in <opendxgk/refusal.h>; empty after a success. */
+	char rule[32];
+	char reason[256];
+};
+
+#endif
