@@ -20,6 +20,12 @@ static uint32_t list_length(const struct list *head)
 	return length;
 }
 
+/* Submitted, and neither completed nor given back nor aborted. */
+static uint64_t with_hardware(const struct sched_packet_counts *counts)
+{
+	return counts->submitted - counts->completed - counts->preempted - counts->aborted;
+}
+
 static const char *validate_node(const struct sched_node *node)
 {
 	const struct sched_config *config = &node->sched->config;
@@ -30,6 +36,9 @@ static const char *validate_node(const struct sched_node *node)
 	CHECK(!node->is_deaf, "a node is being reset");
 	CHECK(node->outstanding == list_length(&node->submitted), "outstanding is miscounted");
 	CHECK(node->outstanding <= config->outstanding_max, "a node has too much");
+	CHECK(node->outstanding == with_hardware(&node->statistics.clients) +
+					   with_hardware(&node->statistics.system),
+	      "the statistics of a node do not add up");
 	list_for_each (link, &node->submitted) {
 		const struct sched_packet *packet = packet_of_node_link(link);
 

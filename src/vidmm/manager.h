@@ -146,6 +146,12 @@ struct vidmm_counter {
 	uint64_t bytes;
 };
 
+static inline void vidmm_count(struct vidmm_counter *counter, uint64_t bytes)
+{
+	counter->count++;
+	counter->bytes += bytes;
+}
+
 /* What went in and out of a segment since the start. */
 struct vidmm_traffic {
 	struct vidmm_counter entered;   /* whatever that took */

@@ -20,6 +20,7 @@ struct recount {
 	uint64_t page_count[VIDMM_MAX_SEGMENTS];
 	uint64_t range_count[VIDMM_MAX_SEGMENTS];
 	uint64_t candidates[VIDMM_MAX_SEGMENTS];
+	struct vidmm_counter arrived[VIDMM_MAX_SEGMENTS]; /* and not out yet */
 	uint64_t aperture_bytes;
 };
 
@@ -93,6 +94,8 @@ static const char *check_segment_of(const struct vidmm_place *place, struct reco
 	recount->page_count[at] += pages;
 	recount->range_count[at] += place->pages.run_count;
 	recount->candidates[at] += place->eviction.is_resident;
+	if (place->state != PLACE_ENTERING)
+		vidmm_count(&recount->arrived[at], place->allocation->size_bytes);
 	if (segment->is_system) {
 		recount->committed_bytes[at] += place->wish.size_bytes;
 		recount->aperture_bytes += place->wish.size_bytes;
@@ -114,6 +117,21 @@ static const char *check_place(const struct vidmm_place *place, struct recount *
 	if (!wrong && place->segment)
 		wrong = check_segment_of(place, recount);
 	return wrong;
+}
+
+static const char *check_traffic(const struct vidmm_traffic *traffic,
+				 const struct vidmm_counter *arrived)
+{
+	uint64_t evicted_bytes = 0;
+
+	if (traffic->entered.count - traffic->left.count != arrived->count ||
+	    traffic->entered.bytes - traffic->left.bytes != arrived->bytes)
+		return "those who came and those who left are not those who are there";
+	for (size_t i = 0; i < ARRAY_SIZE(traffic->evicted_by_band); i++)
+		evicted_bytes += traffic->evicted_by_band[i];
+	if (evicted_bytes != traffic->evicted.bytes)
+		return "evictions by priority do not add up";
+	return NULL;
 }
 
 static const char *check_segment(const struct vidmm_segment *segment, const struct recount *recount)
@@ -139,7 +157,7 @@ static const char *check_segment(const struct vidmm_segment *segment, const stru
 		return "taken pages were miscounted";
 	if (segment->candidates.entry_count != recount->candidates[at])
 		return "candidates for eviction were miscounted";
-	return NULL;
+	return check_traffic(&segment->traffic, &recount->arrived[at]);
 }
 
 static const char *check_bindings(const struct vidmm_device *device, const struct list *bindings,

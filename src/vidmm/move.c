@@ -336,33 +336,24 @@ static void out_done_locked(struct vidmm_place *place)
 				     (enum vidmm_offer_priority)allocation->offer_priority);
 }
 
-static void count_one(struct vidmm_counter *counter, uint64_t bytes)
-{
-	counter->count++;
-	counter->bytes += bytes;
-}
-
 static void count_locked(struct vidmm_place *place)
 {
 	struct vidmm_traffic *traffic = &place->segment->traffic;
 	uint64_t bytes = place->allocation->size_bytes;
 	bool is_in = place->move.is_in;
 
-	count_one(is_in ? &traffic->entered : &traffic->left, bytes);
-	if (!is_in && place->is_dying)
-		count_one(&traffic->closed, bytes);
 	if (place->wish.form == FORM_MAPPED && is_in)
 		traffic->mapped_bytes += bytes;
 	else if (place->wish.form == FORM_MAPPED)
 		traffic->unmapped_bytes += bytes;
 	if (place->move.content == MOVE_FILL) {
-		count_one(&traffic->filled, bytes);
+		vidmm_count(&traffic->filled, bytes);
 	} else if (place->move.content == MOVE_DROP) {
-		count_one(&traffic->discarded, bytes);
+		vidmm_count(&traffic->discarded, bytes);
 	} else if (place->move.content == MOVE_COPY && is_in) {
-		count_one(&traffic->copied_in, bytes);
+		vidmm_count(&traffic->copied_in, bytes);
 	} else if (place->move.content == MOVE_COPY) {
-		count_one(&traffic->evicted, bytes);
+		vidmm_count(&traffic->evicted, bytes);
 		traffic->evicted_by_band[evict_band_of(vidmm_priority(place->allocation))] += bytes;
 		account_charge_evicted(place->allocation->account, bytes);
 	}

@@ -266,6 +266,7 @@ void place_arrive_locked(struct vidmm_place *place, struct actions *actions)
 {
 	assert(place->state == PLACE_ENTERING);
 	place->segment->entering_bytes -= place_bytes(place);
+	vidmm_count(&place->segment->traffic.entered, place->allocation->size_bytes);
 	place_use_locked(place);
 	place_set_state(place, PLACE_IN);
 	bindings_sort_locked(place, actions);
@@ -336,6 +337,15 @@ void place_stay_locked(struct vidmm_place *place, struct actions *actions)
 	place_settle_locked(place, actions);
 }
 
+static void place_count_left_locked(struct vidmm_place *place)
+{
+	struct vidmm_traffic *traffic = &place->segment->traffic;
+
+	vidmm_count(&traffic->left, place->allocation->size_bytes);
+	if (place->is_dying)
+		vidmm_count(&traffic->closed, place->allocation->size_bytes);
+}
+
 void place_out_locked(struct vidmm_place *place, struct actions *actions)
 {
 	assert(place->state != PLACE_OUT);
@@ -344,6 +354,8 @@ void place_out_locked(struct vidmm_place *place, struct actions *actions)
 		place->segment->leaving_bytes -= place_bytes(place);
 	if (place->state == PLACE_ENTERING)
 		place->segment->entering_bytes -= place_bytes(place);
+	else
+		place_count_left_locked(place);
 	place_unsort_locked(place);
 	if (place->wish.form == FORM_MAPPED || place->wish.form == FORM_SYSTEM)
 		place->manager->aperture_committed_bytes -= place->wish.size_bytes;

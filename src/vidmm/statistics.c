@@ -6,12 +6,6 @@
  */
 #include "vidmm/place.h"
 
-static void count_one(struct vidmm_counter *counter, uint64_t bytes)
-{
-	counter->count++;
-	counter->bytes += bytes;
-}
-
 static void count_places_locked(struct vidmm *manager, const struct vidmm_segment *segment,
 				struct vidmm_segment_usage *usage)
 {
@@ -92,10 +86,10 @@ bool vidmm_process_segment_usage(const struct vidmm_process *process, uint32_t i
 			continue;
 		bytes = segment_bytes(place->segment, &place->wish);
 		preference = preference_of(place);
-		count_one(&usage_out->resident, bytes);
-		count_one(preference < PREFERENCES ? &usage_out->by_preference[preference]
-						   : &usage_out->not_preferred,
-			  bytes);
+		vidmm_count(&usage_out->resident, bytes);
+		vidmm_count(preference < PREFERENCES ? &usage_out->by_preference[preference]
+						     : &usage_out->not_preferred,
+			    bytes);
 	}
 	lock_release(&manager->lock);
 	return true;
