@@ -293,8 +293,8 @@ static NTSTATUS suspend_process(const struct escape *escape, D3DKMT_VIDMM_ESCAPE
 	(void)escape;
 	(void)args;
 	return not_built("Type",
-			 "is SUSPEND_PROCESS or RESUME_PROCESS: a process is inside its own "
-			 "kernel here, and nobody would be left to resume it");
+			 "is SUSPEND_PROCESS or RESUME_PROCESS, and devices stand still here "
+			 "for want of memory only");
 }
 
 static NTSTATUS set_trim_intervals(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
