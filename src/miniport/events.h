@@ -30,7 +30,8 @@ struct miniport_fault {
 	void *driver_process; /* or NULL */
 
 	/* Faults of a hardware queue: `fence` says nothing, the queue's own fence does. */
-	void *driver_queue;   /* or of its hardware context; NULL: an ordinary fault */
+	bool is_hw_queue;
+	void *driver_queue;   /* or of its hardware context; NULL: not known */
 	uint64_t queue_fence; /* 0: not known */
 };
 

@@ -11,6 +11,11 @@ bool miniport_has_hw_queues(const struct miniport *miniport)
 	       miniport->ddi.DxgkDdiSubmitCommandToHwQueue;
 }
 
+bool miniport_has_hw_engine_reset(const struct miniport *miniport)
+{
+	return miniport->ddi.DxgkDdiResetHwEngine;
+}
+
 static NTSTATUS missing(const char *entry)
 {
 	return refuse(STATUS_NOT_SUPPORTED, RULE_DDI_ENTRY_MISSING, entry,

@@ -109,6 +109,30 @@ NTSTATUS miniport_reset_node(struct miniport *miniport, uint32_t node, uint32_t 
 	return status;
 }
 
+NTSTATUS miniport_reset_hw_node(struct miniport *miniport, uint32_t node)
+{
+	DXGKARG_RESETHWENGINE args = { .NodeOrdinal = node };
+	struct ddi_crossing crossing;
+
+	if (!miniport->ddi.DxgkDdiResetHwEngine)
+		return refuse(STATUS_NOT_SUPPORTED, RULE_DDI_ENTRY_MISSING, "DxgkDdiResetHwEngine",
+			      "is missing: only the whole adapter can be reset");
+	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_RESET_HW_ENGINE);
+	return ddi_leave(&crossing, miniport->ddi.DxgkDdiResetHwEngine(miniport->context, &args));
+}
+
+/* A driver that has no such entry point resumed when it had reset (before WDDM 2.4). */
+NTSTATUS miniport_resume_hw_node(struct miniport *miniport, uint32_t node)
+{
+	DXGKARG_RESUMEHWENGINE args = { .NodeOrdinal = node };
+	struct ddi_crossing crossing;
+
+	if (!miniport->ddi.DxgkDdiResumeHwEngine)
+		return STATUS_SUCCESS;
+	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_RESUME_HW_ENGINE);
+	return ddi_leave(&crossing, miniport->ddi.DxgkDdiResumeHwEngine(miniport->context, &args));
+}
+
 /* ---- the adapter ---- */
 
 static uint32_t written_bytes(const uint8_t *bytes, uint32_t size_bytes)

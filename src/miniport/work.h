@@ -376,6 +376,13 @@ MUST_CHECK NTSTATUS miniport_reset_node(struct miniport *miniport, uint32_t node
 					uint32_t *last_aborted_out);
 
 /*
+ * The same for hardware queues: meanwhile the driver names the contexts it hit
+ * (context_services.h), and the others go on when it is resumed.
+ */
+MUST_CHECK NTSTATUS miniport_reset_hw_node(struct miniport *miniport, uint32_t node);
+MUST_CHECK NTSTATUS miniport_resume_hw_node(struct miniport *miniport, uint32_t node);
+
+/*
  * Bugcheck code 0x117 (adapter) or 0x141 (engine). Returns how many bytes the driver wrote, as far
  * as that can be seen: up to the last one that is not zero.
  */
@@ -433,6 +440,8 @@ void *miniport_system_device(const struct miniport *miniport);
 /* ---- hardware queues (WDDM 2.2) ---- */
 
 bool miniport_has_hw_queues(const struct miniport *miniport);
+/* Their engine can be reset alone. */
+bool miniport_has_hw_engine_reset(const struct miniport *miniport);
 
 struct miniport_hw_queue_desc {
 	void *kernel_handle;
