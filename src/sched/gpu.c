@@ -32,6 +32,16 @@ static NTSTATUS gpu_reset_node(void *gpu, uint32_t node, uint32_t *last_aborted_
 	return miniport_reset_node(gpu, node, last_aborted_out);
 }
 
+static NTSTATUS gpu_reset_hw_node(void *gpu, uint32_t node)
+{
+	return miniport_reset_hw_node(gpu, node);
+}
+
+static NTSTATUS gpu_resume_hw_node(void *gpu, uint32_t node)
+{
+	return miniport_resume_hw_node(gpu, node);
+}
+
 /* Nobody reads what a driver writes here yet but its author, in a debugger. */
 static void gpu_collect_debug_info(void *gpu, uint32_t reason, uint32_t node)
 {
@@ -69,6 +79,8 @@ const struct sched_gpu_ops sched_gpu_miniport = {
 	.dependent_nodes = gpu_dependent_nodes,
 	.is_responsive = gpu_is_responsive,
 	.reset_node = gpu_reset_node,
+	.reset_hw_node = gpu_reset_hw_node,
+	.resume_hw_node = gpu_resume_hw_node,
 	.collect_debug_info = gpu_collect_debug_info,
 	.reset_adapter = gpu_reset_adapter,
 	.restart_adapter = gpu_restart_adapter,

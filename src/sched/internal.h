@@ -4,6 +4,7 @@
  *	sched.c      making, ending, the scheduler's thread, stopping and quiescing
  *	queue.c      the packets of a context, in order: in, what is next, out
  *	node.c       submission and completion; who has the baton submits
+ *	hw_queue.c   the same for queues that the hardware orders itself
  *	preempt.c    asking a node to stop, and what becomes of what it had
  *	owner.c      what is lost, suspended and waited for together
  *	tdr.c        the clock: what is late, what faulted, and what follows
@@ -38,6 +39,14 @@ enum packet_state {
 	PACKET_SUBMITTED, /* the hardware has it: sched_node.submitted */
 	PACKET_RETURNED,  /* it gave it back, and gets it with the same id: sched_node.returned */
 	PACKET_OVER,      /* to be retired */
+};
+
+/* What came of the reset of an engine. */
+enum engine_result {
+	ENGINE_RECOVERED,
+	ENGINE_FAILED,     /* the adapter has to be reset, and what runs is to blame */
+	ENGINE_NOT_ENOUGH, /* likewise, and nobody is */
+	ENGINE_INSANE      /* the driver does not know what it aborted */
 };
 
 struct sched_preemption {
@@ -76,6 +85,17 @@ struct sched_node {
 	bool has_fault;
 	bool has_timed_out; /* the hardware says so */
 	struct sched_fault fault;
+
+	/* Hardware queues; see hw_queue.c. */
+	struct list hw_queues;     /* sched_queue.hw_link */
+	struct list hw_ready;      /* sched_queue.ready_link: work is next */
+	uint32_t hw_outstanding;   /* packets the hardware has */
+	uint32_t hw_never_late;    /* of those, packets that stop the clock */
+	uint64_t hw_moved_ns;      /* when the hardware began, or last finished something */
+	uint32_t hw_futile_resets; /* that hit nobody, in a row */
+	bool is_hw_resetting;      /* faults of hardware queues do not count */
+	bool was_hw_hit;           /* somebody, by the reset under way */
+	const struct sched_fault *hw_fault; /* of whoever that reset is to blame on; or NULL */
 };
 
 struct sched {
@@ -173,6 +193,32 @@ void node_abort_locked(struct sched_node *node);
 void node_abort_packet_locked(struct sched_node *node, struct sched_packet *packet);
 struct sched_packet *packet_of_node_link(struct list *link);
 
+/* Nobody holds it, and there is hardware. */
+bool node_is_free_locked(const struct sched_node *node);
+
+/* ---- hw_queue.c ---- */
+
+static inline bool queue_is_hw(const struct sched_queue *queue)
+{
+	return queue->hw.progress != NULL;
+}
+
+/* The hardware gets it. */
+void hw_enter_locked(struct sched_node *node, struct sched_packet *packet);
+/* It does not want it. */
+void hw_refused_locked(struct sched_node *node, struct sched_packet *packet);
+/* What the fences say is done, is over. */
+void hw_look_locked(struct sched_node *node);
+/* The hardware has forgotten all of it. */
+void hw_abort_locked(struct sched_node *node);
+void hw_fault_locked(struct sched_node *node, const struct sched_fault *fault);
+/* When something of the node's hardware queues is late. */
+uint64_t hw_deadline_locked(const struct sched_node *node);
+/* The only owner whose packets the hardware has in hardware queues of this node; or NULL. */
+struct sched_owner *hw_only_owner_locked(const struct sched_node *node);
+/* Lets go. */
+enum engine_result hw_reset_locked(struct sched_node *node, const struct sched_fault *fault);
+
 /* ---- preempt.c ---- */
 
 bool preempt_is_due_locked(const struct sched_node *node, const struct sched_queue *next);
@@ -194,6 +240,7 @@ void owner_retired_locked(struct sched_owner *owner, struct sched_place *place);
 /* ---- tdr.c ---- */
 
 void tdr_running_locked(struct sched_node *node);
+void tdr_hw_running_locked(struct sched_node *node);
 uint64_t tdr_deadline_locked(struct sched *sched);
 /* Lets go: faults, what is late, what was asked for. */
 void tdr_run_locked(struct sched *sched);
@@ -202,8 +249,12 @@ uint32_t tdr_state_of(const struct sched_fault *fault); /* NULL: a hang */
 
 /* ---- reset.c ---- */
 
+/* Which of a node's work. */
+enum reset_scope { RESET_PACKETS = 1, RESET_HW_QUEUES = 2, RESET_BOTH = 3 };
+
 struct reset_cause {
 	const char *why;
+	enum reset_scope scope;
 	bool is_nobodys; /* what runs is not to blame */
 	bool needs_adapter_reset;
 	const struct sched_fault *fault; /* of whoever is to blame; NULL: it hangs */

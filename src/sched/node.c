@@ -28,12 +28,17 @@ struct sched_packet *node_running_locked(const struct sched_node *node)
 	return list_is_empty(&node->submitted) ? NULL : packet_of_node_link(node->submitted.next);
 }
 
-static bool node_is_open_locked(const struct sched_node *node)
+bool node_is_free_locked(const struct sched_node *node)
 {
 	const struct sched *sched = node->sched;
 
-	return node->holds == 0 && sched->holds == 0 && !sched->dead && !sched->is_stopped &&
-	       !node->preemption.is_awaited && node->outstanding < sched->config.outstanding_max;
+	return node->holds == 0 && sched->holds == 0 && !sched->dead && !sched->is_stopped;
+}
+
+static bool node_is_open_locked(const struct sched_node *node)
+{
+	return node_is_free_locked(node) && !node->preemption.is_awaited &&
+	       node->outstanding < node->sched->config.outstanding_max;
 }
 
 static void node_unload_locked(struct sched_node *node)
@@ -174,6 +179,7 @@ void node_abort_locked(struct sched_node *node)
 		node_abort_packet_locked(node, packet_of_node_link(node->submitted.next));
 	while ((link = list_pop_front(&node->returned)))
 		packet_over_locked(packet_of_node_link(link), SCHED_ABORTED);
+	hw_abort_locked(node);
 	node->completed_fence = node->last_fence;
 	node->completed_owner = NULL;
 	node_unload_locked(node);
@@ -227,7 +233,8 @@ static bool may_still_go_locked(const struct sched_node *node, const struct sche
 {
 	const struct sched_queue *queue = packet->queue;
 
-	if (!node_is_open_locked(node) || queue_is_cancelled_locked(queue))
+	if (!(queue_is_hw(queue) ? node_is_free_locked(node) : node_is_open_locked(node)) ||
+	    queue_is_cancelled_locked(queue))
 		return false;
 	/* Suspended is what is new, not what has a fence id already. */
 	return packet->state == PACKET_RETURNED ||
@@ -272,6 +279,10 @@ static struct sched_submission enter_locked(struct sched_node *node, struct sche
 	struct sched_submission submission = { .node = node->number,
 					       .is_resubmission = packet->was_submitted };
 
+	if (queue_is_hw(packet->queue)) {
+		hw_enter_locked(node, packet);
+		return submission;
+	}
 	if (packet->state == PACKET_RETURNED) {
 		list_remove(&packet->node_link);
 	} else {
@@ -313,6 +324,8 @@ static void submit_locked(struct sched_node *node, struct sched_packet *packet)
 	if (!NT_SUCCESS(status)) {
 		packet->is_refused = true;
 		refuse_packet_locked(packet, status);
+		if (queue_is_hw(packet->queue))
+			hw_refused_locked(node, packet);
 	}
 	if (packet->state == PACKET_OVER) {
 		packet_over_locked(packet, packet->outcome);
@@ -366,12 +379,11 @@ static struct sched_packet *node_next_locked(const struct sched_node *node)
 
 static bool node_wants_preemption_locked(const struct sched_node *node)
 {
-	const struct sched *sched = node->sched;
 	const struct sched_queue *best;
 
 	if (node->preemption.is_wanted)
 		return true;
-	if (node->holds > 0 || sched->holds > 0 || sched->dead || sched->is_stopped)
+	if (!node_is_free_locked(node))
 		return false;
 	best = ready_set_best(&node->ready);
 	return best && preempt_is_due_locked(node, best);
@@ -380,6 +392,7 @@ static bool node_wants_preemption_locked(const struct sched_node *node)
 bool node_has_work_locked(const struct sched_node *node)
 {
 	return !list_is_empty(&node->steps) || node_wants_preemption_locked(node) ||
+	       (node_is_free_locked(node) && !list_is_empty(&node->hw_ready)) ||
 	       (node_is_open_locked(node) && node_next_locked(node));
 }
 
@@ -394,6 +407,12 @@ static bool node_step_locked(struct sched_node *node)
 	}
 	if (node_wants_preemption_locked(node)) {
 		preempt_request_locked(node);
+		return true;
+	}
+	if (node_is_free_locked(node) && !list_is_empty(&node->hw_ready)) {
+		struct sched_queue *queue =
+			container_of(node->hw_ready.next, struct sched_queue, ready_link);
+		submit_locked(node, container_of(queue->next, struct sched_packet, link));
 		return true;
 	}
 	if (!node_is_open_locked(node) || !(packet = node_next_locked(node)))

@@ -10,11 +10,15 @@
  * are retired in order; one thread at a time does that for a queue, and looks again before it goes.
  */
 #include <assert.h>
+#include <inttypes.h>
 
 #include "base/clock.h"
 #include "base/refusal.h"
 #include "sched/internal.h"
 #include "trace/trace.h"
+
+/* sched_queue.ready_level of those who stand in a row of their own. */
+enum { READY_STEP = PRIORITY_LEVELS, READY_HW };
 
 static struct sched_packet *packet_of_link(struct list *link)
 {
@@ -82,7 +86,9 @@ void queue_place_locked(struct sched_queue *queue)
 	}
 
 	const struct sched_packet *packet = packet_of_link(queue->next);
-	uint32_t level = packet->kind == SCHED_WORK ? priority_level_of(queue) : PRIORITY_LEVELS;
+	uint32_t level = READY_STEP;
+	if (packet->kind == SCHED_WORK)
+		level = queue_is_hw(queue) ? READY_HW : priority_level_of(queue);
 	bool is_linked = list_is_linked(&queue->ready_link);
 
 	/* Who stands right already keeps the turn. */
@@ -91,11 +97,12 @@ void queue_place_locked(struct sched_queue *queue)
 	queue_unplace_locked(queue);
 	if (packet->is_in_hand)
 		return;
-	if (packet->kind == SCHED_WORK) {
+	if (level < PRIORITY_LEVELS) {
 		ready_set_add(&node->ready, queue);
 	} else {
-		queue->ready_level = PRIORITY_LEVELS;
-		list_push_back(&node->steps, &queue->ready_link);
+		queue->ready_level = level;
+		list_push_back(level == READY_HW ? &node->hw_ready : &node->steps,
+			       &queue->ready_link);
 	}
 }
 
@@ -255,6 +262,8 @@ void sched_queue_init(struct sched_queue *queue, struct sched_owner *owner, uint
 	list_init(&queue->packets);
 	list_init(&queue->ready_link);
 	list_init(&queue->retire_link);
+	list_init(&queue->hw_link);
+	list_init(&queue->hw_submitted);
 	queue->next = &queue->packets;
 	sched_lock(sched);
 	queue->id = ++sched->last_queue_id;
@@ -303,10 +312,12 @@ void sched_queue_finish(struct sched_queue *queue, enum sched_ending ending)
 	queue_unplace_locked(queue);
 	list_remove(&queue->retire_link);
 	list_remove(&queue->owner_link);
+	list_remove(&queue->hw_link);
 	sched_unlock(sched);
 }
 
-static NTSTATUS queue_accepts_locked(const struct sched_queue *queue)
+static NTSTATUS queue_accepts_locked(const struct sched_queue *queue,
+				     const struct sched_packet *packet)
 {
 	const struct sched *sched = queue->sched;
 
@@ -316,6 +327,11 @@ static NTSTATUS queue_accepts_locked(const struct sched_queue *queue)
 	if (queue->is_ending)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hContext",
 			      "was destroyed during the call");
+	if (queue_is_hw(queue) && packet->kind == SCHED_WORK &&
+	    packet->progress <= queue->last_progress)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "HwQueueProgressFenceId",
+			      "is %" PRIu64 ", and %" PRIu64 " was submitted to this queue before",
+			      packet->progress, queue->last_progress);
 	return STATUS_SUCCESS;
 }
 
@@ -335,6 +351,8 @@ static void queue_push_locked(struct sched_queue *queue, struct sched_packet *pa
 	if (queue->next == &queue->packets)
 		queue->next = &packet->link;
 	queue->length++;
+	if (packet->kind == SCHED_WORK)
+		queue->last_progress = packet->progress;
 	packet->place.ticket = ++owner->last_ticket;
 	list_push_back(&owner->packets, &packet->place.link);
 	atomic_fetch_add(&owner->pending, 1);
@@ -349,7 +367,7 @@ NTSTATUS sched_queue_post(struct sched_queue *queue, struct sched_packet *packet
 	struct sched *sched = queue->sched;
 
 	sched_lock(sched);
-	NTSTATUS status = queue_accepts_locked(queue);
+	NTSTATUS status = queue_accepts_locked(queue, packet);
 	if (NT_SUCCESS(status)) {
 		queue_push_locked(queue, packet);
 		queue_place_locked(queue);
@@ -364,10 +382,10 @@ NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *pack
 	struct sched *sched = queue->sched;
 
 	sched_lock(sched);
-	NTSTATUS status = queue_accepts_locked(queue);
+	NTSTATUS status = queue_accepts_locked(queue, packet);
 	while (NT_SUCCESS(status) && may_block && queue->length >= SCHED_QUEUE_FULL) {
 		sched_wait_locked(sched, CLOCK_FOREVER);
-		status = queue_accepts_locked(queue);
+		status = queue_accepts_locked(queue, packet);
 	}
 	if (NT_SUCCESS(status)) {
 		queue_push_locked(queue, packet);

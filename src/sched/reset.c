@@ -7,6 +7,9 @@
  *	by ordinal, where the hardware has work: events ignored, those of before delivered ▶ reset ▶
  *	the aborted packet's owner is lost, what was behind it comes again
  *
+ * For hardware queues the driver is asked for another reset, says itself which contexts it hit, and
+ * lets the others go on (hw_queue.c).
+ *
  * A paging packet that was aborted, or an engine that cannot be reset, is the adapter's affair:
  *
  *	debug information 0x117 ▶ nobody submits ▶ every owner is lost ▶ reset ▶ what the hardware
@@ -102,13 +105,6 @@ static uint64_t all_nodes(const struct sched *sched)
 
 /* ---- an engine ---- */
 
-enum engine_result {
-	ENGINE_RECOVERED,
-	ENGINE_FAILED,     /* the adapter has to be reset, and what runs is to blame */
-	ENGINE_NOT_ENOUGH, /* likewise, and nobody is */
-	ENGINE_INSANE      /* the driver does not know what it aborted */
-};
-
 /* Lets go: dependent engines that have work are asked to stop. */
 static void preempt_dependents_locked(struct sched_node *node, uint64_t nodes)
 {
@@ -178,7 +174,8 @@ static enum engine_result engine_was_reset_locked(struct sched_node *node, uint3
 }
 
 /* Lets go. */
-static enum engine_result reset_one_locked(struct sched_node *node, const struct sched_fault *fault)
+static enum engine_result reset_packets_locked(struct sched_node *node,
+					       const struct sched_fault *fault)
 {
 	struct sched *sched = node->sched;
 	enum engine_result result = ENGINE_RECOVERED;
@@ -212,17 +209,31 @@ static enum engine_result reset_one_locked(struct sched_node *node, const struct
 }
 
 /* Lets go. */
+static enum engine_result reset_one_locked(struct sched_node *node, enum reset_scope scope,
+					   const struct sched_fault *fault)
+{
+	enum engine_result result = ENGINE_RECOVERED;
+
+	if (scope & RESET_PACKETS)
+		result = reset_packets_locked(node, fault);
+	if (result == ENGINE_RECOVERED && (scope & RESET_HW_QUEUES))
+		result = hw_reset_locked(node, fault);
+	return result;
+}
+
+/* Lets go. */
 static enum engine_result reset_group_locked(struct sched_node *node, uint64_t nodes,
-					     const struct sched_fault *fault)
+					     const struct reset_cause *cause)
 {
 	struct sched *sched = node->sched;
 	enum engine_result result = ENGINE_RECOVERED;
 
 	preempt_dependents_locked(node, nodes);
 	for (uint32_t i = 0; i < sched->config.node_count && result == ENGINE_RECOVERED; i++) {
-		if (nodes >> i & 1)
-			result = reset_one_locked(&sched->nodes[i],
-						  i == node->number ? fault : NULL);
+		if (i == node->number)
+			result = reset_one_locked(node, cause->scope, cause->fault);
+		else if (nodes >> i & 1)
+			result = reset_one_locked(&sched->nodes[i], RESET_BOTH, NULL);
 	}
 	return result;
 }
@@ -232,6 +243,7 @@ static void reset_follows_locked(struct sched_node *node, enum engine_result res
 				 const struct reset_cause *cause)
 {
 	struct reset_cause promoted = { .why = cause->why,
+					.scope = cause->scope,
 					.fault = cause->fault,
 					.is_nobodys = result == ENGINE_NOT_ENOUGH };
 
@@ -259,7 +271,7 @@ void reset_engine_locked(struct sched_node *node, const struct reset_cause *caus
 		reset_give_up_locked(sched, NULL, "a thread does not leave the driver");
 		return;
 	}
-	enum engine_result result = reset_group_locked(node, nodes, cause->fault);
+	enum engine_result result = reset_group_locked(node, nodes, cause);
 	give_batons_locked(sched, nodes);
 	reset_follows_locked(node, result, cause);
 	sched_tell_lost_locked(sched);
@@ -288,7 +300,11 @@ static struct sched_owner *guilty_locked(const struct sched_node *node,
 {
 	const struct sched_packet *running = node_running_locked(node);
 
-	return running && !cause->is_nobodys ? running->queue->owner : NULL;
+	if (cause->is_nobodys)
+		return NULL;
+	if (running && (cause->scope & RESET_PACKETS))
+		return running->queue->owner;
+	return cause->scope & RESET_HW_QUEUES ? hw_only_owner_locked(node) : NULL;
 }
 
 static void call_listener(struct sched *sched, void (*function)(void *listener))

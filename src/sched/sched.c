@@ -93,6 +93,9 @@ void sched_on_fence_written(struct sched *sched)
 		container_of(link, struct sched_owner, link)->has_written = true;
 	sched->has_written = true;
 	sched_wake_thread_locked(sched);
+	for (uint32_t i = 0; i < sched->config.node_count; i++)
+		hw_look_locked(&sched->nodes[i]);
+	sched_retire_locked(sched);
 	sched_unlock(sched);
 }
 
@@ -177,6 +180,8 @@ static void node_init(struct sched_node *node, struct sched *sched, uint32_t num
 	list_init(&node->steps);
 	list_init(&node->submitted);
 	list_init(&node->returned);
+	list_init(&node->hw_queues);
+	list_init(&node->hw_ready);
 	if (sched->config.first_fence > 0)
 		node->last_fence = sched->config.first_fence - 1;
 	node->completed_fence = node->last_fence;
@@ -268,7 +273,9 @@ void sched_lose_all_locked(struct sched *sched, struct sched_owner *guilty, uint
 static bool is_idle_locked(const struct sched *sched)
 {
 	for (uint32_t i = 0; i < sched->config.node_count; i++) {
-		if (sched->nodes[i].is_busy || sched->nodes[i].outstanding > 0)
+		const struct sched_node *node = &sched->nodes[i];
+
+		if (node->is_busy || node->outstanding > 0 || node->hw_outstanding > 0)
 			return false;
 	}
 	return true;

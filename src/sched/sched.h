@@ -57,6 +57,11 @@ struct sched_fault {
 	uint32_t error_code;
 	int32_t status;
 
+	/* Of a hardware queue: `fence` says nothing, but the queue's progress may. */
+	bool is_hw;
+	const void *hw_name; /* of the queue or its context, ours or the driver's; NULL: nobody's */
+	uint64_t hw_progress; /* of the packet; 0: not known */
+
 	/* Carried for whoever asks; the scheduler does not look at them. */
 	uint32_t flags;
 	uint64_t primitive;
@@ -71,6 +76,12 @@ struct sched_gpu_ops {
 	uint64_t (*dependent_nodes)(void *gpu, uint32_t node);
 	bool (*is_responsive)(void *gpu, uint32_t node);
 	NTSTATUS (*reset_node)(void *gpu, uint32_t node, uint32_t *last_aborted_out);
+	/*
+	 * The same for hardware queues: meanwhile sched_on_hw_context_hit() is called for every
+	 * context that lost what it had. What was not hit goes on when it is resumed.
+	 */
+	NTSTATUS (*reset_hw_node)(void *gpu, uint32_t node);
+	NTSTATUS (*resume_hw_node)(void *gpu, uint32_t node);
 	void (*collect_debug_info)(void *gpu, uint32_t reason, uint32_t node);
 	bool (*reset_adapter)(void *gpu);   /* DxgkDdiResetFromTimeout */
 	bool (*restart_adapter)(void *gpu); /* DxgkDdiRestartFromTimeout */
@@ -87,6 +98,7 @@ struct sched_config {
 	uint32_t paging_node;
 	bool is_preemption_aware;
 	bool has_engine_reset;
+	bool has_hw_engine_reset; /* of hardware queues */
 	uint32_t outstanding_max; /* submissions of one node that are not completed; 0: 16 */
 	uint32_t first_fence;     /* of every node; 0: 1. For tests: the end of 32 bits is far */
 
@@ -137,8 +149,16 @@ void sched_on_preempted(struct sched *sched, uint32_t node, uint32_t preemption_
 			uint32_t last_completed);
 void sched_on_faulted(struct sched *sched, const struct sched_fault *fault);
 void sched_on_timed_out(struct sched *sched, uint32_t node);
-/* The hardware wrote a fence: every owner's work_completed() is called, by the thread. */
+/*
+ * The hardware wrote a fence, maybe that of a hardware queue: what these have finished is over, and
+ * every owner's work_completed() is called, by the thread.
+ */
 void sched_on_fence_written(struct sched *sched);
+/*
+ * A reset took what this hardware context of the owner had: it is lost, as the one who is to blame,
+ * or one that was beside it.
+ */
+void sched_on_hw_context_hit(struct sched_owner *owner, const void *context, bool is_collateral);
 
 /* ---- packets ---- */
 
@@ -197,10 +217,12 @@ struct sched_packet {
 	bool keeps_fence;   /* paging: a resubmission has the same id and comes first */
 	bool is_never_late; /* DisableGpuTimeout */
 	bool signals_early; /* signal: when what is in front was submitted (SignalAtSubmission) */
+	uint64_t progress;  /* work of a hardware queue: what its fence says when it is done */
 
 	struct sched_queue *queue;
 	struct list link;                  /* in its queue */
-	struct list node_link;             /* submitted, by fence id; or waiting to be again */
+	struct list node_link;             /* submitted, by fence id (hardware queues: progress);
+					      or waiting to be again */
 	struct sched_place place;          /* sched_owner.packets */
 	struct sched_place hardware_place; /* sched_owner.submitted */
 	uint32_t fence;
@@ -307,6 +329,18 @@ MUST_CHECK bool sched_patience_wait(struct sched_patience *patience, bool gives_
 
 /* ---- queues ---- */
 
+/*
+ * A hardware queue: what it is given goes to the hardware at once, which orders it among the other
+ * hardware queues of the node, knows nothing of fence ids, and is done with a packet when the
+ * queue's fence has reached the packet's progress. It cannot be preempted.
+ */
+struct sched_hw_identity {
+	const _Atomic uint64_t *progress; /* where the fence is; NULL: an ordinary queue */
+	/* What the driver may call it: the kernel's pointer, or its own. Compared, not followed. */
+	const void *queue_names[2];
+	const void *context_names[2];
+};
+
 /* Part of a context. */
 struct sched_queue {
 	/* Set at init. */
@@ -314,6 +348,7 @@ struct sched_queue {
 	struct sched_owner *owner;
 	uint32_t node;
 	uint32_t id; /* for traces */
+	struct sched_hw_identity hw;
 
 	/*
 	 * May be set by the caller before the first packet: the last one was retired. Any thread,
@@ -339,9 +374,19 @@ struct sched_queue {
 	bool is_ending;
 	bool ends_at_waits; /* a wait that is not over cancels what is left */
 	bool is_cancelling;
+
+	/* Hardware queues. */
+	struct list hw_link;      /* in its node */
+	struct list hw_submitted; /* sched_packet.node_link, by progress */
+	uint64_t last_progress;   /* that was queued */
+	bool is_hit;              /* by a reset: the hardware has nothing of it any more */
 };
 
 void sched_queue_init(struct sched_queue *queue, struct sched_owner *owner, uint32_t node);
+
+/* A hardware queue, which the driver knows already. */
+void sched_hw_queue_init(struct sched_queue *queue, struct sched_owner *owner, uint32_t node,
+			 const struct sched_hw_identity *identity);
 
 /* What becomes of what the hardware does not have when a queue ends. */
 enum sched_ending {
@@ -361,8 +406,9 @@ void sched_queue_finish(struct sched_queue *queue, enum sched_ending ending);
 
 /*
  * Queues it behind what is there. STATUS_DEVICE_REMOVED when the owner is lost, and
- * STATUS_INVALID_PARAMETER when the queue ends; the packet stays the caller's. With `may_block`,
- * waits while the queue holds SCHED_QUEUE_FULL packets or more.
+ * STATUS_INVALID_PARAMETER when the queue ends, or is a hardware queue whose newest packet has no
+ * less progress than this one; the packet stays the caller's. With `may_block`, waits while the
+ * queue holds SCHED_QUEUE_FULL packets or more.
  */
 enum { SCHED_QUEUE_FULL = 256 };
 MUST_CHECK NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *packet,

@@ -35,6 +35,17 @@ void tdr_running_locked(struct sched_node *node)
 	}
 }
 
+void tdr_hw_running_locked(struct sched_node *node)
+{
+	struct sched *sched = node->sched;
+
+	node->hw_moved_ns = clock_now_ns();
+	if (!sched->is_watching && sched->config.tdr_level != TDR_LEVEL_OFF) {
+		sched->is_watching = true;
+		sched_wake_thread_locked(sched);
+	}
+}
+
 static uint64_t after(uint64_t since_ns, uint64_t delay_ns)
 {
 	return since_ns > CLOCK_FOREVER - delay_ns ? CLOCK_FOREVER : since_ns + delay_ns;
@@ -63,8 +74,12 @@ uint64_t tdr_deadline_locked(struct sched *sched)
 		return CLOCK_FOREVER;
 	for (uint32_t i = 0; i < sched->config.node_count; i++) {
 		uint64_t node_ns = node_deadline_locked(&sched->nodes[i]);
+		uint64_t hw_ns = hw_deadline_locked(&sched->nodes[i]);
+
 		if (node_ns < deadline_ns)
 			deadline_ns = node_ns;
+		if (hw_ns < deadline_ns)
+			deadline_ns = hw_ns;
 	}
 	/* Who had work a moment ago has some again soon, and need not wake the thread for it. */
 	if (deadline_ns != CLOCK_FOREVER)
@@ -92,6 +107,20 @@ static bool is_still_late_locked(struct sched_node *node)
 	return node_deadline_locked(node) <= clock_now_ns();
 }
 
+static bool can_reset_engine(const struct sched *sched, enum reset_scope scope)
+{
+	return (!(scope & RESET_PACKETS) || sched->config.has_engine_reset) &&
+	       (!(scope & RESET_HW_QUEUES) || sched->config.has_hw_engine_reset);
+}
+
+/* What the hardware has of a node; ordinary packets when it has nothing. */
+static enum reset_scope scope_locked(const struct sched_node *node)
+{
+	if (node->hw_outstanding == 0)
+		return RESET_PACKETS;
+	return node->outstanding > 0 ? RESET_BOTH : RESET_HW_QUEUES;
+}
+
 static void recover_locked(struct sched_node *node, const struct reset_cause *cause)
 {
 	struct sched *sched = node->sched;
@@ -99,24 +128,27 @@ static void recover_locked(struct sched_node *node, const struct reset_cause *ca
 	if (sched->dead)
 		return;
 	sched->recovery_count++;
-	if (sched->config.has_engine_reset && !cause->needs_adapter_reset)
+	if (!cause->needs_adapter_reset && can_reset_engine(sched, cause->scope))
 		reset_engine_locked(node, cause);
 	else
 		reset_adapter_locked(sched, node->number, cause);
 }
 
-static void node_is_late_locked(struct sched_node *node, const char *why)
+static void node_is_late_locked(struct sched_node *node, enum reset_scope scope, const char *why)
 {
 	struct sched *sched = node->sched;
-	struct sched_packet *running = node_running_locked(node);
+	const struct sched_packet *running = node_running_locked(node);
+	struct sched_owner *guilty = running ? running->queue->owner : NULL;
 
+	if (scope == RESET_HW_QUEUES)
+		guilty = hw_only_owner_locked(node);
 	log_warn("adapter %u, node %u: %s", sched->config.adapter_id, node->number, why);
 	trace_reset_step(sched->config.adapter_id, node->number, "late");
 	if (sched->config.tdr_level < TDR_LEVEL_RECOVER)
-		reset_give_up_locked(sched, running ? running->queue->owner : NULL,
+		reset_give_up_locked(sched, guilty,
 				     "TdrLevel says not to recover from work that hangs");
 	else
-		recover_locked(node, &(struct reset_cause){ .why = why });
+		recover_locked(node, &(struct reset_cause){ .why = why, .scope = scope });
 }
 
 static void node_check_clock_locked(struct sched_node *node)
@@ -134,10 +166,21 @@ static void node_check_clock_locked(struct sched_node *node)
 			 node->sched->config.adapter_id, node->number, preemption->last_fence);
 		preemption->is_awaited = false;
 	} else if (is_still_late_locked(node) && node->outstanding > 0) {
-		node_is_late_locked(node, preemption->is_awaited
-						  ? "work does not let itself be preempted"
-						  : "work does not end");
+		node_is_late_locked(node, RESET_PACKETS,
+				    preemption->is_awaited ? "work does not let itself be preempted"
+							   : "work does not end");
 	}
+}
+
+/* Lets go: the interrupt may have been lost, and the fence says it all the same. */
+static void node_check_hw_clock_locked(struct sched_node *node)
+{
+	if (hw_deadline_locked(node) > clock_now_ns())
+		return;
+	hw_look_locked(node);
+	sched_retire_locked(node->sched);
+	if (hw_deadline_locked(node) <= clock_now_ns())
+		node_is_late_locked(node, RESET_HW_QUEUES, "work of hardware queues does not end");
 }
 
 /* ---- faults, and hardware that knows itself ---- */
@@ -177,8 +220,10 @@ void sched_on_faulted(struct sched *sched, const struct sched_fault *fault)
 
 	assert(fault->node < sched->config.node_count);
 	sched_lock(sched);
-	if (!node->is_deaf && !sched->dead) {
-		if (fault->is_fence_valid)
+	if (!node->is_deaf && !sched->dead && !(fault->is_hw && node->is_hw_resetting)) {
+		if (fault->is_hw)
+			hw_fault_locked(node, fault);
+		else if (fault->is_fence_valid)
 			fault_packet_locked(node, fault);
 		/* The first one is the cause of the others. */
 		if (!node->has_fault) {
@@ -199,6 +244,7 @@ static void node_check_news_locked(struct sched_node *node)
 		/* When it says whose it is, that owner is lost already. */
 		struct reset_cause cause = {
 			.why = "work faulted",
+			.scope = fault.is_hw ? RESET_HW_QUEUES : RESET_PACKETS,
 			.needs_adapter_reset = fault.needs_adapter_reset,
 			.fault = fault.is_fence_valid ? NULL : &fault,
 		};
@@ -208,8 +254,9 @@ static void node_check_news_locked(struct sched_node *node)
 	}
 	if (node->has_timed_out) {
 		node->has_timed_out = false;
-		if (node->outstanding > 0)
-			node_is_late_locked(node, "the hardware says that work hangs");
+		if (node->outstanding > 0 || node->hw_outstanding > 0)
+			node_is_late_locked(node, scope_locked(node),
+					    "the hardware says that work hangs");
 	}
 }
 
@@ -241,7 +288,8 @@ static void run_forced_locked(struct sched *sched)
 
 	while ((link = list_pop_front(&sched->forced))) {
 		struct forced *forced = container_of(link, struct forced, link);
-		struct reset_cause cause = { .why = "a reset was asked for" };
+		struct reset_cause cause = { .why = "a reset was asked for",
+					     .scope = scope_locked(&sched->nodes[forced->node]) };
 
 		if (forced->what == SCHED_FORCE_ENGINE_RESET) {
 			recover_locked(&sched->nodes[forced->node], &cause);
@@ -262,7 +310,9 @@ void tdr_run_locked(struct sched *sched)
 	for (uint32_t i = 0; i < sched->config.node_count; i++)
 		node_check_news_locked(&sched->nodes[i]);
 	if (sched->broken && !sched->dead) {
-		struct reset_cause cause = { .why = sched->broken, .is_nobodys = true };
+		struct reset_cause cause = { .why = sched->broken,
+					     .scope = RESET_PACKETS,
+					     .is_nobodys = true };
 
 		sched->recovery_count++;
 		reset_adapter_locked(sched, sched->config.paging_node, &cause);
@@ -272,4 +322,6 @@ void tdr_run_locked(struct sched *sched)
 		return;
 	for (uint32_t i = 0; i < sched->config.node_count && !sched->dead; i++)
 		node_check_clock_locked(&sched->nodes[i]);
+	for (uint32_t i = 0; i < sched->config.node_count && !sched->dead; i++)
+		node_check_hw_clock_locked(&sched->nodes[i]);
 }

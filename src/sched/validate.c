@@ -26,6 +26,41 @@ static uint64_t with_hardware(const struct sched_packet_counts *counts)
 	return counts->submitted - counts->completed - counts->preempted - counts->aborted;
 }
 
+/* What the hardware has in its own queues. */
+static const char *validate_hw_queues(const struct sched_node *node)
+{
+	uint32_t outstanding = 0;
+	uint32_t never_late = 0;
+	struct list *link;
+
+	list_for_each (link, &node->hw_queues) {
+		const struct sched_queue *queue = container_of(link, struct sched_queue, hw_link);
+		const struct list *packet_link;
+		uint64_t newest = 0;
+
+		CHECK(queue->hw.progress && queue->node == node->number,
+		      "a hardware queue is none, or on another node");
+		list_for_each (packet_link, &queue->hw_submitted) {
+			const struct sched_packet *packet =
+				container_of(packet_link, struct sched_packet, node_link);
+
+			CHECK(packet->queue == queue && packet->state == PACKET_SUBMITTED,
+			      "a hardware queue has a packet that is not submitted to it");
+			CHECK(packet->progress > newest, "the progress of packets does not grow");
+			CHECK(list_is_linked(&packet->hardware_place.link),
+			      "a packet of a hardware queue is not with the hardware");
+			newest = packet->progress;
+			outstanding++;
+			never_late += packet->is_never_late;
+		}
+		CHECK(newest <= queue->last_progress, "a progress was never queued");
+	}
+	CHECK(outstanding == node->hw_outstanding, "what hardware queues have is miscounted");
+	CHECK(never_late == node->hw_never_late, "what stops the clock is miscounted");
+	CHECK(!node->is_hw_resetting, "hardware queues are being reset");
+	return NULL;
+}
+
 static const char *validate_node(const struct sched_node *node)
 {
 	const struct sched_config *config = &node->sched->config;
@@ -147,8 +182,11 @@ static const char *validate_locked(struct sched *sched)
 	const char *problem = NULL;
 	struct list *link;
 
-	for (uint32_t i = 0; i < sched->config.node_count && !problem; i++)
+	for (uint32_t i = 0; i < sched->config.node_count && !problem; i++) {
 		problem = validate_node(&sched->nodes[i]);
+		if (!problem)
+			problem = validate_hw_queues(&sched->nodes[i]);
+	}
 	list_for_each (link, &sched->owners) {
 		if (!problem)
 			problem = validate_owner(container_of(link, struct sched_owner, link));
