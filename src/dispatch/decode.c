@@ -13,6 +13,8 @@ static const struct object_class *const class_of_kind[OBJECT_KIND_COUNT] = {
 	[OBJECT_KIND_ADAPTER] = &adapter_open_class,
 	[OBJECT_KIND_DEVICE] = &device_class,
 	[OBJECT_KIND_CONTEXT] = &context_class,
+	[OBJECT_KIND_HW_CONTEXT] = &hw_context_class,
+	[OBJECT_KIND_HW_QUEUE] = &hw_queue_class,
 	[OBJECT_KIND_KEYED_MUTEX] = &keyed_mutex_class,
 	[OBJECT_KIND_SYNC_OBJECT] = &sync_object_class,
 	[OBJECT_KIND_ALLOCATION] = &allocation_class,
@@ -349,6 +351,17 @@ NTSTATUS call_find_context(const struct call *call, const char *name, int64_t in
 	return status;
 }
 
+NTSTATUS call_find_hw_queue(const struct call *call, const char *name, int64_t index,
+			    uint32_t handle, struct dxg_hw_queue **queue_out)
+{
+	struct object *object = NULL;
+	NTSTATUS status = find_by_class(call, &hw_queue_class, name, index, handle, &object);
+
+	if (NT_SUCCESS(status))
+		*queue_out = object_cast(object, &hw_queue_class, struct dxg_hw_queue, object);
+	return status;
+}
+
 NTSTATUS call_find_sync_object(const struct call *call, const char *name, int64_t index,
 			       uint32_t handle, struct dxg_sync_object **object_out)
 {
@@ -423,6 +436,17 @@ struct dxg_context *call_context(const struct call *call, uint32_t position)
 	return call->objects[position] ? object_cast(call->objects[position], &context_class,
 						     struct dxg_context, object)
 				       : NULL;
+}
+
+struct dxg_hw_context *call_hw_context(const struct call *call, uint32_t position)
+{
+	return object_cast(call->objects[position], &hw_context_class, struct dxg_hw_context,
+			   object);
+}
+
+struct dxg_hw_queue *call_hw_queue(const struct call *call, uint32_t position)
+{
+	return object_cast(call->objects[position], &hw_queue_class, struct dxg_hw_queue, object);
 }
 
 struct dxg_keyed_mutex *call_keyed_mutex(const struct call *call, uint32_t position)

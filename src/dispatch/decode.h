@@ -15,6 +15,8 @@
 #include "object/allocation.h"
 #include "object/context.h"
 #include "object/device.h"
+#include "object/hw_context.h"
+#include "object/hw_queue.h"
 #include "object/kernel.h"
 #include "object/keyed_mutex.h"
 #include "object/paging_queue.h"
@@ -91,6 +93,10 @@ MUST_CHECK NTSTATUS call_find_allocation(const struct call *call, const struct d
 MUST_CHECK NTSTATUS call_find_context(const struct call *call, const char *name, int64_t index,
 				      uint32_t handle, struct dxg_context **context_out);
 
+/* A hardware queue of the process, with a reference; `name` and `index` as above. */
+MUST_CHECK NTSTATUS call_find_hw_queue(const struct call *call, const char *name, int64_t index,
+				       uint32_t handle, struct dxg_hw_queue **queue_out);
+
 /* A sync object of the process, with a reference; `name` and `index` as above. */
 MUST_CHECK NTSTATUS call_find_sync_object(const struct call *call, const char *name, int64_t index,
 					  uint32_t handle, struct dxg_sync_object **object_out);
@@ -112,6 +118,8 @@ MUST_CHECK NTSTATUS call_find_adapter(const struct call *call, LUID luid,
 struct adapter_open *call_adapter(const struct call *call, uint32_t position);
 struct dxg_device *call_device(const struct call *call, uint32_t position);
 struct dxg_context *call_context(const struct call *call, uint32_t position);
+struct dxg_hw_context *call_hw_context(const struct call *call, uint32_t position);
+struct dxg_hw_queue *call_hw_queue(const struct call *call, uint32_t position);
 struct dxg_keyed_mutex *call_keyed_mutex(const struct call *call, uint32_t position);
 struct dxg_sync_object *call_sync_object(const struct call *call, uint32_t position);
 struct dxg_paging_queue *call_paging_queue(const struct call *call, uint32_t position);

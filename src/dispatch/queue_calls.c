@@ -1,11 +1,12 @@
 /*
- * queue_calls.c - waits and signals in the queues of contexts.
+ * queue_calls.c - waits and signals in the queues of contexts, and in hardware queues.
  *
- * Seven calls say the same in different structs: which queues, which objects, which values. Each is
+ * Nine calls say the same in different structs: which queues, which objects, which values. Each is
  * turned into a queue_list; after that there is one way.
  */
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
+#include "object/hw_queue.h"
 #include "object/queue_sync.h"
 
 enum purpose { TO_SIGNAL, TO_WAIT };
@@ -16,68 +17,95 @@ enum value_source {
 	ONE_VALUE,       /* one for all */
 	BY_KIND,         /* a pointer to an array for monitored fences, one value for others */
 	ARRAY_OF_VALUES, /* a pointer to an array; only monitored fences have one */
+	ONLY_MONITORED,  /* the same, and there is nothing else */
 };
 
 struct queue_list {
 	struct call *call;
-	struct dxg_device *device; /* of the contexts */
-	uint32_t context_count;
-	struct dxg_context **contexts; /* with references */
+	struct dxg_device *device; /* of the queues */
+	uint32_t target_count;
+	struct work_target *targets;
+	struct object **holders; /* with references: whose they are */
 	uint32_t item_count;
 	struct queue_sync_item *items; /* with references */
 };
 
 static void list_finish(struct queue_list *list)
 {
-	while (list->context_count > 0)
-		object_put(&list->contexts[--list->context_count]->object);
+	while (list->target_count > 0)
+		object_put(list->holders[--list->target_count]);
 	while (list->item_count > 0)
 		object_put(&list->items[--list->item_count].object->object);
 }
 
-/* ---- contexts ---- */
+/* ---- queues ---- */
+
+static NTSTATUS make_room(struct queue_list *list, const char *count_name, uint32_t count)
+{
+	if (count > D3DDDI_MAX_BROADCAST_CONTEXT) {
+		refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, count_name,
+		       "is %u, and %u are possible", count, D3DDDI_MAX_BROADCAST_CONTEXT);
+		return STATUS_INVALID_PARAMETER; /* here, for the analyser: it is no success */
+	}
+	list->targets = call_take(list->call, (count + 1ull) * sizeof(*list->targets));
+	list->holders = call_take(list->call, (count + 1ull) * sizeof(struct object *));
+	return list->targets && list->holders ? STATUS_SUCCESS : STATUS_NO_MEMORY;
+}
 
 /* Takes the reference over. */
-static void take_context(struct queue_list *list, struct dxg_context *context)
+static NTSTATUS take_target(struct queue_list *list, const char *name, uint32_t index,
+			    struct work_target target, struct object *holder)
 {
-	list->contexts[list->context_count++] = context;
-	list->device = context->device;
+	const struct dxg_device *device = list->device;
+
+	list->targets[list->target_count] = target;
+	list->holders[list->target_count++] = holder;
+	list->device = target.device;
+	if (device && device != target.device)
+		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, name, index,
+				   "is of another device than the first");
+	return STATUS_SUCCESS;
 }
 
 static NTSTATUS add_context(struct queue_list *list, uint32_t index, D3DKMT_HANDLE handle)
 {
-	const struct dxg_device *device = list->device;
 	struct dxg_context *context;
 	NTSTATUS status =
 		call_find_context(list->call, "BroadcastContext", index, handle, &context);
 
 	if (!NT_SUCCESS(status))
 		return status;
-	take_context(list, context);
-	if (device && device != context->device)
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "BroadcastContext",
-				   index, "is of another device than the first");
-	return STATUS_SUCCESS;
+	return take_target(list, "BroadcastContext", index, context_target(context),
+			   &context->object);
 }
 
 /* `first` comes on its own in some calls; NULL: it is in the list with the others. */
 static NTSTATUS add_contexts(struct queue_list *list, struct dxg_context *first,
 			     const D3DKMT_HANDLE *handles, uint32_t count)
 {
-	NTSTATUS status = STATUS_SUCCESS;
+	NTSTATUS status = make_room(list, "BroadcastContextCount", count);
 
-	if (count > D3DDDI_MAX_BROADCAST_CONTEXT)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "BroadcastContextCount",
-			      "is %u, and %u are possible", count, D3DDDI_MAX_BROADCAST_CONTEXT);
-	list->contexts = call_take(list->call, (count + 1ull) * sizeof(*list->contexts));
-	if (!list->contexts)
-		return STATUS_NO_MEMORY;
-	if (first) {
+	if (NT_SUCCESS(status) && first) {
 		object_get(&first->object);
-		take_context(list, first);
+		status = take_target(list, "hContext", 0, context_target(first), &first->object);
 	}
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
 		status = add_context(list, i, handles[i]);
+	return status;
+}
+
+static NTSTATUS add_hw_queues(struct queue_list *list, const D3DKMT_HANDLE *handles, uint32_t count)
+{
+	static const char name[] = "BroadcastHwQueueArray";
+	NTSTATUS status = make_room(list, "BroadcastHwQueueCount", count);
+
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++) {
+		struct dxg_hw_queue *queue;
+
+		status = call_find_hw_queue(list->call, name, i, handles[i], &queue);
+		if (NT_SUCCESS(status))
+			status = take_target(list, name, i, hw_queue_target(queue), &queue->object);
+	}
 	return status;
 }
 
@@ -90,7 +118,11 @@ static NTSTATUS check_object(const struct queue_list *list, const struct dxg_syn
 
 	if (object->device && object->device != list->device)
 		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, name, index,
-				   "is of another device than the context");
+				   "is of another device than the queue");
+	if (source == ONLY_MONITORED && object->body->kind != SYNC_MONITORED_FENCE)
+		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, name, index,
+				   "is %s, and hardware queues know only monitored fences",
+				   sync_kind_name(object->body->kind));
 	if (purpose == TO_WAIT && object->body->kind == SYNC_CPU_NOTIFICATION)
 		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, name, index,
 				   "is a CPU notification, which nobody can wait for");
@@ -146,12 +178,11 @@ static void take_one_value(struct queue_list *list, uint64_t value)
 		list->items[i].value = value;
 }
 
-static NTSTATUS take_array(struct queue_list *list, const void *client)
+static NTSTATUS take_array(struct queue_list *list, const char *name, const void *client)
 {
 	void *values;
-	NTSTATUS status =
-		call_copy_list(list->call, "MonitoredFenceValueArray", client, "ObjectCount",
-			       list->item_count, sizeof(uint64_t), &values);
+	NTSTATUS status = call_copy_list(list->call, name, client, "ObjectCount", list->item_count,
+					 sizeof(uint64_t), &values);
 
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < list->item_count; i++)
 		list->items[i].value = ((const uint64_t *)values)[i];
@@ -166,8 +197,10 @@ static NTSTATUS take_values(struct queue_list *list, enum value_source source, u
 	if (source == BY_KIND && is_monitored && has_kind(list, SYNC_FENCE))
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, "ObjectHandleArray",
 			      "has monitored fences and others, and one slot for their values");
+	if (source == ONLY_MONITORED)
+		return take_array(list, "FenceValueArray", (const void *)(uintptr_t)slot);
 	if (is_monitored && (source == BY_KIND || source == ARRAY_OF_VALUES))
-		return take_array(list, (const void *)(uintptr_t)slot);
+		return take_array(list, "MonitoredFenceValueArray", (const void *)(uintptr_t)slot);
 	take_one_value(list, slot);
 	return STATUS_SUCCESS;
 }
@@ -197,7 +230,7 @@ static NTSTATUS signal_event(struct queue_list *list, const struct signal_args *
 	NTSTATUS status = event_capture((uintptr_t)args->slot, "CpuEventHandle", &signal.event);
 	if (!NT_SUCCESS(status))
 		return status;
-	status = queue_sync_signal(list->contexts, list->context_count, &signal);
+	status = queue_sync_signal(list->targets, list->target_count, &signal);
 	if (!NT_SUCCESS(status))
 		event_close(&signal.event);
 	return status;
@@ -219,7 +252,7 @@ static NTSTATUS signal_objects(struct queue_list *list, const struct signal_args
 		.is_early = args->flags.SignalAtSubmission,
 		.is_rewind = args->flags.AllowFenceRewind,
 	};
-	return queue_sync_signal(list->contexts, list->context_count, &signal);
+	return queue_sync_signal(list->targets, list->target_count, &signal);
 }
 
 static NTSTATUS signal_in_queues(struct call *call, const struct signal_args *args)
@@ -227,7 +260,7 @@ static NTSTATUS signal_in_queues(struct call *call, const struct signal_args *ar
 	struct queue_list list = { .call = call };
 	NTSTATUS status = add_contexts(&list, args->first, args->contexts, args->context_count);
 
-	if (NT_SUCCESS(status) && list.context_count == 0)
+	if (NT_SUCCESS(status) && list.target_count == 0)
 		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "BroadcastContextCount",
 				"is 0");
 	if (NT_SUCCESS(status))
@@ -296,7 +329,54 @@ dispatch_signal_synchronization_object_from_gpu2(struct call *call,
 				      });
 }
 
+/*
+ * The struct has room for values and none for an event: an event that is to be set has nowhere to
+ * come from.
+ */
+NTSTATUS
+dispatch_submit_signal_sync_objects_to_hw_queue(struct call *call,
+						D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE *args)
+{
+	struct queue_list list = { .call = call };
+	const struct signal_args signal = {
+		.objects = args->ObjectHandleArray,
+		.object_count = args->ObjectCount,
+		.object_max = CALL_MAX_LIST,
+		.flags = args->Flags,
+		.source = ONLY_MONITORED,
+		.slot = (uintptr_t)args->FenceValueArray,
+	};
+
+	if (args->Flags.EnqueueCpuEvent)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
+			      "has EnqueueCpuEvent, and this call has no event");
+	if (args->BroadcastHwQueueCount == 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "BroadcastHwQueueCount",
+			      "is 0");
+	if (args->ObjectCount == 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "ObjectCount", "is 0");
+	NTSTATUS status =
+		add_hw_queues(&list, args->BroadcastHwQueueArray, args->BroadcastHwQueueCount);
+	if (NT_SUCCESS(status))
+		status = signal_objects(&list, &signal);
+	list_finish(&list);
+	return status;
+}
+
 /* ---- wait ---- */
+
+static NTSTATUS wait_in_list(struct queue_list *list, const D3DKMT_HANDLE *objects, uint32_t count,
+			     uint32_t max, enum value_source source, uint64_t slot)
+{
+	if (count == 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "ObjectCount", "is 0");
+	NTSTATUS status = add_objects(list, objects, count, max, TO_WAIT, source);
+	if (NT_SUCCESS(status))
+		status = take_values(list, source, slot);
+	if (NT_SUCCESS(status))
+		status = queue_sync_wait(&list->targets[0], list->items, list->item_count);
+	return status;
+}
 
 static NTSTATUS wait_in_queue(struct call *call, const D3DKMT_HANDLE *objects, uint32_t count,
 			      uint32_t max, enum value_source source, uint64_t slot)
@@ -304,14 +384,8 @@ static NTSTATUS wait_in_queue(struct call *call, const D3DKMT_HANDLE *objects, u
 	struct queue_list list = { .call = call };
 	NTSTATUS status = add_contexts(&list, call_context(call, 0), NULL, 0);
 
-	if (NT_SUCCESS(status) && count == 0)
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "ObjectCount", "is 0");
 	if (NT_SUCCESS(status))
-		status = add_objects(&list, objects, count, max, TO_WAIT, source);
-	if (NT_SUCCESS(status))
-		status = take_values(&list, source, slot);
-	if (NT_SUCCESS(status))
-		status = queue_sync_wait(list.contexts[0], list.items, list.item_count);
+		status = wait_in_list(&list, objects, count, max, source, slot);
 	list_finish(&list);
 	return status;
 }
@@ -336,4 +410,23 @@ dispatch_wait_for_synchronization_object_from_gpu(struct call *call,
 {
 	return wait_in_queue(call, args->ObjectHandleArray, args->ObjectCount, CALL_MAX_LIST,
 			     BY_KIND, args->Reserved[0]);
+}
+
+NTSTATUS dispatch_submit_wait_for_sync_objects_to_hw_queue(
+	struct call *call, D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE *args)
+{
+	struct queue_list list = { .call = call };
+	struct dxg_hw_queue *queue = call_hw_queue(call, 0);
+	NTSTATUS status = make_room(&list, "ObjectCount", 1);
+
+	if (NT_SUCCESS(status)) {
+		object_get(&queue->object);
+		status = take_target(&list, "hHwQueue", 0, hw_queue_target(queue), &queue->object);
+	}
+	if (NT_SUCCESS(status))
+		status = wait_in_list(&list, args->ObjectHandleArray, args->ObjectCount,
+				      CALL_MAX_LIST, ONLY_MONITORED,
+				      (uintptr_t)args->FenceValueArray);
+	list_finish(&list);
+	return status;
 }

@@ -55,6 +55,9 @@ static NTSTATUS check_context(const struct dxg_context *context, const struct dx
 	if (context->device != device)
 		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "BroadcastContext",
 				   index, "is of another device than the first");
+	if (context->has_hw_queues)
+		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "BroadcastContext",
+				   index, "has hardware queues; use D3DKMTSubmitCommandToHwQueue");
 	if (!context->is_virtual)
 		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "BroadcastContext",
 				   index, "submits by allocation list; use D3DKMTRender");

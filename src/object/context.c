@@ -2,6 +2,7 @@
  * context.c - see context.h.
  */
 #include <assert.h>
+#include <stddef.h>
 
 #include "base/mem.h"
 #include "base/refusal.h"
@@ -9,17 +10,7 @@
 #include "object/gpu_addresses.h"
 #include "trace/trace.h"
 
-/*
- * A client that destroys a context has what it submitted done, but for what waits for something
- * that has not come: nobody else could end that. A client that goes has no use for any of it.
- */
-static enum sched_ending context_ending(struct dxg_device *device)
-{
-	lock_acquire(&device->lock);
-	bool is_dying = device->is_dying;
-	lock_release(&device->lock);
-	return is_dying ? SCHED_CANCEL_ALL : SCHED_RUN_READY;
-}
+static_assert(offsetof(struct dxg_context, object) == 0, "the driver's name for it");
 
 static void context_finish(struct object *object)
 {
@@ -27,7 +18,7 @@ static void context_finish(struct object *object)
 		object_cast(object, &context_class, struct dxg_context, object);
 	struct dxg_device *device = context->device;
 
-	sched_queue_finish(&context->queue, context_ending(device));
+	sched_queue_finish(&context->queue, device_work_ending(device));
 	adapter_enter_to_release(device->adapter);
 	miniport_destroy_context(device->adapter->miniport, device->joined->client,
 				 context->info.driver_context);
@@ -44,15 +35,10 @@ static NTSTATUS context_check(const struct dxg_device *device,
 			      const struct context_options *options)
 {
 	const struct miniport_info *info = device->adapter->info;
+	NTSTATUS status = device_check_engine(device, options->node, options->engine_mask);
 
-	if (options->node >= info->node_count)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "NodeOrdinal",
-			      "is %u, and adapter %u has %u nodes", options->node,
-			      device->adapter->id, info->node_count);
-	if (options->engine_mask > 1)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "EngineAffinity",
-			      "is 0x%x, and an unlinked adapter has only engine 0 (mask 1)",
-			      options->engine_mask);
+	if (!NT_SUCCESS(status))
+		return status;
 	if (options->is_virtual && !info->supports_virtual_addressing)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, NULL,
 			      "adapter %u has no GPU virtual addresses; use D3DKMTCreateContext",
@@ -60,13 +46,25 @@ static NTSTATUS context_check(const struct dxg_device *device,
 	return STATUS_SUCCESS;
 }
 
-/* Nothing of it is queued any more. */
 static void context_emptied(struct sched_queue *queue)
 {
-	struct dxg_context *context = container_of(queue, struct dxg_context, queue);
+	const struct work_target target =
+		context_target(container_of(queue, struct dxg_context, queue));
 
-	vidmm_work_set_look(&context->driver_memory.set);
-	vidmm_work_set_look(&context->device->driver_memory.set);
+	work_target_emptied(&target);
+}
+
+static void begin_hw_queues(struct dxg_context *context)
+{
+	context->hw_queues = (struct hw_queue_parent){
+		.object = &context->object,
+		.device = context->device,
+		.memory = &context->driver_memory,
+		.driver_context = context->info.driver_context,
+		.node = context->node,
+		.has_no_gpu_timeout = context->has_no_gpu_timeout,
+	};
+	list_init(&context->hw_queues.queues);
 }
 
 /*
@@ -115,6 +113,7 @@ NTSTATUS context_create(struct dxg_device *device, const struct context_options 
 	context->node = options->node;
 	context->engine_mask = 1;
 	context->is_virtual = options->is_virtual;
+	context->has_hw_queues = options->has_hw_queues;
 	context->is_null_rendering = options->is_null_rendering;
 	context->has_no_gpu_timeout = options->has_no_gpu_timeout || device->has_no_gpu_timeout;
 	list_init(&context->device_link);
@@ -135,7 +134,8 @@ NTSTATUS context_create(struct dxg_device *device, const struct context_options 
 	/* Before the driver has it: it may want memory for the context at once. */
 	sched_queue_init(&context->queue, &device->work, context->node);
 	context->queue.emptied = context_emptied;
-	context_memory_begin(&context->driver_memory, device, &context->queue, context);
+	context_memory_begin(&context->driver_memory, device,
+			     context->has_hw_queues ? NULL : &context->queue, context);
 	status = miniport_create_context(device->adapter->miniport, device->joined->client, &desc,
 					 &context->info);
 	if (NT_SUCCESS(status) && context->is_virtual)
@@ -143,6 +143,7 @@ NTSTATUS context_create(struct dxg_device *device, const struct context_options 
 	adapter_leave(device->adapter);
 	if (!NT_SUCCESS(status))
 		goto forget_queue;
+	begin_hw_queues(context);
 	object_get(&device->object);
 	trace_context_create(device->process->id, context->object.handle, device->object.handle,
 			     context->node);
@@ -165,27 +166,6 @@ free_context:
 	return status;
 }
 
-NTSTATUS context_queue(struct dxg_context *context, struct sched_packet *packet)
-{
-	NTSTATUS status = device_check_alive(context->device);
-
-	if (!NT_SUCCESS(status))
-		return status;
-	vidmm_work_set_hold(&context->driver_memory.set);
-	vidmm_work_set_hold(&context->device->driver_memory.set);
-	status = sched_queue_submit(&context->queue, packet, true);
-	if (NT_SUCCESS(status))
-		vidmm_device_has_work(&context->device->memory);
-	vidmm_work_set_release(&context->device->driver_memory.set);
-	vidmm_work_set_release(&context->driver_memory.set);
-	if (NT_SUCCESS(status))
-		return status;
-	if (atomic_load(&context->device->process->is_dying))
-		return refuse(STATUS_PROCESS_IS_TERMINATING, RULE_API_PROCESS_ENDING, NULL,
-			      "the process ends");
-	return status;
-}
-
 bool context_destroy(struct dxg_context *context)
 {
 	if (!object_retire(&context->object))
@@ -194,7 +174,8 @@ bool context_destroy(struct dxg_context *context)
 	list_remove(&context->device_link);
 	lock_release(&context->device->lock);
 	/* Now: the last reference may be that of a call which waits for room in it. */
-	sched_queue_end(&context->queue, context_ending(context->device));
+	sched_queue_end(&context->queue, device_work_ending(context->device));
+	hw_queue_destroy_all(&context->hw_queues);
 	object_put(&context->object);
 	return true;
 }

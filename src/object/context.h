@@ -7,10 +7,12 @@
 #include "handle/object.h"
 #include "object/context_allocation.h"
 #include "object/device.h"
+#include "object/hw_queue.h"
+#include "object/work_target.h"
 #include "sched/sched.h"
 
 struct dxg_context {
-	struct object object;
+	struct object object; /* first: what the driver calls it by */
 
 	/* Set at creation. Read freely afterwards. */
 	struct dxg_device
@@ -19,11 +21,13 @@ struct dxg_context {
 	uint32_t node;
 	uint32_t engine_mask;
 	bool is_virtual;
+	bool has_hw_queues;      /* work goes to them */
 	bool is_null_rendering;  /* nothing of it is executed */
 	bool has_no_gpu_timeout; /* its own wish, or the device's */
 
 	struct sched_queue queue;
 	struct context_memory driver_memory; /* what the driver keeps for it */
+	struct hw_queue_parent hw_queues;
 
 	struct list device_link; /* dxg_device.contexts, guarded by its lock */
 };
@@ -47,11 +51,10 @@ MUST_CHECK NTSTATUS context_create(struct dxg_device *device, const struct conte
 /* Ends the handle. False when another thread was faster. */
 MUST_CHECK bool context_destroy(struct dxg_context *context);
 
-/*
- * Queues it behind what is there; may wait for room. Refused when the device can do no more work:
- * then the packet is still the caller's.
- */
-MUST_CHECK NTSTATUS context_queue(struct dxg_context *context, struct sched_packet *packet);
+static inline struct work_target context_target(struct dxg_context *context)
+{
+	return (struct work_target){ context->device, &context->queue, &context->driver_memory };
+}
 
 /* Every context of a device that takes no new ones. */
 void context_destroy_all(struct dxg_device *device);

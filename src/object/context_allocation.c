@@ -119,7 +119,11 @@ static struct context_books *books_of(const struct context_memory *memory)
 void context_memory_begin(struct context_memory *memory, struct dxg_device *device,
 			  struct sched_queue *queue, void *kernel_handle)
 {
-	*memory = (struct context_memory){ .device = device, .queue = queue };
+	*memory = (struct context_memory){
+		.device = device,
+		.queue = queue,
+		.is_context = kernel_handle != device,
+	};
 	vidmm_work_set_init(&memory->set, &device->memory, queue);
 	list_init(&memory->allocations);
 	lock_acquire(&books_of(memory)->lock);
@@ -151,7 +155,7 @@ static struct context_memory *owner_enter(struct dxg_adapter *adapter,
 	if (node)
 		owner = container_of(node, struct context_memory, known);
 	if (owner && (owner->device != desc->kernel_device ||
-		      (owner->queue != NULL) != (desc->kernel_context != NULL)))
+		      owner->is_context != (desc->kernel_context != NULL)))
 		owner = NULL;
 	if (owner)
 		owner->creating++;
@@ -395,7 +399,7 @@ static bool end_first_locked(struct context_memory *memory)
 		forget_locked(first);
 	lock_release(&books->lock);
 	if (is_leak)
-		miniport_report_leak(memory->queue ? "a context" : "a device",
+		miniport_report_leak(memory->is_context ? "a context" : "a device",
 				     first->member.binding.driver_allocation,
 				     vidmm_size_bytes(&first->memory));
 	(void)!release(first, false);
@@ -636,7 +640,31 @@ static NTSTATUS serve_destroy(void *listener, void *handle, bool may_wait)
 	return STATUS_SUCCESS;
 }
 
+/* A context that the driver knows is here whether anything is kept for it or not. */
+static NTSTATUS serve_hit(void *listener, void *kernel_context, bool is_collateral)
+{
+	struct dxg_adapter *adapter = listener;
+	struct context_memory *owner = NULL;
+
+	lock_acquire(&adapter->books.lock);
+	struct rb_node *node = find_locked(&adapter->books.owners, (uintptr_t)kernel_context);
+	if (node)
+		owner = container_of(node, struct context_memory, known);
+	if (owner && (!owner->is_context || owner->queue)) /* it has no hardware queues */
+		owner = NULL;
+	if (owner)
+		owner->creating++;
+	lock_release(&adapter->books.lock);
+	if (!owner)
+		return refuse(STATUS_INVALID_HANDLE, RULE_DDI_CALLBACK_ARGUMENT, "hHwContext",
+			      "is no context of this adapter that has hardware queues");
+	sched_on_hw_context_hit(&owner->device->work, kernel_context, is_collateral);
+	owner_leave(owner);
+	return STATUS_SUCCESS;
+}
+
 const struct miniport_context_services context_allocation_services = {
+	.invalidate_hw_context = serve_hit,
 	.create = serve_create,
 	.map = serve_map,
 	.update = serve_update,

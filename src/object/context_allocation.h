@@ -28,7 +28,8 @@ struct dxg_device;
 struct context_memory {
 	/* Set at the beginning. */
 	struct dxg_device *device;
-	struct sched_queue *queue; /* NULL: for all contexts of the device */
+	struct sched_queue *queue; /* NULL: any of the device's is used with it */
+	bool is_context;           /* else for all contexts of the device */
 	struct vidmm_work_set set;
 
 	/* Guarded by the lock of the adapter's books. */
@@ -40,7 +41,10 @@ struct context_memory {
 void context_books_init(struct context_books *books);
 void context_books_finish(struct context_books *books);
 
-/* Before the driver learns of `kernel_handle`. Its device can hold memory. */
+/*
+ * Before the driver learns of `kernel_handle`, which is the device or one of its contexts. Its
+ * device can hold memory.
+ */
 void context_memory_begin(struct context_memory *memory, struct dxg_device *device,
 			  struct sched_queue *queue, void *kernel_handle);
 

@@ -7,6 +7,7 @@
 #include "object/deferral.h"
 #include "object/destruction.h"
 #include "object/device.h"
+#include "object/hw_context.h"
 #include "object/paging_queue.h"
 #include "object/sync_object.h"
 #include "trace/trace.h"
@@ -57,6 +58,7 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	lock_init(&device->lock, LOCK_RANK_DEVICE, "device");
 	lock_init(&device->destroying, LOCK_RANK_DESTROY, "destruction on a device");
 	list_init(&device->contexts);
+	list_init(&device->hw_contexts);
 	list_init(&device->resources);
 	list_init(&device->allocations);
 	list_init(&device->sync_objects);
@@ -119,6 +121,7 @@ bool device_destroy(struct dxg_device *device)
 	device->is_dying = true;
 	lock_release(&device->lock);
 	context_destroy_all(device);
+	hw_context_destroy_all(device);
 	destruction_of_device(device);
 	paging_queue_destroy_all(device);
 	sync_object_destroy_all(device);
@@ -154,7 +157,31 @@ static void device_mourn(struct work *work)
 	struct dxg_device *device = container_of(work, struct dxg_device, loss);
 
 	sync_object_device_lost(device);
+	hw_queue_device_lost(device);
 	object_put(&device->object);
+}
+
+NTSTATUS device_check_engine(const struct dxg_device *device, uint32_t node, uint32_t engine_mask)
+{
+	const struct miniport_info *info = device->adapter->info;
+
+	if (node >= info->node_count)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "NodeOrdinal",
+			      "is %u, and adapter %u has %u nodes", node, device->adapter->id,
+			      info->node_count);
+	if (engine_mask > 1)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "EngineAffinity",
+			      "is 0x%x, and an unlinked adapter has only engine 0 (mask 1)",
+			      engine_mask);
+	return STATUS_SUCCESS;
+}
+
+enum sched_ending device_work_ending(struct dxg_device *device)
+{
+	lock_acquire(&device->lock);
+	bool is_dying = device->is_dying;
+	lock_release(&device->lock);
+	return is_dying ? SCHED_CANCEL_ALL : SCHED_RUN_READY;
 }
 
 NTSTATUS device_check_alive(struct dxg_device *device)

@@ -56,6 +56,7 @@ struct dxg_device {
 
 	struct lock lock;                /* LOCK_RANK_DEVICE */
 	struct list contexts;            /* dxg_context.device_link */
+	struct list hw_contexts;         /* dxg_hw_context.device_link */
 	struct list resources;           /* dxg_resource.device_link */
 	struct list allocations;         /* dxg_allocation.owner_link of those in no resource */
 	struct list sync_objects;        /* dxg_sync_object.owner_link */
@@ -83,6 +84,17 @@ MUST_CHECK NTSTATUS device_create(struct dxg_process *process, struct dxg_adapte
 
 /* Ends the handle and everything the device owns. False when another thread was faster. */
 MUST_CHECK bool device_destroy(struct dxg_device *device);
+
+/* Refuses a node or an engine that its adapter does not have. */
+MUST_CHECK NTSTATUS device_check_engine(const struct dxg_device *device, uint32_t node,
+					uint32_t engine_mask);
+
+/*
+ * How queues of it end now. A client that destroys a context has what it submitted done, but for
+ * what waits for something that has not come: nobody else could end that. A client that goes has no
+ * use for any of it.
+ */
+enum sched_ending device_work_ending(struct dxg_device *device);
 
 /* Refuses when the device can do no more work. */
 MUST_CHECK NTSTATUS device_check_alive(struct dxg_device *device);

@@ -127,7 +127,7 @@ static void wait_take_items(struct queue_wait *wait, const struct queue_sync_ite
 	}
 }
 
-NTSTATUS queue_sync_wait(struct dxg_context *context, const struct queue_sync_item *items,
+NTSTATUS queue_sync_wait(const struct work_target *target, const struct queue_sync_item *items,
 			 uint32_t count)
 {
 	struct queue_wait *wait =
@@ -142,7 +142,7 @@ NTSTATUS queue_sync_wait(struct dxg_context *context, const struct queue_sync_it
 	lock_init(&wait->lock, LOCK_RANK_PACKET, "wait in a queue");
 	wait_take_items(wait, items, count);
 
-	NTSTATUS status = context_queue(context, &wait->packet);
+	NTSTATUS status = work_target_queue(target, &wait->packet);
 	if (!NT_SUCCESS(status))
 		wait_put(wait);
 	return status;
@@ -244,36 +244,36 @@ static NTSTATUS build_packets(struct signal_group *group, struct queue_signal **
 }
 
 /* A device that is lost in between takes the rest with it: nothing of it happens any more. */
-static NTSTATUS queue_packets(struct dxg_context *const *contexts, struct queue_signal **packets,
+static NTSTATUS queue_packets(const struct work_target *targets, struct queue_signal **packets,
 			      uint32_t count)
 {
 	NTSTATUS status = STATUS_SUCCESS;
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (NT_SUCCESS(status))
-			status = context_queue(contexts[i], &packets[i]->packet);
+			status = work_target_queue(&targets[i], &packets[i]->packet);
 		if (!NT_SUCCESS(status))
 			signal_retired(&packets[i]->packet, SCHED_CANCELLED);
 	}
 	return status;
 }
 
-NTSTATUS queue_sync_signal(struct dxg_context *const *contexts, uint32_t context_count,
+NTSTATUS queue_sync_signal(const struct work_target *targets, uint32_t target_count,
 			   const struct queue_sync_signal *signal)
 {
-	struct signal_group *group = group_create(signal, context_count);
-	struct queue_signal **packets = mem_zalloc_array(context_count, sizeof(*packets));
+	struct signal_group *group = group_create(signal, target_count);
+	struct queue_signal **packets = mem_zalloc_array(target_count, sizeof(*packets));
 	NTSTATUS status = STATUS_NO_MEMORY;
 
 	if (!group || !packets) {
 		no_memory("a signal");
 		goto free_all;
 	}
-	status = build_packets(group, packets, context_count, signal->is_early);
+	status = build_packets(group, packets, target_count, signal->is_early);
 	if (!NT_SUCCESS(status))
 		goto free_all;
 	group->event = signal->event;
-	status = queue_packets(contexts, packets, context_count);
+	status = queue_packets(targets, packets, target_count);
 	if (!NT_SUCCESS(status))
 		group->event = EVENT_NONE;
 free_all:

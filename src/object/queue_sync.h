@@ -1,5 +1,5 @@
 /*
- * queue_sync.h - waits and signals in the queues of contexts.
+ * queue_sync.h - waits and signals in the queues of contexts, and in hardware queues.
  *
  * A wait holds what is queued behind it until all its objects let it through: fences that are
  * reached, mutexes and semaphores that it takes, all of them or none. A signal happens when
@@ -14,9 +14,9 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "object/context.h"
 #include "object/event.h"
 #include "object/sync_object.h"
+#include "object/work_target.h"
 
 struct queue_sync_item {
 	struct dxg_sync_object *object;
@@ -24,7 +24,7 @@ struct queue_sync_item {
 };
 
 /* The objects may be waited for (the caller looked). */
-MUST_CHECK NTSTATUS queue_sync_wait(struct dxg_context *context,
+MUST_CHECK NTSTATUS queue_sync_wait(const struct work_target *target,
 				    const struct queue_sync_item *items, uint32_t count);
 
 struct queue_sync_signal {
@@ -36,7 +36,7 @@ struct queue_sync_signal {
 };
 
 /* In every queue of the list, which all are of one device and on one adapter. All or none. */
-MUST_CHECK NTSTATUS queue_sync_signal(struct dxg_context *const *contexts, uint32_t context_count,
+MUST_CHECK NTSTATUS queue_sync_signal(const struct work_target *targets, uint32_t target_count,
 				      const struct queue_sync_signal *signal);
 
 #endif

@@ -141,8 +141,10 @@ NTSTATUS submission_queue(struct dxg_context *const *contexts, uint32_t context_
 		}
 	}
 	for (uint32_t i = 0; i < made; i++) {
+		const struct work_target target = context_target(contexts[i]);
+
 		if (NT_SUCCESS(status))
-			status = context_queue(contexts[i], &all[i]->packet);
+			status = work_target_queue(&target, &all[i]->packet);
 		if (!NT_SUCCESS(status))
 			mem_free(all[i]);
 	}

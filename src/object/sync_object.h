@@ -58,7 +58,7 @@ struct sync_access {
 	bool may_wait;
 	bool jumps_when_lost; /* the fence goes to its maximum when the device is lost */
 	bool has_gpu_access;
-	bool is_owned; /* by a paging queue: it ends with that, and by no call */
+	bool is_owned; /* by a paging or hardware queue: it ends with that, and by no call */
 };
 
 /* One opening: what a sync object handle names. */

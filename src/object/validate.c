@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "object/allocation.h"
 #include "object/context.h"
+#include "object/hw_context.h"
 #include "object/keyed_mutex.h"
 #include "object/paging_queue.h"
 #include "object/resource.h"
@@ -258,6 +259,42 @@ static void hold_drivers(void *context, struct vidmm_allocation *allocation)
 	hold(survey, &survey->drivers, allocation);
 }
 
+/* How many there are: each holds a reference on its parent. */
+static uint32_t check_hw_queues_locked(struct survey *survey, struct hw_queue_parent *parent,
+				       const struct dxg_device *device)
+{
+	uint32_t count = 0;
+	struct list *link;
+
+	list_for_each (link, &parent->queues) {
+		struct dxg_hw_queue *queue = container_of(link, struct dxg_hw_queue, parent_link);
+
+		check_object(survey, &queue->object, &hw_queue_class, 1);
+		if (queue->parent != parent || queue->device != device ||
+		    queue->fence->device != device || queue->queue.owner != &device->work)
+			wrong(survey, "hardware queue 0x%08x is in the list of another context",
+			      queue->object.handle);
+		hold(survey, &survey->awaited, &queue->body->share);
+		count++;
+	}
+	if (parent->is_ending)
+		wrong(survey, "context 0x%08x takes no hardware queues, and nobody destroys it",
+		      parent->object->handle);
+	return count;
+}
+
+static void check_hw_context_locked(struct survey *survey, struct dxg_hw_context *context,
+				    const struct dxg_device *device)
+{
+	uint32_t queues = check_hw_queues_locked(survey, &context->hw_queues, device);
+
+	check_object(survey, &context->object, &hw_context_class, 1 + queues);
+	if (context->device != device)
+		wrong(survey, "hardware context 0x%08x is in the list of another device",
+		      context->object.handle);
+	context_memory_for_each(&context->driver_memory, hold_drivers, survey);
+}
+
 static void check_device(struct survey *survey, struct dxg_device *device,
 			 const struct dxg_process *process)
 {
@@ -267,11 +304,17 @@ static void check_device(struct survey *survey, struct dxg_device *device,
 	lock_acquire(&device->lock);
 	list_for_each (link, &device->contexts) {
 		struct dxg_context *context = container_of(link, struct dxg_context, device_link);
-		check_object(survey, &context->object, &context_class, 1);
+		uint32_t queues = check_hw_queues_locked(survey, &context->hw_queues, device);
+		check_object(survey, &context->object, &context_class, 1 + queues);
 		if (context->device != device)
 			wrong(survey, "context 0x%08x is in the list of another device",
 			      context->object.handle);
 		context_memory_for_each(&context->driver_memory, hold_drivers, survey);
+		children++;
+	}
+	list_for_each (link, &device->hw_contexts) {
+		check_hw_context_locked(
+			survey, container_of(link, struct dxg_hw_context, device_link), device);
 		children++;
 	}
 	context_memory_for_each(&device->driver_memory, hold_drivers, survey);

@@ -1,0 +1,143 @@
+/*
+ * hw_queue_calls.c - hardware contexts and queues: create, destroy, submit.
+ */
+#include "base/refusal.h"
+#include "dispatch/dispatch.h"
+
+/* ---- hardware contexts ---- */
+
+NTSTATUS dispatch_create_hw_context(struct call *call, D3DKMT_CREATEHWCONTEXT *args)
+{
+	const struct hw_context_options options = {
+		.node = args->NodeOrdinal,
+		.engine_mask = args->EngineAffinity,
+		.private_data = args->pPrivateDriverData,
+		.private_bytes = args->PrivateDriverDataSize,
+	};
+	struct dxg_hw_context *context;
+	NTSTATUS status = hw_context_create(call_device(call, 0), &options, &context);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	args->hHwContext = context->object.handle;
+	object_put(&context->object);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS dispatch_destroy_hw_context(struct call *call, D3DKMT_DESTROYHWCONTEXT *args)
+{
+	if (!hw_context_destroy(call_hw_context(call, 0)))
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hHwContext",
+			      "0x%08x was destroyed by another thread", args->hHwContext);
+	return STATUS_SUCCESS;
+}
+
+/* ---- hardware queues ---- */
+
+static struct hw_queue_parent *parent_of_context(struct object *object)
+{
+	struct dxg_context *context =
+		object_cast(object, &context_class, struct dxg_context, object);
+
+	if (context->has_hw_queues)
+		return &context->hw_queues;
+	refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hHwContext",
+	       "0x%08x is a context that was made without HwQueueSupported", object->handle);
+	object_put(object);
+	return NULL;
+}
+
+/*
+ * A hardware context, or a context made for hardware queues, with a reference on its object. NULL,
+ * refused with STATUS_INVALID_PARAMETER, when it is neither.
+ */
+static struct hw_queue_parent *find_parent(const struct call *call, D3DKMT_HANDLE handle)
+{
+	const struct object_class *found = NULL;
+	struct object *object = NULL;
+
+	if (handle_find(&call->process->handles, handle, &hw_context_class, &object, &found) ==
+	    HANDLE_FOUND)
+		return &object_cast(object, &hw_context_class, struct dxg_hw_context, object)
+				->hw_queues;
+	if (handle_find(&call->process->handles, handle, &context_class, &object, &found) ==
+	    HANDLE_FOUND)
+		return parent_of_context(object);
+	refuse(STATUS_INVALID_PARAMETER, found ? RULE_API_HANDLE_KIND : RULE_API_HANDLE,
+	       "hHwContext", "0x%08x is %s, not a hardware context or a context", handle,
+	       found ? found->name : "nothing this process has");
+	return NULL;
+}
+
+NTSTATUS dispatch_create_hw_queue(struct call *call, D3DKMT_CREATEHWQUEUE *args)
+{
+	const struct hw_queue_options options = {
+		.flags = args->Flags.Value,
+		.has_no_gpu_timeout = args->Flags.DisableGpuTimeout,
+		.private_data = args->pPrivateDriverData,
+		.private_bytes = args->PrivateDriverDataSize,
+	};
+	struct dxg_hw_queue *queue;
+
+	if (args->Flags.NoKmdAccess)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Flags",
+			      "has NoKmdAccess, which is the system's");
+	struct hw_queue_parent *parent = find_parent(call, args->hHwContext);
+	if (!parent)
+		return STATUS_INVALID_PARAMETER;
+	NTSTATUS status = hw_queue_create(parent, &options, &queue);
+	object_put(parent->object);
+	if (!NT_SUCCESS(status))
+		return status;
+	args->hHwQueue = queue->object.handle;
+	args->hHwQueueProgressFence = queue->fence->object.handle;
+	args->HwQueueProgressFenceCPUVirtualAddress = (void *)queue->body->slot.view;
+	args->HwQueueProgressFenceGPUVirtualAddress = queue->fence->gpu_address;
+	object_put(&queue->object);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS dispatch_destroy_hw_queue(struct call *call, D3DKMT_DESTROYHWQUEUE *args)
+{
+	if (!hw_queue_destroy(call_hw_queue(call, 0)))
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hHwQueue",
+			      "0x%08x was destroyed by another thread", args->hHwQueue);
+	return STATUS_SUCCESS;
+}
+
+/* ---- work ---- */
+
+/* They only have to be there: nothing is scanned out. */
+static NTSTATUS check_primaries(const struct call *call, const struct dxg_device *device,
+				const D3DKMT_SUBMITCOMMANDTOHWQUEUE *args)
+{
+	for (uint32_t i = 0; i < args->NumPrimaries; i++) {
+		struct dxg_allocation *primary;
+		NTSTATUS status = call_find_allocation(call, device, "WrittenPrimaries", i,
+						       args->WrittenPrimaries[i], &primary);
+		if (!NT_SUCCESS(status))
+			return status;
+		object_put(&primary->object);
+	}
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS dispatch_submit_command_to_hw_queue(struct call *call, D3DKMT_SUBMITCOMMANDTOHWQUEUE *args)
+{
+	const struct hw_submission_request request = {
+		.progress = args->HwQueueProgressFenceId,
+		.gpu_address = args->CommandBuffer,
+		.size_bytes = args->CommandLength,
+		.private_data = args->pPrivateDriverData,
+		.private_bytes = args->PrivateDriverDataSize,
+	};
+	struct dxg_hw_queue *queue = call_hw_queue(call, 0);
+
+	if (args->CommandLength == 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "CommandLength", "is 0");
+	if (args->HwQueueProgressFenceId == UINT64_MAX)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "HwQueueProgressFenceId",
+			      "is the maximum, which the fence has when the queue has ended");
+	NTSTATUS status = check_primaries(call, queue->device, args);
+	return NT_SUCCESS(status) ? hw_queue_submit(queue, &request) : status;
+}

@@ -1,0 +1,33 @@
+/*
+ * work_target.c - see work_target.h.
+ */
+#include "base/refusal.h"
+#include "object/work_target.h"
+
+NTSTATUS work_target_queue(const struct work_target *target, struct sched_packet *packet)
+{
+	struct dxg_device *device = target->device;
+	NTSTATUS status = device_check_alive(device);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	vidmm_work_set_hold(&target->memory->set);
+	vidmm_work_set_hold(&device->driver_memory.set);
+	status = sched_queue_submit(target->queue, packet, true);
+	if (NT_SUCCESS(status))
+		vidmm_device_has_work(&device->memory);
+	vidmm_work_set_release(&device->driver_memory.set);
+	vidmm_work_set_release(&target->memory->set);
+	if (NT_SUCCESS(status))
+		return status;
+	if (atomic_load(&device->process->is_dying))
+		return refuse(STATUS_PROCESS_IS_TERMINATING, RULE_API_PROCESS_ENDING, NULL,
+			      "the process ends");
+	return status;
+}
+
+void work_target_emptied(const struct work_target *target)
+{
+	vidmm_work_set_look(&target->memory->set);
+	vidmm_work_set_look(&target->device->driver_memory.set);
+}

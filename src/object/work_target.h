@@ -1,0 +1,29 @@
+/*
+ * work_target.h - where work is queued: a context, or a hardware queue.
+ */
+#ifndef OBJECT_WORK_TARGET_H
+#define OBJECT_WORK_TARGET_H
+
+#include "base/attributes.h"
+#include "object/context_allocation.h"
+#include "object/device.h"
+#include "sched/sched.h"
+
+/* Whoever has one holds the context or the hardware queue that it is of. */
+struct work_target {
+	struct dxg_device *device;
+	struct sched_queue *queue;
+	struct context_memory *memory; /* what the driver keeps for it */
+};
+
+/*
+ * Queues it behind what is there; may wait for room. Refused when the device can do no more work:
+ * then the packet is still the caller's.
+ */
+MUST_CHECK NTSTATUS work_target_queue(const struct work_target *target,
+				      struct sched_packet *packet);
+
+/* Nothing of it is queued any more; called by its queue. */
+void work_target_emptied(const struct work_target *target);
+
+#endif
