@@ -130,7 +130,8 @@ static NTSTATUS APIENTRY escape_routine(const HANDLE context, const DXGKARG_ESCA
 	if (args->PrivateDriverDataSize < sizeof(*escape))
 		return STATUS_BUFFER_TOO_SMALL;
 	if (handle_command(adapter, escape) || crank_command(adapter, escape) ||
-	    context_command(adapter, args) || fetch_command(adapter, args))
+	    hw_command(adapter, escape) || context_command(adapter, args) ||
+	    fetch_command(adapter, args))
 		return STATUS_SUCCESS;
 	switch (escape->command) {
 	case RECORDER_NOTHING:

@@ -12,6 +12,7 @@
 #define RECORDER_TAG 0x52637264
 
 struct crank;
+struct hw_crank;
 
 struct saved_call {
 	ULONG calls;
@@ -35,6 +36,7 @@ struct adapter {
 	volatile LONG most_inside;
 	volatile LONG in_scheduler_class;
 	struct crank *crank;
+	struct hw_crank *hw_crank;
 	struct saved_call *saved; /* RECORDER_ENTRIES */
 };
 
@@ -74,11 +76,17 @@ struct adapter *adapter_of_device(HANDLE device);
 /* For what has a kernel handle: contexts, hardware contexts and queues. */
 struct object;
 struct object *object_create(struct adapter *adapter, ULONG magic, HANDLE kernel_handle);
+struct object *object_create_on(struct adapter *adapter, ULONG magic, HANDLE kernel_handle,
+				ULONG node);
+ULONG node_of_object(HANDLE handle);
 struct adapter *object_destroy(HANDLE handle, ULONG magic);
 
 /* Complains, and returns NULL, when it is not the driver's. */
 struct adapter *adapter_of_object(HANDLE handle, ULONG magic);
 HANDLE kernel_handle_of(HANDLE object);
+
+/* The same for a context of either kind. */
+struct adapter *adapter_of_context(HANDLE handle);
 
 /* ---- allocations.c ---- */
 
@@ -124,6 +132,13 @@ BOOLEAN crank_command(struct adapter *adapter, struct recorder_escape *escape);
 /* What DxgkCbNotifyInterrupt is given for an escape. */
 void fill_interrupt(DXGKARGCB_NOTIFY_INTERRUPT_DATA *data, const struct recorder_escape *escape);
 
+/* ---- hw_queues.c: the same for hardware queues ---- */
+
+NTSTATUS hw_crank_create(struct adapter *adapter);
+void hw_crank_destroy(struct adapter *adapter);
+void hw_crank_reset_all(struct adapter *adapter);
+BOOLEAN hw_command(struct adapter *adapter, struct recorder_escape *escape);
+
 /* ---- contexts.c: context allocations ---- */
 
 BOOLEAN context_command(struct adapter *adapter, const DXGKARG_ESCAPE *args);
@@ -139,6 +154,7 @@ void fill_in_objects(DRIVER_INITIALIZATION_DATA *data);
 void fill_in_allocations(DRIVER_INITIALIZATION_DATA *data);
 void fill_in_commands(DRIVER_INITIALIZATION_DATA *data);
 void fill_in_work(DRIVER_INITIALIZATION_DATA *data);
+void fill_in_hw_queues(DRIVER_INITIALIZATION_DATA *data);
 void fill_in_recovery(DRIVER_INITIALIZATION_DATA *data);
 
 /* recovery.c: keeps the arguments of a call for RECORDER_FETCH. */

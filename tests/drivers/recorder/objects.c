@@ -8,6 +8,7 @@ struct object {
 	struct adapter *adapter;
 	HANDLE kernel_handle;
 	HANDLE kept; /* a context allocation */
+	ULONG node;  /* of a context, hardware context or queue */
 };
 
 struct object *object_create(struct adapter *adapter, ULONG magic, HANDLE kernel_handle)
@@ -20,8 +21,24 @@ struct object *object_create(struct adapter *adapter, ULONG magic, HANDLE kernel
 		object->adapter = adapter;
 		object->kernel_handle = kernel_handle;
 		object->kept = NULL;
+		object->node = 0;
 	}
 	return object;
+}
+
+struct object *object_create_on(struct adapter *adapter, ULONG magic, HANDLE kernel_handle,
+				ULONG node)
+{
+	struct object *object = object_create(adapter, magic, kernel_handle);
+
+	if (object)
+		object->node = node;
+	return object;
+}
+
+ULONG node_of_object(HANDLE handle)
+{
+	return ((struct object *)handle)->node;
 }
 
 struct adapter *adapter_of_device(HANDLE device)
@@ -42,6 +59,15 @@ struct adapter *adapter_of_object(HANDLE handle, ULONG magic)
 		return NULL;
 	}
 	return object->adapter;
+}
+
+struct adapter *adapter_of_context(HANDLE handle)
+{
+	struct object *object = handle;
+
+	return adapter_of_object(handle, object && object->magic == MAGIC_HW_CONTEXT
+						 ? MAGIC_HW_CONTEXT
+						 : MAGIC_CONTEXT);
 }
 
 HANDLE kernel_handle_of(HANDLE object)
@@ -140,7 +166,8 @@ static NTSTATUS APIENTRY create_context(const HANDLE device_handle, DXGKARG_CREA
 		complain("a context without a kernel handle");
 	if (status != STATUS_SUCCESS)
 		return status;
-	context = object_create(device->adapter, MAGIC_CONTEXT, args->hContext);
+	context =
+		object_create_on(device->adapter, MAGIC_CONTEXT, args->hContext, args->NodeOrdinal);
 	if (!context)
 		return STATUS_NO_MEMORY;
 	InterlockedIncrement(&device->adapter->contexts);

@@ -27,7 +27,12 @@
  *   PagingPasses         in how many passes, 1 when not given
  *   PagingMoves          "back", "past", "private back", "private past", "stuck": mistakes
  *   RenderMoves          "back", "past", "patch": mistakes
- *   HwQueues             1: it has hardware queues
+ *   HwQueues             1: it has hardware queues; what they are given stays as with HandCranked
+ *   HwAtOnce             1: it does not
+ *   HwSubmitStatus       what SubmitCommandToHwQueue returns, HwSubmitFailAt when
+ *   HwEngineReset        0: there is no ResetHwEngine
+ *   HwCollateral         1: it hits all contexts of the node that have something, not only one
+ *   HwHitsNobody         1: nobody
  *   ReserveMiB           DxgkCbReserveGpuVirtualAddressRange in CreateProcess
  *   the name of a field  DependentNodeOrdinalMask, Responsive, …
  *
@@ -81,6 +86,8 @@ static NTSTATUS APIENTRY start_device(const PVOID context, PDXGK_START_INFO star
 		return status;
 	adapter->interface = *interface;
 	status = crank_create(adapter);
+	if (NT_SUCCESS(status))
+		status = hw_crank_create(adapter);
 	if (!NT_SUCCESS(status))
 		return status;
 	*sources = 0;
@@ -106,6 +113,7 @@ static NTSTATUS APIENTRY remove_device(const PVOID context)
 
 	note("RemoveDevice", NULL, 0, NULL, 0);
 	crank_destroy(adapter);
+	hw_crank_destroy(adapter);
 	adapter->magic = MAGIC_GONE;
 	ExFreePoolWithTag(adapter, RECORDER_TAG);
 	return step("RemoveDevice");
@@ -197,6 +205,7 @@ static void fill_in(DRIVER_INITIALIZATION_DATA *data)
 	fill_in_allocations(data);
 	fill_in_commands(data);
 	fill_in_work(data);
+	fill_in_hw_queues(data);
 	fill_in_recovery(data);
 	leave_out(data);
 }

@@ -65,6 +65,16 @@ enum recorder_command {
 	RECORDER_PREEMPT,  /* answer the preemption; result: its id, 0 when none was asked for */
 	RECORDER_FETCH,    /* struct recorder_fetch: the last call of `type` */
 
+	/* Hardware queues. `handle` says which, of those that are there, as they were made. */
+	RECORDER_HW_PENDING,  /* result: how many are queued; wide_fence: the progress of the
+				 oldest; values: how many bytes of commands each has */
+	RECORDER_HW_COMPLETE, /* the oldest, or all up to `wide_fence`; with RECORDER_HW_SILENT in
+				 `flags` without an interrupt; result: how many; values[0]: bytes
+				 of the last */
+	RECORDER_HW_FAULT,    /* the oldest: DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED with `flags`, and
+				 the queue's handle, unless `object` is another, or its context's;
+				 result: 1 when there was one */
+
 	/* Context allocations; result: the status of the callback, called at `irql`. */
 	RECORDER_CONTEXT_CREATE,  /* values: device, context (1: those of the escape), cookie, size,
 				     alignment, supported, eviction, flags; `flags`;
@@ -77,6 +87,8 @@ enum recorder_command {
 	RECORDER_INVALIDATE,      /* values: hardware context; `flags` */
 	RECORDER_SIGNAL,          /* values: process, event; `flags` */
 };
+
+enum { RECORDER_HW_SILENT = 1 };
 
 /* Entry points whose last call can be fetched. */
 enum recorder_entry {

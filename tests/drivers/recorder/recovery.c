@@ -109,6 +109,7 @@ static NTSTATUS APIENTRY reset_from_timeout(const HANDLE context)
 
 	note("ResetFromTimeout", NULL, 0, NULL, 0);
 	crank_reset_all(adapter);
+	hw_crank_reset_all(adapter);
 	return step("ResetFromTimeout");
 }
 
@@ -127,7 +128,7 @@ static VOID APIENTRY set_root_page_table(const HANDLE context, const DXGKARG_SET
 
 	note("SetRootPageTable", "entries", args->NumEntries, NULL, 0);
 	save_call(adapter, RECORDER_SET_ROOT_PAGE_TABLE, args, sizeof(*args), NULL, 0);
-	adapter_of_object(args->hContext, MAGIC_CONTEXT);
+	adapter_of_context(args->hContext);
 }
 
 static SIZE_T APIENTRY get_root_page_table_size(const HANDLE context,

@@ -244,59 +244,6 @@ static NTSTATUS APIENTRY preempt_command(const HANDLE context, const DXGKARG_PRE
 	return STATUS_SUCCESS;
 }
 
-/* ---- hardware queues ---- */
-
-static NTSTATUS APIENTRY create_hw_context(const HANDLE device, DXGKARG_CREATEHWCONTEXT *args)
-{
-	struct adapter *adapter = adapter_of_device(device);
-	NTSTATUS status = step("CreateHwContext");
-
-	note("CreateHwContext", "node", args->NodeOrdinal, "private", args->PrivateDriverDataSize);
-	save_call(adapter, RECORDER_CREATE_HW_CONTEXT, args, sizeof(*args), NULL, 0);
-	if (status != STATUS_SUCCESS)
-		return status;
-	args->hHwContext = object_create(adapter, MAGIC_HW_CONTEXT, args->hHwContext);
-	return args->hHwContext ? STATUS_SUCCESS : STATUS_NO_MEMORY;
-}
-
-static NTSTATUS APIENTRY destroy_hw_context(const HANDLE context)
-{
-	note("DestroyHwContext", NULL, 0, NULL, 0);
-	object_destroy(context, MAGIC_HW_CONTEXT);
-	return step("DestroyHwContext");
-}
-
-static NTSTATUS APIENTRY create_hw_queue(const HANDLE context, DXGKARG_CREATEHWQUEUE *args)
-{
-	struct adapter *adapter = adapter_of_object(context, MAGIC_HW_CONTEXT);
-	NTSTATUS status = step("CreateHwQueue");
-
-	note("CreateHwQueue", "flags", args->Flags.Value, "private", args->PrivateDriverDataSize);
-	save_call(adapter, RECORDER_CREATE_HW_QUEUE, args, sizeof(*args), NULL, 0);
-	if (status != STATUS_SUCCESS)
-		return status;
-	args->hHwQueue = object_create(adapter, MAGIC_HW_QUEUE, args->hHwQueue);
-	return args->hHwQueue ? STATUS_SUCCESS : STATUS_NO_MEMORY;
-}
-
-static NTSTATUS APIENTRY destroy_hw_queue(const HANDLE queue)
-{
-	note("DestroyHwQueue", NULL, 0, NULL, 0);
-	object_destroy(queue, MAGIC_HW_QUEUE);
-	return step("DestroyHwQueue");
-}
-
-static NTSTATUS APIENTRY submit_command_to_hw_queue(const HANDLE context,
-						    const DXGKARG_SUBMITCOMMANDTOHWQUEUE *args)
-{
-	struct adapter *adapter = adapter_of(context);
-
-	note("SubmitCommandToHwQueue", "fence", (ULONG)args->HwQueueProgressFenceId, NULL, 0);
-	save_call(adapter, RECORDER_SUBMIT_COMMAND_TO_HW_QUEUE, args, sizeof(*args), NULL, 0);
-	adapter_of_object(args->hHwQueue, MAGIC_HW_QUEUE);
-	return step("SubmitCommandToHwQueue");
-}
-
 void fill_in_work(DRIVER_INITIALIZATION_DATA *data)
 {
 	data->DxgkDdiBuildPagingBuffer = build_paging_buffer;
@@ -308,11 +255,4 @@ void fill_in_work(DRIVER_INITIALIZATION_DATA *data)
 	data->DxgkDdiValidateSubmitCommand = validate_submit_command;
 	if (is_gpu_mmu())
 		data->DxgkDdiSubmitCommandVirtual = submit_command_virtual;
-	if (setting("HwQueues", 0)) {
-		data->DxgkDdiCreateHwContext = create_hw_context;
-		data->DxgkDdiDestroyHwContext = destroy_hw_context;
-		data->DxgkDdiCreateHwQueue = create_hw_queue;
-		data->DxgkDdiDestroyHwQueue = destroy_hw_queue;
-		data->DxgkDdiSubmitCommandToHwQueue = submit_command_to_hw_queue;
-	}
 }

@@ -337,7 +337,7 @@ TEST(hw_queue, every_field_arrives)
 	void *queue = NULL;
 	int kernel_context;
 	int kernel_queue;
-	uint64_t fence;
+	uint64_t fence = 0;
 	DXGKARG_CREATEHWCONTEXT context_args;
 	DXGKARG_CREATEHWQUEUE queue_args;
 	DXGKARG_SUBMITCOMMANDTOHWQUEUE args;
@@ -397,6 +397,8 @@ TEST(hw_queue, every_field_arrives)
 	       args.DmaBufferPrivateDataSize == 7 && args.pDmaBufferPrivateData == private_data &&
 	       args.Flags.Value == 0 && args.HwQueueProgressFenceGpuVa == 0x9000 &&
 	       args.HwQueueProgressFenceCpuVa == &fence);
+	EXPECT_EQ(crank(&host, (struct recorder_escape){ .command = RECORDER_HW_COMPLETE }), 1);
+	EXPECT_EQ(fence, 1ull << 33);
 	miniport_destroy_hw_queue(host.miniport, host.client, queue);
 	miniport_destroy_hw_context(host.miniport, host.client, hw_context);
 	host_context_destroy(&host, &context);

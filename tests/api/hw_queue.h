@@ -1,0 +1,250 @@
+/*
+ * hw_queue.h - for tests of hardware queues: the calls in short, on GPUs that are turned by hand.
+ *
+ * A queue is known to the GPU by the order in which those that are there were made: 0, 1, …
+ */
+#ifndef TESTS_API_HW_QUEUE_H
+#define TESTS_API_HW_QUEUE_H
+
+#include "api/crank.h"
+
+/* DXGK_INTERRUPT_TYPE */
+enum {
+	DMA_COMPLETED = 1,
+	FENCE_SIGNALED = 11,
+	ENGINE_TIMEOUT = 16,
+};
+
+/* ---- the adapters of the profile ---- */
+
+enum {
+	HW_BY_HAND,
+	HW_COLLATERAL,   /* a reset hits everybody on the node */
+	HW_HITS_NOBODY,  /* … nobody */
+	HW_NO_RESET,     /* … is not there */
+	HW_RESUME_FAILS, /* … does not end */
+	HW_REFUSES,      /* the first submission */
+	HW_AT_ONCE,      /* completes by itself */
+	HW_NONE,         /* has no hardware queues */
+	HW_ADAPTERS
+};
+
+static inline void hw_profile(void)
+{
+	static char profile[8192];
+	static const char *const registries[HW_ADAPTERS] = {
+		[HW_BY_HAND] = "\"HwQueues\": 1",
+		[HW_COLLATERAL] = "\"HwQueues\": 1, \"HwCollateral\": 1",
+		[HW_HITS_NOBODY] = "\"HwQueues\": 1, \"HwHitsNobody\": 1",
+		[HW_NO_RESET] = "\"HwQueues\": 1, \"HwEngineReset\": 0",
+		[HW_RESUME_FAILS] = "\"HwQueues\": 1, \"Fail\": \"ResumeHwEngine\"",
+		[HW_REFUSES] = "\"HwQueues\": 1, \"HwSubmitStatus\": 3221225473",
+		[HW_AT_ONCE] = "\"HwQueues\": 1, \"HwAtOnce\": 1",
+		[HW_NONE] = "\"HwQueues\": 0",
+	};
+	int used = snprintf(profile, sizeof(profile), "{\"adapters\": [");
+
+	for (unsigned i = 0; i < HW_ADAPTERS; i++)
+		used += snprintf(profile + used, sizeof(profile) - (size_t)used,
+				 "%s{\"driver\": \"%s\", \"name\": \"recorder%u\", \"registry\": {"
+				 "\"HandCranked\": 1, " FOUR_NODES "%s}}",
+				 i ? ", " : "", getenv("TEST_RECORDER"), i, registries[i]);
+	snprintf(profile + used, sizeof(profile) - (size_t)used, "]}");
+	setenv("DXGK_PROFILE", write_file(profile), 1);
+}
+
+/* A new process with a device on this adapter. */
+static inline void begin_hw(unsigned which)
+{
+	D3DKMT_ADAPTERINFO infos[34];
+	D3DKMT_ENUMADAPTERS2 all = { .NumAdapters = 34, .pAdapters = infos };
+
+	D3DKMTCloseDxCoreDevice();
+	EXPECT_OK(D3DKMTEnumAdapters2(&all));
+	EXPECT_EQ(all.NumAdapters, HW_ADAPTERS);
+	adapter = infos[which].hAdapter;
+	device = create_device(adapter);
+	notes_forget();
+}
+
+static inline int hw_main(const char *group, int argc, char **argv)
+{
+	hw_profile();
+	return api_main(group, argc, argv);
+}
+
+/* ---- contexts and queues ---- */
+
+static inline NTSTATUS try_hw_context(D3DKMT_HANDLE on, unsigned node, D3DKMT_HANDLE *context_out)
+{
+	D3DKMT_CREATEHWCONTEXT args = { .hDevice = on, .NodeOrdinal = node, .hHwContext = GARBAGE };
+	NTSTATUS status = D3DKMTCreateHwContext(&args);
+
+	EXPECT(status == STATUS_SUCCESS || args.hHwContext == GARBAGE);
+	*context_out = args.hHwContext;
+	return status;
+}
+
+static inline D3DKMT_HANDLE create_hw_context(D3DKMT_HANDLE on, unsigned node)
+{
+	D3DKMT_HANDLE context = 0;
+
+	EXPECT_OK(try_hw_context(on, node, &context));
+	return context;
+}
+
+static inline NTSTATUS destroy_hw_context(D3DKMT_HANDLE context)
+{
+	D3DKMT_DESTROYHWCONTEXT args = { context };
+
+	return D3DKMTDestroyHwContext(&args);
+}
+
+struct hw_queue {
+	D3DKMT_HANDLE queue;
+	D3DKMT_HANDLE fence;
+	const volatile UINT64 *view;
+};
+
+static inline NTSTATUS try_hw_queue(D3DKMT_HANDLE context, unsigned flags,
+				    struct hw_queue *queue_out)
+{
+	D3DKMT_CREATEHWQUEUE args = { .hHwContext = context,
+				      .Flags.Value = flags,
+				      .hHwQueue = GARBAGE };
+	NTSTATUS status = D3DKMTCreateHwQueue(&args);
+
+	EXPECT(status == STATUS_SUCCESS || args.hHwQueue == GARBAGE);
+	*queue_out = (struct hw_queue){ args.hHwQueue, args.hHwQueueProgressFence,
+					args.HwQueueProgressFenceCPUVirtualAddress };
+	return status;
+}
+
+static inline struct hw_queue create_hw_queue_in(D3DKMT_HANDLE context)
+{
+	struct hw_queue queue = { 0 };
+
+	EXPECT_OK(try_hw_queue(context, 0, &queue));
+	return queue;
+}
+
+/* With a context of its own. */
+static inline struct hw_queue create_hw_queue_on(D3DKMT_HANDLE on, unsigned node)
+{
+	return create_hw_queue_in(create_hw_context(on, node));
+}
+
+static inline struct hw_queue create_hw_queue(unsigned node)
+{
+	return create_hw_queue_on(device, node);
+}
+
+static inline NTSTATUS destroy_hw_queue(D3DKMT_HANDLE queue)
+{
+	D3DKMT_DESTROYHWQUEUE args = { queue };
+
+	return D3DKMTDestroyHwQueue(&args);
+}
+
+/* ---- work ---- */
+
+static inline NTSTATUS hw_submit(struct hw_queue queue, UINT64 progress, unsigned tag)
+{
+	D3DKMT_SUBMITCOMMANDTOHWQUEUE args = { .hHwQueue = queue.queue,
+					       .HwQueueProgressFenceId = progress,
+					       .CommandBuffer = 0x10000,
+					       .CommandLength = tag };
+
+	return D3DKMTSubmitCommandToHwQueue(&args);
+}
+
+static inline NTSTATUS hw_signal_flags(struct hw_queue queue, D3DKMT_HANDLE fence, UINT64 value,
+				       unsigned flags)
+{
+	D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE args = { .Flags.Value = flags,
+							 .BroadcastHwQueueCount = 1,
+							 .BroadcastHwQueueArray = &queue.queue,
+							 .ObjectCount = 1,
+							 .ObjectHandleArray = &fence,
+							 .FenceValueArray = &value };
+
+	return D3DKMTSubmitSignalSyncObjectsToHwQueue(&args);
+}
+
+static inline NTSTATUS hw_signal(struct hw_queue queue, D3DKMT_HANDLE fence, UINT64 value)
+{
+	return hw_signal_flags(queue, fence, value, 0);
+}
+
+static inline NTSTATUS hw_wait(struct hw_queue queue, D3DKMT_HANDLE fence, UINT64 value)
+{
+	D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE args = { .hHwQueue = queue.queue,
+							  .ObjectCount = 1,
+							  .ObjectHandleArray = &fence,
+							  .FenceValueArray = &value };
+
+	return D3DKMTSubmitWaitForSyncObjectsToHwQueue(&args);
+}
+
+/* ---- the crank ---- */
+
+static inline unsigned hw_pending(unsigned which)
+{
+	struct recorder_escape escape = { .command = RECORDER_HW_PENDING, .handle = which };
+
+	return crank(&escape);
+}
+
+/* What the GPU has of this queue, by tag: "1 2 3 ". */
+static inline const char *hw_pending_tags(unsigned which)
+{
+	static char text[128];
+	struct recorder_escape escape = { .command = RECORDER_HW_PENDING, .handle = which };
+	unsigned count = crank(&escape);
+	int used = 0;
+
+	text[0] = '\0';
+	for (unsigned i = 0; i < count && i < 8; i++)
+		used += snprintf(text + used, sizeof(text) - (size_t)used, "%llu ",
+				 escape.values[i]);
+	return text;
+}
+
+/* The GPU ends the oldest; its tag, 0 when there is nothing. */
+static inline unsigned hw_complete(unsigned which)
+{
+	struct recorder_escape escape = { .command = RECORDER_HW_COMPLETE, .handle = which };
+
+	mark("completing");
+	return crank(&escape) ? (unsigned)escape.values[0] : 0;
+}
+
+/* All up to a progress, with one write and at most one interrupt; how many there were. */
+static inline unsigned hw_complete_to(unsigned which, UINT64 progress, bool is_silent)
+{
+	struct recorder_escape escape = { .command = RECORDER_HW_COMPLETE,
+					  .handle = which,
+					  .wide_fence = progress,
+					  .flags = is_silent ? RECORDER_HW_SILENT : 0 };
+
+	mark("completing");
+	return crank(&escape);
+}
+
+/* The driver says this of a node, whatever it has. */
+static inline void interrupt(unsigned type, unsigned node)
+{
+	struct recorder_escape escape = { .command = RECORDER_INTERRUPT,
+					  .type = type,
+					  .node = node };
+
+	(void)crank(&escape);
+}
+
+static inline void idle_turns(void)
+{
+	for (unsigned i = 0; i < 50; i++)
+		let_others();
+}
+
+#endif

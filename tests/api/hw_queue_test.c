@@ -1,0 +1,423 @@
+/*
+ * hw_queue_test.c - hardware contexts and queues: what the driver is told, the progress fence, what
+ * is submitted and completed, what is refused.
+ */
+#include "api/hw_queue.h"
+
+static void fetch(unsigned entry, struct recorder_fetch *fetch_out)
+{
+	D3DKMT_ESCAPE escape = { .hAdapter = adapter,
+				 .pPrivateDriverData = fetch_out,
+				 .PrivateDriverDataSize = sizeof(*fetch_out) };
+
+	fetch_out->escape = (struct recorder_escape){ .command = RECORDER_FETCH, .type = entry };
+	EXPECT_OK(D3DKMTEscape(&escape));
+}
+
+/* ---- create ---- */
+
+TEST(hw_context, is_made_by_the_driver_with_private_data_in_both_directions)
+{
+	unsigned char data[5] = { 1, 2, 3, 4, 5 };
+	D3DKMT_CREATEHWCONTEXT args = { .NodeOrdinal = 1,
+					.EngineAffinity = 1,
+					.PrivateDriverDataSize = sizeof(data),
+					.pPrivateDriverData = data };
+
+	begin_hw(HW_BY_HAND);
+	args.hDevice = device;
+	EXPECT_OK(D3DKMTCreateHwContext(&args));
+	EXPECT(args.hHwContext != 0);
+	EXPECT_EQ(notes_count("CreateHwContext irql=0 node=1 private=5"), 1);
+	EXPECT_EQ(data[0], 1 ^ 0xff);
+	EXPECT_EQ(data[4], 5);
+	expect_valid();
+	EXPECT_OK(destroy_hw_context(args.hHwContext));
+	EXPECT_EQ(notes_count("DestroyHwContext"), 1);
+	EXPECT_BAD_HANDLE(destroy_hw_context(args.hHwContext), "hHwContext");
+	expect_nothing_wrong();
+}
+
+TEST(hw_context, refuses_what_its_page_does_not_allow)
+{
+	D3DKMT_CREATEHWCONTEXT good;
+	D3DKMT_CREATEHWCONTEXT args;
+
+	begin_hw(HW_BY_HAND);
+	good = (D3DKMT_CREATEHWCONTEXT){ .hDevice = device };
+	EXPECT_BAD(D3DKMTCreateHwContext(NULL), "API-NULL-ARGUMENT", "");
+	args = good;
+	args.hDevice = 0;
+	EXPECT_BAD_HANDLE(D3DKMTCreateHwContext(&args), "hDevice");
+	args = good;
+	args.hDevice = adapter;
+	EXPECT_BAD(D3DKMTCreateHwContext(&args), "API-HANDLE-KIND", "hDevice");
+	args = good;
+	args.NodeOrdinal = 4;
+	EXPECT_BAD(D3DKMTCreateHwContext(&args), "API-VALUE", "NodeOrdinal");
+	args = good;
+	args.EngineAffinity = 2;
+	EXPECT_BAD(D3DKMTCreateHwContext(&args), "API-VALUE", "EngineAffinity");
+	for (unsigned bit = 0; bit < 32; bit++) {
+		args = good;
+		args.Flags.Value = 1u << bit;
+		EXPECT_BAD(D3DKMTCreateHwContext(&args), "API-RESERVED", "Flags");
+	}
+	EXPECT_BAD_HANDLE(destroy_hw_context(0), "hHwContext");
+	EXPECT_BAD(destroy_hw_context(device), "API-HANDLE-KIND", "hHwContext");
+	EXPECT_EQ(notes_count("CreateHwContext"), 0);
+}
+
+TEST(hw_context, of_a_driver_that_has_none_is_refused)
+{
+	D3DKMT_HANDLE context;
+
+	begin_hw(HW_NONE);
+	EXPECT_REFUSED(try_hw_context(device, 0, &context), STATUS_NOT_SUPPORTED,
+		       "DDI-ENTRY-MISSING", "DxgkDdiCreateHwContext");
+}
+
+TEST(hw_queue, has_a_progress_fence_that_starts_at_zero)
+{
+	struct recorder_fetch call;
+	D3DKMT_HANDLE fence;
+
+	begin_hw(HW_BY_HAND);
+	D3DKMT_HANDLE context = create_hw_context(device, 0);
+	struct hw_queue queue;
+	EXPECT_OK(try_hw_queue(context, 0x6, &queue));
+	EXPECT(queue.queue != 0 && queue.fence != 0 && queue.queue != queue.fence);
+	EXPECT_EQ(*queue.view, 0);
+	EXPECT_EQ(notes_count("CreateHwQueue irql=0 flags=6 private=0"), 1);
+	/* DXGKARG_CREATEHWQUEUE: the fence's handle at 24 */
+	fetch(RECORDER_CREATE_HW_QUEUE, &call);
+	memcpy(&fence, call.argument + 24, sizeof(fence));
+	EXPECT_EQ(fence, queue.fence);
+	expect_valid();
+	EXPECT_OK(destroy_hw_queue(queue.queue));
+	EXPECT_EQ(notes_count("DestroyHwQueue"), 1);
+	/* The fence went with it. */
+	EXPECT_BAD_HANDLE(wait_fence(queue.fence, 1, 0), "ObjectHandleArray");
+	EXPECT_BAD_HANDLE(destroy_hw_queue(queue.queue), "hHwQueue");
+	EXPECT_OK(destroy_hw_context(context));
+	expect_nothing_wrong();
+}
+
+static NTSTATUS context_for_hw_queues(unsigned flags, D3DKMT_HANDLE *context_out)
+{
+	D3DKMT_CREATECONTEXTVIRTUAL args = { .hDevice = device, .Flags.Value = flags };
+	NTSTATUS status = D3DKMTCreateContextVirtual(&args);
+
+	*context_out = args.hContext;
+	return status;
+}
+
+enum { HW_QUEUE_SUPPORTED = 0x10 };
+
+TEST(hw_queue, of_a_context_made_for_them_works_like_one_of_a_hardware_context)
+{
+	D3DKMT_HANDLE context;
+
+	begin_hw(HW_BY_HAND);
+	EXPECT_OK(context_for_hw_queues(HW_QUEUE_SUPPORTED, &context));
+	struct hw_queue queue = create_hw_queue_in(context);
+	expect_valid();
+	EXPECT_OK(hw_submit(queue, 1, 7));
+	EXPECT_STR(hw_pending_tags(0), "7 ");
+	EXPECT_EQ(hw_complete(0), 7);
+	EXPECT_OK(wait_fence(queue.fence, 1, 0));
+	/* Its queues end with it. */
+	EXPECT_OK(destroy_context(context));
+	EXPECT(notes_in_order("DestroyHwQueue", "DestroyContext"));
+	EXPECT_BAD_HANDLE(hw_submit(queue, 2, 8), "hHwQueue");
+	expect_nothing_wrong();
+}
+
+TEST(hw_queue, context_made_for_them_takes_no_work_of_its_own)
+{
+	D3DKMT_HANDLE context;
+
+	begin_hw(HW_BY_HAND);
+	EXPECT_OK(context_for_hw_queues(HW_QUEUE_SUPPORTED, &context));
+	EXPECT_BAD(submit(context, 1), "API-VALUE", "BroadcastContext");
+}
+
+TEST(hw_queue, refuses_what_its_page_does_not_allow)
+{
+	struct hw_queue queue;
+	D3DKMT_HANDLE ordinary;
+
+	begin_hw(HW_BY_HAND);
+	D3DKMT_HANDLE context = create_hw_context(device, 0);
+	EXPECT_OK(context_for_hw_queues(0, &ordinary));
+	EXPECT_BAD(D3DKMTCreateHwQueue(NULL), "API-NULL-ARGUMENT", "");
+	EXPECT_BAD_HANDLE(try_hw_queue(0, 0, &queue), "hHwContext");
+	EXPECT_BAD(try_hw_queue(device, 0, &queue), "API-HANDLE-KIND", "hHwContext");
+	EXPECT_BAD(try_hw_queue(ordinary, 0, &queue), "API-VALUE", "hHwContext");
+	for (unsigned bit = 3; bit < 32; bit++)
+		EXPECT_BAD(try_hw_queue(context, 1u << bit, &queue), "API-RESERVED", "Flags");
+	EXPECT_BAD_HANDLE(destroy_hw_queue(0), "hHwQueue");
+	EXPECT_BAD(destroy_hw_queue(context), "API-HANDLE-KIND", "hHwQueue");
+	EXPECT_EQ(notes_count("CreateHwQueue"), 0);
+	expect_valid();
+}
+
+/* ---- the progress fence ---- */
+
+TEST(progress, cannot_be_signalled_or_destroyed_by_a_client)
+{
+	begin_hw(HW_BY_HAND);
+	struct hw_queue queue = create_hw_queue(0);
+	struct hw_queue other = create_hw_queue(0);
+	D3DKMT_HANDLE context = create_virtual(1);
+
+	EXPECT_REFUSED(signal_fence(queue.fence, 1), STATUS_ACCESS_DENIED, "API-SYNC-ACCESS",
+		       "ObjectHandleArray");
+	EXPECT_REFUSED(queue_signal(context, queue.fence, 1), STATUS_ACCESS_DENIED,
+		       "API-SYNC-ACCESS", "ObjectHandleArray");
+	EXPECT_REFUSED(hw_signal(other, queue.fence, 1), STATUS_ACCESS_DENIED, "API-SYNC-ACCESS",
+		       "ObjectHandleArray");
+	EXPECT(destroy_sync(queue.fence) != STATUS_SUCCESS);
+	EXPECT_EQ(*queue.view, 0);
+}
+
+TEST(progress, is_seen_by_the_client_and_reaches_who_waits)
+{
+	begin_hw(HW_BY_HAND);
+	struct hw_queue queue = create_hw_queue(0);
+	int event = new_event();
+
+	EXPECT_OK(hw_submit(queue, 5, 1));
+	EXPECT_OK(wait_fence(queue.fence, 5, event));
+	EXPECT_EQ(event_count(event), 0);
+	EXPECT_EQ(hw_complete(0), 1);
+	EXPECT_EQ(*queue.view, 5);
+	AWAIT(event_count(event) == 1);
+	EXPECT_OK(wait_fence(queue.fence, 5, 0));
+	close(event);
+}
+
+TEST(progress, has_to_grow)
+{
+	begin_hw(HW_BY_HAND);
+	struct hw_queue queue = create_hw_queue(0);
+
+	EXPECT_BAD(hw_submit(queue, 0, 1), "API-VALUE", "HwQueueProgressFenceId");
+	EXPECT_OK(hw_submit(queue, 3, 1));
+	EXPECT_BAD(hw_submit(queue, 3, 2), "API-VALUE", "HwQueueProgressFenceId");
+	EXPECT_BAD(hw_submit(queue, 2, 2), "API-VALUE", "HwQueueProgressFenceId");
+	EXPECT_BAD(hw_submit(queue, UINT64_MAX, 2), "API-VALUE", "HwQueueProgressFenceId");
+	EXPECT_OK(hw_submit(queue, 1000000000000, 2));
+	EXPECT_STR(hw_pending_tags(0), "1 2 ");
+	EXPECT_EQ(hw_complete(0), 1);
+	EXPECT_EQ(hw_complete(0), 2);
+	/* What is done counts as well. */
+	EXPECT_BAD(hw_submit(queue, 4, 3), "API-VALUE", "HwQueueProgressFenceId");
+}
+
+/* ---- submission ---- */
+
+TEST(submit, gives_the_driver_everything_as_it_came)
+{
+	unsigned char data[] = "private";
+	struct recorder_fetch call;
+	uint64_t wide;
+	uint32_t narrow;
+
+	begin_hw(HW_BY_HAND);
+	struct hw_queue queue = create_hw_queue(2);
+	D3DKMT_SUBMITCOMMANDTOHWQUEUE args = { .hHwQueue = queue.queue,
+					       .HwQueueProgressFenceId = 1ull << 33,
+					       .CommandBuffer = 0x123450000,
+					       .CommandLength = 48,
+					       .PrivateDriverDataSize = sizeof(data),
+					       .pPrivateDriverData = data };
+	EXPECT_OK(D3DKMTSubmitCommandToHwQueue(&args));
+	fetch(RECORDER_SUBMIT_COMMAND_TO_HW_QUEUE, &call);
+	/* DXGKARG_SUBMITCOMMANDTOHWQUEUE: fence 8, address 16, size 24, private size 28 */
+	memcpy(&wide, call.argument + 8, sizeof(wide));
+	EXPECT_EQ(wide, 1ull << 33);
+	memcpy(&wide, call.argument + 16, sizeof(wide));
+	EXPECT_EQ(wide, 0x123450000);
+	memcpy(&narrow, call.argument + 24, sizeof(narrow));
+	EXPECT_EQ(narrow, 48);
+	memcpy(&narrow, call.argument + 28, sizeof(narrow));
+	EXPECT_EQ(narrow, sizeof(data));
+	EXPECT_EQ(call.list_bytes, sizeof(data));
+	EXPECT_STR((char *)call.list, "private");
+	EXPECT_EQ(hw_complete(0), 48);
+	expect_nothing_wrong();
+}
+
+TEST(submit, goes_straight_to_the_hardware_in_the_order_of_the_queue)
+{
+	enum { MANY = 100 };
+
+	begin_hw(HW_BY_HAND);
+	struct hw_queue queue = create_hw_queue(0);
+	for (unsigned i = 1; i <= MANY; i++) {
+		EXPECT_OK(hw_submit(queue, i, i));
+		EXPECT_EQ(hw_pending(0), i);
+	}
+	for (unsigned i = 1; i <= MANY; i++)
+		EXPECT_EQ(hw_complete(0), i);
+	EXPECT_OK(wait_fence(queue.fence, MANY, 0));
+	expect_nothing_wrong();
+}
+
+TEST(submit, to_two_queues_of_a_node_needs_no_order_between_them)
+{
+	begin_hw(HW_BY_HAND);
+	D3DKMT_HANDLE context = create_hw_context(device, 0);
+	struct hw_queue one = create_hw_queue_in(context);
+	struct hw_queue other = create_hw_queue_in(context);
+
+	EXPECT_OK(hw_submit(one, 1, 11));
+	EXPECT_OK(hw_submit(other, 1, 12));
+	EXPECT_EQ(hw_complete(1), 12);
+	EXPECT_OK(wait_fence(other.fence, 1, 0));
+	EXPECT_EQ(*one.view, 0);
+	EXPECT_EQ(hw_complete(0), 11);
+	EXPECT_OK(wait_fence(one.fence, 1, 0));
+}
+
+/* Neither fence ids nor room are shared with what the kernel orders. */
+TEST(submit, beside_a_context_of_the_same_node_goes_its_own_way)
+{
+	begin_hw(HW_BY_HAND);
+	struct hw_queue queue = create_hw_queue(0);
+	D3DKMT_HANDLE context = create_virtual(0);
+
+	for (unsigned i = 1; i <= 40; i++)
+		EXPECT_OK(submit(context, i));
+	EXPECT_OK(hw_submit(queue, 1, 99));
+	EXPECT_STR(hw_pending_tags(0), "99 ");
+	EXPECT_EQ(hw_complete(0), 99);
+	EXPECT_OK(wait_fence(queue.fence, 1, 0));
+	for (unsigned i = 1; i <= 40; i++) {
+		AWAIT(pending(0) > 0);
+		EXPECT_EQ(complete(0), i);
+	}
+	expect_nothing_wrong();
+}
+
+TEST(submit, refuses_what_its_page_does_not_allow)
+{
+	D3DKMT_HANDLE primaries[17] = { 0 };
+
+	begin_hw(HW_BY_HAND);
+	struct hw_queue queue = create_hw_queue(0);
+	const D3DKMT_SUBMITCOMMANDTOHWQUEUE good = { .hHwQueue = queue.queue,
+						     .HwQueueProgressFenceId = 1,
+						     .CommandBuffer = 0x10000,
+						     .CommandLength = 8 };
+	D3DKMT_SUBMITCOMMANDTOHWQUEUE args = good;
+
+	EXPECT_BAD(D3DKMTSubmitCommandToHwQueue(NULL), "API-NULL-ARGUMENT", "");
+	args.hHwQueue = 0;
+	EXPECT_BAD_HANDLE(D3DKMTSubmitCommandToHwQueue(&args), "hHwQueue");
+	args.hHwQueue = queue.fence;
+	EXPECT_BAD(D3DKMTSubmitCommandToHwQueue(&args), "API-HANDLE-KIND", "hHwQueue");
+	args = good;
+	args.CommandLength = 0;
+	EXPECT_BAD(D3DKMTSubmitCommandToHwQueue(&args), "API-VALUE", "CommandLength");
+	args = good;
+	args.PrivateDriverDataSize = 8;
+	EXPECT(D3DKMTSubmitCommandToHwQueue(&args) == STATUS_INVALID_PARAMETER);
+	args = good;
+	args.NumPrimaries = 17;
+	args.WrittenPrimaries = primaries;
+	EXPECT(D3DKMTSubmitCommandToHwQueue(&args) == STATUS_INVALID_PARAMETER);
+	args.NumPrimaries = 1;
+	EXPECT_BAD_HANDLE(D3DKMTSubmitCommandToHwQueue(&args), "WrittenPrimaries");
+	EXPECT_EQ(hw_pending(0), 0);
+	/* None of them used up the value. */
+	EXPECT_OK(D3DKMTSubmitCommandToHwQueue(&good));
+	EXPECT_EQ(hw_complete(0), 8);
+}
+
+/* ---- completion ---- */
+
+TEST(completion, of_several_packets_is_one_look_at_the_fence)
+{
+	const volatile UINT64 *view;
+
+	begin_hw(HW_BY_HAND);
+	struct hw_queue queue = create_hw_queue(0);
+	D3DKMT_HANDLE fence = create_fence(0, 0, &view);
+	for (unsigned i = 1; i <= 4; i++) {
+		EXPECT_OK(hw_submit(queue, 10 * i, i));
+		EXPECT_OK(hw_signal(queue, fence, i));
+	}
+	EXPECT_EQ(hw_complete_to(0, 30, false), 3);
+	AWAIT(*view == 3);
+	EXPECT_STR(hw_pending_tags(0), "4 ");
+	EXPECT_EQ(hw_complete(0), 4);
+	AWAIT(*view == 4);
+}
+
+TEST(completion, is_noticed_with_the_next_interrupt_of_any_fence)
+{
+	const volatile UINT64 *view;
+
+	begin_hw(HW_BY_HAND);
+	struct hw_queue queue = create_hw_queue(0);
+	D3DKMT_HANDLE fence = create_fence(0, 0, &view);
+	EXPECT_OK(hw_submit(queue, 1, 1));
+	EXPECT_OK(hw_signal(queue, fence, 1));
+	EXPECT_EQ(hw_complete_to(0, 1, true), 1);
+	EXPECT_EQ(*queue.view, 1);
+	idle_turns();
+	EXPECT_EQ(*view, 0);
+	interrupt(FENCE_SIGNALED, 0);
+	AWAIT(*view == 1);
+}
+
+/* Written down at interrupt level, told by one DPC, each to whom it concerns. */
+TEST(completion, of_several_nodes_comes_with_one_dpc)
+{
+	const volatile UINT64 *views[3];
+	D3DKMT_HANDLE fences[3];
+	struct recorder_escape escape = { .command = RECORDER_INTERRUPT_NO_DPC };
+
+	begin_hw(HW_BY_HAND);
+	struct hw_queue queue = create_hw_queue(2);
+	for (unsigned i = 0; i < 3; i++)
+		fences[i] = create_fence(0, 0, &views[i]);
+	for (unsigned node = 0; node < 2; node++) {
+		D3DKMT_HANDLE context = create_virtual(node);
+		EXPECT_OK(submit(context, 1 + node));
+		EXPECT_OK(submit(context, 3 + node));
+		EXPECT_OK(queue_signal(context, fences[node], 1));
+	}
+	EXPECT_OK(hw_submit(queue, 1, 5));
+	EXPECT_OK(hw_signal(queue, fences[2], 1));
+	/* Two per node, and the write of a fence; nobody is told yet. */
+	escape.type = DMA_COMPLETED;
+	for (unsigned node = 0; node < 2; node++) {
+		struct recorder_escape what = { .command = RECORDER_PENDING, .node = node };
+
+		EXPECT_EQ(crank(&what), 2);
+		escape.node = node;
+		escape.fence = what.fence;
+		(void)crank(&escape);
+		escape.fence = what.last;
+		(void)crank(&escape);
+	}
+	EXPECT_EQ(hw_complete_to(0, 1, true), 1);
+	idle_turns();
+	for (unsigned i = 0; i < 3; i++)
+		EXPECT_EQ(*views[i], 0);
+	interrupt(FENCE_SIGNALED, 2);
+	for (unsigned i = 0; i < 3; i++)
+		AWAIT(*views[i] == 1);
+	expect_nothing_wrong();
+	/* The driver of the test still has them; it is told nothing new. */
+	complete_all(0, 2);
+	complete_all(1, 2);
+}
+
+int main(int argc, char **argv)
+{
+	return hw_main("api/hw_queue", argc, argv);
+}
