@@ -48,6 +48,8 @@ NTSTATUS APIENTRY soft_add_device(IN_CONST_PDEVICE_OBJECT PhysicalDeviceObject,
 	adapter->settings = *soft_driver_settings();
 	adapter->node_count = soft_settings_node_count(&adapter->settings);
 	KeInitializeMutex(&adapter->start_lock, 0);
+	KeInitializeMutex(&adapter->hw_lock, 0);
+	InitializeListHead(&adapter->hw_queues);
 	*MiniportDeviceContext = adapter;
 	return STATUS_SUCCESS;
 }

@@ -26,7 +26,8 @@ static NTSTATUS check_flags(const struct soft_device *device, const DXGKARG_CREA
 	if (args->Flags.SystemContext && (!device->is_system || args->NodeOrdinal != paging_node))
 		return STATUS_INVALID_PARAMETER;
 	if (args->Flags.GdiContext || args->Flags.SystemProtectedContext ||
-	    args->Flags.HwQueueSupported)
+	    (args->Flags.HwQueueSupported &&
+	     (!settings->hw_queues || !args->Flags.VirtualAddressing)))
 		return STATUS_NOT_SUPPORTED;
 	return STATUS_SUCCESS;
 }
@@ -89,6 +90,7 @@ NTSTATUS APIENTRY soft_create_context(IN_CONST_HANDLE hDevice,
 	context->node = pCreateContext->NodeOrdinal;
 	context->is_system = pCreateContext->Flags.SystemContext;
 	context->is_virtual = pCreateContext->Flags.VirtualAddressing;
+	context->has_hw_queues = pCreateContext->Flags.HwQueueSupported;
 	context->ignores_preemption = (flags & SOFTGPU_CONTEXT_IGNORES_PREEMPTION) != 0;
 	context->device = device;
 	context->kernel_context = pCreateContext->hContext;

@@ -141,5 +141,14 @@ DECLSPEC_EXPORT NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT DriverObject,
 		data.DxgkDdiSetRootPageTable = soft_set_root_page_table;
 		data.DxgkDdiGetRootPageTableSize = soft_get_root_page_table_size;
 	}
+	if (driver_settings.hw_queues) {
+		data.DxgkDdiCreateHwContext = soft_create_hw_context;
+		data.DxgkDdiDestroyHwContext = soft_destroy_hw_context;
+		data.DxgkDdiCreateHwQueue = soft_create_hw_queue;
+		data.DxgkDdiDestroyHwQueue = soft_destroy_hw_queue;
+		data.DxgkDdiSubmitCommandToHwQueue = soft_submit_command_to_hw_queue;
+		data.DxgkDdiResetHwEngine = soft_reset_hw_engine;
+		data.DxgkDdiResumeHwEngine = soft_resume_hw_engine;
+	}
 	return DxgkInitialize(DriverObject, RegistryPath, &data);
 }

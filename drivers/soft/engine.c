@@ -176,6 +176,7 @@ static void run_packet(struct soft_engine *engine, struct soft_packet *packet)
 {
 	struct soft_fault fault = { 0 };
 	ULONG fence = packet->fence;
+	ULONGLONG progress = packet->progress;
 	BOOLEAN is_refused = packet->is_refused;
 	KIRQL irql;
 
@@ -192,7 +193,9 @@ static void run_packet(struct soft_engine *engine, struct soft_packet *packet)
 	packet_retire_locked(engine, packet);
 	KeReleaseSpinLock(&engine->lock, irql);
 
-	if (outcome == SOFT_DONE && !is_refused)
+	if (outcome == SOFT_DONE && engine->hw_queue)
+		soft_hw_queue_completed(engine->hw_queue, progress);
+	else if (outcome == SOFT_DONE && !is_refused)
 		soft_notify_completed(engine, fence);
 	else if (outcome == SOFT_PREEMPTED)
 		InterlockedIncrement64(&engine->adapter->packets_preempted);
@@ -253,7 +256,7 @@ static VOID NTAPI engine_thread(PVOID StartContext)
 
 /* ---- submission: DISPATCH_LEVEL, nonpageable ---- */
 
-static NTSTATUS submit(struct soft_engine *engine, const struct soft_packet *work)
+NTSTATUS soft_engine_submit(struct soft_engine *engine, const struct soft_packet *work)
 {
 	struct soft_packet *packet = NULL;
 	KIRQL irql;
@@ -309,7 +312,7 @@ NTSTATUS APIENTRY soft_submit_command(IN_CONST_HANDLE hAdapter,
 		.is_empty =
 			args->Flags.NullRendering || args->Flags.ContextSwitch || size_bytes == 0,
 	};
-	return submit(engine, &packet);
+	return soft_engine_submit(engine, &packet);
 }
 
 /* FALSE when the client wrote nonsense. */
@@ -357,7 +360,7 @@ NTSTATUS APIENTRY soft_submit_command_virtual(IN_CONST_HANDLE hAdapter,
 			    args->DmaBufferSize == 0 || is_refused,
 		.is_refused = is_refused,
 	};
-	NTSTATUS status = submit(engine, &packet);
+	NTSTATUS status = soft_engine_submit(engine, &packet);
 	/* The client loses its device; the fence still takes its turn, without an interrupt. */
 	return NT_SUCCESS(status) && is_refused ? STATUS_INVALID_PARAMETER : status;
 }

@@ -407,7 +407,9 @@ static enum soft_outcome execute_packet(struct run *run)
 		run->root = context->root;
 		if (packet->is_resubmission)
 			resume = context->resume;
-		context->resume.is_valid = FALSE;
+		/* Queues of a hardware context run side by side, and are not preempted. */
+		if (!engine->hw_queue)
+			context->resume.is_valid = FALSE;
 	}
 
 	ULONG offset = resume.is_valid ? resume.offset : 0;

@@ -46,6 +46,16 @@ void soft_notify_completed(struct soft_engine *engine, ULONG fence)
 	notify(engine, &notice);
 }
 
+/* Which one it was the kernel finds out by looking. */
+void soft_notify_fence_written(struct soft_engine *engine)
+{
+	struct notice notice = { .data.InterruptType = DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED };
+
+	notice.data.MonitoredFenceSignaled.NodeOrdinal = engine->node;
+	InterlockedIncrement64(&engine->adapter->packets_completed);
+	notify(engine, &notice);
+}
+
 void soft_notify_preempted(struct soft_engine *engine, ULONG preemption_fence,
 			   ULONG last_completed_fence)
 {
@@ -57,13 +67,40 @@ void soft_notify_preempted(struct soft_engine *engine, ULONG preemption_fence,
 	notify(engine, &notice);
 }
 
+/*
+ * For a hardware queue that cannot read its commands there is no type: like one that hangs, it asks
+ * for a reset.
+ */
+static void fill_hw_fault(DXGKARGCB_NOTIFY_INTERRUPT_DATA *data, const struct soft_engine *engine,
+			  const struct soft_packet *packet, const struct soft_fault *fault)
+{
+	ULONG flags = DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED;
+
+	if (!fault->is_page_fault) {
+		data->InterruptType = DXGK_INTERRUPT_GPU_ENGINE_TIMEOUT;
+		data->GpuEngineTimeout.NodeOrdinal = engine->node;
+		return;
+	}
+	if (fault->is_write)
+		flags |= DXGK_PAGE_FAULT_WRITE;
+	data->InterruptType = DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED;
+	data->HwQueuePageFaulted.FaultedFenceId = packet->progress;
+	data->HwQueuePageFaulted.FaultedVirtualAddress = fault->address;
+	data->HwQueuePageFaulted.FaultedHwQueue = engine->hw_queue;
+	data->HwQueuePageFaulted.NodeOrdinal = engine->node;
+	data->HwQueuePageFaulted.PageFaultFlags = (DXGK_PAGE_FAULT_FLAGS)flags;
+	data->HwQueuePageFaulted.PageTableLevel = fault->level;
+}
+
 /* The engine stands still from here on, until it is reset. */
 void soft_notify_faulted(struct soft_engine *engine, const struct soft_packet *packet,
 			 const struct soft_fault *fault)
 {
 	struct notice notice = { 0 };
 
-	if (fault->is_page_fault) {
+	if (engine->hw_queue) {
+		fill_hw_fault(&notice.data, engine, packet, fault);
+	} else if (fault->is_page_fault) {
 		ULONG flags = DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED;
 
 		if (fault->is_write)

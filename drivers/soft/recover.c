@@ -49,6 +49,7 @@ NTSTATUS APIENTRY soft_reset_from_timeout(IN_CONST_HANDLE hAdapter)
 		soft_engine_reset(&adapter->engines[node]);
 		set_halted(&adapter->engines[node], TRUE);
 	}
+	soft_hw_queues_reset(adapter);
 	return STATUS_SUCCESS;
 }
 
@@ -64,6 +65,7 @@ NTSTATUS APIENTRY soft_restart_from_timeout(IN_CONST_HANDLE hAdapter)
 		set_halted(&adapter->engines[node], FALSE);
 		KeSetEvent(&adapter->engines[node].work, IO_NO_INCREMENT, FALSE);
 	}
+	soft_hw_queues_restart(adapter);
 	return STATUS_SUCCESS;
 }
 

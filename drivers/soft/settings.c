@@ -32,6 +32,7 @@ const struct soft_setting soft_setting_table[] = {
 	  "a number from 22 to 57" },
 	{ L"PageTableUpdateMode", "PageTableUpdateMode", OFFSET(update_mode), 0, 0, update_words,
 	  update_values, "gpu_physical, gpu_virtual or cpu_virtual" },
+	{ L"HwQueues", "HwQueues", OFFSET(hw_queues), 0, 1, NULL, NULL, "0 or 1" },
 };
 const ULONG soft_setting_count = RTL_NUMBER_OF(soft_setting_table);
 
@@ -102,6 +103,11 @@ NTSTATUS soft_settings_finish(struct soft_settings *settings, PCSTR *problem_out
 	    settings->address_bits > below_root + MAX_ROOT_BITS) {
 		*problem_out = "VirtualAddressBits leaves the root table, after 12 bits in the "
 			       "page and 9 for each lower level, less than 1 or more than 12";
+		return STATUS_INVALID_PARAMETER;
+	}
+	if (settings->hw_queues && settings->model != SOFTGPU_MODEL_GPUMMU) {
+		*problem_out = "HwQueues needs AddressModel gpummu: hardware queues are given "
+			       "commands by virtual address";
 		return STATUS_INVALID_PARAMETER;
 	}
 	/* Tables that the CPU updates are in system memory, where a table is at most a page. */

@@ -9,7 +9,7 @@
  *buffer render.c      command buffers -> DMA buffers              paging.c      paging operations
  *-> DMA buffers engine.c      queues and threads                          execute.c     what a
  *thread does with one packet recover.c     resets and what is asked around them        interrupt.c
- *telling the kernel
+ *telling the kernel hw_queue.c    hardware queues, each an engine of its own
  *
  * Handles that the kernel brings back are checked by their first word before they are used.
  */
@@ -30,6 +30,7 @@ enum soft_magic {
 	SOFT_MAGIC_PROCESS = 0x70504773,
 	SOFT_MAGIC_DEVICE = 0x64504773,
 	SOFT_MAGIC_CONTEXT = 0x63504773,
+	SOFT_MAGIC_HW_QUEUE = 0x71504773,
 	SOFT_MAGIC_RESOURCE = 0x72504773,
 	SOFT_MAGIC_ALLOCATION = 0x6c504773,
 	SOFT_MAGIC_OPENING = 0x6f504773,
@@ -51,6 +52,7 @@ enum {
 
 struct soft_adapter;
 struct soft_context;
+struct soft_hw_queue;
 
 /* A piece of memory an engine can touch. */
 struct soft_window {
@@ -75,6 +77,7 @@ struct soft_packet {
 	LIST_ENTRY link;
 	struct soft_context *context; /* NULL for paging that belongs to no context */
 	ULONG fence;
+	ULONGLONG progress; /* of a hardware queue, which has no fences */
 	ULONG size_bytes;
 	struct soft_place buffer;
 	ULONGLONG tag; /* softgpu_submission.tag */
@@ -84,11 +87,12 @@ struct soft_packet {
 	BOOLEAN is_refused; /* the kernel was told so at submission */
 };
 
-/* One engine is one thread. Lives in its adapter. */
+/* One engine is one thread. Lives in its adapter, or is a hardware queue. */
 struct soft_engine {
 	/* Set at adapter start. */
 	struct soft_adapter *adapter;
 	ULONG node;
+	struct soft_hw_queue *hw_queue; /* whose it is; NULL: the node's */
 
 	/* Guarded by soft_adapter.start_lock. */
 	PVOID thread; /* a KTHREAD, referenced; NULL until a context needs the engine */
@@ -144,6 +148,9 @@ struct soft_adapter {
 	KMUTEX start_lock; /* one thread at a time starts engines; leaves us at PASSIVE_LEVEL */
 	struct soft_engine engines[SOFTGPU_MAX_NODES];
 
+	KMUTEX hw_lock;       /* likewise, for hardware queues */
+	LIST_ENTRY hw_queues; /* soft_hw_queue.link */
+
 	/* Interlocked; what is not zero at the end was leaked. */
 	volatile LONG live_processes;
 	volatile LONG live_devices;
@@ -190,6 +197,7 @@ struct soft_context {
 	ULONG node;
 	BOOLEAN is_system;
 	BOOLEAN is_virtual;
+	BOOLEAN has_hw_queues; /* it is a hardware context, or stands in for one */
 	BOOLEAN ignores_preemption;
 	struct soft_device *device;
 	HANDLE kernel_context;
@@ -199,6 +207,20 @@ struct soft_context {
 
 	/* The engine's thread alone. */
 	struct soft_resume resume;
+};
+
+/* Its packets are in its own engine. */
+struct soft_hw_queue {
+	ULONG magic;
+
+	/* Set at creation. */
+	struct soft_context *context;
+	volatile LONG64 *fence; /* progress, as the kernel and its client read it */
+	struct soft_engine engine;
+
+	/* Guarded by soft_adapter.hw_lock. */
+	LIST_ENTRY link;
+	BOOLEAN is_hit; /* by the reset under way */
 };
 
 struct soft_resource {
@@ -241,6 +263,7 @@ struct soft_adapter *soft_adapter_from(HANDLE handle);
 struct soft_process *soft_process_from(HANDLE handle);
 struct soft_device *soft_device_from(HANDLE handle);
 struct soft_context *soft_context_from(HANDLE handle);
+struct soft_hw_queue *soft_hw_queue_from(HANDLE handle);
 struct soft_opening *soft_opening_from(HANDLE handle);
 
 /* Entries of page tables and of the aperture, while others may be looking. */
@@ -311,6 +334,18 @@ DXGKDDI_DESTROYCONTEXT soft_destroy_context;
 DXGKDDI_SETROOTPAGETABLE soft_set_root_page_table;
 DXGKDDI_GETROOTPAGETABLESIZE soft_get_root_page_table_size;
 
+/* hw_queue.c */
+DXGKDDI_CREATEHWCONTEXT soft_create_hw_context;
+DXGKDDI_DESTROYHWCONTEXT soft_destroy_hw_context;
+DXGKDDI_CREATEHWQUEUE soft_create_hw_queue;
+DXGKDDI_DESTROYHWQUEUE soft_destroy_hw_queue;
+DXGKDDI_SUBMITCOMMANDTOHWQUEUE soft_submit_command_to_hw_queue;
+DXGKDDI_RESETHWENGINE soft_reset_hw_engine;
+DXGKDDI_RESUMEHWENGINE soft_resume_hw_engine;
+void soft_hw_queue_completed(struct soft_hw_queue *queue, ULONGLONG progress);
+void soft_hw_queues_reset(struct soft_adapter *adapter);
+void soft_hw_queues_restart(struct soft_adapter *adapter);
+
 /* allocation.c, standard.c */
 DXGKDDI_CREATEALLOCATION soft_create_allocation;
 DXGKDDI_DESTROYALLOCATION soft_destroy_allocation;
@@ -335,6 +370,7 @@ NTSTATUS soft_engine_init(struct soft_engine *engine, struct soft_adapter *adapt
 			  ULONG packet_count);
 NTSTATUS soft_engine_start(struct soft_engine *engine); /* PASSIVE_LEVEL; again is harmless */
 void soft_engine_finish(struct soft_engine *engine);    /* waits for the thread */
+NTSTATUS soft_engine_submit(struct soft_engine *engine, const struct soft_packet *work);
 /* Ends what runs and forgets what is queued; returns the fence of what ran last. */
 ULONG soft_engine_reset(struct soft_engine *engine);
 struct soft_engine *soft_engine_from(HANDLE adapter, ULONG node, ULONG engine_ordinal);
@@ -347,6 +383,7 @@ enum soft_outcome soft_execute(struct soft_engine *engine, struct soft_packet *p
 DXGKDDI_INTERRUPT_ROUTINE soft_interrupt_routine;
 DXGKDDI_DPC_ROUTINE soft_dpc_routine;
 void soft_notify_completed(struct soft_engine *engine, ULONG fence);
+void soft_notify_fence_written(struct soft_engine *engine);
 void soft_notify_preempted(struct soft_engine *engine, ULONG preemption_fence,
 			   ULONG last_completed_fence);
 void soft_notify_faulted(struct soft_engine *engine, const struct soft_packet *packet,

@@ -48,6 +48,22 @@ TEST(settings, an_empty_key_gives_the_default_adapter)
 	EXPECT_EQ(soft_settings_node_count(&settings), 4);
 }
 
+TEST(settings, hardware_queues_need_virtual_addresses)
+{
+	struct soft_settings settings = defaults();
+	PCSTR problem = NULL;
+
+	EXPECT_EQ(settings.hw_queues, 0);
+	EXPECT_EQ(set_number(&settings, "HwQueues", 2), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(set_number(&settings, "HwQueues", 1), STATUS_SUCCESS);
+	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_SUCCESS);
+	settings = defaults();
+	EXPECT_EQ(set_number(&settings, "HwQueues", 1), STATUS_SUCCESS);
+	EXPECT_EQ(set_text(&settings, "AddressModel", L"physical", 8), STATUS_SUCCESS);
+	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_INVALID_PARAMETER);
+	EXPECT(problem);
+}
+
 TEST(settings, wide_names_and_printed_names_are_the_same)
 {
 	for (ULONG i = 0; i < soft_setting_count; i++) {
