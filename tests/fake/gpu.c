@@ -236,6 +236,24 @@ static NTSTATUS gpu_reset_node(void *context, uint32_t node_number, uint32_t *la
 	return status;
 }
 
+static NTSTATUS gpu_reset_hw_node(void *context, uint32_t node)
+{
+	struct fake_gpu *gpu = context;
+
+	fake_gpu_note(gpu, "H%u", node);
+	if (NT_SUCCESS(gpu->hw_reset_status) && gpu->on_hw_reset)
+		gpu->on_hw_reset(node);
+	return gpu->hw_reset_status;
+}
+
+static NTSTATUS gpu_resume_hw_node(void *context, uint32_t node)
+{
+	struct fake_gpu *gpu = context;
+
+	fake_gpu_note(gpu, "R%u", node);
+	return gpu->hw_resume_status;
+}
+
 static void gpu_collect_debug_info(void *context, uint32_t reason, uint32_t node)
 {
 	fake_gpu_note(context, "D%x@%u", reason, node);
@@ -295,6 +313,8 @@ static const struct sched_gpu_ops gpu_ops = {
 	.dependent_nodes = gpu_dependent_nodes,
 	.is_responsive = gpu_is_responsive,
 	.reset_node = gpu_reset_node,
+	.reset_hw_node = gpu_reset_hw_node,
+	.resume_hw_node = gpu_resume_hw_node,
 	.collect_debug_info = gpu_collect_debug_info,
 	.reset_adapter = gpu_reset_adapter,
 	.restart_adapter = gpu_restart_adapter,
@@ -370,6 +390,7 @@ struct sched_config fake_gpu_config(void)
 		.node_count = FAKE_NODES,
 		.is_preemption_aware = true,
 		.has_engine_reset = true,
+		.has_hw_engine_reset = true,
 		.tdr_level = 3,
 		.tdr_delay_ns = 2 * NS_PER_S,
 		.tdr_ddi_delay_ns = 5 * NS_PER_S,

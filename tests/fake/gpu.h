@@ -7,6 +7,7 @@
  *	a.     packet a was retired, done    a!  aborted    a-  cancelled    a^  a signal acted
  *	P0:1   node 0 was asked to stop, preemption 1
  *	D141@0 debug information was collected                   E0  engine 0 was reset
+ *	H0     the hardware queues of node 0 were reset          R0  and resumed
  *	begin A lost restart end                                 an adapter reset, as the listener
  *sees it X3     the owner marked X was lost in state 3            dead  the adapter was lost
  */
@@ -69,7 +70,10 @@ struct fake_gpu {
 	uint64_t dependents[FAKE_NODES]; /* 0: only itself */
 	bool fails_reset;
 	bool fails_restart;
-	bool is_silent; /* the log is left alone: many threads */
+	NTSTATUS hw_reset_status;
+	NTSTATUS hw_resume_status;
+	void (*on_hw_reset)(uint32_t node); /* in the middle of one: who was hit */
+	bool is_silent;                     /* the log is left alone: many threads */
 	_Atomic uint32_t completions;
 	_Atomic uint32_t entered; /* threads inside submit() of a node, a byte each; one at most */
 	uint32_t telling;         /* events on their way */

@@ -1,0 +1,400 @@
+/*
+ * hw_queue_test.c - queues that the hardware orders itself: what is over, when, and how.
+ *
+ *	1:a5   packet a went to the hardware on node 1, with progress 5
+ */
+#include "world.h"
+
+#define DELAY_NS (2 * NS_PER_S + NS_PER_MS) /* TdrDelay, and a moment */
+
+enum { STREAMS = 4, PACKETS = 16 };
+
+struct hw_packet {
+	struct sched_packet packet;
+	char name;
+	NTSTATUS submit_status;
+	bool completes_at_once; /* before submit() returns */
+};
+
+struct hw_stream {
+	struct sched_queue queue;
+	_Atomic uint64_t fence;
+	int name;         /* of the queue */
+	int context_name; /* of its context */
+	bool is_there;
+};
+
+static struct hw_stream streams[STREAMS];
+static struct hw_packet hw_packets[PACKETS];
+static unsigned hw_packet_count;
+
+static struct hw_packet *hw_packet_of(struct sched_packet *packet)
+{
+	return container_of(packet, struct hw_packet, packet);
+}
+
+static struct hw_stream *stream_of_queue(struct sched_queue *queue)
+{
+	return container_of(queue, struct hw_stream, queue);
+}
+
+static NTSTATUS hw_submit(struct sched_packet *packet, const struct sched_submission *submission)
+{
+	struct hw_packet *hw = hw_packet_of(packet);
+
+	fake_gpu_note(&world.gpu, "%u:%c%u", submission->node, hw->name,
+		      (unsigned)packet->progress);
+	if (hw->completes_at_once) {
+		atomic_store(&stream_of_queue(packet->queue)->fence, packet->progress);
+		sched_on_fence_written(world.sched);
+	}
+	return hw->submit_status;
+}
+
+static void hw_retired(struct sched_packet *packet, enum sched_outcome outcome)
+{
+	fake_gpu_note(&world.gpu, "%c%c", hw_packet_of(packet)->name,
+		      outcome == SCHED_DONE      ? '.'
+		      : outcome == SCHED_ABORTED ? '!'
+						 : '-');
+}
+
+static const struct sched_packet_ops hw_ops = { .submit = hw_submit, .retired = hw_retired };
+
+static void start(void)
+{
+	world_start();
+	memset(streams, 0, sizeof(streams));
+	hw_packet_count = 0;
+}
+
+static struct hw_stream *make(unsigned which, unsigned owner, unsigned node)
+{
+	struct hw_stream *stream = &streams[which];
+
+	sched_hw_queue_init(
+		&stream->queue, &world.owners[owner], node,
+		&(struct sched_hw_identity){ .progress = &stream->fence,
+					     .queue_names = { &stream->name, NULL },
+					     .context_names = { &stream->context_name, NULL } });
+	stream->is_there = true;
+	return stream;
+}
+
+static struct hw_packet *hw_packet(char name, uint64_t progress)
+{
+	struct hw_packet *packet = &hw_packets[hw_packet_count++];
+
+	*packet = (struct hw_packet){
+		.packet = { .kind = SCHED_WORK, .ops = &hw_ops, .progress = progress }, .name = name
+	};
+	return packet;
+}
+
+static void give(struct hw_stream *stream, char name, uint64_t progress)
+{
+	QUEUE(&stream->queue, hw_packet(name, progress));
+}
+
+/* The hardware is that far, and says that some fence was written. */
+static void reach(struct hw_stream *stream, uint64_t progress)
+{
+	atomic_store(&stream->fence, progress);
+	sched_on_fence_written(world.sched);
+}
+
+static void finish(void)
+{
+	for (unsigned i = 0; i < STREAMS; i++) {
+		if (streams[i].is_there)
+			sched_queue_finish(&streams[i].queue, SCHED_CANCEL_ALL);
+	}
+	world_finish();
+}
+
+/* ---- in and out ---- */
+
+TEST(hw_queue, what_is_given_goes_to_the_hardware_at_once_whatever_that_has)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	for (unsigned i = 1; i <= 3; i++)
+		give(stream, (char)('a' + i - 1), 10 * i);
+	give(make(1, 0, 1), 'x', 1);
+	EXPECT_STR(happened(), "1:a10 1:b20 1:c30 1:x1");
+	reach(stream, 20);
+	EXPECT_STR(happened(), "a. b.");
+	reach(stream, 29);
+	EXPECT_STR(happened(), "");
+	reach(stream, 30);
+	reach(&streams[1], 1);
+	EXPECT_STR(happened(), "c. x.");
+	finish();
+}
+
+TEST(hw_queue, takes_only_progress_that_grows)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	give(stream, 'a', 5);
+	EXPECT_EQ(sched_queue_submit(&stream->queue, &hw_packet('b', 5)->packet, false),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(sched_queue_submit(&stream->queue, &hw_packet('c', 4)->packet, false),
+		  STATUS_INVALID_PARAMETER);
+	reach(stream, 5);
+	EXPECT_STR(happened(), "1:a5 a.");
+	finish();
+}
+
+TEST(hw_queue, may_be_done_before_the_driver_comes_back)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	struct hw_packet *packet = hw_packet('a', 1);
+	packet->completes_at_once = true;
+	QUEUE(&stream->queue, packet);
+	EXPECT_STR(happened(), "1:a1 a.");
+	finish();
+}
+
+TEST(hw_queue, signal_acts_behind_what_is_done_and_wait_holds_what_is_behind)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	give(stream, 'a', 1);
+	signal_packet(&stream->queue, 's');
+	struct fake_packet *wait = wait_packet(&stream->queue, 'w');
+	give(stream, 'b', 2);
+	EXPECT_STR(happened(), "1:a1");
+	reach(stream, 1);
+	EXPECT_STR(happened(), "a. s^ s.");
+	atomic_store(&wait->is_reached, true);
+	sched_queue_kick(&stream->queue);
+	EXPECT_STREAMS("1:b2", "w.", "");
+	reach(stream, 2);
+	EXPECT_STR(happened(), "b.");
+	finish();
+}
+
+TEST(hw_queue, that_the_driver_refuses_takes_its_owner_along)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	give(stream, 'a', 1);
+	struct hw_packet *packet = hw_packet('b', 2);
+	packet->submit_status = STATUS_INVALID_PARAMETER;
+	QUEUE(&stream->queue, packet);
+	EXPECT_STREAMS("1:a1 1:b2", "", "W6");
+	/* The hardware has the first one, and is waited for. */
+	reach(stream, 1);
+	EXPECT_STR(happened(), "a. b!");
+	finish();
+}
+
+/* ---- who waits ---- */
+
+static bool was_told;
+
+static void told(struct sched_wait *wait)
+{
+	(void)wait;
+	was_told = true;
+}
+
+TEST(hw_queue, is_waited_for_like_any_other_work)
+{
+	struct sched_wait all = { .over = told };
+
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	was_told = false;
+	give(stream, 'a', 1);
+	sched_after_submitted(&world.owners[0], &all);
+	EXPECT(!was_told);
+	reach(stream, 1);
+	EXPECT(was_told);
+	was_told = false;
+	give(stream, 'b', 2);
+	sched_after_owner(&world.owners[0], &all);
+	sched_owner_lose(&world.owners[0]);
+	EXPECT(!was_told); /* the hardware may still write */
+	reach(stream, 2);
+	EXPECT(was_told);
+	finish();
+}
+
+TEST(hw_queue, of_a_suspended_owner_gives_nothing_new)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	sched_owner_suspend(&world.owners[0]);
+	give(stream, 'a', 1);
+	EXPECT_STR(happened(), "");
+	sched_owner_resume(&world.owners[0]);
+	EXPECT_STR(happened(), "1:a1");
+	reach(stream, 1);
+	EXPECT_STR(happened(), "a.");
+	finish();
+}
+
+/* ---- faults and resets ---- */
+
+static void hit_first(uint32_t node)
+{
+	(void)node;
+	sched_on_hw_context_hit(streams[0].queue.owner, &streams[0].context_name, false);
+}
+
+static void hit_second_too(uint32_t node)
+{
+	hit_first(node);
+	sched_on_hw_context_hit(streams[1].queue.owner, &streams[1].context_name, true);
+}
+
+TEST(fault, of_a_queue_lets_what_is_in_front_count_as_done)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	struct hw_stream *other = make(1, 1, 1);
+	world.gpu.on_hw_reset = hit_first;
+	give(stream, 'a', 1);
+	give(stream, 'b', 2);
+	give(stream, 'c', 3);
+	give(other, 'x', 1);
+	EXPECT_STR(happened(), "1:a1 1:b2 1:c3 1:x1");
+	sched_on_faulted(world.sched, &(struct sched_fault){ .node = 1,
+							     .is_page_fault = true,
+							     .is_hw = true,
+							     .hw_name = &stream->name,
+							     .hw_progress = 2 });
+	EXPECT_STREAMS("", "a. b! c!", "W7f D141@1 H1 R1");
+	reach(other, 1);
+	EXPECT_STR(happened(), "x.");
+	finish();
+}
+
+TEST(late, is_a_node_that_finishes_nothing_of_its_hardware_queues)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	struct hw_stream *other = make(1, 1, 1);
+	world.gpu.on_hw_reset = hit_first;
+	give(stream, 'a', 1);
+	give(other, 'x', 1);
+	give(other, 'y', 2);
+	EXPECT_STR(happened(), "1:a1 1:x1 1:y2");
+	pass_time(DELAY_NS - NS_PER_S);
+	reach(other, 1);
+	pass_time(DELAY_NS - NS_PER_S);
+	EXPECT_STR(happened(), "x.");
+	pass_time(NS_PER_S);
+	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 W3");
+	reach(other, 2);
+	EXPECT_STR(happened(), "y.");
+	finish();
+}
+
+TEST(late, hardware_queues_leave_contexts_of_the_node_alone)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	world.gpu.on_hw_reset = hit_first;
+	world.gpu.nodes[1].answers_at_once = true;
+	work(world_queue(1, 1), 'k');
+	give(stream, 'a', 1);
+	EXPECT_STR(happened(), "1:k1 1:a1");
+	pass_time(NS_PER_S);
+	fake_gpu_complete(&world.gpu, 1, 1);
+	work(world_queue(1, 1), 'l');
+	pass_time(DELAY_NS - NS_PER_S);
+	EXPECT_STREAMS("1:l2", "k. a!", "D141@1 H1 R1 W3");
+	fake_gpu_complete(&world.gpu, 1, 1);
+	EXPECT_STR(happened(), "l.");
+	finish();
+}
+
+TEST(late, is_nobody_while_work_runs_that_is_never_late)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	struct hw_packet *packet = hw_packet('a', 1);
+	packet->packet.is_never_late = true;
+	QUEUE(&stream->queue, packet);
+	pass_time(100 * DELAY_NS);
+	EXPECT_STR(happened(), "1:a1");
+	reach(stream, 1);
+	EXPECT_STR(happened(), "a.");
+	finish();
+}
+
+TEST(reset, takes_victims_down_as_such)
+{
+	start();
+	give(make(0, 0, 1), 'a', 1);
+	give(make(1, 1, 1), 'x', 1);
+	world.gpu.on_hw_reset = hit_second_too;
+	sched_on_timed_out(world.sched, 1);
+	EXPECT_STREAMS("1:a1 1:x1", "a! x!", "D141@1 H1 R1 W3 X2");
+	finish();
+}
+
+TEST(reset, that_fails_or_is_not_there_is_the_adapters_affair)
+{
+	for (unsigned way = 0; way < 3; way++) {
+		struct sched_config config = fake_gpu_config();
+
+		config.has_hw_engine_reset = way != 2;
+		world_start_with(&config);
+		memset(streams, 0, sizeof(streams));
+		hw_packet_count = 0;
+		world.gpu.hw_reset_status = way == 0 ? STATUS_UNSUCCESSFUL : STATUS_SUCCESS;
+		world.gpu.hw_resume_status = way == 1 ? STATUS_UNSUCCESSFUL : STATUS_SUCCESS;
+		give(make(0, 0, 1), 'a', 1);
+		EXPECT_STR(happened(), "1:a1");
+		sched_on_timed_out(world.sched, 1);
+		const char *log = happened();
+		EXPECT_STR(words_of(log, RETIREMENTS), "a!");
+		EXPECT_STR(words_of(log, THE_REST),
+			   way == 0   ? "D141@1 H1 D117@1 W3 X2 Y2 Z2 begin A lost restart end"
+			   : way == 1 ? "D141@1 H1 R1 D117@1 W3 X2 Y2 Z2 begin A lost restart end"
+				      : "D117@1 W3 X2 Y2 Z2 begin A lost restart end");
+		finish();
+	}
+}
+
+TEST(reset, that_hits_nobody_is_tried_once_more)
+{
+	start();
+	give(make(0, 0, 1), 'a', 1);
+	EXPECT_STR(happened(), "1:a1");
+	sched_on_timed_out(world.sched, 1);
+	EXPECT_STR(happened(), "D141@1 H1 R1");
+	sched_on_timed_out(world.sched, 1);
+	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 D117@1 W2 X2 Y2 Z2 begin A lost restart end");
+	finish();
+}
+
+TEST(reset, follows_when_a_driver_says_out_of_turn_that_a_context_was_hit)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	give(stream, 'a', 1);
+	EXPECT_STR(happened(), "1:a1");
+	hit_first(1);
+	EXPECT_STREAMS("", "a!", "W3 D141@1 H1 R1");
+	finish();
+}
+
+TEST(stop, waits_for_the_hardware)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	world.gpu.on_hw_reset = hit_first;
+	give(stream, 'a', 1);
+	/* Nobody turns it: the clock ends it. */
+	sched_stop(world.sched);
+	EXPECT_STREAMS("1:a1", "a!", "W4 X4 Y4 Z4 D141@1 H1 R1");
+	finish();
+}
+
+WORLD_MAIN("sched/hw_queue")
