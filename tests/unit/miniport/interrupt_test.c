@@ -130,7 +130,7 @@ TEST(fault, of_a_hardware_queue_names_the_queue_and_its_fence)
 	interrupt(&host, escape);
 	const struct miniport_fault *fault = &host.events[0].fault;
 	EXPECT(fault->node == 1 && fault->is_page_fault && fault->is_write);
-	EXPECT(!fault->is_fence_valid); /* no packet of the node */
+	EXPECT(fault->is_hw_queue && !fault->is_fence_valid); /* no packet of the node */
 	EXPECT(fault->driver_queue == &object && !fault->driver_process);
 	EXPECT_EQ(fault->queue_fence, UINT64_C(1) << 40);
 	EXPECT(fault->address == 0x5000 && fault->level == 1);
@@ -139,7 +139,7 @@ TEST(fault, of_a_hardware_queue_names_the_queue_and_its_fence)
 		       DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED;
 	interrupt(&host, escape);
 	fault = &host.events[1].fault;
-	EXPECT(!fault->driver_queue && fault->driver_process == &object);
+	EXPECT(fault->is_hw_queue && !fault->driver_queue && fault->driver_process == &object);
 	EXPECT(fault->queue_fence == 0 && fault->needs_engine_reset);
 	EXPECT_EQ(host_reports.count, 0);
 	host_finish_reported(&host);

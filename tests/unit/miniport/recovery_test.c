@@ -132,6 +132,29 @@ TEST(engine, a_reset_says_which_packet_it_hit)
 	host_finish_reported(&host);
 }
 
+TEST(engine, of_hardware_queues_is_reset_and_resumed_if_the_driver_can)
+{
+	struct host host;
+
+	host_init(&host);
+	EXPECT_EQ(host_start(&host, NUMBER("HwQueues", 1)), STATUS_SUCCESS);
+	EXPECT(miniport_has_hw_engine_reset(host.miniport));
+	EXPECT_EQ(miniport_reset_hw_node(host.miniport, 1), STATUS_SUCCESS);
+	EXPECT_EQ(miniport_resume_hw_node(host.miniport, 1), STATUS_SUCCESS);
+	EXPECT(strstr(host.notes, "ResetHwEngine irql=0 node=1"));
+	EXPECT(strstr(host.notes, "ResumeHwEngine irql=0 node=1"));
+	host_finish(&host);
+
+	host_init(&host);
+	EXPECT_EQ(host_start_settings(&host, NULL, 0), STATUS_SUCCESS);
+	EXPECT(!miniport_has_hw_engine_reset(host.miniport));
+	EXPECT_EQ(miniport_reset_hw_node(host.miniport, 0), STATUS_NOT_SUPPORTED);
+	host_expect_refusal("DDI-ENTRY-MISSING");
+	/* What was never reset goes on by itself. */
+	EXPECT_EQ(miniport_resume_hw_node(host.miniport, 0), STATUS_SUCCESS);
+	host_finish(&host);
+}
+
 /* ---- the adapter ---- */
 
 TEST(adapter, what_the_driver_tells_about_a_hang)
