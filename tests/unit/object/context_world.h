@@ -5,6 +5,8 @@
 #ifndef TESTS_OBJECT_CONTEXT_WORLD_H
 #define TESTS_OBJECT_CONTEXT_WORLD_H
 
+#include <sched.h>
+
 #include "support/test.h"
 
 #include "base/mem.h"
@@ -204,6 +206,7 @@ static bool complete(unsigned node)
 				_fail(__FILE__, __LINE__);                                         \
 			}                                                                          \
 			thread_point();                                                            \
+			sched_yield();                                                             \
 		}                                                                                  \
 	} while (0)
 
