@@ -71,11 +71,10 @@ NTSTATUS dispatch_evict(struct call *call, D3DKMT_EVICT *args)
 	struct binding_list list = { 0 };
 	uint32_t flags = (args->Flags.EvictOnlyIfNecessary ? VIDMM_EVICT_ONLY_IF_NECESSARY : 0) |
 			 (args->Flags.NotWrittenTo ? VIDMM_EVICT_NOT_WRITTEN_TO : 0);
-	NTSTATUS status = device_check_alive(device);
+	/* Of a lost device, too: this only gives back. */
+	NTSTATUS status =
+		decode_bindings(call, device, args->AllocationList, args->NumAllocations, &list);
 
-	if (NT_SUCCESS(status))
-		status = decode_bindings(call, device, args->AllocationList, args->NumAllocations,
-					 &list);
 	if (!NT_SUCCESS(status))
 		return status;
 	uint64_t bytes_to_trim = 0;
