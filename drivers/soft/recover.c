@@ -36,6 +36,8 @@ static void set_halted(struct soft_engine *engine, BOOLEAN is_halted)
 	KeReleaseSpinLock(&engine->lock, irql);
 }
 
+enum { WHAT_IS_LEFT = 0xA5 };
+
 /* When this returns no engine touches memory, and none will until the restart. */
 NTSTATUS APIENTRY soft_reset_from_timeout(IN_CONST_HANDLE hAdapter)
 {
@@ -50,6 +52,9 @@ NTSTATUS APIENTRY soft_reset_from_timeout(IN_CONST_HANDLE hAdapter)
 		set_halted(&adapter->engines[node], TRUE);
 	}
 	soft_hw_queues_reset(adapter);
+	if (adapter->settings.loses_memory)
+		RtlFillMemory(adapter->memory.local, (SIZE_T)adapter->memory.local_bytes,
+			      WHAT_IS_LEFT);
 	return STATUS_SUCCESS;
 }
 

@@ -27,6 +27,7 @@ struct soft_settings {
 	ULONG address_bits; /* 0 until soft_settings_finish(): whole tables at every level */
 	ULONG update_mode;  /* enum soft_update_mode */
 	ULONG hw_queues;    /* 1: there are hardware queues; needs virtual addresses */
+	ULONG loses_memory; /* with a reset of the adapter; else it happens to stay */
 };
 
 /* One registry value. A number has a range; a text is one of a few words. */
