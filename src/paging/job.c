@@ -114,6 +114,11 @@ bool paging_job_is_done(const struct paging_job *job)
 	return atomic_load(&job->state) == JOB_DONE;
 }
 
+bool paging_job_is_stale(const struct paging_job *job)
+{
+	return job->epoch != pager_epoch(job->pager);
+}
+
 /* ---- being told ---- */
 
 /* Jobs end in any order: the one whose done() is being called may be younger than others. */

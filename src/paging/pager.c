@@ -223,6 +223,8 @@ static void enter_epoch(struct pager *pager)
 		list_push_back(&pager->ready, &job->link);
 	}
 	lock_release(&pager->lock);
+	if (pager->config.forget)
+		pager->config.forget(pager->config.forget_context);
 }
 
 /* Blocks until nothing of before is with the hardware; a reset has seen to that, or will. */
@@ -472,6 +474,11 @@ void pager_restart(struct pager *pager)
 	pager->broken = STATUS_SUCCESS;
 	notice_give(&pager->changed);
 	lock_release(&pager->lock);
+}
+
+uint32_t pager_epoch(const struct pager *pager)
+{
+	return atomic_load(&pager->epoch);
 }
 
 NTSTATUS pager_tell(struct pager *pager, const struct miniport_paging_op *op)

@@ -87,6 +87,14 @@ struct pager_config {
 	 struct pager_table *table_out);
 	void (*give_table)(void *memory, const struct pager_table *table, uint64_t size_bytes);
 	void *memory;
+
+	/*
+	 * Local memory was lost, with all tables in it. On the pager's thread, no lock held:
+	 * nothing of before is asked for any more, nothing of after was yet. May queue jobs. May be
+	 * NULL.
+	 */
+	void (*forget)(void *context);
+	void *forget_context;
 };
 
 /*
@@ -173,6 +181,9 @@ void paging_job_queue(struct paging_job *job);
 /* True when `done` was called. */
 bool paging_job_is_done(const struct paging_job *job);
 
+/* In done(): a reset began after it was queued. What it brought into local memory is lost. */
+bool paging_job_is_stale(const struct paging_job *job);
+
 /* ---- being told ---- */
 
 /* When every job queued so far is done; at once when there is none (one look). */
@@ -215,6 +226,9 @@ void pager_restart(struct pager *pager);
 
 /* The adapter is lost for good: every job, now and later, fails with STATUS_DEVICE_REMOVED. */
 void pager_give_up(struct pager *pager);
+
+/* Grows with every reset: a job has the one in which it was queued, and so has what it brought. */
+uint32_t pager_epoch(const struct pager *pager);
 
 /* Recounts. NULL, or what does not add up. */
 const char *pager_validate(struct pager *pager);

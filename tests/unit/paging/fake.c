@@ -580,6 +580,8 @@ NTSTATUS fake_try_create(const struct fake_config *config, struct fake **fake_ou
 			.take_table = take_table,
 			.give_table = give_table,
 			.memory = fake,
+			.forget = config->forget,
+			.forget_context = config->forget_context,
 		},
 		&driver_ops, fake, &fake->owner, &fake->pager);
 	if (!NT_SUCCESS(status)) {

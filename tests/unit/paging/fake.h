@@ -53,6 +53,8 @@ struct fake_config {
 	uint32_t buffer_count;
 	uint32_t transfer_bytes; /* at most so many per command; 0: any number */
 	bool is_automatic;
+	void (*forget)(void *context); /* of the pager's; NULL: nobody */
+	void *forget_context;
 };
 
 struct fake_submission {

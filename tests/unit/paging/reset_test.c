@@ -256,6 +256,38 @@ TEST(reset, an_operation_can_be_told_without_being_run)
 	fake_destroy(fake);
 }
 
+static void count_forget(void *context)
+{
+	atomic_fetch_add((_Atomic uint32_t *)context, 1);
+}
+
+/* Before anything new is built; what is queued there runs after the reset. */
+TEST(reset, who_keeps_tables_is_told_once_to_forget_them)
+{
+	_Atomic uint32_t count = 0;
+	struct fake_config config = plain;
+
+	config.forget = count_forget;
+	config.forget_context = &count;
+	struct fake *fake = fake_create(&config);
+	struct fake_job job;
+
+	queue_fill(&job, fake, 1);
+	fake_job_complete(&job);
+	EXPECT_EQ(pager_epoch(fake->pager), 0);
+	EXPECT(!paging_job_is_stale(&job.job));
+	EXPECT_EQ(atomic_load(&count), 0);
+	pager_suspend(fake->pager);
+	EXPECT_EQ(pager_epoch(fake->pager), 1);
+	EXPECT(paging_job_is_stale(&job.job));
+	pager_restart(fake->pager);
+	queue_fill(&job, fake, 2);
+	fake_job_complete(&job);
+	EXPECT_EQ(atomic_load(&count), 1);
+	EXPECT(!paging_job_is_stale(&job.job));
+	fake_destroy(fake);
+}
+
 static NTSTATUS refuse_tables(struct fake *fake, const struct miniport_paging_op *op,
 			      struct miniport_paging_buffer *buffer, uint32_t *multipass)
 {
