@@ -66,16 +66,18 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	list_init(&device->deferrals);
 	work_init(&device->burials, deferral_run_device);
 	work_init(&device->loss, device_mourn);
-	sched_owner_init(&device->work, adapter->sched, false);
 
 	status = process_join_adapter(process, adapter, &device->joined);
-	if (NT_SUCCESS(status))
-		status = adapter_enter(adapter);
 	if (!NT_SUCCESS(status))
 		goto give_back_number;
-	/* Before the driver has it: it may want memory for the device at once. */
+	/* From here on a reset takes it along. */
 	vidmm_device_init(&device->memory, &device->joined->memory, &device->work, NULL);
+	sched_owner_init(&device->work, adapter->sched, false);
+	/* Before the driver has it: it may want memory for the device at once. */
 	context_memory_begin(&device->driver_memory, device, NULL, device);
+	status = adapter_enter(adapter);
+	if (!NT_SUCCESS(status))
+		goto forget_memory;
 	status = process_introduce(process, device->joined);
 	if (NT_SUCCESS(status))
 		status = miniport_create_device(adapter->miniport, device->joined->client, device,
@@ -92,6 +94,9 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	lock_release(&process->lock);
 	trace_device_create(process->id, device->object.handle, adapter->id);
 
+	lock_acquire(&device->lock);
+	device->is_published = true;
+	lock_release(&device->lock);
 	/* The caller's reference first: from the next line on another thread can end the device. */
 	object_get(&device->object);
 	object_publish(&device->object);
@@ -101,8 +106,8 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 forget_memory:
 	context_memory_end(&device->driver_memory);
 	vidmm_device_finish(&device->memory);
-give_back_number:
 	sched_owner_finish(&device->work);
+give_back_number:
 	object_abandon(&device->object);
 free_device:
 	mem_free(device);
@@ -135,6 +140,7 @@ void device_lose(struct dxg_device *device, enum device_state state,
 {
 	lock_acquire(&device->lock);
 	bool is_first = device_state(device) == DEVICE_ACTIVE;
+	bool is_published = device->is_published;
 	if (is_first) {
 		if (fault)
 			device->fault = *fault;
@@ -146,8 +152,9 @@ void device_lose(struct dxg_device *device, enum device_state state,
 	trace_device_lost(device->process->id, device->object.handle, state);
 	(void)sched_owner_lose(&device->work);
 	vidmm_device_lose(&device->memory);
-	/* Not here: what this lets go of may be the last of the device. */
-	if (object_get_unless_gone(&device->object) &&
+	/* Who has no handle has no fences either, and cannot get any now. Not here: what this lets
+	   go of may be the last of the device. */
+	if (is_published && object_get_unless_gone(&device->object) &&
 	    !worker_post(&device->adapter->undertaker, &device->loss))
 		object_put(&device->object);
 }

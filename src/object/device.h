@@ -61,6 +61,7 @@ struct dxg_device {
 	struct list allocations;         /* dxg_allocation.owner_link of those in no resource */
 	struct list sync_objects;        /* dxg_sync_object.owner_link */
 	struct list paging_queues;       /* dxg_paging_queue.device_link */
+	bool is_published;               /* something can be added */
 	bool is_dying;                   /* nothing is added any more */
 	struct list deferrals;           /* deferral.link, in the order they were started */
 	_Atomic uint32_t deferral_count; /* of those; written under the lock, looked at without */
