@@ -11,6 +11,7 @@
 #include "object/adapter_memory.h"
 #include "object/device.h"
 #include "object/process.h"
+#include "vidmm/address_space.h"
 #include "vidmm/manager.h"
 #include "vidmm/mappings.h"
 
@@ -76,6 +77,14 @@ static NTSTATUS start_manager(struct dxg_adapter *adapter)
 	return vidmm_create(&config, &adapter->memory);
 }
 
+static void forget_tables(void *context)
+{
+	const struct dxg_adapter *adapter = context;
+
+	if (adapter->tables)
+		address_spaces_forget(adapter->tables);
+}
+
 static NTSTATUS start_pager(struct dxg_adapter *adapter)
 {
 	const struct miniport_info *info = adapter->info;
@@ -89,6 +98,8 @@ static NTSTATUS start_pager(struct dxg_adapter *adapter)
 		.take_table = vidmm_take_table,
 		.give_table = vidmm_give_table,
 		.memory = adapter->memory,
+		.forget = forget_tables,
+		.forget_context = adapter,
 	};
 	NTSTATUS status = pager_create(&config, &pager_miniport_ops, adapter->miniport,
 				       &adapter->system_work, &adapter->pager);
@@ -147,9 +158,9 @@ NTSTATUS adapter_memory_start(struct dxg_adapter *adapter)
 	if (NT_SUCCESS(status))
 		status = start_manager(adapter);
 	if (NT_SUCCESS(status))
-		status = start_pager(adapter);
-	if (NT_SUCCESS(status))
 		status = start_tables(adapter);
+	if (NT_SUCCESS(status))
+		status = start_pager(adapter);
 	if (!NT_SUCCESS(status))
 		refuse(status, RULE_MM_START, NULL,
 		       "the memory of adapter %u cannot be managed: %s", adapter->id,
@@ -159,8 +170,8 @@ NTSTATUS adapter_memory_start(struct dxg_adapter *adapter)
 
 void adapter_memory_stop(struct dxg_adapter *adapter)
 {
-	stop_tables(adapter);
 	pager_destroy(adapter->pager);
+	stop_tables(adapter);
 	vidmm_destroy(adapter->memory);
 	if (adapter->dummy_page_address != MACHINE_NOWHERE)
 		(void)!machine_free_contiguous(adapter->dummy_page_address);
@@ -189,4 +200,5 @@ void adapter_memory_reset_ended(struct dxg_adapter *adapter)
 void adapter_memory_lost(struct dxg_adapter *adapter)
 {
 	pager_give_up(adapter->pager);
+	vidmm_give_up(adapter->memory);
 }

@@ -76,6 +76,11 @@ bool space_row_next(struct space_row *row, struct paging_op *op_out)
 	}
 }
 
+void space_row_rewind(struct space_row *row)
+{
+	row->next_range = 0;
+}
+
 void space_row_distrust(struct space_row *row)
 {
 	for (size_t i = 0; i < row->range_count; i++)
@@ -88,12 +93,28 @@ static bool row_next(struct paging_job *job, struct paging_op *op_out)
 	return space_row_next(row_of(job), op_out);
 }
 
+static void row_done(struct paging_job *job, NTSTATUS status);
+
+static void row_start(struct space_row *row)
+{
+	paging_job_init(&row->job, row->space->pager);
+	row->job.next = row_next;
+	row->job.done = row_done;
+	paging_job_queue(&row->job);
+}
+
+/* After a reset it goes again: what is to be seen there has not changed. */
 static void row_done(struct paging_job *job, NTSTATUS status)
 {
 	struct space_row *row = row_of(job);
 	struct address_space *space = row->space;
 	struct space_listener listener = row->listener;
 
+	if (paging_job_is_stale(job)) {
+		space_row_rewind(row);
+		row_start(row);
+		return;
+	}
 	if (!NT_SUCCESS(status))
 		space_row_distrust(row);
 	mem_free(row);
@@ -108,11 +129,8 @@ static void row_queue(struct space_row *row, const struct space_listener *listen
 
 	if (listener)
 		row->listener = *listener;
-	paging_job_init(&row->job, space->pager);
-	row->job.next = row_next;
-	row->job.done = row_done;
 	space_enter(space);
-	paging_job_queue(&row->job);
+	row_start(row);
 }
 
 /* ---- requests ---- */
@@ -311,11 +329,27 @@ static bool drop_next(struct paging_job *job, struct paging_op *op_out)
 	}
 }
 
+static void drop_done(struct paging_job *job, NTSTATUS status);
+
+static void drop_start(struct space_memory *memory)
+{
+	memory->has_range = false;
+	paging_job_init(&memory->job, memory->space->pager);
+	memory->job.next = drop_next;
+	memory->job.done = drop_done;
+	paging_job_queue(&memory->job);
+}
+
 static void drop_done(struct paging_job *job, NTSTATUS status)
 {
 	struct space_memory *memory = memory_of(job);
 	struct address_space *space = memory->space;
 
+	/* What it had taken away is written with everything else, before it goes again. */
+	if (paging_job_is_stale(job)) {
+		drop_start(memory);
+		return;
+	}
 	while (drop_range(memory)) /* a job that failed may not have come that far */
 		page_tables_distrust(&space->tables, memory->sync.first_page,
 				     memory->sync.end_page - memory->sync.first_page);
@@ -373,11 +407,8 @@ bool address_space_drop(struct address_space *only, struct mapped_memory *memory
 		lock_acquire(&space->tables.lock);
 		next->is_gone = true;
 		lock_release(&space->tables.lock);
-		paging_job_init(&next->job, space->pager);
-		next->job.next = drop_next;
-		next->job.done = drop_done;
 		space_enter(space);
-		paging_job_queue(&next->job);
+		drop_start(next);
 	}
 	return atomic_fetch_sub(&drop->pending, 1) == 1;
 }
@@ -447,6 +478,7 @@ void address_space_destroy(struct address_space *space)
 	if (!space)
 		return;
 	assert(!pager_is_current_thread(space->pager));
+	space_quit(space);
 	wait_until_idle(space);
 	end = (struct space_end){ .space = space,
 				  /* No entry of a root alone ever led anywhere. */
@@ -485,11 +517,12 @@ NTSTATUS address_space_start(struct address_space *space, void *driver_process)
 	row->ranges[0] = (struct space_range_of_pages){ 0, 1 };
 	row->range_count = 1;
 	row_queue(row, &(struct space_listener){ root_done, &status });
+	wait_until_idle(space);
 	pager_flush(space->pager); /* an idle pager is one with nothing to do */
 	return status;
 }
 
-NTSTATUS address_space_create(const struct page_tables_config *config, struct pager *pager,
+NTSTATUS address_space_create(struct page_tables_config *config, struct pager *pager,
 			      struct address_space **space_out)
 {
 	struct address_space *space = mem_zalloc(sizeof(*space));
@@ -499,12 +532,14 @@ NTSTATUS address_space_create(const struct page_tables_config *config, struct pa
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 			      "There is no memory for an address space");
 	space->pager = pager;
+	space->config = config;
 	list_init(&space->memories);
 	status = page_tables_init(&space->tables, config, NULL);
 	if (!NT_SUCCESS(status)) {
 		mem_free(space);
 		return status;
 	}
+	space_join(space);
 	*space_out = space;
 	return STATUS_SUCCESS;
 }

@@ -24,12 +24,21 @@
 struct address_space {
 	struct page_tables tables;
 	struct pager *pager;
-	bool has_started; /* the GPU may have seen it */
+	struct page_tables_config *config;
+	struct list config_link;  /* page_tables_config.spaces, guarded by its lock */
+	_Atomic bool has_started; /* the GPU may have seen it */
 
 	struct list memories;               /* space_memory.space_link; tables.lock */
 	struct notice changed;              /* fewer jobs */
 	_Atomic uint32_t pending;           /* jobs and updates that are not over */
 	_Atomic uint32_t queued_operations; /* of updates */
+
+	/* Writing everything anew (space_rewrite.c). The pager's thread's. */
+	struct paging_job rewrite_job;
+	struct table_sync rewrite_sync;
+	struct list rewrite_link;
+	bool is_rewriting;
+	bool must_rewrite; /* from the beginning, when it gets to it */
 };
 
 /* An allocation in this space. References: one of its own until it is dropped, one per update. */
@@ -56,8 +65,8 @@ struct space_listener {
 };
 
 /* Empty. Requests may be made, but none that has to be written. */
-MUST_CHECK NTSTATUS address_space_create(const struct page_tables_config *config,
-					 struct pager *pager, struct address_space **space_out);
+MUST_CHECK NTSTATUS address_space_create(struct page_tables_config *config, struct pager *pager,
+					 struct address_space **space_out);
 
 /* Its driver's process is known. Returns when the root can be used. Not on the pager's thread. */
 MUST_CHECK NTSTATUS address_space_start(struct address_space *space, void *driver_process);
@@ -99,6 +108,12 @@ struct memory_drop {
 };
 MUST_CHECK bool address_space_drop(struct address_space *only, struct mapped_memory *memory,
 				   struct memory_drop *drop);
+
+/*
+ * Local memory was lost: no table of any space counts as written, and all are written anew. On the
+ * pager's thread, for pager_config.forget. Rows that were under way go again by themselves.
+ */
+void address_spaces_forget(struct page_tables_config *config);
 
 /* ---- updates that wait for their turn ---- */
 

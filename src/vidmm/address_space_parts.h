@@ -29,6 +29,13 @@ bool space_row_next(struct space_row *row, struct paging_op *op_out);
 /* It failed. */
 void space_row_distrust(struct space_row *row);
 
+/* From its beginning, in a job of another one's or this one's. */
+void space_row_rewind(struct space_row *row);
+
+/* A space is there, and no longer. */
+void space_join(struct address_space *space);
+void space_quit(struct address_space *space);
+
 /* One more thing that is not over, and one fewer. */
 void space_enter(struct address_space *space);
 void space_leave(struct address_space *space);

@@ -236,17 +236,6 @@ void vidmm_device_finish(struct vidmm_device *device)
 	lock_release(&manager->lock);
 }
 
-static bool place_is_needed(const struct vidmm_place *place)
-{
-	struct list *link;
-
-	list_for_each (link, &place->listings) {
-		if (!container_of(link, struct vidmm_binding, place_link)->device->is_lost)
-			return true;
-	}
-	return place->pins > 0;
-}
-
 static void bindings_lose_locked(struct list *bindings, struct actions *actions)
 {
 	while (!list_is_empty(bindings)) {
@@ -410,62 +399,4 @@ void vidmm_allocation_leave(struct vidmm_allocation *allocation)
 			return;
 		notice_wait(&blocking.manager->changed, seen, CLOCK_FOREVER);
 	}
-}
-
-/* ---- after a reset ---- */
-
-/* One that was in memory that is lost, held so that it stays. */
-static struct vidmm_place *lost_pick_locked(struct vidmm *manager)
-{
-	struct list *link;
-
-	list_for_each (link, &manager->places) {
-		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
-
-		/* What the CPU has locked stays where it is seen, whatever is in it now. */
-		if (place->state == PLACE_IN && !place->segment->is_system && !place->is_locked) {
-			place->waits++;
-			return place;
-		}
-	}
-	return NULL;
-}
-
-static void place_lose(struct vidmm_place *place)
-{
-	struct vidmm *manager = place->manager;
-	struct vidmm_allocation *allocation = place->allocation;
-	struct actions actions;
-
-	actions_init(&actions);
-	lock_acquire(&allocation->lock);
-	lock_acquire(&manager->lock);
-	place->waits--;
-	if (place->state == PLACE_IN && cpu_view_hide(&allocation->view)) {
-		bool has_copy = allocation->backing.run_count > 0 || allocation->backing.is_clients;
-
-		allocation_set_content(allocation,
-				       has_copy ? VIDMM_CONTENT_BACKED : VIDMM_CONTENT_NONE);
-		if (allocation->offer == VIDMM_OFFERED && !has_copy)
-			allocation_set_offer(allocation, VIDMM_DISCARDED,
-					     (enum vidmm_offer_priority)allocation->offer_priority);
-		place_out_locked(place, &actions);
-	}
-	lock_release(&manager->lock);
-	lock_release(&allocation->lock);
-	lock_acquire(&manager->lock);
-	actions_run_locked(manager, &actions);
-}
-
-void vidmm_reset(struct vidmm *manager)
-{
-	struct vidmm_place *place;
-
-	do {
-		lock_acquire(&manager->lock);
-		place = lost_pick_locked(manager);
-		lock_release(&manager->lock);
-		if (place)
-			place_lose(place);
-	} while (place);
 }

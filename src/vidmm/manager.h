@@ -136,10 +136,14 @@ void vidmm_set_pager(struct vidmm *manager, struct pager *pager);
 void vidmm_destroy(struct vidmm *manager);
 
 /*
- * After an adapter reset: what was in memory segments is lost, and its states say so. Every device
- * was lost before (vidmm_device_lose) and no job is under way.
+ * After an adapter reset, with the pager suspended: what was in memory segments is lost, and
+ * nothing is in place any more; the driver is told so. Jobs may be under way, and find it out when
+ * they are done. Devices that are not lost get everything back.
  */
 void vidmm_reset(struct vidmm *manager);
+
+/* The same for good, after pager_give_up(): nothing comes in any more, and what is left goes. */
+void vidmm_give_up(struct vidmm *manager);
 
 struct vidmm_counter {
 	uint64_t count; /* allocations */

@@ -310,6 +310,7 @@ static void system_memory_give_locked(struct vidmm_allocation *allocation)
 
 static void in_done_locked(struct vidmm_place *place)
 {
+	place->epoch = place->move.job.epoch;
 	if (place->allocation->driver)
 		place->allocation->driver->is_initialized = true;
 	if (place->segment->is_system)
@@ -328,6 +329,8 @@ static void out_done_locked(struct vidmm_place *place)
 		return;
 	if (place->move.content == MOVE_DROP && !place->move.is_copy_good && has_copy)
 		system_memory_give_locked(allocation);
+	if (place->move.content == MOVE_DROP && allocation->driver)
+		allocation->driver->is_initialized = false;
 	has_copy = allocation->backing.run_count > 0 || allocation->backing.is_clients;
 	allocation_set_content(allocation, has_copy ? VIDMM_CONTENT_BACKED : VIDMM_CONTENT_NONE);
 	if (place->move.content == MOVE_DROP && !place->move.is_copy_good &&
@@ -385,6 +388,37 @@ static void move_end_locked(struct vidmm_place *place, NTSTATUS status)
 		out_done_locked(place);
 }
 
+/*
+ * With a reset in between, what was brought in is lost, and so is what was not carried out before
+ * it. Its way out has come to its end then, and that of what dies as well, whatever the job met:
+ * nothing else would ever end it.
+ */
+static NTSTATUS judge_locked(struct vidmm_place *place, NTSTATUS status)
+{
+	struct place_move *move = &place->move;
+	bool is_stale = place->manager->is_gone || paging_job_is_stale(&move->job);
+
+	if (move->is_in)
+		return is_stale ? STATUS_DEVICE_REMOVED : status;
+	bool is_lost = !place->segment->is_system &&
+		       (place->epoch != move->job.epoch || (is_stale && !NT_SUCCESS(status)));
+	if (is_lost && !move->is_copy_good)
+		move->content = MOVE_DROP;
+	return is_lost || is_stale || place->is_dying ? STATUS_SUCCESS : status;
+}
+
+static void in_failed_locked(struct vidmm_place *place, NTSTATUS status, struct actions *actions)
+{
+	/* Who needs it all the same has it brought in again. */
+	if (status != STATUS_DEVICE_REMOVED || !place_is_needed(place)) {
+		place->given_up_at = place->manager->epoch;
+		place_answer_locked(place,
+				    status == STATUS_DEVICE_REMOVED ? status : STATUS_NO_MEMORY,
+				    actions);
+	}
+	place_out_locked(place, actions);
+}
+
 static void job_done(struct paging_job *job, NTSTATUS status)
 {
 	struct vidmm_place *place = job_place(job);
@@ -396,13 +430,12 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 	move_finish(place);
 	lock_acquire(&allocation->lock);
 	lock_acquire(&manager->lock);
+	status = judge_locked(place, status);
 	move_end_locked(place, status);
 	if (NT_SUCCESS(status))
 		count_locked(place);
 	if (!NT_SUCCESS(status) && place->move.is_in) {
-		place->given_up_at = manager->epoch;
-		place_answer_locked(place, STATUS_NO_MEMORY, &actions);
-		place_out_locked(place, &actions);
+		in_failed_locked(place, status, &actions);
 	} else if (!NT_SUCCESS(status)) {
 		place_stay_locked(place, &actions);
 	} else if (place->move.is_in) {
@@ -418,6 +451,25 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 }
 
 /* ---- the start ---- */
+
+bool move_out_notice(const struct vidmm_place *place, struct miniport_paging_op *op_out)
+{
+	if (place->state == PLACE_OUT)
+		return false;
+	if (place->wish.form == FORM_MAPPED) {
+		*op_out = aperture_op(place, false);
+		return true;
+	}
+	if (place->segment->is_system || place->manager->config.has_gpu_mmu)
+		return false;
+	*op_out = (struct miniport_paging_op){
+		.kind = MINIPORT_PAGING_TRANSFER,
+		.driver_allocation = place->driver_allocation,
+		.transfer = { .source = { .segment = place->segment->id,
+					  .offset_bytes = place_offset_bytes(place) } },
+	};
+	return true;
+}
 
 static bool has_rows(const struct vidmm_place *place)
 {
@@ -440,7 +492,7 @@ static bool needs_job(struct vidmm_place *place)
 	bool is_needed;
 
 	lock_acquire(&place->manager->lock);
-	is_needed = has_rows(place);
+	is_needed = has_rows(place) && !place->manager->is_gone;
 	if (!is_needed)
 		place_show_locked(place, place->move.is_in);
 	lock_release(&place->manager->lock);
@@ -471,6 +523,8 @@ static NTSTATUS in_prepare_locked(struct vidmm_place *place)
 	struct vidmm_allocation *allocation = place->allocation;
 	NTSTATUS status = STATUS_SUCCESS;
 
+	if (place->manager->is_gone)
+		return STATUS_DEVICE_REMOVED;
 	if (place->segment->is_system) {
 		if (allocation_content(allocation) == VIDMM_CONTENT_NONE)
 			status = allocation_commit_locked(allocation, highest_address(place));

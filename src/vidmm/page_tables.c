@@ -42,6 +42,8 @@ NTSTATUS page_tables_config_init(struct page_tables_config *config)
 
 	config->scratch = NULL;
 	config->zero_page = 0;
+	lock_init(&config->lock, LOCK_RANK_VA_SPACES, "gpu address spaces");
+	list_init(&config->spaces);
 	describe_shape(&config->mmu, &answer);
 	status = gpuva_shape_init(&config->shape, &answer);
 	if (!NT_SUCCESS(status))

@@ -92,6 +92,8 @@ struct page_tables_config {
 	struct gpuva_shape shape;
 	uint64_t zero_page; /* where entries cannot say zero */
 	struct table_scratch *scratch;
+	struct lock lock;   /* LOCK_RANK_VA_SPACES */
+	struct list spaces; /* address_space.config_link */
 };
 
 /* Everything above `shape` is set. Refused when no tables can look like that. */

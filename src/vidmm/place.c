@@ -69,6 +69,7 @@ NTSTATUS place_ensure(struct vidmm_binding *binding)
 		place->is_locked = allocation->lock_count > 0;
 		place->is_dying = allocation->life != VIDMM_LIVE;
 		lock_acquire(&place->manager->lock);
+		place->reset_at = place->manager->resets;
 		list_push_back(&place->manager->places, &place->all_link);
 		atomic_store_explicit(&allocation->place, place, memory_order_release);
 		lock_release(&place->manager->lock);
@@ -100,9 +101,26 @@ bool place_is_of(const struct vidmm_place *place, const struct vidmm_process *pr
 	return false;
 }
 
+bool place_is_needed(const struct vidmm_place *place)
+{
+	struct list *link;
+
+	list_for_each (link, &place->listings) {
+		if (!container_of(link, struct vidmm_binding, place_link)->device->is_lost)
+			return true;
+	}
+	return place->pins > 0;
+}
+
+bool place_is_lost(const struct vidmm_place *place)
+{
+	return !place->segment->is_system &&
+	       place->epoch != pager_epoch(place->manager->config.pager);
+}
+
 bool place_is_dropped(const struct vidmm_place *place)
 {
-	if (place->is_dying)
+	if (place->is_dying || place->manager->is_gone || place_is_lost(place))
 		return true;
 	return place->is_offered && place->is_offer_due &&
 	       !(vidmm_options(place->manager) & VIDMM_NEVER_DISCARD_OFFERS);
@@ -176,6 +194,8 @@ static bool place_goes_now(const struct vidmm_place *place)
 		return false;
 	if (place->is_dying)
 		return true;
+	if (place_is_lost(place))
+		return !place->is_locked;
 	if (place->is_offered && place->is_offer_due && !place->segment->is_system &&
 	    place->given_up_at != place->manager->epoch &&
 	    (vidmm_options(place->manager) & VIDMM_ALWAYS_DISCARD_OFFERS))
@@ -275,7 +295,7 @@ void place_arrive_locked(struct vidmm_place *place, struct actions *actions)
 	place_settle_locked(place, actions);
 }
 
-/* Work of theirs that the hardware has may use it; new work waits until it is back. */
+/* Work of theirs that the hardware has may use it. */
 static void dependents_collect_locked(struct vidmm_place *place)
 {
 	struct list *link;
@@ -283,15 +303,27 @@ static void dependents_collect_locked(struct vidmm_place *place)
 	list_for_each (link, &place->listings) {
 		struct vidmm_binding *binding =
 			container_of(link, struct vidmm_binding, place_link);
-		struct vidmm_device *device = binding->device;
 
-		if (device->is_lost)
+		if (!binding->device->is_lost)
+			list_push_back(&place->dependents, &binding->leave_link);
+	}
+}
+
+/* New work waits until it is back. */
+static void devices_suspend_locked(struct vidmm_place *place)
+{
+	struct list *link;
+
+	if (place->is_offered)
+		return;
+	list_for_each (link, &place->listings) {
+		struct vidmm_device *device =
+			container_of(link, struct vidmm_binding, place_link)->device;
+
+		if (device->is_lost || device->is_suspended)
 			continue;
-		list_push_back(&place->dependents, &binding->leave_link);
-		if (!device->is_suspended && !place->is_offered) {
-			device->is_suspended = true;
-			sched_owner_suspend(device->owner);
-		}
+		device->is_suspended = true;
+		sched_owner_suspend(device->owner);
 	}
 }
 
@@ -303,6 +335,7 @@ void place_leave_locked(struct vidmm_place *place, struct actions *actions)
 	place->segment->leaving_bytes += place_bytes(place);
 	place_set_state(place, PLACE_LEAVING);
 	dependents_collect_locked(place);
+	devices_suspend_locked(place);
 	bindings_sort_locked(place, actions);
 	list_push_back(&actions->leaving, &place->action_link);
 }
@@ -371,6 +404,15 @@ void place_out_locked(struct vidmm_place *place, struct actions *actions)
 	bindings_sort_locked(place, actions);
 	if (!place_is_wanted(place))
 		place_answer_locked(place, STATUS_SUCCESS, actions);
+	else if (!place_is_needed(place))
+		place_answer_locked(place, STATUS_DEVICE_REMOVED, actions);
 	actions->has_changes = true;
 	place_settle_locked(place, actions);
+}
+
+void place_vanish_locked(struct vidmm_place *place, struct actions *actions)
+{
+	assert(place->state == PLACE_IN && place->pins == 0);
+	devices_suspend_locked(place);
+	place_out_locked(place, actions);
 }

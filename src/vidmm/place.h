@@ -96,6 +96,8 @@ struct vidmm_place {
 	bool must_be_system; /* moved for a lock */
 	bool is_dying;
 	bool is_doomed;       /* LEAVING, and its content goes; too late for a reclaim */
+	uint32_t epoch;       /* of the pager, when it came in: a later one took the content */
+	uint64_t reset_at;    /* vidmm.resets: seen to by that one */
 	uint64_t given_up_at; /* vidmm.epoch: it could not enter, or leave, as things were then */
 	struct vidmm_departure *departure;
 
@@ -138,6 +140,9 @@ struct vidmm {
 	uint64_t budget_limit_bytes[VIDMM_GROUPS]; /* see control.h */
 
 	_Atomic uint32_t options; /* see control.h */
+
+	uint64_t resets;
+	bool is_gone; /* there is no GPU any more, and no job is run */
 
 	struct notice changed; /* something left or came */
 
@@ -191,6 +196,8 @@ void place_stay_locked(struct vidmm_place *place, struct actions *actions);
 void place_show_locked(struct vidmm_place *place, bool is_shown);
 /* OUT, from anywhere; pages are given back. */
 void place_out_locked(struct vidmm_place *place, struct actions *actions);
+/* The same from IN, without a way out: new work waits until it is back. */
+void place_vanish_locked(struct vidmm_place *place, struct actions *actions);
 /* Something it depends on has changed: its order, whether it goes at once, who may go on. */
 void place_settle_locked(struct vidmm_place *place, struct actions *actions);
 /* Somebody needs it now. */
@@ -201,6 +208,10 @@ void place_answer_locked(struct vidmm_place *place, NTSTATUS status, struct acti
 bool place_is_wanted(const struct vidmm_place *place);
 /* The process made it, or lists it. */
 bool place_is_of(const struct vidmm_place *place, const struct vidmm_process *process);
+/* … for somebody who can still use it. */
+bool place_is_needed(const struct vidmm_place *place);
+/* What was in GPU memory went with a reset. IN or LEAVING. */
+bool place_is_lost(const struct vidmm_place *place);
 /* Its content may go with its space. */
 bool place_is_dropped(const struct vidmm_place *place);
 void place_free(struct vidmm_place *place);
@@ -270,6 +281,8 @@ void room_look_again(struct vidmm *manager, uint64_t at_ns);
 /* Without a lock. QUEUED: the job's end comes back by itself. Otherwise whoever started it says so
    to the place. */
 enum move_result { MOVE_QUEUED, MOVE_DONE, MOVE_FAILED };
+/* What the driver has to know of a place that was lost; false: nothing. Under the lock. */
+bool move_out_notice(const struct vidmm_place *place, struct miniport_paging_op *op_out);
 MUST_CHECK enum move_result move_in_start(struct vidmm_place *place);
 MUST_CHECK enum move_result move_out_start(struct vidmm_place *place);
 

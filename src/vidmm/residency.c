@@ -283,6 +283,9 @@ static uint32_t wants_add_locked(struct vidmm_binding *const bindings[], uint32_
 
 		if (bindings[i]->is_ended || place->state == PLACE_IN || !place_is_wanted(place))
 			continue;
+		/* Nobody brings it in for a device that is lost. */
+		if (!place_is_needed(place))
+			continue;
 		/* New hope for who is asked for anew. */
 		place->given_up_at = 0;
 		want->request = request;

@@ -101,6 +101,11 @@ static void update_done(struct paging_job *job, NTSTATUS status)
 	struct space_update *update = container_of(job, struct space_update, job);
 	struct space_listener listener = update->listener;
 
+	if (paging_job_is_stale(job)) {
+		space_row_rewind(update->row);
+		space_update_run(update);
+		return;
+	}
 	if (!NT_SUCCESS(status))
 		space_row_distrust(update->row);
 	else

@@ -12,6 +12,7 @@
 #include "vidmm/table_tree.h"
 
 enum { PAGES = 32, MEMORIES = 4 };
+enum { ROOM_FIRST = 16 << 20 }; /* of tables, in local memory */
 
 static int process; /* the driver's is somewhere */
 
@@ -93,12 +94,22 @@ static struct page_tables_config describe(struct world *world, uint32_t update_m
 	};
 }
 
+static void forget(void *context)
+{
+	struct world *world = context;
+
+	address_spaces_forget(&world->config);
+}
+
 static void start_as(struct world *world, uint32_t update_mode, uint32_t flags)
 {
 	memset(world, 0, sizeof(*world));
-	world->room_next = 16 << 20;
-	world->fake = fake_create(&(struct fake_config){
-		.has_mmu = true, .update_mode = update_mode, .is_automatic = true });
+	world->room_next = ROOM_FIRST;
+	world->fake = fake_create(&(struct fake_config){ .has_mmu = true,
+							 .update_mode = update_mode,
+							 .is_automatic = true,
+							 .forget = forget,
+							 .forget_context = world });
 	world->usage = mem_usage();
 	world->config = describe(world, update_mode, flags);
 	EXPECT_EQ(page_tables_config_init(&world->config), STATUS_SUCCESS);
@@ -335,27 +346,80 @@ TEST(space, all_addresses_of_memory_that_goes_are_gone_when_it_is_told)
 	}
 }
 
-TEST(space, jobs_queued_in_a_reset_run_after_it_and_forgotten_tables_are_written_anew)
+/* A job of after the reset, behind which are those that the reset has queued. */
+static void settle(struct world *world)
+{
+	struct fake_job job;
+
+	fake_job_init(&job, world->fake);
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	do
+		flush(world);
+	while (atomic_load(&world->space->pending) > 0);
+	flush(world);
+}
+
+TEST(space, everything_is_written_anew_after_a_reset)
+{
+	for (uint32_t mode = 0; mode < 3; mode++) {
+		struct world world;
+
+		start_as(&world, mode, TABLES_HAVE_ZERO);
+		EXPECT_EQ(map(&world, 64, &world.memories[0], 0, 8, NULL), STATUS_PENDING);
+		EXPECT_EQ(map(&world, 5000, &world.memories[1], 0, 8, NULL), STATUS_PENDING);
+		flush(&world);
+		pager_suspend(world.fake->pager);
+		memset(world.fake->local + ROOM_FIRST, 0xA5, world.room_next - ROOM_FIRST);
+		/* It goes out of its place meanwhile, as everything does. */
+		world.memories[1].first_page = 0;
+		EXPECT_EQ(map(&world, 80, &world.memories[0], 0, 8, NULL), STATUS_PENDING);
+		pager_restart(world.fake->pager);
+		settle(&world);
+		EXPECT(shows(&world, 64, &world.memories[0], 0));
+		EXPECT(shows(&world, 71, &world.memories[0], 7));
+		EXPECT(shows(&world, 80, &world.memories[0], 0));
+		EXPECT_EQ(walk(&world, 5000), 0);
+		EXPECT_EQ(walk(&world, 72), 0);
+		world.memories[1].first_page = 1000 + PAGES;
+		EXPECT_EQ(map(&world, 5008, &world.memories[1], 0, 8, NULL), STATUS_PENDING);
+		flush(&world);
+		EXPECT(shows(&world, 5015, &world.memories[1], 7));
+		world.memories[1].first_page = 0;
+		pager_suspend(world.fake->pager);
+		pager_restart(world.fake->pager);
+		settle(&world);
+		finish(&world);
+	}
+}
+
+/* Who waits for it is told when it is written, and that is after the reset. */
+TEST(space, changes_that_meet_a_reset_are_made_after_it)
 {
 	for (uint32_t mode = 0; mode < 3; mode++) {
 		struct world world;
 		struct told told = { 0 };
+		struct counted_drop drop = { .drop.done = drop_done };
 
 		start_as(&world, mode, TABLES_HAVE_ZERO);
 		EXPECT_EQ(map(&world, 64, &world.memories[0], 0, 8, NULL), STATUS_PENDING);
+		EXPECT_EQ(map(&world, 72, &world.memories[1], 0, 8, NULL), STATUS_PENDING);
 		flush(&world);
+		fake_set_automatic(world.fake, false);
+		EXPECT_EQ(map(&world, 80, &world.memories[0], 0, 8, &told), STATUS_PENDING);
+		drop_memory(&world, &world.memories[1], &drop);
 		pager_suspend(world.fake->pager);
-		EXPECT_EQ(map(&world, 80, &world.memories[0], 0, 8, NULL), STATUS_PENDING);
+		while (fake_in_flight(world.fake) > 0)
+			fake_retire_one(world.fake, SCHED_ABORTED);
+		fake_set_automatic(world.fake, true);
 		pager_restart(world.fake->pager);
-		flush(&world);
-
-		page_tables_forget(&world.space->tables);
-		EXPECT_EQ(map(&world, 100, &world.memories[1], 0, 8, &told), STATUS_PENDING);
-		flush(&world);
+		settle(&world);
+		EXPECT_EQ(atomic_load(&told.count), 1);
 		EXPECT_EQ(told.status, STATUS_SUCCESS);
+		EXPECT_EQ(atomic_load(&drop.count), 1);
 		EXPECT(shows(&world, 64, &world.memories[0], 0));
 		EXPECT(shows(&world, 80, &world.memories[0], 0));
-		EXPECT(shows(&world, 107, &world.memories[1], 7));
+		EXPECT_EQ(walk(&world, 72), 0);
 		finish(&world);
 	}
 }

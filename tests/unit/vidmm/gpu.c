@@ -187,9 +187,41 @@ struct sched_wait *paging_job_after_wait(struct paging_job *job,
 	return &dependency->wait;
 }
 
+static void log_add(char what)
+{
+	size_t length = strlen(the_gpu->log);
+
+	if (length + 1 < GPU_MAX_LOG)
+		the_gpu->log[length] = what;
+}
+
+uint32_t pager_epoch(const struct pager *pager)
+{
+	(void)pager;
+	return the_gpu->epoch;
+}
+
+bool paging_job_is_stale(const struct paging_job *job)
+{
+	return job->epoch != the_gpu->epoch;
+}
+
+NTSTATUS pager_tell(struct pager *pager, const struct miniport_paging_op *op)
+{
+	(void)pager;
+	EXPECT(op->driver_allocation);
+	if (op->kind == MINIPORT_PAGING_TRANSFER)
+		EXPECT_EQ(op->transfer.size_bytes, 0);
+	else
+		EXPECT_EQ(op->kind, MINIPORT_PAGING_UNMAP_APERTURE);
+	log_add(op->kind == MINIPORT_PAGING_TRANSFER ? 't' : 'u');
+	return STATUS_SUCCESS;
+}
+
 void paging_job_queue(struct paging_job *job)
 {
 	lock_assert_none_held("paging_job_queue");
+	job->epoch = the_gpu->epoch;
 	job_count_down(job);
 }
 
@@ -214,14 +246,6 @@ static char *place_byte(const struct paging_place *place, uint64_t offset)
 	}
 	EXPECT(false);
 	return NULL;
-}
-
-static void log_add(char what)
-{
-	size_t length = strlen(the_gpu->log);
-
-	if (length + 1 < GPU_MAX_LOG)
-		the_gpu->log[length] = what;
 }
 
 static void run_copy(const struct paging_op *op)

@@ -54,6 +54,7 @@ struct gpu {
 	struct list ready;
 	bool is_running_at_once;
 	NTSTATUS next_status; /* of the next job */
+	uint32_t epoch;       /* of the pager */
 
 	uint64_t copied_in_bytes;
 	uint64_t copied_out_bytes;

@@ -595,29 +595,6 @@ TEST(job, one_that_fails_on_the_way_out_leaves_the_content_where_it_was)
 	scene_finish(&scene);
 }
 
-TEST(reset, local_content_is_lost_and_says_so)
-{
-	struct scene scene;
-	struct thing local;
-	struct thing system;
-
-	scene_init(&scene, NULL);
-	thing_init(&local, &scene.client, MIB, SET_LOCAL);
-	thing_init(&system, &scene.client, MIB, SET_SYSTEM);
-	thing_write(&system, 's');
-	thing_bring_in(&local);
-	thing_bring_in(&system);
-	thing_render(&local, 'l');
-	vidmm_device_lose(&scene.client.device);
-	vidmm_reset(scene.gpu.manager);
-	EXPECT_EQ(allocation_content(local.memory), VIDMM_CONTENT_NONE);
-	EXPECT(thing_holds(&system, 's'));
-	gpu_check(&scene.gpu);
-	thing_finish(&local);
-	thing_finish(&system);
-	scene_finish(&scene);
-}
-
 static bool has_departed;
 
 static void note_departure(struct vidmm_departure *departure)

@@ -1,0 +1,462 @@
+/*
+ * reset_test.c - what becomes of memory in an adapter reset, whatever is under way.
+ *
+ * The pager comes into its next epoch when the reset begins; jobs of before that have not been run
+ * by then fail.
+ */
+#include "gpu.h"
+#include "vidmm/allocation.h"
+#include "vidmm/states.h"
+
+struct scene {
+	struct gpu gpu;
+	struct client client;
+};
+
+static void scene_init(struct scene *scene, const struct gpu_config *config)
+{
+	static const struct gpu_config plain;
+
+	gpu_init(&scene->gpu, config ? config : &plain);
+	client_init(&scene->client, &scene->gpu.process);
+}
+
+static void scene_finish(struct scene *scene)
+{
+	client_finish(&scene->client);
+	gpu_finish(&scene->gpu);
+}
+
+static void begin_reset(struct scene *scene)
+{
+	vidmm_device_lose(&scene->client.device);
+	scene->gpu.epoch++;
+	memset(scene->gpu.log, 0, sizeof(scene->gpu.log));
+}
+
+static void lose_memory(struct scene *scene)
+{
+	memset(scene->gpu.local, 'x', scene->gpu.local_bytes);
+	vidmm_reset(scene->gpu.manager);
+}
+
+/* The next job is one of before, and fails. */
+static void fail_job(struct scene *scene)
+{
+	scene->gpu.next_status = STATUS_DEVICE_REMOVED;
+	EXPECT_EQ(gpu_run(&scene->gpu, 1), 1);
+}
+
+/* ---- in place ---- */
+
+TEST(reset, local_content_is_lost_and_says_so)
+{
+	struct scene scene;
+	struct thing local;
+	struct thing system;
+
+	scene_init(&scene, NULL);
+	thing_init(&local, &scene.client, MIB, SET_LOCAL);
+	thing_init(&system, &scene.client, MIB, SET_SYSTEM);
+	thing_write(&system, 's');
+	thing_bring_in(&local);
+	thing_bring_in(&system);
+	thing_render(&local, 'l');
+	begin_reset(&scene);
+	lose_memory(&scene);
+	EXPECT_EQ(allocation_content(local.memory), VIDMM_CONTENT_NONE);
+	EXPECT(!thing_is_in(&local));
+	EXPECT(!thing_is_in(&system));
+	EXPECT_EQ(allocation_content(system.memory), VIDMM_CONTENT_BACKED);
+	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
+	gpu_check(&scene.gpu);
+	thing_finish(&local);
+	thing_finish(&system);
+	scene_finish(&scene);
+}
+
+TEST(reset, what_has_a_copy_in_system_memory_falls_back_to_it)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
+	wishes.traits.is_kept_in_system = true;
+	thing_init_as(&thing, &scene.client, &wishes);
+	thing_write(&thing, 'k');
+	thing_bring_in(&thing);
+	begin_reset(&scene);
+	lose_memory(&scene);
+	EXPECT_EQ(allocation_content(thing.memory), VIDMM_CONTENT_BACKED);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(reset, the_driver_is_told_of_each_place_in_the_physical_model)
+{
+	struct scene scene;
+	struct thing local;
+	struct thing aperture;
+
+	scene_init(&scene, &(struct gpu_config){ .is_physical = true });
+	thing_init(&local, &scene.client, MIB, SET_LOCAL);
+	thing_init(&aperture, &scene.client, MIB, SET_APERTURE);
+	thing_bring_in(&local);
+	thing_bring_in(&aperture);
+	begin_reset(&scene);
+	lose_memory(&scene);
+	EXPECT_STR(scene.gpu.log, "tu");
+	/* Once: there is nothing left to be told. */
+	vidmm_reset(scene.gpu.manager);
+	EXPECT_STR(scene.gpu.log, "tu");
+	thing_finish(&local);
+	thing_finish(&aperture);
+	scene_finish(&scene);
+}
+
+TEST(reset, offered_content_is_discarded)
+{
+	struct scene scene;
+	struct thing thing;
+	enum vidmm_reclaim_result result;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	EXPECT_EQ(vidmm_binding_offer(&thing.binding, VIDMM_OFFER_HIGH, false, true),
+		  STATUS_SUCCESS);
+	begin_reset(&scene);
+	lose_memory(&scene);
+	EXPECT_EQ(thing_reclaim(&thing, &result), STATUS_SUCCESS);
+	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(reset, what_is_locked_in_gpu_memory_stays_to_be_seen)
+{
+	struct scene scene;
+	struct thing thing;
+	void *pointer;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, thing.memory, false, &pointer),
+		  STATUS_SUCCESS);
+	begin_reset(&scene);
+	lose_memory(&scene);
+	EXPECT(thing_is_in(&thing));
+	memset(pointer, 'w', MIB);
+	EXPECT_EQ(*thing_byte(&thing, MIB - 1), 'w');
+	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, thing.memory));
+	gpu_check(&scene.gpu);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+/* A device that was made meanwhile: work of it waits until everything is back. */
+TEST(reset, who_is_not_lost_gets_everything_back)
+{
+	struct scene scene;
+	struct client other;
+	struct thing thing;
+	struct thing opened;
+
+	scene_init(&scene, NULL);
+	client_init(&other, &scene.gpu.process);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_open(&opened, &other, &thing);
+	thing_bring_in(&thing);
+	EXPECT_EQ(thing_make_resident(&opened), STATUS_SUCCESS);
+	begin_reset(&scene);
+	lose_memory(&scene);
+	EXPECT(atomic_load(&other.device.is_suspended));
+	EXPECT(!thing_is_in(&opened));
+	gpu_work(&other);
+	vidmm_device_has_work(&other.device);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
+	EXPECT(thing_is_in(&opened));
+	EXPECT(thing_holds(&opened, 0));
+	EXPECT(!atomic_load(&other.device.is_suspended));
+	gpu_retire(&other);
+	gpu_check(&scene.gpu);
+	thing_close(&opened);
+	thing_finish(&thing);
+	client_finish(&other);
+	scene_finish(&scene);
+}
+
+/* ---- on the way in ---- */
+
+TEST(entering, fails_and_keeps_what_it_came_from)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_write(&thing, 'a');
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
+	begin_reset(&scene);
+	lose_memory(&scene);
+	EXPECT_EQ(thing.done, 0);
+	fail_job(&scene);
+	EXPECT_EQ(thing.done, 1);
+	EXPECT_EQ(thing.status, STATUS_DEVICE_REMOVED);
+	EXPECT(!thing_is_in(&thing));
+	EXPECT_EQ(allocation_content(thing.memory), VIDMM_CONTENT_BACKED);
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	gpu_check(&scene.gpu);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+/* The hardware had done it before the reset, and that was for nothing. */
+TEST(entering, that_was_done_in_the_last_moment_is_lost_all_the_same)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_write(&thing, 'a');
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
+	begin_reset(&scene);
+	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
+	lose_memory(&scene);
+	EXPECT(!thing_is_in(&thing));
+	EXPECT_EQ(thing.done, 1);
+	EXPECT_EQ(allocation_content(thing.memory), VIDMM_CONTENT_BACKED);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(entering, comes_again_for_who_is_not_lost)
+{
+	struct scene scene;
+	struct client other;
+	struct thing thing;
+	struct thing opened;
+
+	scene_init(&scene, NULL);
+	client_init(&other, &scene.gpu.process);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_open(&opened, &other, &thing);
+	thing_write(&thing, 'a');
+	EXPECT_EQ(thing_make_resident(&opened), STATUS_PENDING);
+	begin_reset(&scene);
+	lose_memory(&scene);
+	fail_job(&scene);
+	EXPECT_EQ(opened.done, 0);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
+	EXPECT_EQ(opened.done, 1);
+	EXPECT_EQ(opened.status, STATUS_SUCCESS);
+	EXPECT(thing_holds(&opened, 'a'));
+	gpu_check(&scene.gpu);
+	thing_close(&opened);
+	thing_finish(&thing);
+	client_finish(&other);
+	scene_finish(&scene);
+}
+
+/* ---- on the way out ---- */
+
+TEST(leaving, that_failed_is_over_and_the_content_lost)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	begin_reset(&scene);
+	lose_memory(&scene);
+	fail_job(&scene);
+	EXPECT(!thing_is_in(&thing));
+	EXPECT_EQ(allocation_content(thing.memory), VIDMM_CONTENT_NONE);
+	EXPECT_EQ(thing.memory->backing.run_count, 0);
+	gpu_check(&scene.gpu);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST(leaving, that_was_done_in_the_last_moment_keeps_its_content)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	thing_render(&thing, 'r');
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	begin_reset(&scene);
+	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
+	lose_memory(&scene);
+	EXPECT_EQ(allocation_content(thing.memory), VIDMM_CONTENT_BACKED);
+	EXPECT(thing_holds(&thing, 'r'));
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+/* Between the beginning of the reset and the moment when memory is seen to be lost. */
+TEST(leaving, that_begins_too_late_copies_nothing)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	begin_reset(&scene);
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	lose_memory(&scene);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(!thing_is_in(&thing));
+	EXPECT_EQ(allocation_content(thing.memory), VIDMM_CONTENT_NONE);
+	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
+	gpu_check(&scene.gpu);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+/* Evicted, and asked for again before it was out. */
+TEST(leaving, lets_a_call_go_that_waits_for_it_to_come_back)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	thing.done = 0;
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
+	begin_reset(&scene);
+	lose_memory(&scene);
+	fail_job(&scene);
+	EXPECT_EQ(thing.done, 1);
+	EXPECT_EQ(thing.status, STATUS_DEVICE_REMOVED);
+	gpu_check(&scene.gpu);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+/* ---- lists of submissions ---- */
+
+static void on_ready(struct vidmm_request *request, NTSTATUS status)
+{
+	(void)request;
+	(void)status;
+}
+
+TEST(pinned, memory_goes_when_the_list_lets_go_of_it)
+{
+	struct scene scene;
+	struct thing thing;
+	struct vidmm_list_entry entry = { .binding = &thing.binding };
+	struct vidmm_list list = { .entries = &entry, .count = 1, .request.done = on_ready };
+	uint32_t fits;
+
+	scene_init(&scene, &(struct gpu_config){ .is_physical = true, .is_by_lists = true });
+	list.device = &scene.client.device;
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	EXPECT_EQ(vidmm_list_prepare(&list, &fits), STATUS_PENDING);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
+	begin_reset(&scene);
+	lose_memory(&scene);
+	EXPECT(thing_is_in(&thing));
+	vidmm_list_release(&list);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(!thing_is_in(&thing));
+	EXPECT_EQ(allocation_content(thing.memory), VIDMM_CONTENT_NONE);
+	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+/* ---- for good ---- */
+
+/* Every job fails from now on. */
+static void give_up(struct scene *scene)
+{
+	begin_reset(scene);
+	vidmm_give_up(scene->gpu.manager);
+}
+
+TEST(given_up, everything_goes_without_a_job)
+{
+	struct scene scene;
+	struct thing local;
+	struct thing aperture;
+	struct thing locked;
+	void *pointer;
+
+	scene_init(&scene, NULL);
+	thing_init(&local, &scene.client, MIB, SET_LOCAL);
+	thing_init(&aperture, &scene.client, MIB, SET_APERTURE);
+	thing_init(&locked, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&local);
+	thing_bring_in(&aperture);
+	thing_bring_in(&locked);
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, locked.memory, false, &pointer),
+		  STATUS_SUCCESS);
+	give_up(&scene);
+	EXPECT(!thing_is_in(&local));
+	EXPECT(!thing_is_in(&aperture));
+	EXPECT(thing_is_in(&locked));
+	memset(pointer, 'w', MIB);
+	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, locked.memory));
+	EXPECT_EQ(thing_evict(&locked, 0), STATUS_SUCCESS);
+	EXPECT(!thing_is_in(&locked));
+	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
+	EXPECT_STR(scene.gpu.log, "");
+	gpu_check(&scene.gpu);
+	thing_finish(&local);
+	thing_finish(&aperture);
+	thing_finish(&locked);
+	scene_finish(&scene);
+}
+
+TEST(given_up, what_was_on_its_way_ends_when_its_job_fails)
+{
+	struct scene scene;
+	struct thing in;
+	struct thing out;
+
+	scene_init(&scene, NULL);
+	thing_init(&in, &scene.client, MIB, SET_LOCAL);
+	thing_init(&out, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&out);
+	EXPECT_EQ(thing_evict(&out, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_make_resident(&in), STATUS_PENDING);
+	give_up(&scene);
+	fail_job(&scene);
+	fail_job(&scene);
+	EXPECT_EQ(in.done, 1);
+	EXPECT(!thing_is_in(&in));
+	EXPECT(!thing_is_in(&out));
+	gpu_check(&scene.gpu);
+	thing_finish(&in);
+	thing_finish(&out);
+	scene_finish(&scene);
+}
+
+/* What dies and cannot be moved goes all the same. */
+TEST(destroy, ends_when_its_job_fails)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, &(struct gpu_config){ .is_physical = true });
+	thing_init(&thing, &scene.client, MIB, SET_APERTURE);
+	thing_bring_in(&thing);
+	scene.gpu.next_status = STATUS_DRIVER_INTERNAL_ERROR;
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
+TEST_MAIN("vidmm/reset")
