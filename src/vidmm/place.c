@@ -134,7 +134,8 @@ static bool place_is_held(const struct vidmm_place *place)
 		return true;
 	if (place->is_offered)
 		return !place->is_offer_due;
-	return place->listed == 0 && place->waits > 0;
+	/* Of who evicted it, though others list it: nobody suspends that one. */
+	return place->waits > 0;
 }
 
 static enum evict_class class_of(const struct vidmm_place *place)

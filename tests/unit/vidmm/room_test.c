@@ -464,6 +464,41 @@ TEST(room, busy_memory_is_waited_for)
 	scene_finish(&scene);
 }
 
+/* One device evicts it while its own work is queued; the other one lists it, and is idle. */
+TEST(room, work_of_who_evicted_it_is_waited_for_though_another_lists_it)
+{
+	struct scene scene;
+	struct client three;
+	struct thing shared;
+	struct thing opened;
+	struct thing large;
+
+	scene_init(&scene, NULL);
+	client_init(&three, &scene.gpu.process);
+	thing_init(&shared, &scene.one, 2 * MIB, SET_LOCAL);
+	thing_open(&opened, &scene.two, &shared);
+	thing_init(&large, &three, 7 * MIB, SET_LOCAL);
+	thing_bring_in(&shared);
+	EXPECT_EQ(thing_make_resident(&opened), STATUS_SUCCESS);
+	gpu_work(&scene.one);
+	EXPECT_EQ(thing_evict(&shared, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_demand(&large), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(thing_is_in(&opened));
+	EXPECT_EQ(large.done, 0);
+	gpu_retire(&scene.one);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(!thing_is_in(&opened));
+	EXPECT_EQ(large.done, 1);
+	EXPECT(thing_is_in(&large));
+	gpu_check(&scene.gpu);
+	thing_finish(&large);
+	thing_close(&opened);
+	thing_finish(&shared);
+	client_finish(&three);
+	scene_finish(&scene);
+}
+
 TEST(room, two_devices_that_do_not_fit_together_take_turns)
 {
 	struct scene scene;
