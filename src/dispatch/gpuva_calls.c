@@ -133,9 +133,12 @@ NTSTATUS dispatch_map_gpu_virtual_address(struct call *call, D3DDDI_MAPGPUVIRTUA
 
 NTSTATUS dispatch_free_gpu_virtual_address(struct call *call, D3DKMT_FREEGPUVIRTUALADDRESS *args)
 {
-	struct address_space *space = NULL;
-	NTSTATUS status = gpu_addresses_of(call->process, call_adapter(call, 0)->adapter, &space);
+	struct dxg_adapter *adapter = call_adapter(call, 0)->adapter;
+	struct address_space *space = gpu_addresses_find(call->process, adapter);
+	NTSTATUS status = STATUS_SUCCESS;
 
+	if (!space)
+		status = gpu_addresses_of(call->process, adapter, &space);
 	if (!NT_SUCCESS(status))
 		return status;
 	return address_space_free(space, args->BaseAddress, args->Size, false);

@@ -53,6 +53,24 @@ NTSTATUS gpu_addresses_of(struct dxg_process *process, struct dxg_adapter *adapt
 	return STATUS_SUCCESS;
 }
 
+struct address_space *gpu_addresses_find(struct dxg_process *process,
+					 const struct dxg_adapter *adapter)
+{
+	struct address_space *space = NULL;
+	struct list *link;
+
+	lock_acquire(&process->lock);
+	list_for_each (link, &process->adapters) {
+		const struct process_adapter *joined =
+			container_of(link, struct process_adapter, link);
+
+		if (joined->adapter == adapter && joined->driver_knows == PROCESS_KNOWN)
+			space = joined->addresses;
+	}
+	lock_release(&process->lock);
+	return space;
+}
+
 void gpu_addresses_set_root(const struct process_adapter *joined, void *driver_context)
 {
 	struct page_tables_root root;

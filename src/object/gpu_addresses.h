@@ -23,6 +23,10 @@ void gpu_addresses_destroy(struct process_adapter *joined);
 MUST_CHECK NTSTATUS gpu_addresses_of(struct dxg_process *process, struct dxg_adapter *adapter,
 				     struct address_space **space_out);
 
+/* The same for who only gives back: NULL when there is none, and the adapter is not asked. */
+struct address_space *gpu_addresses_find(struct dxg_process *process,
+					 const struct dxg_adapter *adapter);
+
 /* Returns when the reservation can be used. Not on the pager's thread. */
 MUST_CHECK NTSTATUS gpu_addresses_reserve_now(struct address_space *space,
 					      const struct gpuva_reserve_request *request,
