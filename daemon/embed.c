@@ -23,6 +23,7 @@
 #include "daemon/embed.h"
 #include "dispatch/control_request.h"
 #include "dispatch/dispatch.h"
+#include "object/adapter_work.h"
 #include "object/kernel.h"
 #include "object/validate.h"
 #include "trace/trace.h"
@@ -212,6 +213,21 @@ bool embed_validate(char *wrong, size_t wrong_size)
 	gate_open(&embed.gate);
 	thread_leave_kernel();
 	return is_valid;
+}
+
+bool embed_remove_adapter(uint64_t luid, bool is_surprise)
+{
+	struct dxg_adapter *adapter = NULL;
+
+	thread_enter_kernel();
+	gate_enter(&embed.gate);
+	if (atomic_load(&embed.state) == EMBED_RUNNING)
+		adapter = kernel_find_adapter(&embed.kernel, luid);
+	if (adapter)
+		adapter_remove(adapter, is_surprise);
+	gate_leave(&embed.gate);
+	thread_leave_kernel();
+	return adapter != NULL;
 }
 
 EXPORTED const struct dxgk_embed *dxgk_embed(void)

@@ -7,9 +7,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <stdint.h>
+
 #include "base/attributes.h"
 
 /* kernel_validate() while no call is under way. True as well when no kernel is running. */
 MUST_CHECK bool embed_validate(char *wrong, size_t wrong_size);
+
+/* adapter_remove(). False when there is no such adapter. */
+MUST_CHECK bool embed_remove_adapter(uint64_t luid, bool is_surprise);
 
 #endif

@@ -43,6 +43,12 @@ EXPORTED int dxgk_test_validate(char *problem, size_t size_bytes)
 	return embed_validate(problem, size_bytes);
 }
 
+EXPORTED int dxgk_test_remove_adapter(unsigned luid_low, int luid_high, int is_surprise)
+{
+	return embed_remove_adapter((uint64_t)(uint32_t)luid_high << 32 | luid_low,
+				    is_surprise != 0);
+}
+
 EXPORTED struct dxgk_test_thread *dxgk_test_thread_create(void (*run)(void *argument),
 							  void *argument)
 {

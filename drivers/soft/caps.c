@@ -26,6 +26,7 @@ void soft_caps_driver(const struct soft_settings *settings, DXGK_DRIVERCAPS *cap
 			D3DKMDT_COMPUTE_PREEMPTION_DISPATCH_BOUNDARY,
 		.SupportNonVGA = TRUE,
 		.SupportPerEngineTDR = TRUE, /* recover.c */
+		.SupportSurpriseRemoval = TRUE,
 	};
 	caps_out->SchedulingCaps.MultiEngineAware = 1;
 	caps_out->SchedulingCaps.PreemptionAware = 1; /* engine.c */

@@ -120,6 +120,7 @@ static void fill_common(DRIVER_INITIALIZATION_DATA *data)
 	data->DxgkDdiQueryEngineStatus = soft_query_engine_status;
 	data->DxgkDdiQueryDependentEngineGroup = soft_query_dependent_engine_group;
 	data->DxgkDdiResetFromTimeout = soft_reset_from_timeout;
+	data->DxgkDdiNotifySurpriseRemoval = soft_notify_surprise_removal;
 	data->DxgkDdiRestartFromTimeout = soft_restart_from_timeout;
 	data->DxgkDdiCollectDbgInfo = soft_collect_dbg_info;
 }

@@ -2,7 +2,7 @@
  * recover.c - resets, and what the kernel asks before and after them.
  *
  *	one engine     QueryEngineStatus, QueryDependentEngineGroup, CollectDbgInfo, ResetEngine
- *	the adapter    CollectDbgInfo, ResetFromTimeout, RestartFromTimeout
+ *	the adapter    CollectDbgInfo, ResetFromTimeout, RestartFromTimeout; NotifySurpriseRemoval
  *
  * A hung or faulted engine waits for exactly this; its thread lets go of the packet and reports
  * back before a reset returns. No lock is held meanwhile, because the thread may be telling the
@@ -56,6 +56,16 @@ NTSTATUS APIENTRY soft_reset_from_timeout(IN_CONST_HANDLE hAdapter)
 		RtlFillMemory(adapter->memory.local, (SIZE_T)adapter->memory.local_bytes,
 			      WHAT_IS_LEFT);
 	return STATUS_SUCCESS;
+}
+
+/* The engines stop in the middle of whatever they do. Cleaning up comes later. */
+NTSTATUS APIENTRY soft_notify_surprise_removal(PVOID MiniportDeviceContext,
+					       IN_DXGK_SURPRISE_REMOVAL_TYPE RemovalType)
+{
+	PAGED_CODE();
+
+	(void)RemovalType;
+	return soft_reset_from_timeout(MiniportDeviceContext);
 }
 
 NTSTATUS APIENTRY soft_restart_from_timeout(IN_CONST_HANDLE hAdapter)

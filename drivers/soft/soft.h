@@ -392,6 +392,7 @@ void soft_notify_faulted(struct soft_engine *engine, const struct soft_packet *p
 /* recover.c */
 DXGKDDI_RESETENGINE soft_reset_engine;
 DXGKDDI_RESETFROMTIMEOUT soft_reset_from_timeout;
+DXGKDDI_NOTIFY_SURPRISE_REMOVAL soft_notify_surprise_removal;
 DXGKDDI_RESTARTFROMTIMEOUT soft_restart_from_timeout;
 DXGKDDI_QUERYDEPENDENTENGINEGROUP soft_query_dependent_engine_group;
 DXGKDDI_QUERYENGINESTATUS soft_query_engine_status;

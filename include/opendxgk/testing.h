@@ -32,6 +32,12 @@ unsigned long long dxgk_test_report_count(const char *rule);
 int dxgk_test_validate(char *problem, size_t size_bytes);
 
 /*
+ * The adapter with this LUID goes, with everything on it: stopped when its work is over or, as a
+ * surprise, at once. 0 when there is none. Nothing brings it back.
+ */
+int dxgk_test_remove_adapter(unsigned luid_low, int luid_high, int is_surprise);
+
+/*
  * A thread that takes part in a seeded run (DXGK_SEED). Join waits for it and frees it. Returns NULL
  * when there is no memory.
  */

@@ -145,6 +145,8 @@ NTSTATUS caps_accept(const DXGK_DRIVERCAPS *caps, struct miniport_info *info)
 		info->supports_non_vga = caps->SupportNonVGA;
 		info->supports_per_engine_tdr = caps->SupportPerEngineTDR;
 	}
+	if (info->wddm_version >= 2100)
+		info->supports_surprise_removal = caps->SupportSurpriseRemoval;
 	if (info->wddm_version >= 2600)
 		info->is_compute_only = caps->MiscCaps.ComputeOnly;
 	return STATUS_SUCCESS;

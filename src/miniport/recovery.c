@@ -190,6 +190,21 @@ bool miniport_reset_from_timeout(struct miniport *miniport)
 	return status == STATUS_SUCCESS;
 }
 
+bool miniport_notify_surprise_removal(struct miniport *miniport)
+{
+	struct ddi_crossing crossing;
+
+	if (!miniport->info.supports_surprise_removal ||
+	    !miniport->ddi.DxgkDdiNotifySurpriseRemoval)
+		return false;
+	ddi_enter(&crossing, miniport, NULL, DDI_NOTIFY_SURPRISE_REMOVAL);
+	NTSTATUS status =
+		miniport->ddi.DxgkDdiNotifySurpriseRemoval(miniport->context, DxgkRemovalPnPNotify);
+	status = ddi_leave(&crossing, status);
+
+	return NT_SUCCESS(status);
+}
+
 bool miniport_restart_from_timeout(struct miniport *miniport)
 {
 	struct ddi_crossing crossing;

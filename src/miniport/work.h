@@ -396,6 +396,9 @@ uint32_t miniport_collect_debug_info(struct miniport *miniport, uint32_t reason,
 bool miniport_reset_from_timeout(struct miniport *miniport);
 bool miniport_restart_from_timeout(struct miniport *miniport);
 
+/* The hardware is gone. True: the driver knows it now, and no engine touches memory any more. */
+bool miniport_notify_surprise_removal(struct miniport *miniport);
+
 /*
  * Returns when every event that the driver had reported is delivered; not from a listener. And
  * while a node's events are ignored, what the driver reports about it is dropped: a reset begins

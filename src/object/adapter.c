@@ -76,7 +76,9 @@ NTSTATUS adapter_enter(struct dxg_adapter *adapter)
 		gate_leave(&adapter->gate);
 		return refuse(STATUS_DEVICE_REMOVED, RULE_API_ADAPTER_GONE, NULL,
 			      adapter->is_stopped ? "adapter %u was stopped"
-						  : "adapter %u could not be recovered",
+			      : atomic_load(&adapter->is_removed)
+				      ? "adapter %u was removed"
+				      : "adapter %u could not be recovered",
 			      adapter->id);
 	}
 	return STATUS_SUCCESS;

@@ -65,6 +65,7 @@ struct dxg_adapter {
 	struct work_source *work_source; /* who knows what the GPU still does (deferral.h) */
 	struct worker undertaker;        /* where destructions run that had to wait */
 	_Atomic bool is_lost;            /* recovery failed; nothing new begins */
+	_Atomic bool is_removed;         /* … because it was taken away */
 	/* Who gives fences their GPU addresses (sync_object.h); NULL: nobody. Set before the first
 	 * use. */
 	const struct fence_addresses *fence_addresses;

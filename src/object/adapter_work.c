@@ -262,6 +262,17 @@ NTSTATUS adapter_force_recovery(struct dxg_adapter *adapter, enum sched_forced w
 	return check_not_lost(adapter);
 }
 
+void adapter_remove(struct dxg_adapter *adapter, bool is_surprise)
+{
+	if (atomic_exchange(&adapter->is_removed, true))
+		return;
+	atomic_store(&adapter->is_lost, true);
+	/* A driver that knows sees to it that the hardware touches nothing any more. */
+	if (!is_surprise || !miniport_notify_surprise_removal(adapter->miniport))
+		sched_retreat(adapter->sched);
+	sched_force_recovery(adapter->sched, SCHED_FORCE_LOSS, 0);
+}
+
 void adapter_work_stop(struct dxg_adapter *adapter)
 {
 	struct sched *sched = atomic_load(&adapter->sched);

@@ -24,6 +24,14 @@ MUST_CHECK NTSTATUS adapter_work_start(struct dxg_adapter *adapter);
 MUST_CHECK NTSTATUS adapter_force_recovery(struct dxg_adapter *adapter, enum sched_forced what,
 					   uint32_t node);
 
+/*
+ * The adapter goes, with everything clients have on it: nothing new begins, every device is
+ * stopped, what was queued is over. What they hold they can release, and the driver hears of it; it
+ * stops with the kernel. Of a surprise the driver is told first, when it wants to be; else what the
+ * hardware has is waited for. Once; later ones change nothing.
+ */
+void adapter_remove(struct dxg_adapter *adapter, bool is_surprise);
+
 /* No device is left. Accepts an adapter whose work never started. */
 void adapter_work_stop(struct dxg_adapter *adapter);
 

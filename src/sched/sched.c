@@ -293,6 +293,18 @@ void sched_stop(struct sched *sched)
 	sched_unlock(sched);
 }
 
+void sched_retreat(struct sched *sched)
+{
+	sched_lock(sched);
+	sched->holds++;
+	sched_lose_all_locked(sched, NULL, 0, SCHED_STATE_STOPPED);
+	sched_wake_thread_locked(sched);
+	sched_retire_locked(sched);
+	while (!is_idle_locked(sched))
+		sched_wait_locked(sched, CLOCK_FOREVER);
+	sched_unlock(sched);
+}
+
 void sched_quiesce(struct sched *sched)
 {
 	sched_lock(sched);

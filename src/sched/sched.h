@@ -439,7 +439,11 @@ uint64_t sched_owner_loaded_nodes(struct sched_owner *owner);
 
 /* ---- recovery by hand (D3DKMT_ESCAPE_TDRDBGCTRL, adapter stop) ---- */
 
-enum sched_forced { SCHED_FORCE_ENGINE_RESET, SCHED_FORCE_ADAPTER_RESET };
+enum sched_forced {
+	SCHED_FORCE_ENGINE_RESET,
+	SCHED_FORCE_ADAPTER_RESET,
+	SCHED_FORCE_LOSS, /* the hardware is gone: what it had is over, every owner is lost */
+};
 /* Returns when it is over. An engine that has nothing to do is not reset. Not from a listener. */
 void sched_force_recovery(struct sched *sched, enum sched_forced what, uint32_t node);
 
@@ -448,6 +452,12 @@ void sched_force_recovery(struct sched *sched, enum sched_forced what, uint32_t 
  * the hardware and everybody was told when it returns. Not from a listener.
  */
 void sched_stop(struct sched *sched);
+
+/*
+ * Every owner is lost (device_state 4), and nothing is with the hardware when it returns; nor will
+ * be any more. Not from a listener.
+ */
+void sched_retreat(struct sched *sched);
 
 /*
  * Nothing is with the hardware until sched_unquiesce(): for level two and three of the driver.

@@ -291,7 +291,9 @@ static void run_forced_locked(struct sched *sched)
 		struct reset_cause cause = { .why = "a reset was asked for",
 					     .scope = scope_locked(&sched->nodes[forced->node]) };
 
-		if (forced->what == SCHED_FORCE_ENGINE_RESET) {
+		if (forced->what == SCHED_FORCE_LOSS) {
+			reset_give_up_locked(sched, NULL, "it was removed");
+		} else if (forced->what == SCHED_FORCE_ENGINE_RESET) {
 			recover_locked(&sched->nodes[forced->node], &cause);
 		} else if (!sched->dead) {
 			sched->recovery_count++;
