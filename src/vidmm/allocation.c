@@ -245,13 +245,13 @@ NTSTATUS vidmm_lock(struct vidmm_allocation *allocation, bool needs_cpu_visible,
 	return status;
 }
 
-bool vidmm_unlock(struct vidmm_allocation *allocation)
+bool allocation_unlock_locked(struct vidmm_allocation *allocation)
 {
-	lock_acquire(&allocation->lock);
 	bool was_locked = allocation->lock_count > 0;
+
+	lock_assert_held(&allocation->lock);
 	if (was_locked)
 		allocation_set_locks(allocation, allocation->lock_count - 1);
-	lock_release(&allocation->lock);
 	return was_locked;
 }
 
@@ -280,12 +280,6 @@ NTSTATUS vidmm_invalidate_cache(const struct vidmm_allocation *allocation, uint6
 			      "reaches beyond the end of the allocation (%llu bytes)",
 			      (unsigned long long)allocation->size_bytes);
 	return STATUS_SUCCESS;
-}
-
-enum vidmm_residency vidmm_residency(const struct vidmm_allocation *allocation)
-{
-	return allocation_content(allocation) == VIDMM_CONTENT_LOCAL ? VIDMM_RESIDENT_IN_GPU_MEMORY
-								     : VIDMM_NOT_RESIDENT;
 }
 
 void allocation_update_locked(struct vidmm_allocation *allocation,
@@ -374,16 +368,6 @@ enum vidmm_reclaim_result allocation_reclaim_locked(struct vidmm_allocation *all
 		result = VIDMM_RECLAIM_NOT_COMMITTED;
 	if (allocation->offer != VIDMM_NOT_OFFERED && result != VIDMM_RECLAIM_NOT_COMMITTED)
 		allocation_set_offer(allocation, VIDMM_NOT_OFFERED, 0);
-	return result;
-}
-
-enum vidmm_reclaim_result vidmm_reclaim(struct vidmm_allocation *allocation)
-{
-	enum vidmm_reclaim_result result;
-
-	lock_acquire(&allocation->lock);
-	result = allocation_reclaim_locked(allocation);
-	lock_release(&allocation->lock);
 	return result;
 }
 

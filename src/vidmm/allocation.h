@@ -24,6 +24,9 @@ MUST_CHECK NTSTATUS allocation_lock_locked(struct vidmm_allocation *allocation,
 					   const struct vidmm_backing *elsewhere,
 					   void **pointer_out);
 
+/* False when it is not locked. The pointer stays good, though nobody should use it. */
+MUST_CHECK bool allocation_unlock_locked(struct vidmm_allocation *allocation);
+
 /* What is new about it; what is not set stays. */
 void allocation_update_locked(struct vidmm_allocation *allocation,
 			      const struct vidmm_update *update);
@@ -31,6 +34,7 @@ void allocation_update_locked(struct vidmm_allocation *allocation,
 MUST_CHECK NTSTATUS allocation_check_offer_locked(const struct vidmm_allocation *allocation);
 MUST_CHECK NTSTATUS allocation_offer_locked(struct vidmm_allocation *allocation,
 					    enum vidmm_offer_priority priority, bool may_decommit);
+/* Takes the offer back and says what became of the content. What was not offered is fine. */
 enum vidmm_reclaim_result allocation_reclaim_locked(struct vidmm_allocation *allocation);
 MUST_CHECK bool allocation_decommit_locked(struct vidmm_allocation *allocation);
 /* The content of an offered one in system memory that no GPU sees goes. False when it may not. */

@@ -193,9 +193,7 @@ bool vidmm_unlock_anywhere(struct vidmm *manager, struct vidmm_allocation *alloc
 	bool was_locked;
 
 	lock_acquire(&allocation->lock);
-	was_locked = allocation->lock_count > 0;
-	if (was_locked)
-		allocation_set_locks(allocation, allocation->lock_count - 1);
+	was_locked = allocation_unlock_locked(allocation);
 	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
 	if (!was_locked || !place || allocation->lock_count > 0) {
 		lock_release(&allocation->lock);

@@ -468,7 +468,7 @@ MUST_CHECK bool vidmm_reclaim_untouched(struct vidmm_binding *const bindings[], 
 					enum vidmm_reclaim_result results[]);
 
 /*
- * As vidmm_reclaim(), for a list. What is on the residency list comes back in, over budget or not:
+ * Takes offers back, for a list. What is on the residency list comes back in, over budget or not:
  * STATUS_PENDING. It may be locked at once. STATUS_NO_MEMORY: nothing changed.
  */
 MUST_CHECK NTSTATUS vidmm_reclaim_bindings(struct vidmm_device *device,

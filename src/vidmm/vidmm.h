@@ -151,9 +151,6 @@ static inline uint64_t vidmm_size_bytes(const struct vidmm_allocation *allocatio
 MUST_CHECK NTSTATUS vidmm_lock(struct vidmm_allocation *allocation, bool needs_cpu_visible,
 			       void **pointer_out);
 
-/* False when it is not locked. The pointer stays good, though nobody should use it. */
-MUST_CHECK bool vidmm_unlock(struct vidmm_allocation *allocation);
-
 uint32_t vidmm_lock_count(struct vidmm_allocation *allocation);
 
 static inline uint32_t vidmm_priority(const struct vidmm_allocation *allocation)
@@ -172,8 +169,6 @@ static inline bool vidmm_is_paged(const struct vidmm_allocation *allocation)
 	return atomic_load_explicit(&allocation->place, memory_order_relaxed) != NULL ||
 	       atomic_load_explicit(&allocation->mapped, memory_order_relaxed) != NULL;
 }
-
-enum vidmm_residency vidmm_residency(const struct vidmm_allocation *allocation);
 
 /* What a client may change later; what is not set stays. */
 struct vidmm_update {
@@ -202,9 +197,6 @@ MUST_CHECK NTSTATUS vidmm_invalidate_cache(const struct vidmm_allocation *alloca
  */
 MUST_CHECK NTSTATUS vidmm_offer(struct vidmm_allocation *allocation,
 				enum vidmm_offer_priority priority, bool may_decommit);
-
-/* Takes the offer back and says what became of the content. What was not offered is fine. */
-enum vidmm_reclaim_result vidmm_reclaim(struct vidmm_allocation *allocation);
 
 /* Gives the memory of an offered allocation away, with what is in it. False when it may not. */
 MUST_CHECK bool vidmm_decommit(struct vidmm_allocation *allocation);

@@ -43,7 +43,7 @@ TEST(lock, first_bytes_are_zero_and_stay_what_was_written)
 	char *bytes = world_lock(&world, allocation);
 	EXPECT(is_all(bytes, MIB, 0));
 	memset(bytes, 'x', MIB);
-	EXPECT(vidmm_unlock(allocation));
+	EXPECT(world_unlock(allocation));
 	EXPECT(world_lock(&world, allocation) == bytes);
 	EXPECT(is_all(bytes, MIB, 'x'));
 	world_finish(&world);
@@ -82,16 +82,16 @@ TEST(lock, nests_and_each_needs_its_unlock)
 
 	world_init(&world, 64);
 	struct vidmm_allocation *allocation = world_new(&world, 64 * KIB);
-	EXPECT(!vidmm_unlock(allocation));
+	EXPECT(!world_unlock(allocation));
 	char *first = world_lock(&world, allocation);
 	EXPECT(world_lock(&world, allocation) == first);
 	EXPECT(world_lock(&world, allocation) == first);
 	EXPECT_EQ(vidmm_lock_count(allocation), 3);
 	for (int left = 2; left >= 0; left--) {
-		EXPECT(vidmm_unlock(allocation));
+		EXPECT(world_unlock(allocation));
 		EXPECT_EQ(vidmm_lock_count(allocation), left);
 	}
-	EXPECT(!vidmm_unlock(allocation));
+	EXPECT(!world_unlock(allocation));
 	world_check(&world);
 	world_finish(&world);
 }
@@ -118,7 +118,7 @@ TEST(lock, unlocked_memory_keeps_its_view)
 	world_init(&world, 64);
 	struct vidmm_allocation *allocation = world_new(&world, 64 * KIB);
 	char *bytes = world_lock(&world, allocation);
-	EXPECT(vidmm_unlock(allocation));
+	EXPECT(world_unlock(allocation));
 	EXPECT(probe_is_writable(bytes, 64 * KIB));
 	world_finish(&world);
 }
@@ -352,7 +352,7 @@ TEST(retire, the_view_goes_at_once_and_the_memory_stays)
 	uint64_t address = (uint64_t)allocation->backing.one.first_pfn << MACHINE_PAGE_SHIFT;
 	EXPECT_EQ(((char *)machine_to_pointer(address))[100], 'm');
 	EXPECT_EQ(vidmm_lock(allocation, false, &pointer), STATUS_INVALID_PARAMETER);
-	EXPECT(!vidmm_unlock(allocation));
+	EXPECT(!world_unlock(allocation));
 	world_finish(&world);
 }
 
@@ -460,19 +460,6 @@ TEST(update, only_what_is_set_changes)
 	world_finish(&world);
 }
 
-TEST(residency, system_memory_is_not_resident)
-{
-	struct world world;
-
-	world_init(&world, 64);
-	struct vidmm_allocation *allocation = world_new(&world, PAGE);
-	EXPECT_EQ(vidmm_residency(allocation), 3);
-	world_lock(&world, allocation);
-	EXPECT_EQ(vidmm_residency(allocation), 3);
-	EXPECT_EQ(vidmm_size_bytes(allocation), PAGE);
-	world_finish(&world);
-}
-
 TEST(invalidate_cache, takes_any_range_inside)
 {
 	struct world world;
@@ -503,11 +490,11 @@ TEST(offer, offered_memory_cannot_be_locked_until_it_is_reclaimed)
 	bytes[7] = 'k';
 	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_LOW, false), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("MM-OFFER-IN-USE");
-	EXPECT(vidmm_unlock(allocation));
+	EXPECT(world_unlock(allocation));
 	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_LOW, false), STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_lock(allocation, false, &pointer), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("MM-LOCK-OFFERED");
-	EXPECT_EQ(vidmm_reclaim(allocation), VIDMM_RECLAIM_OK);
+	EXPECT_EQ(world_reclaim(allocation), VIDMM_RECLAIM_OK);
 	EXPECT(world_lock(&world, allocation) == bytes);
 	EXPECT_EQ(bytes[7], 'k');
 	world_finish(&world);
@@ -519,9 +506,9 @@ TEST(offer, what_was_not_offered_is_reclaimed_without_a_change)
 
 	world_init(&world, 64);
 	struct vidmm_allocation *allocation = world_new(&world, 64 * KIB);
-	EXPECT_EQ(vidmm_reclaim(allocation), VIDMM_RECLAIM_OK);
+	EXPECT_EQ(world_reclaim(allocation), VIDMM_RECLAIM_OK);
 	world_lock(&world, allocation);
-	EXPECT_EQ(vidmm_reclaim(allocation), VIDMM_RECLAIM_OK);
+	EXPECT_EQ(world_reclaim(allocation), VIDMM_RECLAIM_OK);
 	world_finish(&world);
 }
 
@@ -574,7 +561,7 @@ TEST(decommit, only_what_was_offered_for_it_loses_its_memory)
 	char *bytes = world_lock(&world, allocation);
 	memset(bytes, 'd', 64 * KIB);
 	EXPECT(!vidmm_decommit(allocation));
-	EXPECT(vidmm_unlock(allocation));
+	EXPECT(world_unlock(allocation));
 	EXPECT(!vidmm_decommit(allocation));
 	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_LOW, false), STATUS_SUCCESS);
 	EXPECT(!vidmm_decommit(allocation));
@@ -588,7 +575,7 @@ TEST(decommit, only_what_was_offered_for_it_loses_its_memory)
 	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_HIGH, false), STATUS_SUCCESS);
 	EXPECT_EQ(allocation->offer, VIDMM_DECOMMITTED);
 
-	EXPECT_EQ(vidmm_reclaim(allocation), VIDMM_RECLAIM_DISCARDED);
+	EXPECT_EQ(world_reclaim(allocation), VIDMM_RECLAIM_DISCARDED);
 	world_check(&world);
 	EXPECT_EQ(world.process.committed_bytes, 64 * KIB);
 	EXPECT(world_lock(&world, allocation) == bytes); /* other pages, the same place */
@@ -604,16 +591,16 @@ TEST(decommit, what_cannot_be_committed_again_stays_offered)
 	world_init(&world, 16);
 	struct vidmm_allocation *allocation = world_new(&world, 12 * MIB);
 	world_lock(&world, allocation);
-	EXPECT(vidmm_unlock(allocation));
+	EXPECT(world_unlock(allocation));
 	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_LOW, true), STATUS_SUCCESS);
 	EXPECT(vidmm_decommit(allocation));
 	struct vidmm_allocation *other = world_new(&world, 12 * MIB);
 	world_lock(&world, other);
-	EXPECT_EQ(vidmm_reclaim(allocation), VIDMM_RECLAIM_NOT_COMMITTED);
+	EXPECT_EQ(world_reclaim(allocation), VIDMM_RECLAIM_NOT_COMMITTED);
 	EXPECT_EQ(vidmm_lock(allocation, false, &pointer), STATUS_INVALID_PARAMETER);
 	world_check(&world);
 	world_drop(&world, other);
-	EXPECT_EQ(vidmm_reclaim(allocation), VIDMM_RECLAIM_DISCARDED);
+	EXPECT_EQ(world_reclaim(allocation), VIDMM_RECLAIM_DISCARDED);
 	world_lock(&world, allocation);
 	world_finish(&world);
 }
@@ -655,7 +642,7 @@ static void model_step(struct world *world, struct model *models, struct random 
 		EXPECT(is_all(pointer, size_bytes, model->value));
 		break;
 	case 2:
-		EXPECT_EQ(vidmm_unlock(allocation), model->locks > 0);
+		EXPECT_EQ(world_unlock(allocation), model->locks > 0);
 		model->locks -= model->locks > 0;
 		break;
 	case 3:
@@ -674,7 +661,7 @@ static void model_step(struct world *world, struct model *models, struct random 
 		}
 		break;
 	case 5:
-		model->is_offered &= vidmm_reclaim(allocation) == VIDMM_RECLAIM_NOT_COMMITTED;
+		model->is_offered &= world_reclaim(allocation) == VIDMM_RECLAIM_NOT_COMMITTED;
 		break;
 	}
 	EXPECT_EQ(vidmm_lock_count(allocation), model->locks);

@@ -51,7 +51,7 @@ TEST(states, each_step_is_one_event)
 	wishes.id = 0xabcde;
 	struct vidmm_allocation *allocation = world_add(&world, &wishes);
 	world_lock(&world, allocation);
-	EXPECT(vidmm_unlock(allocation));
+	EXPECT(world_unlock(allocation));
 	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_LOW, true), STATUS_SUCCESS);
 	EXPECT(vidmm_decommit(allocation));
 	vidmm_allocation_retire(allocation);

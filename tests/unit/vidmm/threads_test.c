@@ -26,7 +26,7 @@ static void lock_and_unlock(void *argument)
 		atomic_fetch_add((_Atomic uint32_t *)pointer, 1);
 		atomic_fetch_add(&shared->locked, 1);
 		EXPECT(vidmm_lock_count(&shared->allocation) >= 1);
-		EXPECT(vidmm_unlock(&shared->allocation));
+		EXPECT(world_unlock(&shared->allocation));
 	}
 }
 
@@ -52,7 +52,7 @@ TEST(threads, all_see_the_same_bytes_at_the_same_place)
 	EXPECT_EQ(shared.locked, THREADS * ROUNDS);
 	EXPECT_EQ(*(uint32_t *)shared.pointer, THREADS * ROUNDS);
 	EXPECT_EQ(vidmm_lock_count(&shared.allocation), 0);
-	EXPECT(!vidmm_unlock(&shared.allocation));
+	EXPECT(!world_unlock(&shared.allocation));
 	world.allocations[world.count++] = &shared.allocation;
 	world_check(&world);
 	world.count = 0;
@@ -111,13 +111,13 @@ static void offer_or_lock(void *argument)
 		if (is_offerer) {
 			if (NT_SUCCESS(vidmm_offer(&shared->allocation, VIDMM_OFFER_LOW, true))) {
 				(void)!vidmm_decommit(&shared->allocation);
-				EXPECT(vidmm_reclaim(&shared->allocation) !=
+				EXPECT(world_reclaim(&shared->allocation) !=
 				       VIDMM_RECLAIM_NOT_COMMITTED);
 			}
 		} else if (NT_SUCCESS(vidmm_lock(&shared->allocation, false, &pointer))) {
 			/* Locked, it is neither offered nor taken away. */
 			atomic_fetch_add((_Atomic uint32_t *)pointer, 1);
-			EXPECT(vidmm_unlock(&shared->allocation));
+			EXPECT(world_unlock(&shared->allocation));
 		}
 	}
 }

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/probe.h"
 #include "support/test.h"
+#include "vidmm/allocation.h"
 #include "vidmm/states.h"
 #include "vidmm/validate.h"
 #include "vidmm/vidmm.h"
@@ -106,6 +107,23 @@ static inline char *world_lock(struct world *world, struct vidmm_allocation *all
 	EXPECT(pointer);
 	world_check(world);
 	return pointer;
+}
+
+/* As those who ask for it do it: the manager's calls, when it has no place. */
+static inline bool world_unlock(struct vidmm_allocation *allocation)
+{
+	lock_acquire(&allocation->lock);
+	bool was_locked = allocation_unlock_locked(allocation);
+	lock_release(&allocation->lock);
+	return was_locked;
+}
+
+static inline enum vidmm_reclaim_result world_reclaim(struct vidmm_allocation *allocation)
+{
+	lock_acquire(&allocation->lock);
+	enum vidmm_reclaim_result result = allocation_reclaim_locked(allocation);
+	lock_release(&allocation->lock);
+	return result;
 }
 
 /* Nothing is left: no page, no address, no memory. */
