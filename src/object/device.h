@@ -66,6 +66,9 @@ struct dxg_device {
 	struct list deferrals;           /* deferral.link, in the order they were started */
 	_Atomic uint32_t deferral_count; /* of those; written under the lock, looked at without */
 
+	struct lock watched_lock; /* LOCK_RANK_FENCES_WATCHED */
+	struct list watched;      /* dxg_sync_object.watched_link: see fence_watch.h */
+
 	struct work loss; /* what its loss means for its fences, on the undertaker's thread */
 
 	struct work burials;  /* this device's turn at the adapter's undertaker */

@@ -5,6 +5,7 @@
  */
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "object/fence_watch.h"
 #include "object/gpu_update.h"
 
 struct gpu_update {
@@ -55,6 +56,7 @@ static void reached(struct fence_wait *wait)
 static void start(struct gpu_update *update, bool is_now)
 {
 	struct process_adapter *joined = update->joined;
+	struct sync_body *body = update->body;
 
 	if (is_now) {
 		space_update_run(update->update);
@@ -63,7 +65,10 @@ static void start(struct gpu_update *update, bool is_now)
 	lock_acquire(&joined->updates_lock);
 	list_push_back(&joined->updates, &update->link);
 	lock_release(&joined->updates_lock);
-	if (!fence_wait_start(&update->body->fence, &update->wait))
+	/* From there on the update may be over, and gone. */
+	if (fence_wait_start(&body->fence, &update->wait))
+		fence_watch_begin(body);
+	else
 		reached(&update->wait);
 }
 

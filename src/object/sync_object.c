@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "object/fence_watch.h"
 #include "object/sync_object.h"
 #include "object/sync_wait.h"
 #include "trace/trace.h"
@@ -33,6 +34,7 @@ static void body_free(struct sync_body *body)
 	if (sync_body_is_fence(body))
 		fence_finish(&body->fence);
 	fence_slot_give(&body->slot);
+	lock_finish(&body->openings_lock);
 	lock_finish(&body->lock);
 	mem_free(body);
 }
@@ -81,6 +83,8 @@ static NTSTATUS body_create(struct dxg_device *device, const struct sync_options
 	body->count = options->kind == SYNC_MUTEX ? !options->is_taken : options->initial_count;
 	atomic_init(&body->packet_value, options->initial_value);
 	lock_init(&body->lock, LOCK_RANK_FENCE, "sync object");
+	lock_init(&body->openings_lock, LOCK_RANK_FENCE_OPENINGS, "openings of a fence");
+	list_init(&body->openings);
 	list_init(&body->watches);
 	if (sync_body_is_fence(body))
 		fence_init(&body->fence, body->slot.value ? body->slot.value : &body->packet_value);
@@ -142,6 +146,8 @@ static NTSTATUS opening_init(struct dxg_sync_object *sync, struct dxg_process *p
 	sync->body = body;
 	sync->access = *access;
 	list_init(&sync->owner_link);
+	list_init(&sync->body_link);
+	list_init(&sync->watched_link);
 	list_init(&sync->waits);
 	return STATUS_SUCCESS;
 }
@@ -227,9 +233,12 @@ static NTSTATUS opening_publish(struct dxg_sync_object *sync)
 
 	if (!NT_SUCCESS(status))
 		return status;
+	fence_watch_join(sync);
 	status = join_owner(sync);
-	if (!NT_SUCCESS(status))
+	if (!NT_SUCCESS(status)) {
+		fence_watch_leave(sync);
 		unmap_for_gpu(sync);
+	}
 	return status;
 }
 
@@ -318,6 +327,7 @@ bool sync_object_destroy(struct dxg_sync_object *sync)
 	if (!object_retire(&sync->object))
 		return false;
 	leave_owner(sync);
+	fence_watch_leave(sync);
 	sync_wait_end_all(sync);
 	unmap_for_gpu(sync);
 	/* The global handle goes now; the body when no call is busy with this opening any more. */
@@ -415,7 +425,10 @@ bool sync_body_watch(struct sync_body *body, uint64_t value, struct sync_watch *
 	if (sync_body_is_fence(body)) {
 		watch->fence_wait.value = value;
 		watch->fence_wait.reached = watch_reached;
-		return fence_wait_start(&body->fence, &watch->fence_wait);
+		if (!fence_wait_start(&body->fence, &watch->fence_wait))
+			return false;
+		fence_watch_begin(body);
+		return true;
 	}
 	lock_acquire(&body->lock);
 	watch->is_queued = body->count == 0;
@@ -475,48 +488,4 @@ void sync_object_device_lost(struct dxg_device *device)
 		sync_wait_end_blocked(sync);
 		object_put(&sync->object);
 	}
-}
-
-/*
- * Bodies, not openings: the last reference on an opening may be the last on the device, and a DPC
- * is no place for that.
- */
-enum { LOOK_AT_ONCE = 16 };
-
-static bool is_reached_by_gpu(const struct dxg_sync_object *sync)
-{
-	return sync->body->kind == SYNC_MONITORED_FENCE &&
-	       fence_has_reached_waits(&sync->body->fence);
-}
-
-static uint32_t collect_reached(struct dxg_device *device, struct sync_body *bodies[LOOK_AT_ONCE])
-{
-	struct list *link;
-	uint32_t count = 0;
-
-	lock_acquire(&device->lock);
-	list_for_each (link, &device->sync_objects) {
-		struct dxg_sync_object *sync =
-			container_of(link, struct dxg_sync_object, owner_link);
-		if (count < LOOK_AT_ONCE && is_reached_by_gpu(sync)) {
-			share_get(&sync->body->share);
-			bodies[count++] = sync->body;
-		}
-	}
-	lock_release(&device->lock);
-	return count;
-}
-
-void sync_object_look_at_fences(struct dxg_device *device)
-{
-	struct sync_body *bodies[LOOK_AT_ONCE];
-	uint32_t count;
-
-	do {
-		count = collect_reached(device, bodies);
-		for (uint32_t i = 0; i < count; i++) {
-			fence_look(&bodies[i]->fence);
-			share_put(&bodies[i]->share);
-		}
-	} while (count == LOOK_AT_ONCE);
 }

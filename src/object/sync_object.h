@@ -76,6 +76,11 @@ struct dxg_sync_object {
 	struct list owner_link;
 	bool is_lost; /* sync_object_device_lost() has been here; the device's lock */
 
+	/* See fence_watch.h. */
+	struct list body_link;    /* sync_body.openings */
+	struct list watched_link; /* dxg_device.watched */
+	_Atomic bool is_watched;  /* … in that list */
+
 	/* Guarded by the body's lock. */
 	struct list waits; /* sync_wait_item.link */
 	bool is_closed;
@@ -98,6 +103,9 @@ struct sync_body {
 	uint32_t count;   /* of a mutex (0: taken) and a semaphore */
 	uint32_t max_count;
 	struct list watches; /* sync_watch.link of these two kinds */
+
+	struct lock openings_lock; /* LOCK_RANK_FENCE_OPENINGS */
+	struct list openings;      /* dxg_sync_object.body_link of those on a device */
 
 	struct dxg_sync_object first; /* the creator's opening, which the body outlives */
 };

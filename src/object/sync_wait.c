@@ -13,6 +13,7 @@
 #include "base/notice.h"
 #include "base/refcount.h"
 #include "base/refusal.h"
+#include "object/fence_watch.h"
 #include "object/sync_wait.h"
 
 enum sync_wait_state {
@@ -167,10 +168,12 @@ static void item_start(struct sync_wait *wait, struct sync_wait_item *item,
 		return;
 	}
 	refcount_get(&wait->refs);
-	if (!fence_wait_start(&body->fence, &item->fence_wait)) {
-		wait_count_reached(wait);
-		wait_put(wait);
+	if (fence_wait_start(&body->fence, &item->fence_wait)) {
+		fence_watch_begin(body);
+		return;
 	}
+	wait_count_reached(wait);
+	wait_put(wait);
 }
 
 static void wait_start(struct sync_wait *wait, const struct sync_wait_request *request)

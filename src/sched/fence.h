@@ -84,6 +84,12 @@ bool fence_signal(struct fence *fence, uint64_t value);
 /* Sets the value, be it backwards; releases who is reached by it. */
 void fence_rewind(struct fence *fence, uint64_t value);
 
+/* A look: does somebody wait? */
+static inline bool fence_has_waits(const struct fence *fence)
+{
+	return atomic_load(&fence->lowest) != FENCE_MAX;
+}
+
 /* A look: is there somebody whom fence_look() would release? */
 static inline bool fence_has_reached_waits(const struct fence *fence)
 {

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "drivers/recorder/recorder.h"
+#include "object/fence_watch.h"
 #include "object/kernel.h"
 #include "object/sync_object.h"
 #include "object/sync_wait.h"
@@ -204,6 +205,102 @@ TEST(fence, is_held_by_a_queue_when_its_handle_is_destroyed)
 	EXPECT(sync_body_signal(body, 1, false));
 	EXPECT_EQ(watch.told, 1);
 	share_put(&body->share);
+	finish();
+}
+
+/* ---- what a GPU writes ---- */
+
+static unsigned watched_count(const struct dxg_device *device)
+{
+	const struct list *link;
+	unsigned watched = 0;
+
+	list_for_each (link, &device->watched)
+		watched++;
+	return watched;
+}
+
+/* As a GPU does it: nobody is told. */
+static void write_value(struct sync_body *body, uint64_t value)
+{
+	atomic_store(body->fence.value, value);
+}
+
+TEST(written, fences_are_looked_at_while_somebody_waits_for_them)
+{
+	enum { FENCES = 40 };
+	struct dxg_sync_object *fences[FENCES];
+	struct counted waits[FENCES] = { 0 };
+
+	begin();
+	for (unsigned i = 0; i < FENCES; i++) {
+		fences[i] = make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE,
+							 .access = full_access });
+		waits[i].watch.try_again = count;
+	}
+	EXPECT_EQ(watched_count(world.device), 0);
+	for (unsigned i = 0; i < FENCES; i += 2)
+		EXPECT(sync_body_watch(fences[i]->body, 5, &waits[i].watch));
+	EXPECT_EQ(watched_count(world.device), FENCES / 2);
+	for (unsigned i = 0; i < FENCES; i++)
+		write_value(fences[i]->body, i == 0 ? 4 : 5);
+	sync_object_look_at_fences(world.device);
+	for (unsigned i = 0; i < FENCES; i++)
+		EXPECT_EQ(waits[i].told, i > 0 && i % 2 == 0);
+	sync_object_look_at_fences(world.device);
+	EXPECT_EQ(watched_count(world.device), 1);
+	/* And once more. */
+	EXPECT(sync_body_watch(fences[2]->body, 6, &waits[2].watch));
+	EXPECT_EQ(watched_count(world.device), 2);
+	write_value(fences[2]->body, 6);
+	sync_object_look_at_fences(world.device);
+	EXPECT_EQ(waits[2].told, 2);
+	EXPECT(sync_body_watch_cancel(fences[0]->body, &waits[0].watch));
+	for (unsigned i = 0; i < FENCES; i++)
+		end(fences[i]);
+	EXPECT_EQ(watched_count(world.device), 0);
+	finish();
+}
+
+/* The wait is in the fence, the list does not have it yet, and the GPU writes. */
+TEST(written, between_the_wait_and_the_list_is_found_by_who_waits)
+{
+	struct counted wait = { .watch.try_again = count };
+
+	begin();
+	struct dxg_sync_object *sync =
+		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = full_access });
+	EXPECT(sync_body_watch(sync->body, 5, &wait.watch));
+	write_value(sync->body, 5);
+	fence_watch_begin(sync->body);
+	EXPECT_EQ(wait.told, 1);
+	end(sync);
+	finish();
+}
+
+TEST(written, on_a_device_that_opened_it_while_another_waits)
+{
+	struct counted wait = { .watch.try_again = count };
+	struct dxg_device *other;
+	struct dxg_sync_object *opened;
+
+	begin();
+	EXPECT_EQ(device_create(world.process, world.kernel.adapters[0],
+				&(struct device_options){ 0 }, &other),
+		  STATUS_SUCCESS);
+	struct dxg_sync_object *sync = make(&(struct sync_options){
+		.kind = SYNC_MONITORED_FENCE, .scheme = SHARE_NT, .access = full_access });
+	EXPECT(sync_body_watch(sync->body, 5, &wait.watch));
+	EXPECT_EQ(sync_object_open(world.process, other, &sync->body->share, &full_access, &opened),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(watched_count(other), 1);
+	write_value(sync->body, 5);
+	sync_object_look_at_fences(other);
+	EXPECT_EQ(wait.told, 1);
+	end(opened);
+	end(sync);
+	EXPECT(device_destroy(other));
+	object_put(&other->object);
 	finish();
 }
 
