@@ -614,6 +614,36 @@ TEST(late, work_with_no_timeout_may_run_as_long_as_it_likes)
 	EXPECT_OK(destroy_device(args.hDevice));
 }
 
+/* A paging packet that hangs is nobody's in particular: the adapter is reset. */
+TEST(late, paging_resets_the_adapter_and_a_new_device_pages)
+{
+	if (!is_seeded())
+		return;
+	begin_on(BY_HAND_HOLDING);
+	struct recorder_escape hold = { .command = RECORDER_HOLD_PAGING, .flags = 1 };
+	D3DKMT_CREATEPAGINGQUEUE queue = { .hDevice = device };
+	D3DKMT_HANDLE allocation;
+	D3DDDI_MAKERESIDENT resident = { .NumAllocations = 1, .AllocationList = &allocation };
+
+	EXPECT_OK(D3DKMTCreatePagingQueue(&queue));
+	EXPECT_OK(create_allocation(&allocation));
+	resident.hPagingQueue = queue.hPagingQueue;
+	(void)crank(&hold);
+	EXPECT_EQ(D3DKMTMakeResident(&resident), STATUS_PENDING);
+	AWAIT(pending(3) == 1);
+	/* It is answered when it is found to hang. */
+	(void)wait_fence(queue.hSyncObject, resident.PagingFenceValue, 0);
+	AWAIT(execution_state(device) == RESET);
+	AWAIT(notes_count("RestartFromTimeout") == 1);
+	EXPECT(notes_in_order("ResetEngine irql=0 node=3", "ResetFromTimeout"));
+	hold.flags = 0;
+	(void)crank(&hold);
+	while (pending(3) > 0)
+		(void)complete(3);
+	expect_new_device_works();
+	EXPECT_OK(destroy_device(device));
+}
+
 /* ---- too much ---- */
 
 TEST(too_many, adapter_resets_lose_the_adapter)

@@ -18,7 +18,7 @@ struct queue {
 
 struct crank {
 	BOOLEAN is_by_hand;
-	BOOLEAN pages_at_once;
+	volatile LONG pages_at_once;
 	BOOLEAN holds_preemption;
 	NTSTATUS submit_status;
 	LONG submit_fail_at;
@@ -320,7 +320,9 @@ NTSTATUS crank_submit(struct adapter *adapter, ULONG node, ULONG fence, ULONG by
 		      BOOLEAN is_paging)
 {
 	struct crank *crank = adapter->crank;
-	BOOLEAN is_at_once = !crank->is_by_hand || (is_paging && crank->pages_at_once);
+	BOOLEAN is_at_once =
+		!crank->is_by_hand ||
+		(is_paging && InterlockedCompareExchange(&crank->pages_at_once, 0, 0) != 0);
 
 	if (crank->submit_status != STATUS_SUCCESS &&
 	    InterlockedIncrement(&crank->submissions) == crank->submit_fail_at)
@@ -367,6 +369,9 @@ BOOLEAN crank_command(struct adapter *adapter, struct recorder_escape *escape)
 	case RECORDER_PREEMPT:
 		routine = do_preempt;
 		break;
+	case RECORDER_HOLD_PAGING:
+		InterlockedExchange(&adapter->crank->pages_at_once, escape->flags == 0);
+		return TRUE;
 	default:
 		return FALSE;
 	}

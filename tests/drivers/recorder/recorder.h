@@ -57,13 +57,14 @@ enum recorder_command {
 	RECORDER_COUNT,         /* how many allocations, openings, resources the driver has */
 
 	/* Work. `node` says whose. */
-	RECORDER_PENDING,  /* result: how many are queued; fence, last: the oldest, the newest;
-			      values: how many bytes of commands each has */
-	RECORDER_COMPLETE, /* the oldest, or all up to `fence`; result: the last that completed;
-			      values[0]: its bytes */
-	RECORDER_FAULT,    /* the oldest, as RECORDER_INTERRUPT with `type`; result: its fence */
-	RECORDER_PREEMPT,  /* answer the preemption; result: its id, 0 when none was asked for */
-	RECORDER_FETCH,    /* struct recorder_fetch: the last call of `type` */
+	RECORDER_PENDING,     /* result: how many are queued; fence, last: the oldest, the newest;
+				 values: how many bytes of commands each has */
+	RECORDER_COMPLETE,    /* the oldest, or all up to `fence`; result: the last that completed;
+				 values[0]: its bytes */
+	RECORDER_FAULT,       /* the oldest, as RECORDER_INTERRUPT with `type`; result: its fence */
+	RECORDER_PREEMPT,     /* answer the preemption; result: its id, 0 when none was asked for */
+	RECORDER_HOLD_PAGING, /* `flags` 1: what pages is queued, too; 0: as with PagingAtOnce */
+	RECORDER_FETCH,       /* struct recorder_fetch: the last call of `type` */
 
 	/* Hardware queues. `handle` says which, of those that are there, as they were made. */
 	RECORDER_HW_PENDING,  /* result: how many are queued; wide_fence: the progress of the
