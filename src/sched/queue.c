@@ -316,8 +316,7 @@ void sched_queue_finish(struct sched_queue *queue, enum sched_ending ending)
 	sched_unlock(sched);
 }
 
-static NTSTATUS queue_accepts_locked(const struct sched_queue *queue,
-				     const struct sched_packet *packet)
+static NTSTATUS queue_is_open_locked(const struct sched_queue *queue)
 {
 	const struct sched *sched = queue->sched;
 
@@ -327,12 +326,20 @@ static NTSTATUS queue_accepts_locked(const struct sched_queue *queue,
 	if (queue->is_ending)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hContext",
 			      "was destroyed during the call");
-	if (queue_is_hw(queue) && packet->kind == SCHED_WORK &&
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS queue_accepts_locked(const struct sched_queue *queue,
+				     const struct sched_packet *packet)
+{
+	NTSTATUS status = queue_is_open_locked(queue);
+
+	if (NT_SUCCESS(status) && queue_is_hw(queue) && packet->kind == SCHED_WORK &&
 	    packet->progress <= queue->last_progress)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "HwQueueProgressFenceId",
 			      "is %" PRIu64 ", and %" PRIu64 " was submitted to this queue before",
 			      packet->progress, queue->last_progress);
-	return STATUS_SUCCESS;
+	return status;
 }
 
 static void queue_push_locked(struct sched_queue *queue, struct sched_packet *packet)
@@ -362,19 +369,60 @@ static void queue_push_locked(struct sched_queue *queue, struct sched_packet *pa
 							 : "signal");
 }
 
-NTSTATUS sched_queue_post(struct sched_queue *queue, struct sched_packet *packet)
+static NTSTATUS queue_add_locked(struct sched_queue *queue, struct sched_packet *packet)
 {
-	struct sched *sched = queue->sched;
-
-	sched_lock(sched);
 	NTSTATUS status = queue_accepts_locked(queue, packet);
+
 	if (NT_SUCCESS(status)) {
 		queue_push_locked(queue, packet);
 		queue_place_locked(queue);
-		sched_wake_thread_locked(sched);
 	}
-	sched_unlock(sched);
 	return status;
+}
+
+NTSTATUS sched_queue_add(struct sched_queue *queue, struct sched_packet *packet)
+{
+	sched_lock(queue->sched);
+	NTSTATUS status = queue_add_locked(queue, packet);
+	sched_unlock(queue->sched);
+	return status;
+}
+
+NTSTATUS sched_queue_post(struct sched_queue *queue, struct sched_packet *packet)
+{
+	sched_lock(queue->sched);
+	NTSTATUS status = queue_add_locked(queue, packet);
+	if (NT_SUCCESS(status))
+		sched_wake_thread_locked(queue->sched);
+	sched_unlock(queue->sched);
+	return status;
+}
+
+static NTSTATUS queue_await_room_locked(struct sched_queue *queue)
+{
+	NTSTATUS status = queue_is_open_locked(queue);
+
+	while (NT_SUCCESS(status) && queue->length >= SCHED_QUEUE_FULL) {
+		sched_wait_locked(queue->sched, CLOCK_FOREVER);
+		status = queue_is_open_locked(queue);
+	}
+	return status;
+}
+
+NTSTATUS sched_queue_await_room(struct sched_queue *queue)
+{
+	sched_lock(queue->sched);
+	NTSTATUS status = queue_await_room_locked(queue);
+	sched_unlock(queue->sched);
+	return status;
+}
+
+void sched_queue_run(struct sched_queue *queue)
+{
+	sched_lock(queue->sched);
+	node_run_locked(sched_node_of(queue), NODE_STEPS);
+	sched_retire_locked(queue->sched);
+	sched_unlock(queue->sched);
 }
 
 NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *packet, bool may_block)
@@ -382,11 +430,9 @@ NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *pack
 	struct sched *sched = queue->sched;
 
 	sched_lock(sched);
-	NTSTATUS status = queue_accepts_locked(queue, packet);
-	while (NT_SUCCESS(status) && may_block && queue->length >= SCHED_QUEUE_FULL) {
-		sched_wait_locked(sched, CLOCK_FOREVER);
+	NTSTATUS status = may_block ? queue_await_room_locked(queue) : STATUS_SUCCESS;
+	if (NT_SUCCESS(status))
 		status = queue_accepts_locked(queue, packet);
-	}
 	if (NT_SUCCESS(status)) {
 		queue_push_locked(queue, packet);
 		queue_place_locked(queue);

@@ -417,6 +417,14 @@ MUST_CHECK NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_p
 /* The same, but the scheduler's own thread submits it: for those who may not enter the driver. */
 MUST_CHECK NTSTATUS sched_queue_post(struct sched_queue *queue, struct sched_packet *packet);
 
+/*
+ * The parts of sched_queue_submit(), for those who queue several under a lock of their own: waits
+ * for room, queues and enters nobody, has this thread submit what can go.
+ */
+MUST_CHECK NTSTATUS sched_queue_await_room(struct sched_queue *queue);
+MUST_CHECK NTSTATUS sched_queue_add(struct sched_queue *queue, struct sched_packet *packet);
+void sched_queue_run(struct sched_queue *queue);
+
 /* The head should be tried again: what it waited for may have come. Any thread, DPC included. */
 void sched_queue_kick(struct sched_queue *queue);
 
