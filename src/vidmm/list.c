@@ -53,6 +53,15 @@ static bool list_is_in_place(const struct vidmm_list *list)
 	return true;
 }
 
+static void entry_fill_in(struct vidmm_list_entry *entry, const struct vidmm_place *place)
+{
+	entry->segment = place->segment->id;
+	entry->offset_bytes =
+		place->pages.run_count > 0
+			? page_set_runs(&place->pages)[0].first_page * MACHINE_PAGE_BYTES
+			: 0;
+}
+
 static void list_fill_in(struct vidmm_list *list)
 {
 	for (uint32_t i = 0; i < list->count; i++) {
@@ -60,11 +69,7 @@ static void list_fill_in(struct vidmm_list *list)
 
 		place->gather_pins--;
 		place_use_locked(place);
-		list->entries[i].segment = place->segment->id;
-		list->entries[i].offset_bytes =
-			place->pages.run_count > 0
-				? page_set_runs(&place->pages)[0].first_page * MACHINE_PAGE_BYTES
-				: 0;
+		entry_fill_in(&list->entries[i], place);
 	}
 }
 
@@ -129,15 +134,20 @@ static uint32_t list_fits(struct vidmm *manager, const struct vidmm_list *list)
 	return list->count;
 }
 
+static NTSTATUS offered(uint32_t index)
+{
+	return refuse_item(STATUS_INVALID_PARAMETER, RULE_MM_USE_OFFERED, "AllocationList", index,
+			   "is offered and has to be reclaimed before it is used");
+}
+
+/* What was offered behind the submission counts from the submission's end on. */
 static NTSTATUS list_check(struct vidmm *manager, struct vidmm_list *list, uint32_t *fits_out)
 {
 	for (uint32_t i = 0; i < list->count; i++) {
-		struct vidmm_place *place = binding_place(list->entries[i].binding);
+		const struct vidmm_place *place = binding_place(list->entries[i].binding);
 
-		if (place->is_offered)
-			return refuse_item(STATUS_INVALID_PARAMETER, RULE_MM_USE_OFFERED,
-					   "AllocationList", i,
-					   "is offered and has to be reclaimed before it is used");
+		if (place->is_offered && place->is_offer_due)
+			return offered(i);
 	}
 	*fits_out = list_fits(manager, list);
 	if (*fits_out < list->count)
@@ -146,17 +156,25 @@ static NTSTATUS list_check(struct vidmm *manager, struct vidmm_list *list, uint3
 	return STATUS_SUCCESS;
 }
 
+static NTSTATUS list_ensure(struct vidmm_list *list)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	for (uint32_t i = 0; i < list->count && NT_SUCCESS(status); i++)
+		status = place_ensure(list->entries[i].binding);
+	if (!NT_SUCCESS(status))
+		refuse(status, RULE_MM_NO_PAGES, NULL,
+		       "There is no memory to write down what is to be in place");
+	return status;
+}
+
 static NTSTATUS list_start(struct vidmm *manager, struct vidmm_list *list, uint32_t *fits_out)
 {
 	struct actions actions;
-	NTSTATUS status;
+	NTSTATUS status = list_ensure(list);
 
-	for (uint32_t i = 0; i < list->count; i++) {
-		status = place_ensure(list->entries[i].binding);
-		if (!NT_SUCCESS(status))
-			return refuse(status, RULE_MM_NO_PAGES, NULL,
-				      "There is no memory to write down what is to be in place");
-	}
+	if (!NT_SUCCESS(status))
+		return status;
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	status = list_check(manager, list, fits_out);
@@ -200,7 +218,7 @@ NTSTATUS vidmm_list_prepare(struct vidmm_list *list, uint32_t *fits_out)
 		      "cannot be in memory together beside what must stay there");
 }
 
-void vidmm_list_release(struct vidmm_list *list)
+bool vidmm_list_release(struct vidmm_list *list)
 {
 	struct vidmm *manager = list->device->process->manager;
 	struct actions actions;
@@ -208,9 +226,73 @@ void vidmm_list_release(struct vidmm_list *list)
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	manager->epoch++;
-	if (list->state == VIDMM_LIST_WAITING)
+	bool was_waiting = list->state == VIDMM_LIST_WAITING;
+	if (was_waiting)
 		list_remove(&list->gather.link);
 	list_unpin_locked(list, &actions);
 	list->state = VIDMM_LIST_NEW;
 	actions_run_locked(manager, &actions);
+	return was_waiting;
+}
+
+/* ---- before it is queued ---- */
+
+NTSTATUS vidmm_list_check(struct vidmm_list *list, uint32_t *fits_out)
+{
+	struct vidmm *manager = list->device->process->manager;
+	NTSTATUS status = list_ensure(list);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	lock_acquire(&manager->lock);
+	for (uint32_t i = 0; i < list->count && NT_SUCCESS(status); i++) {
+		if (binding_place(list->entries[i].binding)->is_offered)
+			status = offered(i);
+	}
+	if (NT_SUCCESS(status))
+		*fits_out = list_fits(manager, list);
+	lock_release(&manager->lock);
+	return status;
+}
+
+uint32_t vidmm_list_fits(struct vidmm_list *list)
+{
+	struct vidmm *manager = list->device->process->manager;
+
+	lock_acquire(&manager->lock);
+	uint32_t fits = list_fits(manager, list);
+	lock_release(&manager->lock);
+	return fits;
+}
+
+/* ---- what is kept in place by make-resident ---- */
+
+/* On its way out it still is where it was: that waits for the work of those who are suspended. */
+static bool entry_is_there(const struct vidmm_list_entry *entry)
+{
+	const struct vidmm_binding *binding = entry->binding;
+	const struct vidmm_place *place = binding_place(binding);
+
+	return place &&
+	       (place->state == PLACE_IN ||
+		(place->state == PLACE_LEAVING && binding->count > 0 &&
+		 atomic_load_explicit(&binding->device->is_suspended, memory_order_relaxed)));
+}
+
+bool vidmm_list_locate(struct vidmm_list *list)
+{
+	struct vidmm *manager = list->device->process->manager;
+	uint32_t located = 0;
+
+	lock_acquire(&manager->lock);
+	while (located < list->count && entry_is_there(&list->entries[located])) {
+		struct vidmm_list_entry *entry = &list->entries[located++];
+		struct vidmm_place *place = binding_place(entry->binding);
+
+		if (place->state == PLACE_IN)
+			place_use_locked(place);
+		entry_fill_in(entry, place);
+	}
+	lock_release(&manager->lock);
+	return located == list->count;
 }

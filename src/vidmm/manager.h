@@ -441,8 +441,26 @@ struct vidmm_list {
  */
 MUST_CHECK NTSTATUS vidmm_list_prepare(struct vidmm_list *list, uint32_t *fits_out);
 
-/* The submission is over, or will never be. No request is under way then. Must not block. */
-void vidmm_list_release(struct vidmm_list *list);
+/*
+ * The submission is over, or will never be. True when it still waited: request.done() does not come
+ * then. Must not block.
+ */
+bool vidmm_list_release(struct vidmm_list *list);
+
+/*
+ * A look, before it is queued: refused when something on it is offered. `*fits_out` is how many of
+ * the first could be in place together, were there nobody else. Afterwards nothing about the list
+ * takes memory.
+ */
+MUST_CHECK NTSTATUS vidmm_list_check(struct vidmm_list *list, uint32_t *fits_out);
+/* The same number, for entries that were checked. */
+uint32_t vidmm_list_fits(struct vidmm_list *list);
+
+/*
+ * For devices that say by make-resident what has to be in place: fills in where it is now. False
+ * when something is not there. Inside a packet's submit(), so that nothing moves before its end.
+ */
+MUST_CHECK bool vidmm_list_locate(struct vidmm_list *list);
 
 /* ---- offers ---- */
 
