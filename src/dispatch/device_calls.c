@@ -5,6 +5,7 @@
 
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
+#include "object/render.h"
 
 NTSTATUS dispatch_create_device(struct call *call, D3DKMT_CREATEDEVICE *args)
 {
@@ -136,6 +137,8 @@ NTSTATUS dispatch_create_context(struct call *call, D3DKMT_CREATECONTEXT *args)
 		.node = args->NodeOrdinal,
 		.engine_mask = args->EngineAffinity,
 		.has_hw_queues = args->Flags.HwQueueSupported,
+		.is_null_rendering = args->Flags.NullRendering,
+		.has_no_gpu_timeout = args->Flags.DisableGpuTimeout,
 		.private_data = args->pPrivateDriverData,
 		.private_bytes = args->PrivateDriverDataSize,
 	};
@@ -147,16 +150,19 @@ NTSTATUS dispatch_create_context(struct call *call, D3DKMT_CREATECONTEXT *args)
 	status = context_create(call_device(call, 0), &options, &context);
 	if (!NT_SUCCESS(status))
 		return status;
+	/* A client gets no buffer that it could not submit. */
+	struct render_buffers buffers = { 0 };
+	if (context->render)
+		buffers = context->render->buffers; /* nobody else has the context yet */
 	args->hContext = context->object.handle;
-	object_put(&context->object);
-	/* D3DKMTRender is not built; a client gets no buffer that it could not submit. */
-	args->pCommandBuffer = NULL;
-	args->CommandBufferSize = 0;
-	args->pAllocationList = NULL;
-	args->AllocationListSize = 0;
-	args->pPatchLocationList = NULL;
-	args->PatchLocationListSize = 0;
+	args->pCommandBuffer = buffers.command;
+	args->CommandBufferSize = buffers.command_bytes;
+	args->pAllocationList = buffers.list;
+	args->AllocationListSize = buffers.list_entries;
+	args->pPatchLocationList = buffers.patches;
+	args->PatchLocationListSize = buffers.patch_entries;
 	args->CommandBuffer = 0;
+	object_put(&context->object);
 	return STATUS_SUCCESS;
 }
 
@@ -167,6 +173,8 @@ NTSTATUS dispatch_create_context_virtual(struct call *call, D3DKMT_CREATECONTEXT
 		.engine_mask = args->EngineAffinity,
 		.is_virtual = true,
 		.has_hw_queues = args->Flags.HwQueueSupported,
+		.is_null_rendering = args->Flags.NullRendering,
+		.has_no_gpu_timeout = args->Flags.DisableGpuTimeout,
 		.private_data = args->pPrivateDriverData,
 		.private_bytes = args->PrivateDriverDataSize,
 	};

@@ -25,19 +25,26 @@ _Static_assert(sizeof(struct miniport_patch_entry) == sizeof(D3DDDI_PATCHLOCATIO
 			       offsetof(D3DDDI_PATCHLOCATIONLIST, SplitOffset),
 	       "a patch entry is a D3DDDI_PATCHLOCATIONLIST");
 
-enum { FEW = 16 };
+enum { FEW = 16, MAX_SLOT = 0xffffff };
 
 struct list_copy {
 	DXGK_ALLOCATIONLIST few[FEW];
 	DXGK_ALLOCATIONLIST *entries; /* NULL: none */
+	bool is_taken;
 };
 
+_Static_assert(sizeof(DXGK_ALLOCATIONLIST) == MINIPORT_LIST_ROOM_BYTES,
+	       "callers know how much room a list takes");
+
+/* `room` is the caller's, or NULL. */
 static NTSTATUS list_copy_init(struct list_copy *copy, const struct miniport *miniport,
-			       const struct miniport_list_entry *allocations, uint32_t count)
+			       const struct miniport_list_entry *allocations, uint32_t count,
+			       void *room)
 {
 	copy->entries = count == 0 ? NULL : copy->few;
+	copy->is_taken = count > FEW && !room;
 	if (count > FEW)
-		copy->entries = mem_zalloc_array(count, sizeof(*copy->entries));
+		copy->entries = room ? room : mem_zalloc_array(count, sizeof(*copy->entries));
 	if (count > FEW && !copy->entries)
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 			      "There is no memory for a list of %u allocations", count);
@@ -58,7 +65,7 @@ static NTSTATUS list_copy_init(struct list_copy *copy, const struct miniport *mi
 
 static void list_copy_finish(struct list_copy *copy)
 {
-	if (copy->entries != copy->few)
+	if (copy->is_taken)
 		mem_free(copy->entries);
 }
 
@@ -95,6 +102,33 @@ static NTSTATUS render_judge(NTSTATUS status, bool has_moved)
 	}
 }
 
+/* Where split offsets go back the kernel could not cut the buffer in the order it is executed. */
+static NTSTATUS patches_accept(const struct miniport_render *render, uint32_t count,
+			       uint32_t used_bytes)
+{
+	uint32_t split_offset = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct miniport_patch_entry *patch = &render->patches_out[i];
+
+		if (patch->allocation_index >= render->allocation_count)
+			return driver_mistake(RULE_DDI_PATCH_LIST, render_entry,
+					      "wrote a patch for an allocation that is not listed");
+		if (patch->patch_offset >= used_bytes)
+			return driver_mistake(RULE_DDI_PATCH_LIST, render_entry,
+					      "wrote a patch for a place behind its commands");
+		if (patch->slot > MAX_SLOT)
+			return driver_mistake(RULE_DDI_PATCH_LIST, render_entry,
+					      "wrote a patch with reserved bits");
+		if (patch->split_offset < split_offset || patch->split_offset > used_bytes)
+			return driver_mistake(RULE_DDI_PATCH_LIST, render_entry,
+					      "wrote split offsets that go back or out of its "
+					      "commands");
+		split_offset = patch->split_offset;
+	}
+	return STATUS_SUCCESS;
+}
+
 static NTSTATUS render_accept(struct miniport_render *render, const DXGKARG_RENDER *args,
 			      NTSTATUS status)
 {
@@ -118,9 +152,13 @@ static NTSTATUS render_accept(struct miniport_render *render, const DXGKARG_REND
 	status = render_judge(status, used != 0 || args->MultipassOffset != render->multipass);
 	if (status != STATUS_SUCCESS && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
 		return status;
+	uint32_t patch_count = patch_bytes / (uint32_t)sizeof(*render->patches_out);
+	NTSTATUS patch_status = patches_accept(render, patch_count, used);
+	if (!NT_SUCCESS(patch_status))
+		return patch_status;
 	render->used_bytes = used;
 	render->private_used_bytes = private_used;
-	render->patch_out_count = patch_bytes / (uint32_t)sizeof(*render->patches_out);
+	render->patch_out_count = patch_count;
 	render->multipass = args->MultipassOffset;
 	return status;
 }
@@ -134,8 +172,8 @@ NTSTATUS miniport_render(struct miniport *miniport, struct miniport_client *clie
 	if (!miniport->ddi.DxgkDdiRender)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_DDI_ENTRY_MISSING, render_entry,
 			      "is missing: this driver has no physical addresses");
-	NTSTATUS status =
-		list_copy_init(&list, miniport, render->allocations, render->allocation_count);
+	NTSTATUS status = list_copy_init(&list, miniport, render->allocations,
+					 render->allocation_count, NULL);
 	if (!NT_SUCCESS(status))
 		return status;
 	DXGKARG_RENDER args = {
@@ -176,8 +214,8 @@ NTSTATUS miniport_patch(struct miniport *miniport, const struct miniport_patch *
 
 	if (!miniport->is_patching || !miniport->ddi.DxgkDdiPatch)
 		return STATUS_SUCCESS;
-	NTSTATUS status =
-		list_copy_init(&list, miniport, patch->allocations, patch->allocation_count);
+	NTSTATUS status = list_copy_init(&list, miniport, patch->allocations,
+					 patch->allocation_count, patch->list_room);
 	if (!NT_SUCCESS(status))
 		return status;
 	DXGKARG_PATCH args = {
@@ -223,8 +261,8 @@ void miniport_cancel(struct miniport *miniport, const struct miniport_submission
 	if (!patch)
 		patch = &no_lists;
 	/* Without memory for the list the driver is told without it: it has nothing to do there. */
-	bool has_list = NT_SUCCESS(
-		list_copy_init(&list, miniport, patch->allocations, patch->allocation_count));
+	bool has_list = NT_SUCCESS(list_copy_init(&list, miniport, patch->allocations,
+						  patch->allocation_count, patch->list_room));
 	DXGKARG_CANCELCOMMAND args = {
 		.hContext = submission_handle(miniport, submission),
 		.pDmaBuffer = submission->memory,

@@ -327,7 +327,8 @@ struct miniport_render {
 
 /*
  * DxgkDdiRender for one pass. STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER: come again with a fresh
- * buffer. Any of the documented failures comes back unchanged, refused.
+ * buffer. Any of the documented failures comes back unchanged, refused. What the driver wrote into
+ * patches_out was checked: it is about the list and the buffer, in the order of split offsets.
  */
 MUST_CHECK NTSTATUS miniport_render(struct miniport *miniport, struct miniport_client *client,
 				    struct miniport_render *render);
@@ -340,11 +341,14 @@ struct miniport_patch {
 	uint32_t patch_count;
 	uint32_t first_patch; /* of those, the part that belongs to this submission */
 	uint32_t submitted_patches;
+	void *list_room; /* MINIPORT_LIST_ROOM_BYTES for each allocation; NULL: taken as needed */
 };
+
+enum { MINIPORT_LIST_ROOM_BYTES = 24 };
 
 /*
  * DxgkDdiPatch where the driver patches; nothing where it does not. STATUS_NO_MEMORY when the list
- * is long and there is none for it; else it must succeed.
+ * is long and there is no room for it; else it must succeed.
  */
 MUST_CHECK NTSTATUS miniport_patch(struct miniport *miniport, const struct miniport_patch *patch);
 

@@ -78,6 +78,9 @@ struct dxg_allocation {
 	/* CPU locks through this device; ALLOCATION_LOCKS_ENDED once it is being destroyed. */
 	_Atomic uint32_t lock_count;
 
+	/* Lists of submissions that are queued; then it is not destroyed before they are over. */
+	_Atomic uint32_t uses;
+
 	/* Guarded by the device's lock. */
 	struct list owner_link; /* dxg_resource.allocations or dxg_device.allocations */
 	bool is_claimed;        /* a destruction has taken it */

@@ -8,6 +8,7 @@
 #include "base/refusal.h"
 #include "object/context.h"
 #include "object/gpu_addresses.h"
+#include "object/render.h"
 #include "trace/trace.h"
 
 static_assert(offsetof(struct dxg_context, object) == 0, "the driver's name for it");
@@ -19,6 +20,7 @@ static void context_finish(struct object *object)
 	struct dxg_device *device = context->device;
 
 	sched_queue_finish(&context->queue, device_work_ending(device));
+	render_stream_destroy(context->render);
 	adapter_enter_to_release(device->adapter);
 	miniport_destroy_context(device->adapter->miniport, device->joined->client,
 				 context->info.driver_context);
@@ -89,6 +91,21 @@ static NTSTATUS context_join_device(struct dxg_context *context)
 	return status;
 }
 
+/* By list is submitted where there are no GPU addresses. The driver forgets it on failure. */
+static NTSTATUS context_get_buffers(struct dxg_context *context)
+{
+	struct dxg_device *device = context->device;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (!device->adapter->info->supports_virtual_addressing &&
+	    context->info.dma_buffer_segment_set == 0)
+		status = render_stream_create(context, &context->render);
+	if (!NT_SUCCESS(status))
+		miniport_destroy_context(device->adapter->miniport, device->joined->client,
+					 context->info.driver_context);
+	return status;
+}
+
 NTSTATUS context_create(struct dxg_device *device, const struct context_options *options,
 			struct dxg_context **context_out)
 {
@@ -140,6 +157,8 @@ NTSTATUS context_create(struct dxg_device *device, const struct context_options 
 					 &context->info);
 	if (NT_SUCCESS(status) && context->is_virtual)
 		gpu_addresses_set_root(device->joined, context->info.driver_context);
+	else if (NT_SUCCESS(status))
+		status = context_get_buffers(context);
 	adapter_leave(device->adapter);
 	if (!NT_SUCCESS(status))
 		goto forget_queue;
@@ -164,6 +183,18 @@ give_back_number:
 free_context:
 	mem_free(context);
 	return status;
+}
+
+void context_hold_memory(struct dxg_context *context)
+{
+	vidmm_work_set_hold(&context->driver_memory.set);
+	vidmm_work_set_hold(&context->device->driver_memory.set);
+}
+
+void context_release_memory(struct dxg_context *context)
+{
+	vidmm_work_set_release(&context->device->driver_memory.set);
+	vidmm_work_set_release(&context->driver_memory.set);
 }
 
 bool context_destroy(struct dxg_context *context)

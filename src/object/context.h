@@ -11,6 +11,8 @@
 #include "object/work_target.h"
 #include "sched/sched.h"
 
+struct render_stream;
+
 struct dxg_context {
 	struct object object; /* first: what the driver calls it by */
 
@@ -28,6 +30,7 @@ struct dxg_context {
 	struct sched_queue queue;
 	struct context_memory driver_memory; /* what the driver keeps for it */
 	struct hw_queue_parent hw_queues;
+	struct render_stream *render;        /* NULL: nothing is submitted by list (render.h) */
 
 	struct list device_link; /* dxg_device.contexts, guarded by its lock */
 };
@@ -55,6 +58,10 @@ static inline struct work_target context_target(struct dxg_context *context)
 {
 	return (struct work_target){ context->device, &context->queue, &context->driver_memory };
 }
+
+/* Around queueing something: what the driver keeps for the context is in place while it runs. */
+void context_hold_memory(struct dxg_context *context);
+void context_release_memory(struct dxg_context *context);
 
 /* Every context of a device that takes no new ones. */
 void context_destroy_all(struct dxg_device *device);

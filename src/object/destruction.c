@@ -259,12 +259,23 @@ static struct deferred_farewell *deferred_create(struct dxg_device *device, uint
 	return deferred;
 }
 
+/* The kernel knows better than a client that says otherwise: the list of a submission names it. */
+static bool is_any_used(const struct farewell *farewell)
+{
+	for (uint32_t i = 0; i < farewell->count; i++) {
+		if (atomic_load(&farewell->allocations[i]->uses) > 0)
+			return true;
+	}
+	return false;
+}
+
 static void deferred_start(struct deferred_farewell *deferred,
 			   const struct destruction_options *options)
 {
 	const struct farewell *farewell = &deferred->farewell;
 
-	deferral_start(&deferred->deferral, farewell->device, !options->is_not_in_use,
+	deferral_start(&deferred->deferral, farewell->device,
+		       !options->is_not_in_use || is_any_used(farewell),
 		       is_any_paged(farewell->count, farewell->allocations));
 	if (options->is_synchronous)
 		deferral_wait(&deferred->deferral);

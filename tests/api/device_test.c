@@ -477,10 +477,13 @@ TEST(create_context, buffers_are_handed_out_only_where_they_can_be_used)
 	args.PrivateDriverDataSize = 0;
 	args.ClientHint = D3DKMT_CLIENTHINT_UNKNOWN;
 	EXPECT_OK(D3DKMTCreateContext(&args));
-	EXPECT(!args.pCommandBuffer && !args.pAllocationList && !args.pPatchLocationList);
-	EXPECT_EQ(args.CommandBufferSize, 0);
-	EXPECT_EQ(args.AllocationListSize, 0);
-	EXPECT_EQ(args.PatchLocationListSize, 0);
+	bool has_lists = is_physical();
+	EXPECT((args.pCommandBuffer != NULL) == has_lists);
+	EXPECT((args.pAllocationList != NULL) == has_lists);
+	EXPECT((args.pPatchLocationList != NULL) == has_lists);
+	EXPECT((args.CommandBufferSize > 0) == has_lists);
+	EXPECT((args.AllocationListSize > 0) == has_lists);
+	EXPECT((args.PatchLocationListSize > 0) == has_lists);
 	EXPECT_EQ(args.CommandBuffer, 0);
 	EXPECT_OK(destroy_device(device));
 }

@@ -26,6 +26,7 @@
  *   PagingPrivateBytes   how far it moves the private pointer, 0 when not given
  *   PagingPasses         in how many passes, 1 when not given
  *   PagingMoves          "back", "past", "private back", "private past", "stuck": mistakes
+ *   RenderBytes          how much of a command one pass takes, as much as fits when not given
  *   RenderMoves          "back", "past", "patch": mistakes
  *   HwQueues             1: it has hardware queues; what they are given stays as with HandCranked
  *   HwAtOnce             1: it does not

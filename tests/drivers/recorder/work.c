@@ -127,7 +127,8 @@ static NTSTATUS APIENTRY render(const HANDLE handle, DXGKARG_RENDER *args)
 		adapter_of_object(handle, is_multi_engine_aware() ? MAGIC_CONTEXT : MAGIC_DEVICE);
 	NTSTATUS status = step("Render");
 	UINT left = args->CommandLength - args->MultipassOffset;
-	UINT bytes = left < args->DmaSize ? left : args->DmaSize;
+	UINT room = setting("RenderBytes", args->DmaSize);
+	UINT bytes = left < room ? left : room;
 
 	note("Render", "length", args->CommandLength, "allocations", args->AllocationListSize);
 	save_call(adapter, RECORDER_RENDER, args, sizeof(*args), args->pAllocationList,

@@ -1,0 +1,68 @@
+/*
+ * render_packet.h - a piece of a DMA buffer on its way to the hardware, with all it refers to.
+ */
+#ifndef OBJECT_RENDER_PACKET_H
+#define OBJECT_RENDER_PACKET_H
+
+#include "object/render.h"
+
+/* What a call listed, for all packets it became; the numbers of the client's list. */
+struct render_list {
+	struct refcount refs;
+	uint32_t count;
+	uint32_t entry_count;
+	struct vidmm_list_entry *entries; /* each allocation once, in the order of the list */
+	struct render_list_item {
+		struct dxg_allocation *allocation; /* NULL: nothing */
+		uint32_t entry;                    /* of `entries` */
+		bool is_written;
+	} items[];
+};
+
+/* With one reference; allocations are in use until it is gone. Refused for want of memory. */
+MUST_CHECK NTSTATUS render_list_create(const struct render_request *request,
+				       struct render_list **list_out);
+void render_list_put(struct render_list *list);
+
+/* Part of a DMA buffer that is submitted at once. */
+struct render_piece {
+	uint32_t start_bytes;
+	uint32_t end_bytes;
+	uint32_t first_patch;
+	uint32_t patch_count;
+	const uint32_t *entries; /* of the list, that it needs; NULL: all of them */
+	uint32_t entry_count;
+};
+
+struct render_packet {
+	struct sched_packet packet;
+	struct refcount refs; /* the queue's, and that of a request which is under way */
+	struct render_stream *stream;
+	struct dma_buffer *buffer;
+	struct render_list *list;
+	struct render_piece piece;
+	bool is_null;
+	bool is_by_list;  /* its list says what has to be in place */
+	bool has_request; /* residency.request.done() comes */
+
+	struct vidmm_list residency;
+	uint32_t *entry_of;                    /* list entry -> entry of `residency` + 1; 0: none */
+	struct miniport_list_entry *list_copy; /* as the driver sees it */
+	void *list_room;
+
+	struct list cancelled_link; /* render_stream.cancelled */
+	struct list call_link;      /* the call's, before it is queued */
+};
+
+/* Takes references of its own. Refused for want of memory. */
+MUST_CHECK NTSTATUS render_packet_create(struct render_stream *stream, struct dma_buffer *buffer,
+					 struct render_list *list, const struct render_piece *piece,
+					 bool is_null, struct render_packet **packet_out);
+
+/* It was never queued. */
+void render_packet_abandon(struct render_packet *packet);
+
+/* Tells the driver of those that were cancelled. No lock held. */
+void render_stream_bury(struct render_stream *stream);
+
+#endif

@@ -1,0 +1,195 @@
+/*
+ * render_driver_test.c - D3DKMTRender and what DxgkDdiRender answers: passes, and failures.
+ */
+#include "api/render.h"
+
+#define SETTINGS "\"Model\": \"physical\", \"Version\": 16386, "
+
+static void begin_with(const char *more)
+{
+	char settings[512];
+
+	snprintf(settings, sizeof(settings), SETTINGS "%s", more);
+	crank_profile(settings);
+	begin_painting();
+}
+
+CHILD(commands_in_passes)
+{
+	DXGKARG_SUBMITCOMMAND submission;
+
+	begin_with("\"RenderBytes\": 100, ");
+	struct painter painter = painter_on(0);
+	for (unsigned i = 0; i < 250; i++)
+		painter.commands[i] = (UCHAR)i;
+	EXPECT_OK(paint(&painter, 250));
+	EXPECT_EQ(painter.args.QueuedBufferCount, 3);
+	EXPECT_STR(pending_tags(0), "100 100 50 ");
+	EXPECT_EQ(notes_count("Render irql=0 length=250"), 3);
+	EXPECT(notes_in_order("Render", "SubmitCommand irql=2 node=0"));
+	submission = last_submission();
+	EXPECT_EQ(submission.DmaBufferSubmissionStartOffset, 0);
+	EXPECT_EQ(submission.DmaBufferSubmissionEndOffset, 50);
+	complete_all(0, 3);
+	expect_nothing_wrong();
+	return 0;
+}
+
+TEST(pass, a_command_becomes_as_many_packets_as_it_takes_buffers)
+{
+	EXPECT_CHILD(run_child("commands_in_passes"), 0);
+}
+
+CHILD(failure_in_a_later_pass)
+{
+	begin_with("\"RenderBytes\": 100, \"Fail\": \"Render\", \"FailAt\": 3, "
+		   "\"FailStatus\": 3221225501, "); /* STATUS_ILLEGAL_INSTRUCTION */
+	struct painter painter = painter_on(0);
+	EXPECT_REFUSED(paint(&painter, 250), STATUS_ILLEGAL_INSTRUCTION, "DDI-STATUS",
+		       "DxgkDdiRender");
+	EXPECT_EQ(notes_count("Render"), 3);
+	EXPECT_EQ(pending(0), 0);
+	EXPECT_EQ(painter.args.QueuedBufferCount, 0);
+	EXPECT_OK(paint(&painter, 250));
+	EXPECT_STR(pending_tags(0), "100 100 50 ");
+	complete_all(0, 3);
+	return 0;
+}
+
+TEST(pass, a_failure_in_a_later_one_leaves_nothing_of_the_earlier_ones)
+{
+	EXPECT_CHILD(run_child("failure_in_a_later_pass"), 0);
+}
+
+static const NTSTATUS answers[] = {
+	STATUS_NO_MEMORY,
+	STATUS_PRIVILEGED_INSTRUCTION,
+	STATUS_ILLEGAL_INSTRUCTION,
+	STATUS_INVALID_PARAMETER,
+	STATUS_INVALID_USER_BUFFER,
+	STATUS_INVALID_HANDLE,
+	STATUS_GRAPHICS_DRIVER_MISMATCH,
+	STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE,
+};
+
+static int expect_answer(NTSTATUS answer)
+{
+	char settings[128];
+
+	snprintf(settings, sizeof(settings), "\"Fail\": \"Render\", \"FailStatus\": %u, ",
+		 (unsigned)answer);
+	begin_with(settings);
+	struct painter painter = painter_on(0);
+	EXPECT_REFUSED(paint(&painter, 8), answer, "DDI-STATUS", "DxgkDdiRender");
+	EXPECT_EQ(pending(0), 0);
+	bool is_lost = answer == STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
+	EXPECT_EQ(execution_state(device), is_lost ? LOST_FAULT : 1);
+	if (!is_lost) {
+		EXPECT_OK(paint(&painter, 16));
+		EXPECT_EQ(complete(0), 16);
+	}
+	return 0;
+}
+
+CHILD(answer_0)
+{
+	return expect_answer(answers[0]);
+}
+
+CHILD(answer_1)
+{
+	return expect_answer(answers[1]);
+}
+
+CHILD(answer_2)
+{
+	return expect_answer(answers[2]);
+}
+
+CHILD(answer_3)
+{
+	return expect_answer(answers[3]);
+}
+
+CHILD(answer_4)
+{
+	return expect_answer(answers[4]);
+}
+
+CHILD(answer_5)
+{
+	return expect_answer(answers[5]);
+}
+
+CHILD(answer_6)
+{
+	return expect_answer(answers[6]);
+}
+
+CHILD(answer_7)
+{
+	return expect_answer(answers[7]);
+}
+
+TEST(answer, of_the_driver_reaches_the_client_and_an_exception_loses_the_device)
+{
+	for (unsigned i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "answer_%u", i);
+		EXPECT_CHILD(run_child(name), 0);
+	}
+}
+
+CHILD(mistake)
+{
+	begin_with("\"RenderMoves\": \"past\", ");
+	struct painter painter = painter_on(0);
+	EXPECT_REFUSED(paint(&painter, 8), STATUS_DRIVER_INTERNAL_ERROR, "DDI-DMA-BUFFER",
+		       "DxgkDdiRender");
+	EXPECT_EQ(pending(0), 0);
+	EXPECT_EQ(painter.args.QueuedBufferCount, 0);
+	return 0;
+}
+
+TEST(answer, that_is_a_mistake_queues_nothing)
+{
+	EXPECT_CHILD(run_child("mistake"), 0);
+}
+
+CHILD(patch_fails)
+{
+	begin_with("\"Fail\": \"Patch\", ");
+	struct painter painter = painter_on(0);
+	EXPECT_OK(paint(&painter, 8));
+	AWAIT(execution_state(device) == LOST_FAULT);
+	EXPECT_EQ(pending(0), 0);
+	return 0;
+}
+
+TEST(answer, of_a_patch_that_fails_loses_the_device)
+{
+	EXPECT_CHILD(run_child("patch_fails"), 0);
+}
+
+CHILD(addresses)
+{
+	crank_profile("");
+	begin_painting();
+	struct painter painter = painter_on(0);
+	EXPECT(!painter.commands && !painter.list && !painter.patches);
+	EXPECT_REFUSED(paint(&painter, 8), STATUS_NOT_SUPPORTED, "API-VALUE", "hContext");
+	painter.args.hContext = create_virtual(0);
+	EXPECT_BAD(paint(&painter, 8), "API-VALUE", "hContext");
+	return 0;
+}
+
+TEST(model, with_gpu_addresses_has_nothing_to_render_by_list)
+{
+	EXPECT_CHILD(run_child("addresses"), 0);
+}
+
+int main(int argc, char **argv)
+{
+	return api_main("api/render_driver", argc, argv);
+}
