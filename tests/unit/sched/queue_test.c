@@ -31,6 +31,25 @@ TEST(queue, the_thread_that_queues_submits)
 	world_finish();
 }
 
+TEST(queue, what_is_added_waits_for_whoever_runs_the_queue)
+{
+	world_start();
+	struct sched_queue *queue = world_queue(0, 1);
+	struct fake_packet *first = world_packet('a', SCHED_WORK);
+	struct fake_packet *second = world_packet('b', SCHED_WORK);
+	EXPECT_EQ(sched_queue_await_room(queue), STATUS_SUCCESS);
+	EXPECT_EQ(sched_queue_add(queue, &first->packet), STATUS_SUCCESS);
+	EXPECT_EQ(sched_queue_add(queue, &second->packet), STATUS_SUCCESS);
+	EXPECT_EQ(first->submitted, 0);
+	EXPECT_EQ(sched_queue_length(queue), 2);
+	sched_queue_run(queue);
+	EXPECT_EQ(second->submitted, 1); /* by this thread */
+	EXPECT_STR(happened(), "1:a1 1:b2");
+	fake_gpu_complete(&world.gpu, 1, 2);
+	EXPECT_STR(happened(), "a. b.");
+	world_finish();
+}
+
 TEST(queue, what_is_behind_a_wait_waits_and_what_is_in_front_does_not)
 {
 	world_start();
