@@ -99,6 +99,11 @@ bool list_look_locked(struct vidmm_list *list, bool is_head, struct actions *act
 	return false;
 }
 
+void list_loosen_locked(struct vidmm_list *list, struct actions *actions)
+{
+	list_unpin_locked(list, actions);
+}
+
 void list_fail_locked(struct vidmm_list *list, struct actions *actions)
 {
 	list_unpin_locked(list, actions);
@@ -189,6 +194,7 @@ static NTSTATUS list_start(struct vidmm *manager, struct vidmm_list *list, uint3
 		return STATUS_SUCCESS;
 	}
 	list->state = VIDMM_LIST_WAITING;
+	list->compacted_at = 0;
 	list_push_back(&manager->gathers, &list->gather.link);
 	actions_run_locked(manager, &actions);
 	return STATUS_PENDING;

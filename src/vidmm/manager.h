@@ -432,6 +432,7 @@ struct vidmm_list {
 	struct vidmm_gather gather;
 	enum vidmm_list_state state;
 	bool is_pinned;
+	uint64_t compacted_at; /* vidmm.epoch */
 };
 
 /*

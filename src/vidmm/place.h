@@ -319,5 +319,7 @@ MUST_CHECK bool manager_validate_at_work(struct vidmm *manager, char *wrong, siz
 /* True when all of it is in place, and kept there from now on. */
 bool list_look_locked(struct vidmm_list *list, bool is_head, struct actions *actions);
 void list_fail_locked(struct vidmm_list *list, struct actions *actions);
+/* Lets go of what it holds so far, to be put together anew. */
+void list_loosen_locked(struct vidmm_list *list, struct actions *actions);
 
 #endif

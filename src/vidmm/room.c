@@ -169,12 +169,12 @@ static bool segment_make_room(const struct seeker *seeker, const struct placemen
 }
 
 /* Somebody who holds memory there will let go of it by himself, or can be asked to soon. */
-static bool segment_is_busy(const struct seeker *seeker, const struct vidmm_segment *segment)
+static bool segment_is_busy(const struct vidmm_segment *segment)
 {
 	struct list *link;
 
-	/* What enters for a list enters for this one, and gives nothing back. */
-	if (segment->leaving_bytes > 0 || (segment->entering_bytes > 0 && seeker->device))
+	/* What enters can go again when it is in, even if it enters for the one that looks. */
+	if (segment->leaving_bytes > 0 || segment->entering_bytes > 0)
 		return true;
 
 	list_for_each (link, &segment->held) {
@@ -218,7 +218,7 @@ static enum room room_make(struct seeker *seeker, const struct placement placeme
 	for (uint32_t i = 0; i < count; i++) {
 		if (segment_make_room(seeker, &placements[i], &until_ns))
 			return ROOM_SOON;
-		is_busy |= segment_is_busy(seeker, placements[i].segment);
+		is_busy |= segment_is_busy(placements[i].segment);
 	}
 	if (until_ns != CLOCK_FOREVER)
 		room_look_again(seeker->manager, until_ns);
@@ -432,6 +432,33 @@ static bool device_look_locked(struct seeker *seeker, struct vidmm_device *devic
 	return is_soon || !list_is_empty(&device->coming);
 }
 
+/*
+ * As device_compact(): what it holds already stands in the way of the rest. Again only when others
+ * have let go of something since: what they had stood in the way, too.
+ */
+static bool submission_compact(const struct seeker *seeker, struct vidmm_list *list)
+{
+	bool has_any = false;
+
+	if (list->compacted_at == seeker->manager->epoch)
+		return false;
+	list->compacted_at = seeker->manager->epoch;
+	list_loosen_locked(list, seeker->actions);
+	for (uint32_t i = 0; i < list->count; i++) {
+		struct vidmm_place *place = binding_place(list->entries[i].binding);
+
+		if (place->state != PLACE_IN || !place->eviction.is_resident ||
+		    place->allocation->traits.is_unmoveable)
+			continue;
+		place->segment->is_emptying = true;
+		place_leave_locked(place, seeker->actions);
+		has_any = true;
+	}
+	/* Held again, wherever it is: what it gives up itself is nobody's hope. */
+	(void)list_look_locked(list, true, seeker->actions);
+	return has_any;
+}
+
 static bool submission_look_locked(struct seeker *seeker, struct vidmm_list *list)
 {
 	seeker->device = NULL;
@@ -442,6 +469,8 @@ static bool submission_look_locked(struct seeker *seeker, struct vidmm_list *lis
 		enum room room = room_find(seeker, binding_place(list->entries[i].binding));
 
 		if (room == ROOM_SOON)
+			return true;
+		if (room == ROOM_NEVER && submission_compact(seeker, list))
 			return true;
 		if (room == ROOM_NEVER) {
 			list_fail_locked(list, seeker->actions);

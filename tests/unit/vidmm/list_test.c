@@ -223,4 +223,99 @@ TEST(list, the_longest_unused_goes_first)
 	scene_finish(&scene);
 }
 
+/* Between what it holds already there is room enough, but not in one piece. */
+TEST(list, what_stands_in_its_own_way_is_put_together_anew)
+{
+	struct scene scene;
+	struct work work;
+	struct thing large;
+
+	scene_init(&scene, 2 * MIB, SET_LOCAL); /* of 8 MiB */
+	thing_init(&large, &scene.client, 4 * MIB, SET_LOCAL);
+	for (uint32_t i = 0; i < 4; i++) {
+		work_init(&work, &scene, i, 1);
+		EXPECT_EQ(prepare(&work), STATUS_PENDING);
+		gpu_run(&scene.gpu, 9);
+		vidmm_list_release(&work.list);
+	}
+	thing_render(&scene.things[1], '1');
+	thing_render(&scene.things[3], '3');
+	/* The second and the fourth quarter, and a half. */
+	work_init(&work, &scene, 0, 3);
+	work.entries[0].binding = &scene.things[1].binding;
+	work.entries[1].binding = &scene.things[3].binding;
+	work.entries[2].binding = &large.binding;
+	EXPECT_EQ(prepare(&work), STATUS_PENDING);
+	gpu_run(&scene.gpu, 99);
+	EXPECT_EQ(work.done, 1);
+	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
+	EXPECT(thing_is_in(&large));
+	EXPECT(thing_holds(&scene.things[1], '1'));
+	EXPECT(thing_holds(&scene.things[3], '3'));
+	vidmm_list_release(&work.list);
+	gpu_check(&scene.gpu);
+	thing_finish(&large);
+	scene_finish(&scene);
+}
+
+TEST(list, a_look_says_how_much_of_it_fits_and_starts_nothing)
+{
+	struct scene scene;
+	struct work work;
+	uint32_t fits = 0;
+
+	scene_init(&scene, 3 * MIB, SET_LOCAL);
+	work_init(&work, &scene, 0, 4);
+	EXPECT_EQ(vidmm_list_check(&work.list, &fits), STATUS_SUCCESS);
+	EXPECT_EQ(fits, 2);
+	EXPECT_EQ(vidmm_list_fits(&work.list), 2);
+	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
+	EXPECT_EQ(vidmm_binding_offer(&scene.things[3].binding, VIDMM_OFFER_LOW, false, false),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_list_check(&work.list, &fits), STATUS_INVALID_PARAMETER);
+	EXPECT_RULE("MM-USE-OFFERED");
+	scene_finish(&scene);
+}
+
+TEST(list, is_located_where_it_is_and_only_there)
+{
+	struct scene scene;
+	struct work first;
+	struct work both;
+
+	scene_init(&scene, 2 * MIB, SET_LOCAL);
+	work_init(&first, &scene, 0, 1);
+	work_init(&both, &scene, 0, 2);
+	EXPECT(!vidmm_list_locate(&first.list));
+	EXPECT_EQ(prepare(&first), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(!vidmm_list_locate(&both.list));
+	both.list.count = 1;
+	EXPECT(vidmm_list_locate(&both.list));
+	EXPECT_EQ(prepare(&first), STATUS_SUCCESS);
+	EXPECT_EQ(both.entries[0].segment, SEGMENT_LOCAL);
+	EXPECT_EQ(both.entries[0].offset_bytes, first.entries[0].offset_bytes);
+	vidmm_list_release(&first.list);
+	scene_finish(&scene);
+}
+
+TEST(list, a_release_says_whether_it_still_waited)
+{
+	struct scene scene;
+	struct work work;
+
+	scene_init(&scene, 2 * MIB, SET_LOCAL);
+	work_init(&work, &scene, 0, 1);
+	EXPECT_EQ(prepare(&work), STATUS_PENDING);
+	EXPECT(vidmm_list_release(&work.list));
+	EXPECT_EQ(work.done, 0);
+	gpu_run(&scene.gpu, 9);
+	work_init(&work, &scene, 1, 1);
+	EXPECT_EQ(prepare(&work), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(work.done, 1);
+	EXPECT(!vidmm_list_release(&work.list));
+	scene_finish(&scene);
+}
+
 TEST_MAIN("vidmm/list")
