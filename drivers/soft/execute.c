@@ -408,7 +408,7 @@ static enum soft_outcome execute_packet(struct run *run)
 		if (packet->is_resubmission)
 			resume = context->resume;
 		/* Queues of a hardware context run side by side, and are not preempted. */
-		if (!engine->hw_queue)
+		if (!run->engine->hw_queue)
 			context->resume.is_valid = FALSE;
 	}
 

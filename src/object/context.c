@@ -185,18 +185,6 @@ free_context:
 	return status;
 }
 
-void context_hold_memory(struct dxg_context *context)
-{
-	vidmm_work_set_hold(&context->driver_memory.set);
-	vidmm_work_set_hold(&context->device->driver_memory.set);
-}
-
-void context_release_memory(struct dxg_context *context)
-{
-	vidmm_work_set_release(&context->device->driver_memory.set);
-	vidmm_work_set_release(&context->driver_memory.set);
-}
-
 bool context_destroy(struct dxg_context *context)
 {
 	if (!object_retire(&context->object))

@@ -59,10 +59,6 @@ static inline struct work_target context_target(struct dxg_context *context)
 	return (struct work_target){ context->device, &context->queue, &context->driver_memory };
 }
 
-/* Around queueing something: what the driver keeps for the context is in place while it runs. */
-void context_hold_memory(struct dxg_context *context);
-void context_release_memory(struct dxg_context *context);
-
 /* Every context of a device that takes no new ones. */
 void context_destroy_all(struct dxg_device *device);
 

@@ -387,10 +387,11 @@ static void abandon_packets(struct rendering *rendering)
 /* Refused at the first, or the device is lost in between and all are cancelled. */
 static NTSTATUS queue_packets(struct rendering *rendering)
 {
+	const struct work_target target = context_target(rendering->context);
 	NTSTATUS status = STATUS_SUCCESS;
 	struct list *link;
 
-	context_hold_memory(rendering->context);
+	work_target_hold(&target);
 	while (NT_SUCCESS(status) && (link = list_pop_front(&rendering->packets))) {
 		struct render_packet *packet = container_of(link, struct render_packet, call_link);
 
@@ -403,7 +404,7 @@ static NTSTATUS queue_packets(struct rendering *rendering)
 	}
 	if (NT_SUCCESS(status))
 		vidmm_device_has_work(&rendering->context->device->memory);
-	context_release_memory(rendering->context);
+	work_target_release(&target);
 	return status;
 }
 

@@ -4,6 +4,18 @@
 #include "base/refusal.h"
 #include "object/work_target.h"
 
+void work_target_hold(const struct work_target *target)
+{
+	vidmm_work_set_hold(&target->memory->set);
+	vidmm_work_set_hold(&target->device->driver_memory.set);
+}
+
+void work_target_release(const struct work_target *target)
+{
+	vidmm_work_set_release(&target->device->driver_memory.set);
+	vidmm_work_set_release(&target->memory->set);
+}
+
 NTSTATUS work_target_queue(const struct work_target *target, struct sched_packet *packet)
 {
 	struct dxg_device *device = target->device;
@@ -11,13 +23,11 @@ NTSTATUS work_target_queue(const struct work_target *target, struct sched_packet
 
 	if (!NT_SUCCESS(status))
 		return status;
-	vidmm_work_set_hold(&target->memory->set);
-	vidmm_work_set_hold(&device->driver_memory.set);
+	work_target_hold(target);
 	status = sched_queue_submit(target->queue, packet, true);
 	if (NT_SUCCESS(status))
 		vidmm_device_has_work(&device->memory);
-	vidmm_work_set_release(&device->driver_memory.set);
-	vidmm_work_set_release(&target->memory->set);
+	work_target_release(target);
 	if (NT_SUCCESS(status))
 		return status;
 	if (atomic_load(&device->process->is_dying))

@@ -23,6 +23,10 @@ struct work_target {
 MUST_CHECK NTSTATUS work_target_queue(const struct work_target *target,
 				      struct sched_packet *packet);
 
+/* Around queueing something: what the driver keeps for the target is in place while it runs. */
+void work_target_hold(const struct work_target *target);
+void work_target_release(const struct work_target *target);
+
 /* Nothing of it is queued any more; called by its queue. */
 void work_target_emptied(const struct work_target *target);
 
