@@ -29,6 +29,7 @@ struct soft_place {
 SOFTGPU_ASSERT_SIZE(struct soft_place, 16);
 #define SOFT_PLACE_VIRTUAL        0xffffffffu
 #define SOFT_PLACE_APERTURE_TABLE 0xfffffffeu /* the entries that back the aperture segment */
+#define SOFT_PLACE_POINTER        0xfffffffdu /* mapped already; never in a buffer */
 
 struct soft_paging_fill {
 	struct softgpu_command header;

@@ -38,6 +38,9 @@ NTSTATUS soft_engine_init(struct soft_engine *engine, struct soft_adapter *adapt
 
 	engine->adapter = adapter;
 	engine->node = node;
+	/* The thread of the paging engine is one of as many hands as there are copy engines. */
+	if (node + 1 == adapter->node_count)
+		engine->lanes_wanted = adapter->settings.copy_engines - 1;
 	KeInitializeSpinLock(&engine->lock);
 	InitializeListHead(&engine->queue);
 	InitializeListHead(&engine->free);
@@ -49,8 +52,9 @@ NTSTATUS soft_engine_init(struct soft_engine *engine, struct soft_adapter *adapt
 	return STATUS_SUCCESS;
 }
 
-static void ask_to_stop(struct soft_engine *engine)
+static void ask_to_stop(PVOID context)
 {
+	struct soft_engine *engine = (struct soft_engine *)context;
 	KIRQL irql;
 
 	KeAcquireSpinLock(&engine->lock, &irql);
@@ -60,31 +64,41 @@ static void ask_to_stop(struct soft_engine *engine)
 	KeSetEvent(&engine->control, IO_NO_INCREMENT, FALSE);
 }
 
-static NTSTATUS create_thread(struct soft_engine *engine)
+NTSTATUS soft_thread_create(PKSTART_ROUTINE routine, void (*stop)(PVOID context), PVOID context,
+			    PVOID *thread_out)
 {
 	OBJECT_ATTRIBUTES attributes;
 	HANDLE handle;
-	PVOID thread;
-	KIRQL irql;
 
 	InitializeObjectAttributes(&attributes, NULL, OBJ_KERNEL_HANDLE, NULL, NULL);
 	NTSTATUS status = PsCreateSystemThread(&handle, THREAD_ALL_ACCESS, &attributes, NULL, NULL,
-					       engine_thread, engine);
+					       routine, context);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = ObReferenceObjectByHandle(handle, THREAD_ALL_ACCESS, *PsThreadType, KernelMode,
-					   &thread, NULL);
+					   thread_out, NULL);
+	if (!NT_SUCCESS(status)) {
+		stop(context);
+		ZwWaitForSingleObject(handle, FALSE, NULL);
+	}
+	ZwClose(handle);
+	return status;
+}
+
+static NTSTATUS create_thread(struct soft_engine *engine)
+{
+	PVOID thread;
+	KIRQL irql;
+
+	NTSTATUS status = soft_thread_create(engine_thread, ask_to_stop, engine, &thread);
 	if (NT_SUCCESS(status)) {
 		KeAcquireSpinLock(&engine->lock, &irql);
 		engine->thread = thread;
 		KeReleaseSpinLock(&engine->lock, irql);
 	} else {
-		ask_to_stop(engine);
-		ZwWaitForSingleObject(handle, FALSE, NULL);
 		engine->is_stop_pending = FALSE;
 		InterlockedAnd(&engine->attention, 0);
 	}
-	ZwClose(handle);
 	return status;
 }
 
@@ -95,8 +109,13 @@ NTSTATUS soft_engine_start(struct soft_engine *engine)
 	PAGED_CODE();
 
 	KeWaitForMutexObject(&engine->adapter->start_lock, Executive, KernelMode, FALSE, NULL);
-	if (!engine->thread)
-		status = create_thread(engine);
+	if (!engine->thread) {
+		status = soft_lanes_start(engine);
+		if (NT_SUCCESS(status))
+			status = create_thread(engine);
+		if (!NT_SUCCESS(status))
+			soft_lanes_finish(engine);
+	}
 	KeReleaseMutex(&engine->adapter->start_lock, FALSE);
 	return status;
 }
@@ -117,6 +136,7 @@ void soft_engine_finish(struct soft_engine *engine)
 		KeWaitForSingleObject(engine->thread, Executive, KernelMode, FALSE, NULL);
 		ObDereferenceObject(engine->thread);
 	}
+	soft_lanes_finish(engine);
 	soft_pool_free(engine->packets);
 	RtlZeroMemory(engine, sizeof(*engine));
 }

@@ -4,17 +4,12 @@
  *   in:   a packet: where its commands are, whose context it belongs to
  *   out:  done; or preempted, with the place to go on in the context; or aborted; or why it faulted
  *
- * Every address goes through the page tables of the context (virtual) or the map of segments
- * (physical) each time it is used: nothing is remembered from one command to the next, so there is
- * no translation that could be stale.
- *
- * Long commands work in steps of CHUNK_BYTES and look up between them. A step never takes a lock.
- * Runs on the engine's thread at PASSIVE_LEVEL.
+ * Long commands work in steps and look up between them (transfer.c); how they find memory says
+ * reach.c. Runs on the engine's thread at PASSIVE_LEVEL.
  */
 #include "soft.h"
 
 enum {
-	CHUNK_BYTES = 256 * 1024,
 	FETCH_BYTES = 64, /* holds every command but padding, of which the header is enough */
 };
 C_ASSERT(sizeof(struct soft_paging_mdl_copy) <= FETCH_BYTES);
@@ -23,7 +18,7 @@ struct run {
 	struct soft_engine *engine;
 	struct soft_packet *packet;
 	const struct soft_memory *memory;
-	struct soft_root root;
+	struct soft_reach reach;
 	ULONGLONG progress; /* of the command in progress: bytes, or 100 ns units */
 	struct soft_fault *fault;
 	/* For the counts of the engine. */
@@ -43,45 +38,11 @@ static enum soft_outcome fail(struct run *run, NTSTATUS status, ULONGLONG addres
 	return SOFT_FAULTED;
 }
 
-static BOOLEAN open_virtual(struct run *run, ULONGLONG address, ULONGLONG wanted, BOOLEAN is_write,
-			    struct soft_window *window_out)
-{
-	struct soft_translation translation;
-	struct soft_walk_fault walk;
-
-	if (!soft_walk(&run->engine->adapter->settings, &run->root, address, is_write,
-		       soft_memory_read_entry, (void *)run->memory, &translation, &walk)) {
-		fail(run, STATUS_ACCESS_VIOLATION, address, is_write);
-		run->fault->is_page_fault = TRUE;
-		run->fault->level = walk.level;
-		return FALSE;
-	}
-	if (wanted > translation.size_bytes)
-		wanted = translation.size_bytes;
-	if (translation.is_zero) {
-		*window_out = (struct soft_window){ .size_bytes = wanted };
-		return TRUE;
-	}
-	if (soft_window_open(run->memory, translation.segment, translation.offset, wanted,
-			     window_out))
-		return TRUE;
-	/* Mapped to where no memory is: the tables are wrong. */
-	fail(run, STATUS_ACCESS_VIOLATION, address, is_write);
-	run->fault->is_page_fault = TRUE;
-	return FALSE;
-}
-
 static BOOLEAN open_place(struct run *run, const struct soft_place *place, ULONGLONG wanted,
 			  BOOLEAN is_write, struct soft_window *window_out)
 {
-	ULONGLONG offset = place->offset + run->progress;
-
-	if (place->segment == SOFT_PLACE_VIRTUAL)
-		return open_virtual(run, offset, wanted, is_write, window_out);
-	if (soft_window_open(run->memory, place->segment, offset, wanted, window_out))
-		return TRUE;
-	fail(run, STATUS_ACCESS_VIOLATION, offset, is_write);
-	return FALSE;
+	return soft_reach_open(&run->reach, place, run->progress, wanted, is_write, window_out,
+			       run->fault);
 }
 
 /* An operand of a client's command: virtual as it stands, physical after it was patched. */
@@ -101,21 +62,6 @@ static BOOLEAN find_place(struct run *run, const union softgpu_address *address,
 	return FALSE;
 }
 
-/* ---- looking up ---- */
-
-static enum soft_outcome check_attention(struct run *run)
-{
-	LONG attention = ReadAcquire(&run->engine->attention);
-	struct soft_context *context = run->packet->context;
-
-	if (attention & SOFT_ATTENTION_ABORT)
-		return SOFT_ABORTED;
-	/* Without a context there is nowhere to remember how far we came. */
-	if ((attention & SOFT_ATTENTION_PREEMPT) && context && !context->ignores_preemption)
-		return SOFT_PREEMPTED;
-	return SOFT_DONE;
-}
-
 /* ---- moving bytes ---- */
 
 static ULONGLONG least(ULONGLONG a, ULONGLONG b)
@@ -123,69 +69,35 @@ static ULONGLONG least(ULONGLONG a, ULONGLONG b)
 	return a < b ? a : b;
 }
 
-/* Both ends are whole words: fills are aligned, and so are pages. */
-static void store_pattern(const struct soft_window *window, ULONG pattern)
+static enum soft_outcome transfer(struct run *run, const struct soft_transfer *transfer)
 {
-	ULONG *words = (ULONG *)window->bytes;
+	ULONGLONG before = run->progress;
+	enum soft_outcome outcome = soft_transfer(run->engine, run->packet, &run->reach, transfer,
+						  &run->progress, run->fault);
 
-	if (!words)
-		return;
-	if (pattern == (UCHAR)pattern * 0x01010101u) {
-		RtlFillMemory(words, window->size_bytes, (UCHAR)pattern);
-		return;
-	}
-	for (ULONGLONG i = 0; i < window->size_bytes / sizeof(*words); i++)
-		words[i] = pattern;
+	run->bytes_written += run->progress - before;
+	return outcome;
 }
 
 static enum soft_outcome fill(struct run *run, const struct soft_place *destination,
 			      ULONGLONG size_bytes, ULONG pattern)
 {
-	while (run->progress < size_bytes) {
-		struct soft_window window;
+	const struct soft_transfer all = { .is_fill = TRUE,
+					   .pattern = pattern,
+					   .destination = *destination,
+					   .size_bytes = size_bytes };
 
-		enum soft_outcome outcome = check_attention(run);
-		if (outcome != SOFT_DONE)
-			return outcome;
-		if (!open_place(run, destination, least(size_bytes - run->progress, CHUNK_BYTES),
-				TRUE, &window))
-			return SOFT_FAULTED;
-		store_pattern(&window, pattern);
-		run->progress += window.size_bytes;
-		run->bytes_written += window.size_bytes;
-		soft_window_close(&window);
-	}
-	return SOFT_DONE;
+	return transfer(run, &all);
 }
 
 static enum soft_outcome copy(struct run *run, const struct soft_place *destination,
 			      const struct soft_place *source, ULONGLONG size_bytes)
 {
-	while (run->progress < size_bytes) {
-		struct soft_window from;
-		struct soft_window to;
+	const struct soft_transfer all = { .destination = *destination,
+					   .source = *source,
+					   .size_bytes = size_bytes };
 
-		enum soft_outcome outcome = check_attention(run);
-		if (outcome != SOFT_DONE)
-			return outcome;
-		ULONGLONG step = least(size_bytes - run->progress, CHUNK_BYTES);
-		if (!open_place(run, source, step, FALSE, &from))
-			return SOFT_FAULTED;
-		if (!open_place(run, destination, from.size_bytes, TRUE, &to)) {
-			soft_window_close(&from);
-			return SOFT_FAULTED;
-		}
-		step = to.size_bytes;
-		if (to.bytes && from.bytes)
-			RtlMoveMemory(to.bytes, from.bytes, step);
-		else if (to.bytes)
-			RtlZeroMemory(to.bytes, step);
-		run->progress += step;
-		run->bytes_written += step;
-		soft_window_close(&to);
-		soft_window_close(&from);
-	}
-	return SOFT_DONE;
+	return transfer(run, &all);
 }
 
 static enum soft_outcome write64(struct run *run, const struct soft_place *destination,
@@ -210,26 +122,12 @@ static enum soft_outcome copy_mdl(struct run *run, const struct soft_paging_mdl_
 
 	if (!pages)
 		return fail(run, STATUS_NO_MEMORY, 0, FALSE);
-	pages += command->mdl_offset_bytes;
-	while (run->progress < command->size_bytes) {
-		struct soft_window window;
-
-		enum soft_outcome outcome = check_attention(run);
-		if (outcome != SOFT_DONE)
-			return outcome;
-		if (!open_place(run, &command->segment_side,
-				least(command->size_bytes - run->progress, CHUNK_BYTES),
-				!command->is_to_mdl, &window))
-			return SOFT_FAULTED;
-		if (window.bytes && command->is_to_mdl)
-			RtlCopyMemory(pages + run->progress, window.bytes, window.size_bytes);
-		else if (window.bytes)
-			RtlCopyMemory(window.bytes, pages + run->progress, window.size_bytes);
-		run->progress += window.size_bytes;
-		run->bytes_written += window.size_bytes;
-		soft_window_close(&window);
-	}
-	return SOFT_DONE;
+	const struct soft_place mdl_side = { .segment = SOFT_PLACE_POINTER,
+					     .offset = (ULONGLONG)(ULONG_PTR)pages +
+						       command->mdl_offset_bytes };
+	if (command->is_to_mdl)
+		return copy(run, &mdl_side, &command->segment_side, command->size_bytes);
+	return copy(run, &command->segment_side, &mdl_side, command->size_bytes);
 }
 
 /* Page-table or aperture entries, each with one store, so that a walk sees the old or the new. */
@@ -272,7 +170,7 @@ static enum soft_outcome busy(struct run *run, ULONGLONG microseconds)
 	for (;;) {
 		LARGE_INTEGER timeout;
 
-		enum soft_outcome outcome = check_attention(run);
+		enum soft_outcome outcome = soft_check_attention(run->engine, run->packet);
 		run->progress = KeQueryInterruptTimePrecise(NULL) - start;
 		if (run->progress >= total)
 			return SOFT_DONE;
@@ -292,7 +190,7 @@ static enum soft_outcome hang(struct run *run)
 	KeAcquireSpinLock(&engine->lock, &irql);
 	engine->is_stalled = TRUE;
 	KeReleaseSpinLock(&engine->lock, irql);
-	while (check_attention(run) != SOFT_ABORTED)
+	while (soft_check_attention(run->engine, run->packet) != SOFT_ABORTED)
 		KeWaitForSingleObject(&engine->control, Executive, KernelMode, FALSE, NULL);
 	return SOFT_ABORTED;
 }
@@ -404,7 +302,7 @@ static enum soft_outcome execute_packet(struct run *run)
 	if (packet->is_empty)
 		return SOFT_DONE;
 	if (context) {
-		run->root = context->root;
+		run->reach.root = context->root;
 		if (packet->is_resubmission)
 			resume = context->resume;
 		/* Queues of a hardware context run side by side, and are not preempted. */
@@ -416,7 +314,7 @@ static enum soft_outcome execute_packet(struct run *run)
 	while (offset < packet->size_bytes) {
 		struct soft_command command;
 
-		enum soft_outcome outcome = check_attention(run);
+		enum soft_outcome outcome = soft_check_attention(run->engine, run->packet);
 		run->progress = 0;
 		if (outcome == SOFT_DONE) {
 			if (!fetch(run, offset, bytes))
@@ -451,6 +349,7 @@ enum soft_outcome soft_execute(struct soft_engine *engine, struct soft_packet *p
 		.engine = engine,
 		.packet = packet,
 		.memory = &engine->adapter->memory,
+		.reach.adapter = engine->adapter,
 		.fault = fault_out,
 	};
 	enum soft_outcome outcome = execute_packet(&run);

@@ -90,6 +90,10 @@ BOOLEAN soft_walk(const struct soft_settings *settings, const struct soft_root *
 				.is_zero = is_zero,
 				.offset = (entry & SOFTGPU_PTE_ADDRESS_MASK) + in_page,
 				.size_bytes = page_bytes - in_page,
+				.entry = entry,
+				.entry_segment = segment,
+				.entries_behind = level == 0 ? (ULONG)(limit - index - 1) : 0,
+				.entry_offset = table + index * sizeof(entry),
 			};
 			return TRUE;
 		}

@@ -23,6 +23,12 @@ struct soft_translation {
 	BOOLEAN is_zero; /* reads as zeroes, drops writes; segment and offset mean nothing */
 	ULONGLONG offset;
 	ULONGLONG size_bytes; /* from here to the end of the page */
+
+	/* The entry that says so, for who wants to look at those behind it in the same table. */
+	ULONGLONG entry;
+	ULONG entry_segment;
+	ULONG entries_behind; /* 0 for large pages */
+	ULONGLONG entry_offset;
 };
 
 /* Why a walk ended without one. */

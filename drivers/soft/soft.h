@@ -1,15 +1,26 @@
 /*
  * soft.h - the objects of the software GPU driver, and which file does what with them.
  *
- *	driver.c      DriverEntry: registry, registration        settings.c    what the registry may
- *say adapter.c     add, start, stop, remove                    caps.c        what we say about
- *ourselves segments.c    the memory of the GPU                       page_table.c  entries, walks
- *	process.c, device.c, context.c, allocation.c              the kernel's objects, our side of
- *them escape.c      private calls                               command.c     what is in a command
- *buffer render.c      command buffers -> DMA buffers              paging.c      paging operations
- *-> DMA buffers engine.c      queues and threads                          execute.c     what a
- *thread does with one packet recover.c     resets and what is asked around them        interrupt.c
- *telling the kernel hw_queue.c    hardware queues, each an engine of its own
+ *	driver.c      DriverEntry: registry, registration
+ *	settings.c    what the registry may say
+ *	adapter.c     add, start, stop, remove
+ *	caps.c        what we say about ourselves
+ *	segments.c    the memory of the GPU
+ *	page_table.c  entries, walks
+ *	process.c, device.c, context.c, allocation.c
+ *	              the kernel's objects, our side of them
+ *	escape.c      private calls
+ *	command.c     what is in a command buffer
+ *	render.c      command buffers -> DMA buffers
+ *	paging.c      paging operations -> DMA buffers
+ *	engine.c      queues and threads
+ *	execute.c     what a thread does with one packet
+ *	reach.c       … how it finds memory
+ *	transfer.c    … how it moves much of it, with others
+ *	stream.c      … past the cache
+ *	recover.c     resets and what is asked around them
+ *	interrupt.c   telling the kernel
+ *	hw_queue.c    hardware queues, each an engine of its own
  *
  * Handles that the kernel brings back are checked by their first word before they are used.
  */
@@ -22,6 +33,7 @@
 #include "command.h"
 #include "page_table.h"
 #include "settings.h"
+#include "stream.h"
 
 #define SOFT_POOL_TAG 0x55504773u /* "sGPU" in a pool listing */
 
@@ -44,6 +56,7 @@ enum {
 	SOFT_ALLOCATION_LIST_ENTRIES = 256,
 	SOFT_PATCH_LIST_ENTRIES = 512,
 	SOFT_MIN_PACKETS = 32, /* per engine, when the kernel names no number */
+	SOFT_MAX_LANES = 3,    /* one less than there can be copy engines */
 };
 
 /* The GPU's own view of its memory. Neither starts at zero, so that a forgotten base is noticed. */
@@ -87,15 +100,30 @@ struct soft_packet {
 	BOOLEAN is_refused; /* the kernel was told so at submission */
 };
 
-/* One engine is one thread. Lives in its adapter, or is a hardware queue. */
+struct soft_transfer_work;
+
+/* A thread that lends the paging engine a hand with long transfers. */
+struct soft_lane {
+	PVOID thread; /* a KTHREAD, referenced */
+	KEVENT called;
+	KEVENT done;
+	volatile LONG is_stop_pending;
+	volatile LONG state;
+	struct soft_transfer_work *work; /* set before it is called */
+};
+
+/* One engine is one thread, and its lanes. Lives in its adapter, or is a hardware queue. */
 struct soft_engine {
 	/* Set at adapter start. */
 	struct soft_adapter *adapter;
 	ULONG node;
 	struct soft_hw_queue *hw_queue; /* whose it is; NULL: the node's */
+	ULONG lanes_wanted;
 
 	/* Guarded by soft_adapter.start_lock. */
 	PVOID thread; /* a KTHREAD, referenced; NULL until a context needs the engine */
+	ULONG lane_count;
+	struct soft_lane lanes[SOFT_MAX_LANES];
 
 	/* Guarded by lock, taken at up to DISPATCH_LEVEL. */
 	KSPIN_LOCK lock;
@@ -374,6 +402,39 @@ NTSTATUS soft_engine_submit(struct soft_engine *engine, const struct soft_packet
 /* Ends what runs and forgets what is queued; returns the fence of what ran last. */
 ULONG soft_engine_reset(struct soft_engine *engine);
 struct soft_engine *soft_engine_from(HANDLE adapter, ULONG node, ULONG engine_ordinal);
+
+/* `ask_to_stop` is for a thread that was made and cannot be kept. */
+NTSTATUS soft_thread_create(PKSTART_ROUTINE routine, void (*ask_to_stop)(PVOID context),
+			    PVOID context, PVOID *thread_out);
+
+/* reach.c: how an engine finds memory. */
+struct soft_reach {
+	const struct soft_adapter *adapter;
+	struct soft_root root;
+};
+/* What is `offset` into the place: at most `wanted` bytes, fewer when they are not in a row. */
+BOOLEAN soft_reach_open(const struct soft_reach *reach, const struct soft_place *place,
+			ULONGLONG offset, ULONGLONG wanted, BOOLEAN is_write,
+			struct soft_window *window_out, struct soft_fault *fault_out);
+
+/* transfer.c: PASSIVE_LEVEL. */
+struct soft_transfer {
+	BOOLEAN is_fill;
+	ULONG pattern;
+	struct soft_place destination;
+	struct soft_place source;
+	ULONGLONG size_bytes;
+};
+/* What was asked of the engine meanwhile: SOFT_DONE for nothing. */
+enum soft_outcome soft_check_attention(struct soft_engine *engine,
+				       const struct soft_packet *packet);
+/* From *progress on, which says afterwards how far it came. */
+enum soft_outcome soft_transfer(struct soft_engine *engine, const struct soft_packet *packet,
+				const struct soft_reach *reach,
+				const struct soft_transfer *transfer, ULONGLONG *progress,
+				struct soft_fault *fault_out);
+NTSTATUS soft_lanes_start(struct soft_engine *engine); /* again is harmless */
+void soft_lanes_finish(struct soft_engine *engine);
 
 /* execute.c: the engine's thread, PASSIVE_LEVEL. */
 enum soft_outcome soft_execute(struct soft_engine *engine, struct soft_packet *packet,

@@ -202,7 +202,7 @@ static NTSTATUS advance(enum stage stage)
 	DXGKARG_CREATEPROCESS process = { .hDxgkProcess = &host.process };
 	DXGKARG_CREATEDEVICE device = { .hDevice = &host.device, .hKmdProcess = host.process };
 	DXGKARG_CREATEDEVICE system = { .Flags.SystemDevice = 1 };
-	DXGKARG_CREATECONTEXT context = { .NodeOrdinal = HOST_NODE_PAGING,
+	DXGKARG_CREATECONTEXT context = { .NodeOrdinal = host.paging_node,
 					  .EngineAffinity = 1,
 					  .Flags.SystemContext = 1 };
 	NTSTATUS status;
@@ -255,12 +255,23 @@ static void unwind(enum stage stage)
 	EXPECT_EQ(nt_pool_usage().bytes, pool_before.bytes);
 }
 
+/* Behind 3D and the copy engines. */
+static UINT paging_node_of(const struct host_setting *settings)
+{
+	for (; settings && settings->name; settings++) {
+		if (strcmp(settings->name, "CopyEngines") == 0)
+			return settings->number + 1;
+	}
+	return HOST_NODE_PAGING;
+}
+
 NTSTATUS host_try_start(const struct host_setting *settings)
 {
 	NTSTATUS status = STATUS_SUCCESS;
 
 	pool_before = nt_pool_usage();
 	EXPECT_EQ(host_load(settings), STATUS_SUCCESS);
+	host.paging_node = paging_node_of(settings);
 	KeInitializeSpinLock(&host.interrupt_lock);
 	KeInitializeEvent(&host.news, SynchronizationEvent, FALSE);
 	if (host.before_start)
@@ -432,7 +443,7 @@ void host_page(DXGKARG_BUILDPAGINGBUFFER *args)
 	do {
 		status = host_build(args, buffer, host.paging_buffer_bytes, &used);
 		if (used > 0)
-			host_wait_completed(HOST_NODE_PAGING,
+			host_wait_completed(host.paging_node,
 					    host_submit_flags(host.system_context, 0, buffer, used,
 							      1 /* Paging */));
 	} while (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);

@@ -19,6 +19,7 @@ struct host {
 	DRIVER_INITIALIZATION_DATA ddi;
 	PVOID adapter;
 	DXGK_SEGMENTDESCRIPTOR4 segments[2];
+	UINT paging_node;
 	UINT paging_buffer_bytes;
 	PUCHAR local; /* segment 1, as the CPU sees it */
 

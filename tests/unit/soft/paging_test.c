@@ -112,6 +112,50 @@ TEST(paging, contents_come_back_from_system_memory_as_they_went)
 	host_stop();
 }
 
+static UCHAR byte_of(ULONGLONG at)
+{
+	return (UCHAR)(at * 31 ^ at >> 11);
+}
+
+/* Longer than a piece and no multiple of one, by as many hands as there are copy engines. */
+static void move_much(ULONG copy_engines)
+{
+	const struct host_setting settings[] = { { "CopyEngines", NULL, copy_engines }, { NULL } };
+	enum { MUCH = 5 * 1024 * 1024 + 3 * PAGE, TO = 8 * 1024 * 1024 };
+
+	host_start(settings);
+	for (ULONGLONG i = 0; i < MUCH; i++)
+		host.local[PAGE + i] = byte_of(i);
+	host.local[TO - 1] = 'a';
+	host.local[TO + MUCH] = 'z';
+	transfer(1, host_local_address(PAGE), NULL, 1, host_local_address(TO), NULL, MUCH, 0, 0);
+	EXPECT_EQ(memcmp(host.local + TO, host.local + PAGE, MUCH), 0);
+	EXPECT_EQ(host.local[TO - 1], 'a');
+	EXPECT_EQ(host.local[TO + MUCH], 'z');
+
+	fill_local(TO, MUCH, 0x01020304);
+	for (ULONGLONG i = 0; i < MUCH; i += 4)
+		EXPECT(*(UINT *)(host.local + TO + i) == 0x01020304);
+	EXPECT_EQ(host.local[TO - 1], 'a');
+	EXPECT_EQ(host.local[TO + MUCH], 'z');
+	host_stop();
+}
+
+TEST(paging, much_is_moved_as_a_whole_by_one_copy_engine)
+{
+	move_much(1);
+}
+
+TEST(paging, much_is_moved_as_a_whole_by_two_copy_engines)
+{
+	move_much(2);
+}
+
+TEST(paging, much_is_moved_as_a_whole_by_four_copy_engines)
+{
+	move_much(4);
+}
+
 TEST(paging, the_aperture_shows_the_pages_that_are_mapped)
 {
 	host_start(NULL);

@@ -1,0 +1,257 @@
+/*
+ * transfer.c - long copies and fills, piece by piece, by one thread or by several.
+ *
+ *	         0        progress                                  size
+ *	         | before | piece | piece | piece | not taken yet … |
+ *	                    done    lane    engine  ▲ next
+ *
+ * The engine's thread takes pieces until there are none. The paging engine has lanes, threads of
+ *its own that take pieces as well when there is enough to do: as many hands in all as there are
+ *copy engines. A piece that was taken is finished, so when everybody has stopped everything before
+ * `next` is done, also when the engine was told to stop in the middle.
+ *
+ * A lane that has not come by the time all pieces are taken is not waited for.
+ *
+ * Nothing here takes a lock. PASSIVE_LEVEL.
+ */
+#include "soft.h"
+
+enum {
+	PIECE_BYTES = 512 * 1024,
+	STREAM_BYTES = 1024 * 1024, /* from here on past the cache */
+	LANE_BYTES = 2 * 1024 * 1024,
+};
+
+/* soft_lane.state: who has it decides. */
+enum { LANE_IDLE, LANE_CALLED, LANE_AT_WORK };
+
+struct soft_transfer_work {
+	struct soft_engine *engine;
+	const struct soft_packet *packet;
+	const struct soft_reach *reach;
+	const struct soft_transfer *transfer;
+	volatile LONG64 next;
+	volatile LONG outcome;   /* the first that was not SOFT_DONE */
+	struct soft_fault fault; /* of who was first to fail */
+};
+
+enum soft_outcome soft_check_attention(struct soft_engine *engine, const struct soft_packet *packet)
+{
+	LONG attention = ReadAcquire(&engine->attention);
+	struct soft_context *context = packet->context;
+
+	if (attention & SOFT_ATTENTION_ABORT)
+		return SOFT_ABORTED;
+	/* Without a context there is nowhere to remember how far we came. */
+	if ((attention & SOFT_ATTENTION_PREEMPT) && context && !context->ignores_preemption)
+		return SOFT_PREEMPTED;
+	return SOFT_DONE;
+}
+
+/* ---- a piece ---- */
+
+static ULONGLONG least(ULONGLONG a, ULONGLONG b)
+{
+	return a < b ? a : b;
+}
+
+/* Both ends are whole words: fills are aligned, and so are pages. */
+static void store_pattern(const struct soft_transfer *transfer, const struct soft_window *to)
+{
+	PULONG words = (PULONG)to->bytes;
+	SIZE_T count = to->size_bytes / sizeof(*words);
+
+	if (!words)
+		return;
+	if (transfer->size_bytes >= STREAM_BYTES) {
+		soft_stream_fill(words, count, transfer->pattern);
+		return;
+	}
+	for (SIZE_T i = 0; i < count; i++)
+		words[i] = transfer->pattern;
+}
+
+static void store_copy(const struct soft_transfer *transfer, const struct soft_window *to,
+		       const struct soft_window *from)
+{
+	if (!to->bytes)
+		return;
+	if (!from->bytes)
+		RtlZeroMemory(to->bytes, to->size_bytes);
+	else if (transfer->size_bytes >= STREAM_BYTES)
+		soft_stream_copy(to->bytes, from->bytes, to->size_bytes);
+	else
+		RtlMoveMemory(to->bytes, from->bytes, to->size_bytes);
+}
+
+/* As much of it as lies in a row on both sides; 0 after a fault. */
+static ULONGLONG move_some(const struct soft_transfer_work *work, ULONGLONG at, ULONGLONG wanted,
+			   struct soft_fault *fault_out)
+{
+	const struct soft_transfer *transfer = work->transfer;
+	struct soft_window from = { .bytes = NULL };
+	struct soft_window to;
+
+	if (!transfer->is_fill) {
+		if (!soft_reach_open(work->reach, &transfer->source, at, wanted, FALSE, &from,
+				     fault_out))
+			return 0;
+		wanted = from.size_bytes;
+	}
+	if (!soft_reach_open(work->reach, &transfer->destination, at, wanted, TRUE, &to,
+			     fault_out)) {
+		soft_window_close(&from);
+		return 0;
+	}
+	if (transfer->is_fill)
+		store_pattern(transfer, &to);
+	else
+		store_copy(transfer, &to, &from);
+	wanted = to.size_bytes;
+	soft_window_close(&to);
+	soft_window_close(&from);
+	return wanted;
+}
+
+static enum soft_outcome move_piece(const struct soft_transfer_work *work, ULONGLONG at,
+				    struct soft_fault *fault_out)
+{
+	ULONGLONG end = least(at + PIECE_BYTES, work->transfer->size_bytes);
+
+	while (at < end) {
+		ULONGLONG moved = move_some(work, at, end - at, fault_out);
+
+		if (moved == 0)
+			return SOFT_FAULTED;
+		at += moved;
+	}
+	return SOFT_DONE;
+}
+
+static void move_pieces(struct soft_transfer_work *work)
+{
+	struct soft_fault fault;
+
+	while (ReadAcquire(&work->outcome) == SOFT_DONE) {
+		enum soft_outcome outcome = soft_check_attention(work->engine, work->packet);
+
+		if (outcome == SOFT_DONE) {
+			ULONGLONG at =
+				(ULONGLONG)InterlockedExchangeAdd64(&work->next, PIECE_BYTES);
+			if (at >= work->transfer->size_bytes)
+				return;
+			outcome = move_piece(work, at, &fault);
+		}
+		if (outcome != SOFT_DONE &&
+		    InterlockedCompareExchange(&work->outcome, outcome, SOFT_DONE) == SOFT_DONE &&
+		    outcome == SOFT_FAULTED)
+			work->fault = fault;
+	}
+}
+
+/* ---- lanes ---- */
+
+static VOID NTAPI lane_thread(PVOID StartContext)
+{
+	struct soft_lane *lane = (struct soft_lane *)StartContext;
+
+	for (;;) {
+		KeWaitForSingleObject(&lane->called, Executive, KernelMode, FALSE, NULL);
+		if (ReadAcquire(&lane->is_stop_pending))
+			break;
+		if (InterlockedCompareExchange(&lane->state, LANE_AT_WORK, LANE_CALLED) !=
+		    LANE_CALLED)
+			continue; /* it was done without us */
+		move_pieces(lane->work);
+		KeSetEvent(&lane->done, IO_NO_INCREMENT, FALSE);
+	}
+	PsTerminateSystemThread(STATUS_SUCCESS);
+}
+
+static void lane_ask_to_stop(PVOID context)
+{
+	struct soft_lane *lane = (struct soft_lane *)context;
+
+	InterlockedExchange(&lane->is_stop_pending, TRUE);
+	KeSetEvent(&lane->called, IO_NO_INCREMENT, FALSE);
+}
+
+NTSTATUS soft_lanes_start(struct soft_engine *engine)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	while (NT_SUCCESS(status) && engine->lane_count < engine->lanes_wanted) {
+		struct soft_lane *lane = &engine->lanes[engine->lane_count];
+
+		RtlZeroMemory(lane, sizeof(*lane));
+		KeInitializeEvent(&lane->called, SynchronizationEvent, FALSE);
+		KeInitializeEvent(&lane->done, SynchronizationEvent, FALSE);
+		status = soft_thread_create(lane_thread, lane_ask_to_stop, lane, &lane->thread);
+		if (NT_SUCCESS(status))
+			engine->lane_count++;
+	}
+	return status;
+}
+
+void soft_lanes_finish(struct soft_engine *engine)
+{
+	while (engine->lane_count > 0) {
+		struct soft_lane *lane = &engine->lanes[--engine->lane_count];
+
+		lane_ask_to_stop(lane);
+		KeWaitForSingleObject(lane->thread, Executive, KernelMode, FALSE, NULL);
+		ObDereferenceObject(lane->thread);
+	}
+}
+
+static void lanes_call(struct soft_engine *engine, struct soft_transfer_work *work)
+{
+	for (ULONG i = 0; i < engine->lane_count; i++) {
+		struct soft_lane *lane = &engine->lanes[i];
+
+		lane->work = work;
+		InterlockedExchange(&lane->state, LANE_CALLED);
+		KeSetEvent(&lane->called, IO_NO_INCREMENT, FALSE);
+	}
+}
+
+static void lanes_dismiss(struct soft_engine *engine)
+{
+	for (ULONG i = 0; i < engine->lane_count; i++) {
+		struct soft_lane *lane = &engine->lanes[i];
+
+		if (InterlockedExchange(&lane->state, LANE_IDLE) == LANE_AT_WORK)
+			KeWaitForSingleObject(&lane->done, Executive, KernelMode, FALSE, NULL);
+	}
+}
+
+/* ---- all of it ---- */
+
+enum soft_outcome soft_transfer(struct soft_engine *engine, const struct soft_packet *packet,
+				const struct soft_reach *reach,
+				const struct soft_transfer *transfer, ULONGLONG *progress,
+				struct soft_fault *fault_out)
+{
+	struct soft_transfer_work work = { .engine = engine,
+					   .packet = packet,
+					   .reach = reach,
+					   .transfer = transfer,
+					   .next = (LONG64)*progress,
+					   .outcome = SOFT_DONE };
+	BOOLEAN is_shared =
+		*progress < transfer->size_bytes && transfer->size_bytes - *progress >= LANE_BYTES;
+
+	if (is_shared)
+		lanes_call(engine, &work);
+	move_pieces(&work);
+	if (is_shared)
+		lanes_dismiss(engine);
+
+	*progress = least((ULONGLONG)work.next, transfer->size_bytes);
+	if (work.outcome == SOFT_FAULTED)
+		*fault_out = work.fault;
+	/* Told to stop, and nothing was left to do. */
+	if (work.outcome == SOFT_PREEMPTED && *progress == transfer->size_bytes)
+		return SOFT_DONE;
+	return (enum soft_outcome)work.outcome;
+}
