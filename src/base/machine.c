@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/checked.h"
+#include "base/kept_ranges.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -56,6 +57,7 @@ static struct {
 	uint64_t *dirty;
 	uint64_t taken_pages;
 	uint64_t cursor; /* where the search for single pages goes on */
+	struct kept_ranges kept;
 } memory = {
 	.lock = LOCK_INITIALIZER(LOCK_RANK_MACHINE, "physical memory"),
 	.fd = -1,
@@ -211,6 +213,7 @@ static bool memory_is_set_up_locked(void)
 	memory.full = maps + 4 * words;
 	memory.taken_pages = 0;
 	memory.cursor = pages / 4;
+	memory.kept = (struct kept_ranges){ 0 };
 	atomic_store_explicit(&memory.pages, pages, memory_order_release);
 	return true;
 
@@ -319,6 +322,8 @@ static int64_t find_run_locked(uint64_t first, uint64_t end, uint64_t count, uin
 static void run_take_locked(uint64_t first, uint64_t count)
 {
 	lock_assert_held(&memory.lock);
+	if (UNLIKELY(memory.kept.count > 0))
+		kept_ranges_cut(&memory.kept, (struct page_range){ first, count });
 	range_take(first, count);
 	bit_set(memory.first, first);
 	bit_set(memory.last, first + count - 1);
@@ -398,6 +403,47 @@ uint64_t machine_alloc_stretch(uint64_t count, uint64_t highest, uint64_t *addre
 	return got;
 }
 
+static void run_mark_dirty(uint64_t first, uint64_t count)
+{
+	lock_acquire(&memory.lock);
+	while (count > 0) {
+		uint64_t bit = first % 64;
+		uint64_t width = 64 - bit < count ? 64 - bit : count;
+
+		memory.dirty[first / 64] |= word_mask(bit, width);
+		first += width;
+		count -= width;
+	}
+	lock_release(&memory.lock);
+}
+
+static uint64_t take_kept(uint64_t count, uint64_t highest, uint64_t *page_out)
+{
+	struct page_range range = { 0, 0 };
+	uint64_t first;
+	uint64_t end;
+
+	lock_acquire(&memory.lock);
+	if (memory.kept.count > 0 && range_of_pages_locked(0, highest, &first, &end) &&
+	    kept_ranges_find(&memory.kept, count, end, &range))
+		run_take_locked(range.first, range.count);
+	lock_release(&memory.lock);
+	*page_out = range.first;
+	return range.count;
+}
+
+uint64_t machine_alloc_to_fill(uint64_t count, uint64_t highest, uint64_t *address_out)
+{
+	uint64_t page;
+	uint64_t got = count > 0 ? take_kept(count, highest, &page) : 0;
+
+	if (got == 0)
+		return machine_alloc_stretch(count, highest, address_out);
+	run_mark_dirty(page, got);
+	*address_out = MACHINE_FIRST + page * MACHINE_PAGE_BYTES;
+	return got;
+}
+
 uint64_t machine_alloc_some_pages(uint64_t count, uint64_t lowest, uint64_t highest,
 				  uint64_t pfns[])
 {
@@ -458,6 +504,34 @@ static void run_release(uint64_t first, uint64_t count)
 	lock_release(&memory.lock);
 }
 
+/* Taken while the host is given them, so that nobody else comes upon them in between. */
+static bool take_overflow(uint64_t count, struct page_range *range_out)
+{
+	lock_acquire(&memory.lock);
+	bool has_any = kept_ranges_overflow(&memory.kept, count, range_out);
+	if (has_any)
+		range_take(range_out->first, range_out->count);
+	lock_release(&memory.lock);
+	return has_any;
+}
+
+static void run_keep(uint64_t first, uint64_t count)
+{
+	struct page_range old;
+
+	while (take_overflow(count, &old))
+		run_release(old.first, old.count);
+	lock_acquire(&memory.lock);
+	bool is_kept = count >= PUNCH_PAGES &&
+		       kept_ranges_add(&memory.kept,
+				       (struct page_range){ .first = first, .count = count });
+	if (is_kept)
+		range_release(first, count);
+	lock_release(&memory.lock);
+	if (!is_kept)
+		run_release(first, count);
+}
+
 /* Pages of the run that starts at `page`, 0 when none does. */
 static uint64_t run_length_locked(uint64_t page)
 {
@@ -491,7 +565,8 @@ uint64_t machine_run_bytes(uint64_t address)
 	return count * MACHINE_PAGE_BYTES;
 }
 
-bool machine_free_contiguous(uint64_t address)
+/* From here on nobody else can free it. Its pages, 0 when no run starts there. */
+static uint64_t run_end(uint64_t address, uint64_t *page_out)
 {
 	uint64_t page = 0;
 	uint64_t count = 0;
@@ -500,14 +575,31 @@ bool machine_free_contiguous(uint64_t address)
 	if (page_of_address(address, &page))
 		count = run_length_locked(page);
 	if (count > 0) {
-		/* From here on nobody else can free it. */
 		bit_clear(memory.first, page);
 		bit_clear(memory.last, page + count - 1);
 	}
 	lock_release(&memory.lock);
+	*page_out = page;
+	return count;
+}
+
+bool machine_free_contiguous(uint64_t address)
+{
+	uint64_t page;
+	uint64_t count = run_end(address, &page);
 
 	if (count > 0)
 		run_release(page, count);
+	return count > 0;
+}
+
+bool machine_free_filled(uint64_t address)
+{
+	uint64_t page;
+	uint64_t count = run_end(address, &page);
+
+	if (count > 0)
+		run_keep(page, count);
 	return count > 0;
 }
 

@@ -60,9 +60,18 @@ MUST_CHECK uint64_t machine_alloc_some_pages(uint64_t count, uint64_t lowest, ui
  */
 MUST_CHECK uint64_t machine_alloc_stretch(uint64_t count, uint64_t highest, uint64_t *address_out);
 
+/*
+ * The same for who overwrites all of it before anybody looks: what is in it is anything. Pages that
+ * machine_free_filled() gave back come first, because the host still has them.
+ */
+MUST_CHECK uint64_t machine_alloc_to_fill(uint64_t count, uint64_t highest, uint64_t *address_out);
+
 /* The whole run that starts at `address`. False, and nothing happens, when no run starts there. */
 MUST_CHECK bool machine_free_contiguous(uint64_t address);
 void machine_free_pages(uint64_t count, const uint64_t pfns[]);
+
+/* The same, for pages that will soon be wanted again: a bounded number stays with us. */
+MUST_CHECK bool machine_free_filled(uint64_t address);
 
 /* Makes single pages of the run that starts at `address`, to be freed as such. */
 void machine_split(uint64_t address);

@@ -65,11 +65,23 @@ static bool view_finish(struct vidmm_allocation *allocation)
 	return cpu_view_finish(&allocation->view);
 }
 
-void allocation_uncommit_locked(struct vidmm_allocation *allocation)
+static void uncharge(const struct vidmm_allocation *allocation)
 {
 	if (!allocation->backing.is_clients)
 		account_charge_committed(allocation->account, -(int64_t)allocation->size_bytes);
+}
+
+void allocation_uncommit_locked(struct vidmm_allocation *allocation)
+{
+	uncharge(allocation);
 	backing_give(&allocation->backing);
+}
+
+void allocation_give_pages_locked(struct vidmm_allocation *allocation)
+{
+	lock_assert_held(&allocation->lock);
+	uncharge(allocation);
+	backing_give_filled(&allocation->backing);
 }
 
 static void backing_finish(struct vidmm_allocation *allocation)
@@ -118,21 +130,26 @@ void vidmm_stop(void)
 
 /* Access by the CPU. */
 
-NTSTATUS allocation_take_pages_locked(struct vidmm_allocation *allocation, uint64_t highest)
+static NTSTATUS charge(const struct vidmm_allocation *allocation, NTSTATUS status)
 {
-	NTSTATUS status;
-
-	lock_assert_held(&allocation->lock);
-	status = backing_take(&allocation->backing, allocation_pages(allocation), highest);
 	if (NT_SUCCESS(status))
 		account_charge_committed(allocation->account, (int64_t)allocation->size_bytes);
 	return status;
 }
 
+NTSTATUS allocation_take_pages_locked(struct vidmm_allocation *allocation, uint64_t highest)
+{
+	lock_assert_held(&allocation->lock);
+	return charge(allocation, backing_take_to_fill(&allocation->backing,
+						       allocation_pages(allocation), highest));
+}
+
 NTSTATUS allocation_commit_locked(struct vidmm_allocation *allocation, uint64_t highest)
 {
-	NTSTATUS status = allocation_take_pages_locked(allocation, highest);
+	NTSTATUS status = backing_take(&allocation->backing, allocation_pages(allocation), highest);
 
+	lock_assert_held(&allocation->lock);
+	status = charge(allocation, status);
 	if (NT_SUCCESS(status))
 		allocation_set_content(allocation, VIDMM_CONTENT_BACKED);
 	return status;

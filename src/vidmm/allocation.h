@@ -6,13 +6,15 @@
 
 #include "vidmm/vidmm.h"
 
-/* System memory at or below the address `highest`, charged; the content is not there yet … */
+/* System memory at or below the address `highest`, charged; the content is copied there next … */
 MUST_CHECK NTSTATUS allocation_take_pages_locked(struct vidmm_allocation *allocation,
 						 uint64_t highest);
 /* … or is: zeroes. */
 MUST_CHECK NTSTATUS allocation_commit_locked(struct vidmm_allocation *allocation, uint64_t highest);
-/* Gives it back; the content is elsewhere. */
+/* Gives it back; the content is elsewhere, or is no more. */
 void allocation_uncommit_locked(struct vidmm_allocation *allocation);
+/* The same for what has moved, and may move back. */
+void allocation_give_pages_locked(struct vidmm_allocation *allocation);
 
 /* May the CPU lock it at all? */
 MUST_CHECK NTSTATUS allocation_check_lock_locked(const struct vidmm_allocation *allocation,

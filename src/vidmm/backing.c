@@ -25,9 +25,11 @@ static bool backing_grow(struct vidmm_backing *backing)
 	return true;
 }
 
-static void run_give(struct backing_run run)
+static void run_give(struct backing_run run, bool is_wanted_soon)
 {
-	bool was_there = machine_free_contiguous((uint64_t)run.first_pfn << MACHINE_PAGE_SHIFT);
+	uint64_t address = (uint64_t)run.first_pfn << MACHINE_PAGE_SHIFT;
+	bool was_there =
+		is_wanted_soon ? machine_free_filled(address) : machine_free_contiguous(address);
 
 	assert(was_there);
 	(void)was_there;
@@ -40,14 +42,15 @@ static bool backing_add(struct vidmm_backing *backing, struct backing_run run)
 	} else if (backing_grow(backing)) {
 		backing->many[backing->run_count] = run;
 	} else {
-		run_give(run);
+		run_give(run, false);
 		return false;
 	}
 	backing->run_count++;
 	return true;
 }
 
-NTSTATUS backing_take(struct vidmm_backing *backing, uint64_t page_count, uint64_t highest)
+static NTSTATUS take(struct vidmm_backing *backing, uint64_t page_count, uint64_t highest,
+		     uint64_t (*alloc)(uint64_t count, uint64_t highest, uint64_t *address_out))
 {
 	struct machine_usage usage;
 
@@ -61,7 +64,7 @@ NTSTATUS backing_take(struct vidmm_backing *backing, uint64_t page_count, uint64
 
 	while (page_count > 0) {
 		uint64_t address;
-		uint64_t got = machine_alloc_stretch(page_count, highest, &address);
+		uint64_t got = alloc(page_count, highest, &address);
 
 		if (got == 0 ||
 		    !backing_add(backing, (struct backing_run){
@@ -76,6 +79,16 @@ NTSTATUS backing_take(struct vidmm_backing *backing, uint64_t page_count, uint64
 	return STATUS_SUCCESS;
 }
 
+NTSTATUS backing_take(struct vidmm_backing *backing, uint64_t page_count, uint64_t highest)
+{
+	return take(backing, page_count, highest, machine_alloc_stretch);
+}
+
+NTSTATUS backing_take_to_fill(struct vidmm_backing *backing, uint64_t page_count, uint64_t highest)
+{
+	return take(backing, page_count, highest, machine_alloc_to_fill);
+}
+
 void backing_forget(struct vidmm_backing *backing)
 {
 	if (backing->run_count > 1)
@@ -83,13 +96,23 @@ void backing_forget(struct vidmm_backing *backing)
 	*backing = (struct vidmm_backing){ 0 };
 }
 
-void backing_give(struct vidmm_backing *backing)
+static void give(struct vidmm_backing *backing, bool is_wanted_soon)
 {
 	const struct backing_run *runs = backing_runs(backing);
 
 	for (uint32_t i = 0; i < backing->run_count; i++)
-		run_give(runs[i]);
+		run_give(runs[i], is_wanted_soon);
 	backing_forget(backing);
+}
+
+void backing_give(struct vidmm_backing *backing)
+{
+	give(backing, false);
+}
+
+void backing_give_filled(struct vidmm_backing *backing)
+{
+	give(backing, true);
 }
 
 uint64_t backing_page_count(const struct vidmm_backing *backing)

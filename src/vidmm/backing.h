@@ -39,8 +39,15 @@ struct vidmm_backing {
 MUST_CHECK NTSTATUS backing_take(struct vidmm_backing *backing, uint64_t page_count,
 				 uint64_t highest);
 
+/* The same for who writes all of it before anybody looks (machine.h). */
+MUST_CHECK NTSTATUS backing_take_to_fill(struct vidmm_backing *backing, uint64_t page_count,
+					 uint64_t highest);
+
 /* Empty afterwards. Nothing happens to the client's own memory. */
 void backing_give(struct vidmm_backing *backing);
+
+/* The same, where as much will soon be taken to be filled. */
+void backing_give_filled(struct vidmm_backing *backing);
 
 /* Empty afterwards, but the pages stay taken, for ever: something can still see them. */
 void backing_forget(struct vidmm_backing *backing);

@@ -305,7 +305,7 @@ static void system_memory_give_locked(struct vidmm_allocation *allocation)
 	if (allocation->traits.is_kept_in_system || allocation->backing.is_clients)
 		return;
 	if (allocation->backing.run_count > 0)
-		allocation_uncommit_locked(allocation);
+		allocation_give_pages_locked(allocation);
 }
 
 static void in_done_locked(struct vidmm_place *place)

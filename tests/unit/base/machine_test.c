@@ -154,6 +154,74 @@ TEST(machine, freed_memory_comes_back_zeroed_and_large_ranges_return_to_the_host
 	machine_finish();
 }
 
+static uint64_t host_bytes(void)
+{
+	struct stat now;
+
+	fstat(machine_fd(), &now);
+	return (uint64_t)now.st_blocks * 512;
+}
+
+TEST(machine, what_is_wanted_again_soon_stays_and_is_handed_out_as_it_is)
+{
+	uint64_t first;
+	uint64_t second;
+
+	EXPECT_EQ(machine_alloc_to_fill(4 * MIB / MACHINE_PAGE_BYTES, ANYWHERE, &first),
+		  4 * MIB / MACHINE_PAGE_BYTES);
+	memset(machine_to_pointer(first), 0x5a, 4 * MIB);
+	EXPECT(machine_free_filled(first));
+	EXPECT(!machine_free_filled(first));
+	EXPECT_EQ(machine_usage().taken_pages, 0);
+	EXPECT(host_bytes() >= 4 * MIB);
+	EXPECT_EQ(machine_alloc_to_fill(MIB / MACHINE_PAGE_BYTES, ANYWHERE, &second),
+		  MIB / MACHINE_PAGE_BYTES);
+	EXPECT_EQ(second, first);
+	EXPECT_EQ(*(char *)machine_to_pointer(second), 0x5a);
+	EXPECT(machine_free_contiguous(second));
+	machine_finish();
+}
+
+TEST(machine, kept_pages_are_zeroes_for_who_asks_for_zeroes)
+{
+	uint64_t kept;
+
+	EXPECT_EQ(machine_alloc_to_fill(MIB / MACHINE_PAGE_BYTES, ANYWHERE, &kept),
+		  MIB / MACHINE_PAGE_BYTES);
+	memset(machine_to_pointer(kept), 0x5a, MIB);
+	EXPECT(machine_free_filled(kept));
+	EXPECT_EQ(contiguous(MIB, 0, kept, kept + MIB - 1, 0), kept);
+	char *bytes = machine_to_pointer(kept);
+	for (uint64_t i = 0; i < MIB; i++)
+		EXPECT(bytes[i] == 0);
+	/* They are not kept any more: somebody has them. */
+	uint64_t other;
+	EXPECT(machine_alloc_to_fill(1, ANYWHERE, &other) == 1);
+	EXPECT(other < kept || other >= kept + MIB);
+	EXPECT(machine_free_contiguous(other));
+	EXPECT(machine_free_contiguous(kept));
+	machine_finish();
+}
+
+TEST(machine, kept_pages_are_a_bounded_number)
+{
+	enum { BLOCKS = 40 };
+	uint64_t blocks[BLOCKS];
+	uint64_t block_pages = 8 * MIB / MACHINE_PAGE_BYTES;
+
+	for (int i = 0; i < BLOCKS; i++) {
+		EXPECT_EQ(machine_alloc_to_fill(block_pages, ANYWHERE, &blocks[i]), block_pages);
+		memset(machine_to_pointer(blocks[i]), 1, 8 * MIB);
+	}
+	EXPECT(host_bytes() >= BLOCKS * 8 * MIB);
+	for (int i = 0; i < BLOCKS; i++)
+		EXPECT(machine_free_filled(blocks[i]));
+	EXPECT(host_bytes() >= 64 * MIB);
+	EXPECT(host_bytes() <= 128 * MIB);
+	EXPECT_EQ(machine_usage().taken_pages, 0);
+	machine_finish();
+}
+
 TEST(machine, pages_are_all_or_none)
 {
 	enum { COUNT = 4096 };
