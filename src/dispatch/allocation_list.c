@@ -13,18 +13,17 @@ NTSTATUS allocation_list_decode(struct call *call, struct dxg_device *device, co
 				const D3DKMT_HANDLE *client_handles, const char *count_name,
 				uint32_t count, struct allocation_list *list)
 {
-	void *handles;
-	NTSTATUS status = call_copy_list(call, name, client_handles, count_name, count,
-					 sizeof(D3DKMT_HANDLE), &handles);
+	/* Each is read once: what another thread of the client writes there later is too late. */
+	const volatile D3DKMT_HANDLE *handles = client_handles;
+	NTSTATUS status = call_check_list(name, client_handles, count_name, count);
 
 	if (!NT_SUCCESS(status) || count == 0)
 		return status;
-	list->allocations = call_take(call, (uint64_t)count * sizeof(*list->allocations));
+	list->allocations = call_take_room(call, (uint64_t)count * sizeof(*list->allocations));
 	if (!list->allocations)
 		return STATUS_NO_MEMORY;
 	for (; list->count < count; list->count++) {
-		status = call_find_allocation(call, device, name, list->count,
-					      ((const D3DKMT_HANDLE *)handles)[list->count],
+		status = call_find_allocation(call, device, name, list->count, handles[list->count],
 					      &list->allocations[list->count]);
 		if (!NT_SUCCESS(status)) {
 			allocation_list_put(list);

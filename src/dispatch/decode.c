@@ -27,16 +27,15 @@ struct call_memory {
 	max_align_t bytes[];
 };
 
-/* From the scratch, as it is there; NULL when it does not fit. */
-static void *take_scratch(struct call *call, uint64_t size_bytes)
+/* Most of what is copied is one number or one handle. */
+static inline void copy_bytes(void *to, const void *from, uint64_t size_bytes)
 {
-	uint64_t rounded = (size_bytes + 15) & ~UINT64_C(15);
-
-	if (size_bytes > CALL_SCRATCH_BYTES || rounded > CALL_SCRATCH_BYTES - call->scratch_used)
-		return NULL;
-	void *memory = call->scratch.bytes + call->scratch_used;
-	call->scratch_used += (uint32_t)rounded;
-	return memory;
+	if (size_bytes == sizeof(uint64_t))
+		memcpy(to, from, sizeof(uint64_t));
+	else if (size_bytes == sizeof(uint32_t))
+		memcpy(to, from, sizeof(uint32_t));
+	else
+		memcpy(to, from, size_bytes);
 }
 
 /* Zeroed, as new memory is. */
@@ -57,24 +56,15 @@ static void *take_memory(struct call *call, uint64_t size_bytes)
 
 void *call_take(struct call *call, uint64_t size_bytes)
 {
-	void *memory = take_scratch(call, size_bytes);
-
-	return memory ? memset(memory, 0, size_bytes) : take_memory(call, size_bytes);
+	if (size_bytes > CALL_SCRATCH_BYTES ||
+	    call->scratch_used + ((size_bytes + 15) & ~UINT64_C(15)) > CALL_SCRATCH_BYTES)
+		return take_memory(call, size_bytes);
+	return memset(call_take_room(call, size_bytes), 0, size_bytes);
 }
 
-/* For what is copied over at once. */
-static void *take_to_fill(struct call *call, uint64_t size_bytes)
+static NTSTATUS check_in(const char *name, const void *client, const char *count_name,
+			 uint32_t count, uint32_t limit)
 {
-	void *memory = take_scratch(call, size_bytes);
-
-	return memory ? memory : take_memory(call, size_bytes);
-}
-
-static NTSTATUS copy_in(struct call *call, const char *name, const void *client,
-			const char *count_name, uint32_t count, uint32_t element_bytes,
-			uint32_t limit, void **copy_out)
-{
-	*copy_out = NULL;
 	if (count == 0)
 		return STATUS_SUCCESS;
 	if (!client)
@@ -83,11 +73,29 @@ static NTSTATUS copy_in(struct call *call, const char *name, const void *client,
 	if (count > limit)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, count_name,
 			      "is %u, and at most %u are taken", count, limit);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS call_check_list(const char *name, const void *client, const char *count_name,
+			 uint32_t count)
+{
+	return check_in(name, client, count_name, count, CALL_MAX_LIST);
+}
+
+static NTSTATUS copy_in(struct call *call, const char *name, const void *client,
+			const char *count_name, uint32_t count, uint32_t element_bytes,
+			uint32_t limit, void **copy_out)
+{
+	NTSTATUS status = check_in(name, client, count_name, count, limit);
+
+	*copy_out = NULL;
+	if (!NT_SUCCESS(status) || count == 0)
+		return status;
 	uint64_t size_bytes = (uint64_t)count * element_bytes;
-	void *copy = take_to_fill(call, size_bytes);
+	void *copy = call_take_room(call, size_bytes);
 	if (!copy)
 		return STATUS_NO_MEMORY;
-	memcpy(copy, client, size_bytes);
+	copy_bytes(copy, client, size_bytes);
 	*copy_out = copy;
 	return STATUS_SUCCESS;
 }
@@ -183,14 +191,14 @@ static NTSTATUS capture_buffer(struct call *call, const struct call_field *field
 			      "is %u, and at most %u are taken", elements, field->limit);
 
 	uint64_t size_bytes = (uint64_t)elements * field->element_bytes;
-	buffer->copy = is_room ? call_take(call, size_bytes) : take_to_fill(call, size_bytes);
+	buffer->copy = is_room ? call_take(call, size_bytes) : call_take_room(call, size_bytes);
 	if (!buffer->copy)
 		return STATUS_NO_MEMORY;
 	buffer->client = client;
 	buffer->elements = elements;
 	call->buffer_count++;
 	if (!is_room)
-		memcpy(buffer->copy, client, size_bytes);
+		copy_bytes(buffer->copy, client, size_bytes);
 	memcpy(call->args.bytes + field->offset, &buffer->copy, sizeof(buffer->copy));
 	return STATUS_SUCCESS;
 }
@@ -260,8 +268,8 @@ void call_hand_back(struct call *call)
 		const struct call_field *field = &description->fields[i];
 		switch ((enum call_field_kind)field->kind) {
 		case FIELD_OUT:
-			memcpy((char *)call->client_args + field->offset,
-			       call->args.bytes + field->offset, field->size_bytes);
+			copy_bytes((char *)call->client_args + field->offset,
+				   call->args.bytes + field->offset, field->size_bytes);
 			break;
 		case FIELD_BYTES_INOUT:
 		case FIELD_ARRAY_OUT:

@@ -69,6 +69,25 @@ void call_finish(struct call *call);
 /* Zeroed memory until the end of the call; NULL, refused, when there is none. */
 MUST_CHECK void *call_take(struct call *call, uint64_t size_bytes);
 
+/* The same for who writes all of it: what is in it is anything. */
+MUST_CHECK static inline void *call_take_room(struct call *call, uint64_t size_bytes)
+{
+	uint64_t end = call->scratch_used + ((size_bytes + 15) & ~UINT64_C(15));
+
+	if (UNLIKELY(size_bytes > CALL_SCRATCH_BYTES || end > CALL_SCRATCH_BYTES))
+		return call_take(call, size_bytes);
+	void *memory = call->scratch.bytes + call->scratch_used;
+	call->scratch_used = (uint32_t)end;
+	return memory;
+}
+
+/*
+ * A list that the call's struct points to is there and not too long. Each element is then to be
+ * read once. `name` and `count_name` are for the refusal.
+ */
+MUST_CHECK NTSTATUS call_check_list(const char *name, const void *client, const char *count_name,
+				    uint32_t count);
+
 /*
  * A list that the call's struct points to: `count` elements of `element_bytes`, copied. `name` and
  * `count_name` are for the refusal. A NULL list is fine when count is 0.

@@ -8,11 +8,12 @@
 
 /*
  * What a call names: allocations, or resources with all of theirs. element_of[i] says to which
- * element of the client's list the i-th allocation belongs.
+ * element of the client's list the i-th allocation belongs; without it, to the i-th.
  */
 struct target_list {
 	uint32_t count;
 	struct allocation_list *parts; /* one per resource; one in all for allocations */
+	struct allocation_list whole;  /* that one */
 	uint32_t part_count;
 	struct vidmm_binding **bindings;
 	uint32_t *element_of;
@@ -55,9 +56,7 @@ static NTSTATUS find_allocations(struct call *call, struct dxg_device *device,
 				 const D3DKMT_HANDLE *handles, uint32_t count,
 				 struct target_list *targets)
 {
-	targets->parts = call_take(call, sizeof(*targets->parts));
-	if (!targets->parts)
-		return STATUS_NO_MEMORY;
+	targets->parts = &targets->whole;
 	NTSTATUS status = allocation_list_decode(call, device, "HandleList", handles,
 						 "NumAllocations", count, targets->parts);
 	if (NT_SUCCESS(status))
@@ -65,28 +64,39 @@ static NTSTATUS find_allocations(struct call *call, struct dxg_device *device,
 	return status;
 }
 
+/* Which element each came from, where that is not one for one. */
+static bool flatten_elements(struct call *call, uint64_t total, struct target_list *targets)
+{
+	uint32_t at = 0;
+
+	targets->element_of = call_take_room(call, total * sizeof(*targets->element_of));
+	if (!targets->element_of)
+		return false;
+	for (uint32_t i = 0; i < targets->part_count; i++) {
+		for (uint32_t j = 0; j < targets->parts[i].count; j++)
+			targets->element_of[at++] = i;
+	}
+	return true;
+}
+
 static NTSTATUS flatten(struct call *call, bool is_by_resource, struct target_list *targets)
 {
 	NTSTATUS status = STATUS_SUCCESS;
 	uint64_t total = 0;
-	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < targets->part_count; i++)
 		total += targets->parts[i].count;
 	if (total == 0)
 		return STATUS_SUCCESS;
-	targets->bindings = call_take(call, total * sizeof(*targets->bindings));
-	targets->element_of = call_take(call, total * sizeof(*targets->element_of));
-	if (!targets->bindings || !targets->element_of)
+	targets->bindings = call_take_room(call, total * sizeof(*targets->bindings));
+	if (!targets->bindings || (is_by_resource && !flatten_elements(call, total, targets)))
 		return STATUS_NO_MEMORY;
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < targets->part_count; i++) {
 		const struct allocation_list *part = &targets->parts[i];
-		status = residency_bindings(part->allocations, part->count, targets->bindings + at);
-		for (uint32_t j = 0; j < part->count; j++)
-			targets->element_of[at + j] = is_by_resource ? i : j;
-		at += part->count;
+		status = residency_bindings(part->allocations, part->count,
+					    targets->bindings + targets->count);
+		targets->count += part->count;
 	}
-	targets->count = at;
 	return status;
 }
 
@@ -132,7 +142,7 @@ NTSTATUS dispatch_offer_allocations(struct call *call, D3DKMT_OFFERALLOCATIONS *
 		.priority = (enum vidmm_offer_priority)priority,
 		.may_decommit = args->Flags.AllowDecommit,
 		.is_immediate = args->Flags.OfferImmediately,
-		.was_offered = call_take(call, (uint64_t)targets.count * sizeof(bool)),
+		.was_offered = call_take_room(call, (uint64_t)targets.count * sizeof(bool)),
 	};
 	status = offer.was_offered ? residency_offer(device, &offer) : STATUS_NO_MEMORY;
 	targets_put(&targets);
@@ -144,6 +154,11 @@ static void hand_back_results(D3DDDI_RECLAIM_RESULT *client, uint32_t elements,
 			      const struct target_list *targets,
 			      const enum vidmm_reclaim_result *results)
 {
+	if (!targets->element_of) {
+		for (uint32_t i = 0; i < targets->count; i++)
+			client[i] = (D3DDDI_RECLAIM_RESULT)results[i];
+		return;
+	}
 	for (uint32_t i = 0; i < elements; i++)
 		client[i] = D3DDDI_RECLAIM_RESULT_OK;
 	for (uint32_t i = 0; i < targets->count; i++) {
@@ -165,7 +180,7 @@ NTSTATUS dispatch_reclaim_allocations2(struct call *call, D3DKMT_RECLAIMALLOCATI
 	if (!NT_SUCCESS(status))
 		return status;
 	enum vidmm_reclaim_result *results =
-		call_take(call, (uint64_t)targets.count * sizeof(*results));
+		call_take_room(call, (uint64_t)targets.count * sizeof(*results));
 	uint64_t fence_value = 0;
 	status = results ? residency_reclaim(queue, targets.bindings, targets.count, results,
 					     &fence_value)

@@ -116,7 +116,8 @@ NTSTATUS residency_offer(struct dxg_device *device, const struct residency_offer
 {
 	NTSTATUS status = STATUS_SUCCESS;
 
-	for (uint32_t i = 0; NT_SUCCESS(status) && i < offer->count; i++)
+	/* One is all or nothing by itself. */
+	for (uint32_t i = 0; offer->count > 1 && NT_SUCCESS(status) && i < offer->count; i++)
 		status = vidmm_offer_check(offer->bindings[i], &offer->was_offered[i]);
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < offer->count; i++) {
 		status = vidmm_binding_offer(offer->bindings[i], offer->priority,

@@ -209,22 +209,38 @@ static bool has_places(struct vidmm_binding *const bindings[], uint32_t count)
 	return false;
 }
 
+/* False, and nothing done, when there is more to it than the allocation's own state. */
+static bool reclaim_alone(const struct vidmm_binding *binding, enum vidmm_reclaim_result *result)
+{
+	struct vidmm_allocation *allocation = binding->allocation;
+
+	lock_acquire(&allocation->lock);
+	bool is_alone = !binding_place(binding);
+	if (is_alone)
+		*result = allocation_reclaim_locked(allocation);
+	lock_release(&allocation->lock);
+	return is_alone;
+}
+
 bool vidmm_reclaim_untouched(struct vidmm_binding *const bindings[], uint32_t count,
 			     enum vidmm_reclaim_result results[])
 {
 	struct vidmm *manager = bindings[0]->device->process->manager;
 	struct actions actions;
+	uint32_t done = 0;
 
 	if (has_places(bindings, count))
 		return false;
+	while (done < count && LIKELY(reclaim_alone(bindings[done], &results[done])))
+		done++;
+	if (LIKELY(done == count))
+		return true;
+	/* Another thread has given it a place meanwhile. */
 	actions_init(&actions);
-	for (uint32_t i = 0; i < count; i++)
-		results[i] = reclaim_one(bindings[i], &actions);
-	/* Another thread may have given it a place meanwhile. */
-	if (UNLIKELY(has_places(bindings, count))) {
-		lock_acquire(&manager->lock);
-		actions_run_locked(manager, &actions);
-	}
+	for (; done < count; done++)
+		results[done] = reclaim_one(bindings[done], &actions);
+	lock_acquire(&manager->lock);
+	actions_run_locked(manager, &actions);
 	return true;
 }
 
