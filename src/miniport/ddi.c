@@ -120,6 +120,11 @@ static uint8_t irql_of(enum ddi_irql irql)
 	return nt_irql_current();
 }
 
+bool ddi_is_inside(void)
+{
+	return innermost != NULL;
+}
+
 bool ddi_is_in(const struct miniport *miniport, enum ddi ddi)
 {
 	return innermost && innermost->miniport == miniport && innermost->ddi == ddi;

@@ -107,6 +107,9 @@ struct miniport_client *ddi_current_client(void);
 /* True when this thread is in that entry point of the driver, and nothing else in between. */
 bool ddi_is_in(const struct miniport *miniport, enum ddi ddi);
 
+/* The calling thread is in an entry point of some driver. */
+bool ddi_is_inside(void);
+
 /* … or, further out on this thread, in an entry point of the class, whose lock it holds. */
 bool ddi_is_in_class(const struct miniport *miniport, enum ddi_class class);
 

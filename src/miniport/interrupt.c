@@ -4,8 +4,12 @@
  *   driver thread   DxgkCbSynchronizeExecution   the device's IRQL, interrupt.lock held
  *                     DxgkCbNotifyInterrupt      what happened is written down, nothing more
  *                     DxgkCbQueueDpc
- *   DPC thread      DxgkDdiDpcRoutine            DISPATCH_LEVEL
- *                     DxgkCbNotifyDpc            what was written down goes to the listener
+ *   the same, or    DxgkDdiDpcRoutine            DISPATCH_LEVEL
+ *   the DPC thread    DxgkCbNotifyDpc            what was written down goes to the listener
+ *
+ * A thread of the driver's own that interrupted runs the DPC itself when its level falls again, as
+ * a processor does: waking another thread for it would take longer than what it has to do. A thread
+ * that is in an entry point has our locks, and leaves it to the DPC thread.
  *
  * There is no hardware here that interrupts: drivers raise themselves to interrupt level, as
  * software-only ones do on Windows, and DxgkDdiInterruptRoutine is never needed.
@@ -73,10 +77,23 @@ void interrupt_disconnect(struct miniport *miniport)
 	lock_release(&interrupt->records_lock);
 }
 
+/* Of a thread that will run the DPC itself. */
+static _Thread_local struct {
+	struct miniport *miniport; /* NULL: it will not */
+	bool is_wanted;
+} dpc_here;
+
 bool interrupt_queue_dpc(struct miniport *miniport)
 {
-	return atomic_load(&miniport->interrupt.is_connected) &&
-	       KeInsertQueueDpc(&miniport->interrupt.dpc, NULL, NULL);
+	if (!atomic_load(&miniport->interrupt.is_connected))
+		return false;
+	if (dpc_here.miniport == miniport) {
+		bool is_new = !dpc_here.is_wanted;
+
+		dpc_here.is_wanted = true;
+		return is_new;
+	}
+	return KeInsertQueueDpc(&miniport->interrupt.dpc, NULL, NULL);
 }
 
 NTSTATUS interrupt_synchronize(struct miniport *miniport, PKSYNCHRONIZE_ROUTINE routine,
@@ -88,11 +105,19 @@ NTSTATUS interrupt_synchronize(struct miniport *miniport, PKSYNCHRONIZE_ROUTINE 
 	if (!atomic_load(&interrupt->is_connected))
 		return STATUS_UNSUCCESSFUL;
 
+	if (nt_irql_current() < DISPATCH_LEVEL && !ddi_is_inside())
+		dpc_here.miniport = miniport;
 	lock_acquire(&interrupt->lock);
 	nt_irql_enter(&irql, DDI_DEVICE_IRQL);
 	*result_out = routine(context);
 	nt_irql_leave(&irql, "the routine given to DxgkCbSynchronizeExecution");
 	lock_release(&interrupt->lock);
+
+	bool runs_dpc = dpc_here.is_wanted;
+	dpc_here.miniport = NULL;
+	dpc_here.is_wanted = false;
+	if (runs_dpc)
+		nt_dpc_run_or_insert(&interrupt->dpc);
 	return STATUS_SUCCESS;
 }
 

@@ -5,6 +5,10 @@
  *   out:  its routine called, at DISPATCH_LEVEL on the one DPC thread, or at PASSIVE_LEVEL on one
  * of a few worker threads, so that a work item may wait for another one
  *
+ * DPCs run one at a time, in the order of the queue. A thread that interrupted runs its own when
+ * nobody is at it and none is queued, as the processor would that took the interrupt; the DPC
+ * thread sees to the rest.
+ *
  * The queues hold the driver's own structs and belong to the dispatcher lock. A thread is a worker
  * of base/ whose only work is to empty the queue. A queued DPC has DpcData set; a queued work item
  * has its List linked.
@@ -33,6 +37,7 @@ static struct {
 	struct worker worker;
 	struct work drain;
 	bool is_started;
+	bool is_running; /* a routine is being called, or about to be */
 } dpcs = { .queue = { &dpcs.queue, &dpcs.queue } };
 
 struct work_thread {
@@ -61,13 +66,15 @@ static void dpcs_drain(struct work *work)
 {
 	(void)work;
 	lock_acquire(&nt_dispatcher_lock);
-	while (!IsListEmpty(&dpcs.queue)) {
+	/* Who runs one elsewhere calls us again. */
+	while (!dpcs.is_running && !IsListEmpty(&dpcs.queue)) {
 		KDPC *dpc = CONTAINING_RECORD(dpcs.queue.Flink, KDPC, DpcListEntry);
 		/* All of it is read now: the routine may free or queue the DPC again. */
 		KDPC copy = *dpc;
 		struct nt_irql scope;
 
 		dpc_take_locked(dpc);
+		dpcs.is_running = true;
 		lock_release(&nt_dispatcher_lock);
 
 		nt_irql_enter(&scope, DISPATCH_LEVEL);
@@ -75,6 +82,7 @@ static void dpcs_drain(struct work *work)
 				     copy.SystemArgument2);
 		nt_irql_leave(&scope, "A DPC routine");
 		lock_acquire(&nt_dispatcher_lock);
+		dpcs.is_running = false;
 	}
 	lock_release(&nt_dispatcher_lock);
 }
@@ -120,6 +128,30 @@ bool nt_dpc_insert_locked(KDPC *dpc, void *argument1, void *argument2)
 	else
 		log_error("no memory for the DPC thread; a DPC waits for the next one");
 	return true;
+}
+
+void nt_dpc_run_or_insert(KDPC *dpc)
+{
+	struct nt_irql scope;
+
+	lock_acquire(&nt_dispatcher_lock);
+	if (dpcs.is_running || !IsListEmpty(&dpcs.queue)) {
+		(void)nt_dpc_insert_locked(dpc, NULL, NULL);
+		lock_release(&nt_dispatcher_lock);
+		return;
+	}
+	dpcs.is_running = true;
+	lock_release(&nt_dispatcher_lock);
+
+	nt_irql_enter(&scope, DISPATCH_LEVEL);
+	dpc->DeferredRoutine(dpc, dpc->DeferredContext, NULL, NULL);
+	nt_irql_leave(&scope, "A DPC routine");
+
+	lock_acquire(&nt_dispatcher_lock);
+	dpcs.is_running = false;
+	if (!IsListEmpty(&dpcs.queue) && dpcs.is_started)
+		worker_post(&dpcs.worker, &dpcs.drain);
+	lock_release(&nt_dispatcher_lock);
 }
 
 VOID KeInitializeDpc(PRKDPC Dpc, PKDEFERRED_ROUTINE DeferredRoutine, PVOID DeferredContext)
@@ -170,7 +202,7 @@ static void dpcs_flush(void)
 	KEVENT reached;
 
 	lock_acquire(&nt_dispatcher_lock);
-	bool has_any = dpcs.is_started || !IsListEmpty(&dpcs.queue);
+	bool has_any = dpcs.is_started || dpcs.is_running || !IsListEmpty(&dpcs.queue);
 	bool can_run = has_any && NT_SUCCESS(dpcs_start_locked());
 	lock_release(&nt_dispatcher_lock);
 	if (!can_run)
@@ -197,7 +229,7 @@ VOID KeSetImportanceDpc(PRKDPC Dpc, KDPC_IMPORTANCE Importance)
 
 VOID KeSetTargetProcessorDpc(PRKDPC Dpc, CCHAR Number)
 {
-	Dpc->Number = (USHORT)Number; /* there is one DPC thread whatever the processor */
+	Dpc->Number = (USHORT)Number; /* one runs at a time whatever the processor */
 }
 
 /* ---- work items ---- */

@@ -24,6 +24,12 @@ void nt_dpc_flush(void);
 /* The caller holds the dispatcher lock. False when it is queued already. */
 bool nt_dpc_insert_locked(KDPC *dpc, void *argument1, void *argument2);
 
+/*
+ * At the end of an interrupt, below DISPATCH_LEVEL: runs it on this thread when no other DPC is
+ * queued or runs, and queues it otherwise. The storage outlives nt_dpc_flush().
+ */
+void nt_dpc_run_or_insert(KDPC *dpc);
+
 /* Part of nt_dispatcher_forget_memory(). */
 bool nt_dpc_forget_memory_locked(const void *begin, const void *end);
 

@@ -5,6 +5,7 @@
 
 #include "base/lock.h"
 #include "nt/dispatcher.h"
+#include "nt/dpc.h"
 
 struct call {
 	KDPC dpc;
@@ -163,6 +164,68 @@ TEST(dpc, a_flush_waits_for_what_was_queued_and_not_for_what_comes_later)
 	KeFlushQueuedDpcs();
 	EXPECT(call.count >= 2);
 	EXPECT(!KeRemoveQueueDpc(&call.dpc));
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(dpc, of_an_interrupt_runs_on_the_thread_that_interrupted)
+{
+	struct call call;
+
+	nt_test_begin();
+	call_init(&call, note_call);
+	nt_dpc_run_or_insert(&call.dpc);
+	EXPECT_EQ(call.count, 1);
+	EXPECT_EQ(call.irql, DISPATCH_LEVEL);
+	EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+	EXPECT(!KeRemoveQueueDpc(&call.dpc));
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(dpc, of_an_interrupt_waits_its_turn_behind_others)
+{
+	struct call holder, call;
+
+	nt_test_begin();
+	call_init(&holder, hold_thread);
+	call_init(&call, note_call);
+	KeInsertQueueDpc(&holder.dpc, NULL, NULL);
+	nt_test_wait(&holder.entered);
+	nt_dpc_run_or_insert(&call.dpc);
+	EXPECT(!KeInsertQueueDpc(&call.dpc, NULL, NULL));
+	KeSetEvent(&holder.go, 0, FALSE);
+	KeFlushQueuedDpcs();
+	EXPECT_EQ(call.count, 1);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+static VOID NTAPI run_here(PVOID context)
+{
+	nt_dpc_run_or_insert(context);
+	PsTerminateSystemThread(STATUS_SUCCESS);
+}
+
+TEST(dpc, one_at_a_time_wherever_they_run)
+{
+	struct call holder, call;
+
+	nt_test_begin();
+	call_init(&holder, hold_thread);
+	call_init(&call, note_call);
+	PKTHREAD thread = nt_test_start(run_here, &holder.dpc);
+	nt_test_wait(&holder.entered);
+	KeInsertQueueDpc(&call.dpc, NULL, NULL);
+	/* The DPC thread has looked, and left it alone. */
+	KeStallExecutionProcessor(1000);
+	EXPECT(KeRemoveQueueDpc(&call.dpc));
+	EXPECT_EQ(call.count, 0);
+	KeInsertQueueDpc(&call.dpc, NULL, NULL);
+	KeSetEvent(&holder.go, 0, FALSE);
+	KeFlushQueuedDpcs();
+	EXPECT_EQ(call.count, 1);
+	nt_test_join(thread);
 	EXPECT_NO_REPORT();
 	nt_test_finish();
 }
