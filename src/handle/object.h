@@ -48,8 +48,9 @@ MUST_CHECK bool object_get_unless_gone(struct object *object);
 /* Accepts NULL. */
 void object_put(struct object *object);
 
-/* From now on the handle finds it. */
+/* From now on the handle finds it. The second one takes a reference in the same moment. */
 void object_publish(struct object *object);
+void object_publish_and_get(struct object *object);
 
 /* From now on it does not. True for the one caller that ended it: that one destroys. */
 MUST_CHECK bool object_retire(struct object *object);

@@ -208,13 +208,24 @@ void object_put(struct object *object)
 	slot_free(table, handle, slot);
 }
 
-void object_publish(struct object *object)
+static void publish(struct object *object, uint64_t references)
 {
-	uint64_t before = atomic_fetch_add_explicit(
-		&object->slot->state, (uint64_t)object->handle << 32, memory_order_release);
+	uint64_t before = atomic_fetch_add_explicit(&object->slot->state,
+						    ((uint64_t)object->handle << 32) + references,
+						    memory_order_release);
 
 	assert(SLOT_HANDLE(before) == 0);
 	(void)before;
+}
+
+void object_publish(struct object *object)
+{
+	publish(object, 0);
+}
+
+void object_publish_and_get(struct object *object)
+{
+	publish(object, 1);
 }
 
 bool object_retire(struct object *object)

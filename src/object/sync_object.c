@@ -36,7 +36,7 @@ static void body_free(struct sync_body *body)
 	fence_slot_give(&body->slot);
 	lock_finish(&body->openings_lock);
 	lock_finish(&body->lock);
-	mem_free(body);
+	mem_give(body, sizeof(*body));
 }
 
 static void body_destroy(struct share *share)
@@ -66,15 +66,16 @@ static NTSTATUS take_slot(struct dxg_process *process, const struct sync_options
 static NTSTATUS body_create(struct dxg_device *device, const struct sync_options *options,
 			    struct sync_body **body_out)
 {
-	struct sync_body *body = mem_zalloc(sizeof(*body));
+	struct sync_body *body = mem_take(sizeof(*body));
 	NTSTATUS status = STATUS_SUCCESS;
 
 	if (!body)
 		goto no_memory;
+	*body = (struct sync_body){ 0 };
 	if (options->kind == SYNC_MONITORED_FENCE)
 		status = take_slot(device->process, options, &body->slot);
 	if (!NT_SUCCESS(status)) {
-		mem_free(body);
+		mem_give(body, sizeof(*body));
 		goto no_memory;
 	}
 	body->kind = options->kind;
@@ -182,9 +183,7 @@ static void publish_locked(struct dxg_sync_object *sync, struct list *owners)
 	list_push_back(owners, &sync->owner_link);
 	trace_sync_object_create(sync->process->id, sync->object.handle, (uint32_t)sync->body->kind,
 				 share_global_handle(&sync->body->share));
-	/* The caller's reference first: from the next line on another thread can end it. */
-	object_get(&sync->object);
-	object_publish(&sync->object);
+	object_publish_and_get(&sync->object); /* or another thread could end it under the caller */
 }
 
 static NTSTATUS join_device(struct dxg_sync_object *sync, struct dxg_device *device)

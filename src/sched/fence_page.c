@@ -161,7 +161,8 @@ NTSTATUS fence_slot_take(struct fence_pages *pages, uint64_t value, struct fence
 	lock_release(&pages->lock);
 	if (!has_room)
 		return STATUS_NO_MEMORY;
-	atomic_store(slot_out->value, value);
+	/* Nobody knows it yet. */
+	atomic_store_explicit(slot_out->value, value, memory_order_relaxed);
 	return STATUS_SUCCESS;
 }
 
