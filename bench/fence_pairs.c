@@ -1,17 +1,14 @@
 /*
- * fence_pairs.c - monitored fences that are signalled and waited for, or come and go, by a thread
- * that may make no system call.
+ * fence_pairs.c - monitored fences that are signalled and waited for, or come and go.
  *
- * usage: fence_pairs count      prints how many of each pair were made under strict seccomp
+ * usage: fence_pairs strict count    how many of each pair a thread made that may make no system
+ *                                    call
+ *        fence_pairs count           for callgrind: signal_and_wait(), create_and_destroy()
  */
-#include <linux/seccomp.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "fences.h"
+#include "strict.h"
 
 struct run {
 	D3DKMT_HANDLE device;
@@ -20,46 +17,43 @@ struct run {
 	unsigned count;
 };
 
-static _Atomic unsigned strict_done;
-
-static void make_pairs(struct run *run)
+__attribute__((noinline)) static void signal_and_wait(struct run *run)
 {
-	for (unsigned i = 0; i < run->count; i++) {
-		signal_fence(run->device, run->fence, ++run->value);
-		wait_fence(run->device, run->fence, run->value);
-		destroy_fence(create_fence(run->device));
-	}
+	signal_fence(run->device, run->fence, ++run->value);
+	wait_fence(run->device, run->fence, run->value);
 }
 
-static void *strict_thread(void *context)
+__attribute__((noinline)) static void create_and_destroy(const struct run *run)
+{
+	destroy_fence(create_fence(run->device));
+}
+
+static void make_pairs(void *context)
 {
 	struct run *run = context;
 
-	make_pairs(run); /* the first calls of a thread set it up */
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) {
-		perror("fence_pairs: seccomp");
-		exit(1);
+	for (unsigned i = 0; i < run->count; i++) {
+		signal_and_wait(run);
+		create_and_destroy(run);
 	}
-	make_pairs(run);
-	atomic_store(&strict_done, run->count);
-	syscall(SYS_exit, 0);
-	return NULL;
 }
 
 int main(int argc, char **argv)
 {
-	struct run run = { .count = argc == 2 ? (unsigned)strtoul(argv[1], NULL, 0) : 0 };
-	pthread_t thread;
+	bool is_strict = argc == 3 && strcmp(argv[1], "strict") == 0;
+	struct run run = { .count = argc > 1 ? (unsigned)strtoul(argv[argc - 1], NULL, 0) : 0 };
 
-	if (run.count == 0) {
-		fprintf(stderr, "usage: fence_pairs count\n");
+	if (run.count == 0 || (argc == 3 && !is_strict) || argc > 3) {
+		fprintf(stderr, "usage: fence_pairs [strict] count\n");
 		return 2;
 	}
 	run.device = create_device();
 	run.fence = create_fence(run.device);
-	if (pthread_create(&thread, NULL, strict_thread, &run) != 0)
-		fail("pthread_create");
-	pthread_join(thread, NULL);
-	printf("%u\n", atomic_load(&strict_done));
-	return atomic_load(&strict_done) == run.count ? 0 : 1;
+	if (!is_strict) {
+		make_pairs(&run);
+		return 0;
+	}
+	bool is_done = strict_run(make_pairs, &run);
+	printf("%u\n", is_done ? run.count : 0);
+	return is_done ? 0 : 1;
 }

@@ -1,0 +1,152 @@
+/*
+ * command_turns.c - from the submission of an empty command to the thread that sees it done, beside
+ * two threads that wake each other.
+ *
+ * usage: command_turns count rounds    one line per round: nanoseconds per turn, the GPU's, and of
+ *                                      two threads with a mutex and condition variables
+ *
+ * A turn of the GPU: the command, a fence that its queue signals behind it, and a wait for that.
+ * Measured in short turns of each, so that what else the machine does reaches both.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "base/clock.h"
+#include "fences.h"
+
+/* ---- the GPU ---- */
+
+struct queue {
+	D3DKMT_HANDLE device;
+	D3DKMT_HANDLE context;
+	D3DKMT_HANDLE fence;
+	UINT64 value;
+};
+
+static struct queue open_queue(void)
+{
+	struct queue queue = { .device = create_device() };
+	D3DKMT_CREATECONTEXTVIRTUAL args = { .hDevice = queue.device };
+
+	if (!NT_SUCCESS(D3DKMTCreateContextVirtual(&args)))
+		fail("D3DKMTCreateContextVirtual");
+	queue.context = args.hContext;
+	queue.fence = create_fence(queue.device);
+	return queue;
+}
+
+/* Nothing is fetched: the driver is told that it is empty. */
+static void submit_nothing(const struct queue *queue)
+{
+	D3DKMT_SUBMITCOMMAND args = { .Commands = 0x10000,
+				      .CommandLength = 8,
+				      .BroadcastContextCount = 1 };
+
+	args.BroadcastContext[0] = queue->context;
+	args.Flags.NullRendering = 1;
+	if (!NT_SUCCESS(D3DKMTSubmitCommand(&args)))
+		fail("D3DKMTSubmitCommand");
+}
+
+static void signal_in_queue(const struct queue *queue)
+{
+	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU args = { .hContext = queue->context,
+							   .ObjectCount = 1,
+							   .ObjectHandleArray = &queue->fence,
+							   .MonitoredFenceValueArray =
+								   &queue->value };
+
+	if (!NT_SUCCESS(D3DKMTSignalSynchronizationObjectFromGpu(&args)))
+		fail("D3DKMTSignalSynchronizationObjectFromGpu");
+}
+
+static double gpu_ns(struct queue *queue, unsigned count)
+{
+	uint64_t start = clock_now_ns();
+
+	for (unsigned i = 0; i < count; i++) {
+		queue->value++;
+		submit_nothing(queue);
+		signal_in_queue(queue);
+		wait_fence(queue->device, queue->fence, queue->value);
+	}
+	return (double)(clock_now_ns() - start) / count;
+}
+
+/* ---- two threads ---- */
+
+struct table {
+	pthread_mutex_t lock;
+	pthread_cond_t ball_is_here;
+	pthread_cond_t ball_is_there;
+	bool is_there;
+	bool is_over;
+};
+
+static struct table table = { .lock = PTHREAD_MUTEX_INITIALIZER,
+			      .ball_is_here = PTHREAD_COND_INITIALIZER,
+			      .ball_is_there = PTHREAD_COND_INITIALIZER };
+
+static void *other_side(void *context)
+{
+	(void)context;
+	pthread_mutex_lock(&table.lock);
+	for (;;) {
+		while (!table.is_there)
+			pthread_cond_wait(&table.ball_is_there, &table.lock);
+		if (table.is_over)
+			break;
+		table.is_there = false;
+		pthread_cond_signal(&table.ball_is_here);
+	}
+	pthread_mutex_unlock(&table.lock);
+	return NULL;
+}
+
+static double threads_ns(unsigned count)
+{
+	uint64_t start = clock_now_ns();
+
+	pthread_mutex_lock(&table.lock);
+	for (unsigned i = 0; i < count; i++) {
+		table.is_there = true;
+		pthread_cond_signal(&table.ball_is_there);
+		while (table.is_there)
+			pthread_cond_wait(&table.ball_is_here, &table.lock);
+	}
+	pthread_mutex_unlock(&table.lock);
+	return (double)(clock_now_ns() - start) / count;
+}
+
+static void end_other_side(pthread_t thread)
+{
+	pthread_mutex_lock(&table.lock);
+	table.is_over = true;
+	table.is_there = true;
+	pthread_cond_signal(&table.ball_is_there);
+	pthread_mutex_unlock(&table.lock);
+	pthread_join(thread, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned count = argc == 3 ? (unsigned)strtoul(argv[1], NULL, 0) : 0;
+	unsigned rounds = argc == 3 ? (unsigned)strtoul(argv[2], NULL, 0) : 0;
+	pthread_t thread;
+
+	if (count == 0 || rounds == 0) {
+		fprintf(stderr, "usage: command_turns count rounds\n");
+		return 2;
+	}
+	struct queue queue = open_queue();
+	if (pthread_create(&thread, NULL, other_side, NULL) != 0)
+		fail("pthread_create");
+	for (unsigned i = 0; i <= rounds; i++) {
+		double ours = gpu_ns(&queue, count);
+		double theirs = threads_ns(count);
+		if (i > 0) /* the first round warms up */
+			printf("%.1f %.1f\n", ours, theirs);
+	}
+	end_other_side(thread);
+	return 0;
+}
