@@ -166,40 +166,47 @@ static NTSTATUS capture_flags(struct call *call, const struct call_field *field)
 	return STATUS_SUCCESS;
 }
 
+static NTSTATUS refuse_buffer(const struct call_field *field, const void *client, uint32_t elements)
+{
+	if (!client)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, field->name,
+			      "is NULL, and %s is %u", field->count_name, elements);
+	return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, field->count_name,
+		      "is %u, and at most %u are taken", elements, field->limit);
+}
+
 /* The handler finds our copy where the client's pointer was. */
 static NTSTATUS capture_buffer(struct call *call, const struct call_field *field)
 {
 	uint32_t elements = read_u32(call, field->count_offset);
-	struct call_buffer *buffer = &call->buffers[call->buffer_count];
 	void *client = read_pointer(call, field->offset);
 	bool is_room = field->kind == FIELD_ARRAY_OUT;
 
 	assert(call->buffer_count < CALL_MAX_BUFFERS);
-	if (!client) {
+	struct call_buffer *buffer = &call->buffers[call->buffer_count];
+	if (UNLIKELY(!client)) {
 		/* Room that is not there is a question for the size; bytes that are not there are
 		 * not. */
 		if (!is_room && elements != 0)
-			return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, field->name,
-				      "is NULL, and %s is %u", field->count_name, elements);
+			return refuse_buffer(field, client, elements);
+		*buffer = (struct call_buffer){ 0 };
 		call->buffer_count++;
 		return STATUS_SUCCESS;
 	}
-	if (is_room && elements > field->limit)
+	if (UNLIKELY(elements > field->limit)) {
+		if (!is_room)
+			return refuse_buffer(field, client, elements);
 		elements = field->limit;
-	if (elements > field->limit)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, field->count_name,
-			      "is %u, and at most %u are taken", elements, field->limit);
-
+	}
 	uint64_t size_bytes = (uint64_t)elements * field->element_bytes;
-	buffer->copy = is_room ? call_take(call, size_bytes) : call_take_room(call, size_bytes);
-	if (!buffer->copy)
+	void *copy = is_room ? call_take(call, size_bytes) : call_take_room(call, size_bytes);
+	if (UNLIKELY(!copy))
 		return STATUS_NO_MEMORY;
-	buffer->client = client;
-	buffer->elements = elements;
+	*buffer = (struct call_buffer){ .client = client, .copy = copy, .elements = elements };
 	call->buffer_count++;
 	if (!is_room)
-		copy_bytes(buffer->copy, client, size_bytes);
-	memcpy(call->args.bytes + field->offset, &buffer->copy, sizeof(buffer->copy));
+		copy_bytes(copy, client, size_bytes);
+	memcpy(call->args.bytes + field->offset, &copy, sizeof(copy));
 	return STATUS_SUCCESS;
 }
 
@@ -231,7 +238,6 @@ NTSTATUS call_capture(struct call *call, void *client_args)
 	call->buffer_count = 0;
 	call->scratch_used = 0;
 	call->taken = NULL;
-	memset(call->buffers, 0, sizeof(call->buffers));
 	if (!client_args)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, NULL,
 			      "the argument struct is NULL");
