@@ -315,7 +315,9 @@ def bench_paging(build):
                 row = {'what': f'paging {what}, {engines} engine{"s"[:engines - 1]} / {peer}',
                        'unit': 'times',
                        'value': max(ours for ours, _ in rounds) / max(plain for _, plain in rounds)}
-                rows.append({**row, 'goal': 0.9, 'is_at_least': True})
+                # A fill by two is beside stores of two, which nobody promised.
+                is_promised = what != 'fill' or engines == 1
+                rows.append({**row, 'goal': 0.9, 'is_at_least': True} if is_promised else row)
     return rows
 
 
