@@ -377,9 +377,9 @@ static void move_end_locked(struct vidmm_place *place, NTSTATUS status)
 
 	lock_assert_held(&allocation->lock);
 	if (!NT_SUCCESS(status)) {
-		/* Pages that were only meant to be copied to. */
-		if (!place->move.is_in && place->move.content == MOVE_COPY)
-			system_memory_give_locked(allocation);
+		/* What is in them is anything, also for who keeps a copy. */
+		if (place->move.has_taken_pages)
+			allocation_give_pages_locked(allocation);
 		return;
 	}
 	if (place->move.is_in)
@@ -553,8 +553,11 @@ static NTSTATUS out_prepare_locked(struct vidmm_place *place, bool is_dropped, b
 		return STATUS_SUCCESS;
 	}
 	place->move.content = MOVE_COPY;
-	return has_copy ? STATUS_SUCCESS
-			: allocation_take_pages_locked(allocation, highest_address(place));
+	if (has_copy)
+		return STATUS_SUCCESS;
+	NTSTATUS status = allocation_take_pages_locked(allocation, highest_address(place));
+	place->move.has_taken_pages = NT_SUCCESS(status);
+	return status;
 }
 
 /* Runs for whoever reads them, and an MDL for the aperture. */

@@ -51,7 +51,8 @@ struct place_move {
 	enum move_step step;
 	enum move_content content;
 	bool is_in;
-	bool is_copy_good; /* out: what is in system memory is the content */
+	bool is_copy_good;    /* out: what is in system memory is the content */
+	bool has_taken_pages; /* to be copied to: nothing is in them yet */
 	uint32_t local_count;
 	uint32_t system_count;
 	struct miniport_page_run *local; /* of the segment; `one` or memory of its own */
