@@ -17,6 +17,7 @@
 #include "base/gate.h"
 #include "base/log.h"
 #include "base/refusal.h"
+#include "base/sim.h"
 #include "base/thread.h"
 #include "daemon/config.h"
 #include "daemon/control.h"
@@ -146,27 +147,10 @@ static NTSTATUS embed_begin(void)
 	return status;
 }
 
-static NTSTATUS embed_call_begun(uint32_t id, void *arguments)
+/* Does the kernel run, with the gate passed? It has a process as long as it does. */
+static bool embed_is_running(void)
 {
-	for (;;) {
-		gate_enter(&embed.gate);
-		if (LIKELY(embed.process != NULL &&
-			   atomic_load_explicit(&embed.state, memory_order_relaxed) ==
-				   EMBED_RUNNING)) {
-			NTSTATUS status =
-				dispatch_call(&embed.kernel, embed.process, id, arguments);
-			gate_leave(&embed.gate);
-			return status;
-		}
-		gate_leave(&embed.gate);
-
-		struct refusal_scope scope;
-		refusal_begin(&scope, call_describe(id)->name);
-		NTSTATUS status = embed_begin();
-		refusal_end(&scope);
-		if (!NT_SUCCESS(status))
-			return status;
-	}
+	return LIKELY(embed.process != NULL);
 }
 
 /* Takes no lock: whoever held one in the parent is not here to release it. */
@@ -181,13 +165,45 @@ static NTSTATUS embed_refuse_child(uint32_t id)
 	return status;
 }
 
-static NTSTATUS embed_call(uint32_t id, void *arguments)
+/* The first call, one after the end, one in a forked child, one of a seeded run. */
+RARE static NTSTATUS embed_call_slowly(uint32_t id, void *arguments)
 {
-	if (UNLIKELY(atomic_load_explicit(&embed.state, memory_order_relaxed) == EMBED_FORKED))
+	NTSTATUS status = STATUS_SUCCESS;
+	bool is_done = false;
+
+	if (atomic_load_explicit(&embed.state, memory_order_relaxed) == EMBED_FORKED)
 		return embed_refuse_child(id);
 	thread_enter_kernel();
-	NTSTATUS status = embed_call_begun(id, arguments);
+	while (NT_SUCCESS(status) && !is_done) {
+		gate_enter(&embed.gate);
+		is_done = embed_is_running();
+		if (is_done)
+			status = dispatch_call(&embed.kernel, embed.process, id, arguments);
+		gate_leave(&embed.gate);
+		if (is_done)
+			break;
+
+		struct refusal_scope scope;
+		refusal_begin(&scope, call_describe(id)->name);
+		status = embed_begin();
+		refusal_end(&scope);
+	}
 	thread_leave_kernel();
+	return status;
+}
+
+static NTSTATUS embed_call(uint32_t id, void *arguments)
+{
+	if (UNLIKELY(sim_is_on() ||
+		     atomic_load_explicit(&embed.state, memory_order_relaxed) != EMBED_RUNNING))
+		return embed_call_slowly(id, arguments);
+	gate_enter(&embed.gate);
+	if (UNLIKELY(!embed_is_running())) {
+		gate_leave(&embed.gate);
+		return embed_call_slowly(id, arguments);
+	}
+	NTSTATUS status = dispatch_call(&embed.kernel, embed.process, id, arguments);
+	gate_leave(&embed.gate);
 	return status;
 }
 

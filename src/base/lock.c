@@ -13,8 +13,6 @@
 
 enum { SPINS = 100 };
 
-#define RWLOCK_WRITER UINT32_C(0x80000000)
-
 #ifndef NDEBUG
 void lock_assert_held(const struct lock *lock)
 {
@@ -103,21 +101,10 @@ void rwlock_finish(struct rwlock *lock)
 	(void)lock;
 }
 
-RARE static void rwlock_next_turn(struct rwlock *lock)
+RARE void rwlock_next_turn(struct rwlock *lock)
 {
 	atomic_fetch_add(&lock->turn, 1);
 	thread_wake_all(&lock->turn);
-}
-
-static bool rwlock_enter_shared(struct rwlock *lock, bool is_ahead)
-{
-	uint32_t state = atomic_load_explicit(&lock->state, memory_order_relaxed);
-
-	while (!(state & RWLOCK_WRITER) && (is_ahead || atomic_load(&lock->waiting_writers) == 0)) {
-		if (atomic_compare_exchange_weak(&lock->state, &state, state + 1))
-			return true;
-	}
-	return false;
 }
 
 RARE static void rwlock_wait_shared(struct rwlock *lock, bool is_ahead)
@@ -126,17 +113,17 @@ RARE static void rwlock_wait_shared(struct rwlock *lock, bool is_ahead)
 		/* The turn is read before the state, so a change in between is not slept through.
 		 */
 		uint32_t turn = atomic_load(&lock->turn);
-		if (rwlock_enter_shared(lock, is_ahead))
+		if (rwlock_take_shared(lock, is_ahead))
 			return;
 		thread_wait(&lock->turn, turn, CLOCK_FOREVER);
 	}
 }
 
-void rwlock_acquire_shared(struct rwlock *lock)
+void rwlock_acquire_shared_slowly(struct rwlock *lock)
 {
 	lock_order_push(lock, lock->rank, lock->name);
 	thread_point();
-	if (UNLIKELY(!rwlock_enter_shared(lock, false)))
+	if (UNLIKELY(!rwlock_take_shared(lock, false)))
 		rwlock_wait_shared(lock, false);
 }
 
@@ -144,19 +131,19 @@ void rwlock_acquire_shared_ahead(struct rwlock *lock)
 {
 	lock_order_push(lock, lock->rank, lock->name);
 	thread_point();
-	if (UNLIKELY(!rwlock_enter_shared(lock, true)))
+	if (UNLIKELY(!rwlock_take_shared(lock, true)))
 		rwlock_wait_shared(lock, true);
 }
 
 bool rwlock_try_acquire_shared(struct rwlock *lock)
 {
-	if (!rwlock_enter_shared(lock, false))
+	if (!rwlock_take_shared(lock, false))
 		return false;
 	lock_order_push(lock, lock->rank, lock->name);
 	return true;
 }
 
-void rwlock_release_shared(struct rwlock *lock)
+void rwlock_release_shared_slowly(struct rwlock *lock)
 {
 	lock_order_pop(lock);
 	uint32_t before = atomic_fetch_sub(&lock->state, 1);

@@ -20,6 +20,12 @@ static inline void refcount_init(struct refcount *refs)
 	atomic_init(&refs->count, 1);
 }
 
+/* For who is born with several owners. */
+static inline void refcount_init_to(struct refcount *refs, uint32_t count)
+{
+	atomic_store_explicit(&refs->count, count, memory_order_relaxed);
+}
+
 static inline void refcount_get(struct refcount *refs)
 {
 	uint32_t before = atomic_fetch_add_explicit(&refs->count, 1, memory_order_relaxed);

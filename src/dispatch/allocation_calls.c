@@ -40,6 +40,20 @@ static NTSTATUS destroy_resource(struct call *call, struct dxg_device *device,
 	return status;
 }
 
+static NTSTATUS destroy_one(struct call *call, struct dxg_device *device, D3DKMT_HANDLE handle,
+			    const struct destruction_options *options)
+{
+	struct dxg_allocation *allocation;
+	NTSTATUS status =
+		call_find_allocation(call, device, "phAllocationList", 0, handle, &allocation);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = destruction_of_list(device, 1, &allocation, options);
+	object_put(&allocation->object);
+	return status;
+}
+
 static NTSTATUS destroy_list(struct call *call, struct dxg_device *device,
 			     const D3DKMT_DESTROYALLOCATION2 *args,
 			     const struct destruction_options *options)
@@ -67,6 +81,8 @@ NTSTATUS dispatch_destroy_allocation2(struct call *call, D3DKMT_DESTROYALLOCATIO
 	struct dxg_device *device = call_device(call, 0);
 
 	share_sweep(call->process->shares);
+	if (LIKELY(!args->hResource && args->AllocationCount == 1 && args->phAllocationList))
+		return destroy_one(call, device, *args->phAllocationList, &options);
 	return args->hResource ? destroy_resource(call, device, args, &options)
 			       : destroy_list(call, device, args, &options);
 }

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/checked.h"
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
@@ -107,35 +108,33 @@ static NTSTATUS decode_standard(struct create_args *create)
 
 static NTSTATUS copy_elements(struct create_args *create)
 {
-	D3DKMT_CREATEALLOCATION *args = create->args;
+	uint32_t count = create->args->NumAllocations;
 	void *copy;
 
-	if (args->NumAllocations == 0)
+	if (count == 0)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "NumAllocations", "is 0");
 	NTSTATUS status = call_copy_list(create->call, "pAllocationInfo", create->client_elements,
-					 "NumAllocations", args->NumAllocations,
-					 (uint32_t)create->stride, &copy);
+					 "NumAllocations", count, (uint32_t)create->stride, &copy);
 	if (!NT_SUCCESS(status))
 		return status;
 	if (!is_version_1(create)) {
 		create->elements = copy;
 		return STATUS_SUCCESS;
 	}
-	create->elements =
-		call_take(create->call, (uint64_t)args->NumAllocations * sizeof(*create->elements));
+	create->elements = call_take(create->call, (uint64_t)count * sizeof(*create->elements));
 	if (!create->elements)
 		return STATUS_NO_MEMORY;
-	for (uint32_t i = 0; i < args->NumAllocations; i++)
+	for (uint32_t i = 0; i < count; i++)
 		memcpy(&create->elements[i], (char *)copy + i * create->stride, create->stride);
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS check_element(const struct create_args *create, uint32_t index)
+/* Also of the one that is made alone: without a create_args. */
+SPECIALIZED NTSTATUS check_element(const D3DDDI_ALLOCATIONINFO2 *element, uint32_t index,
+				   bool is_old, bool has_section)
 {
-	const D3DDDI_ALLOCATIONINFO2 *element = &create->elements[index];
-
 	/* Priorities came with version 2. */
-	if (element->Flags.Reserved || (element->Flags.OverridePriority && is_version_1(create)))
+	if (element->Flags.Reserved || (element->Flags.OverridePriority && is_old))
 		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "pAllocationInfo",
 				   index, "has reserved flags 0x%x", element->Flags.Value);
 	if (element->Flags.Primary || element->Flags.Stereo)
@@ -145,8 +144,7 @@ static NTSTATUS check_element(const struct create_args *create, uint32_t index)
 		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "pAllocationInfo",
 				   index, "has VidPnSourceId %u and is no primary",
 				   element->VidPnSourceId);
-	if (!create->args->Flags.ExistingSection &&
-	    !is_aligned((uintptr_t)element->pSystemMem, PAGE))
+	if (!has_section && !is_aligned((uintptr_t)element->pSystemMem, PAGE))
 		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "pAllocationInfo",
 				   index, "has a pSystemMem that is not page aligned");
 	return STATUS_SUCCESS;
@@ -156,7 +154,8 @@ static NTSTATUS decode_element(struct create_args *create, uint32_t index)
 {
 	const D3DDDI_ALLOCATIONINFO2 *element = &create->elements[index];
 	struct allocation_item *item = &create->request.items[index];
-	NTSTATUS status = check_element(create, index);
+	NTSTATUS status = check_element(element, index, is_version_1(create),
+					create->args->Flags.ExistingSection);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -165,12 +164,9 @@ static NTSTATUS decode_element(struct create_args *create, uint32_t index)
 				 "pAllocationInfo[].PrivateDriverDataSize",
 				 element->PrivateDriverDataSize, &item->private_data);
 	item->private_bytes = element->PrivateDriverDataSize;
-	if (create->args->Flags.ExistingSection) {
-		item->has_section = true;
-		item->section = (uintptr_t)element->hSection;
-	} else {
-		item->existing_memory = (void *)element->pSystemMem;
-	}
+	item->has_section = create->args->Flags.ExistingSection;
+	item->section = item->has_section ? (uintptr_t)element->hSection : 0;
+	item->existing_memory = item->has_section ? NULL : (void *)element->pSystemMem;
 	item->has_priority = element->Flags.OverridePriority;
 	item->priority = element->Priority;
 	return status;
@@ -286,7 +282,7 @@ static bool is_zeroed(const struct create_args *create)
 	return true;
 }
 
-static NTSTATUS create_allocation(struct call *call, D3DKMT_CREATEALLOCATION *args, size_t stride)
+static NTSTATUS create_group(struct call *call, D3DKMT_CREATEALLOCATION *args, size_t stride)
 {
 	struct create_args create = {
 		.call = call,
@@ -311,12 +307,65 @@ static NTSTATUS create_allocation(struct call *call, D3DKMT_CREATEALLOCATION *ar
 	return status;
 }
 
+/* ---- one alone, of no memory that the client has: what nearly all calls ask for ---- */
+
+static NTSTATUS create_single(struct call *call, D3DKMT_CREATEALLOCATION *args,
+			      const D3DDDI_ALLOCATIONINFO2 *element)
+{
+	struct allocation_item item;
+	void *private_data;
+	NTSTATUS status = check_element(element, 0, false, false);
+
+	if (NT_SUCCESS(status))
+		status = call_copy_bytes(call, "pAllocationInfo[].pPrivateDriverData",
+					 element->pPrivateDriverData,
+					 "pAllocationInfo[].PrivateDriverDataSize",
+					 element->PrivateDriverDataSize, &item.private_data);
+	if (NT_SUCCESS(status))
+		status = call_copy_bytes(call, "pPrivateDriverData", args->pPrivateDriverData,
+					 "PrivateDriverDataSize", args->PrivateDriverDataSize,
+					 &private_data);
+	if (!NT_SUCCESS(status))
+		return status;
+	item.private_bytes = element->PrivateDriverDataSize;
+	item.has_priority = element->Flags.OverridePriority;
+	item.priority = element->Priority;
+	status = allocation_create_single(call_device(call, 0), &item, private_data,
+					  args->PrivateDriverDataSize);
+	if (!NT_SUCCESS(status))
+		return status;
+	args->pAllocationInfo2->hAllocation = item.handle;
+	args->pAllocationInfo2->GpuVirtualAddress = 0;
+	if (item.private_bytes)
+		bytes_copy(element->pPrivateDriverData, item.private_data, item.private_bytes);
+	args->hResource = 0;
+	args->hGlobalShare = 0;
+	args->Flags.Zeroed = true;
+	return STATUS_SUCCESS;
+}
+
+static bool has_flags(D3DKMT_CREATEALLOCATIONFLAGS flags)
+{
+	uint32_t bits;
+
+	_Static_assert(sizeof(flags) == sizeof(bits), "the flags are one word");
+	memcpy(&bits, &flags, sizeof(bits));
+	return bits != 0;
+}
+
 NTSTATUS dispatch_create_allocation(struct call *call, D3DKMT_CREATEALLOCATION *args)
 {
-	return create_allocation(call, args, sizeof(D3DDDI_ALLOCATIONINFO));
+	return create_group(call, args, sizeof(D3DDDI_ALLOCATIONINFO));
 }
 
 NTSTATUS dispatch_create_allocation2(struct call *call, D3DKMT_CREATEALLOCATION *args)
 {
-	return create_allocation(call, args, sizeof(D3DDDI_ALLOCATIONINFO2));
+	if (LIKELY(args->NumAllocations == 1 && args->pAllocationInfo2 && !has_flags(args->Flags) &&
+		   args->hResource == 0 && args->PrivateRuntimeDataSize == 0)) {
+		D3DDDI_ALLOCATIONINFO2 element;
+		memcpy(&element, args->pAllocationInfo2, sizeof(element));
+		if (LIKELY(!element.pSystemMem))
+			return create_single(call, args, &element);
+	}
+	return create_group(call, args, sizeof(D3DDDI_ALLOCATIONINFO2));
 }

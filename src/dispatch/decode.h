@@ -11,7 +11,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
+#include "base/attributes.h"
+#include "base/bytes.h"
 #include "object/allocation.h"
 #include "object/context.h"
 #include "object/device.h"
@@ -57,56 +60,123 @@ struct call {
 	} scratch;
 };
 
-/* Copies and checks. On failure nothing but `call` was touched; finish it all the same. */
-MUST_CHECK NTSTATUS call_capture(struct call *call, void *client_args);
-
 /* Writes the results into the client's struct and buffers. */
 void call_hand_back(struct call *call);
 
-/* Lets go of handles and copies. */
-void call_finish(struct call *call);
+/* Memory that did not fit the scratch, zeroed; NULL, refused, when there is none. */
+MUST_CHECK RARE void *call_take_memory(struct call *call, uint64_t size_bytes);
 
-/* Zeroed memory until the end of the call; NULL, refused, when there is none. */
-MUST_CHECK void *call_take(struct call *call, uint64_t size_bytes);
-
-/* The same for who writes all of it: what is in it is anything. */
+/* Memory until the end of the call, for who fills it; NULL, refused, when there is none. */
 MUST_CHECK static inline void *call_take_room(struct call *call, uint64_t size_bytes)
 {
-	uint64_t end = call->scratch_used + ((size_bytes + 15) & ~UINT64_C(15));
+	uint64_t rounded = (size_bytes + 15) & ~UINT64_C(15);
 
-	if (UNLIKELY(size_bytes > CALL_SCRATCH_BYTES || end > CALL_SCRATCH_BYTES))
-		return call_take(call, size_bytes);
+	if (UNLIKELY(size_bytes > CALL_SCRATCH_BYTES - call->scratch_used))
+		return call_take_memory(call, size_bytes);
 	void *memory = call->scratch.bytes + call->scratch_used;
-	call->scratch_used = (uint32_t)end;
+	call->scratch_used += (uint32_t)rounded;
 	return memory;
+}
+
+/* The same, zeroed. */
+MUST_CHECK static inline void *call_take(struct call *call, uint64_t size_bytes)
+{
+	void *memory = call_take_room(call, size_bytes);
+
+	return memory ? memset(memory, 0, size_bytes) : NULL;
+}
+
+/* A list that is not there, or too long. */
+RARE NTSTATUS call_refuse_list(const char *name, const void *client, const char *count_name,
+			       uint32_t count, uint32_t limit);
+
+SPECIALIZED NTSTATUS call_copy_in(struct call *call, const char *name, const void *client,
+				  const char *count_name, uint32_t count, uint32_t element_bytes,
+				  uint32_t limit, void **copy_out)
+{
+	*copy_out = NULL;
+	if (count == 0)
+		return STATUS_SUCCESS;
+	if (UNLIKELY(!client || count > limit))
+		return call_refuse_list(name, client, count_name, count, limit);
+	uint64_t size_bytes = (uint64_t)count * element_bytes;
+	void *room = call_take_room(call, size_bytes);
+	if (UNLIKELY(!room))
+		return STATUS_NO_MEMORY;
+	/* Most lists have one element. */
+	if (element_bytes > 1 && count == 1)
+		memcpy(room, client, element_bytes);
+	else
+		bytes_copy(room, client, size_bytes);
+	*copy_out = room;
+	return STATUS_SUCCESS;
 }
 
 /*
  * A list that the call's struct points to is there and not too long. Each element is then to be
  * read once. `name` and `count_name` are for the refusal.
  */
-MUST_CHECK NTSTATUS call_check_list(const char *name, const void *client, const char *count_name,
-				    uint32_t count);
+MUST_CHECK static inline NTSTATUS call_check_list(const char *name, const void *client,
+						  const char *count_name, uint32_t count)
+{
+	if (UNLIKELY(count != 0 && (!client || count > CALL_MAX_LIST)))
+		return call_refuse_list(name, client, count_name, count, CALL_MAX_LIST);
+	return STATUS_SUCCESS;
+}
 
 /*
  * A list that the call's struct points to: `count` elements of `element_bytes`, copied. `name` and
  * `count_name` are for the refusal. A NULL list is fine when count is 0.
  */
-MUST_CHECK NTSTATUS call_copy_list(struct call *call, const char *name, const void *client,
-				   const char *count_name, uint32_t count, uint32_t element_bytes,
-				   void **copy_out);
+MUST_CHECK SPECIALIZED NTSTATUS call_copy_list(struct call *call, const char *name,
+					       const void *client, const char *count_name,
+					       uint32_t count, uint32_t element_bytes,
+					       void **copy_out)
+{
+	return call_copy_in(call, name, client, count_name, count, element_bytes, CALL_MAX_LIST,
+			    copy_out);
+}
 
 /* Bytes of at most CALL_MAX_PRIVATE_BYTES, copied. */
-MUST_CHECK NTSTATUS call_copy_bytes(struct call *call, const char *name, const void *client,
-				    const char *count_name, uint32_t size_bytes, void **copy_out);
+MUST_CHECK SPECIALIZED NTSTATUS call_copy_bytes(struct call *call, const char *name,
+						const void *client, const char *count_name,
+						uint32_t size_bytes, void **copy_out)
+{
+	return call_copy_in(call, name, client, count_name, size_bytes, 1, CALL_MAX_PRIVATE_BYTES,
+			    copy_out);
+}
+
+RARE NTSTATUS call_refuse_allocation(const struct dxg_device *device, const char *name,
+				     int64_t index, uint32_t handle);
 
 /*
  * An allocation of `device`, with a reference, by the handle at `index` of the list called `name`
  * (index -1: it is no list).
  */
-MUST_CHECK NTSTATUS call_find_allocation(const struct call *call, const struct dxg_device *device,
-					 const char *name, int64_t index, uint32_t handle,
-					 struct dxg_allocation **allocation_out);
+MUST_CHECK static inline NTSTATUS call_find_allocation(const struct call *call,
+						       const struct dxg_device *device,
+						       const char *name, int64_t index,
+						       uint32_t handle,
+						       struct dxg_allocation **allocation_out)
+{
+	const struct object_class *found = NULL;
+	struct object *object = NULL;
+
+	if (LIKELY(handle_find(&call->process->handles, handle, &allocation_class, &object,
+			       &found) == HANDLE_FOUND)) {
+		struct dxg_allocation *allocation =
+			object_cast(object, &allocation_class, struct dxg_allocation, object);
+		if (LIKELY(allocation->device == device && allocation_is_ready(allocation))) {
+			*allocation_out = allocation;
+			return STATUS_SUCCESS;
+		}
+		object_put(object);
+	}
+	NTSTATUS refused = call_refuse_allocation(device, name, index, handle);
+	if (NT_SUCCESS(refused)) /* never; the compiler has to be told */
+		__builtin_unreachable();
+	return refused;
+}
 
 /* A context of the process, with a reference; `name` and `index` as above. */
 MUST_CHECK NTSTATUS call_find_context(const struct call *call, const char *name, int64_t index,
@@ -135,7 +205,12 @@ MUST_CHECK NTSTATUS call_find_adapter(const struct call *call, LUID luid,
 
 /* The handle fields by position. */
 struct adapter_open *call_adapter(const struct call *call, uint32_t position);
-struct dxg_device *call_device(const struct call *call, uint32_t position);
+static inline struct dxg_device *call_device(const struct call *call, uint32_t position)
+{
+	return call->objects[position] ? object_cast(call->objects[position], &device_class,
+						     struct dxg_device, object)
+				       : NULL;
+}
 struct dxg_context *call_context(const struct call *call, uint32_t position);
 struct dxg_hw_context *call_hw_context(const struct call *call, uint32_t position);
 struct dxg_hw_queue *call_hw_queue(const struct call *call, uint32_t position);

@@ -5,44 +5,40 @@
 
 #include "base/log.h"
 #include "base/refusal.h"
+#include "dispatch/capture.h"
 #include "dispatch/dispatch.h"
 #include "trace/trace.h"
+#include "wire/fields.h"
 
-/* What the table holds: the typed handler behind a cast. */
-typedef NTSTATUS call_handler(struct call *call, void *args);
+/* What the table holds: the whole of a call, from the client's struct and back. */
+typedef NTSTATUS call_path(struct call *call, void *client_args);
 
 #define CALL(id, name, type, constness, ...)                                                       \
-	static NTSTATUS enter_##id(struct call *call, void *args)                                  \
+	static NTSTATUS run_##id(struct call *call, void *client_args)                             \
 	{                                                                                          \
-		return dispatch_##id(call, (type *)args);                                          \
+		typedef type T;                                                                    \
+		static const struct call_field fields[] = { __VA_ARGS__ };                         \
+		NTSTATUS status =                                                                  \
+			call_capture(call, client_args, sizeof(T), fields, ARRAY_SIZE(fields));    \
+		if (NT_SUCCESS(status))                                                            \
+			status = dispatch_##id(call, (T *)call->args.bytes);                       \
+		if (NT_SUCCESS(status))                                                            \
+			call_hand_back_fields(call, fields, ARRAY_SIZE(fields));                   \
+		call_finish(call);                                                                 \
+		return status;                                                                     \
 	}
 #define CALL_NOT_BUILT(name, type, constness)
 #include "wire/calls.def"
 #undef CALL
 #undef CALL_NOT_BUILT
 
-static call_handler *const handlers[CALL_COUNT] = {
-#define CALL(id, name, type, constness, ...) [CALL_##id] = enter_##id,
+static call_path *const paths[CALL_COUNT] = {
+#define CALL(id, name, type, constness, ...) [CALL_##id] = run_##id,
 #define CALL_NOT_BUILT(name, type, constness)
 #include "wire/calls.def"
 #undef CALL
 #undef CALL_NOT_BUILT
 };
-
-static NTSTATUS call_act(struct call *call, uint32_t id, void *client_args)
-{
-	if (!handlers[id])
-		return refuse(STATUS_NOT_IMPLEMENTED, RULE_API_NOT_BUILT, NULL,
-			      "the call is not built yet");
-
-	NTSTATUS status = call_capture(call, client_args);
-	if (NT_SUCCESS(status))
-		status = handlers[id](call, call->args.bytes);
-	if (NT_SUCCESS(status))
-		call_hand_back(call);
-	call_finish(call);
-	return status;
-}
 
 NTSTATUS dispatch_call(struct dxg_kernel *kernel, struct dxg_process *process, uint32_t id,
 		       void *client_args)
@@ -58,7 +54,9 @@ NTSTATUS dispatch_call(struct dxg_kernel *kernel, struct dxg_process *process, u
 
 	refusal_begin(&scope, description->name);
 	trace_api_call_begin(description->name);
-	NTSTATUS status = call_act(&call, id, client_args);
+	NTSTATUS status = paths[id] ? paths[id](&call, client_args)
+				    : refuse(STATUS_NOT_IMPLEMENTED, RULE_API_NOT_BUILT, NULL,
+					     "the call is not built yet");
 	trace_api_call_end(status);
 	if (UNLIKELY(log_is_on(LOG_CALLS))) /* finding the name costs more than many a call */
 		log_topic(LOG_CALLS, "%s: %s", description->name, status_name(status));

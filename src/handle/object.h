@@ -8,13 +8,14 @@
 #ifndef HANDLE_OBJECT_H
 #define HANDLE_OBJECT_H
 
+#include <assert.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
 #include "base/status.h"
 
-struct handle_slot;
 struct handle_table;
 struct object;
 struct share;
@@ -26,6 +27,21 @@ struct object_class {
 	struct share *(*share)(struct object *object); /* what it opened; NULL: cannot be shared */
 };
 
+/* Guarded by the state word itself; `object` is stable while references are held. */
+struct handle_slot {
+	/*
+	 * 63..32  the handle while published, else 0
+	 * 31      ready: the ordinal may be handed out
+	 * 30..0   references
+	 */
+	_Atomic uint64_t state;
+	struct object *object;
+};
+
+#define SLOT_READY         UINT64_C(0x80000000)
+#define SLOT_REFS          UINT64_C(0x7fffffff)
+#define SLOT_HANDLE(state) ((uint32_t)((state) >> 32))
+
 struct object {
 	const struct object_class *class;
 	struct handle_table *table;
@@ -33,24 +49,53 @@ struct object {
 	uint32_t handle;
 };
 
-/* Numbers the object, with one reference, not yet findable. */
-MUST_CHECK NTSTATUS object_init(struct object *object, const struct object_class *class,
-				struct handle_table *table);
-
 /* Gives the number back without calling destroy(): for objects that were never finished. */
 void object_abandon(struct object *object);
 
-void object_get(struct object *object);
+static inline void object_get(struct object *object)
+{
+	uint64_t before = atomic_fetch_add_explicit(&object->slot->state, 1, memory_order_relaxed);
+
+	assert((before & SLOT_REFS) != 0 && (before & SLOT_REFS) != SLOT_REFS);
+	(void)before;
+}
 
 /* For those who know it without a reference: false when the last one is gone. */
 MUST_CHECK bool object_get_unless_gone(struct object *object);
 
+/* The last reference is gone. */
+void object_end(struct object *object);
+
 /* Accepts NULL. */
-void object_put(struct object *object);
+static inline void object_put(struct object *object)
+{
+	if (!object)
+		return;
+	uint64_t before = atomic_fetch_sub_explicit(&object->slot->state, 1, memory_order_acq_rel);
+	assert((before & SLOT_REFS) != 0);
+	if ((before & SLOT_REFS) == 1)
+		object_end(object);
+}
+
+static inline void object_publish_with(struct object *object, uint64_t references)
+{
+	uint64_t before = atomic_fetch_add_explicit(&object->slot->state,
+						    ((uint64_t)object->handle << 32) + references,
+						    memory_order_release);
+
+	assert(SLOT_HANDLE(before) == 0);
+	(void)before;
+}
 
 /* From now on the handle finds it. The second one takes a reference in the same moment. */
-void object_publish(struct object *object);
-void object_publish_and_get(struct object *object);
+static inline void object_publish(struct object *object)
+{
+	object_publish_with(object, 0);
+}
+static inline void object_publish_and_get(struct object *object)
+{
+	object_publish_with(object, 1);
+}
 
 /* From now on it does not. True for the one caller that ended it: that one destroys. */
 MUST_CHECK bool object_retire(struct object *object);

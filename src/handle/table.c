@@ -20,19 +20,6 @@
 /* How soon the end of the last object is noticed. */
 #define LIVE_POLL_NS (100 * NS_PER_US)
 
-#define HANDLE_FIRST       UINT32_C(0x40000000)
-#define SLOT_READY         UINT64_C(0x80000000)
-#define SLOT_REFS          UINT64_C(0x7fffffff)
-#define SLOT_HANDLE(state) ((uint32_t)((state) >> 32))
-
-struct handle_chunk {
-	struct handle_chunk *next_spare;
-	struct handle_chunk *next_all;
-	_Atomic uint64_t lap; /* which time round the sequence it was opened for, from 1 */
-	_Atomic uint32_t tickets;
-	struct handle_slot slots[HANDLE_CHUNK];
-};
-
 NTSTATUS handle_table_init(struct handle_table *table, uint32_t tag)
 {
 	*table = (struct handle_table){ .tag = tag };
@@ -116,42 +103,28 @@ static void chunk_close(struct handle_table *table, uint32_t index, struct handl
 	lock_release(&table->lock);
 }
 
-NTSTATUS object_init(struct object *object, const struct object_class *class,
-		     struct handle_table *table)
+NTSTATUS object_init_slowly(struct object *object, const struct object_class *class,
+			    struct handle_table *table, struct handle_draw draw)
 {
 	for (uint32_t tries = 0; tries < HANDLE_ORDINALS; tries++) {
-		uint64_t drawn =
-			atomic_fetch_add_explicit(&table->drawn, 1, memory_order_relaxed) + 1;
-		uint32_t ordinal = (uint32_t)(drawn % HANDLE_ORDINALS);
-		uint64_t lap = drawn / HANDLE_ORDINALS + 1;
-		uint32_t index = ordinal / HANDLE_CHUNK;
+		uint32_t index = draw.ordinal / HANDLE_CHUNK;
 
 		struct handle_chunk *chunk =
 			atomic_load_explicit(&table->directory[index], memory_order_acquire);
-		if (!chunk || atomic_load_explicit(&chunk->lap, memory_order_acquire) != lap)
-			chunk = chunk_open(table, index, lap);
+		if (!chunk || atomic_load_explicit(&chunk->lap, memory_order_acquire) != draw.lap)
+			chunk = chunk_open(table, index, draw.lap);
 		if (!chunk)
 			return STATUS_NO_MEMORY;
-
-		struct handle_slot *slot = &chunk->slots[ordinal % HANDLE_CHUNK];
-		uint64_t ready = SLOT_READY;
-		if (!atomic_compare_exchange_strong_explicit(
-			    &slot->state, &ready, 1, memory_order_acquire, memory_order_relaxed))
-			continue; /* somebody lives here since the last time round */
-
-		atomic_fetch_add_explicit(&table->live, 1, memory_order_relaxed);
-		slot->object = object;
-		object->class = class;
-		object->table = table;
-		object->slot = slot;
-		object->handle = HANDLE_FIRST + (ordinal << 6) + table->tag;
-		return STATUS_SUCCESS;
+		/* If not, somebody lives here since the last time round. */
+		if (handle_settle(table, chunk, draw.ordinal, object, class))
+			return STATUS_SUCCESS;
+		draw = handle_draw(table);
 	}
 	return STATUS_NO_MEMORY;
 }
 
 /* The object is gone; its ordinal rests until the sequence comes round. */
-static void slot_free(struct handle_table *table, uint32_t handle, struct handle_slot *slot)
+SPECIALIZED void slot_free(struct handle_table *table, uint32_t handle, struct handle_slot *slot)
 {
 	uint32_t index = ((handle - HANDLE_FIRST) >> 6) / HANDLE_CHUNK;
 	struct handle_chunk *chunk =
@@ -170,14 +143,6 @@ void object_abandon(struct object *object)
 	slot_free(object->table, object->handle, object->slot);
 }
 
-void object_get(struct object *object)
-{
-	uint64_t before = atomic_fetch_add_explicit(&object->slot->state, 1, memory_order_relaxed);
-
-	assert((before & SLOT_REFS) != 0 && (before & SLOT_REFS) != SLOT_REFS);
-	(void)before;
-}
-
 bool object_get_unless_gone(struct object *object)
 {
 	uint64_t state = atomic_load_explicit(&object->slot->state, memory_order_relaxed);
@@ -191,41 +156,16 @@ bool object_get_unless_gone(struct object *object)
 	return false;
 }
 
-void object_put(struct object *object)
+void object_end(struct object *object)
 {
-	if (!object)
-		return;
 	struct handle_slot *slot = object->slot;
-	uint64_t before = atomic_fetch_sub_explicit(&slot->state, 1, memory_order_acq_rel);
-	assert((before & SLOT_REFS) != 0);
-	if ((before & SLOT_REFS) != 1)
-		return;
-	assert(SLOT_HANDLE(before) == 0); /* retired before the last reference went */
-
 	struct handle_table *table = object->table;
 	uint32_t handle = object->handle;
+
+	/* Retired before the last reference went. */
+	assert(SLOT_HANDLE(atomic_load(&slot->state)) == 0);
 	object->class->destroy(object);
 	slot_free(table, handle, slot);
-}
-
-static void publish(struct object *object, uint64_t references)
-{
-	uint64_t before = atomic_fetch_add_explicit(&object->slot->state,
-						    ((uint64_t)object->handle << 32) + references,
-						    memory_order_release);
-
-	assert(SLOT_HANDLE(before) == 0);
-	(void)before;
-}
-
-void object_publish(struct object *object)
-{
-	publish(object, 0);
-}
-
-void object_publish_and_get(struct object *object)
-{
-	publish(object, 1);
 }
 
 bool object_retire(struct object *object)
@@ -246,34 +186,4 @@ void object_assert_class(const struct object *object, const struct object_class 
 	assert(object->class == class);
 	(void)object;
 	(void)class;
-}
-
-enum handle_verdict handle_find(struct handle_table *table, uint32_t handle,
-				const struct object_class *class, struct object **object_out,
-				const struct object_class **found_out)
-{
-	if (handle < HANDLE_FIRST || (handle & 0x3f) != table->tag)
-		return HANDLE_UNKNOWN;
-	uint32_t ordinal = (handle - HANDLE_FIRST) >> 6;
-	struct handle_chunk *chunk = atomic_load_explicit(&table->directory[ordinal / HANDLE_CHUNK],
-							  memory_order_acquire);
-	if (!chunk)
-		return HANDLE_UNKNOWN;
-
-	struct handle_slot *slot = &chunk->slots[ordinal % HANDLE_CHUNK];
-	uint64_t state = atomic_load_explicit(&slot->state, memory_order_relaxed);
-	do {
-		if (SLOT_HANDLE(state) != handle)
-			return HANDLE_UNKNOWN;
-	} while (!atomic_compare_exchange_weak_explicit(
-		&slot->state, &state, state + 1, memory_order_acquire, memory_order_relaxed));
-
-	struct object *object = slot->object;
-	if (class && object->class != class) {
-		*found_out = object->class;
-		object_put(object);
-		return HANDLE_OTHER_KIND;
-	}
-	*object_out = object;
-	return HANDLE_FOUND;
 }

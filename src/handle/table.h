@@ -34,18 +34,15 @@ enum {
 	HANDLE_TAG_GLOBAL = 2,
 };
 
-/* Guarded by the state word itself; `object` is stable while references are held. */
-struct handle_slot {
-	/*
-	 * 63..32  the handle while published, else 0
-	 * 31      ready: the ordinal may be handed out
-	 * 30..0   references
-	 */
-	_Atomic uint64_t state;
-	struct object *object;
-};
+#define HANDLE_FIRST UINT32_C(0x40000000)
 
-struct handle_chunk;
+struct handle_chunk {
+	struct handle_chunk *next_spare;
+	struct handle_chunk *next_all;
+	_Atomic uint64_t lap; /* which time round the sequence it was opened for, from 1 */
+	_Atomic uint32_t tickets;
+	struct handle_slot slots[HANDLE_CHUNK];
+};
 
 struct handle_table {
 	uint32_t tag;
@@ -79,15 +76,95 @@ static inline void handle_table_continue(struct handle_table *table, uint64_t dr
 /* Waits for objects whose last reference is being given back right now. Accepts a zeroed struct. */
 void handle_table_finish(struct handle_table *table);
 
+/* The next number of the sequence, and which time round it is. */
+struct handle_draw {
+	uint32_t ordinal;
+	uint64_t lap; /* from 1 */
+};
+
+static inline struct handle_draw handle_draw(struct handle_table *table)
+{
+	uint64_t drawn = atomic_fetch_add_explicit(&table->drawn, 1, memory_order_relaxed) + 1;
+
+	return (struct handle_draw){ (uint32_t)(drawn % HANDLE_ORDINALS),
+				     drawn / HANDLE_ORDINALS + 1 };
+}
+
+/* False when the slot is not free. */
+static inline bool handle_settle(struct handle_table *table, struct handle_chunk *chunk,
+				 uint32_t ordinal, struct object *object,
+				 const struct object_class *class)
+{
+	struct handle_slot *slot = &chunk->slots[ordinal % HANDLE_CHUNK];
+	uint64_t ready = SLOT_READY;
+
+	if (!atomic_compare_exchange_strong_explicit(&slot->state, &ready, 1, memory_order_acquire,
+						     memory_order_relaxed))
+		return false;
+	atomic_fetch_add_explicit(&table->live, 1, memory_order_relaxed);
+	slot->object = object;
+	object->class = class;
+	object->table = table;
+	object->slot = slot;
+	object->handle = HANDLE_FIRST + (ordinal << 6) + table->tag;
+	return true;
+}
+
+/* Behind object_init(), with a number that was drawn. */
+MUST_CHECK NTSTATUS object_init_slowly(struct object *object, const struct object_class *class,
+				       struct handle_table *table, struct handle_draw draw);
+
+/* Numbers the object, with one reference, not yet findable. */
+MUST_CHECK static inline NTSTATUS object_init(struct object *object,
+					      const struct object_class *class,
+					      struct handle_table *table)
+{
+	struct handle_draw draw = handle_draw(table);
+	struct handle_chunk *chunk = atomic_load_explicit(
+		&table->directory[draw.ordinal / HANDLE_CHUNK], memory_order_acquire);
+
+	if (LIKELY(chunk && atomic_load_explicit(&chunk->lap, memory_order_acquire) == draw.lap &&
+		   handle_settle(table, chunk, draw.ordinal, object, class)))
+		return STATUS_SUCCESS;
+	return object_init_slowly(object, class, table, draw);
+}
+
 enum handle_verdict { HANDLE_FOUND, HANDLE_UNKNOWN, HANDLE_OTHER_KIND };
 
 /*
  * The object with a reference, when `handle` is published and of `class` (NULL: of any). On
  * HANDLE_OTHER_KIND nothing is referenced; *found_out names the kind it is of, for the refusal.
  */
-MUST_CHECK enum handle_verdict handle_find(struct handle_table *table, uint32_t handle,
-					   const struct object_class *class,
-					   struct object **object_out,
-					   const struct object_class **found_out);
+MUST_CHECK static inline enum handle_verdict handle_find(struct handle_table *table,
+							 uint32_t handle,
+							 const struct object_class *class,
+							 struct object **object_out,
+							 const struct object_class **found_out)
+{
+	if (UNLIKELY(handle < HANDLE_FIRST || (handle & 0x3f) != table->tag))
+		return HANDLE_UNKNOWN;
+	uint32_t ordinal = (handle - HANDLE_FIRST) >> 6;
+	struct handle_chunk *chunk = atomic_load_explicit(&table->directory[ordinal / HANDLE_CHUNK],
+							  memory_order_acquire);
+	if (UNLIKELY(!chunk))
+		return HANDLE_UNKNOWN;
+
+	struct handle_slot *slot = &chunk->slots[ordinal % HANDLE_CHUNK];
+	uint64_t state = atomic_load_explicit(&slot->state, memory_order_relaxed);
+	do {
+		if (UNLIKELY(SLOT_HANDLE(state) != handle))
+			return HANDLE_UNKNOWN;
+	} while (UNLIKELY(!atomic_compare_exchange_weak_explicit(
+		&slot->state, &state, state + 1, memory_order_acquire, memory_order_relaxed)));
+
+	struct object *object = slot->object;
+	if (UNLIKELY(class && object->class != class)) {
+		*found_out = object->class;
+		object_put(object);
+		return HANDLE_OTHER_KIND;
+	}
+	*object_out = object;
+	return HANDLE_FOUND;
+}
 
 #endif

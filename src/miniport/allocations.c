@@ -4,8 +4,6 @@
  * Most calls are about one allocation, so a few argument elements fit on the stack; longer lists
  * take memory, and say so when there is none.
  */
-#include <string.h>
-
 #include "base/checked.h"
 #include "base/mem.h"
 #include "base/refusal.h"
@@ -31,44 +29,26 @@ static NTSTATUS illegal(const char *field, uint32_t index, const char *why)
 			   "of DxgkDdiCreateAllocation: %s %s", field, why);
 }
 
-/* Bits of segments that exist, the implicit one for system memory included. */
-static uint32_t known_segments(const struct miniport_info *info)
-{
-	uint32_t last = info->implicit_system_segment_id ? info->implicit_system_segment_id
-							 : info->segment_count;
-
-	return last >= 32 ? UINT32_MAX : (UINT32_C(1) << last) - 1;
-}
-
-static uint32_t aperture_segments(const struct miniport_info *info)
-{
-	uint32_t set = 0;
-
-	for (uint32_t i = 0; i < info->segment_count; i++) {
-		if (info->segments[i].is_aperture)
-			set |= UINT32_C(1) << i;
-	}
-	return set;
-}
-
-static uint32_t implicit_segment(const struct miniport_info *info)
-{
-	uint32_t id = info->implicit_system_segment_id;
-
-	return id ? UINT32_C(1) << (id - 1) : 0;
-}
-
 /* Five ids of five bits, each followed by a direction bit. */
 static uint32_t preferred_set(uint32_t preference)
 {
 	uint32_t set = 0;
 
-	for (unsigned i = 0; i < 5; i++) {
-		uint32_t id = preference >> (6 * i) & 0x1f;
+	for (; preference != 0; preference >>= 6) {
+		uint32_t id = preference & 0x1f;
 		if (id != 0)
 			set |= UINT32_C(1) << (id - 1);
 	}
 	return set;
+}
+
+/* In order at a glance; if not, segments_fault() says why. */
+static bool segments_are_legal(const struct miniport_info *info, uint32_t supported,
+			       uint32_t eviction, uint32_t preferred)
+{
+	return supported != 0 && !(supported & ~info->known_segments) &&
+	       !(eviction & ~info->aperture_segments) && !(preferred >> 30) &&
+	       !(preferred_set(preferred) & ~supported);
 }
 
 struct answer_fault segments_fault(const struct miniport_info *info, const char *supported_field,
@@ -76,9 +56,9 @@ struct answer_fault segments_fault(const struct miniport_info *info, const char 
 {
 	if (supported == 0)
 		return (struct answer_fault){ supported_field, "is empty" };
-	if (supported & ~known_segments(info))
+	if (supported & ~info->known_segments)
 		return (struct answer_fault){ supported_field, "names a segment there is not" };
-	if (eviction & ~aperture_segments(info))
+	if (eviction & ~info->aperture_segments)
 		return (struct answer_fault){ "EvictionSegmentSet",
 					      "names a segment that is no aperture" };
 	if (preferred >> 30)
@@ -114,6 +94,18 @@ static const char *why_flags_are_wrong(const struct miniport_info *info,
 	return NULL;
 }
 
+/* Flags that are in order in any company. */
+static bool flags_are_plain(DXGK_ALLOCATIONINFOFLAGS flags)
+{
+	const DXGK_ALLOCATIONINFOFLAGS plain = {
+		.CpuVisible = 1,
+		.FromEndOfSegment = 1,
+		.AccessedPhysically = 1,
+	};
+
+	return !(flags.Value & ~plain.Value);
+}
+
 struct answer_fault flags_fault(const struct miniport_info *info, uint32_t value)
 {
 	const char *why = why_flags_are_wrong(info, (DXGK_ALLOCATIONINFOFLAGS){ .Value = value });
@@ -121,32 +113,42 @@ struct answer_fault flags_fault(const struct miniport_info *info, uint32_t value
 	return (struct answer_fault){ why ? "Flags" : NULL, why };
 }
 
-static bool may_use_64k_pages(uint32_t supported, const struct miniport_info *info)
+static void add_rare_traits(DXGK_ALLOCATIONINFOFLAGS flags, struct memory_traits *traits)
 {
-	for (uint32_t i = 0; i < info->segment_count; i++) {
-		if (info->segments[i].uses_64k_pages && (supported >> i & 1))
-			return true;
-	}
-	return false;
+	traits->is_cached = flags.Cached;
+	traits->is_kept_in_system = flags.PermanentSysMem;
+	traits->wants_residency_news = flags.ExplicitResidencyNotification;
+	traits->is_pinned = flags.Overlay || flags.Capture;
 }
 
-static NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
-			     const struct miniport_info *info, uint64_t heap_bytes,
-			     struct miniport_allocation *allocation)
+SPECIALIZED NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
+				  const struct miniport_info *info, uint64_t heap_bytes,
+				  struct miniport_allocation *allocation)
 {
 	uint64_t size_bytes;
 	uint32_t supported = answer->SupportedWriteSegmentSet;
+	struct memory_traits traits = {
+		.is_cpu_visible = answer->Flags.CpuVisible,
+		.is_accessed_physically = answer->Flags.AccessedPhysically,
+		.goes_to_the_end = answer->Flags.FromEndOfSegment,
+		.supports_aperture = (supported & info->system_memory_segments) != 0,
+	};
 
 	/* Before WDDM 2 an allocation may be readable where it is not writable. */
 	if (info->wddm_version < 2000)
 		supported |= answer->SupportedReadSegmentSet;
-	struct answer_fault fault =
-		segments_fault(info, "SupportedWriteSegmentSet", supported,
-			       answer->EvictionSegmentSet, answer->PreferredSegment.Value);
-	if (!fault.field)
-		fault = flags_fault(info, answer->Flags.Value);
-	if (fault.field)
-		return illegal(fault.field, index, fault.why);
+	if (UNLIKELY(!segments_are_legal(info, supported, answer->EvictionSegmentSet,
+					 answer->PreferredSegment.Value) ||
+		     !flags_are_plain(answer->Flags))) {
+		struct answer_fault fault =
+			segments_fault(info, "SupportedWriteSegmentSet", supported,
+				       answer->EvictionSegmentSet, answer->PreferredSegment.Value);
+		if (!fault.field)
+			fault = flags_fault(info, answer->Flags.Value);
+		if (fault.field)
+			return illegal(fault.field, index, fault.why);
+		add_rare_traits(answer->Flags, &traits);
+	}
 	if (answer->Size == 0)
 		return illegal("Size", index, "is 0");
 	if (!checked_align_up(answer->Size, PAGE, &size_bytes))
@@ -160,7 +162,7 @@ static NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
 		return illegal("AllocationPriority", index, "is 0");
 	if (answer->PitchAlignedSize != 0 && answer->PitchAlignedSize < answer->Size)
 		return illegal("PitchAlignedSize", index, "is smaller than Size");
-	if (may_use_64k_pages(answer->SupportedWriteSegmentSet, info) &&
+	if ((answer->SupportedWriteSegmentSet & info->segments_of_64k_pages) &&
 	    !is_aligned(answer->Alignment, 0x10000))
 		return illegal("Alignment", index,
 			       "is no multiple of 64 KiB, and a supported segment has such pages");
@@ -173,17 +175,7 @@ static NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
 	allocation->preferred_segments = answer->PreferredSegment.Value;
 	allocation->hinted_banks = answer->HintedBank.Value;
 	allocation->priority = answer->AllocationPriority;
-	allocation->is_cpu_visible = answer->Flags.CpuVisible;
-	allocation->is_cached = answer->Flags.Cached;
-	allocation->is_kept_in_system = answer->Flags.PermanentSysMem;
-	allocation->is_existing_memory = answer->Flags.ExistingSysMem;
-	allocation->is_accessed_physically = answer->Flags.AccessedPhysically;
-	allocation->wants_residency_news = answer->Flags.ExplicitResidencyNotification;
-	allocation->goes_to_the_end = answer->Flags.FromEndOfSegment;
-	allocation->is_pinned = answer->Flags.Overlay || answer->Flags.Capture;
-	allocation->supports_aperture = answer->SupportedWriteSegmentSet &
-					(aperture_segments(info) | implicit_segment(info));
-	allocation->flags = answer->Flags.Value;
+	allocation->traits.bits = traits.bits;
 	return STATUS_SUCCESS;
 }
 
@@ -194,19 +186,19 @@ static void destroy(struct miniport *miniport, struct miniport_client *client,
 {
 	struct ddi_crossing crossing;
 
-	ddi_enter(&crossing, miniport, client, DDI_DESTROY_ALLOCATION);
+	ddi_enter_level_0(&crossing, miniport, client, DDI_DESTROY_ALLOCATION);
 	if (driver_resource)
 		args->hResource = *driver_resource;
 	NTSTATUS status = miniport->ddi.DxgkDdiDestroyAllocation(miniport->context, args);
 	/* While the resource stays, the driver may have given it another handle. */
 	if (driver_resource && !args->Flags.DestroyResource)
 		*driver_resource = args->hResource;
-	ddi_leave(&crossing, status);
+	ddi_leave_level_0(&crossing, status);
 }
 
 /* The driver has made them, and we cannot use them. */
-static void destroy_answers(struct miniport *miniport, struct miniport_client *client,
-			    DXGKARG_CREATEALLOCATION *made, struct miniport_creation *creation)
+RARE static void destroy_answers(struct miniport *miniport, struct miniport_client *client,
+				 DXGKARG_CREATEALLOCATION *made, struct miniport_creation *creation)
 {
 	/* One at a time: no memory is needed to undo what a lack of it may have caused. */
 	for (UINT i = 0; i < made->NumAllocations; i++) {
@@ -224,38 +216,39 @@ static void destroy_answers(struct miniport *miniport, struct miniport_client *c
 NTSTATUS miniport_create_allocations(struct miniport *miniport, struct miniport_client *client,
 				     struct miniport_creation *creation)
 {
+	uint32_t count = creation->count;
 	DXGK_ALLOCATIONINFO few[FEW];
 	DXGK_ALLOCATIONINFO *answers = few;
 	struct ddi_crossing crossing;
 
-	if (creation->count > FEW)
-		answers = mem_zalloc_array(creation->count, sizeof(*answers));
-	else
-		memset(few, 0, sizeof(few[0]) * creation->count);
-	if (!answers)
-		return no_memory("what the driver will answer");
-	for (uint32_t i = 0; i < creation->count; i++) {
-		answers[i].pPrivateDriverData = creation->allocations[i].private_data;
-		answers[i].PrivateDriverDataSize = creation->allocations[i].private_bytes;
+	if (UNLIKELY(count > FEW)) {
+		answers = mem_zalloc_array(count, sizeof(*answers));
+		if (!answers)
+			return no_memory("what the driver will answer");
 	}
+	for (uint32_t i = 0; i < count; i++)
+		answers[i] = (DXGK_ALLOCATIONINFO){
+			.pPrivateDriverData = creation->allocations[i].private_data,
+			.PrivateDriverDataSize = creation->allocations[i].private_bytes,
+		};
 	DXGKARG_CREATEALLOCATION args = {
 		.pPrivateDriverData = creation->private_data,
 		.PrivateDriverDataSize = creation->private_bytes,
-		.NumAllocations = creation->count,
+		.NumAllocations = count,
 		.pAllocationInfo = answers,
 		.Flags = { .Resource = creation->driver_resource != NULL },
 	};
 
-	ddi_enter(&crossing, miniport, client, DDI_CREATE_ALLOCATION);
+	ddi_enter_level_0(&crossing, miniport, client, DDI_CREATE_ALLOCATION);
 	if (creation->driver_resource)
 		args.hResource = *creation->driver_resource;
 	NTSTATUS status = miniport->ddi.DxgkDdiCreateAllocation(miniport->context, &args);
 	if (creation->driver_resource && NT_SUCCESS(status))
 		*creation->driver_resource = args.hResource;
-	status = ddi_leave(&crossing, status);
+	status = ddi_leave_level_0(&crossing, status);
 
 	if (NT_SUCCESS(status)) {
-		for (uint32_t i = 0; NT_SUCCESS(status) && i < creation->count; i++)
+		for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
 			status = judge_answer(&answers[i], i, &miniport->info, creation->heap_bytes,
 					      &creation->allocations[i]);
 		if (!NT_SUCCESS(status))
@@ -290,8 +283,8 @@ void miniport_close_allocations(struct miniport *miniport, struct miniport_clien
 	};
 	struct ddi_crossing crossing;
 
-	ddi_enter(&crossing, miniport, client, DDI_CLOSE_ALLOCATION);
-	ddi_leave(&crossing, miniport->ddi.DxgkDdiCloseAllocation(driver_device, &args));
+	ddi_enter_level_0(&crossing, miniport, client, DDI_CLOSE_ALLOCATION);
+	ddi_leave_level_0(&crossing, miniport->ddi.DxgkDdiCloseAllocation(driver_device, &args));
 }
 
 static NTSTATUS judge_bindings(const DXGK_OPENALLOCATIONINFO *answers, uint32_t count)
@@ -309,39 +302,40 @@ static NTSTATUS judge_bindings(const DXGK_OPENALLOCATIONINFO *answers, uint32_t 
 NTSTATUS miniport_open_allocations(struct miniport *miniport, struct miniport_client *client,
 				   struct miniport_opening *opening)
 {
+	uint32_t count = opening->count;
 	DXGK_OPENALLOCATIONINFO few[FEW];
 	DXGK_OPENALLOCATIONINFO *answers = few;
 	struct ddi_crossing crossing;
 
-	if (opening->count > FEW)
-		answers = mem_zalloc_array(opening->count, sizeof(*answers));
-	else
-		memset(few, 0, sizeof(few[0]) * opening->count);
-	if (!answers)
-		return no_memory("what the driver will open");
-	for (uint32_t i = 0; i < opening->count; i++) {
-		answers[i].hAllocation = opening->bindings[i].handle;
-		answers[i].pPrivateDriverData = opening->bindings[i].private_data;
-		answers[i].PrivateDriverDataSize = opening->bindings[i].private_bytes;
+	if (UNLIKELY(count > FEW)) {
+		answers = mem_zalloc_array(count, sizeof(*answers));
+		if (!answers)
+			return no_memory("what the driver will open");
 	}
+	for (uint32_t i = 0; i < count; i++)
+		answers[i] = (DXGK_OPENALLOCATIONINFO){
+			.hAllocation = opening->bindings[i].handle,
+			.pPrivateDriverData = opening->bindings[i].private_data,
+			.PrivateDriverDataSize = opening->bindings[i].private_bytes,
+		};
 	DXGKARG_OPENALLOCATION args = {
-		.NumAllocations = opening->count,
+		.NumAllocations = count,
 		.pOpenAllocation = answers,
 		.pPrivateDriverData = opening->private_data,
 		.PrivateDriverSize = opening->private_bytes,
 		.Flags = { .Create = opening->is_create, .ReadOnly = opening->is_read_only },
 	};
 
-	ddi_enter(&crossing, miniport, client, DDI_OPEN_ALLOCATION);
+	ddi_enter_level_0(&crossing, miniport, client, DDI_OPEN_ALLOCATION);
 	NTSTATUS status = miniport->ddi.DxgkDdiOpenAllocation(opening->driver_device, &args);
-	status = ddi_leave(&crossing, status);
+	status = ddi_leave_level_0(&crossing, status);
 
 	if (NT_SUCCESS(status)) {
-		status = judge_bindings(answers, opening->count);
-		for (uint32_t i = 0; i < opening->count; i++)
+		status = judge_bindings(answers, count);
+		for (uint32_t i = 0; i < count; i++)
 			opening->bindings[i].driver_binding = answers[i].hDeviceSpecificAllocation;
 		/* Those it did open are closed again. */
-		for (uint32_t i = 0; !NT_SUCCESS(status) && i < opening->count; i++) {
+		for (uint32_t i = 0; !NT_SUCCESS(status) && i < count; i++) {
 			void *binding = opening->bindings[i].driver_binding;
 			if (binding)
 				miniport_close_allocations(miniport, client, opening->driver_device,
@@ -351,6 +345,103 @@ NTSTATUS miniport_open_allocations(struct miniport *miniport, struct miniport_cl
 	if (answers != few)
 		mem_free(answers);
 	return status;
+}
+
+/* ---- one, in one visit ---- */
+
+_Static_assert(sizeof(struct ddi_crossing) <= sizeof(struct miniport_visit), "room for a crossing");
+
+NTSTATUS miniport_visit_create(struct miniport_visit *visit, struct miniport *miniport,
+			       struct miniport_client *client, const void *private_data,
+			       uint32_t private_bytes, struct miniport_allocation *allocation)
+{
+	struct ddi_crossing *crossing = (struct ddi_crossing *)visit;
+	DXGK_ALLOCATIONINFO answer = {
+		.pPrivateDriverData = allocation->private_data,
+		.PrivateDriverDataSize = allocation->private_bytes,
+	};
+	DXGKARG_CREATEALLOCATION args = {
+		.pPrivateDriverData = private_data,
+		.PrivateDriverDataSize = private_bytes,
+		.NumAllocations = 1,
+		.pAllocationInfo = &answer,
+	};
+
+	ddi_enter_level_0(crossing, miniport, client, DDI_CREATE_ALLOCATION);
+	NTSTATUS status = miniport->ddi.DxgkDdiCreateAllocation(miniport->context, &args);
+	if (UNLIKELY(status != STATUS_SUCCESS))
+		return ddi_leave_level_0(crossing, status);
+	status = judge_answer(&answer, 0, &miniport->info, 0, allocation);
+	if (UNLIKELY(!NT_SUCCESS(status))) {
+		HANDLE made = answer.hAllocation;
+		DXGKARG_DESTROYALLOCATION unmake = { .NumAllocations = 1,
+						     .pAllocationList = &made };
+		ddi_leave_level_0(crossing, STATUS_SUCCESS);
+		destroy(miniport, client, &unmake, NULL);
+	}
+	return status;
+}
+
+NTSTATUS miniport_visit_open(struct miniport_visit *visit, void *driver_device,
+			     const void *private_data, uint32_t private_bytes,
+			     struct miniport_binding *binding)
+{
+	struct ddi_crossing *crossing = (struct ddi_crossing *)visit;
+	struct miniport *miniport = crossing->miniport;
+	DXGK_OPENALLOCATIONINFO answer = {
+		.hAllocation = binding->handle,
+		.pPrivateDriverData = binding->private_data,
+		.PrivateDriverDataSize = binding->private_bytes,
+	};
+	DXGKARG_OPENALLOCATION args = {
+		.NumAllocations = 1,
+		.pOpenAllocation = &answer,
+		.pPrivateDriverData = (void *)private_data,
+		.PrivateDriverSize = private_bytes,
+		.Flags = { .Create = 1 },
+	};
+
+	ddi_go_on_level_0(crossing, STATUS_SUCCESS, DDI_OPEN_ALLOCATION);
+	NTSTATUS status = miniport->ddi.DxgkDdiOpenAllocation(driver_device, &args);
+	status = ddi_leave_level_0(crossing, status);
+	binding->driver_binding = answer.hDeviceSpecificAllocation;
+	return NT_SUCCESS(status) ? judge_bindings(&answer, 1) : status;
+}
+
+void miniport_visit_close(struct miniport_visit *visit, struct miniport *miniport,
+			  struct miniport_client *client, void *driver_device, void *driver_binding)
+{
+	struct ddi_crossing *crossing = (struct ddi_crossing *)visit;
+	DXGKARG_CLOSEALLOCATION args = {
+		.NumAllocations = 1,
+		.pOpenHandleList = (const HANDLE *)&driver_binding,
+	};
+
+	ddi_enter_level_0(crossing, miniport, client, DDI_CLOSE_ALLOCATION);
+	visit->status = miniport->ddi.DxgkDdiCloseAllocation(driver_device, &args);
+}
+
+void miniport_visit_destroy(struct miniport_visit *visit, void *driver_allocation,
+			    void **driver_resource)
+{
+	struct ddi_crossing *crossing = (struct ddi_crossing *)visit;
+	struct miniport *miniport = crossing->miniport;
+	DXGKARG_DESTROYALLOCATION args = {
+		.NumAllocations = 1,
+		.pAllocationList = (const HANDLE *)&driver_allocation,
+		.hResource = driver_resource ? *driver_resource : NULL,
+	};
+
+	ddi_go_on_level_0(crossing, visit->status, DDI_DESTROY_ALLOCATION);
+	NTSTATUS status = miniport->ddi.DxgkDdiDestroyAllocation(miniport->context, &args);
+	if (driver_resource)
+		*driver_resource = args.hResource;
+	ddi_leave_level_0(crossing, status);
+}
+
+void miniport_visit_end(struct miniport_visit *visit)
+{
+	ddi_leave_level_0((struct ddi_crossing *)visit, visit->status);
 }
 
 /* ---- properties ---- */

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/memory_traits.h"
 #include "base/attributes.h"
 #include "base/status.h"
 
@@ -30,16 +31,7 @@ struct miniport_allocation {
 	uint32_t preferred_segments; /* DXGK_SEGMENTPREFERENCE, bit for bit */
 	uint32_t hinted_banks;       /* DXGK_SEGMENTBANKPREFERENCE, bit for bit */
 	uint32_t priority;
-	bool is_cpu_visible;
-	bool is_cached;
-	bool is_kept_in_system;  /* PermanentSysMem */
-	bool is_existing_memory; /* ExistingSysMem */
-	bool is_accessed_physically;
-	bool wants_residency_news; /* ExplicitResidencyNotification */
-	bool goes_to_the_end;      /* FromEndOfSegment */
-	bool is_pinned;            /* Overlay, Capture */
-	bool supports_aperture;    /* or system memory: one of the supported segments is such */
-	uint32_t flags;            /* as answered, for people and traces */
+	struct memory_traits traits;
 };
 
 struct miniport_creation {
@@ -96,6 +88,39 @@ void miniport_close_allocations(struct miniport *miniport, struct miniport_clien
 void miniport_destroy_allocations(struct miniport *miniport, struct miniport_client *client,
 				  uint32_t count, void *const *driver_allocations,
 				  void **driver_resource, bool is_resource_going);
+
+/*
+ * One allocation alone, which nearly all calls are about, is two entry points in one visit to the
+ * driver: what the threading model takes is taken once, and nobody of this process comes between.
+ * What happens between the two may wait for nobody.
+ */
+struct miniport_visit {
+	void *room[7];
+	NTSTATUS status;
+};
+
+/* DxgkDdiCreateAllocation; on failure the driver has nothing, and the visit is over. */
+MUST_CHECK NTSTATUS miniport_visit_create(struct miniport_visit *visit, struct miniport *miniport,
+					  struct miniport_client *client, const void *private_data,
+					  uint32_t private_bytes,
+					  struct miniport_allocation *allocation);
+
+/* … and DxgkDdiOpenAllocation, which ends the visit; on failure it is not open. */
+MUST_CHECK NTSTATUS miniport_visit_open(struct miniport_visit *visit, void *driver_device,
+					const void *private_data, uint32_t private_bytes,
+					struct miniport_binding *binding);
+
+/* DxgkDdiCloseAllocation … */
+void miniport_visit_close(struct miniport_visit *visit, struct miniport *miniport,
+			  struct miniport_client *client, void *driver_device,
+			  void *driver_binding);
+
+/* … and DxgkDdiDestroyAllocation, which ends the visit; a resource stays. */
+void miniport_visit_destroy(struct miniport_visit *visit, void *driver_allocation,
+			    void **driver_resource);
+
+/* … or nothing more. */
+void miniport_visit_end(struct miniport_visit *visit);
 
 /* What a client wants to change about an allocation. */
 struct miniport_property_update {

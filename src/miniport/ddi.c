@@ -98,11 +98,11 @@ uint32_t ddi_wddm_version(uint32_t interface_version)
 	return 0;
 }
 
-static _Thread_local struct ddi_crossing *innermost;
+_Thread_local struct ddi_crossing *ddi_innermost;
 
 struct miniport_client *ddi_current_client(void)
 {
-	return innermost ? innermost->client : NULL;
+	return ddi_innermost ? ddi_innermost->client : NULL;
 }
 
 static uint8_t irql_of(enum ddi_irql irql)
@@ -122,17 +122,17 @@ static uint8_t irql_of(enum ddi_irql irql)
 
 bool ddi_is_inside(void)
 {
-	return innermost != NULL;
+	return ddi_innermost != NULL;
 }
 
 bool ddi_is_in(const struct miniport *miniport, enum ddi ddi)
 {
-	return innermost && innermost->miniport == miniport && innermost->ddi == ddi;
+	return ddi_innermost && ddi_innermost->miniport == miniport && ddi_innermost->ddi == ddi;
 }
 
 bool ddi_is_in_class(const struct miniport *miniport, enum ddi_class class)
 {
-	const struct ddi_crossing *crossing = innermost;
+	const struct ddi_crossing *crossing = ddi_innermost;
 
 	while (crossing && (crossing->miniport != miniport || !crossing->has_class ||
 			    ddi_infos[crossing->ddi].class != class))
@@ -143,7 +143,7 @@ bool ddi_is_in_class(const struct miniport *miniport, enum ddi_class class)
 /* The crossing, further out on this thread, that holds the level of this driver; or NULL. */
 static const struct ddi_crossing *holder_of_level(const struct miniport *miniport)
 {
-	const struct ddi_crossing *crossing = innermost;
+	const struct ddi_crossing *crossing = ddi_innermost;
 
 	while (crossing && (crossing->miniport != miniport || !crossing->has_level))
 		crossing = crossing->outer;
@@ -228,8 +228,8 @@ static bool enter(struct ddi_crossing *crossing, uint64_t deadline_ns)
 	lock_assert_none_held(info->name);
 	if (!locks_acquire(crossing, deadline_ns))
 		return false;
-	crossing->outer = innermost;
-	innermost = crossing;
+	crossing->outer = ddi_innermost;
+	ddi_innermost = crossing;
 	trace_ddi_call_begin(info->name, irql);
 	nt_irql_enter(&crossing->irql, irql);
 	return true;
@@ -270,15 +270,14 @@ static void cross_back(struct ddi_crossing *crossing, NTSTATUS status)
 
 	nt_irql_leave(&crossing->irql, name);
 	trace_ddi_call_end(status);
-	innermost = crossing->outer;
+	ddi_innermost = crossing->outer;
 	locks_release(crossing);
 	if (UNLIKELY(log_is_on(LOG_CALLS)))
 		log_topic(LOG_CALLS, "%s: %s", name, status_name(status));
 }
 
-NTSTATUS ddi_leave_quietly(struct ddi_crossing *crossing, NTSTATUS status)
+static NTSTATUS judge_class(const struct ddi_crossing *crossing, NTSTATUS status)
 {
-	cross_back(crossing, status);
 	if (status > 0)
 		return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_STATUS_CLASS,
 			      ddi_infos[crossing->ddi].name,
@@ -287,22 +286,40 @@ NTSTATUS ddi_leave_quietly(struct ddi_crossing *crossing, NTSTATUS status)
 	return status;
 }
 
-NTSTATUS ddi_leave(struct ddi_crossing *crossing, NTSTATUS status)
+NTSTATUS ddi_leave_quietly(struct ddi_crossing *crossing, NTSTATUS status)
+{
+	cross_back(crossing, status);
+	return judge_class(crossing, status);
+}
+
+static NTSTATUS judge(const struct ddi_crossing *crossing, NTSTATUS status)
 {
 	const struct ddi_info *info = &ddi_infos[crossing->ddi];
 
 	if (info->result == DDI_RESULT_MUST_SUCCEED) {
-		cross_back(crossing, status);
 		if (status != STATUS_SUCCESS)
 			nt_report(RULE_DDI_MUST_SUCCEED, "%s returned %s, and nothing can be done",
 				  info->name, status_name(status));
 		return status;
 	}
-	NTSTATUS judged = ddi_leave_quietly(crossing, status);
+	NTSTATUS judged = judge_class(crossing, status);
 
 	if (!NT_SUCCESS(status))
 		refuse(status, RULE_DDI_STATUS, info->name, "returned %s", status_name(status));
 	return judged;
+}
+
+NTSTATUS ddi_leave(struct ddi_crossing *crossing, NTSTATUS status)
+{
+	cross_back(crossing, status);
+	return judge(crossing, status);
+}
+
+RARE NTSTATUS ddi_level_0_judge(const struct ddi_crossing *crossing, NTSTATUS status)
+{
+	if (log_is_on(LOG_CALLS))
+		log_topic(LOG_CALLS, "%s: %s", ddi_infos[crossing->ddi].name, status_name(status));
+	return judge(crossing, status);
 }
 
 void ddi_leave_as_it_is(struct ddi_crossing *crossing, NTSTATUS status)

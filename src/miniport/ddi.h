@@ -99,6 +99,7 @@ struct ddi_crossing {
 	bool has_entry;             /* what it took; an outer crossing may have it already */
 	bool has_level;
 	bool has_class;
+	bool is_simple; /* of a client, inside of no other, at level 0 */
 };
 
 /* On whose behalf this thread is in the driver; NULL when it is not, or for nobody. */

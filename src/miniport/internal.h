@@ -6,6 +6,7 @@
 #ifndef MINIPORT_INTERNAL_H
 #define MINIPORT_INTERNAL_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,11 +15,13 @@
 
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/log.h"
 #include "base/notice.h"
 #include "base/refusal.h"
 #include "miniport/ddi.h"
 #include "miniport/image.h"
 #include "miniport/miniport.h"
+#include "trace/trace.h"
 
 /* What one DxgkCbNotifyInterrupt said, until the DPC that follows it. */
 struct interrupt_record {
@@ -103,6 +106,76 @@ struct miniport {
 	struct rwlock level_lock;                 /* LOCK_RANK_DDI_LEVEL */
 	struct interrupt interrupt;
 };
+
+/*
+ * ddi_enter() and ddi_leave() for entry points of level 0 at PASSIVE_LEVEL that a client's calls
+ * lead to all the time.
+ */
+extern _Thread_local struct ddi_crossing *ddi_innermost __attribute__((visibility("hidden")));
+
+SPECIALIZED void ddi_enter_level_0(struct ddi_crossing *crossing, struct miniport *miniport,
+				   struct miniport_client *client, enum ddi ddi)
+{
+	assert(ddi_infos[ddi].level == DDI_LEVEL_0 && ddi_infos[ddi].irql == DDI_IRQL_PASSIVE);
+	/* Inside of another crossing, or for the kernel itself, there is more to it. */
+	if (UNLIKELY(ddi_innermost || client == &miniport->system_client)) {
+		ddi_enter(crossing, miniport, client, ddi);
+		return;
+	}
+	lock_assert_none_held(ddi_infos[ddi].name);
+	lock_acquire(&client->entry);
+	rwlock_acquire_shared(&miniport->level_lock);
+	*crossing = (struct ddi_crossing){
+		.miniport = miniport,
+		.client = client,
+		.ddi = ddi,
+		.level = DDI_LEVEL_0,
+		.has_entry = true,
+		.has_level = true,
+		.is_simple = true,
+	};
+	ddi_innermost = crossing;
+	trace_ddi_call_begin(ddi_infos[ddi].name, PASSIVE_LEVEL);
+	nt_irql_enter(&crossing->irql, PASSIVE_LEVEL);
+}
+
+/* What to say about a call that failed, or of which everything is said. */
+NTSTATUS ddi_level_0_judge(const struct ddi_crossing *crossing, NTSTATUS status);
+
+SPECIALIZED NTSTATUS ddi_leave_level_0(struct ddi_crossing *crossing, NTSTATUS status)
+{
+	if (UNLIKELY(!crossing->is_simple))
+		return ddi_leave(crossing, status);
+	nt_irql_leave(&crossing->irql, ddi_infos[crossing->ddi].name);
+	trace_ddi_call_end(status);
+	ddi_innermost = NULL;
+	rwlock_release_shared(&crossing->miniport->level_lock);
+	lock_release(&crossing->client->entry);
+	if (UNLIKELY(status != STATUS_SUCCESS || log_is_on(LOG_CALLS)))
+		return ddi_level_0_judge(crossing, status);
+	return STATUS_SUCCESS;
+}
+
+/*
+ * From one entry point, which returned `status`, to the next without letting go of the driver.
+ * Nothing between the two may wait for another thread.
+ */
+SPECIALIZED void ddi_go_on_level_0(struct ddi_crossing *crossing, NTSTATUS status, enum ddi next)
+{
+	if (UNLIKELY(!crossing->is_simple)) {
+		ddi_leave(crossing, status);
+		ddi_enter(crossing, crossing->miniport, crossing->client, next);
+		return;
+	}
+	nt_irql_leave(&crossing->irql, ddi_infos[crossing->ddi].name);
+	trace_ddi_call_end(status);
+	if (UNLIKELY(status != STATUS_SUCCESS || log_is_on(LOG_CALLS)))
+		ddi_level_0_judge(crossing, status);
+	assert(ddi_infos[next].level == DDI_LEVEL_0 && ddi_infos[next].irql == DDI_IRQL_PASSIVE);
+	crossing->ddi = next;
+	trace_ddi_call_begin(ddi_infos[next].name, PASSIVE_LEVEL);
+	nt_irql_enter(&crossing->irql, PASSIVE_LEVEL);
+}
 
 /* The status for an answer that no driver may give. */
 #define STATUS_ILLEGAL_ANSWER STATUS_GRAPHICS_INVALID_DRIVER_MODEL

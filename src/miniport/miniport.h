@@ -128,6 +128,13 @@ struct miniport_info {
 	uint32_t segment_count;              /* as reported, without the implicit one */
 	uint32_t implicit_system_segment_id; /* 0 when there is none */
 	struct miniport_segment segments[MINIPORT_MAX_SEGMENTS + 1];
+
+	/* The same as sets: bit n-1 is segment n. */
+	uint32_t known_segments; /* the implicit one included */
+	uint32_t aperture_segments;
+	uint32_t system_memory_segments; /* apertures and the implicit one */
+	uint32_t segments_of_64k_pages;
+
 	uint32_t paging_buffer_segment_id;
 	uint32_t paging_buffer_size_bytes;
 	uint32_t paging_buffer_private_bytes;

@@ -237,6 +237,25 @@ static NTSTATUS paging_buffer_accept(const struct segments_answer *answer,
 	return STATUS_SUCCESS;
 }
 
+/* What is asked of them for every allocation, worked out once. */
+static void make_sets(struct miniport_info *info)
+{
+	uint32_t count = info->implicit_system_segment_id ? info->implicit_system_segment_id
+							  : info->segment_count;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct miniport_segment *segment = &info->segments[i];
+		uint32_t bit = UINT32_C(1) << i;
+		info->known_segments |= bit;
+		if (segment->is_aperture)
+			info->aperture_segments |= bit;
+		if (segment->is_aperture || segment->is_implicit_system)
+			info->system_memory_segments |= bit;
+		if (segment->uses_64k_pages)
+			info->segments_of_64k_pages |= bit;
+	}
+}
+
 NTSTATUS segments_accept(const struct segments_answer *answer, struct miniport_info *info)
 {
 	uint32_t aperture_count = 0;
@@ -270,5 +289,6 @@ NTSTATUS segments_accept(const struct segments_answer *answer, struct miniport_i
 			.is_non_local_budget_group = true,
 		};
 	}
+	make_sets(info);
 	return STATUS_SUCCESS;
 }

@@ -68,30 +68,14 @@ void adapter_destroy(struct dxg_adapter *adapter)
 	mem_free(adapter);
 }
 
-NTSTATUS adapter_enter(struct dxg_adapter *adapter)
-{
-	gate_enter(&adapter->gate);
-	if (UNLIKELY(adapter->is_stopped ||
-		     atomic_load_explicit(&adapter->is_lost, memory_order_relaxed))) {
-		gate_leave(&adapter->gate);
-		return refuse(STATUS_DEVICE_REMOVED, RULE_API_ADAPTER_GONE, NULL,
-			      adapter->is_stopped ? "adapter %u was stopped"
-			      : atomic_load(&adapter->is_removed)
-				      ? "adapter %u was removed"
-				      : "adapter %u could not be recovered",
-			      adapter->id);
-	}
-	return STATUS_SUCCESS;
-}
-
-void adapter_enter_to_release(struct dxg_adapter *adapter)
-{
-	gate_enter(&adapter->gate);
-}
-
-void adapter_leave(struct dxg_adapter *adapter)
+NTSTATUS adapter_refuse_gone(struct dxg_adapter *adapter)
 {
 	gate_leave(&adapter->gate);
+	return refuse(STATUS_DEVICE_REMOVED, RULE_API_ADAPTER_GONE, NULL,
+		      adapter->is_stopped                 ? "adapter %u was stopped"
+		      : atomic_load(&adapter->is_removed) ? "adapter %u was removed"
+							  : "adapter %u could not be recovered",
+		      adapter->id);
 }
 
 NTSTATUS adapter_open_create(struct dxg_process *process, struct dxg_adapter *adapter,

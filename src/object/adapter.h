@@ -92,9 +92,26 @@ void adapter_destroy(struct dxg_adapter *adapter);
  * Passes the gate for new work; a stopped adapter refuses. Releasing what a client holds must
  * always be possible, so that has a gate of its own that refuses nobody.
  */
-MUST_CHECK NTSTATUS adapter_enter(struct dxg_adapter *adapter);
-void adapter_enter_to_release(struct dxg_adapter *adapter);
-void adapter_leave(struct dxg_adapter *adapter);
+RARE NTSTATUS adapter_refuse_gone(struct dxg_adapter *adapter);
+
+MUST_CHECK static inline NTSTATUS adapter_enter(struct dxg_adapter *adapter)
+{
+	gate_enter(&adapter->gate);
+	if (UNLIKELY(adapter->is_stopped ||
+		     atomic_load_explicit(&adapter->is_lost, memory_order_relaxed)))
+		return adapter_refuse_gone(adapter);
+	return STATUS_SUCCESS;
+}
+
+static inline void adapter_enter_to_release(struct dxg_adapter *adapter)
+{
+	gate_enter(&adapter->gate);
+}
+
+static inline void adapter_leave(struct dxg_adapter *adapter)
+{
+	gate_leave(&adapter->gate);
+}
 
 MUST_CHECK NTSTATUS adapter_open_create(struct dxg_process *process, struct dxg_adapter *adapter,
 					struct adapter_open **open_out);

@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "base/probe.h"
 #include "base/refusal.h"
@@ -20,12 +21,6 @@
 
 enum { FEW = 4 };
 
-/* One allocation of a group while it is made. */
-struct part {
-	struct dxg_allocation *allocation;
-	struct allocation_body *body;
-};
-
 struct group {
 	struct allocation_request *request;
 	struct dxg_device *device;
@@ -34,15 +29,20 @@ struct group {
 
 	struct resource_body *new_body; /* of a new resource */
 	struct dxg_resource *resource;  /* new or given; NULL: alone */
-	uint32_t built;                 /* parts that exist */
-	struct part *parts;
+	uint32_t built;                 /* bodies that exist */
+	struct allocation_body **bodies;
 	struct miniport_allocation *answers;
 	struct miniport_binding *bindings;
 
-	struct part few_parts[FEW];
+	struct allocation_body *few_bodies[FEW];
 	struct miniport_allocation few_answers[FEW];
 	struct miniport_binding few_bindings[FEW];
 };
+
+static size_t body_bytes(uint32_t private_bytes)
+{
+	return sizeof(struct allocation_body) + private_bytes;
+}
 
 void allocation_body_put(struct allocation_body *body)
 {
@@ -50,7 +50,7 @@ void allocation_body_put(struct allocation_body *body)
 		return;
 	vidmm_allocation_finish(&body->memory);
 	section_unmap(body->section);
-	mem_free(body);
+	mem_give(body, body_bytes(body->private_bytes));
 }
 
 /* In the place of a binding that nobody needed before the end. */
@@ -60,16 +60,19 @@ static void allocation_finish(struct object *object)
 {
 	struct dxg_allocation *allocation =
 		object_cast(object, &allocation_class, struct dxg_allocation, object);
+	struct vidmm_binding *binding =
+		atomic_load_explicit(&allocation->binding, memory_order_relaxed);
+	struct dxg_resource *resource = allocation->resource;
 	struct dxg_device *device = allocation->device;
-
-	struct vidmm_binding *binding = atomic_load(&allocation->binding);
+	struct allocation_body *body = allocation->body;
 
 	if (binding != &ended_binding)
 		mem_free(binding);
-	allocation_body_put(allocation->body);
-	if (allocation->resource)
-		object_put(&allocation->resource->object);
-	mem_free(allocation);
+	if (allocation != &body->maker)
+		mem_free(allocation);
+	allocation_body_put(body);
+	if (resource)
+		object_put(&resource->object);
 	object_put(&device->object);
 }
 
@@ -117,72 +120,77 @@ void allocation_end_binding(struct dxg_allocation *allocation)
 
 /* ---- the objects ---- */
 
-static NTSTATUS group_make_room(struct group *group, uint32_t count)
+static NTSTATUS group_make_room(struct group *group)
 {
+	uint32_t count = group->request->count;
+
 	if (count <= FEW) {
-		group->parts = group->few_parts;
+		group->bodies = group->few_bodies;
 		group->answers = group->few_answers;
 		group->bindings = group->few_bindings;
-		memset(group->few_answers, 0, sizeof(group->few_answers[0]) * count);
-		memset(group->few_bindings, 0, sizeof(group->few_bindings[0]) * count);
 		return STATUS_SUCCESS;
 	}
-	group->parts = mem_zalloc_array(count, sizeof(*group->parts));
+	group->bodies = mem_zalloc_array(count, sizeof(struct allocation_body *));
 	group->answers = mem_zalloc_array(count, sizeof(*group->answers));
 	group->bindings = mem_zalloc_array(count, sizeof(*group->bindings));
-	return group->parts && group->answers && group->bindings ? STATUS_SUCCESS : no_memory();
+	return group->bodies && group->answers && group->bindings ? STATUS_SUCCESS : no_memory();
 }
 
 static void group_free_room(struct group *group)
 {
-	if (group->parts == group->few_parts)
+	if (group->bodies == group->few_bodies)
 		return;
-	mem_free(group->parts);
+	mem_free(group->bodies);
 	mem_free(group->answers);
 	mem_free(group->bindings);
 }
 
-/* A body and its first binding, both with one reference. */
-static NTSTATUS part_build(struct group *group, const struct allocation_item *item,
-			   struct part *part)
+/* A body with one reference, and its maker's binding with another. */
+SPECIALIZED NTSTATUS body_build(struct dxg_device *device, struct dxg_resource *resource,
+				const struct allocation_item *item,
+				struct allocation_body **body_out)
 {
-	struct dxg_device *device = group->device;
-	struct allocation_body *body = mem_zalloc(sizeof(*body) + item->private_bytes);
-	struct dxg_allocation *allocation = mem_zalloc(sizeof(*allocation));
+	struct allocation_body *body = mem_take(body_bytes(item->private_bytes));
 
-	if (!body || !allocation ||
-	    !NT_SUCCESS(object_init(&allocation->object, &allocation_class,
-				    &device->process->handles))) {
-		mem_free(body);
-		mem_free(allocation);
+	if (UNLIKELY(!body))
+		return no_memory();
+	struct dxg_allocation *allocation = &body->maker;
+	*allocation = (struct dxg_allocation){
+		.device = device,
+		.resource = resource,
+		.body = body,
+	};
+	if (UNLIKELY(!NT_SUCCESS(object_init(&allocation->object, &allocation_class,
+					     &device->process->handles)))) {
+		mem_give(body, body_bytes(item->private_bytes));
 		return no_memory();
 	}
+	list_init(&allocation->owner_link);
+	object_get(&device->object);
+	if (resource)
+		object_get(&resource->object);
+
 	refcount_init(&body->refs);
-	refcount_init(&body->lookers);
+	refcount_init_to(&body->lookers, 2);
 	body->adapter = device->adapter;
+	body->resource = NULL;
+	body->driver_allocation = NULL;
 	body->private_bytes = item->private_bytes;
 	body->private_data = item->private_bytes ? body + 1 : NULL;
 	if (item->private_bytes)
-		memcpy(body->private_data, item->private_data, item->private_bytes);
+		bytes_copy(body->private_data, item->private_data, item->private_bytes);
+	body->section = NULL;
+	body->holds = (struct hold_count){ 0 };
+	vidmm_allocation_init_empty(&body->memory);
 	list_init(&body->resource_link);
-
-	allocation->device = device;
-	allocation->body = body;
-	refcount_get(&body->lookers);
-	list_init(&allocation->owner_link);
-	object_get(&device->object);
-	if (group->resource) {
-		allocation->resource = group->resource;
-		object_get(&group->resource->object);
-	}
-	*part = (struct part){ allocation, body };
+	*body_out = body;
 	return STATUS_SUCCESS;
 }
 
-static void part_free(struct part *part)
+static void body_free(struct allocation_body *body)
 {
-	object_put(&part->allocation->object);
-	allocation_body_put(part->body);
+	object_put(&body->maker.object);
+	allocation_body_put(body);
 }
 
 static enum share_scheme scheme_of(const struct allocation_request *request)
@@ -195,7 +203,7 @@ static enum share_scheme scheme_of(const struct allocation_request *request)
 static void group_free_objects(struct group *group)
 {
 	while (group->built > 0)
-		part_free(&group->parts[--group->built]);
+		body_free(group->bodies[--group->built]);
 	if (group->new_body) {
 		/* Never published, so this is the last reference. */
 		if (group->resource)
@@ -206,6 +214,7 @@ static void group_free_objects(struct group *group)
 
 static NTSTATUS group_build_objects(struct group *group)
 {
+	uint32_t count = group->request->count;
 	struct allocation_request *request = group->request;
 	NTSTATUS status = STATUS_SUCCESS;
 
@@ -221,15 +230,15 @@ static NTSTATUS group_build_objects(struct group *group)
 	} else {
 		group->resource = request->resource;
 	}
-	for (uint32_t i = 0; NT_SUCCESS(status) && i < request->count; i++) {
-		status = part_build(group, &request->items[i], &group->parts[i]);
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++) {
+		status = body_build(group->device, group->resource, &request->items[i],
+				    &group->bodies[i]);
 		if (NT_SUCCESS(status))
 			group->built++;
 	}
 	if (NT_SUCCESS(status) && request->items[0].has_section)
 		status = section_map(request->items[0].section, request->existing_heap_bytes,
-				     request->is_read_only, "hSection",
-				     &group->parts[0].body->section);
+				     request->is_read_only, "hSection", &group->bodies[0]->section);
 	if (!NT_SUCCESS(status))
 		group_free_objects(group);
 	return status;
@@ -244,11 +253,12 @@ static void **group_driver_resource(const struct group *group)
 
 static NTSTATUS group_create_in_driver(struct group *group)
 {
+	uint32_t count = group->request->count;
 	const struct allocation_request *request = group->request;
 
-	for (uint32_t i = 0; i < request->count; i++) {
-		group->answers[i].private_data = group->parts[i].body->private_data;
-		group->answers[i].private_bytes = group->parts[i].body->private_bytes;
+	for (uint32_t i = 0; i < count; i++) {
+		group->answers[i].private_data = group->bodies[i]->private_data;
+		group->answers[i].private_bytes = group->bodies[i]->private_bytes;
 	}
 	struct miniport_creation creation = {
 		.private_data = request->private_data,
@@ -256,7 +266,7 @@ static NTSTATUS group_create_in_driver(struct group *group)
 		.driver_resource = group_driver_resource(group),
 		.is_new_resource = request->is_new_resource,
 		.heap_bytes = request->is_standard ? request->existing_heap_bytes : 0,
-		.count = request->count,
+		.count = count,
 		.allocations = group->answers,
 	};
 	return miniport_create_allocations(group->miniport, group->client, &creation);
@@ -275,43 +285,43 @@ static void group_destroy_in_driver(struct group *group)
 }
 
 /* What others may open stays when its maker goes. */
-static struct vidmm_account *account_of(const struct part *part)
+static struct vidmm_account *account_of(const struct dxg_allocation *allocation)
 {
-	const struct dxg_allocation *allocation = part->allocation;
-
 	if (allocation->resource && allocation->resource->body->is_shared)
 		return &allocation->device->adapter->account;
 	return &allocation->device->joined->memory.account;
 }
 
-static void part_take_answer(struct part *part, const struct miniport_allocation *answer,
-			     const struct allocation_item *item)
+SPECIALIZED void body_take_answer(struct allocation_body *body,
+				  const struct miniport_allocation *answer,
+				  const struct allocation_item *item, void *existing_memory)
 {
 	const struct vidmm_wishes wishes = {
-		.id = part->allocation->object.handle,
+		.id = body->maker.object.handle,
 		.size_bytes = answer->size_bytes,
 		.alignment_bytes = answer->alignment_bytes,
 		.supported_segments = answer->supported_segments,
 		.preferred_segments = answer->preferred_segments,
 		.eviction_segments = answer->eviction_segments,
 		.priority = item->has_priority ? item->priority : answer->priority,
-		.account = account_of(part),
-		.traits = {
-			.is_cpu_visible = answer->is_cpu_visible,
-			.is_cached = answer->is_cached,
-			.is_kept_in_system = answer->is_kept_in_system,
-			.is_accessed_physically = answer->is_accessed_physically,
-			.wants_residency_news = answer->wants_residency_news,
-			.goes_to_the_end = answer->goes_to_the_end,
-			.is_pinned = answer->is_pinned,
-			.supports_aperture = answer->supports_aperture,
-		},
-		.existing_memory = part->body->section ? part->body->section->pointer
-						       : item->existing_memory,
+		.account = account_of(&body->maker),
+		.hinted_banks = answer->hinted_banks,
+		.traits.bits = answer->traits.bits,
+		.existing_memory = existing_memory,
 	};
 
-	part->body->driver_allocation = answer->driver_allocation;
-	vidmm_allocation_init(&part->body->memory, &wishes);
+	body->driver_allocation = answer->driver_allocation;
+	vidmm_allocation_init(&body->memory, &wishes);
+}
+
+static void group_take_answers(struct group *group)
+{
+	for (uint32_t i = 0; i < group->request->count; i++) {
+		const struct allocation_item *item = &group->request->items[i];
+		struct allocation_body *body = group->bodies[i];
+		body_take_answer(body, &group->answers[i], item,
+				 body->section ? body->section->pointer : item->existing_memory);
+	}
 }
 
 /*
@@ -336,11 +346,12 @@ static NTSTATUS check_existing_memory(void *memory, uint64_t size_bytes, bool is
 
 static NTSTATUS group_check_existing_memory(const struct group *group)
 {
+	uint32_t count = group->request->count;
 	const struct allocation_request *request = group->request;
 	NTSTATUS status = STATUS_SUCCESS;
 
-	for (uint32_t i = 0; NT_SUCCESS(status) && i < request->count; i++) {
-		const struct section *section = group->parts[i].body->section;
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++) {
+		const struct section *section = group->bodies[i]->section;
 		if (section && group->answers[i].size_bytes > section->size_bytes)
 			status = refuse_item(STATUS_GRAPHICS_INVALID_DRIVER_MODEL,
 					     RULE_DDI_ALLOCATION, "pAllocationInfo", i,
@@ -355,12 +366,13 @@ static NTSTATUS group_check_existing_memory(const struct group *group)
 
 static NTSTATUS group_open_in_driver(struct group *group)
 {
+	uint32_t count = group->request->count;
 	const struct allocation_request *request = group->request;
 
-	for (uint32_t i = 0; i < request->count; i++) {
-		group->bindings[i].handle = group->parts[i].allocation->object.handle;
-		group->bindings[i].private_data = group->parts[i].body->private_data;
-		group->bindings[i].private_bytes = group->parts[i].body->private_bytes;
+	for (uint32_t i = 0; i < count; i++) {
+		group->bindings[i].handle = group->bodies[i]->maker.object.handle;
+		group->bindings[i].private_data = group->bodies[i]->private_data;
+		group->bindings[i].private_bytes = group->bodies[i]->private_bytes;
 	}
 	struct miniport_opening opening = {
 		.driver_device = group->device->driver_device,
@@ -368,13 +380,13 @@ static NTSTATUS group_open_in_driver(struct group *group)
 		.private_bytes = request->private_bytes,
 		.is_create = true,
 		.is_read_only = request->is_read_only,
-		.count = request->count,
+		.count = count,
 		.bindings = group->bindings,
 	};
 	NTSTATUS status = miniport_open_allocations(group->miniport, group->client, &opening);
 
-	for (uint32_t i = 0; NT_SUCCESS(status) && i < request->count; i++)
-		group->parts[i].allocation->driver_binding = group->bindings[i].driver_binding;
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
+		group->bodies[i]->maker.driver_binding = group->bindings[i].driver_binding;
 	return status;
 }
 
@@ -383,7 +395,7 @@ static void group_close_in_driver(struct group *group)
 	for (uint32_t i = 0; i < group->request->count; i++)
 		miniport_close_allocations(group->miniport, group->client,
 					   group->device->driver_device, 1,
-					   &group->parts[i].allocation->driver_binding);
+					   &group->bodies[i]->maker.driver_binding);
 }
 
 /* ---- the handles ---- */
@@ -391,49 +403,56 @@ static void group_close_in_driver(struct group *group)
 /* From now on the driver can ask about them; clients cannot, because they are not ready. */
 static void group_publish(struct group *group)
 {
-	for (uint32_t i = 0; i < group->request->count; i++)
-		object_publish(&group->parts[i].allocation->object);
+	uint32_t count = group->request->count;
+	for (uint32_t i = 0; i < count; i++)
+		object_publish(&group->bodies[i]->maker.object);
 }
 
 static void group_retire(struct group *group)
 {
 	for (uint32_t i = 0; i < group->request->count; i++)
-		(void)!object_retire(&group->parts[i].allocation->object);
+		(void)!object_retire(&group->bodies[i]->maker.object);
+}
+
+static NTSTATUS refuse_dying(void)
+{
+	return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
+		      "was destroyed during the call");
 }
 
 static NTSTATUS group_join(struct group *group)
 {
+	uint32_t count = group->request->count;
 	struct dxg_device *device = group->device;
 	struct dxg_resource *resource = group->resource;
 
 	lock_acquire(&device->lock);
 	if (device->is_dying) {
 		lock_release(&device->lock);
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
-			      "was destroyed during the call");
+		return refuse_dying();
 	}
 	/* Listed and findable in one step: whoever finds it in the list can end it. */
 	if (group->new_body) {
 		list_push_back(&device->resources, &resource->device_link);
 		object_publish(&resource->object);
 	}
-	for (uint32_t i = 0; i < group->request->count; i++) {
-		struct dxg_allocation *allocation = group->parts[i].allocation;
+	for (uint32_t i = 0; i < count; i++) {
+		struct dxg_allocation *allocation = &group->bodies[i]->maker;
 		list_push_back(resource ? &resource->allocations : &device->allocations,
 			       &allocation->owner_link);
 		atomic_store_explicit(&allocation->is_ready, true, memory_order_release);
 	}
 	if (resource) {
-		resource->allocation_count += group->request->count;
+		resource->allocation_count += count;
 		lock_acquire(&resource->body->lock);
-		for (uint32_t i = 0; i < group->request->count; i++) {
-			struct allocation_body *body = group->parts[i].body;
+		for (uint32_t i = 0; i < count; i++) {
+			struct allocation_body *body = group->bodies[i];
 			body->resource = resource->body;
 			if (resource->body->is_shared)
 				refcount_get(&body->refs);
 			list_push_back(&resource->body->bodies, &body->resource_link);
 		}
-		resource->body->body_count += group->request->count;
+		resource->body->body_count += count;
 		lock_release(&resource->body->lock);
 	}
 	/* Whoever opens it finds everything in it. */
@@ -446,16 +465,17 @@ static NTSTATUS group_join(struct group *group)
 /* Before the joining: once they are listed another thread can end them at any time. */
 static void group_hand_out(struct group *group)
 {
+	uint32_t count = group->request->count;
 	struct allocation_request *request = group->request;
 
 	request->resource_handle = group->new_body ? group->resource->object.handle : 0;
 	request->global_handle = group->new_body ? share_global_handle(&group->new_body->share) : 0;
-	for (uint32_t i = 0; i < request->count; i++) {
-		struct part *part = &group->parts[i];
+	for (uint32_t i = 0; i < count; i++) {
+		const struct allocation_body *body = group->bodies[i];
 		struct allocation_item *item = &request->items[i];
-		item->handle = part->allocation->object.handle;
+		item->handle = body->maker.object.handle;
 		if (item->private_bytes)
-			memcpy(item->private_data, part->body->private_data, item->private_bytes);
+			bytes_copy(item->private_data, body->private_data, item->private_bytes);
 	}
 }
 
@@ -501,8 +521,7 @@ static NTSTATUS group_make(struct group *group)
 	status = group_create_in_driver(group);
 	if (!NT_SUCCESS(status))
 		goto let_go_of_resource;
-	for (uint32_t i = 0; i < group->request->count; i++)
-		part_take_answer(&group->parts[i], &group->answers[i], &group->request->items[i]);
+	group_take_answers(group);
 	group_publish(group);
 	status = group_check_existing_memory(group);
 	if (NT_SUCCESS(status))
@@ -564,14 +583,111 @@ NTSTATUS allocation_create(struct allocation_request *request)
 
 	if (NT_SUCCESS(status) && request->is_standard)
 		status = describe_existing_heap(&group, &standard);
-	if (NT_SUCCESS(status))
-		status = group_make_room(&group, request->count);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = group_make_room(&group);
 	if (NT_SUCCESS(status))
 		status = group_make(&group);
 	group_free_room(&group);
 	mem_free(standard.allocation_data);
 	mem_free(standard.resource_data);
 	return status;
+}
+
+/* ---- one alone: the same order, in one visit to the driver ---- */
+
+/* How far it came: made in the driver, and open there. */
+RARE static void single_undo(struct allocation_body *body, bool is_made, bool is_open)
+{
+	struct dxg_allocation *allocation = &body->maker;
+	struct dxg_device *device = allocation->device;
+	struct miniport *miniport = device->adapter->miniport;
+
+	if (is_open)
+		miniport_close_allocations(miniport, device->joined->client, device->driver_device,
+					   1, &allocation->driver_binding);
+	if (is_made) {
+		(void)!object_retire(&allocation->object);
+		miniport_destroy_allocations(miniport, device->joined->client, 1,
+					     &body->driver_allocation, NULL, false);
+	}
+	adapter_leave(device->adapter);
+	body_free(body);
+}
+
+static NTSTATUS single_join(struct dxg_device *device, struct dxg_allocation *allocation)
+{
+	lock_acquire(&device->lock);
+	if (UNLIKELY(device->is_dying)) {
+		lock_release(&device->lock);
+		return refuse_dying();
+	}
+	list_push_back(&device->allocations, &allocation->owner_link);
+	atomic_store_explicit(&allocation->is_ready, true, memory_order_release);
+	lock_release(&device->lock);
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS single_make(struct dxg_device *device, struct allocation_item *item,
+			    const void *private_data, uint32_t private_bytes,
+			    struct allocation_body *body)
+{
+	struct miniport_allocation answer = {
+		.private_data = body->private_data,
+		.private_bytes = body->private_bytes,
+	};
+	struct miniport_binding binding = {
+		.handle = body->maker.object.handle,
+		.private_data = body->private_data,
+		.private_bytes = body->private_bytes,
+	};
+	struct miniport_visit visit;
+	NTSTATUS status =
+		miniport_visit_create(&visit, device->adapter->miniport, device->joined->client,
+				      private_data, private_bytes, &answer);
+
+	if (UNLIKELY(!NT_SUCCESS(status))) {
+		single_undo(body, false, false);
+		return status;
+	}
+	body_take_answer(body, &answer, item, NULL);
+	object_publish(&body->maker.object);
+	status = miniport_visit_open(&visit, device->driver_device, private_data, private_bytes,
+				     &binding);
+	if (UNLIKELY(!NT_SUCCESS(status))) {
+		single_undo(body, true, false);
+		return status;
+	}
+	body->maker.driver_binding = binding.driver_binding;
+	/* Before the joining: once it is listed another thread can end it at any time. */
+	item->handle = binding.handle;
+	if (item->private_bytes)
+		bytes_copy(item->private_data, body->private_data, item->private_bytes);
+	status = single_join(device, &body->maker);
+	if (UNLIKELY(!NT_SUCCESS(status))) {
+		single_undo(body, true, true);
+		return status;
+	}
+	adapter_leave(device->adapter);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS allocation_create_single(struct dxg_device *device, struct allocation_item *item,
+				  const void *private_data, uint32_t private_bytes)
+{
+	struct allocation_body *body = NULL;
+	NTSTATUS status = device_check_alive(device);
+
+	if (NT_SUCCESS(status))
+		status = body_build(device, NULL, item, &body);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = adapter_enter(device->adapter);
+	if (UNLIKELY(!NT_SUCCESS(status))) {
+		body_free(body);
+		return status;
+	}
+	return single_make(device, item, private_data, private_bytes, body);
 }
 
 /* ---- CPU access ---- */

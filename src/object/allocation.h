@@ -32,30 +32,6 @@ struct section;
 
 #define ALLOCATION_LOCKS_ENDED UINT32_MAX
 
-/* The memory. */
-struct allocation_body {
-	/* Bindings that are open, one more of a shared resource: the last one ends it in the
-	   driver (destruction.c). */
-	struct refcount refs;
-
-	/* Who may look at it: the driver until it destroyed it, and every dxg_allocation as long as
-	   a call has a reference on that. */
-	struct refcount lookers;
-
-	/* Set at creation. Read freely afterwards. */
-	struct dxg_adapter *adapter;
-	struct resource_body *resource; /* outlives it; NULL: alone */
-	void *driver_allocation;
-	uint32_t private_bytes;
-	void *private_data;      /* as the driver left it when it was opened first */
-	struct section *section; /* the memory, when the client brought one; NULL: no section */
-
-	struct hold_count holds;
-
-	struct vidmm_allocation memory;
-	struct list resource_link; /* resource_body.bodies, guarded by its lock */
-};
-
 /* The memory as one device has it. */
 struct dxg_allocation {
 	struct object object;
@@ -84,6 +60,33 @@ struct dxg_allocation {
 	/* Guarded by the device's lock. */
 	struct list owner_link; /* dxg_resource.allocations or dxg_device.allocations */
 	bool is_claimed;        /* a destruction has taken it */
+};
+
+/* The memory; the driver's private data stands behind it. */
+struct allocation_body {
+	/* Bindings that are open, one more of a shared resource: the last one ends it in the
+	   driver (destruction.c). */
+	struct refcount refs;
+
+	/* Who may look at it: the driver until it destroyed it, and every dxg_allocation as long as
+	   a call has a reference on that. */
+	struct refcount lookers;
+
+	/* Set at creation. Read freely afterwards. */
+	struct dxg_adapter *adapter;
+	struct resource_body *resource; /* outlives it; NULL: alone */
+	void *driver_allocation;
+	uint32_t private_bytes;
+	void *private_data;      /* as the driver left it when it was opened first */
+	struct section *section; /* the memory, when the client brought one; NULL: no section */
+
+	struct hold_count holds;
+
+	struct vidmm_allocation memory;
+	struct list resource_link; /* resource_body.bodies, guarded by its lock */
+
+	/* As its maker has it: most are never opened by anybody else, and are one block so. */
+	struct dxg_allocation maker;
 };
 
 extern const struct object_class allocation_class;
@@ -147,5 +150,10 @@ MUST_CHECK bool allocation_unlock(struct dxg_allocation *allocation);
 
 /* All or nothing: on failure no handle is valid and the driver has nothing. */
 MUST_CHECK NTSTATUS allocation_create(struct allocation_request *request);
+
+/* The same for one alone, of nobody's memory: what nearly all calls make. */
+MUST_CHECK NTSTATUS allocation_create_single(struct dxg_device *device,
+					     struct allocation_item *item, const void *private_data,
+					     uint32_t private_bytes);
 
 #endif

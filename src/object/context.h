@@ -30,7 +30,7 @@ struct dxg_context {
 	struct sched_queue queue;
 	struct context_memory driver_memory; /* what the driver keeps for it */
 	struct hw_queue_parent hw_queues;
-	struct render_stream *render;        /* NULL: nothing is submitted by list (render.h) */
+	struct render_stream *render; /* NULL: nothing is submitted by list (render.h) */
 
 	struct list device_link; /* dxg_device.contexts, guarded by its lock */
 };

@@ -161,22 +161,52 @@ static void end_residency(struct dxg_allocation *allocation)
 		vidmm_allocation_leave(&body->memory);
 }
 
+static void end_use(struct dxg_allocation *allocation)
+{
+	end_cpu_access(allocation);
+	allocation_end_addresses(allocation);
+	end_residency(allocation);
+}
+
 static void tell_driver(struct farewell *farewell)
 {
-	for (uint32_t i = 0; i < farewell->count; i++) {
-		end_cpu_access(farewell->allocations[i]);
-		allocation_end_addresses(farewell->allocations[i]);
-		end_residency(farewell->allocations[i]);
-	}
+	for (uint32_t i = 0; i < farewell->count; i++)
+		end_use(farewell->allocations[i]);
 	close_bindings(farewell);
 	put_bodies(farewell);
+	destroy_bodies(farewell);
+}
+
+/* The same for a list of one, which nearly all are, in one visit. */
+static void tell_driver_of_single(struct farewell *farewell)
+{
+	struct dxg_allocation *allocation = farewell->allocations[0];
+	struct allocation_body *body = allocation->body;
+	struct dxg_device *device = farewell->device;
+	struct miniport_visit visit;
+
+	end_use(allocation);
+	miniport_visit_close(&visit, device->adapter->miniport, device->joined->client,
+			     device->driver_device, allocation->driver_binding);
+	if (refcount_put(&body->refs)) {
+		leave_resource(body);
+		farewell->dying = 1;
+	}
+	/* While the driver holds it, it is waited for: not on a visit. */
+	if (LIKELY(farewell->dying == 1 && hold_end_unless_held(&body->holds))) {
+		miniport_visit_destroy(
+			&visit, body->driver_allocation,
+			farewell->resource ? &farewell->resource->body->driver_resource : NULL);
+		return;
+	}
+	miniport_visit_end(&visit);
 	destroy_bodies(farewell);
 }
 
 /* ---- step 6: nothing held ---- */
 
 /* A call that found one of them before may still be looking; the last one out frees it. */
-static void give_back(struct farewell *farewell)
+SPECIALIZED void give_back(struct farewell *farewell)
 {
 	for (uint32_t i = 0; i < farewell->count; i++) {
 		struct dxg_allocation *allocation = farewell->allocations[i];
@@ -320,9 +350,9 @@ static NTSTATUS claim_list_in_turn(struct dxg_device *device, uint32_t count,
 	return status;
 }
 
-static NTSTATUS defer_list(struct dxg_device *device, uint32_t count,
-			   struct dxg_allocation **allocations,
-			   const struct destruction_options *options)
+RARE static NTSTATUS defer_list(struct dxg_device *device, uint32_t count,
+				struct dxg_allocation **allocations,
+				const struct destruction_options *options)
 {
 	struct deferred_farewell *deferred = deferred_create(device, count);
 
@@ -361,13 +391,15 @@ static NTSTATUS destroy_list_now(struct dxg_device *device, uint32_t count,
 	adapter_enter_to_release(device->adapter);
 	lock_acquire(&device->destroying);
 	NTSTATUS status = claim_list(device, count, allocations);
-	if (NT_SUCCESS(status))
+	if (LIKELY(NT_SUCCESS(status) && count == 1))
+		tell_driver_of_single(&farewell);
+	else if (NT_SUCCESS(status))
 		tell_driver(&farewell);
 	lock_release(&device->destroying);
 	adapter_leave(device->adapter);
-	if (NT_SUCCESS(status))
+	if (LIKELY(NT_SUCCESS(status)))
 		give_back(&farewell);
-	if (farewell.pointers != few)
+	if (UNLIKELY(farewell.pointers != few))
 		mem_free(farewell.pointers);
 	return status;
 }

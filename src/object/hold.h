@@ -45,4 +45,12 @@ MUST_CHECK static inline bool hold_give(struct hold_count *holds)
 	return true;
 }
 
+/* Nobody can hold it from now on; false, and nothing changed, when somebody does. */
+MUST_CHECK static inline bool hold_end_unless_held(struct hold_count *holds)
+{
+	uint32_t count = 0;
+
+	return atomic_compare_exchange_strong(&holds->count, &count, HOLD_ENDED);
+}
+
 #endif

@@ -21,31 +21,11 @@
 
 /* Life. */
 
-void vidmm_allocation_init(struct vidmm_allocation *allocation, const struct vidmm_wishes *wishes)
+void vidmm_allocation_take_memory(struct vidmm_allocation *allocation, void *memory)
 {
-	assert(wishes->size_bytes > 0 && is_aligned(wishes->size_bytes, MACHINE_PAGE_BYTES));
-	assert(is_power_of_two(wishes->alignment_bytes));
-	*allocation = (struct vidmm_allocation){
-		.id = wishes->id,
-		.size_bytes = wishes->size_bytes,
-		.account = wishes->account,
-		.driver = wishes->driver,
-		.eviction_segments = wishes->eviction_segments,
-		.priority = wishes->priority,
-		.lock = LOCK_INITIALIZER(LOCK_RANK_ALLOCATION, "allocation"),
-		.alignment_shift = (uint8_t)__builtin_ctzll(wishes->alignment_bytes),
-		.traits = wishes->traits,
-		.supported_segments = wishes->supported_segments,
-		.preferred_segments = wishes->preferred_segments,
-		.hinted_banks = wishes->hinted_banks,
-	};
-	trace_allocation_live(allocation->id, allocation->size_bytes,
-			      allocation->supported_segments);
-	if (wishes->existing_memory) {
-		allocation->backing.clients = wishes->existing_memory;
-		allocation->backing.is_clients = true;
-		allocation_set_content(allocation, VIDMM_CONTENT_BACKED);
-	}
+	allocation->backing.clients = memory;
+	allocation->backing.is_clients = true;
+	allocation_set_content(allocation, VIDMM_CONTENT_BACKED);
 }
 
 static uint64_t allocation_pages(const struct vidmm_allocation *allocation)

@@ -19,13 +19,18 @@
 #ifndef VIDMM_VIDMM_H
 #define VIDMM_VIDMM_H
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/checked.h"
 #include "base/lock.h"
+#include "base/machine.h"
+#include "base/memory_traits.h"
 #include "base/status.h"
+#include "trace/trace.h"
 #include "vidmm/account.h"
 #include "vidmm/backing.h"
 #include "vidmm/cpu_map.h"
@@ -64,18 +69,6 @@ enum vidmm_residency {
 #define VIDMM_PRIORITY_HIGH   UINT32_C(0xA0000000)
 
 /* What the driver wants for an allocation, and the client for the memory it brought. */
-struct vidmm_traits {
-	bool is_cpu_visible : 1;
-	bool is_cached : 1;
-	bool is_kept_in_system : 1;      /* system memory stays while the content is local    */
-	bool is_accessed_physically : 1; /* contiguous wherever it is local                   */
-	bool wants_residency_news : 1;
-	bool goes_to_the_end : 1; /* of its segment                                    */
-	bool is_pinned : 1;
-	bool is_unmoveable : 1;     /* while it is pinned in a memory segment            */
-	bool supports_aperture : 1; /* one of the supported segments is an aperture      */
-};
-
 struct vidmm_wishes {
 	uint64_t id;         /* names it in traces */
 	uint64_t size_bytes; /* whole pages, not 0 */
@@ -85,7 +78,7 @@ struct vidmm_wishes {
 	uint32_t preferred_segments; /* DXGK_SEGMENTPREFERENCE, bit for bit */
 	uint32_t hinted_banks;       /* DXGK_SEGMENTBANKPREFERENCE, bit for bit */
 	uint32_t priority;
-	struct vidmm_traits traits;
+	struct memory_traits traits;
 	struct vidmm_account *account; /* who pays; NULL: nobody in particular */
 	void *existing_memory;         /* the client's own pages; NULL: ours */
 	struct driver_memory *driver;  /* no client's, a driver's own (work_set.h); NULL */
@@ -109,7 +102,7 @@ struct vidmm_allocation {
 	uint8_t offer_priority;
 	uint8_t alignment_shift;
 	bool may_decommit; /* as it was offered */
-	struct vidmm_traits traits;
+	struct memory_traits traits;
 	uint32_t supported_segments;
 	uint32_t preferred_segments;
 	uint32_t hinted_banks;
@@ -125,8 +118,49 @@ struct vidmm_allocation {
 	_Atomic(struct mapped_memory *) mapped;
 };
 
+/* Of this one only the end may come, which does nothing; or the beginning below. */
+static inline void vidmm_allocation_init_empty(struct vidmm_allocation *allocation)
+{
+	allocation->size_bytes = 0;
+}
+
+/* Its memory is the client's. */
+void vidmm_allocation_take_memory(struct vidmm_allocation *allocation, void *memory);
+
 /* Cannot fail and touches nothing but the struct. */
-void vidmm_allocation_init(struct vidmm_allocation *allocation, const struct vidmm_wishes *wishes);
+static inline void vidmm_allocation_init(struct vidmm_allocation *allocation,
+					 const struct vidmm_wishes *wishes)
+{
+	assert(wishes->size_bytes > 0 && is_aligned(wishes->size_bytes, MACHINE_PAGE_BYTES));
+	assert(is_power_of_two(wishes->alignment_bytes));
+	/* Field by field: a whole struct would be made beside it first. */
+	allocation->id = wishes->id;
+	allocation->size_bytes = wishes->size_bytes;
+	allocation->account = wishes->account;
+	allocation->driver = wishes->driver;
+	allocation->eviction_segments = wishes->eviction_segments;
+	atomic_init(&allocation->priority, wishes->priority);
+	lock_init(&allocation->lock, LOCK_RANK_ALLOCATION, "allocation");
+	allocation->life = VIDMM_LIVE;
+	atomic_init(&allocation->content, VIDMM_CONTENT_NONE);
+	allocation->offer = VIDMM_NOT_OFFERED;
+	allocation->offer_priority = 0;
+	allocation->alignment_shift = (uint8_t)__builtin_ctzll(wishes->alignment_bytes);
+	allocation->may_decommit = false;
+	allocation->traits.bits = wishes->traits.bits;
+	allocation->supported_segments = wishes->supported_segments;
+	allocation->preferred_segments = wishes->preferred_segments;
+	allocation->hinted_banks = wishes->hinted_banks;
+	allocation->lock_count = 0;
+	allocation->backing = (struct vidmm_backing){ 0 };
+	allocation->view = (struct cpu_view){ 0 };
+	atomic_init(&allocation->place, NULL);
+	atomic_init(&allocation->mapped, NULL);
+	trace_allocation_live(allocation->id, allocation->size_bytes,
+			      allocation->supported_segments);
+	if (wishes->existing_memory)
+		vidmm_allocation_take_memory(allocation, wishes->existing_memory);
+}
 
 /*
  * Nothing new begins: what is locked is unlocked, the CPU view is gone when it returns, and locking

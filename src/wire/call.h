@@ -67,7 +67,6 @@ struct call_description {
 	const char *name; /* "D3DKMTCreateDevice" */
 	uint16_t args_bytes;
 	bool is_built;
-	bool hands_back; /* any of its fields does */
 	uint8_t field_count;
 	const struct call_field *fields;
 };

@@ -147,7 +147,7 @@ static void make(struct world *world, uint32_t count, bool is_resource,
 					      .count = count,
 					      .items = items };
 	const struct object_class *found;
-	struct object *object;
+	struct object *object = NULL;
 
 	EXPECT_EQ(allocation_create(&request), STATUS_SUCCESS);
 	for (uint32_t i = 0; i < count; i++) {

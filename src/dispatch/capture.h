@@ -1,0 +1,163 @@
+/*
+ * capture.h - calls.def compiled into one straight path per call.
+ *
+ * The table of a call's fields is a constant where these are called (dispatch.c), so that the
+ * compiler leaves of each loop what this call needs: the loads, compares and stores themselves.
+ * What is rare or long is in decode.c.
+ */
+#ifndef DISPATCH_CAPTURE_H
+#define DISPATCH_CAPTURE_H
+
+#include <assert.h>
+#include <string.h>
+
+#include "dispatch/decode.h"
+
+/* Behind the functions below. */
+RARE NTSTATUS call_refuse_no_struct(void);
+RARE void call_free_memory(struct call *call);
+RARE NTSTATUS call_refuse_flags(const struct call_field *field, uint32_t reserved);
+RARE NTSTATUS call_refuse_handle(const struct call_field *field, uint32_t handle,
+				 const struct object_class *wanted,
+				 const struct object_class *found);
+MUST_CHECK NTSTATUS call_capture_buffer(struct call *call, const struct call_field *field);
+void call_hand_back_buffer(const struct call *call, const struct call_field *field,
+			   uint32_t position);
+
+SPECIALIZED const struct object_class *class_of_kind(enum call_object_kind kind)
+{
+	switch (kind) {
+	case OBJECT_KIND_ADAPTER:
+		return &adapter_open_class;
+	case OBJECT_KIND_DEVICE:
+		return &device_class;
+	case OBJECT_KIND_CONTEXT:
+		return &context_class;
+	case OBJECT_KIND_HW_CONTEXT:
+		return &hw_context_class;
+	case OBJECT_KIND_HW_QUEUE:
+		return &hw_queue_class;
+	case OBJECT_KIND_KEYED_MUTEX:
+		return &keyed_mutex_class;
+	case OBJECT_KIND_SYNC_OBJECT:
+		return &sync_object_class;
+	case OBJECT_KIND_ALLOCATION:
+		return &allocation_class;
+	case OBJECT_KIND_PAGING_QUEUE:
+		return &paging_queue_class;
+	case OBJECT_KIND_COUNT:
+		break;
+	}
+	return NULL;
+}
+
+SPECIALIZED uint32_t call_read_u32(const struct call *call, uint16_t offset)
+{
+	uint32_t value;
+
+	memcpy(&value, call->args.bytes + offset, sizeof(value));
+	return value;
+}
+
+SPECIALIZED NTSTATUS capture_handle(struct call *call, const struct call_field *field)
+{
+	const struct object_class *wanted =
+		class_of_kind((enum call_object_kind)field->object_kind);
+	const struct object_class *found = NULL;
+	struct object *object = NULL;
+	uint32_t handle = call_read_u32(call, field->offset);
+
+	assert(call->object_count < CALL_MAX_HANDLES);
+	if (field->kind == FIELD_HANDLE_OR_0 && handle == 0) {
+		call->objects[call->object_count++] = NULL;
+		return STATUS_SUCCESS;
+	}
+	if (UNLIKELY(handle_find(&call->process->handles, handle, wanted, &object, &found) !=
+		     HANDLE_FOUND))
+		return call_refuse_handle(field, handle, wanted, found);
+	call->objects[call->object_count++] = object;
+	return STATUS_SUCCESS;
+}
+
+SPECIALIZED NTSTATUS capture_field(struct call *call, const struct call_field *field)
+{
+	switch ((enum call_field_kind)field->kind) {
+	case FIELD_HANDLE:
+	case FIELD_HANDLE_OR_0:
+		return capture_handle(call, field);
+	case FIELD_FLAGS: {
+		uint32_t reserved = call_read_u32(call, field->offset) & ~field->limit;
+		return LIKELY(reserved == 0) ? STATUS_SUCCESS : call_refuse_flags(field, reserved);
+	}
+	case FIELD_BYTES_IN:
+	case FIELD_BYTES_INOUT:
+	case FIELD_ARRAY_OUT:
+		return call_capture_buffer(call, field);
+	case FIELD_OUT:
+		break;
+	}
+	return STATUS_SUCCESS;
+}
+
+/* Copies and checks. On failure nothing but `call` was touched; finish it all the same. */
+SPECIALIZED NTSTATUS call_capture(struct call *call, void *client_args, size_t args_bytes,
+				  const struct call_field *fields, unsigned count)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	call->client_args = client_args;
+	call->object_count = 0;
+	call->buffer_count = 0;
+	call->scratch_used = 0;
+	call->taken = NULL;
+	if (UNLIKELY(!client_args))
+		return call_refuse_no_struct();
+	memcpy(call->args.bytes, client_args, args_bytes);
+#pragma GCC unroll 16
+	for (unsigned i = 0; i < count; i++) {
+		status = capture_field(call, &fields[i]);
+		if (!NT_SUCCESS(status))
+			break;
+	}
+	return status;
+}
+
+/* Writes the results into the client's struct and buffers. */
+SPECIALIZED void call_hand_back_fields(const struct call *call, const struct call_field *fields,
+				       unsigned count)
+{
+	uint32_t buffer = 0;
+
+#pragma GCC unroll 16
+	for (unsigned i = 0; i < count; i++) {
+		const struct call_field *field = &fields[i];
+		switch ((enum call_field_kind)field->kind) {
+		case FIELD_OUT:
+			memcpy((char *)call->client_args + field->offset,
+			       call->args.bytes + field->offset, field->size_bytes);
+			break;
+		case FIELD_BYTES_INOUT:
+		case FIELD_ARRAY_OUT:
+			call_hand_back_buffer(call, field, buffer++);
+			break;
+		case FIELD_BYTES_IN:
+			buffer++;
+			break;
+		case FIELD_HANDLE:
+		case FIELD_HANDLE_OR_0:
+		case FIELD_FLAGS:
+			break;
+		}
+	}
+}
+
+/* Lets go of handles and copies. */
+SPECIALIZED void call_finish(struct call *call)
+{
+	if (UNLIKELY(call->taken != NULL))
+		call_free_memory(call);
+	for (uint32_t i = 0; i < call->object_count; i++)
+		object_put(call->objects[i]);
+}
+
+#endif
