@@ -145,6 +145,19 @@ static NTSTATUS choose_place(struct gpuva_plan *plan, const struct page_range *l
 		      page_range_end(limits) << GPUVA_PAGE_SHIFT);
 }
 
+static NTSTATUS refuse_used_base(const struct gpuva_plan *plan, uint64_t base)
+{
+	return plan_refuse(NO_INDEX, RULE_VA_IN_USE, "BaseAddress",
+			   "is 0x%" PRIx64 ", and from 0x%" PRIx64 " on something is in use", base,
+			   plan->above->first_page << GPUVA_PAGE_SHIFT);
+}
+
+static NTSTATUS refuse_kernels(void)
+{
+	return plan_refuse(NO_INDEX, RULE_VA_DRIVER, "BaseAddress",
+			   "lies in a range that the kernel or the driver mapped");
+}
+
 /* Reserve. */
 
 static NTSTATUS reserve_place(struct gpuva_plan *plan, const struct gpuva_reserve_request *request,
@@ -172,10 +185,7 @@ static NTSTATUS reserve_place(struct gpuva_plan *plan, const struct gpuva_reserv
 		return status;
 	plan->above = range_set_from(&space->areas, where->first_page);
 	if (plan->above && plan->above->first_page < page_range_end(where))
-		return plan_refuse(NO_INDEX, RULE_VA_IN_USE, "BaseAddress",
-				   "is 0x%" PRIx64 ", and from 0x%" PRIx64
-				   " on something is in use",
-				   window->base, plan->above->first_page << GPUVA_PAGE_SHIFT);
+		return refuse_used_base(plan, window->base);
 	return STATUS_SUCCESS;
 }
 
@@ -294,12 +304,27 @@ static void map_state(const struct gpuva_map_request *request, struct gpuva_stat
 	state_out->offset_pages = request->offset_pages;
 }
 
-static NTSTATUS map_take(struct gpuva_plan *plan)
+static NTSTATUS map_take(struct gpuva_plan *plan, const struct gpuva_map_request *request)
 {
 	plan->action = GPUVA_ACTION_TAKE;
-	plan->origin = GPUVA_ORIGIN_MAP;
+	plan->origin = request->is_from_kernel ? GPUVA_ORIGIN_KERNEL : GPUVA_ORIGIN_MAP;
 	plan->source = plan->space->next_source;
 	return plan_take_storage(plan, true, false);
+}
+
+/*
+ * Clients choose their addresses themselves, mostly from below, and those who share pointers with
+ * the processor in all of its half. So the kernel begins near the top, unless it was told.
+ */
+static uint64_t map_from(const struct gpuva_space *space, const struct gpuva_map_request *request,
+			 const struct page_range *limits)
+{
+	uint64_t top_page = space->page_count - space->page_count / 8;
+
+	if (!request->is_from_kernel || request->window.minimum != 0 ||
+	    top_page >= page_range_end(limits))
+		return limits->first_page;
+	return top_page;
 }
 
 /* No base: somewhere between minimum and maximum. */
@@ -320,14 +345,14 @@ static NTSTATUS map_anywhere(struct gpuva_plan *plan, const struct gpuva_map_req
 	if (alignment_pages == 0)
 		alignment_pages = where->page_count < GPUVA_PAGES_PER_64K ? 1 : GPUVA_PAGES_PER_64K;
 	assert(is_power_of_two(alignment_pages));
-	if (!range_set_find_gap(&plan->space->areas, limits.first_page, page_range_end(&limits),
-				where->page_count, alignment_pages, &where->first_page,
-				&plan->above)) {
+	if (!range_set_find_gap(&plan->space->areas, map_from(plan->space, request, &limits),
+				page_range_end(&limits), where->page_count, alignment_pages,
+				&where->first_page, &plan->above)) {
 		status = choose_place(plan, &limits, where->page_count, 1, &where->first_page);
 		if (!NT_SUCCESS(status))
 			return status;
 	}
-	return map_take(plan);
+	return map_take(plan, request);
 }
 
 static NTSTATUS map_on_reservation(struct gpuva_plan *plan, struct gpuva_range *area)
@@ -353,14 +378,18 @@ static NTSTATUS map_at_base(struct gpuva_plan *plan, const struct gpuva_map_requ
 	plan->above = range_set_from(&space->areas, where->first_page);
 	if (!plan->above || plan->above->first_page >= page_range_end(where)) {
 		if (request->owner)
-			return map_take(plan);
+			return map_take(plan, request);
 		return plan_refuse(NO_INDEX, RULE_VA_RESERVED_ONLY, "BaseAddress",
 				   "is free, and Zero and NoAccess need an address that was "
 				   "reserved");
 	}
+	if (request->is_from_kernel)
+		return refuse_used_base(plan, request->window.base);
 	area = find_areas(space, where, RULE_VA_ONE_RANGE);
 	if (!area)
 		return STATUS_INVALID_PARAMETER;
+	if (area->origin == GPUVA_ORIGIN_KERNEL)
+		return refuse_kernels();
 	if (gpuva_is_reservation(area))
 		return map_on_reservation(plan, area);
 	if (!request->owner)
@@ -405,6 +434,8 @@ static NTSTATUS free_areas(struct gpuva_plan *plan, const struct page_range *whe
 
 	if (!area)
 		return STATUS_INVALID_PARAMETER;
+	if (area->origin == GPUVA_ORIGIN_KERNEL)
+		return refuse_kernels();
 	is_drivers =
 		area->origin == GPUVA_ORIGIN_DRIVER || area->origin == GPUVA_ORIGIN_DRIVER_MAPPABLE;
 	if (is_drivers != is_from_driver)

@@ -107,6 +107,7 @@ struct gpuva_map_request {
 	uint64_t protection; /* GPUVA_… */
 	uint64_t driver_protection;
 	uint64_t alignment_pages; /* a wish when there is no base: 0, or a power of two */
+	bool is_from_kernel;      /* at a base that is free, and no client's to change */
 };
 
 enum gpuva_operation_kind {

@@ -80,6 +80,7 @@ bool gpuva_state_shares_memory(const struct gpuva_state *a, uint64_t a_pages,
 /* Where a range came from. */
 enum gpuva_origin {
 	GPUVA_ORIGIN_MAP,             /* a map request found the addresses itself */
+	GPUVA_ORIGIN_KERNEL,          /* the same, and no client asked for it */
 	GPUVA_ORIGIN_RESERVE,         /* the client reserved them */
 	GPUVA_ORIGIN_DRIVER,          /* the driver reserved them for itself */
 	GPUVA_ORIGIN_DRIVER_MAPPABLE, /* the driver reserved them, the client may map there */

@@ -65,7 +65,7 @@ void gpuva_space_look(const struct gpuva_space *space, uint64_t page, struct gpu
 
 static inline bool gpuva_is_reservation(const struct gpuva_range *area)
 {
-	return area->origin != GPUVA_ORIGIN_MAP;
+	return area->origin != GPUVA_ORIGIN_MAP && area->origin != GPUVA_ORIGIN_KERNEL;
 }
 
 /* Recounts everything. NULL when it adds up, else what does not. */

@@ -315,6 +315,7 @@ static NTSTATUS APIENTRY reserve_gpu_virtual_address_range(
 		miniport->listener,
 		&(struct miniport_reservation){
 			.kernel_process = args->hDxgkProcess,
+			.is_for_kernel = args->hDxgkProcess == (HANDLE)&miniport->system_process,
 			.size_bytes = args->SizeInBytes,
 			.alignment_bytes = args->Alignment,
 			.base_address = args->BaseAddress,
@@ -323,7 +324,7 @@ static NTSTATUS APIENTRY reserve_gpu_virtual_address_range(
 		&address);
 	if (NT_SUCCESS(status))
 		args->StartVirtualAddress = address;
-	return callback_end(status);
+	return answer(name, "an hDxgkProcess that is not being created", status);
 }
 
 /* ---- news ---- */

@@ -53,6 +53,7 @@ struct miniport_context_mapping {
 
 struct miniport_reservation {
 	void *kernel_process;
+	bool is_for_kernel; /* the system process */
 	uint64_t size_bytes;
 	uint64_t alignment_bytes; /* 0: none in particular */
 	uint64_t base_address;    /* 0: anywhere */

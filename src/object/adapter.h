@@ -26,7 +26,6 @@ struct dxg_process;
 struct page_tables_config;
 struct pager;
 struct vidmm;
-struct fence_addresses;
 struct work_source;
 
 /* What a driver may name when it asks for memory of its own (context_allocation.h). */
@@ -34,6 +33,7 @@ struct context_books {
 	struct lock lock;           /* LOCK_RANK_CONTEXT_BOOKS */
 	struct rb_tree owners;      /* context_memory.known */
 	struct rb_tree allocations; /* by handle */
+	struct list introduced;     /* process_adapter.introduced: processes being made */
 	struct notice changed;      /* a call is over, something is gone */
 };
 
@@ -66,9 +66,6 @@ struct dxg_adapter {
 	struct worker undertaker;        /* where destructions run that had to wait */
 	_Atomic bool is_lost;            /* recovery failed; nothing new begins */
 	_Atomic bool is_removed;         /* … because it was taken away */
-	/* Who gives fences their GPU addresses (sync_object.h); NULL: nobody. Set before the first
-	 * use. */
-	const struct fence_addresses *fence_addresses;
 };
 
 /* One successful open by a client: what an adapter handle names. */

@@ -71,11 +71,13 @@ struct context_allocation {
 void context_books_init(struct context_books *books)
 {
 	lock_init(&books->lock, LOCK_RANK_CONTEXT_BOOKS, "what a driver may name");
+	list_init(&books->introduced);
 }
 
 void context_books_finish(struct context_books *books)
 {
 	assert(!books->owners.root && !books->allocations.root);
+	assert(list_is_empty(&books->introduced));
 	lock_finish(&books->lock);
 }
 
@@ -573,6 +575,7 @@ static NTSTATUS map(struct context_allocation *allocation,
 		.page_count = mapping->page_count,
 		.protection = mapping->protection,
 		.driver_protection = mapping->driver_protection,
+		.is_from_kernel = true,
 	};
 	return gpu_addresses_map_now(space, &request, address_out);
 }
@@ -669,4 +672,5 @@ const struct miniport_context_services context_allocation_services = {
 	.map = serve_map,
 	.update = serve_update,
 	.destroy = serve_destroy,
+	.reserve_addresses = gpu_addresses_serve_reserve,
 };

@@ -31,6 +31,73 @@ void gpu_addresses_destroy(struct process_adapter *joined)
 	joined->addresses = NULL;
 }
 
+/* ---- what a driver reserves ---- */
+
+void gpu_addresses_open_to_driver(struct process_adapter *joined, bool is_open)
+{
+	struct context_books *books = &joined->adapter->books;
+
+	lock_acquire(&books->lock);
+	if (is_open)
+		list_push_back(&books->introduced, &joined->introduced);
+	else
+		list_remove(&joined->introduced);
+	lock_release(&books->lock);
+}
+
+static struct process_adapter *find_introduced_locked(struct context_books *books,
+						      const void *kernel_process)
+{
+	struct list *link;
+
+	list_for_each (link, &books->introduced) {
+		struct process_adapter *joined =
+			container_of(link, struct process_adapter, introduced);
+
+		if (joined == kernel_process)
+			return joined;
+	}
+	return NULL;
+}
+
+/* Nothing has to be written: what is free is invalid, and so is what is reserved. */
+static NTSTATUS reserve_in(struct address_space *space,
+			   const struct miniport_reservation *reservation, uint64_t *address_out)
+{
+	const struct gpuva_reserve_request request = {
+		.window.base = reservation->base_address,
+		.size_bytes = reservation->size_bytes,
+		.is_from_driver = true,
+		.may_client_map = reservation->is_mappable_by_client,
+		.driver_alignment_bytes = reservation->alignment_bytes,
+	};
+
+	return address_space_reserve(space, &request, NULL, address_out);
+}
+
+NTSTATUS gpu_addresses_serve_reserve(void *listener, const struct miniport_reservation *reservation,
+				     uint64_t *address_out)
+{
+	struct dxg_adapter *adapter = listener;
+	struct process_adapter *joined;
+	NTSTATUS status;
+
+	if (reservation->is_for_kernel)
+		return refuse(STATUS_NOT_SUPPORTED, RULE_VA_DRIVER, "hDxgkProcess",
+			      "is the system process, whose addresses are the kernel's alone");
+	lock_acquire(&adapter->books.lock);
+	joined = find_introduced_locked(&adapter->books, reservation->kernel_process);
+	if (!joined)
+		status = refuse(STATUS_INVALID_HANDLE, RULE_DDI_CALLBACK_ARGUMENT, "hDxgkProcess",
+				"is not a process that is being made");
+	else
+		status = reserve_in(joined->addresses, reservation, address_out);
+	lock_release(&adapter->books.lock);
+	return status;
+}
+
+/* ---- the space ---- */
+
 NTSTATUS gpu_addresses_of(struct dxg_process *process, struct dxg_adapter *adapter,
 			  struct address_space **space_out)
 {
@@ -194,13 +261,18 @@ static void drop_done(struct memory_drop *drop)
 	answer(container_of(drop, struct pager_answer, drop), STATUS_SUCCESS);
 }
 
+void gpu_addresses_drop_now(struct address_space *space, struct mapped_memory *memory)
+{
+	struct pager_answer told = { .drop.done = drop_done };
+
+	if (!address_space_drop(space, memory, &told.drop))
+		answer_wait(&told, space->pager);
+}
+
 void allocation_end_addresses(struct dxg_allocation *allocation)
 {
 	struct space_memory *memory = atomic_load(&allocation->addresses);
-	struct pager_answer told = { .drop.done = drop_done };
 
-	if (!memory || !end_opening(allocation, memory))
-		return;
-	if (!address_space_drop(memory->space, memory->view.memory, &told.drop))
-		answer_wait(&told, allocation->device->adapter->pager);
+	if (memory && end_opening(allocation, memory))
+		gpu_addresses_drop_now(memory->space, memory->view.memory);
 }

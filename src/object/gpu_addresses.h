@@ -10,6 +10,7 @@
 #ifndef OBJECT_GPU_ADDRESSES_H
 #define OBJECT_GPU_ADDRESSES_H
 
+#include "miniport/context_services.h"
 #include "object/allocation.h"
 #include "object/process.h"
 #include "vidmm/address_space.h"
@@ -18,6 +19,14 @@
 MUST_CHECK NTSTATUS gpu_addresses_create(struct process_adapter *joined);
 MUST_CHECK NTSTATUS gpu_addresses_start(struct process_adapter *joined);
 void gpu_addresses_destroy(struct process_adapter *joined);
+
+/* While the driver makes its process it may reserve addresses for it. */
+void gpu_addresses_open_to_driver(struct process_adapter *joined, bool is_open);
+
+/* For miniport_context_services; `listener` is a dxg_adapter. */
+MUST_CHECK NTSTATUS gpu_addresses_serve_reserve(void *listener,
+						const struct miniport_reservation *reservation,
+						uint64_t *address_out);
 
 /* The space of a process that the driver knows; made known now if it was not. */
 MUST_CHECK NTSTATUS gpu_addresses_of(struct dxg_process *process, struct dxg_adapter *adapter,
@@ -36,6 +45,10 @@ MUST_CHECK NTSTATUS gpu_addresses_reserve_now(struct address_space *space,
 MUST_CHECK NTSTATUS gpu_addresses_map_now(struct address_space *space,
 					  const struct gpuva_map_request *request,
 					  uint64_t *address_out);
+
+/* What is mapped of `memory` goes, and no TLB has it, when it returns. Not on the pager's thread.
+ */
+void gpu_addresses_drop_now(struct address_space *space, struct mapped_memory *memory);
 
 /* Where a context's addresses are looked up. It is idle. */
 void gpu_addresses_set_root(const struct process_adapter *joined, void *driver_context);

@@ -118,6 +118,7 @@ static struct process_adapter *join_adapter_locked(struct dxg_process *process,
 	joined->adapter = adapter;
 	lock_init(&joined->updates_lock, LOCK_RANK_PACKET, "updates of GPU addresses");
 	list_init(&joined->updates);
+	list_init(&joined->introduced);
 	vidmm_process_init(&joined->memory, adapter->memory, &adapter->account);
 	list_push_back(&process->adapters, &joined->link);
 	return joined;
@@ -142,9 +143,12 @@ NTSTATUS process_join_adapter(struct dxg_process *process, struct dxg_adapter *a
 static NTSTATUS introduce_to_driver(struct process_adapter *joined)
 {
 	struct miniport *miniport = joined->adapter->miniport;
-	NTSTATUS status = miniport_create_process(miniport, joined->client, joined, "client",
-						  &joined->driver_process);
+	NTSTATUS status;
 
+	gpu_addresses_open_to_driver(joined, true);
+	status = miniport_create_process(miniport, joined->client, joined, "client",
+					 &joined->driver_process);
+	gpu_addresses_open_to_driver(joined, false);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = gpu_addresses_start(joined);

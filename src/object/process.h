@@ -34,6 +34,7 @@ struct process_adapter {
 	struct address_space *addresses; /* with the driver's process; NULL: no page tables */
 	struct lock updates_lock;        /* LOCK_RANK_PACKET */
 	struct list updates;             /* gpu_update.link: those that wait for a fence */
+	struct list introduced;          /* context_books.introduced, guarded by that lock */
 
 	/* Guarded by dxg_process.lock; `driver_process` is constant once KNOWN. */
 	enum { PROCESS_UNKNOWN, PROCESS_BEING_INTRODUCED, PROCESS_KNOWN } driver_knows;

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "object/fence_address.h"
 #include "object/fence_watch.h"
 #include "object/sync_object.h"
 #include "object/sync_wait.h"
@@ -157,23 +158,26 @@ static NTSTATUS opening_init(struct dxg_sync_object *sync, struct dxg_process *p
 
 static bool is_gpu_visible(const struct dxg_sync_object *sync)
 {
-	return sync->device && sync->device->adapter->fence_addresses &&
+	return sync->device && sync->device->joined->addresses &&
 	       sync->body->kind == SYNC_MONITORED_FENCE && sync->access.has_gpu_access;
 }
 
 static NTSTATUS map_for_gpu(struct dxg_sync_object *sync)
 {
+	NTSTATUS status;
+
 	if (!is_gpu_visible(sync))
 		return STATUS_SUCCESS;
-	return sync->device->adapter->fence_addresses->map(sync->device, &sync->body->slot,
-							   &sync->gpu_address);
+	status = fence_address_create(sync->device, &sync->body->slot, sync->access.may_signal,
+				      &sync->address);
+	if (NT_SUCCESS(status))
+		sync->gpu_address = fence_address_value(sync->address);
+	return status;
 }
 
 static void unmap_for_gpu(struct dxg_sync_object *sync)
 {
-	if (is_gpu_visible(sync))
-		sync->device->adapter->fence_addresses->unmap(sync->device, &sync->body->slot,
-							      sync->gpu_address);
+	fence_address_destroy(sync->address);
 }
 
 /* ---- whose it is ---- */

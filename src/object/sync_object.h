@@ -47,6 +47,7 @@ enum sync_kind {
 	SYNC_MONITORED_FENCE = 5,
 };
 
+struct fence_address;
 struct sync_body;
 
 /* "a mutex" */
@@ -70,7 +71,8 @@ struct dxg_sync_object {
 	struct dxg_device *device; /* with a reference; NULL: the process's */
 	struct sync_body *body;    /* with a reference */
 	struct sync_access access;
-	uint64_t gpu_address; /* of the value; 0: the GPU does not see it */
+	struct fence_address *address; /* of the value; NULL: the GPU does not see it, and … */
+	uint64_t gpu_address;          /* … this is 0 */
 
 	/* dxg_device.sync_objects or dxg_process.sync_objects, guarded by that lock. */
 	struct list owner_link;
@@ -111,18 +113,6 @@ struct sync_body {
 };
 
 extern const struct object_class sync_object_class;
-
-/*
- * Where a GPU's addresses of fence values come from; dxg_adapter.fence_addresses. NULL until the
- * adapter's GPU addresses are managed: fences have the GPU address 0 then. map() is called before
- * an opening is published, unmap() when its handle has ended; no lock is held.
- */
-struct fence_addresses {
-	NTSTATUS(*map)
-	(struct dxg_device *device, const struct fence_slot *slot, uint64_t *gpu_address_out);
-	void (*unmap)(struct dxg_device *device, const struct fence_slot *slot,
-		      uint64_t gpu_address);
-};
 
 struct sync_options {
 	enum sync_kind kind;

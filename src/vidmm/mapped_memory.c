@@ -25,6 +25,13 @@ void mapped_memory_init(struct mapped_memory *memory, uint64_t page_count, void 
 	list_init(&memory->views);
 }
 
+void mapped_memory_init_fixed(struct mapped_memory *memory, uint64_t first_page,
+			      uint64_t page_count)
+{
+	mapped_memory_init(memory, page_count, NULL, NULL);
+	memory->fixed_page = first_page;
+}
+
 void mapped_memory_finish(struct mapped_memory *memory)
 {
 	assert(list_is_empty(&memory->views));

@@ -104,11 +104,15 @@ void vidmm_look(void *context, const struct mapped_memory *const_memory, uint64_
 		struct shown_run *run)
 {
 	struct vidmm_allocation *allocation = const_memory->allocation;
-	struct mapped_memory *memory =
-		atomic_load(&allocation->mapped); /* the same, for the hint */
+	struct mapped_memory *memory;
 	struct vidmm_place *place;
 
 	(void)context;
+	if (!allocation) {
+		show_run(run, 0, const_memory->fixed_page, const_memory->page_count, offset_pages);
+		return;
+	}
+	memory = atomic_load(&allocation->mapped); /* the same, for the hint */
 	run->is_shown = false;
 	lock_acquire(&allocation->lock);
 	place = atomic_load_explicit(&allocation->place, memory_order_acquire);

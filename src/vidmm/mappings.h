@@ -18,7 +18,7 @@
 /* For vidmm_config.mappings; needs no context. */
 extern const struct vidmm_mapping_ops vidmm_table_mappings;
 
-/* For page_tables_config.look; mapped_memory.allocation is a vidmm_allocation. */
+/* For page_tables_config.look; mapped_memory.allocation is a vidmm_allocation, or NULL. */
 void vidmm_look(void *context, const struct mapped_memory *memory, uint64_t offset_pages,
 		struct shown_run *run);
 

@@ -200,7 +200,8 @@ struct mapped_memory {
 	/* Set at init. */
 	uint64_t page_count;
 	void *driver_allocation;
-	void *allocation; /* the caller's */
+	void *allocation;    /* the caller's; NULL: system memory that never moves … */
+	uint64_t fixed_page; /* … from this page on */
 
 	struct lock lock;  /* LOCK_RANK_LEAF */
 	struct list views; /* memory_view.memory_link, by id */
@@ -211,6 +212,10 @@ struct mapped_memory {
 
 void mapped_memory_init(struct mapped_memory *memory, uint64_t page_count, void *driver_allocation,
 			void *allocation);
+
+/* The kernel's own pages, from `first_page` of the machine's memory on. */
+void mapped_memory_init_fixed(struct mapped_memory *memory, uint64_t first_page,
+			      uint64_t page_count);
 
 /* Every space has forgotten it. */
 void mapped_memory_finish(struct mapped_memory *memory);

@@ -439,6 +439,8 @@ TEST(destroyed, objects_go_on_in_the_queues_that_have_them)
 TEST(destroyed, fence_that_is_awaited_leaves_the_context_to_be_destroyed)
 {
 	begin_by_hand();
+	/* Page tables for the GPU addresses of fences stay with the process. */
+	EXPECT_OK(destroy_sync(create_fence(0, 0, NULL)));
 	long long before = dxgk_test_memory().blocks;
 	D3DKMT_HANDLE context = create_virtual(0);
 	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);

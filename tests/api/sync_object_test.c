@@ -531,16 +531,12 @@ TEST(memory, may_fail_anywhere_and_nothing_is_left)
 	}
 }
 
-TEST(fences, by_the_thousand_have_their_own_values)
+static void use_many_fences(void)
 {
 	enum { COUNT = 3000 };
 	static D3DKMT_HANDLE fences[COUNT];
 	static const volatile UINT64 *views[COUNT];
-	struct dxgk_test_memory before;
 
-	begin();
-	EXPECT_OK(destroy_sync(create_fence(0, 0, NULL)));
-	before = dxgk_test_memory();
 	for (unsigned i = 0; i < COUNT; i++)
 		fences[i] = create_fence(i, 0, &views[i]);
 	for (unsigned i = 0; i < COUNT; i++) {
@@ -551,7 +547,33 @@ TEST(fences, by_the_thousand_have_their_own_values)
 		EXPECT_EQ(*views[i], i + COUNT);
 	for (unsigned i = 0; i < COUNT; i++)
 		EXPECT_OK(destroy_sync(fences[(i * 7) % COUNT]));
-	EXPECT_EQ(dxgk_test_memory().blocks, before.blocks);
+}
+
+TEST(fences, by_the_thousand_have_their_own_values)
+{
+	struct dxgk_test_memory before;
+
+	begin();
+	use_many_fences(); /* page tables for their GPU addresses stay with the process */
+	before = dxgk_test_memory();
+	use_many_fences();
+	EXPECT(dxgk_test_memory().blocks <= before.blocks + 1); /* an empty chunk is kept */
+}
+
+TEST(fences, of_a_process_have_gpu_addresses_of_their_own)
+{
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 first;
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 second;
+
+	begin();
+	first = monitored(0, 0);
+	second = monitored(0, 0);
+	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&first));
+	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&second));
+	UINT64 address = first.Info.MonitoredFence.FenceValueGPUVirtualAddress;
+	EXPECT(address != 0 && address % sizeof(UINT64) == 0);
+	EXPECT(second.Info.MonitoredFence.FenceValueGPUVirtualAddress != 0);
+	EXPECT(second.Info.MonitoredFence.FenceValueGPUVirtualAddress != address);
 }
 
 API_TEST_MAIN("api/sync_object")

@@ -399,6 +399,58 @@ static NTSTATUS plan_request(int which, struct gpuva_plan *plan)
 	}
 }
 
+/* ---- what no client asked for ---- */
+
+static NTSTATUS map_for_kernel(uint64_t base, uint64_t pages)
+{
+	return map(&world, &(struct gpuva_map_request){ .window.base = base,
+							.owner = &world.owners[0],
+							.page_count = pages,
+							.protection = GPUVA_WRITE,
+							.is_from_kernel = true });
+}
+
+TEST(kernel, maps_near_the_top_where_there_is_room_and_anywhere_else)
+{
+	world_init(&world, SPACE_PAGES);
+	EXPECT_EQ(map_for_kernel(0, 1), STATUS_SUCCESS);
+	EXPECT_EQ(world.address, PAGES(SPACE_PAGES - SPACE_PAGES / 8));
+	while (world.address >= PAGES(SPACE_PAGES - SPACE_PAGES / 8))
+		EXPECT_EQ(map_for_kernel(0, OWNER_PAGES), STATUS_SUCCESS);
+	EXPECT(world.address < PAGES(SPACE_PAGES - SPACE_PAGES / 8));
+	world_finish(&world);
+}
+
+TEST(kernel, maps_at_a_base_that_is_free_and_at_no_other)
+{
+	world_init(&world, SPACE_PAGES);
+	EXPECT_EQ(map_at(&world, 6 * K64, 0, 0, 16), STATUS_SUCCESS);
+	EXPECT_EQ(reserve_at(&world, 8 * K64, K64, true), STATUS_SUCCESS);
+	EXPECT_EQ(map_for_kernel(6 * K64, 1), STATUS_INVALID_PARAMETER);
+	EXPECT_STR(world.refusal.rule, "VA-IN-USE");
+	EXPECT_EQ(map_for_kernel(8 * K64, 1), STATUS_INVALID_PARAMETER);
+	EXPECT_STR(world.refusal.rule, "VA-IN-USE");
+	EXPECT_EQ(map_for_kernel(7 * K64 + PAGE, 16), STATUS_INVALID_PARAMETER);
+	EXPECT_STR(world.refusal.rule, "VA-IN-USE");
+	EXPECT_EQ(map_for_kernel(7 * K64, 16), STATUS_SUCCESS);
+	EXPECT_EQ(world.address, 7 * K64);
+	world_finish(&world);
+}
+
+TEST(kernel, what_it_mapped_no_client_frees_or_maps_over)
+{
+	world_init(&world, SPACE_PAGES);
+	EXPECT_EQ(map_for_kernel(7 * K64, 16), STATUS_SUCCESS);
+	EXPECT_EQ(map_at(&world, 7 * K64, 1, 0, 1), STATUS_INVALID_PARAMETER);
+	EXPECT_STR(world.refusal.rule, "VA-DRIVER");
+	EXPECT_EQ(free_range(&world, 7 * K64, K64), STATUS_INVALID_PARAMETER);
+	EXPECT_STR(world.refusal.rule, "VA-DRIVER");
+	EXPECT_EQ(reserve_at(&world, 7 * K64, K64, true), STATUS_INVALID_PARAMETER);
+	drop_owner(&world, &world.owners[0]);
+	EXPECT_EQ(reserve_at(&world, 7 * K64, K64, true), STATUS_SUCCESS);
+	world_finish(&world);
+}
+
 /* Whether it fails because there is no new chunk, and `left` ranges in those that are there. */
 static bool fails_without_memory(int which, uint64_t left)
 {

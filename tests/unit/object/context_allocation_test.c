@@ -377,6 +377,47 @@ static unsigned long long map(unsigned long long handle, unsigned long long base
 	return escape(&app, NULL, &args) == STATUS_SUCCESS ? args.values[0] : 0;
 }
 
+TEST(addresses, that_are_taken_are_not_mapped_at)
+{
+	begin(false);
+	struct dxg_context *context = make_context(&app, 0);
+	unsigned long long first = create(context, false);
+	unsigned long long second = create(context, false);
+	unsigned long long address = map(first, 0, 16);
+	struct dxgk_refusal refusal = { .size_bytes = sizeof(refusal) };
+
+	EXPECT(address != 0);
+	EXPECT_EQ(map(second, address, 16), 0);
+	EXPECT(refusal_last(&refusal));
+	EXPECT_STR(refusal.rule, "VA-IN-USE");
+	EXPECT_EQ(map(first, address, 1), 0); /* not even over itself */
+	EXPECT_EQ(map(second, address + 16 * 4096, 16), address + 16 * 4096);
+	EXPECT_EQ(address_space_free(app.device->joined->addresses, address, 4096, false),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(destroy(&app, first), STATUS_SUCCESS);
+	EXPECT_EQ(destroy(&app, second), STATUS_SUCCESS);
+	end_context(context);
+	finish();
+}
+
+/* A leaf table covers 2 MiB, and the first is nobody's. */
+TEST(addresses, of_a_driver_are_reserved_while_its_process_is_made)
+{
+	struct dxgk_refusal refusal = { .size_bytes = sizeof(refusal) };
+
+	reserved_mib = 4;
+	begin(false);
+	reserved_mib = 0;
+	EXPECT_EQ(notes_of("ReserveGpuVirtualAddressRange irql=0 status=0 start=2097152"), 2);
+	/* The kernel keeps its own. */
+	EXPECT_EQ(notes_of("ReserveGpuVirtualAddressRange irql=0 status=3221225659"), 1);
+	struct address_space *space = app.device->joined->addresses;
+	EXPECT_EQ(address_space_free(space, 4 << 20, 4096, false), STATUS_INVALID_PARAMETER);
+	EXPECT(refusal_last(&refusal));
+	EXPECT_STR(refusal.rule, "VA-DRIVER");
+	finish();
+}
+
 TEST(addresses, are_of_the_process_and_go_with_it)
 {
 	begin(false);

@@ -10,10 +10,12 @@
 #include "support/test.h"
 
 #include "base/mem.h"
+#include "base/refusal.h"
 #include "base/thread.h"
 #include "drivers/recorder/recorder.h"
 #include "nt/report.h"
 #include "object/context_switch.h"
+#include "object/gpu_addresses.h"
 #include "object/kernel.h"
 #include "object/submission.h"
 #include "object/validate.h"
@@ -120,6 +122,8 @@ static void turner_stop(void)
 	thread_join(turner);
 }
 
+static uint32_t reserved_mib; /* by the driver, in each process */
+
 static void begin_with(const char *keep, uint32_t kinds, bool is_by_hand, bool leaks)
 {
 	struct miniport_setting settings[] = {
@@ -129,6 +133,7 @@ static void begin_with(const char *keep, uint32_t kinds, bool is_by_hand, bool l
 		{ "TdrLevel", NULL, 0 },
 		{ keep, NULL, kinds },
 		{ "Leak", NULL, leaks },
+		{ "ReserveMiB", NULL, reserved_mib },
 	};
 	const struct miniport_config config = { .driver = RECORDER_PATH,
 						.name = "recorder",

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/refusal.h"
 #include "base/thread.h"
 #include "drivers/recorder/recorder.h"
 #include "object/fence_watch.h"
+#include "object/gpu_addresses.h"
 #include "object/kernel.h"
 #include "object/sync_object.h"
 #include "object/sync_wait.h"
@@ -454,64 +456,104 @@ TEST(lost_device, ends_waits_for_fences_that_jump_with_success)
 
 /* ---- GPU addresses ---- */
 
-static unsigned mapped;
-
-static NTSTATUS map_one(struct dxg_device *device, const struct fence_slot *slot,
-			uint64_t *gpu_address_out)
+static struct gpuva_view look_at(uint64_t address)
 {
-	EXPECT(device == world.device);
-	EXPECT(slot->value);
-	mapped++;
-	*gpu_address_out = 0x1000 + slot->physical_address % 4096;
-	return STATUS_SUCCESS;
+	struct page_tables *tables = &world.device->joined->addresses->tables;
+	struct gpuva_view view;
+
+	lock_acquire(&tables->lock);
+	gpuva_space_look(&tables->space, address / 4096, &view);
+	lock_release(&tables->lock);
+	return view;
 }
 
-static NTSTATUS map_none(struct dxg_device *device, const struct fence_slot *slot,
-			 uint64_t *gpu_address_out)
+TEST(gpu_address, is_the_openings_own_and_goes_with_it)
 {
-	return STATUS_NO_MEMORY;
-}
-
-static void unmap_one(struct dxg_device *device, const struct fence_slot *slot,
-		      uint64_t gpu_address)
-{
-	EXPECT_EQ(gpu_address, 0x1000 + slot->physical_address % 4096);
-	mapped--;
-}
-
-TEST(gpu_address, comes_from_the_adapter_and_goes_with_the_opening)
-{
-	static const struct fence_addresses addresses = { map_one, unmap_one };
 	struct sync_access no_gpu = full_access;
 
 	no_gpu.has_gpu_access = false;
 	begin();
-	world.kernel.adapters[0]->fence_addresses = &addresses;
 	struct dxg_sync_object *seen =
 		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = full_access });
 	struct dxg_sync_object *unseen =
 		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = no_gpu });
-	EXPECT_EQ(mapped, 1);
-	EXPECT(seen->gpu_address >= 0x1000);
+	struct dxg_sync_object *packet =
+		make(&(struct sync_options){ .kind = SYNC_FENCE, .access = full_access });
+	uint64_t address = seen->gpu_address;
+	EXPECT(address >= 4096);
+	EXPECT_EQ(address % 4096, seen->body->slot.physical_address % 4096);
+	EXPECT_EQ(look_at(address).state.kind, GPUVA_KIND_MAPPED);
+	EXPECT_EQ(look_at(address).state.protection, GPUVA_WRITE);
 	EXPECT_EQ(unseen->gpu_address, 0);
+	EXPECT_EQ(packet->gpu_address, 0);
 	end(seen);
+	EXPECT_EQ(look_at(address).state.kind, GPUVA_KIND_FREE);
 	end(unseen);
-	EXPECT_EQ(mapped, 0);
+	end(packet);
+	finish();
+}
+
+TEST(gpu_address, of_who_may_not_signal_is_for_reading)
+{
+	struct sync_access waits_only = full_access;
+
+	waits_only.may_signal = false;
+	begin();
+	struct dxg_sync_object *sync =
+		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = waits_only });
+	EXPECT_EQ(look_at(sync->gpu_address).state.kind, GPUVA_KIND_MAPPED);
+	EXPECT_EQ(look_at(sync->gpu_address).state.protection, 0);
+	end(sync);
+	finish();
+}
+
+TEST(gpu_address, is_no_clients_to_free_or_map_over)
+{
+	begin();
+	struct dxg_sync_object *sync =
+		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = full_access });
+	uint64_t page = sync->gpu_address & ~UINT64_C(4095);
+	struct dxgk_refusal refusal = { .size_bytes = sizeof(refusal) };
+	EXPECT_EQ(address_space_free(world.device->joined->addresses, page, 4096, false),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT(refusal_last(&refusal));
+	EXPECT_STR(refusal.rule, "VA-DRIVER");
+	EXPECT_EQ(look_at(page).state.kind, GPUVA_KIND_MAPPED);
+	end(sync);
+	finish();
+}
+
+TEST(gpu_address, goes_with_the_device)
+{
+	begin();
+	struct dxg_sync_object *sync =
+		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = full_access });
+	object_put(&sync->object);
 	finish();
 }
 
 TEST(gpu_address, that_cannot_be_had_makes_no_fence)
 {
-	static const struct fence_addresses addresses = { map_none, unmap_one };
 	struct sync_options options = { .kind = SYNC_MONITORED_FENCE,
 					.access = full_access,
 					.event = EVENT_NONE };
-	struct dxg_sync_object *sync;
+	struct dxg_sync_object *sync = NULL;
+	NTSTATUS status = STATUS_NO_MEMORY;
+	unsigned failures = 0;
 
 	begin();
-	world.kernel.adapters[0]->fence_addresses = &addresses;
-	EXPECT_EQ(sync_object_create(world.device, &options, &sync), STATUS_NO_MEMORY);
-	EXPECT(list_is_empty(&world.device->sync_objects));
+	for (unsigned n = 1; status == STATUS_NO_MEMORY; n++) {
+		mem_fail_nth(n);
+		status = sync_object_create(world.device, &options, &sync);
+		(void)mem_fail_stop();
+		if (status == STATUS_NO_MEMORY) {
+			failures++;
+			EXPECT(list_is_empty(&world.device->sync_objects));
+		}
+	}
+	EXPECT_EQ(status, STATUS_SUCCESS);
+	EXPECT(failures > 3);
+	end(sync);
 	finish();
 }
 
