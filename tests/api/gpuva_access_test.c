@@ -1,0 +1,473 @@
+/*
+ * gpuva_access_test.c - what the GPU finds at its addresses: memory wherever that is, zeroes, or a
+ * fault that says where. Runs with page tables of all shapes and all ways of writing them.
+ */
+#include "api/gpu.h"
+
+/* ---- memory ---- */
+
+TEST(memory, is_filled_through_its_address)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE memory = create_resident(&gpu, K64, 0);
+
+	map(&gpu, memory, BASE, 16, WRITE);
+	gpu_fill(&gpu, BASE + 8, K64 - 16, 0x12345678);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_WORDS(&gpu, memory, 0, 8, 0);
+	EXPECT_WORDS(&gpu, memory, 8, K64 - 16, 0x12345678);
+	EXPECT_WORDS(&gpu, memory, K64 - 8, 8, 0);
+	expect_valid();
+}
+
+TEST(memory, is_copied_from_one_address_to_another)
+{
+	static const unsigned kinds[] = { SOFTGPU_LOCAL_ONLY, SOFTGPU_SYSTEM_ONLY };
+
+	for (int i = 0; i < 4; i++) {
+		struct gpu gpu = gpu_begin();
+		D3DKMT_HANDLE from = create_resident(&gpu, 4 * K64, kinds[i / 2]);
+		D3DKMT_HANDLE to = create_resident(&gpu, 4 * K64, kinds[i % 2]);
+
+		map(&gpu, from, BASE, 64, READ_ONLY);
+		map(&gpu, to, BASE + 64 * K64, 64, WRITE);
+		fill(&gpu.client, from, 4 * K64, 7);
+		gpu_copy(&gpu, BASE + 64 * K64, BASE, 4 * K64);
+		EXPECT(gpu_run(&gpu));
+		EXPECT_CONTENT(&gpu.client, to, 4 * K64, 7);
+	}
+}
+
+TEST(memory, is_shown_in_parts_and_more_than_once)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE memory = create_resident(&gpu, K64, 0);
+
+	map_part(&gpu, memory, BASE, 3, 2, WRITE);
+	map(&gpu, memory, BASE + K64, 16, READ_ONLY);
+	D3DKMT_HANDLE seen = create_resident(&gpu, K64, 0);
+	map(&gpu, seen, BASE + 2 * K64, 16, WRITE);
+	gpu_fill(&gpu, BASE, 2 * PAGE, 5);
+	gpu_copy(&gpu, BASE + 2 * K64, BASE + K64, K64);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_WORDS(&gpu, seen, 0, 3 * PAGE, 0);
+	EXPECT_WORDS(&gpu, seen, 3 * PAGE, 2 * PAGE, 5);
+	EXPECT_WORDS(&gpu, seen, 5 * PAGE, K64 - 5 * PAGE, 0);
+}
+
+TEST(memory, mapped_anew_at_an_address_is_what_is_found_there)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE first = create_resident(&gpu, K64, 0);
+	D3DKMT_HANDLE second = create_resident(&gpu, K64, 0);
+
+	map(&gpu, first, BASE, 16, WRITE);
+	map(&gpu, second, BASE + 4 * PAGE, 4, WRITE);
+	gpu_fill(&gpu, BASE, K64, 9);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_WORDS(&gpu, first, 0, 4 * PAGE, 9);
+	EXPECT_WORDS(&gpu, first, 4 * PAGE, 4 * PAGE, 0);
+	EXPECT_WORDS(&gpu, first, 8 * PAGE, 8 * PAGE, 9);
+	EXPECT_WORDS(&gpu, second, 0, 4 * PAGE, 9);
+	EXPECT_WORDS(&gpu, second, 4 * PAGE, 12 * PAGE, 0);
+}
+
+TEST(memory, of_many_tables_is_mapped_in_one_call)
+{
+	enum { SIZE_BYTES = 7 * MIB };
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE memory = create_resident(&gpu, SIZE_BYTES, SOFTGPU_SYSTEM_ONLY);
+
+	map(&gpu, memory, BASE + MIB + 3 * PAGE, SIZE_BYTES / PAGE, WRITE);
+	gpu_fill(&gpu, BASE + MIB + 3 * PAGE, SIZE_BYTES, 0xabcdef01);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_WORDS(&gpu, memory, 0, SIZE_BYTES, 0xabcdef01);
+}
+
+TEST(memory, is_found_at_both_ends_of_the_space)
+{
+	struct gpu gpu = gpu_begin();
+	UINT64 end = UINT64_C(1) << soft_info(gpu.client.adapter).adapter.virtual_address_bits;
+	D3DKMT_HANDLE memory = create_resident(&gpu, 2 * PAGE, 0);
+
+	map_part(&gpu, memory, PAGE, 0, 1, WRITE);
+	map_part(&gpu, memory, end - PAGE, 1, 1, WRITE);
+	gpu_fill(&gpu, PAGE, PAGE, 1);
+	gpu_fill(&gpu, end - PAGE, PAGE, 2);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_WORDS(&gpu, memory, 0, PAGE, 1);
+	EXPECT_WORDS(&gpu, memory, PAGE, PAGE, 2);
+}
+
+/* ---- faults ---- */
+
+TEST(fault, at_what_was_never_mapped)
+{
+	struct gpu gpu = gpu_begin();
+
+	gpu_fill(&gpu, BASE + 64, 64, 1);
+	EXPECT_FAULT(&gpu, BASE + 64, true);
+}
+
+TEST(fault, behind_the_end_of_what_was_mapped)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE memory = create_resident(&gpu, K64, 0);
+
+	map(&gpu, memory, BASE, 16, WRITE);
+	gpu_fill(&gpu, BASE, K64 + 4, 1);
+	EXPECT_FAULT(&gpu, BASE + K64, true);
+}
+
+TEST(fault, is_told_apart_when_it_was_a_read)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE memory = create_resident(&gpu, K64, 0);
+
+	map(&gpu, memory, BASE, 16, WRITE);
+	gpu_copy(&gpu, BASE, BASE + 2 * K64, 64);
+	EXPECT_FAULT(&gpu, BASE + 2 * K64, false);
+}
+
+TEST(fault, at_page_zero)
+{
+	struct gpu gpu = gpu_begin();
+
+	gpu_write64(&gpu, 8, 1);
+	EXPECT_FAULT(&gpu, 8, true);
+}
+
+TEST(fault, at_what_is_written_and_may_only_be_read)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE memory = create_resident(&gpu, K64, 0);
+
+	void *pointer;
+
+	map(&gpu, memory, BASE, 16, READ_ONLY);
+	EXPECT_OK(lock2(gpu.client.device, memory, &pointer)); /* a lost device locks nothing */
+	gpu_fill(&gpu, BASE + PAGE, 64, 1);
+	EXPECT_FAULT(&gpu, BASE + PAGE, true);
+	EXPECT_EQ(count_words(pointer, 0, K64, 0), K64 / 4);
+}
+
+TEST(fault, at_what_was_freed)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE memory = create_resident(&gpu, K64, 0);
+	void *pointer;
+
+	map(&gpu, memory, BASE, 16, WRITE);
+	EXPECT_OK(lock2(gpu.client.device, memory, &pointer));
+	gpu_fill(&gpu, BASE, K64, 1);
+	EXPECT(gpu_run(&gpu));
+	unmap(&gpu, BASE + 4 * PAGE, PAGE);
+	flush(&gpu.client);
+	gpu_fill(&gpu, BASE, K64, 2);
+	EXPECT_FAULT(&gpu, BASE + 4 * PAGE, true);
+	EXPECT_EQ(count_words(pointer, 0, 4 * PAGE, 2), PAGE);
+	EXPECT_EQ(count_words(pointer, 4 * PAGE, 12 * PAGE, 1), 3 * PAGE);
+}
+
+TEST(fault, at_what_was_destroyed)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE memory = create_resident(&gpu, K64, 0);
+
+	map(&gpu, memory, BASE, 16, WRITE);
+	EXPECT_OK(destroy_now(&gpu.client, memory));
+	gpu_fill(&gpu, BASE, 64, 1);
+	EXPECT_FAULT(&gpu, BASE, true);
+}
+
+TEST(fault, leaves_other_devices_of_the_process_alone)
+{
+	struct gpu guilty = gpu_begin();
+	struct gpu other;
+
+	gpu_open(&other, guilty.client.adapter);
+	gpu_fill(&guilty, BASE, 64, 1);
+	EXPECT_FAULT(&guilty, BASE, true);
+	D3DKMT_HANDLE memory = create_resident(&other, K64, 0);
+	map(&other, memory, BASE, 16, WRITE);
+	gpu_fill(&other, BASE, K64, 3);
+	EXPECT(gpu_run(&other));
+	EXPECT_WORDS(&other, memory, 0, K64, 3);
+}
+
+/* ---- reservations ---- */
+
+TEST(reservation, of_zeroes_reads_zeroes_and_drops_writes)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE memory = create_resident(&gpu, K64, 0);
+
+	reserve(&gpu, BASE, 64 * MIB, D3DDDIGPUVIRTUALADDRESS_RESERVE_ZERO);
+	map(&gpu, memory, BASE + 128 * MIB, 16, WRITE);
+	fill(&gpu.client, memory, K64, 1);
+	gpu_fill(&gpu, BASE + MIB, 8 * MIB, 0xffffffff);
+	gpu_copy(&gpu, BASE + 128 * MIB, BASE + 64 * MIB - K64, K64);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_WORDS(&gpu, memory, 0, K64, 0);
+}
+
+TEST(reservation, without_access_faults)
+{
+	struct gpu gpu = gpu_begin();
+
+	reserve(&gpu, BASE, K64, D3DDDIGPUVIRTUALADDRESS_RESERVE_NO_ACCESS);
+	gpu_fill(&gpu, BASE, 64, 1);
+	EXPECT_FAULT(&gpu, BASE, true);
+}
+
+TEST(reservation, shows_memory_where_some_was_mapped_and_again_what_it_was)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE memory = create_resident(&gpu, K64, 0);
+
+	reserve(&gpu, BASE, MIB, D3DDDIGPUVIRTUALADDRESS_RESERVE_ZERO);
+	map(&gpu, memory, BASE + K64, 16, WRITE);
+	gpu_fill(&gpu, BASE, MIB, 4);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_WORDS(&gpu, memory, 0, K64, 4);
+	map(&gpu, 0, BASE + K64, 16, ZERO);
+	gpu_fill(&gpu, BASE, MIB, 5);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_WORDS(&gpu, memory, 0, K64, 4);
+	map(&gpu, 0, BASE + K64, 1, NO_ACCESS);
+	gpu_fill(&gpu, BASE, MIB, 6);
+	EXPECT_FAULT(&gpu, BASE + K64, true);
+}
+
+/* ---- memory that is elsewhere ---- */
+
+TEST(eviction, makes_an_access_fault)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE memory = create_resident(&gpu, K64, SOFTGPU_LOCAL_ONLY);
+
+	map(&gpu, memory, BASE, 16, WRITE);
+	gpu_fill(&gpu, BASE, K64, 1);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_OK(evict(&gpu.client, &memory, 1, 0));
+	/* Not before the GPU has said that it is done. */
+	while (residency_status(&gpu.client, memory) != NOT_RESIDENT)
+		usleep(100);
+	flush(&gpu.client);
+	gpu_fill(&gpu, BASE + 4 * PAGE, 64, 2);
+	EXPECT_FAULT(&gpu, BASE + 4 * PAGE, true);
+}
+
+TEST(eviction, is_over_at_the_same_address_when_it_is_resident_again)
+{
+	static const unsigned kinds[] = { SOFTGPU_LOCAL_ONLY, SOFTGPU_SYSTEM_ONLY, 0 };
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct gpu gpu = gpu_begin();
+		D3DKMT_HANDLE memory = create_resident(&gpu, 4 * K64, kinds[i]);
+
+		map(&gpu, memory, BASE, 64, WRITE);
+		gpu_fill(&gpu, BASE, 4 * K64, 1);
+		EXPECT(gpu_run(&gpu));
+		EXPECT_OK(evict(&gpu.client, &memory, 1, 0));
+		EXPECT_OK(make_resident(&gpu.client, &memory, 1, 0));
+		gpu_fill(&gpu, BASE + PAGE, PAGE, 2);
+		EXPECT(gpu_run(&gpu));
+		EXPECT_WORDS(&gpu, memory, 0, PAGE, 1);
+		EXPECT_WORDS(&gpu, memory, PAGE, PAGE, 2);
+		EXPECT_WORDS(&gpu, memory, 2 * PAGE, 4 * K64 - 2 * PAGE, 1);
+		expect_valid();
+	}
+}
+
+TEST(eviction, of_what_is_not_resident_yet_is_no_reason_not_to_map_it)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE memory = create_sized(&gpu.client, K64, SOFTGPU_CPU_VISIBLE);
+
+	map(&gpu, memory, BASE, 16, WRITE);
+	EXPECT_OK(make_resident(&gpu.client, &memory, 1, 0));
+	gpu_fill(&gpu, BASE, K64, 8);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_WORDS(&gpu, memory, 0, K64, 8);
+}
+
+/* So much of local memory that nothing else has a place there. */
+static unsigned fill_local_memory(const struct gpu *gpu, D3DKMT_HANDLE handles[], unsigned most)
+{
+	unsigned count = 0;
+
+	while (count < most &&
+	       NT_SUCCESS(try_create_sized(&gpu->client, MIB / 4, SOFTGPU_LOCAL_ONLY,
+					   &handles[count])) &&
+	       make_resident(&gpu->client, &handles[count], 1, CANT_TRIM) == STATUS_SUCCESS)
+		count++;
+	return count;
+}
+
+TEST(move, is_followed_from_one_segment_to_another)
+{
+	static D3DKMT_HANDLE others[256];
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE memory = create_resident(&gpu, 4 * K64, 0);
+
+	EXPECT_EQ(residency_status(&gpu.client, memory), IN_GPU_MEMORY);
+	map(&gpu, memory, BASE, 64, WRITE);
+	map(&gpu, memory, BASE + 64 * MIB, 64, READ_ONLY);
+	gpu_fill(&gpu, BASE, 4 * K64, 1);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_OK(evict(&gpu.client, &memory, 1, 0));
+	unsigned count = fill_local_memory(&gpu, others, 256);
+	EXPECT(count > 0);
+	EXPECT_OK(make_resident(&gpu.client, &memory, 1, 0));
+	EXPECT_EQ(residency_status(&gpu.client, memory), IN_SHARED_MEMORY);
+	gpu_fill(&gpu, BASE + K64, K64, 2);
+	gpu_copy(&gpu, BASE, BASE + 64 * MIB + K64, K64);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_WORDS(&gpu, memory, 0, 2 * K64, 2);
+	EXPECT_WORDS(&gpu, memory, 2 * K64, 2 * K64, 1);
+	expect_valid();
+}
+
+/* ---- updates ---- */
+
+static D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION tile(UINT64 address, UINT64 size_bytes,
+						     D3DKMT_HANDLE pool, UINT64 offset)
+{
+	return (D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION){
+		.OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_MAP,
+		.Map = { .BaseAddress = address,
+			 .SizeInBytes = size_bytes,
+			 .hAllocation = pool,
+			 .AllocationOffsetInBytes = offset },
+	};
+}
+
+static void update(struct gpu *gpu, D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION *operations,
+		   unsigned count)
+{
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = create_fence(gpu, 0);
+	const volatile UINT64 *view = fence.Info.MonitoredFence.FenceValueCPUVirtualAddress;
+	D3DKMT_UPDATEGPUVIRTUALADDRESS args = { .hDevice = gpu->client.device,
+						.hContext = gpu->context,
+						.hFenceObject = fence.hSyncObject,
+						.NumOperations = count,
+						.Operations = operations };
+	UINT64 value = 1;
+	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .hDevice = gpu->client.device,
+							    .ObjectCount = 1,
+							    .ObjectHandleArray = &fence.hSyncObject,
+							    .FenceValueArray = &value };
+
+	EXPECT_OK(D3DKMTUpdateGpuVirtualAddress(&args));
+	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(&wait));
+	EXPECT_EQ(*view, 1);
+}
+
+TEST(update, maps_tiles_in_any_order_and_copies_them)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE pool = create_resident(&gpu, 4 * K64, 0);
+	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION operations[] = {
+		tile(BASE + 2 * K64, K64, pool, 0),
+		tile(BASE, K64, pool, 2 * K64),
+		{ .OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_COPY,
+		  .Copy = { .SourceAddress = BASE,
+			    .SizeInBytes = K64,
+			    .DestAddress = BASE + K64 } },
+	};
+
+	reserve(&gpu, BASE, MIB, D3DDDIGPUVIRTUALADDRESS_RESERVE_ZERO);
+	update(&gpu, operations, 3);
+	gpu_fill(&gpu, BASE + 2 * K64, K64, 1);
+	gpu_fill(&gpu, BASE, K64 / 2, 2);
+	gpu_fill(&gpu, BASE + K64 + K64 / 2, K64 / 2, 3); /* the same tile, by its copy */
+	gpu_fill(&gpu, BASE + 3 * K64, K64, 4);           /* nothing there: dropped */
+	EXPECT(gpu_run(&gpu));
+	EXPECT_WORDS(&gpu, pool, 0, K64, 1);
+	EXPECT_WORDS(&gpu, pool, K64, K64, 0);
+	EXPECT_WORDS(&gpu, pool, 2 * K64, K64 / 2, 2);
+	EXPECT_WORDS(&gpu, pool, 2 * K64 + K64 / 2, K64 / 2, 3);
+	EXPECT_WORDS(&gpu, pool, 3 * K64, K64, 0);
+}
+
+TEST(update, repeats_a_part_and_takes_it_back)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE pool = create_resident(&gpu, 4 * K64, 0);
+	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION repeat = tile(BASE, 4 * K64, pool, K64);
+	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION unmap_all = {
+		.OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_UNMAP,
+		.Unmap = { .BaseAddress = BASE, .SizeInBytes = 4 * K64, .Protection.NoAccess = 1 },
+	};
+
+	repeat.Map.AllocationSizeInBytes = K64;
+	reserve(&gpu, BASE, MIB, D3DDDIGPUVIRTUALADDRESS_RESERVE_ZERO);
+	update(&gpu, &repeat, 1);
+	gpu_fill(&gpu, BASE, K64, 1);
+	gpu_fill(&gpu, BASE + 3 * K64, PAGE, 2);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_WORDS(&gpu, pool, 0, K64, 0);
+	EXPECT_WORDS(&gpu, pool, K64, PAGE, 2);
+	EXPECT_WORDS(&gpu, pool, K64 + PAGE, K64 - PAGE, 1);
+	EXPECT_WORDS(&gpu, pool, 2 * K64, 2 * K64, 0);
+	update(&gpu, &unmap_all, 1);
+	gpu_fill(&gpu, BASE + K64, 64, 3);
+	EXPECT_FAULT(&gpu, BASE + K64, true);
+}
+
+/* ---- fences ---- */
+
+TEST(fence, is_signalled_by_the_gpu_through_its_address)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = create_fence(&gpu, 0);
+	const volatile UINT64 *view = fence.Info.MonitoredFence.FenceValueCPUVirtualAddress;
+
+	gpu_write64(&gpu, fence.Info.MonitoredFence.FenceValueGPUVirtualAddress, 77);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_EQ(*view, 77);
+}
+
+TEST(fence, that_may_not_be_signalled_is_read_and_faults_when_it_is_written)
+{
+	enum { NO_SIGNAL = 0x10 };
+	struct gpu gpu = gpu_begin();
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = create_fence(&gpu, NO_SIGNAL);
+	UINT64 address = fence.Info.MonitoredFence.FenceValueGPUVirtualAddress;
+	D3DKMT_HANDLE memory = create_resident(&gpu, K64, 0);
+
+	map(&gpu, memory, BASE, 16, WRITE);
+	gpu_fill(&gpu, BASE, K64, 1);
+	gpu_copy(&gpu, BASE, address, 8);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_WORDS(&gpu, memory, 0, 8, 0);
+	gpu_write64(&gpu, address, 1);
+	EXPECT_FAULT(&gpu, address, true);
+}
+
+TEST(fence, that_was_destroyed_has_no_address_any_more)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = create_fence(&gpu, 0);
+	UINT64 address = fence.Info.MonitoredFence.FenceValueGPUVirtualAddress;
+	D3DKMT_DESTROYSYNCHRONIZATIONOBJECT end = { fence.hSyncObject };
+
+	EXPECT_OK(D3DKMTDestroySynchronizationObject(&end));
+	gpu_write64(&gpu, address, 1);
+	EXPECT_FAULT(&gpu, address, true);
+}
+
+TEST(fence, has_an_address_that_no_client_frees_or_maps_at)
+{
+	struct gpu gpu = gpu_begin();
+	UINT64 page = gpu.fence_address & ~(UINT64)(PAGE - 1);
+	D3DKMT_FREEGPUVIRTUALADDRESS end = { gpu.client.adapter, page, PAGE };
+	D3DDDI_MAPGPUVIRTUALADDRESS over = mapping(&gpu, gpu.buffer, page, 1, READ_ONLY);
+
+	EXPECT_BAD(D3DKMTFreeGpuVirtualAddress(&end), "VA-DRIVER", "BaseAddress");
+	EXPECT_BAD(D3DKMTMapGpuVirtualAddress(&over), "VA-DRIVER", "BaseAddress");
+	EXPECT(gpu_run(&gpu));
+}
+
+TEST_MAIN("api/gpuva_access")
