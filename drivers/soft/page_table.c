@@ -29,14 +29,49 @@ ULONGLONG soft_pte_encode(const DXGK_PTE *pte)
 	return entry;
 }
 
+/* How many from ptes[0] on say the same of pages in a row. */
+static ULONGLONG count_pages_in_a_row(const DXGK_PTE *ptes, ULONGLONG count)
+{
+	/* Both halves, and four entries at once: there are many, and they nearly always go on. */
+	typedef ULONGLONG halves __attribute__((vector_size(sizeof(DXGK_PTE)), aligned(8)));
+	const halves *entries = (const halves *)ptes;
+	const halves next = { 0, 4 };
+	halves expected[4] = { entries[0] };
+	ULONGLONG length = 0;
+
+	for (ULONGLONG i = 1; i < 4; i++)
+		expected[i] = entries[0] + (halves){ 0, i };
+	while (length + 4 <= count) {
+		halves difference =
+			(entries[length] ^ expected[0]) | (entries[length + 1] ^ expected[1]) |
+			(entries[length + 2] ^ expected[2]) | (entries[length + 3] ^ expected[3]);
+
+		if ((difference[0] | difference[1]) != 0)
+			break;
+		expected[0] += next;
+		expected[1] += next;
+		expected[2] += next;
+		expected[3] += next;
+		length += 4;
+	}
+	if (length == 0)
+		length = 1;
+	while (length < count && ptes[length].Flags == ptes[0].Flags &&
+	       ptes[length].PageAddress == ptes[0].PageAddress + length)
+		length++;
+	return length;
+}
+
 ULONGLONG soft_pte_run(const DXGK_PTE *ptes, ULONGLONG count, ULONGLONG *value_out,
 		       ULONGLONG *stride_out)
 {
 	ULONGLONG first = soft_pte_encode(&ptes[0]);
+	ULONGLONG length = count_pages_in_a_row(ptes, count);
 	ULONGLONG stride = 0;
-	ULONGLONG length = 1;
 
-	if (count > 1) {
+	if (length > 1 && ptes[0].Valid && !ptes[0].Zero) {
+		stride = 1ULL << SOFT_PAGE_BITS;
+	} else if (count > 1) {
 		stride = soft_pte_encode(&ptes[1]) - first;
 		length = 2;
 		while (length < count && soft_pte_encode(&ptes[length]) == first + length * stride)
@@ -45,6 +80,46 @@ ULONGLONG soft_pte_run(const DXGK_PTE *ptes, ULONGLONG count, ULONGLONG *value_o
 	*value_out = first;
 	*stride_out = stride;
 	return length;
+}
+
+/*
+ * Two at once: whatever stores a row of aligned quadwords stores each of them as a whole, and one
+ * by one takes twice as long.
+ */
+static void store_run(ULONGLONG *table, ULONGLONG count, ULONGLONG value, ULONGLONG stride)
+{
+	typedef ULONGLONG two_entries
+		__attribute__((vector_size(2 * sizeof(ULONGLONG)), aligned(8)));
+	two_entries two = { value, value + stride };
+	ULONGLONG i = 0;
+
+#ifndef __SANITIZE_THREAD__
+	for (; i + 2 <= count; i += 2) {
+		*(volatile two_entries *)&table[i] = two;
+		two += 2 * stride;
+	}
+#endif
+	(void)two;
+	for (; i < count; i++)
+		__atomic_store_n(&table[i], value + i * stride, __ATOMIC_RELAXED);
+}
+
+void soft_pte_store(ULONGLONG *table, const DXGK_PTE *ptes, ULONGLONG count, BOOLEAN is_repeated)
+{
+	/* What was written before, tables below among it, is seen before what leads to it. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	if (is_repeated) {
+		store_run(table, count, soft_pte_encode(&ptes[0]), 0);
+		return;
+	}
+	for (ULONGLONG done = 0; done < count;) {
+		ULONGLONG value;
+		ULONGLONG stride;
+		ULONGLONG length = soft_pte_run(&ptes[done], count - done, &value, &stride);
+
+		store_run(&table[done], length, value, stride);
+		done += length;
+	}
 }
 
 BOOLEAN soft_walk(const struct soft_settings *settings, const struct soft_root *root,

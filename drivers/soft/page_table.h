@@ -48,6 +48,12 @@ BOOLEAN soft_walk(const struct soft_settings *settings, const struct soft_root *
 		  void *reader_context, struct soft_translation *translation_out,
 		  struct soft_walk_fault *fault_out);
 
+/*
+ * Writes entries into a table that the processor sees; ptes[0] stands for all with `is_repeated`.
+ * Each is stored as a whole.
+ */
+void soft_pte_store(ULONGLONG *table, const DXGK_PTE *ptes, ULONGLONG count, BOOLEAN is_repeated);
+
 /* How many entries from pte[0] on can be written as value, value + stride, …; at least one. */
 ULONGLONG soft_pte_run(const DXGK_PTE *ptes, ULONGLONG count, ULONGLONG *value_out,
 		       ULONGLONG *stride_out);

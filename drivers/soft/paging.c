@@ -228,10 +228,8 @@ static void update_now(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
 {
 	ULONGLONG *table = (ULONGLONG *)update->PageTableAddress.CpuVirtual + update->StartIndex;
 
-	for (UINT i = 0; i < update->NumPageTableEntries; i++)
-		soft_entry_store(
-			&table[i],
-			soft_pte_encode(&update->pPageTableEntries[update->Flags.Repeat ? 0 : i]));
+	soft_pte_store(table, update->pPageTableEntries, update->NumPageTableEntries,
+		       update->Flags.Repeat != 0);
 }
 
 static NTSTATUS build_update_page_table(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "miniport/internal.h"
+#include "miniport/pte.h"
 #include "miniport/work.h"
 #include "nt/report.h"
 
@@ -194,22 +195,6 @@ static void fill_init_context(const struct miniport *miniport, const struct mini
 	args->InitContextResource.Destination.GpuVirtualAddress = op->init_context.gpu_address;
 }
 
-static DXGK_PTE pte_from(const struct miniport_pte *entry)
-{
-	return (DXGK_PTE){
-		.Valid = entry->is_valid,
-		.Zero = entry->is_zero,
-		.CacheCoherent = entry->is_cache_coherent,
-		.ReadOnly = entry->is_read_only,
-		.NoExecute = entry->is_no_execute,
-		.Segment = entry->segment & 0x1f,
-		.LargePage = entry->is_large,
-		.PageTablePageSize = entry->is_table_64k ? DXGK_PTE_PAGE_TABLE_PAGE_64KB
-							 : DXGK_PTE_PAGE_TABLE_PAGE_4KB,
-		.PageAddress = entry->page,
-	};
-}
-
 static DXGK_PAGETABLEUPDATEADDRESS table_address(const struct miniport_paging_op *op)
 {
 	switch (op->update_table.mode) {
@@ -236,8 +221,11 @@ static NTSTATUS fill_update_table(const struct miniport_paging_op *op, struct ar
 		return status;
 	DXGK_PTE *entries = array;
 
-	for (uint32_t i = 0; i < count; i++)
-		entries[i] = pte_from(&op->update_table.entries[i]);
+	if (op->update_table.is_run)
+		pte_write_run(op->update_table.entries, count, entries);
+	else
+		for (uint32_t i = 0; i < count; i++)
+			entries[i] = pte_from(&op->update_table.entries[i]);
 	args->Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE;
 	args->UpdatePageTable = (DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE){
 		.PageTableLevel = op->update_table.level,

@@ -48,6 +48,17 @@ struct miniport_pte {
 	bool is_table_64k : 1; /* level 1: the table below has 64 KiB pages */
 };
 
+/* Entry `i` of an update that may have one for all. */
+static inline struct miniport_pte miniport_update_entry(const struct miniport_pte *entries,
+							bool is_repeated, bool is_run, uint32_t i)
+{
+	struct miniport_pte entry = entries[is_repeated || is_run ? 0 : i];
+
+	if (is_run)
+		entry.page += i;
+	return entry;
+}
+
 /* ---- paging operations: what DxgkDdiBuildPagingBuffer is asked for ---- */
 
 enum miniport_paging_kind {
@@ -161,10 +172,11 @@ struct miniport_paging_op {
 			uint64_t gpu_table; /* GPU_VIRTUAL */
 			uint32_t segment;   /* GPU_PHYSICAL */
 			uint64_t offset_bytes;
-			const struct miniport_pte *entries; /* one with is_repeated */
+			const struct miniport_pte *entries; /* one with is_repeated or is_run */
 			uint32_t first_index;
 			uint32_t count;
 			bool is_repeated;
+			bool is_run; /* each next entry is for the next page */
 			bool is_initial;
 			bool is_eviction;
 			bool has_64k_pages;

@@ -55,10 +55,11 @@ struct paging_op {
 			struct paging_place table; /* one table, contiguous */
 			void *pointer; /* CPU_VIRTUAL: for the CPU; NULL: it is in system memory */
 			uint32_t level;
-			const struct miniport_pte *entries; /* one with is_repeated */
+			const struct miniport_pte *entries; /* one with is_repeated or is_run */
 			uint32_t first_index;
 			uint32_t count;
 			bool is_repeated;
+			bool is_run; /* each next entry is for the next page */
 			bool is_initial;
 			bool is_eviction;
 			uint64_t driver_protection;

@@ -377,6 +377,7 @@ static void make_update_table(const struct pager *pager, struct miniport_paging_
 	op_out->update_table.first_index = op->update_table.first_index;
 	op_out->update_table.count = op->update_table.count;
 	op_out->update_table.is_repeated = op->update_table.is_repeated;
+	op_out->update_table.is_run = op->update_table.is_run;
 	op_out->update_table.is_initial = op->update_table.is_initial;
 	op_out->update_table.is_eviction = op->update_table.is_eviction;
 	op_out->update_table.driver_protection = op->update_table.driver_protection;

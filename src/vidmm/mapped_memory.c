@@ -1,10 +1,10 @@
 /*
  * mapped_memory.c - memory that moves, and the entries that follow it. See page_tables.h.
  *
- *	leaf entries, space by space ─▶ TLB, space by space
+ *	entries, space by space ─▶ TLB, space by space
  *
- * Ranges come and go between two operations. They are visited by ascending addresses: whatever is
- * mapped below the cursor by then was written by a sync of its own, from the same truth.
+ * Ranges come and go between two operations. Those there are at the beginning are visited: whatever
+ * is mapped later is written by a sync of its own, from the same truth.
  *
  * Locks: mapped_memory.lock guards the list of views; they leave it on the pager's thread alone,
  * which therefore may keep one in hand without.
@@ -58,11 +58,18 @@ void memory_view_init(struct memory_view *view, struct mapped_memory *memory,
 	atomic_fetch_add(&memory->view_count, 1);
 }
 
+static void move_end(struct memory_move *move)
+{
+	mem_free(move->ranges);
+	*move = (struct memory_move){ 0 };
+}
+
 void memory_view_finish(struct memory_view *view)
 {
 	struct mapped_memory *memory = view->memory;
 
 	assert(view->owner.range_count == 0);
+	move_end(&view->move);
 	lock_acquire(&memory->lock);
 	list_remove(&view->memory_link);
 	lock_release(&memory->lock);
@@ -107,40 +114,84 @@ static const struct gpuva_range *range_from(const struct memory_view *view, uint
 	return found;
 }
 
-static bool next_entries(struct memory_view *view, uint64_t *page, struct paging_op *op_out)
+static void write_ranges_down(struct memory_view *view)
 {
-	struct page_tables *tables = view->tables;
+	struct memory_move *move = &view->move;
+	struct list *link;
+
+	/* Without memory they are looked for one by one, which takes longer. */
+	move->ranges = mem_zalloc_array(view->owner.range_count, sizeof(*move->ranges));
+	if (!move->ranges)
+		return;
+	list_for_each (link, &view->owner.ranges) {
+		const struct gpuva_range *range = range_of_owner_link(link);
+
+		move->ranges[move->range_count++] =
+			(struct moved_range){ range->first_page, range->page_count };
+	}
+}
+
+static void move_begin(struct memory_view *view)
+{
+	move_end(&view->move);
+	table_sync_init(&view->move.sync, view->tables, 0, 0);
+	lock_acquire(&view->tables->lock);
+	if (view->owner.range_count > 0)
+		write_ranges_down(view);
+	lock_release(&view->tables->lock);
+}
+
+static bool next_unwritten_range(struct memory_view *view, struct moved_range *out)
+{
+	struct memory_move *move = &view->move;
 	const struct gpuva_range *range;
 
-	while ((range = range_from(view, *page)) != NULL) {
-		uint64_t stop_page = range_end(range);
-		struct table *leaf;
-
-		if (*page < range->first_page)
-			*page = range->first_page;
-		leaf = tables_at_locked(tables, 0, *page);
-		assert(leaf);
-		if (stop_page > table_end(tables, leaf))
-			stop_page = table_end(tables, leaf);
-		if (!leaf->is_written) /* whoever made it comes, and writes all of it */
-			*page = stop_page;
-		else if (table_write_leaf_locked(tables, leaf, page, stop_page, &view->changes,
-						 op_out))
-			return true;
+	lock_acquire(&view->tables->lock);
+	range = range_from(view, move->next_page);
+	if (range) {
+		*out = (struct moved_range){ range->first_page, range->page_count };
+		move->next_page = range_end(range);
 	}
-	return false;
+	lock_release(&view->tables->lock);
+	return range != NULL;
+}
+
+static bool next_range(struct memory_view *view, struct moved_range *out)
+{
+	struct memory_move *move = &view->move;
+
+	if (!move->ranges)
+		return next_unwritten_range(view, out);
+	if (move->next == move->range_count)
+		return false;
+	*out = move->ranges[move->next++];
+	return true;
+}
+
+static bool next_entries(struct memory_view *view, struct paging_op *op_out)
+{
+	struct memory_move *move = &view->move;
+	struct moved_range range;
+
+	for (;;) {
+		if (move->has_range && table_sync_write(&move->sync, op_out))
+			return true;
+		if (!next_range(view, &range))
+			return false;
+		table_sync_again(&move->sync, range.first_page, range.page_count);
+		move->has_range = true;
+	}
 }
 
 static bool next_in_view(struct memory_view *view, struct mapped_memory_cursor *cursor,
 			 struct paging_op *op_out)
 {
-	bool is_there;
-
-	lock_acquire(&view->tables->lock);
-	is_there = cursor->step == MOVE_ENTRIES ? next_entries(view, &cursor->page, op_out)
-						: table_flush(view->tables, &view->changes, op_out);
-	lock_release(&view->tables->lock);
-	return is_there;
+	if (cursor->step == MOVE_FLUSH)
+		return table_sync_flush(&view->move.sync, op_out);
+	if (!cursor->has_begun)
+		move_begin(view);
+	cursor->has_begun = true;
+	return next_entries(view, op_out);
 }
 
 bool mapped_memory_must_settle(struct mapped_memory *memory)
@@ -159,8 +210,10 @@ bool mapped_memory_next(struct mapped_memory *memory, struct mapped_memory_curso
 		while ((view = view_from(memory, cursor->view_id)) != NULL) {
 			if (next_in_view(view, cursor, op_out))
 				return true;
+			if (cursor->step == MOVE_FLUSH)
+				move_end(&view->move);
 			cursor->view_id = view->id + 1;
-			cursor->page = 0;
+			cursor->has_begun = false;
 		}
 	}
 	return false;

@@ -150,12 +150,12 @@ static bool mappings_next(void *context, struct vidmm_allocation *allocation,
 			  enum vidmm_mapping_change change, const struct paging_place *where,
 			  struct vidmm_mapping_cursor *cursor, struct paging_op *op_out)
 {
-	enum { STEP, VIEW_ID, PAGE, STATE };
+	enum { STEP, VIEW_ID, HAS_BEGUN, STATE };
 	enum { NEW, SETTLED, SHOWN };
 	struct mapped_memory *memory = atomic_load(&allocation->mapped);
 	struct mapped_memory_cursor at = { .step = cursor->words[STEP],
 					   .view_id = cursor->words[VIEW_ID],
-					   .page = cursor->words[PAGE] };
+					   .has_begun = cursor->words[HAS_BEGUN] };
 	bool is_there;
 
 	(void)context;
@@ -176,7 +176,7 @@ static bool mappings_next(void *context, struct vidmm_allocation *allocation,
 	is_there = memory && mapped_memory_next(memory, &at, op_out);
 	cursor->words[STEP] = at.step;
 	cursor->words[VIEW_ID] = at.view_id;
-	cursor->words[PAGE] = at.page;
+	cursor->words[HAS_BEGUN] = at.has_begun;
 	return is_there;
 }
 

@@ -27,6 +27,8 @@ static void describe_shape(const struct miniport_gpu_mmu *mmu, struct gpuva_shap
 		.address_bits = mmu->address_bits,
 		.level_count = mmu->level_count,
 		.leaf_table_64k_bytes = mmu->leaf_table_size_64k_bytes,
+		.has_large_pages = mmu->flags & TABLES_HAVE_LARGE,
+		.has_unaligned_large_pages = mmu->flags & TABLES_HAVE_UNALIGNED,
 	};
 	for (uint32_t level = 0; level < mmu->level_count && level < GPUVA_MAX_LEVELS; level++)
 		answer->levels[level] = (struct gpuva_level){
@@ -162,6 +164,7 @@ static NTSTATUS make_table(struct page_tables *tables, uint32_t level, uint64_t 
 		return refuse_memory();
 	table->level = level;
 	table->first_page = first_page;
+	table_set_given(table, 0, 0);
 	status = size_table(tables->config, table);
 	size_bytes = table->size_bytes;
 	table->size_bytes = 0; /* nothing to give back */
@@ -430,8 +433,8 @@ struct page_tables_root page_tables_root(const struct page_tables *tables)
 static void forget_table(struct table *table)
 {
 	table->is_written = false;
-	for (uint32_t i = 0; i < table->entry_count; i++)
-		table->given[i] = 0;
+	table->is_behind = false;
+	table_set_given(table, 0, 0);
 }
 
 static void forget_tree(struct table *table)

@@ -14,6 +14,11 @@
  * lack of it. Tables stay until the space ends. What shows zeroes all over needs none of its own:
  * each space has one table of zeroes per level, which any number of entries above point at.
  *
+ * Where both sides allow, an entry right above the leaves is a large page: what its leaf table
+ *would show is one run of memory with no driver protection. The table stays, so that the page can
+ *fall apart when something in it changes; it is written from end to end before anything leads to
+ *it.
+ *
  * Entries that lead nowhere are never written again where they are known to be invalid: a driver
  * may have put its own tables there (DxgkCbReserveGpuVirtualAddressRange).
  *
@@ -46,7 +51,10 @@ enum {
 	TABLES_HAVE_ZERO = 1 << 2,
 	TABLES_END_INVALID = 1 << 3, /* ExplicitPageTableInvalidation */
 	TABLES_HAVE_CACHE_COHERENT = 1 << 4,
-	TABLES_CACHE_NO_INVALID = 1 << 10, /* InvalidTlbEntriesNotCached */
+	TABLES_HAVE_LARGE = 1 << 6,         /* LargePageSupported */
+	TABLES_HAVE_UNALIGNED = 1 << 8,     /* AllowNonAlignedLargePageAddress */
+	TABLES_CACHE_NO_INVALID = 1 << 10,  /* InvalidTlbEntriesNotCached */
+	TABLES_HAVE_LARGE_SYSTEM = 1 << 11, /* SysMemLargePageSupported */
 };
 
 /* Pages in a row, and where they are for the GPU. */
@@ -162,6 +170,9 @@ struct table_sync {
 	struct table *table;
 	uint64_t page;
 	uint64_t stop_page;
+	bool is_whole;         /* all of the table is written … */
+	uint32_t left_out;     /* … unless more than this was left out */
+	bool must_begin_again; /* what was left out has to be written after all */
 	struct table_changes changes;
 };
 
@@ -228,6 +239,23 @@ static inline bool mapped_memory_is_mapped(const struct mapped_memory *memory)
 	return atomic_load(&memory->view_count) > 0;
 }
 
+/*
+ * How far the entries of one space have followed a move. The pager's thread's. The ranges are those
+ * there were when it began: what is mapped later is written by a sync of its own, from the same
+ * truth.
+ */
+struct memory_move {
+	struct table_sync sync;
+	bool has_range;
+	struct moved_range {
+		uint64_t first_page;
+		uint64_t page_count;
+	} * ranges; /* NULL: there was no memory to write them down */
+	uint64_t range_count;
+	uint64_t next;      /* of them */
+	uint64_t next_page; /* without them */
+};
+
 /* One allocation in one space: whom its ranges there belong to. */
 struct memory_view {
 	struct gpuva_owner owner;
@@ -235,7 +263,7 @@ struct memory_view {
 	struct page_tables *tables;
 	struct list memory_link;
 	uint64_t id;
-	struct table_changes changes; /* of a move, on the pager's thread */
+	struct memory_move move;
 };
 
 void memory_view_init(struct memory_view *view, struct mapped_memory *memory,
@@ -258,7 +286,7 @@ bool mapped_memory_must_settle(struct mapped_memory *memory);
 struct mapped_memory_cursor {
 	uint64_t step;
 	uint64_t view_id;
-	uint64_t page;
+	bool has_begun; /* with the entries of that view */
 };
 bool mapped_memory_next(struct mapped_memory *memory, struct mapped_memory_cursor *cursor,
 			struct paging_op *op_out);

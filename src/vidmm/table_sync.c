@@ -4,7 +4,7 @@
  *	for each level, leaves first:
  *		the table of zeroes, when it was never written
  *		each table of the range: all entries invalid when it was never written,
- *		then the entries that lead somewhere
+ *		then the entries that lead somewhere; nothing where it is a large page
  *	the TLB
  *
  * So a table is whole before an entry points at it. One that was never written is written from end
@@ -111,14 +111,60 @@ static struct miniport_pte entry_to(const struct table *table)
 	};
 }
 
-/* A packed entry back as it was; the flags of leaves do not occur above them. */
+/* A packed entry back as it was. */
 static struct miniport_pte entry_from(uint64_t packed)
 {
 	return (struct miniport_pte){
 		.page = packed >> PACKED_PAGE_SHIFT,
 		.segment = (uint8_t)(packed >> PACKED_SEGMENT_SHIFT & 31),
 		.is_valid = packed & PACKED_VALID,
+		.is_zero = packed & PACKED_ZERO,
+		.is_read_only = packed & PACKED_READ_ONLY,
+		.is_no_execute = packed & PACKED_NO_EXECUTE,
+		.is_cache_coherent = packed & PACKED_CACHE_COHERENT,
+		.is_large = packed & PACKED_LARGE,
 	};
+}
+
+bool table_is_large_locked(const struct page_tables *tables, const struct table *leaf,
+			   struct miniport_pte *entry_out)
+{
+	const struct page_tables_config *config = tables->config;
+	uint64_t pages = leaf->entry_count;
+	struct gpuva_view view;
+	struct shown_run run;
+
+	if (!config->shape.answer.has_large_pages || leaf->level > 0 || leaf->is_zeroes)
+		return false;
+	gpuva_space_look(&tables->space, leaf->first_page, &view);
+	if (view.page_count < pages || view.state.kind != GPUVA_KIND_MAPPED ||
+	    view.state.period_pages != 0 || view.state.driver_protection != 0)
+		return false;
+	run = look(tables, view_memory(&view), view.state.offset_pages, pages);
+	if (!run.is_shown || run.page_count < pages ||
+	    (run.segment == 0 && !(config->mmu.flags & TABLES_HAVE_LARGE_SYSTEM)))
+		return false;
+	if (gpuva_shape_large_level(&config->shape, &(struct gpuva_run){ leaf->first_page, pages,
+									 run.first_page }) == 0)
+		return false;
+	*entry_out = memory_entry(tables, &view, &run);
+	entry_out->is_large = true;
+	return true;
+}
+
+/* Of an entry that a table hangs in. */
+static struct miniport_pte entry_above_table(const struct page_tables *tables,
+					     const struct table *below, uint64_t given)
+{
+	struct miniport_pte entry;
+
+	if (table_is_large_locked(tables, below, &entry))
+		return entry;
+	/* Who made it is still to come, and nothing shows through it before; or it is a large page
+	 * until who makes it fall apart has written all of the table. */
+	if (!below->is_written || (below->is_behind && (given & PACKED_LARGE)))
+		return entry_from(given);
+	return entry_to(below);
 }
 
 struct miniport_pte table_entry_above_locked(const struct page_tables *tables,
@@ -131,8 +177,7 @@ struct miniport_pte table_entry_above_locked(const struct page_tables *tables,
 	if (table->is_zeroes)
 		return entry_to(zeroes);
 	if (below)
-		/* Who made it is still to come, and nothing shows through it before. */
-		return below->is_written ? entry_to(below) : entry_from(table->given[index]);
+		return entry_above_table(tables, below, table_given(table, index));
 	if (zeroes && zeroes->is_written &&
 	    tables_is_zero_locked(tables, table->first_page + index * pages, pages))
 		return entry_to(zeroes);
@@ -155,37 +200,63 @@ static void note_change(const struct page_tables *tables, struct table_changes *
 	changes->must_flush |= was_valid || !(tables->config->mmu.flags & TABLES_CACHE_NO_INVALID);
 }
 
-/* Notes what the driver is given. True when some of it was valid before. */
-static bool give_entries(uint64_t *given, const uint64_t *packed, uint32_t count, bool is_repeated)
+/* ---- what the driver is given ---- */
+
+static void write_given_down(struct table *table)
 {
-	uint64_t before = 0;
+	if (!table->is_run)
+		return;
+	for (uint32_t i = 0; i < table->entry_count; i++)
+		table->given[i] = table->run_first + i * table->run_step;
+	table->is_run = false;
+}
 
-	if (is_repeated) {
-		uint64_t entry = packed[0];
+static bool is_all_invalid(const struct table *table, uint32_t first_index, uint32_t count)
+{
+	uint64_t valid = 0;
 
-		for (uint32_t i = 0; i < count; i++) {
-			before |= given[i];
-			given[i] = entry;
-		}
-		return before != 0;
+	if (table->is_run)
+		return table->run_first == 0 && table->run_step == 0;
+	for (uint32_t i = 0; i < count; i++)
+		valid |= table->given[first_index + i];
+	return valid == 0;
+}
+
+/* Entries from `first` on, in steps. True when some of them were valid before. */
+static bool give_run(struct table *table, uint32_t first_index, uint32_t count, uint64_t first,
+		     uint64_t step)
+{
+	bool was_valid = !is_all_invalid(table, first_index, count);
+
+	if (count == table->entry_count) {
+		table_set_given(table, first, step);
+		return was_valid;
 	}
-	for (uint32_t i = 0; i < count; i++) {
-		before |= given[i];
-		given[i] = packed[i];
-	}
-	return before != 0;
+	write_given_down(table);
+	for (uint32_t i = 0; i < count; i++)
+		table->given[first_index + i] = first + i * step;
+	return was_valid;
+}
+
+static bool give_entries(struct table *table, uint32_t first_index, uint32_t count,
+			 const uint64_t *packed)
+{
+	bool was_valid = !is_all_invalid(table, first_index, count);
+
+	write_given_down(table);
+	for (uint32_t i = 0; i < count; i++)
+		table->given[first_index + i] = packed[i];
+	return was_valid;
 }
 
 /* An update of `count` entries of `table`, which are in the scratch. */
 static void make_update(struct page_tables *tables, struct table *table, uint32_t first_index,
-			uint32_t count, bool is_repeated, struct table_changes *changes,
+			uint32_t count, bool was_valid, struct table_changes *changes,
 			struct paging_op *op_out)
 {
 	struct table_scratch *scratch = tables->config->scratch;
 	uint64_t pages = gpuva_shape_entry_pages(&tables->config->shape, table->level);
 	uint64_t first_page = table->first_page + first_index * pages;
-	bool was_valid =
-		give_entries(table->given + first_index, scratch->packed, count, is_repeated);
 
 	/* Nothing led to a table before it was one. */
 	if (!table->is_zeroes && (table->is_written || was_valid))
@@ -205,24 +276,49 @@ static void make_update(struct page_tables *tables, struct table *table, uint32_
 			.entries = scratch->entries,
 			.first_index = first_index,
 			.count = count,
-			.is_repeated = is_repeated,
 			.driver_process = tables->driver_process,
 			.first_address = first_page << GPUVA_PAGE_SHIFT,
 		},
 	};
 }
 
+/* Different entries. */
+static void make_several(struct page_tables *tables, struct table *table, uint32_t first_index,
+			 uint32_t count, struct table_changes *changes, struct paging_op *op_out)
+{
+	bool was_valid = give_entries(table, first_index, count, tables->config->scratch->packed);
+
+	make_update(tables, table, first_index, count, was_valid, changes, op_out);
+}
+
+/* The same entry all over. */
 static void make_repeated(struct page_tables *tables, struct table *table, uint32_t first_index,
 			  uint32_t count, struct miniport_pte entry, struct table_changes *changes,
 			  struct paging_op *op_out)
 {
+	bool was_valid = give_run(table, first_index, count, pte_pack(&entry), 0);
+
 	tables->config->scratch->entries[0] = entry;
-	tables->config->scratch->packed[0] = pte_pack(&entry);
-	make_update(tables, table, first_index, count, true, changes, op_out);
+	make_update(tables, table, first_index, count, was_valid, changes, op_out);
+	op_out->update_table.is_repeated = true;
 }
 
-bool table_flush(struct page_tables *tables, struct table_changes *changes,
-		 struct paging_op *op_out)
+/* Pages in a row, of which this is the first. */
+static void make_run(struct page_tables *tables, struct table *table, uint32_t first_index,
+		     uint32_t count, struct miniport_pte entry, struct table_changes *changes,
+		     struct paging_op *op_out)
+{
+	bool was_valid =
+		give_run(table, first_index, count, pte_pack(&entry), 1 << PACKED_PAGE_SHIFT);
+
+	tables->config->scratch->entries[0] = entry;
+	make_update(tables, table, first_index, count, was_valid, changes, op_out);
+	op_out->update_table.is_run = true;
+}
+
+/* The TLB, where what was written asks for it. */
+static bool make_flush(struct page_tables *tables, struct table_changes *changes,
+		       struct paging_op *op_out)
 {
 	bool must_flush = changes->must_flush;
 
@@ -245,15 +341,6 @@ bool table_flush(struct page_tables *tables, struct table_changes *changes,
 }
 
 /* ---- leaves ---- */
-
-static bool is_all_invalid(const struct table *table, uint32_t first_index, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		if (table->given[first_index + i] != 0)
-			return false;
-	}
-	return true;
-}
 
 static uint32_t fill_run(struct page_tables *tables, const struct gpuva_view *view,
 			 const struct shown_run *run, uint32_t filled)
@@ -308,18 +395,25 @@ static void make_memory(struct page_tables *tables, struct table *table,
 		count = view->state.period_pages == 1 ? view->page_count : run.page_count;
 		make_repeated(tables, table, index, (uint32_t)count,
 			      memory_entry(tables, view, &run), changes, op_out);
+	} else if (run.page_count >= lower_of(count, TABLES_FEW_ENTRIES)) {
+		count = lower_of(count, TABLES_FEW_ENTRIES);
+		make_run(tables, table, index, (uint32_t)count, memory_entry(tables, view, &run),
+			 changes, op_out);
 	} else {
 		count = fill_entries(tables, view, offset, count, &run);
-		make_update(tables, table, index, (uint32_t)count, false, changes, op_out);
+		make_several(tables, table, index, (uint32_t)count, changes, op_out);
 	}
 	op_out->driver_allocation = memory->driver_allocation;
 	op_out->update_table.offset_in_allocation_bytes = offset << GPUVA_PAGE_SHIFT;
 	*page += count;
 }
 
-bool table_write_leaf_locked(struct page_tables *tables, struct table *table, uint64_t *page,
-			     uint64_t stop_page, struct table_changes *changes,
-			     struct paging_op *op_out)
+/*
+ * The next operation for leaf entries of `table` from *page on; *page moves on. False: nothing is
+ * left to be written below `stop_page`.
+ */
+static bool write_leaf(struct page_tables *tables, struct table *table, uint64_t *page,
+		       uint64_t stop_page, struct table_changes *changes, struct paging_op *op_out)
 {
 	assert(table->level == 0);
 	while (*page < stop_page) {
@@ -347,29 +441,54 @@ bool table_write_leaf_locked(struct page_tables *tables, struct table *table, ui
 
 /* ---- above the leaves ---- */
 
-/* Entries that are not what they should be, in a row. */
-static bool write_above(struct page_tables *tables, struct table *table, uint64_t *page,
-			uint64_t stop_page, struct table_changes *changes, struct paging_op *op_out)
+/* What this sync left out, because it was to be a large page, and is none any more. */
+static bool was_left_out(const struct table_sync *sync, const struct table *below,
+			 const struct miniport_pte *entry)
 {
+	return below && below->is_behind && !entry->is_large &&
+	       below->first_page < sync->end_page &&
+	       table_end(sync->tables, below) > sync->first_page;
+}
+
+/* The driver is given a large page: nothing leads to the table any more. */
+static void note_large(struct table *below, const struct miniport_pte *entry)
+{
+	if (!entry->is_large)
+		return;
+	below->is_written = false;
+	below->is_behind = false;
+	table_set_given(below, 0, 0);
+}
+
+/* Entries that are not what they should be, in a row. */
+static bool write_above(struct table_sync *sync, struct paging_op *op_out)
+{
+	struct page_tables *tables = sync->tables;
+	struct table *table = sync->table;
 	struct table_scratch *scratch = tables->config->scratch;
 	uint64_t pages = gpuva_shape_entry_pages(&tables->config->shape, table->level);
-	uint32_t index = table_index(tables, table, *page);
-	uint32_t end_index = table_index(tables, table, stop_page - 1) + 1;
+	uint32_t index = table_index(tables, table, sync->page);
+	uint32_t end_index = table_index(tables, table, sync->stop_page - 1) + 1;
 	uint32_t count = 0;
 
 	for (; index < end_index && count < TABLES_FEW_ENTRIES; index++) {
 		struct miniport_pte entry = table_entry_above_locked(tables, table, index);
 
+		if (was_left_out(sync, table->below[index], &entry))
+			sync->must_begin_again = true;
 		scratch->entries[count] = entry;
 		scratch->packed[count] = pte_pack(&entry);
-		if (scratch->packed[count] != table->given[index])
-			count++;
-		else if (count > 0)
-			break;
+		if (scratch->packed[count] == table_given(table, index)) {
+			if (count > 0)
+				break;
+			continue;
+		}
+		note_large(table->below[index], &entry);
+		count++;
 	}
-	*page = lower_of(table->first_page + index * pages, stop_page);
+	sync->page = lower_of(table->first_page + index * pages, sync->stop_page);
 	if (count > 0)
-		make_update(tables, table, index - count, count, false, changes, op_out);
+		make_several(tables, table, index - count, count, &sync->changes, op_out);
 	return count > 0;
 }
 
@@ -412,17 +531,41 @@ static bool begin_table(struct table_sync *sync, struct paging_op *op_out)
 	struct page_tables *tables = sync->tables;
 	struct table *table = sync->table;
 	uint64_t end_page = table_end(tables, table);
+	struct miniport_pte large;
 
 	sync->next_page = end_page;
+	sync->page = table->first_page;
+	sync->stop_page = end_page;
+	sync->is_whole = false;
+	if (table_is_large_locked(tables, table, &large)) {
+		table->is_behind = table->is_written;
+		table->left_out++;
+		sync->page = end_page;
+		return false;
+	}
+	sync->left_out = table->left_out;
+	sync->is_whole = !table->is_written || table->is_behind;
 	if (!table->is_written) {
-		sync->page = table->first_page;
-		sync->stop_page = end_page;
 		make_initial(tables, table, (struct miniport_pte){ 0 }, &sync->changes, op_out);
+		table->is_behind = true;
 		return true;
 	}
-	sync->page = sync->first_page > table->first_page ? sync->first_page : table->first_page;
+	if (table->is_behind)
+		return false;
+	if (sync->page < sync->first_page)
+		sync->page = sync->first_page;
 	sync->stop_page = lower_of(sync->end_page, end_page);
 	return false;
+}
+
+/* Its last entry was made: whoever wrote all of it has. */
+static void end_of_table(struct table_sync *sync)
+{
+	struct table *table = sync->table;
+
+	if (sync->is_whole && sync->left_out == table->left_out)
+		table->is_behind = false;
+	sync->table = NULL;
 }
 
 static bool write_level(struct table_sync *sync, struct paging_op *op_out)
@@ -441,14 +584,12 @@ static bool write_level(struct table_sync *sync, struct paging_op *op_out)
 				return true;
 		}
 		if (sync->page < sync->stop_page &&
-		    (sync->level == 0
-			     ? table_write_leaf_locked(tables, sync->table, &sync->page,
-						       sync->stop_page, &sync->changes, op_out)
-			     : write_above(tables, sync->table, &sync->page, sync->stop_page,
-					   &sync->changes, op_out)))
+		    (sync->level == 0 ? write_leaf(tables, sync->table, &sync->page,
+						   sync->stop_page, &sync->changes, op_out)
+				      : write_above(sync, op_out)))
 			return true;
 		if (sync->page >= sync->stop_page)
-			sync->table = NULL;
+			end_of_table(sync);
 	}
 }
 
@@ -493,7 +634,7 @@ void table_sync_again(struct table_sync *sync, uint64_t first_page, uint64_t pag
 
 bool table_sync_flush(struct table_sync *sync, struct paging_op *op_out)
 {
-	return table_flush(sync->tables, &sync->changes, op_out);
+	return make_flush(sync->tables, &sync->changes, op_out);
 }
 
 bool table_sync_next(struct table_sync *sync, struct paging_op *op_out)
@@ -515,7 +656,8 @@ bool table_sync_write(struct table_sync *sync, struct paging_op *op_out)
 		is_there = sync->is_ending ? end_level(sync, op_out) : write_level(sync, op_out);
 		if (is_there)
 			break;
-		sync->level++;
+		sync->level = sync->must_begin_again ? 0 : sync->level + 1;
+		sync->must_begin_again = false;
 		sync->next_page = sync->first_page;
 	}
 	lock_release(&tables->lock);

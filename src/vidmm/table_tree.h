@@ -19,15 +19,36 @@ struct table {
 	uint64_t first_page; /* of the space */
 	uint64_t size_bytes;
 	struct pager_table place;
-	bool is_written; /* all its entries were given to the driver */
+	bool is_written;   /* it is a table: all its entries were given to the driver, once */
+	bool is_behind;    /* some of them are not what they should be; who comes writes all */
+	uint32_t left_out; /* how often entries were left out, for a large page's sake */
 	bool is_zeroes;
 	struct table *above;  /* NULL: the root, or zeroes */
 	struct table **below; /* above the leaves: entry_count of them, NULL where there is none */
 	struct table *made_before; /* while a call makes some */
 
-	/* What the driver was given, packed by pte_pack(): 0 is invalid. */
-	uint64_t *given;
+	/*
+	 * What the driver was given, packed by pte_pack(): 0 is invalid. Mostly that is pages in a
+	 * row, or the same all over; then a step from one entry to the next says it all.
+	 */
+	bool is_run;
+	uint64_t run_first;
+	uint64_t run_step;
+	uint64_t *given; /* without is_run */
 };
+
+static inline uint64_t table_given(const struct table *table, uint32_t index)
+{
+	return table->is_run ? table->run_first + index * table->run_step : table->given[index];
+}
+
+/* All entries at once. */
+static inline void table_set_given(struct table *table, uint64_t first, uint64_t step)
+{
+	table->is_run = true;
+	table->run_first = first;
+	table->run_step = step;
+}
 
 static inline uint64_t table_end(const struct page_tables *tables, const struct table *table)
 {
@@ -49,6 +70,7 @@ enum {
 	PACKED_NO_EXECUTE = 1 << 3,
 	PACKED_CACHE_COHERENT = 1 << 4,
 	PACKED_SEGMENT_SHIFT = 5,
+	PACKED_LARGE = 1 << 10,
 	PACKED_PAGE_SHIFT = 12,
 };
 
@@ -60,7 +82,8 @@ static inline uint64_t pte_pack(const struct miniport_pte *entry)
 	       (entry->is_valid ? PACKED_VALID : 0) | (entry->is_zero ? PACKED_ZERO : 0) |
 	       (entry->is_read_only ? PACKED_READ_ONLY : 0) |
 	       (entry->is_no_execute ? PACKED_NO_EXECUTE : 0) |
-	       (entry->is_cache_coherent ? PACKED_CACHE_COHERENT : 0);
+	       (entry->is_cache_coherent ? PACKED_CACHE_COHERENT : 0) |
+	       (entry->is_large ? PACKED_LARGE : 0);
 }
 
 /* The table of `level` with `page`; NULL: there is none. */
@@ -83,20 +106,14 @@ struct miniport_pte table_entry_of_kind(const struct page_tables *tables, enum g
 struct miniport_pte table_first_entry_locked(const struct page_tables *tables,
 					     const struct gpuva_view *view, uint64_t *count);
 
+/*
+ * Is all that a leaf table shows one page of the level above? Then *entry_out is the entry there.
+ */
+bool table_is_large_locked(const struct page_tables *tables, const struct table *leaf,
+			   struct miniport_pte *entry_out);
+
 /* What entry `index` of a table above the leaves is to be. */
 struct miniport_pte table_entry_above_locked(const struct page_tables *tables,
 					     const struct table *table, uint32_t index);
-
-/*
- * The next operation for leaf entries of `table` from *page on; *page moves on. False: nothing is
- * left to be written below `stop_page`.
- */
-bool table_write_leaf_locked(struct page_tables *tables, struct table *table, uint64_t *page,
-			     uint64_t stop_page, struct table_changes *changes,
-			     struct paging_op *op_out);
-
-/* The TLB, where what was written asks for it. */
-bool table_flush(struct page_tables *tables, struct table_changes *changes,
-		 struct paging_op *op_out);
 
 #endif

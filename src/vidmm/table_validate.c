@@ -51,7 +51,8 @@ static bool check_leaf(struct recount *recount, const struct table *table)
 			view.page_count = table_end(tables, table) - page;
 		entry = table_first_entry_locked(tables, &view, &count);
 		for (uint64_t i = 0; i < count; i++, page++) {
-			if (pte_pack(&entry) != table->given[table_index(tables, table, page)])
+			if (pte_pack(&entry) !=
+			    table_given(table, table_index(tables, table, page)))
 				return fail(recount, page, "the driver was given another entry");
 			if (!walk_page(recount, page, &entry))
 				return false;
@@ -82,24 +83,40 @@ static bool check_bare(struct recount *recount, uint64_t first_page, uint64_t pa
 	return walk_page(recount, first_page + page_count - 1, &entry);
 }
 
+/* The table that would be there waits, and leads nowhere. */
+static bool check_large(struct recount *recount, const struct table *below,
+			struct miniport_pte entry)
+{
+	recount->table_count++;
+	if (below->is_written)
+		return fail(recount, below->first_page, "a table is behind a large page");
+	entry.is_large = false;
+	for (uint64_t i = 0; i < below->entry_count; i++, entry.page++) {
+		if (!walk_page(recount, below->first_page + i, &entry))
+			return false;
+	}
+	return true;
+}
+
 static bool check_table(struct recount *recount, const struct table *table)
 {
 	struct page_tables *tables = recount->tables;
 	uint64_t pages = gpuva_shape_entry_pages(&tables->config->shape, table->level);
 
 	recount->table_count++;
-	if (!table->is_written)
-		return fail(recount, table->first_page, "a table was never written");
+	if (!table->is_written || table->is_behind)
+		return fail(recount, table->first_page, "a table was never written, or not all");
 	if (table->level == 0)
 		return check_leaf(recount, table);
 	for (uint32_t i = 0; i < table->entry_count; i++) {
 		struct miniport_pte entry = table_entry_above_locked(tables, table, i);
 		uint64_t first_page = table->first_page + i * pages;
 
-		if (pte_pack(&entry) != table->given[i])
+		if (pte_pack(&entry) != table_given(table, i))
 			return fail(recount, first_page, "an entry leads to another table");
-		if (table->below[i] ? !check_table(recount, table->below[i])
-				    : !check_bare(recount, first_page, pages))
+		if (entry.is_large    ? !check_large(recount, table->below[i], entry)
+		    : table->below[i] ? !check_table(recount, table->below[i])
+				      : !check_bare(recount, first_page, pages))
 			return false;
 	}
 	return true;

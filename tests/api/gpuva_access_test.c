@@ -99,6 +99,44 @@ TEST(memory, is_found_at_both_ends_of_the_space)
 	EXPECT_WORDS(&gpu, memory, PAGE, PAGE, 2);
 }
 
+/* 2 MiB pages where tables have 512 entries; what a client sees is the same everywhere. */
+TEST(memory, of_large_pages_falls_apart_where_part_of_it_changes)
+{
+	enum { LARGE = 2 * MIB };
+	struct gpu gpu = gpu_begin();
+	struct creation creation;
+	void *pointer;
+
+	creation_init(&creation, gpu.client.device, 1);
+	creation.data[0].size_bytes = 2 * LARGE;
+	creation.data[0].alignment = LARGE;
+	creation.data[0].flags = SOFTGPU_CPU_VISIBLE | SOFTGPU_LOCAL_ONLY | SOFTGPU_CONTIGUOUS;
+	EXPECT_OK(create(&creation));
+	D3DKMT_HANDLE memory = creation.elements[0].hAllocation;
+	EXPECT_OK(make_resident(&gpu.client, &memory, 1, 0));
+	EXPECT_OK(lock2(gpu.client.device, memory, &pointer));
+	map(&gpu, memory, BASE, 2 * LARGE / PAGE, WRITE);
+	gpu_fill(&gpu, BASE, 2 * LARGE, 1);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_EQ(count_words(pointer, 0, 2 * LARGE, 1), 2 * LARGE / 4);
+	/* One page of it shows another. */
+	map_part(&gpu, memory, BASE + 7 * PAGE, 1, 1, WRITE);
+	gpu_fill(&gpu, BASE + 7 * PAGE, PAGE, 2);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_EQ(count_words(pointer, PAGE, PAGE, 2), PAGE / 4);
+	EXPECT_EQ(count_words(pointer, 2 * PAGE, 2 * LARGE - 2 * PAGE, 1), LARGE / 2 - PAGE / 2);
+	/* And is whole again. */
+	map_part(&gpu, memory, BASE + 7 * PAGE, 7, 1, WRITE);
+	gpu_fill(&gpu, BASE, 2 * LARGE, 3);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_EQ(count_words(pointer, 0, 2 * LARGE, 3), 2 * LARGE / 4);
+	unmap(&gpu, BASE + LARGE + PAGE, PAGE);
+	flush(&gpu.client);
+	gpu_fill(&gpu, BASE, 2 * LARGE, 4);
+	EXPECT_FAULT(&gpu, BASE + LARGE + PAGE, true);
+	EXPECT_EQ(count_words(pointer, 0, LARGE + PAGE, 4), (LARGE + PAGE) / 4);
+}
+
 /* ---- faults ---- */
 
 TEST(fault, at_what_was_never_mapped)

@@ -260,6 +260,14 @@ static bool emit(struct miniport_paging_buffer *buffer, const struct command *co
 	return true;
 }
 
+static uint64_t encode_of(const struct miniport_paging_op *op, uint32_t i)
+{
+	struct miniport_pte entry = miniport_update_entry(
+		op->update_table.entries, op->update_table.is_repeated, op->update_table.is_run, i);
+
+	return fake_encode(&entry);
+}
+
 static NTSTATUS build_entries(const struct miniport_paging_op *op,
 			      struct miniport_paging_buffer *buffer, uint32_t *multipass)
 {
@@ -277,7 +285,7 @@ static NTSTATUS build_entries(const struct miniport_paging_op *op,
 		command.entry_count = count < COMMAND_ENTRIES ? count : COMMAND_ENTRIES;
 		command.first_entry = *multipass;
 		for (uint32_t i = 0; i < command.entry_count; i++)
-			command.entries[i] = fake_encode(&op->update_table.entries[*multipass + i]);
+			command.entries[i] = encode_of(op, *multipass + i);
 		if (!emit(buffer, &command))
 			return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
 		*multipass += command.entry_count;
@@ -290,11 +298,8 @@ static void update_now(const struct miniport_paging_op *op)
 	uint64_t *table = op->update_table.cpu_table;
 
 	for (uint32_t i = 0; i < op->update_table.count; i++)
-		__atomic_store_n(
-			&table[op->update_table.first_index + i],
-			fake_encode(
-				&op->update_table.entries[op->update_table.is_repeated ? 0 : i]),
-			__ATOMIC_RELEASE);
+		__atomic_store_n(&table[op->update_table.first_index + i], encode_of(op, i),
+				 __ATOMIC_RELEASE);
 }
 
 /* In several commands, so that a transfer may end in the middle of a buffer. */

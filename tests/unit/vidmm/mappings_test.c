@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "gpu.h"
 #include "gpuva/plan.h"
+#include "op_entry.h"
 #include "vidmm/mappings.h"
 #include "vidmm/table_tree.h"
 
@@ -44,8 +45,7 @@ static void run_tables(struct gpu *gpu, const struct paging_op *op)
 	for (uint32_t i = 0; i < op->update_table.count; i++)
 		*entry_at(gpu, op->update_table.table.segment,
 			  op->update_table.table.runs[0].first_pfn,
-			  op->update_table.first_index + i) =
-			pte_pack(&op->update_table.entries[op->update_table.is_repeated ? 0 : i]);
+			  op->update_table.first_index + i) = op_entry(op, i);
 }
 
 /* 0: a fault. */

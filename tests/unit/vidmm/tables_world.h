@@ -14,6 +14,7 @@
 #include "base/machine.h"
 #include "base/mem.h"
 #include "gpuva/plan.h"
+#include "op_entry.h"
 #include "support/test.h"
 #include "vidmm/page_tables.h"
 #include "vidmm/table_tree.h"
@@ -57,9 +58,23 @@ static const struct shape shapes[] = {
 		  TABLES_HAVE_CACHE_COHERENT | TABLES_CACHE_NO_INVALID | TABLES_END_INVALID },
 	{ "five levels, 57 bits", 5, 57, { 9, 9, 9, 9, 9 }, { 0 }, TABLES_HAVE_ZERO },
 	{ "three uneven levels", 3, 36, { 5, 12, 7 }, { 0, LOCAL, 0 }, TABLES_END_INVALID },
+	{ "large pages of 32 KiB",
+	  3,
+	  33,
+	  { 3, 9, 9 },
+	  { LOCAL, LOCAL, LOCAL },
+	  TABLES_HAVE_ZERO | TABLES_HAVE_READ_ONLY | TABLES_HAVE_LARGE },
+	{ "two levels, large pages anywhere in any memory",
+	  2,
+	  22,
+	  { 2, 8 },
+	  { 0, 0 },
+	  TABLES_HAVE_LARGE | TABLES_HAVE_UNALIGNED | TABLES_HAVE_LARGE_SYSTEM |
+		  TABLES_CACHE_NO_INVALID | TABLES_END_INVALID },
 };
 
-enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
+/* The first of them have leaves of 32 pages at least, and no large pages. */
+enum { SHAPES = 6 };
 
 struct memory {
 	struct mapped_memory mapped;
@@ -96,6 +111,7 @@ struct world {
 	struct tlb_entry tlb[WINDOWS][WINDOW_PAGES];
 	struct known_table known[MAX_TABLES];
 	uint32_t known_count;
+	uint64_t large_walks;
 
 	/* Since the last clear. */
 	uint32_t updates;
@@ -218,6 +234,12 @@ static inline uint64_t world_walk_packed(struct world *world, uint64_t page)
 		entry = world_pointer(world, segment, offset)[index];
 		if (level == 0 || !(entry & PACKED_VALID))
 			return entry;
+		if (entry & PACKED_LARGE) {
+			EXPECT_EQ(level, 1);
+			world->large_walks++;
+			index = page & (gpuva_shape_entry_pages(shape, level) - 1);
+			return (entry & ~(uint64_t)PACKED_LARGE) + (index << PACKED_PAGE_SHIFT);
+		}
 		segment = (uint32_t)(entry >> PACKED_SEGMENT_SHIFT & 31);
 		offset = entry >> PACKED_PAGE_SHIFT << MACHINE_PAGE_SHIFT;
 		/* A table was made one before anything leads to it. */
@@ -319,8 +341,7 @@ static inline void world_update(struct world *world, const struct paging_op *op)
 	}
 	EXPECT(known && known->level == op->update_table.level);
 	for (uint32_t i = 0; i < op->update_table.count; i++)
-		table[op->update_table.first_index + i] =
-			pte_pack(&op->update_table.entries[op->update_table.is_repeated ? 0 : i]);
+		table[op->update_table.first_index + i] = op_entry(op, i);
 	if (op->update_table.level == 0)
 		world->last_leaf = *op;
 }
@@ -440,7 +461,7 @@ static inline void world_choose_windows(struct world *world)
 	uint64_t above = gpuva_shape_table_pages(shape, 1);
 
 	world->windows[0] = 16;
-	world->windows[1] = 4 * leaf + (leaf - 32);
+	world->windows[1] = leaf < 32 ? 128 : 4 * leaf + (leaf - 32);
 	world->windows[2] = (above < shape->page_count ? above : above / 2) - 32;
 	world->windows[3] = shape->page_count / 2 + 256;
 	world->windows[4] = shape->page_count - WINDOW_PAGES;
