@@ -1,14 +1,18 @@
 /*
  * table_writes.c - how fast page tables are filled, next to memset of the same bytes.
  *
- * usage: table_writes mib rounds		prints bytes per second of both: tables memset
+ * usage: table_writes mib rounds [large]	prints bytes per second of both: tables memset
  *
  * A contiguous allocation of so many MiB is mapped, and its entries are written from what is true,
  * again and again, by a driver whose entries have eight bytes. Everything on our side of the driver
  * line counts: looking up what is shown and where that is, the DXGK_PTE of every page, and what was
  * given to the driver; and so does the driver's part, which is the software GPU's. Both are timed
  * by what this thread had of the processor.
+ *
+ * With `large` the driver has large pages. The bytes are those of the entries of 4 KiB pages all
+ * the same: what a map of that size would have taken.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +61,15 @@ static void write_entries(const struct paging_op *op)
 	soft_pte_store(table, entries, count, op->update_table.is_repeated);
 }
 
+static bool is_in_large_pages;
+
+/* A sync writes what differs, and large pages do not after the first time. */
+static void forget_what_was_given(void)
+{
+	if (is_in_large_pages)
+		page_tables_forget(&tables);
+}
+
 static void write_range(uint64_t first_page, uint64_t page_count)
 {
 	struct table_sync sync;
@@ -82,8 +95,8 @@ static double bytes_per_s(uint64_t bytes, uint64_t from_ns, uint64_t to_ns)
 
 int main(int argc, char **argv)
 {
-	if (argc != 3) {
-		fprintf(stderr, "usage: table_writes mib rounds\n");
+	if (argc != 3 && (argc != 4 || strcmp(argv[3], "large") != 0)) {
+		fprintf(stderr, "usage: table_writes mib rounds [large]\n");
 		return 2;
 	}
 	uint64_t page_count = strtoull(argv[1], NULL, 0) << 8;
@@ -91,7 +104,8 @@ int main(int argc, char **argv)
 	uint64_t bytes = page_count * sizeof(uint64_t);
 
 	config = (struct page_tables_config){
-		.mmu = { .flags = TABLES_HAVE_ZERO | TABLES_HAVE_READ_ONLY,
+		.mmu = { .flags = TABLES_HAVE_ZERO | TABLES_HAVE_READ_ONLY |
+				  (argc == 4 ? TABLES_HAVE_LARGE : 0),
 			 .address_bits = 48,
 			 .level_count = 4,
 			 .levels = { { 9, 0, 0, 4096, 0 },
@@ -100,6 +114,7 @@ int main(int argc, char **argv)
 				     { 9, 0, 0, 4096, 0 } } },
 		.look = look,
 	};
+	is_in_large_pages = argc == 4;
 	must_succeed(page_tables_config_init(&config));
 	must_succeed(page_tables_init(&tables, &config, NULL));
 
@@ -124,8 +139,10 @@ int main(int argc, char **argv)
 	write_range(first_page, page_count);
 
 	uint64_t begin = thread_now_ns();
-	for (uint64_t i = 0; i < rounds; i++)
+	for (uint64_t i = 0; i < rounds; i++) {
+		forget_what_was_given();
 		write_range(first_page, page_count);
+	}
 	uint64_t end = thread_now_ns();
 
 	char *plain = malloc(bytes);

@@ -76,6 +76,8 @@ NTSTATUS gpu_map(struct dxg_paging_queue *queue, struct dxg_allocation *allocati
 		status = allocation_addresses(allocation, &memory);
 	if (NT_SUCCESS(status)) {
 		request->owner = memory ? &memory->view.owner : NULL;
+		request->alignment_pages = address_space_best_alignment(
+			queue->device->joined->addresses, request->page_count);
 		status = address_space_map(queue->device->joined->addresses, request,
 					   &(struct space_listener){ operation_done, operation },
 					   &answer_out->address);

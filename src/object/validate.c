@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "object/allocation.h"
 #include "object/context.h"
+#include "object/gpu_addresses.h"
 #include "object/hw_context.h"
 #include "object/keyed_mutex.h"
 #include "object/paging_queue.h"
@@ -371,11 +372,34 @@ static void check_keyed_mutex_locked(struct survey *survey, struct dxg_keyed_mut
 	hold(survey, &survey->opened, &body->share);
 }
 
+/*
+ * Ranges, and the entries that the driver was given for them. While something is under way they may
+ * differ, and that may begin at any moment: an eviction is no call.
+ */
+static void check_addresses(struct survey *survey, const struct process_adapter *joined)
+{
+	struct address_space *space = joined->addresses;
+	const struct pager *pager = joined->adapter->pager;
+	uint64_t page;
+
+	if (!space || !pager_is_idle(pager) || atomic_load(&space->pending) > 0)
+		return;
+	const char *why = page_tables_validate(&space->tables, NULL, NULL, &page);
+	if (why && pager_is_idle(pager))
+		wrong(survey, "GPU address 0x%" PRIx64 ": %s", page << GPUVA_PAGE_SHIFT, why);
+}
+
 static void check_process(struct survey *survey, struct dxg_process *process)
 {
 	struct list *link;
 
 	lock_acquire(&process->lock);
+	list_for_each (link, &process->adapters) {
+		const struct process_adapter *joined =
+			container_of(link, struct process_adapter, link);
+		if (joined->driver_knows == PROCESS_KNOWN)
+			check_addresses(survey, joined);
+	}
 	list_for_each (link, &process->opens) {
 		struct adapter_open *open = container_of(link, struct adapter_open, process_link);
 		check_object(survey, &open->object, &adapter_open_class, 1);

@@ -212,6 +212,14 @@ NTSTATUS address_space_map(struct address_space *space, const struct gpuva_map_r
 				true, listener, address_out);
 }
 
+uint64_t address_space_best_alignment(const struct address_space *space, uint64_t page_count)
+{
+	const struct gpuva_shape *shape = &space->tables.config->shape;
+	uint64_t large_pages = gpuva_shape_table_pages(shape, 0);
+
+	return shape->answer.has_large_pages && page_count >= large_pages ? large_pages : 0;
+}
+
 NTSTATUS address_space_free(struct address_space *space, uint64_t base, uint64_t size_bytes,
 			    bool is_from_driver)
 {

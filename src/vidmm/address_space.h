@@ -94,6 +94,9 @@ MUST_CHECK NTSTATUS address_space_map(struct address_space *space,
 				      const struct gpuva_map_request *request,
 				      const struct space_listener *listener, uint64_t *address_out);
 
+/* Where the kernel chooses: from where on large pages are possible. 0: it does not matter. */
+uint64_t address_space_best_alignment(const struct address_space *space, uint64_t page_count);
+
 /* The range is free when it returns; the tables follow. */
 MUST_CHECK NTSTATUS address_space_free(struct address_space *space, uint64_t base,
 				       uint64_t size_bytes, bool is_from_driver);
