@@ -392,6 +392,8 @@ enum build_result pager_build_job(struct pager *pager)
 		if (!build->has_piece && may_act_at_once(pager, &job->op) &&
 		    is_with_the_hardware(pager, job))
 			return BUILD_STALLED;
+		if (!pager_is_quiet_for(pager, job))
+			return BUILD_STALLED;
 		if (!has_nothing_to_do(&job->op)) {
 			enum build_result result = build_piece(pager);
 

@@ -203,6 +203,14 @@ void pager_job_built(struct pager *pager, struct paging_job *job, NTSTATUS statu
 /* Calls done() of one whose packets are. True when there was one. */
 MUST_CHECK bool pager_finish_job(struct pager *pager);
 
+/* ---- quiet.c ---- */
+
+/* May the operation at hand be built? Else the thread is told when it is worth another look. */
+MUST_CHECK bool pager_is_quiet_for(struct pager *pager, struct paging_job *job);
+
+/* The job is done, or failed. */
+void pager_quiet_end(struct pager *pager, struct paging_job *job);
+
 /* ---- pager.c ---- */
 
 enum paging_job_state {
@@ -215,8 +223,11 @@ enum paging_job_state {
 	JOB_DONE,
 };
 
+enum pager_quiet { QUIET_NONE, QUIET_ASKED, QUIET_REACHED };
+
 struct pager {
 	/* Set at creation. */
+	struct sched *sched;
 	const struct pager_driver_ops *ops;
 	void *driver;
 	struct pager_config config;
@@ -245,6 +256,8 @@ struct pager {
 	bool is_stopping;
 	bool has_tables; /* written, in this epoch */
 	NTSTATUS broken; /* every job fails with it */
+	enum pager_quiet quiet;
+	uint32_t quiet_jobs; /* that need it; quiet.c */
 
 	/* Grows under lock. */
 	_Atomic uint32_t epoch;
@@ -258,6 +271,8 @@ struct pager {
 	uint32_t queue_epoch; /* nothing older is in the scheduler's queue */
 	struct list mdls;     /* pager_mdl.link, by last_sequence */
 	struct pager_space space;
+
+	struct sched_wait quiet_wait; /* the scheduler's while QUIET_ASKED */
 
 	/* Whoever tells the driver something during a reset. */
 	struct miniport_paging_buffer spare;

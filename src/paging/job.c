@@ -274,6 +274,7 @@ bool pager_finish_job(struct pager *pager)
 
 	if (!job)
 		return false;
+	pager_quiet_end(pager, job);
 	trace_paging_job_done(pager->queue.node, job->ticket, job->status);
 	job->done(job, job->status);
 	/* After it: what done() changed is what they begin with. */

@@ -98,7 +98,8 @@ static struct paging_job *first_stalled_locked(struct pager *pager)
 	list_for_each (link, &pager->stalled) {
 		struct paging_job *job = container_of(link, struct paging_job, link);
 
-		if (job->last_sequence <= pager->retired_sequence)
+		if (job->last_sequence <= pager->retired_sequence &&
+		    (!job->needs_quiet || pager->quiet == QUIET_REACHED))
 			return job;
 	}
 	return NULL;
@@ -386,6 +387,7 @@ NTSTATUS pager_create(const struct pager_config *config, const struct pager_driv
 		status = pager_space_init(pager, config);
 	if (!NT_SUCCESS(status))
 		goto finish_space;
+	pager->sched = system_owner->sched;
 	sched_queue_init(&pager->queue, system_owner, config->node);
 	status = thread_create("pager", pager_main, pager, &pager->thread);
 	if (!NT_SUCCESS(status))

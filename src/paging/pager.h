@@ -142,7 +142,8 @@ struct paging_job {
 	uint64_t ticket;
 	uint64_t first_sequence; /* packets that carry something of it; 0: none does yet */
 	uint64_t last_sequence;
-	uint32_t epoch; /* of the pager when it was queued */
+	uint32_t epoch;   /* of the pager when it was queued */
+	bool needs_quiet; /* the clients' contexts stand still until it is done */
 	_Atomic uint8_t state;
 	NTSTATUS status;
 

@@ -117,10 +117,12 @@ struct sched {
 	struct list forced;       /* struct forced */
 	struct sched_owner *told; /* the listener is being told of */
 	uint32_t last_queue_id;
-	uint32_t holds;     /* of all nodes */
-	const char *broken; /* an adapter reset is due, and why */
-	const char *dead;   /* the hardware is gone, and why */
-	bool is_stopped;    /* by sched_stop() */
+	uint32_t holds;        /* of all nodes */
+	uint32_t client_holds; /* nothing new of any owner but the kernel's */
+	struct list holding;   /* sched_wait.link: until the hardware has nothing of theirs */
+	const char *broken;    /* an adapter reset is due, and why */
+	const char *dead;      /* the hardware is gone, and why */
+	bool is_stopped;       /* by sched_stop() */
 	bool is_ending;
 	uint32_t recovery_count;
 	bool has_written; /* an owner's is set */
@@ -151,6 +153,11 @@ void sched_tell_lost_locked(struct sched *sched);
 /* Every owner is lost but the kernel's, whose queued work is cancelled. */
 void sched_lose_all_locked(struct sched *sched, struct sched_owner *guilty, uint32_t guilty_state,
 			   uint32_t state);
+
+static inline bool owner_is_suspended_locked(const struct sched_owner *owner)
+{
+	return owner->suspensions > 0 || (!owner->is_system && owner->sched->client_holds > 0);
+}
 
 static inline struct sched_node *sched_node_of(const struct sched_queue *queue)
 {

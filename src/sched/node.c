@@ -238,7 +238,7 @@ static bool may_still_go_locked(const struct sched_node *node, const struct sche
 		return false;
 	/* Suspended is what is new, not what has a fence id already. */
 	return packet->state == PACKET_RETURNED ||
-	       (queue->suspensions == 0 && queue->owner->suspensions == 0);
+	       (queue->suspensions == 0 && !owner_is_suspended_locked(queue->owner));
 }
 
 /* Lets go. True when it is to be submitted. */

@@ -145,6 +145,26 @@ static void collect_over_locked(struct sched *sched, const struct list *places, 
 	}
 }
 
+static bool has_clients_work_locked(const struct sched *sched)
+{
+	const struct list *link;
+
+	list_for_each (link, &sched->owners) {
+		const struct sched_owner *owner = container_of(link, struct sched_owner, link);
+
+		if (!owner->is_system && !list_is_empty(&owner->submitted))
+			return true;
+	}
+	return false;
+}
+
+static void holds_reached_locked(struct sched *sched)
+{
+	if (LIKELY(list_is_empty(&sched->holding)) || has_clients_work_locked(sched))
+		return;
+	list_splice_back(&sched->over, &sched->holding);
+}
+
 void owner_submits_locked(struct sched_owner *owner, struct sched_packet *packet)
 {
 	packet->hardware_place.ticket = ++owner->last_submitted_ticket;
@@ -155,6 +175,7 @@ void owner_submitted_ends_locked(struct sched_owner *owner, struct sched_packet 
 {
 	list_remove(&packet->hardware_place.link);
 	collect_over_locked(owner->sched, &owner->submitted, &owner->submitted_waits);
+	holds_reached_locked(owner->sched);
 }
 
 void owner_retired_locked(struct sched_owner *owner, struct sched_place *place)
@@ -195,6 +216,43 @@ void sched_after_submitted(struct sched_owner *owner, struct sched_wait *wait)
 	else
 		wait_for_row(owner, &owner->submitted, &owner->submitted_waits,
 			     &owner->last_submitted_ticket, wait);
+}
+
+/* ---- holding everybody ---- */
+
+static void clients_placed_anew_locked(struct sched *sched)
+{
+	struct list *link;
+
+	list_for_each (link, &sched->owners) {
+		struct sched_owner *owner = container_of(link, struct sched_owner, link);
+
+		if (!owner->is_system)
+			owner_placed_anew_locked(owner);
+	}
+}
+
+void sched_hold_clients(struct sched *sched, struct sched_wait *wait)
+{
+	sched_lock(sched);
+	sched->client_holds++;
+	clients_placed_anew_locked(sched);
+	bool is_over = !has_clients_work_locked(sched);
+	if (!is_over)
+		list_push_back(&sched->holding, &wait->link);
+	sched_unlock(sched);
+	if (is_over)
+		wait->over(wait);
+}
+
+void sched_release_clients(struct sched *sched)
+{
+	sched_lock(sched);
+	assert(sched->client_holds > 0);
+	sched->client_holds--;
+	clients_placed_anew_locked(sched);
+	sched_wake_thread_locked(sched);
+	sched_unlock(sched);
 }
 
 /* ---- waiting, with a thread ---- */

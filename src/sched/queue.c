@@ -80,7 +80,7 @@ void queue_place_locked(struct sched_queue *queue)
 
 	queue_advance_locked(queue);
 	if (queue->next == &queue->packets || queue->is_blocked || queue->suspensions > 0 ||
-	    queue->owner->suspensions > 0) {
+	    owner_is_suspended_locked(queue->owner)) {
 		queue_unplace_locked(queue);
 		return;
 	}

@@ -199,6 +199,7 @@ static void sched_init(struct sched *sched, const struct sched_config *config,
 	list_init(&sched->owners);
 	list_init(&sched->retirable);
 	list_init(&sched->over);
+	list_init(&sched->holding);
 	list_init(&sched->lost);
 	list_init(&sched->forced);
 	for (uint32_t i = 0; i < config->node_count; i++)

@@ -291,6 +291,15 @@ void sched_owner_drain(struct sched_owner *owner);
 void sched_owner_suspend(struct sched_owner *owner);
 void sched_owner_resume(struct sched_owner *owner);
 
+/*
+ * The same for every owner but the kernel's; those that come later are held, too. over() is called
+ * when the hardware has nothing of theirs, maybe at once on this thread; each hold ends with a
+ * release, after over() was called.
+ */
+struct sched_wait;
+void sched_hold_clients(struct sched *sched, struct sched_wait *wait);
+void sched_release_clients(struct sched *sched);
+
 /* ---- being told when work is over ---- */
 
 struct sched_wait {

@@ -105,7 +105,7 @@ static const char *validate_node(const struct sched_node *node)
 static bool is_ready_locked(const struct sched_queue *queue)
 {
 	return queue->next != &queue->packets && !queue->is_blocked && queue->suspensions == 0 &&
-	       queue->owner->suspensions == 0;
+	       !owner_is_suspended_locked(queue->owner);
 }
 
 static const char *validate_queue(const struct sched_queue *queue, uint32_t *packets)

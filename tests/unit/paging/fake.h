@@ -39,6 +39,7 @@ enum {
 	FAKE_PRIVATE_BYTES = 64,
 	FAKE_INVALID_NOT_CACHED = 1 << 10,
 	FAKE_EXPLICIT_INVALIDATION = 1 << 3,
+	FAKE_REQUIRES_IDLE = 1 << 5,
 };
 
 struct fake_config {
@@ -89,6 +90,9 @@ struct sched {
 	bool is_refusing; /* sched_queue_submit() says that the owner is lost */
 	struct list waits;
 	bool is_owner_busy;
+	bool are_clients_busy; /* the hardware has something of theirs */
+	uint32_t client_holds;
+	struct sched_wait *holding;
 };
 
 struct fake {
@@ -139,6 +143,8 @@ uint64_t fake_in_flight(struct fake *fake);
 void fake_wait_submitted(struct fake *fake, uint64_t count);
 void fake_set_automatic(struct fake *fake, bool is_automatic);
 void fake_release_owner(struct fake *fake);
+void fake_clients_idle(struct fake *fake);
+uint32_t fake_client_holds(struct fake *fake);
 
 /* What the hardware does with a packet. */
 void fake_execute(struct fake *fake, const struct fake_submission *submission);

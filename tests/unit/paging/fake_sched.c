@@ -90,6 +90,53 @@ NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *pack
 	return STATUS_SUCCESS;
 }
 
+/* ---- clients ---- */
+
+void sched_hold_clients(struct sched *sched, struct sched_wait *wait)
+{
+	lock_assert_none_held("the scheduler");
+	lock_acquire(&sched->lock);
+	sched->client_holds++;
+	bool is_over = !sched->are_clients_busy;
+	if (!is_over)
+		sched->holding = wait;
+	lock_release(&sched->lock);
+	if (is_over)
+		wait->over(wait);
+	notice_give(&sched->changed);
+}
+
+void sched_release_clients(struct sched *sched)
+{
+	lock_assert_none_held("the scheduler");
+	lock_acquire(&sched->lock);
+	CHECK(sched->client_holds > 0 && !sched->holding);
+	sched->client_holds--;
+	lock_release(&sched->lock);
+	notice_give(&sched->changed);
+}
+
+void fake_clients_idle(struct fake *fake)
+{
+	struct sched *sched = &fake->sched;
+
+	lock_acquire(&sched->lock);
+	struct sched_wait *wait = sched->holding;
+	sched->holding = NULL;
+	sched->are_clients_busy = false;
+	lock_release(&sched->lock);
+	if (wait)
+		wait->over(wait);
+}
+
+uint32_t fake_client_holds(struct fake *fake)
+{
+	lock_acquire(&fake->sched.lock);
+	uint32_t holds = fake->sched.client_holds;
+	lock_release(&fake->sched.lock);
+	return holds;
+}
+
 void sched_after_owner(struct sched_owner *owner, struct sched_wait *wait)
 {
 	struct sched *sched = owner->sched;

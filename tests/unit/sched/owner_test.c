@@ -192,4 +192,52 @@ TEST(owner, the_kernels_own_is_never_lost)
 	world_finish();
 }
 
+/* ---- everybody ---- */
+
+TEST(hold, is_reached_when_the_hardware_has_nothing_of_any_client)
+{
+	world_start();
+	struct noted_wait hold = NOTED('!');
+	struct sched_queue *one = world_queue(0, 1);
+	struct sched_queue *two = world_queue(1, 2);
+	work(one, 'a');
+	work(two, 'b');
+	happened();
+	sched_hold_clients(world.sched, &hold.wait);
+	work(one, 'c'); /* stays here */
+	EXPECT_STR(happened(), "");
+	fake_gpu_complete(&world.gpu, 1, 1);
+	EXPECT_STR(happened(), "a.");
+	fake_gpu_complete(&world.gpu, 2, 1);
+	EXPECT_STR(happened(), "b. !");
+	work(two, 'd');
+	EXPECT_STR(happened(), "");
+	sched_release_clients(world.sched);
+	sched_settle(world.sched);
+	EXPECT(sched_validate(world.sched) == NULL);
+	fake_gpu_complete(&world.gpu, 1, 1);
+	fake_gpu_complete(&world.gpu, 2, 1);
+	world_finish();
+}
+
+TEST(hold, is_reached_at_once_when_nobody_has_anything_there)
+{
+	world_start();
+	struct noted_wait hold = NOTED('!');
+	struct noted_wait again = NOTED('?');
+	struct sched_queue *one = world_queue(0, 1);
+	sched_hold_clients(world.sched, &hold.wait);
+	EXPECT_STR(happened(), "!");
+	sched_hold_clients(world.sched, &again.wait);
+	EXPECT_STR(happened(), "?");
+	work(one, 'a');
+	sched_release_clients(world.sched);
+	sched_settle(world.sched);
+	EXPECT_STR(happened(), ""); /* they nest */
+	sched_release_clients(world.sched);
+	sched_settle(world.sched);
+	fake_gpu_complete(&world.gpu, 1, 1);
+	world_finish();
+}
+
 WORLD_MAIN("sched/owner")

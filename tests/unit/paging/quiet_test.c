@@ -1,0 +1,145 @@
+/*
+ * quiet_test.c - GPUs whose page tables must not change while a context runs.
+ */
+#include "fake.h"
+#include "support/test.h"
+
+#include "base/clock.h"
+
+static const struct miniport_page_run table_run = { 32, 1 };
+static const struct miniport_page_run local_run = { 16, 16 };
+static const struct miniport_pte entry = { .page = 5, .segment = FAKE_LOCAL, .is_valid = true };
+
+static struct fake *create(uint32_t flags)
+{
+	struct fake *fake =
+		fake_create(&(struct fake_config){ .has_mmu = true,
+						   .update_mode = MINIPORT_TABLE_GPU_PHYSICAL,
+						   .table_segment = FAKE_LOCAL,
+						   .mmu_flags = flags });
+
+	fake_set_automatic(fake, true);
+	return fake;
+}
+
+static void queue_table(struct fake_job *job, struct fake *fake)
+{
+	fake_job_init(job, fake);
+	struct paging_op *op = fake_job_add(job, PAGING_UPDATE_TABLE);
+	op->update_table.table = fake_place(FAKE_LOCAL, &table_run);
+	op->update_table.entries = &entry;
+	op->update_table.count = 1;
+	paging_job_queue(&job->job);
+}
+
+static void queue_fill(struct fake_job *job, struct fake *fake)
+{
+	fake_job_init(job, fake);
+	struct paging_op *op = fake_job_add(job, PAGING_FILL);
+	op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
+	op->fill.size_bytes = 16 * MACHINE_PAGE_BYTES;
+	paging_job_queue(&job->job);
+}
+
+static void set_busy(struct fake *fake)
+{
+	lock_acquire(&fake->sched.lock);
+	fake->sched.are_clients_busy = true;
+	lock_release(&fake->sched.lock);
+}
+
+static void await_holds(struct fake *fake, uint32_t count)
+{
+	for (;;) {
+		uint32_t seen = notice_read(&fake->sched.changed);
+
+		if (fake_client_holds(fake) == count)
+			return;
+		notice_wait(&fake->sched.changed, seen, CLOCK_FOREVER);
+	}
+}
+
+static uint64_t *table(struct fake *fake)
+{
+	return (uint64_t *)(void *)fake_pointer(fake, FAKE_LOCAL, 32 * 4096);
+}
+
+TEST(quiet, is_waited_for_before_a_table_changes)
+{
+	struct fake *fake = create(FAKE_REQUIRES_IDLE);
+	struct fake_job job;
+	struct fake_job other;
+
+	*table(fake) = 0;
+	set_busy(fake);
+	queue_table(&job, fake);
+	await_holds(fake, 1);
+	/* Whatever changes no table of a client goes on. */
+	queue_fill(&other, fake);
+	fake_job_wait(&other);
+	EXPECT_EQ(atomic_load(&job.done_count), 0);
+	EXPECT_EQ(*table(fake), 0);
+	fake_clients_idle(fake);
+	fake_job_wait(&job);
+	EXPECT_EQ(job.status, STATUS_SUCCESS);
+	EXPECT_EQ(*table(fake), fake_encode(&entry));
+	await_holds(fake, 0);
+	fake_destroy(fake);
+}
+
+TEST(quiet, is_held_until_the_last_of_several_is_done)
+{
+	struct fake *fake = create(FAKE_REQUIRES_IDLE);
+	struct fake_job jobs[3];
+
+	set_busy(fake);
+	for (unsigned i = 0; i < 3; i++)
+		queue_table(&jobs[i], fake);
+	await_holds(fake, 1); /* one hold for all of them */
+	fake_clients_idle(fake);
+	for (unsigned i = 0; i < 3; i++)
+		fake_job_wait(&jobs[i]);
+	await_holds(fake, 0);
+	/* And once more. */
+	queue_table(&jobs[0], fake);
+	fake_job_wait(&jobs[0]);
+	await_holds(fake, 0);
+	fake_destroy(fake);
+}
+
+TEST(quiet, is_not_kept_by_a_job_that_a_reset_ended)
+{
+	struct fake *fake = create(FAKE_REQUIRES_IDLE);
+	struct fake_job job;
+
+	set_busy(fake);
+	queue_table(&job, fake);
+	await_holds(fake, 1);
+	pager_suspend(fake->pager);
+	fake_job_wait(&job);
+	EXPECT_EQ(job.status, STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(fake_client_holds(fake), 1); /* the answer is still to come */
+	fake_clients_idle(fake);
+	await_holds(fake, 0);
+	pager_restart(fake->pager);
+	queue_table(&job, fake);
+	fake_job_wait(&job);
+	EXPECT_EQ(job.status, STATUS_SUCCESS);
+	await_holds(fake, 0);
+	fake_destroy(fake);
+}
+
+TEST(quiet, is_not_asked_for_where_no_gpu_needs_it)
+{
+	struct fake *fake = create(0);
+	struct fake_job job;
+
+	set_busy(fake);
+	queue_table(&job, fake);
+	fake_job_wait(&job);
+	EXPECT_EQ(fake_client_holds(fake), 0);
+	fake_clients_idle(fake);
+	fake_destroy(fake);
+}
+
+TEST_MAIN("paging/quiet")
