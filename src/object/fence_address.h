@@ -1,10 +1,18 @@
 /*
  * fence_address.h - where a GPU finds the value of a monitored fence.
  *
- * Each opening has an address of its own, for as long as its handle: the page with the value, to
- * be written by who may signal and read by the others. Who sees a page sees all of it, so what is
- * said of pages in sched/fence_page.h counts for a GPU, too. No client can free the address or map
- * anything over it.
+ *	fences of one process   pages of many values (sched/fence_page.h), mapped together: the
+ *	                        address is there with the first fence that needs it and stays as
+ *	                        long as one does, and the last one a little longer, so that fences
+ *	                        that come and go cost no paging
+ *	a fence that others     a page of its own, mapped for each opening and gone with its handle
+ *	can open
+ *
+ * Who may signal can write there, the others read. No client can free the addresses or map anything
+ * over them.
+ *
+ * Locks: process_adapter.fence_lock guards the list and the counts. It is not held while the pager
+ * is waited for.
  */
 #ifndef OBJECT_FENCE_ADDRESS_H
 #define OBJECT_FENCE_ADDRESS_H
@@ -16,12 +24,16 @@
 struct fence_address;
 
 /* Can be used when it returns. The device's adapter has GPU addresses. No lock is held. */
-MUST_CHECK NTSTATUS fence_address_create(struct dxg_device *device, const struct fence_slot *slot,
-					 bool is_writable, struct fence_address **address_out);
+MUST_CHECK NTSTATUS fence_address_get(struct dxg_device *device, const struct fence_slot *slot,
+				      bool is_writable, struct fence_address **address_out);
 
-/* No TLB has it when it returns. Accepts NULL. */
-void fence_address_destroy(struct fence_address *address);
+/* One user fewer. Accepts NULL. */
+void fence_address_put(struct fence_address *address);
 
-uint64_t fence_address_value(const struct fence_address *address);
+/* Of this slot. */
+uint64_t fence_address_of(const struct fence_address *address, const struct fence_slot *slot);
+
+/* What is kept for the next fence goes. No fence of the process is left on the adapter. */
+void fence_addresses_end(struct process_adapter *joined);
 
 #endif

@@ -20,6 +20,7 @@
 #include "vidmm/manager.h"
 
 struct address_space;
+struct fence_address;
 
 /*
  * What a process has on one adapter, made at its first use and kept to its end: the rule that one
@@ -35,6 +36,12 @@ struct process_adapter {
 	struct lock updates_lock;        /* LOCK_RANK_PACKET */
 	struct list updates;             /* gpu_update.link: those that wait for a fence */
 	struct list introduced;          /* context_books.introduced, guarded by that lock */
+
+	/* See fence_address.h. */
+	struct lock fence_lock; /* LOCK_RANK_PACKET */
+	struct list fence_addresses;
+	struct fence_address *kept_fence_addresses[2]; /* nobody's; by whether it is writable */
+	struct notice fence_address_came;
 
 	/* Guarded by dxg_process.lock; `driver_process` is constant once KNOWN. */
 	enum { PROCESS_UNKNOWN, PROCESS_BEING_INTRODUCED, PROCESS_KNOWN } driver_knows;

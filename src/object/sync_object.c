@@ -168,16 +168,16 @@ static NTSTATUS map_for_gpu(struct dxg_sync_object *sync)
 
 	if (!is_gpu_visible(sync))
 		return STATUS_SUCCESS;
-	status = fence_address_create(sync->device, &sync->body->slot, sync->access.may_signal,
-				      &sync->address);
+	status = fence_address_get(sync->device, &sync->body->slot, sync->access.may_signal,
+				   &sync->address);
 	if (NT_SUCCESS(status))
-		sync->gpu_address = fence_address_value(sync->address);
+		sync->gpu_address = fence_address_of(sync->address, &sync->body->slot);
 	return status;
 }
 
 static void unmap_for_gpu(struct dxg_sync_object *sync)
 {
-	fence_address_destroy(sync->address);
+	fence_address_put(sync->address);
 }
 
 /* ---- whose it is ---- */

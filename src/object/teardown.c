@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "object/device.h"
+#include "object/fence_address.h"
 #include "object/gpu_update.h"
 #include "object/keyed_mutex.h"
 #include "object/process.h"
@@ -74,6 +75,7 @@ static void leave_adapters(struct dxg_process *process)
 		struct dxg_adapter *adapter = joined->adapter;
 		if (joined->driver_knows == PROCESS_KNOWN) {
 			gpu_update_cancel_all(joined);
+			fence_addresses_end(joined);
 			gpu_addresses_destroy(joined);
 			adapter_enter_to_release(adapter);
 			miniport_destroy_process(adapter->miniport, joined->client,
@@ -82,6 +84,7 @@ static void leave_adapters(struct dxg_process *process)
 		}
 		vidmm_process_finish(&joined->memory);
 		lock_finish(&joined->updates_lock);
+		lock_finish(&joined->fence_lock);
 		miniport_client_destroy(joined->client);
 		mem_free(joined);
 	}

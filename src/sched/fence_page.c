@@ -18,6 +18,7 @@ struct fence_chunk {
 	unsigned char *window;
 	unsigned char *view;
 	uint32_t free_count;
+	uint32_t holds;
 	uint16_t free_slots[]; /* as many as free_count says; the next one to take is the last */
 };
 
@@ -94,7 +95,7 @@ static bool chunk_create_locked(struct fence_pages *pages)
 static void chunk_destroy_locked(struct fence_pages *pages, struct fence_chunk *chunk)
 {
 	lock_assert_held(&pages->lock);
-	assert(chunk->free_count == pages->slots_per_chunk);
+	assert(chunk->free_count == pages->slots_per_chunk && chunk->holds == 0);
 	list_remove(&chunk->link);
 	pages->chunk_count--;
 	pages->empty_count--;
@@ -181,13 +182,37 @@ void fence_slot_give(struct fence_slot *slot)
 		list_remove(&chunk->link);
 		list_push_front(&pages->partial, &chunk->link);
 	}
-	if (chunk->free_count == pages->slots_per_chunk && ++pages->empty_count > 1)
+	if (chunk->free_count == pages->slots_per_chunk && ++pages->empty_count > 1 &&
+	    chunk->holds == 0)
 		chunk_destroy_locked(pages, chunk);
 	bool is_last = --pages->taken == 0 && pages->is_closed;
 	lock_release(&pages->lock);
 	*slot = (struct fence_slot){ 0 };
 	if (is_last)
 		pages_destroy(pages);
+}
+
+struct fence_chunk_place fence_chunk_hold(struct fence_chunk *chunk)
+{
+	struct fence_pages *pages = chunk->pages;
+
+	lock_acquire(&pages->lock);
+	chunk->holds++;
+	lock_release(&pages->lock);
+	return (struct fence_chunk_place){ chunk->address,
+					   (uint32_t)(chunk_bytes(pages) / MACHINE_PAGE_BYTES) };
+}
+
+void fence_chunk_release(struct fence_chunk *chunk)
+{
+	struct fence_pages *pages = chunk->pages;
+
+	lock_acquire(&pages->lock);
+	assert(chunk->holds > 0);
+	if (--chunk->holds == 0 && chunk->free_count == pages->slots_per_chunk &&
+	    pages->empty_count > 1)
+		chunk_destroy_locked(pages, chunk);
+	lock_release(&pages->lock);
 }
 
 struct fence_pages_usage fence_pages_usage(struct fence_pages *pages)

@@ -52,6 +52,18 @@ MUST_CHECK NTSTATUS fence_slot_take(struct fence_pages *pages, uint64_t value,
 /* Accepts a zeroed slot. */
 void fence_slot_give(struct fence_slot *slot);
 
+/*
+ * Somebody shows the whole chunk to a GPU: its pages stay, empty or not, until they are let go of.
+ * The slot that it was found by is taken when the hold begins; fence_pages_close() comes after the
+ * last hold ended, or while a slot of the chunk is taken.
+ */
+struct fence_chunk_place {
+	uint64_t physical_address;
+	uint32_t page_count;
+};
+struct fence_chunk_place fence_chunk_hold(struct fence_chunk *chunk);
+void fence_chunk_release(struct fence_chunk *chunk);
+
 /* How many slots are taken and how many chunks there are; for tests and validate. */
 struct fence_pages_usage {
 	uint32_t slots;

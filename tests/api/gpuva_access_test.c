@@ -484,15 +484,21 @@ TEST(fence, that_may_not_be_signalled_is_read_and_faults_when_it_is_written)
 	EXPECT_FAULT(&gpu, address, true);
 }
 
-TEST(fence, that_was_destroyed_has_no_address_any_more)
+/* One that only this process knows has its page together with others, and may go later. */
+TEST(fence, that_others_can_open_has_no_address_any_more_when_it_is_destroyed)
 {
+	enum { SHARED_NT_FENCE = 3 };
 	struct gpu gpu = gpu_begin();
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = create_fence(&gpu, 0);
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = create_fence(&gpu, SHARED_NT_FENCE);
+	const volatile UINT64 *view = fence.Info.MonitoredFence.FenceValueCPUVirtualAddress;
 	UINT64 address = fence.Info.MonitoredFence.FenceValueGPUVirtualAddress;
 	D3DKMT_DESTROYSYNCHRONIZATIONOBJECT end = { fence.hSyncObject };
 
-	EXPECT_OK(D3DKMTDestroySynchronizationObject(&end));
 	gpu_write64(&gpu, address, 1);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_EQ(*view, 1);
+	EXPECT_OK(D3DKMTDestroySynchronizationObject(&end));
+	gpu_write64(&gpu, address, 2);
 	EXPECT_FAULT(&gpu, address, true);
 }
 

@@ -467,14 +467,14 @@ static struct gpuva_view look_at(uint64_t address)
 	return view;
 }
 
-TEST(gpu_address, is_the_openings_own_and_goes_with_it)
+TEST(gpu_address, of_a_fence_that_others_can_open_is_its_own_and_goes_with_it)
 {
 	struct sync_access no_gpu = full_access;
 
 	no_gpu.has_gpu_access = false;
 	begin();
-	struct dxg_sync_object *seen =
-		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = full_access });
+	struct dxg_sync_object *seen = make(&(struct sync_options){
+		.kind = SYNC_MONITORED_FENCE, .access = full_access, .scheme = SHARE_NT });
 	struct dxg_sync_object *unseen =
 		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = no_gpu });
 	struct dxg_sync_object *packet =
@@ -490,6 +490,48 @@ TEST(gpu_address, is_the_openings_own_and_goes_with_it)
 	EXPECT_EQ(look_at(address).state.kind, GPUVA_KIND_FREE);
 	end(unseen);
 	end(packet);
+	finish();
+}
+
+/* Which costs no paging: there is nothing to be written. */
+TEST(gpu_address, of_a_processs_own_fences_stays_for_the_next_one)
+{
+	static const struct sync_options options = { .kind = SYNC_MONITORED_FENCE,
+						     .access = { true, true, true, true } };
+
+	begin();
+	struct dxg_sync_object *first = make(&options);
+	struct dxg_sync_object *second = make(&options);
+	uint64_t address = first->gpu_address;
+	uint64_t changes = world.device->joined->addresses->tables.space.change_count;
+	EXPECT_EQ(second->gpu_address - address,
+		  second->body->slot.physical_address - first->body->slot.physical_address);
+	end(first);
+	end(second);
+	EXPECT_EQ(look_at(address).state.kind, GPUVA_KIND_MAPPED);
+	first = make(&options);
+	EXPECT_EQ(world.device->joined->addresses->tables.space.change_count, changes);
+	end(first);
+	finish();
+}
+
+/* Chunks of 1024: the ones in between go, one is kept. */
+TEST(gpu_address, of_many_fences_goes_with_their_pages)
+{
+	enum { COUNT = 3 * 1024 };
+	static struct dxg_sync_object *all[COUNT];
+
+	begin();
+	for (unsigned i = 0; i < COUNT; i++)
+		all[i] = make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE,
+						      .access = full_access });
+	uint64_t first = all[0]->gpu_address;
+	uint64_t last = all[COUNT - 1]->gpu_address;
+	for (unsigned i = 0; i < COUNT; i++)
+		end(all[i]);
+	EXPECT_EQ(look_at(first).state.kind, GPUVA_KIND_FREE);
+	EXPECT_EQ(look_at(last).state.kind, GPUVA_KIND_MAPPED);
+	EXPECT(fence_pages_usage(world.process->fence_pages).chunks <= 2);
 	finish();
 }
 
