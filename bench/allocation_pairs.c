@@ -6,7 +6,8 @@
  *        allocation_pairs memory live           bytes of the kernel and the driver per allocation
  *        allocation_pairs strict live           pairs made by a thread that may make no system call
  *        allocation_pairs threads count rounds  one line per round: pairs per second of one thread,
- *                                               of two threads on two devices
+ *                                               of two threads on two devices, of two adapters
+ *                                               where there are two
  *
  * Each pair destroys one of the living, at random, and creates a new one.
  */
@@ -45,11 +46,11 @@ static void *take(size_t items, size_t size_bytes)
 	return memory;
 }
 
-static void herd_init(struct herd *herd, size_t live, size_t pairs)
+static void herd_init(struct herd *herd, uint32_t adapter, size_t live, size_t pairs)
 {
 	struct random random;
 
-	*herd = (struct herd){ .device = create_device(), .live = live, .pairs = pairs };
+	*herd = (struct herd){ .device = create_device_on(adapter), .live = live, .pairs = pairs };
 	herd->allocations = take(live, sizeof(*herd->allocations));
 	herd->order = take(pairs + 1, sizeof(*herd->order));
 	random_init(&random, 1);
@@ -82,7 +83,7 @@ static void count_pairs(size_t live, size_t pairs)
 {
 	struct herd herd;
 
-	herd_init(&herd, live, pairs);
+	herd_init(&herd, 0, live, pairs);
 	exchange_allocations(&herd);
 	herd_finish(&herd);
 }
@@ -91,7 +92,7 @@ static void measure_memory(size_t live)
 {
 	struct herd herd;
 
-	herd_init(&herd, 1000, 0); /* what is made once */
+	herd_init(&herd, 0, 1000, 0); /* what is made once */
 	long long before = dxgk_test_memory().bytes;
 	for (size_t i = 0; i < live; i++)
 		create_allocation(herd.device, SIZE_BYTES);
@@ -123,7 +124,7 @@ static int check_no_system_call(size_t live)
 	struct herd herd;
 	pthread_t thread;
 
-	herd_init(&herd, live, STRICT_PAIRS);
+	herd_init(&herd, 0, live, STRICT_PAIRS);
 	if (pthread_create(&thread, NULL, strict_thread, &herd) != 0)
 		fail("pthread_create");
 	pthread_join(thread, NULL);
@@ -157,8 +158,8 @@ static void measure_threads(size_t pairs, unsigned rounds)
 {
 	struct herd herds[2];
 
-	for (int i = 0; i < 2; i++)
-		herd_init(&herds[i], THREAD_LIVE, pairs);
+	for (uint32_t i = 0; i < 2; i++)
+		herd_init(&herds[i], i, THREAD_LIVE, pairs);
 	pairs_per_second(herds, 2);
 	for (unsigned i = 0; i < rounds; i++) {
 		double one = pairs_per_second(herds, 1);

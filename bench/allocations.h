@@ -20,7 +20,8 @@ static inline void fail(const char *what)
 	exit(1);
 }
 
-static inline D3DKMT_HANDLE create_device(void)
+/* On the adapter of that number, or the one that many further round. */
+static inline D3DKMT_HANDLE create_device_on(uint32_t adapter)
 {
 	D3DKMT_ADAPTERINFO infos[34];
 	D3DKMT_ENUMADAPTERS2 all = { .NumAdapters = 34, .pAdapters = infos };
@@ -29,10 +30,15 @@ static inline D3DKMT_HANDLE create_device(void)
 		fail("D3DKMTEnumAdapters2");
 	if (all.NumAdapters == 0)
 		fail("no adapter started");
-	D3DKMT_CREATEDEVICE create = { .hAdapter = infos[0].hAdapter };
+	D3DKMT_CREATEDEVICE create = { .hAdapter = infos[adapter % all.NumAdapters].hAdapter };
 	if (!NT_SUCCESS(D3DKMTCreateDevice(&create)))
 		fail("D3DKMTCreateDevice");
 	return create.hDevice;
+}
+
+static inline D3DKMT_HANDLE create_device(void)
+{
+	return create_device_on(0);
 }
 
 static inline D3DKMT_HANDLE create_allocation(D3DKMT_HANDLE device, uint64_t size_bytes)
