@@ -9,7 +9,7 @@
  * turn, so that what else the machine does reaches both. Exit status 77: there is no lavapipe.
  */
 #include "allocations.h"
-#include "base/clock.h"
+#include "thread_time.h"
 #include "base/random.h"
 #include "lavapipe.h"
 
@@ -58,26 +58,26 @@ static VkDeviceMemory vulkan_allocate(const struct herd *herd)
 
 static double ours_ns(struct herd *herd)
 {
-	uint64_t start = clock_now_ns();
+	uint64_t start = thread_time_ns();
 
 	for (size_t i = 0; i < herd->pairs; i++) {
 		D3DKMT_HANDLE *allocation = &herd->allocations[herd->order[i]];
 		destroy_allocation(herd->device, *allocation);
 		*allocation = create_allocation(herd->device, herd->size_bytes);
 	}
-	return (double)(clock_now_ns() - start) / (double)herd->pairs;
+	return (double)(thread_time_ns() - start) / (double)herd->pairs;
 }
 
 static double theirs_ns(struct herd *herd)
 {
-	uint64_t start = clock_now_ns();
+	uint64_t start = thread_time_ns();
 
 	for (size_t i = 0; i < herd->pairs; i++) {
 		VkDeviceMemory *memory = &herd->memories[herd->order[i]];
 		vkFreeMemory(herd->vulkan, *memory, NULL);
 		*memory = vulkan_allocate(herd);
 	}
-	return (double)(clock_now_ns() - start) / (double)herd->pairs;
+	return (double)(thread_time_ns() - start) / (double)herd->pairs;
 }
 
 static void herd_init(struct herd *herd)
