@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "trace/trace.h"
 #include "vidmm/control.h"
 #include "vidmm/place.h"
 
@@ -70,12 +71,26 @@ void binding_sort_locked(struct vidmm_binding *binding, struct actions *actions)
 	device_settle_locked(device, actions);
 }
 
+/* Each change is one event; the number of devices changes with the first and the last. */
+static void binding_set_count_locked(struct vidmm_binding *binding, uint32_t count)
+{
+	struct vidmm_place *place = binding_place(binding);
+
+	if (binding->count == 0 && count > 0)
+		place->listed++;
+	if (binding->count > 0 && count == 0)
+		place->listed--;
+	binding->count = count;
+	trace_allocation_listed(binding->allocation->id, count, place->listed);
+}
+
 void binding_list_locked(struct vidmm_binding *binding, enum vidmm_group group,
 			 struct actions *actions)
 {
 	struct vidmm_place *place = binding_place(binding);
 
-	if (binding->count++ > 0) {
+	binding_set_count_locked(binding, binding->count + 1);
+	if (binding->count > 1) {
 		binding_charge_locked(binding);
 		return;
 	}
@@ -83,7 +98,6 @@ void binding_list_locked(struct vidmm_binding *binding, enum vidmm_group group,
 	binding->device->was_compacted = false;
 	binding->group = (uint8_t)group;
 	place->group = group;
-	place->listed++;
 	list_push_back(&place->listings, &binding->place_link);
 	binding_sort_locked(binding, actions);
 	place_settle_locked(place, actions);
@@ -96,12 +110,12 @@ void binding_unlist_locked(struct vidmm_binding *binding, struct actions *action
 	struct vidmm_place *place = binding_place(binding);
 
 	assert(binding->count > 0);
-	if (--binding->count > 0) {
+	binding_set_count_locked(binding, binding->count - 1);
+	if (binding->count > 0) {
 		binding_charge_locked(binding);
 		return;
 	}
 	binding->device->was_compacted = false;
-	place->listed--;
 	list_remove(&binding->place_link);
 	binding_sort_locked(binding, actions);
 	/* Nobody brings it in any more: who waited for it has nothing to wait for. */
@@ -134,7 +148,7 @@ static bool list_settled_locked(struct vidmm_binding *const bindings[], uint32_t
 			return false;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		bindings[i]->count++;
+		binding_set_count_locked(bindings[i], bindings[i]->count + 1);
 		binding_place(bindings[i])->is_clean = false;
 	}
 	return true;
