@@ -15,6 +15,7 @@ static const struct {
 	{ "info", cmd_info, "the adapters there are, or why one did not start" },
 	{ "replay", cmd_replay, "how many bytes a policy of eviction would move" },
 	{ "run", cmd_run, "carry out a scenario that a script describes" },
+	{ "tour", cmd_tour, "clients that want more memory than there is, watched" },
 	{ "trace", cmd_trace, "run a program and record what it makes the kernel do" },
 };
 

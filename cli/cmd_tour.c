@@ -1,0 +1,277 @@
+/*
+ * cmd_tour.c - dxgk tour: three clients that want more memory than there is, watched.
+ *
+ * The clients run in a child, whose trace is complete when it has ended; the report is made of
+ * that. The exit status is 0 when every byte was where it belonged, 1 when one was not or the tour
+ * did not come to its end, 2 when the command line was not understood.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/tour/report.h"
+
+enum { EXIT_FAILED = 1, EXIT_NOT_UNDERSTOOD = 2 };
+enum { FRAMES_DEFAULT = 120, FRAMES_MAX = 100000 };
+
+struct options {
+	struct tour_settings settings;
+	const char *html;
+	const char *trace;
+};
+
+static void print_usage(FILE *out)
+{
+	fprintf(out,
+		"usage: dxgk tour [--frames N] [--seed N] [--html FILE] [--trace FILE] "
+		"[--quiet]\n\n"
+		"Three clients want three times the local memory: frames over a set of textures, "
+		"a\n"
+		"stream that is used once, and one that idles and offers what it has. Every byte "
+		"is\n"
+		"looked at again. %d MiB of local memory, unless DXGK_PROFILE names an adapter.\n\n"
+		"  --frames N    how many (%d)\n"
+		"  --seed N      which textures and bytes (1)\n"
+		"  --html FILE   a page with pictures: segments over time, every allocation's "
+		"states\n"
+		"  --trace FILE  keeps the trace that they are drawn from\n"
+		"  --quiet       nothing, when all is well\n"
+		"  --spoil       writes one byte wrong, which has to be found\n",
+		TOUR_LOCAL_MIB, FRAMES_DEFAULT);
+}
+
+/* ---- command line ---- */
+
+static bool parse_number(const char *name, const char *text, uint64_t least, uint64_t most,
+			 uint64_t *number_out)
+{
+	char *end;
+
+	errno = 0;
+	*number_out = strtoull(text, &end, 0);
+	if (*text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && *number_out >= least &&
+	    *number_out <= most)
+		return true;
+	fprintf(stderr, "dxgk tour: --%s: \"%s\" is not a number that it can be\n", name, text);
+	return false;
+}
+
+static bool take_option(struct options *options, int option)
+{
+	uint64_t number;
+
+	switch (option) {
+	case 'f':
+		if (!parse_number("frames", optarg, 1, FRAMES_MAX, &number))
+			return false;
+		options->settings.frames = (uint32_t)number;
+		return true;
+	case 's':
+		return parse_number("seed", optarg, 0, UINT64_MAX, &options->settings.seed);
+	case 'o':
+		options->html = optarg;
+		return true;
+	case 't':
+		options->trace = optarg;
+		return true;
+	case 'q':
+		options->settings.is_quiet = true;
+		return true;
+	case 'x':
+		options->settings.is_spoiled = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* 0, or the exit status; -1 when help was asked for. */
+static int parse(int argc, char **argv, struct options *options)
+{
+	static const struct option names[] = {
+		{ "frames", required_argument, NULL, 'f' },
+		{ "seed", required_argument, NULL, 's' },
+		{ "html", required_argument, NULL, 'o' },
+		{ "trace", required_argument, NULL, 't' },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "spoil", no_argument, NULL, 'x' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	const char *simulation = getenv("DXGK_SEED");
+	int option;
+
+	*options = (struct options){ .settings = { .frames = FRAMES_DEFAULT, .seed = 1 } };
+	optind = 1;
+	while ((option = getopt_long(argc, argv, "q", names, NULL)) != -1) {
+		if (option == 'h')
+			return -1;
+		if (!take_option(options, option))
+			return EXIT_NOT_UNDERSTOOD;
+	}
+	if (optind != argc) {
+		fprintf(stderr, "dxgk tour: \"%s\" is one argument too many\n", argv[optind]);
+		return EXIT_NOT_UNDERSTOOD;
+	}
+	if (simulation && *simulation) {
+		fprintf(stderr, "dxgk tour: DXGK_SEED is set, and no seed repeats clients on "
+				"threads of their own; --seed says what they do\n");
+		return EXIT_NOT_UNDERSTOOD;
+	}
+	return 0;
+}
+
+/* ---- the adapter and the trace: files without a name ---- */
+
+/* "/proc/self/fd/N", in a child as well; -1 with errno. */
+static int make_file(const char *name, char *path, size_t path_bytes)
+{
+	int descriptor = memfd_create(name, MFD_CLOEXEC);
+
+	snprintf(path, path_bytes, "/proc/self/fd/%d", descriptor);
+	return descriptor;
+}
+
+/* As docs/profile.md has it, unless the user has a profile. */
+static bool set_profile(void)
+{
+	const char *profile = getenv("DXGK_PROFILE");
+	char path[64];
+
+	if (profile && *profile)
+		return true;
+	int descriptor = make_file("dxgk-profile", path, sizeof(path));
+	if (descriptor < 0)
+		return false;
+	dprintf(descriptor,
+		"{\"adapters\": [{\"driver\": \"soft\", \"name\": \"opendxgk Virtual Render "
+		"Adapter\", \"registry\": {\"LocalMemoryMiB\": %d, \"ApertureMiB\": %d}}]}\n",
+		TOUR_LOCAL_MIB, 4 * TOUR_LOCAL_MIB);
+	return setenv("DXGK_PROFILE", path, 1) == 0;
+}
+
+/* Where the trace goes: as asked for here, or of every program, or nowhere that stays. */
+static bool set_trace(struct options *options, char *path, size_t path_bytes)
+{
+	const char *asked = getenv("DXGK_TRACE");
+
+	if (!options->trace && asked && *asked)
+		options->trace = asked;
+	if (options->trace)
+		snprintf(path, path_bytes, "%s", options->trace);
+	else if (make_file("dxgk-trace", path, path_bytes) < 0)
+		return false;
+	return setenv("DXGK_TRACE", path, 1) == 0;
+}
+
+/* ---- the child ---- */
+
+/* Says how it ended, unless as planned. */
+static bool run_child(const struct tour_settings *settings, struct tour_counts *counts)
+{
+	int status = 0;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	if (child == 0)
+		exit(tour_run(settings, counts) ? 0 : EXIT_FAILED);
+	if (child < 0) {
+		fprintf(stderr, "dxgk tour: %s\n", strerror(errno));
+		return false;
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "dxgk tour: the clients were ended by signal %d (%s)\n",
+			WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else if (counts->complaint[0] != '\0')
+		fprintf(stderr, "dxgk tour: %s\n", counts->complaint);
+	else if (WEXITSTATUS(status) != 0 || !counts->is_complete)
+		fprintf(stderr, "dxgk tour: the clients ended early, with status %d\n",
+			WEXITSTATUS(status));
+	else
+		return true;
+	return false;
+}
+
+/* ---- the report ---- */
+
+static bool write_html(const struct options *options, FILE *html, const struct tour_counts *counts,
+		       const struct history *history)
+{
+	report_html(html, counts, history);
+	if (ferror(html) || fflush(html) != 0) {
+		fprintf(stderr, "dxgk tour: %s: %s\n", options->html, strerror(errno));
+		return false;
+	}
+	if (!options->settings.is_quiet)
+		printf("  pictures  %s\n", options->html);
+	return true;
+}
+
+static bool report(const struct options *options, const char *trace, FILE *html,
+		   const struct tour_counts *counts)
+{
+	struct history history;
+	bool is_good = history_read(trace, counts, &history);
+
+	if (!is_good) {
+		fprintf(stderr, "dxgk tour: the trace: %s\n", strerror(errno));
+	} else {
+		bool adds_up = report_adds_up(counts, &history);
+		if (!adds_up)
+			fprintf(stderr, "dxgk tour: trace and statistics do not tell the same\n");
+		if (!options->settings.is_quiet)
+			report_text(stdout, counts, &history);
+		is_good = (!html || write_html(options, html, counts, &history)) && adds_up;
+	}
+	history_finish(&history);
+	return is_good;
+}
+
+static int tour(struct options *options, FILE *html)
+{
+	struct tour_counts *counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE,
+					  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char trace[4096];
+
+	if (counts == MAP_FAILED || !set_profile() || !set_trace(options, trace, sizeof(trace))) {
+		fprintf(stderr, "dxgk tour: %s\n", strerror(errno));
+		return EXIT_FAILED;
+	}
+	bool is_good = run_child(&options->settings, counts);
+	/* Of clients that failed as well: that is when somebody wants to see what happened. */
+	if (counts->segment_count > 0)
+		is_good = report(options, trace, html, counts) && is_good;
+	munmap(counts, sizeof(*counts));
+	return is_good ? 0 : EXIT_FAILED;
+}
+
+int cmd_tour(int argc, char **argv)
+{
+	struct options options;
+	FILE *html = NULL;
+	int exit_status = parse(argc, argv, &options);
+
+	if (exit_status < 0) {
+		print_usage(stdout);
+		return 0;
+	}
+	/* Whether it can be written, before the clients run. */
+	if (exit_status == 0 && options.html && !(html = fopen(options.html, "we"))) {
+		fprintf(stderr, "dxgk tour: %s: %s\n", options.html, strerror(errno));
+		exit_status = EXIT_NOT_UNDERSTOOD;
+	}
+	if (exit_status == 0)
+		exit_status = tour(&options, html);
+	if (html)
+		fclose(html);
+	return exit_status;
+}
