@@ -10,7 +10,8 @@ export DXGK_DRIVER_PATH ?= $(CURDIR)/build/drivers/soft
 
 help:
 	@echo 'make run            build everything, start the default adapter, show it (dxgk info)'
-	@echo '                    and the life of an allocation (examples/allocation_life.c)'
+	@echo '                    the life of an allocation (examples/allocation_life.c), and a tour:'
+	@echo '                    clients that want more memory than there is (dxgk tour)'
 	@echo 'make test           the whole suite: plain, sanitizers, threads, checks of the tree'
 	@echo '                    (VARIANTS="plain asan tsan clang" chooses some of them)'
 	@echo 'make bench          measure'
@@ -30,6 +31,8 @@ run:
 	@life=$$(DXGK_LOG=calls build/examples/allocation_life 2>&1) || { echo "$$life"; exit 1; }; \
 	echo "$$life" | sed -e '/DxgkDdiCreateAllocation/,/^destroyed  /!{/^dxgk:/d;}' \
 		-e 's/^dxgk:/    dxgk:/'
+	@echo
+	build/cli/dxgk tour --html build/tour.html
 
 test:
 	@tools/setup.sh build test
