@@ -51,6 +51,16 @@ void handle_table_finish(struct handle_table *table)
 	*table = (struct handle_table){ 0 };
 }
 
+/* Nobody lives in it and nobody finds it, so that nothing has to be done in one step. */
+static void chunk_fill(struct handle_chunk *chunk)
+{
+	for (unsigned i = 0; i < HANDLE_CHUNK; i++) {
+		atomic_store_explicit(&chunk->slots[i].state, SLOT_READY, memory_order_relaxed);
+		chunk->slots[i].object = NULL;
+	}
+	atomic_store_explicit(&chunk->tickets, HANDLE_CHUNK, memory_order_relaxed);
+}
+
 static struct handle_chunk *chunk_create_locked(struct handle_table *table)
 {
 	struct handle_chunk *chunk = table->spare;
@@ -60,12 +70,22 @@ static struct handle_chunk *chunk_create_locked(struct handle_table *table)
 		table->spare = chunk->next_spare;
 		return chunk;
 	}
-	chunk = mem_zalloc(sizeof(*chunk));
+	chunk = mem_alloc(sizeof(*chunk));
 	if (chunk) {
 		chunk->next_all = table->all;
 		table->all = chunk;
 	}
 	return chunk;
+}
+
+/* Somebody lives in it since the last time round: the free slots get tickets again. */
+static void chunk_refill(struct handle_chunk *chunk)
+{
+	for (unsigned i = 0; i < HANDLE_CHUNK; i++) {
+		uint64_t empty = 0;
+		if (atomic_compare_exchange_strong(&chunk->slots[i].state, &empty, SLOT_READY))
+			atomic_fetch_add(&chunk->tickets, 1);
+	}
 }
 
 /* The sequence has reached this chunk for the `lap`-th time: give its free slots tickets. */
@@ -74,15 +94,14 @@ static struct handle_chunk *chunk_open(struct handle_table *table, uint32_t inde
 	lock_acquire(&table->lock);
 	struct handle_chunk *chunk =
 		atomic_load_explicit(&table->directory[index], memory_order_relaxed);
-	if (!chunk)
+	if (!chunk) {
 		chunk = chunk_create_locked(table);
-	if (chunk && atomic_load_explicit(&chunk->lap, memory_order_relaxed) != lap) {
-		for (unsigned i = 0; i < HANDLE_CHUNK; i++) {
-			uint64_t empty = 0;
-			if (atomic_compare_exchange_strong(&chunk->slots[i].state, &empty,
-							   SLOT_READY))
-				atomic_fetch_add(&chunk->tickets, 1);
-		}
+		if (chunk)
+			chunk_fill(chunk);
+	} else if (atomic_load_explicit(&chunk->lap, memory_order_relaxed) != lap) {
+		chunk_refill(chunk);
+	}
+	if (chunk) {
 		atomic_store_explicit(&chunk->lap, lap, memory_order_release);
 		atomic_store_explicit(&table->directory[index], chunk, memory_order_release);
 	}
