@@ -66,6 +66,19 @@ static void segments_finish(struct vidmm *manager)
 		segment_finish(&manager->segments[i]);
 }
 
+bool vidmm_tick(struct vidmm *manager)
+{
+	struct actions actions;
+
+	if (atomic_exchange(&manager->tick_at_ns, CLOCK_FOREVER) == CLOCK_FOREVER)
+		return false;
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	manager->epoch++;
+	actions_run_locked(manager, &actions);
+	return true;
+}
+
 static void ticker_run(void *argument)
 {
 	struct vidmm *manager = argument;
@@ -73,18 +86,11 @@ static void ticker_run(void *argument)
 	while (!atomic_load(&manager->is_ending)) {
 		uint32_t seen = notice_read(&manager->tick);
 		uint64_t at_ns = atomic_load(&manager->tick_at_ns);
-		struct actions actions;
 
-		if (at_ns == CLOCK_FOREVER || clock_now_ns() < at_ns) {
-			if (!atomic_load(&manager->is_ending))
-				notice_wait(&manager->tick, seen, at_ns);
-			continue;
-		}
-		atomic_store(&manager->tick_at_ns, CLOCK_FOREVER);
-		actions_init(&actions);
-		lock_acquire(&manager->lock);
-		manager->epoch++;
-		actions_run_locked(manager, &actions);
+		if (at_ns != CLOCK_FOREVER && clock_now_ns() >= at_ns)
+			(void)vidmm_tick(manager);
+		else if (!atomic_load(&manager->is_ending))
+			notice_wait(&manager->tick, seen, at_ns);
 	}
 }
 
@@ -111,7 +117,7 @@ NTSTATUS vidmm_create(const struct vidmm_config *config, struct vidmm **manager_
 	list_init(&manager->gathers);
 	list_init(&manager->rooms);
 	status = segments_init(manager, config);
-	if (NT_SUCCESS(status))
+	if (NT_SUCCESS(status) && !config->is_ticked_by_hand)
 		status = thread_create("vidmm", ticker_run, manager, &manager->ticker);
 	if (!NT_SUCCESS(status)) {
 		segments_finish(manager);

@@ -113,7 +113,8 @@ struct vidmm_config {
 	uint64_t aperture_commit_limit_bytes; /* of all apertures together; 0: none */
 	uint64_t highest_system_address;      /* 0: any */
 	uint64_t dummy_page_address;          /* what an unmapped page of an aperture shows */
-	uint64_t slice_ns; /* how long a busy device keeps what it got back; 0: 20 ms */
+	uint64_t slice_ns;      /* how long a busy device keeps what it got back; 0: 20 ms */
+	bool is_ticked_by_hand; /* its clock has no thread: vidmm_tick() */
 	const struct evict_policy *policy; /* NULL: adaptive */
 	struct pager *pager;
 	struct vidmm_mdl_ops mdls;
@@ -131,6 +132,9 @@ MUST_CHECK NTSTATUS vidmm_create(const struct vidmm_config *config, struct vidmm
  * the first process.
  */
 void vidmm_set_pager(struct vidmm *manager, struct pager *pager);
+
+/* The clock strikes now, whenever it was set for. False: it was not set, and nothing is done. */
+bool vidmm_tick(struct vidmm *manager);
 
 /* No process, device or place is left. Accepts NULL. */
 void vidmm_destroy(struct vidmm *manager);

@@ -2,7 +2,6 @@
  * gpu.c - see gpu.h.
  */
 #include <assert.h>
-#include <unistd.h>
 
 #include "gpu.h"
 
@@ -378,6 +377,11 @@ unsigned gpu_ready(struct gpu *gpu)
 	return count;
 }
 
+bool gpu_tick(struct gpu *gpu)
+{
+	return vidmm_tick(gpu->manager);
+}
+
 /* ---- what the manager asks for ---- */
 
 static NTSTATUS mdl_create(const struct miniport_page_run *runs, uint32_t count,
@@ -478,6 +482,7 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 		.is_residency_by_lists = config->is_by_lists,
 		.dummy_page_address = 0xD000,
 		.slice_ns = or_default(config->slice_ns, 3600 * NS_PER_S),
+		.is_ticked_by_hand = !config->has_clock,
 		.policy = &evict_lru,
 		.mdls = { mdl_create, mdl_destroy },
 		.mappings = config->mappings,
@@ -489,20 +494,15 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 	vidmm_process_init(&gpu->process, gpu->manager, &gpu->world.adapter);
 }
 
-/* The manager's clock may be in the middle of something; a miscount stays. */
 void gpu_check(struct gpu *gpu)
 {
 	char wrong[160];
 
-	for (int i = 0; i < 100; i++) {
-		if (vidmm_manager_validate(gpu->manager, wrong, sizeof(wrong)) &&
-		    vidmm_validate(NULL, gpu->world.allocations, gpu->world.count, wrong,
-				   sizeof(wrong)))
-			return;
-		usleep(1000);
+	if (!vidmm_manager_validate(gpu->manager, wrong, sizeof(wrong)) ||
+	    !vidmm_validate(NULL, gpu->world.allocations, gpu->world.count, wrong, sizeof(wrong))) {
+		print_error("%s\n", wrong);
+		fail();
 	}
-	print_error("%s\n", wrong);
-	fail();
 }
 
 void gpu_finish(struct gpu *gpu)

@@ -1,11 +1,12 @@
 /*
- * gpu.h - a GPU turned by hand: a pager and a scheduler that do what the test says, when it says
- *so.
+ * gpu.h - a GPU turned by hand: a pager, a scheduler and a clock that do what the test says, when
+ * it says so.
  *
  *	gpu_init(&gpu, &(struct gpu_config){ .local_mib = 8 });
  *	… vidmm_make_resident() …            jobs that may begin wait in gpu.ready
  *	gpu_run(&gpu, 1);                    one is executed, byte by byte, and is done
  *	gpu_work(&client)                    a device queues work; gpu_retire() ends the oldest
+ *	gpu_tick(&gpu)                       the manager's clock strikes, if it was set
  *	gpu_finish(&gpu);                    validates, then fails on anything that is left
  *
  * Segment 1 is local memory, 2 an aperture, 3 (with a GpuMmu) the kernel's system memory. Bytes are
@@ -32,6 +33,7 @@ struct gpu_config {
 	bool is_hidden; /* the CPU does not see local memory */
 	bool uses_64k_pages;
 	uint64_t slice_ns; /* an hour */
+	bool has_clock;    /* the manager's own, in its thread: what it does cannot be foreseen */
 	const uint64_t *bank_ends;
 	uint32_t bank_count;
 	const struct vidmm_mapping_ops *mappings;
@@ -98,6 +100,9 @@ void gpu_slice_over(struct client *client);
 /* Runs at most `count` jobs that may begin; returns how many. */
 unsigned gpu_run(struct gpu *gpu, unsigned count);
 unsigned gpu_ready(struct gpu *gpu);
+
+/* The manager's clock strikes, whenever it was set for. False: it was not. */
+bool gpu_tick(struct gpu *gpu);
 
 /* ---- all of it ---- */
 

@@ -193,7 +193,7 @@ static void render(struct model *model, uint32_t i)
 	struct thing *thing = &model->things[i];
 
 	if (model->counts[i] == 0 || model->is_offered[i] || !thing_is_in(thing) ||
-	    client_of_thing(thing)->owner.suspensions > 0)
+	    is_moving(thing) || client_of_thing(thing)->owner.suspensions > 0)
 		return;
 	EXPECT(model->is_unknown[i] || thing_holds(thing, model->content[i]));
 	model->is_unknown[i] = false;
@@ -253,6 +253,8 @@ static void step(struct model *model)
 		vidmm_evict_segment(model->gpu.manager, pick(model, 3));
 	else if (what < 93)
 		(void)vidmm_process_decommit(&model->gpu.process, pick(model, 1 << 20), false);
+	else if (what < 94)
+		gpu_tick(&model->gpu);
 	else
 		gpu_run(&model->gpu, 1 + pick(model, 3));
 }

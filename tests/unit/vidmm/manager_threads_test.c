@@ -185,7 +185,9 @@ TEST(threads, clients_that_want_more_than_there_is_keep_their_bytes)
 	struct thread *ends;
 
 	memset(&crowd, 0, sizeof(crowd));
-	gpu_init(&crowd.gpu, &(struct gpu_config){ .local_bytes = MIB, .slice_ns = NS_PER_MS });
+	gpu_init(&crowd.gpu, &(struct gpu_config){ .local_bytes = MIB,
+						   .slice_ns = NS_PER_MS,
+						   .has_clock = true });
 	for (int i = 0; i < CLIENTS; i++) {
 		vidmm_process_init(&crowd.processes[i], crowd.gpu.manager,
 				   &crowd.gpu.world.adapter);
