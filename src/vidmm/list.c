@@ -151,7 +151,7 @@ static NTSTATUS list_check(struct vidmm *manager, struct vidmm_list *list, uint3
 	for (uint32_t i = 0; i < list->count; i++) {
 		const struct vidmm_place *place = binding_place(list->entries[i].binding);
 
-		if (place->is_offered && place->is_offer_due)
+		if (place_is_given(place))
 			return offered(i);
 	}
 	*fits_out = list_fits(manager, list);

@@ -48,26 +48,41 @@ void offer_forget_locked(struct vidmm_place *place)
 
 /* ---- offer ---- */
 
+static void offer_due_locked(struct vidmm_place *place, struct actions *actions)
+{
+	place->is_offer_due = true;
+	/* On its way in for somebody: nobody waits for it now. */
+	if (place->state != PLACE_ENTERING)
+		place_answer_locked(place, STATUS_SUCCESS, actions);
+	bindings_sort_locked(place, actions);
+}
+
+void place_wait_over_locked(struct vidmm_place *place, struct actions *actions)
+{
+	if (--place->waits == 0 && place->is_offered && !place->is_offer_due)
+		offer_due_locked(place, actions);
+}
+
 static void offer_place_locked(struct vidmm_binding *binding, bool is_immediate,
 			       struct actions *actions, bool *must_start_out)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
 	struct vidmm_place *place = binding_place(binding);
-	struct list *link;
+	/* Offered before, and away: nobody brings it back for work that may not use it. */
+	bool is_away = place_is_given(place) && place->state != PLACE_IN;
 
 	place->is_offered = true;
 	place->offer_priority = allocation->offer_priority;
 	*must_start_out = !is_immediate && binding_wait_locked(binding);
-	place->is_offer_due = is_immediate || place->waits == 0;
+	place->is_offer_due = false;
 	if (allocation->may_decommit)
 		decommit_link_locked(place, binding->device->process);
 	else
 		decommit_unlink_locked(place);
-	/* On its way in for somebody: nobody waits for it now. */
-	if (place->state != PLACE_ENTERING)
-		place_answer_locked(place, STATUS_SUCCESS, actions);
-	list_for_each (link, &place->listings)
-		binding_sort_locked(container_of(link, struct vidmm_binding, place_link), actions);
+	if (is_immediate || is_away || place->waits == 0)
+		offer_due_locked(place, actions);
+	else
+		bindings_sort_locked(place, actions);
 	place_settle_locked(place, actions);
 }
 
@@ -163,7 +178,6 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding, stru
 	struct vidmm *manager = binding->device->process->manager;
 	enum vidmm_reclaim_result result;
 	struct vidmm_place *place;
-	struct list *link;
 
 	lock_acquire(&allocation->lock);
 	bool was_offered = allocation->offer != VIDMM_NOT_OFFERED;
@@ -180,8 +194,7 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding, stru
 	place->is_offered = false;
 	place->is_offer_due = false;
 	decommit_unlink_locked(place);
-	list_for_each (link, &place->listings)
-		binding_sort_locked(container_of(link, struct vidmm_binding, place_link), actions);
+	bindings_sort_locked(place, actions);
 	place_settle_locked(place, actions);
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
@@ -325,7 +338,7 @@ static void decommit_let_go(struct vidmm *manager, struct vidmm_place *place)
 
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
-	place->waits--;
+	place_wait_over_locked(place, &actions);
 	place_settle_locked(place, &actions);
 	actions_run_locked(manager, &actions);
 }

@@ -84,7 +84,7 @@ NTSTATUS place_ensure(struct vidmm_binding *binding)
 
 bool place_is_wanted(const struct vidmm_place *place)
 {
-	return !place->is_offered && !place->is_dying && (place->listed > 0 || place->pins > 0);
+	return !place_is_given(place) && !place->is_dying && (place->listed > 0 || place->pins > 0);
 }
 
 bool place_is_of(const struct vidmm_place *place, const struct vidmm_process *process)
@@ -122,7 +122,7 @@ bool place_is_dropped(const struct vidmm_place *place)
 {
 	if (place->is_dying || place->manager->is_gone || place_is_lost(place))
 		return true;
-	return place->is_offered && place->is_offer_due &&
+	return place_is_given(place) &&
 	       !(vidmm_options(place->manager) & VIDMM_NEVER_DISCARD_OFFERS);
 }
 
@@ -197,7 +197,7 @@ static bool place_goes_now(const struct vidmm_place *place)
 		return true;
 	if (place_is_lost(place))
 		return !place->is_locked;
-	if (place->is_offered && place->is_offer_due && !place->segment->is_system &&
+	if (place_is_given(place) && !place->segment->is_system &&
 	    place->given_up_at != place->manager->epoch &&
 	    (vidmm_options(place->manager) & VIDMM_ALWAYS_DISCARD_OFFERS))
 		return true;
@@ -256,7 +256,7 @@ static void place_set_state(struct vidmm_place *place, enum place_state state)
 			       place->allocation->size_bytes);
 }
 
-static void bindings_sort_locked(struct vidmm_place *place, struct actions *actions)
+void bindings_sort_locked(struct vidmm_place *place, struct actions *actions)
 {
 	struct list *link;
 
@@ -315,7 +315,7 @@ static void devices_suspend_locked(struct vidmm_place *place)
 {
 	struct list *link;
 
-	if (place->is_offered)
+	if (place_is_given(place))
 		return;
 	list_for_each (link, &place->listings) {
 		struct vidmm_device *device =

@@ -91,7 +91,7 @@ struct vidmm_place {
 	bool may_leave_soon;    /* evict at the earliest opportunity */
 	bool is_clean;          /* the copy in system memory is as good */
 	bool is_offered;
-	bool is_offer_due; /* work queued before the offer is over */
+	bool is_offer_due; /* work queued before the offer is over: until then it is needed */
 	uint8_t offer_priority;
 	bool is_locked;      /* by the CPU */
 	bool must_be_system; /* moved for a lock */
@@ -219,6 +219,8 @@ void place_free(struct vidmm_place *place);
 
 /* From a list of its device to the other, as its place is. */
 void binding_sort_locked(struct vidmm_binding *binding, struct actions *actions);
+/* The same for all who list it. */
+void bindings_sort_locked(struct vidmm_place *place, struct actions *actions);
 /* One more, one fewer. */
 void binding_list_locked(struct vidmm_binding *binding, enum vidmm_group group,
 			 struct actions *actions);
@@ -230,6 +232,12 @@ void binding_wait_start(struct vidmm_binding *binding);
 static inline struct vidmm_place *binding_place(const struct vidmm_binding *binding)
 {
 	return atomic_load_explicit(&binding->allocation->place, memory_order_acquire);
+}
+
+/* Offered, and the work in front of the offer is over: nobody needs it. */
+static inline bool place_is_given(const struct vidmm_place *place)
+{
+	return place->is_offered && place->is_offer_due;
 }
 
 /* How often its client has it on the list. */
@@ -261,6 +269,8 @@ MUST_CHECK NTSTATUS request_start_locked(struct vidmm *manager,
 /* ---- offer.c ---- */
 
 void offer_forget_locked(struct vidmm_place *place);
+/* One of place->waits is over; behind the last one, an offer counts. */
+void place_wait_over_locked(struct vidmm_place *place, struct actions *actions);
 
 /* ---- actions.c ---- */
 

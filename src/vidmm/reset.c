@@ -73,7 +73,7 @@ static void place_lose(struct vidmm_place *place)
 	actions_init(&actions);
 	lock_acquire(&allocation->lock);
 	lock_acquire(&manager->lock);
-	place->waits--;
+	place_wait_over_locked(place, &actions);
 	place_lose_locked(place, &actions);
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);

@@ -597,10 +597,8 @@ static void binding_wait_over(struct sched_wait *wait)
 	}
 	place = binding_place(binding);
 	binding->is_waiting = false;
-	place->waits--;
 	manager->epoch++;
-	if (place->waits == 0)
-		place->is_offer_due = place->is_offered;
+	place_wait_over_locked(place, &actions);
 	kept_release_locked(binding, &actions);
 	actions.has_changes = true;
 	place_settle_locked(place, &actions);

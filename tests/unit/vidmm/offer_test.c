@@ -145,6 +145,63 @@ TEST(offer, counts_after_the_work_queued_before_it)
 	scene_finish(&scene);
 }
 
+TEST(offer, before_the_way_in_work_queued_in_between_finds_it)
+{
+	struct scene scene;
+	enum vidmm_reclaim_result result;
+
+	scene_init(&scene, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING); /* it is on its way out */
+	gpu_work(&scene.client);
+	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 2);
+	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
+	EXPECT(thing_is_in(&scene.thing));
+	EXPECT(!binding_place(&scene.thing.binding)->is_offer_due);
+	gpu_retire(&scene.client);
+	EXPECT(binding_place(&scene.thing.binding)->is_offer_due);
+	gpu_check(&scene.gpu);
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
+	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
+	scene_finish(&scene);
+}
+
+TEST(offer, on_its_way_out_without_work_it_is_not_fetched)
+{
+	struct scene scene;
+
+	scene_init(&scene, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
+	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
+	EXPECT(!thing_is_in(&scene.thing));
+	scene_finish(&scene);
+}
+
+TEST(offer, taken_away_by_others_it_comes_back_for_the_work_in_front)
+{
+	struct scene scene;
+
+	scene_init(&scene, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	vidmm_evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
+	EXPECT_EQ(scene.client.owner.suspensions, 1);
+	gpu_work(&scene.client);
+	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(scene.client.owner.suspensions, 1);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(thing_is_in(&scene.thing));
+	EXPECT_EQ(scene.client.owner.suspensions, 0);
+	gpu_retire(&scene.client);
+	EXPECT(binding_place(&scene.thing.binding)->is_offer_due);
+	scene_finish(&scene);
+}
+
 TEST(offer, immediately_does_not_wait_for_work)
 {
 	struct scene scene;
