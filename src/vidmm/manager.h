@@ -327,13 +327,15 @@ struct vidmm_binding {
 
 	/* Guarded by the manager's lock. */
 	uint32_t count;
-	uint8_t group;    /* enum vidmm_group, where it is charged; with count > 0 */
-	bool is_charged;  /* asked for and not offered */
-	bool is_kept;     /* evicted before it was in: counted once more, until `wait` is over */
-	bool leaves_soon; /* … and then not only if necessary */
-	bool is_waiting;  /* `wait` is under way */
+	uint8_t group;     /* enum vidmm_group, where it is charged; with count > 0 */
+	bool is_charged;   /* asked for and not offered */
+	bool is_kept;      /* evicted with work queued: counted once more, until `wait` is over */
+	bool leaves_soon;  /* … and then not only if necessary */
+	bool leaves_clean; /* … and was not written to */
+	bool is_waiting;   /* `wait` is under way */
 	bool must_wait_again; /* work came after that counts, too */
 	bool is_ended;        /* its device has the allocation no more */
+	uint64_t wait_end_ns; /* with is_waiting: who needs its room waits as well, until then */
 	struct list device_link;
 	struct list place_link; /* vidmm_place.listings; with count > 0 */
 	struct list leave_link; /* vidmm_place.dependents */

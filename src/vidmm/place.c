@@ -126,21 +126,16 @@ bool place_is_dropped(const struct vidmm_place *place)
 	       !(vidmm_options(place->manager) & VIDMM_NEVER_DISCARD_OFFERS);
 }
 
-/* Pinned, locked in place, or work that uses it is queued: no candidate meanwhile. */
+/* Pinned, or locked in place: no candidate meanwhile. */
 static bool place_is_held(const struct vidmm_place *place)
 {
-	if (place->pins > 0 || place->is_dying || place->allocation->traits.is_pinned ||
-	    (place->is_locked && !place->segment->is_system))
-		return true;
-	if (place->is_offered)
-		return !place->is_offer_due;
-	/* Of who evicted it, though others list it: nobody suspends that one. */
-	return place->waits > 0;
+	return place->pins > 0 || place->is_dying || place->allocation->traits.is_pinned ||
+	       (place->is_locked && !place->segment->is_system);
 }
 
 static enum evict_class class_of(const struct vidmm_place *place)
 {
-	if (place->is_offered)
+	if (place_is_given(place))
 		return (enum evict_class)(EVICT_OFFERED_LOW + place->offer_priority -
 					  VIDMM_OFFER_LOW);
 	return place->listed > 0 || place->manager->config.is_residency_by_lists ? EVICT_LISTED

@@ -9,7 +9,7 @@
  * place already costs one lock and no system call.
  *
  * Evict at the earliest opportunity means: when the work that the device had queued by then is
- * over. Until then nothing moves, and a make-resident just counts.
+ * over. Until then it stays on the list, and a make-resident just counts.
  */
 #include <assert.h>
 
@@ -455,44 +455,46 @@ static bool device_has_work(const struct vidmm_device *device)
 	       atomic_load_explicit(&device->owner->pending, memory_order_acquire) > 0;
 }
 
-/* Work that was queued since it was asked for finds it, however long its way in takes. */
+/*
+ * Work that is queued finds it. It stays on the list for that, so that it can go for others and
+ * come back: held for work that has to wait for them, it would be in their way for ever.
+ */
 static bool must_be_kept(const struct vidmm_binding *binding)
 {
-	const struct vidmm_place *place = binding_place(binding);
-
-	return binding->count == 1 && device_has_work(binding->device) &&
-	       (place->state == PLACE_OUT || place->state == PLACE_LEAVING);
+	return binding->count == 1 && device_has_work(binding->device);
 }
 
-static void kept_release_locked(struct vidmm_binding *binding, struct actions *actions)
+static void unlist_as_told_locked(struct vidmm_binding *binding, struct actions *actions)
 {
 	struct vidmm_place *place = binding_place(binding);
 
-	if (!binding->is_kept)
-		return;
-	binding->is_kept = false;
 	binding_unlist_locked(binding, actions);
+	/* Clean is what has a copy to be clean against. */
+	if (binding->leaves_clean && binding_asked(binding) == 0 &&
+	    (place->allocation->traits.is_kept_in_system || place->allocation->backing.is_clients))
+		place->is_clean = true;
 	if (place->listed == 0)
 		place->may_leave_soon = binding->leaves_soon;
 }
 
+static void kept_release_locked(struct vidmm_binding *binding, struct actions *actions)
+{
+	if (!binding->is_kept)
+		return;
+	binding->is_kept = false;
+	unlist_as_told_locked(binding, actions);
+}
+
 static void evict_one_locked(struct vidmm_binding *binding, uint32_t flags, struct actions *actions)
 {
-	struct vidmm_place *place = binding_place(binding);
-
+	binding->leaves_soon = !(flags & VIDMM_EVICT_ONLY_IF_NECESSARY);
+	binding->leaves_clean = flags & VIDMM_EVICT_NOT_WRITTEN_TO;
 	if (must_be_kept(binding)) {
 		binding->is_kept = true;
-		binding->leaves_soon = !(flags & VIDMM_EVICT_ONLY_IF_NECESSARY);
 		binding_charge_locked(binding);
 		return;
 	}
-	binding_unlist_locked(binding, actions);
-	/* Clean is what has a copy to be clean against. */
-	if ((flags & VIDMM_EVICT_NOT_WRITTEN_TO) &&
-	    (place->allocation->traits.is_kept_in_system || place->allocation->backing.is_clients))
-		place->is_clean = true;
-	if (place->listed == 0)
-		place->may_leave_soon = !(flags & VIDMM_EVICT_ONLY_IF_NECESSARY);
+	unlist_as_told_locked(binding, actions);
 }
 
 /* It has left its last list, and is about to go or on its way. */
@@ -500,8 +502,10 @@ static bool binding_is_going_locked(const struct vidmm_binding *binding)
 {
 	const struct vidmm_place *place = binding_place(binding);
 
-	if (!place || place->listed > 0)
+	if (!place || place->listed > binding->is_kept)
 		return false;
+	if (binding->is_kept)
+		return binding->leaves_soon;
 	if (place->state == PLACE_LEAVING)
 		return true;
 	return place->state == PLACE_IN && place->may_leave_soon &&
@@ -616,6 +620,7 @@ bool binding_wait_locked(struct vidmm_binding *binding)
 	if (!device_has_work(binding->device))
 		return false;
 	binding->is_waiting = true;
+	binding->wait_end_ns = clock_deadline(place->manager->config.slice_ns);
 	place->waits++;
 	return true;
 }

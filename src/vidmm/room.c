@@ -51,9 +51,21 @@ void room_look_again(struct vidmm *manager, uint64_t at_ns)
 
 /* ---- victims ---- */
 
-/* False: it keeps what it has, until `*until_ns`. */
+/* What keeps those who do not go now. */
+struct hope {
+	uint64_t until_ns; /* somebody's time is over then; CLOCK_FOREVER: nobody's will be */
+	bool is_work;      /* in front of what was evicted or offered */
+};
+
+static void hope_until(struct hope *hope, uint64_t at_ns)
+{
+	if (at_ns < hope->until_ns)
+		hope->until_ns = at_ns;
+}
+
+/* False: it keeps what it has, until `hope->until_ns`. */
 static bool device_gives(const struct seeker *seeker, const struct vidmm_device *device,
-			 uint64_t *until_ns)
+			 struct hope *hope)
 {
 	if (device->is_lost)
 		return true;
@@ -62,32 +74,49 @@ static bool device_gives(const struct seeker *seeker, const struct vidmm_device 
 	if (seeker->now_ns >= device->slice_end_ns ||
 	    atomic_load_explicit(&device->owner->pending, memory_order_relaxed) == 0)
 		return true;
-	if (device->slice_end_ns < *until_ns)
-		*until_ns = device->slice_end_ns;
+	hope_until(hope, device->slice_end_ns);
 	return false;
 }
 
+/*
+ * It was evicted or offered, and goes by itself when the work in front of that is over. Nobody
+ * waits for work that has to wait for others itself: of a suspended device, or behind a fence.
+ */
+static bool binding_goes_soon(const struct seeker *seeker, const struct vidmm_binding *binding,
+			      struct hope *hope)
+{
+	if (!binding->is_waiting || binding->device->is_lost || binding->device->is_suspended ||
+	    seeker->now_ns >= binding->wait_end_ns)
+		return false;
+	hope_until(hope, binding->wait_end_ns);
+	return true;
+}
+
 static bool place_gives(const struct seeker *seeker, const struct vidmm_place *place,
-			uint64_t *until_ns)
+			struct hope *hope)
 {
 	struct list *link;
 
 	if (place->given_up_at == seeker->manager->epoch)
 		return false;
-	if (place->is_offered)
+	if (place_is_given(place))
 		return true;
 	list_for_each (link, &place->listings) {
-		if (!device_gives(seeker,
-				  container_of(link, struct vidmm_binding, place_link)->device,
-				  until_ns))
+		const struct vidmm_binding *binding =
+			container_of(link, struct vidmm_binding, place_link);
+
+		if (binding_goes_soon(seeker, binding, hope) ||
+		    !device_gives(seeker, binding->device, hope)) {
+			hope->is_work |= place->waits > 0;
 			return false;
+		}
 	}
 	return true;
 }
 
 struct question {
 	const struct seeker *seeker;
-	uint64_t *until_ns;
+	struct hope *hope;
 };
 
 static struct vidmm_place *entry_place(const struct evict_entry *entry)
@@ -102,14 +131,14 @@ static bool may_go(const struct evict_entry *entry, void *context)
 	/* Those behind the first end their walk here. */
 	if (entry->class == EVICT_LISTED && !question->seeker->is_first)
 		return true;
-	return place_gives(question->seeker, entry_place(entry), question->until_ns);
+	return place_gives(question->seeker, entry_place(entry), question->hope);
 }
 
 /* The next to go; NULL when nobody is left. */
 static struct vidmm_place *victim(const struct seeker *seeker, struct vidmm_segment *segment,
-				  struct evict_walk *walk, uint64_t *until_ns)
+				  struct evict_walk *walk, struct hope *hope)
 {
-	struct question question = { seeker, until_ns };
+	struct question question = { seeker, hope };
 	struct evict_entry *entry = evict_walk_next(&segment->candidates, walk, may_go, &question);
 
 	if (!entry || (entry->class == EVICT_LISTED && !seeker->is_first))
@@ -126,39 +155,39 @@ static bool is_in_one_piece(enum segment_form form)
 
 /* Is there enough that could go? Nobody goes for nothing. */
 static bool segment_has_victims(const struct seeker *seeker, struct vidmm_segment *segment,
-				uint64_t bytes, uint64_t *until_ns)
+				uint64_t bytes, struct hope *hope)
 {
 	struct evict_walk walk;
 	struct vidmm_place *place;
 	uint64_t found = 0;
 
 	evict_walk_begin(&walk, seeker->manager->use_clock);
-	while (found < bytes && (place = victim(seeker, segment, &walk, until_ns)))
+	while (found < bytes && (place = victim(seeker, segment, &walk, hope)))
 		found += segment_bytes(segment, &place->wish);
 	return found >= bytes;
 }
 
 /* Makes enough leave; true when what leaves, or soon may, is worth waiting for. */
 static bool segment_make_room(const struct seeker *seeker, const struct placement *where,
-			      uint64_t *until_ns)
+			      struct hope *hope)
 {
 	struct vidmm_segment *segment = where->segment;
 	uint64_t need = segment_bytes(segment, &where->wish) + segment->claimed_bytes;
-	uint64_t hope = segment_free_bytes(segment, where->wish.form) + segment->leaving_bytes;
+	uint64_t free_soon = segment_free_bytes(segment, where->wish.form) + segment->leaving_bytes;
 	/* Enough in pieces is not enough: more has to go. */
 	bool is_broken = is_in_one_piece(where->wish.form) && segment->leaving_bytes == 0;
 
 	struct evict_walk walk;
 
-	if (hope < need && !segment_has_victims(seeker, segment, need - hope, until_ns))
+	if (free_soon < need && !segment_has_victims(seeker, segment, need - free_soon, hope))
 		return false;
 	evict_walk_begin(&walk, seeker->manager->use_clock);
-	while (hope < need || is_broken) {
-		struct vidmm_place *place = victim(seeker, segment, &walk, until_ns);
+	while (free_soon < need || is_broken) {
+		struct vidmm_place *place = victim(seeker, segment, &walk, hope);
 
 		if (!place)
 			break;
-		hope += segment_bytes(segment, &place->wish);
+		free_soon += segment_bytes(segment, &place->wish);
 		is_broken = false;
 		place_leave_locked(place, seeker->actions);
 	}
@@ -212,17 +241,17 @@ static bool device_compact(const struct seeker *seeker, const struct placement *
 static enum room room_make(struct seeker *seeker, const struct placement placements[],
 			   uint32_t count)
 {
-	uint64_t until_ns = CLOCK_FOREVER;
+	struct hope hope = { .until_ns = CLOCK_FOREVER };
 	bool is_busy = !seeker->is_first;
 
 	for (uint32_t i = 0; i < count; i++) {
-		if (segment_make_room(seeker, &placements[i], &until_ns))
+		if (segment_make_room(seeker, &placements[i], &hope))
 			return ROOM_SOON;
 		is_busy |= segment_is_busy(placements[i].segment);
 	}
-	if (until_ns != CLOCK_FOREVER)
-		room_look_again(seeker->manager, until_ns);
-	if (is_busy || until_ns != CLOCK_FOREVER)
+	if (hope.until_ns != CLOCK_FOREVER)
+		room_look_again(seeker->manager, hope.until_ns);
+	if (is_busy || hope.is_work || hope.until_ns != CLOCK_FOREVER)
 		return ROOM_SOON;
 	for (uint32_t i = 0; i < count; i++) {
 		if (device_compact(seeker, &placements[i]))

@@ -499,6 +499,66 @@ TEST(room, work_of_who_evicted_it_is_waited_for_though_another_lists_it)
 	scene_finish(&scene);
 }
 
+/*
+ * The first in the row needs what the second gave up behind work of its own, which cannot run
+ * before the second one had its turn.
+ */
+static void give_up_while_suspended(bool is_offer)
+{
+	struct scene scene;
+	struct thing kept;
+	struct thing given;
+	struct thing small;
+	struct thing large;
+
+	scene_init(&scene, &(struct gpu_config){ .local_bytes = MIB });
+	thing_init(&kept, &scene.one, 100 * PAGE, SET_LOCAL);
+	thing_init(&given, &scene.one, 100 * PAGE, SET_LOCAL);
+	thing_init(&small, &scene.two, 78 * PAGE, SET_LOCAL);
+	thing_init(&large, &scene.two, 150 * PAGE, SET_LOCAL);
+	thing_bring_in(&kept);
+	thing_bring_in(&given);
+	thing_render(&given, 'g');
+	EXPECT_EQ(thing_demand(&small), STATUS_PENDING);
+	EXPECT_EQ(scene.one.owner.suspensions, 1);
+	gpu_work(&scene.one);
+	vidmm_device_has_work(&scene.one.device);
+	EXPECT_EQ(is_offer ? vidmm_binding_offer(&given.binding, VIDMM_OFFER_LOW, false, false)
+			   : thing_evict(&given, 0),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(thing_demand(&large), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(small.done, 1);
+	EXPECT_EQ(large.done, 1);
+	/* Then it is the turn of the second: its work finds what was given up behind it. */
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(scene.one.owner.suspensions, 0);
+	EXPECT_EQ(scene.one.submitted, 1);
+	EXPECT(thing_is_in(&kept));
+	EXPECT(thing_is_in(&given));
+	EXPECT(thing_holds(&given, 'g'));
+	gpu_check(&scene.gpu);
+	gpu_retire(&scene.one);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(!thing_is_in(&given));
+	EXPECT_EQ(place_is_given(binding_place(&given.binding)), is_offer);
+	thing_finish(&large);
+	thing_finish(&small);
+	thing_finish(&given);
+	thing_finish(&kept);
+	scene_finish(&scene);
+}
+
+TEST(room, what_a_suspended_device_evicted_goes_for_who_is_first)
+{
+	give_up_while_suspended(false);
+}
+
+TEST(room, what_a_suspended_device_offered_goes_for_who_is_first)
+{
+	give_up_while_suspended(true);
+}
+
 TEST(room, two_devices_that_do_not_fit_together_take_turns)
 {
 	struct scene scene;
