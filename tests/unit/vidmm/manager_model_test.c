@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "gpu.h"
 
-enum { THINGS = 24, CLIENTS = 3, STEPS = 6000 };
+enum { THINGS = 24, CLIENTS = 3, STEPS = 3000 };
 
 struct model {
 	struct gpu gpu;

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "gpu.h"
+#include "vidmm/control.h"
 
 enum { CLIENTS = 3, OWN = 6, ROUNDS = 400 };
 
@@ -208,12 +209,15 @@ TEST(threads, clients_that_want_more_than_there_is_keep_their_bytes)
 			  STATUS_SUCCESS);
 	for (int i = 0; i < CLIENTS; i++)
 		thread_join(threads[i]);
+	/* On nobody's list any more, and out: from here on the manager's clock has nothing to do.
+	 */
+	for (int i = 0; i < CLIENTS; i++)
+		while (atomic_load(&crowd.clients[i].owner.pending) > 0)
+			clock_sleep_until(clock_deadline(NS_PER_US * 50));
+	vidmm_evict_selected(crowd.gpu.manager, &(struct vidmm_selection){ 0 });
 	atomic_store(&crowd.is_over, true);
 	thread_join(jobs);
 	thread_join(ends);
-	for (int i = 0; i < CLIENTS; i++)
-		while (atomic_load(&crowd.clients[i].owner.pending) > 0)
-			gpu_retire(&crowd.clients[i]);
 	gpu_run(&crowd.gpu, 1000);
 	gpu_check(&crowd.gpu);
 	for (int i = CLIENTS - 1; i >= 0; i--) {
