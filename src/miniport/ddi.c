@@ -150,13 +150,14 @@ static const struct ddi_crossing *holder_of_level(const struct miniport *minipor
 	return crossing;
 }
 
+static bool is_for_system(const struct ddi_crossing *crossing)
+{
+	return !crossing->client || crossing->client == &crossing->miniport->system_client;
+}
+
 static void take_entry(struct ddi_crossing *crossing, const struct ddi_crossing *holder)
 {
-	bool is_nobodys =
-		crossing->level == DDI_LEVEL_1 &&
-		(!crossing->client || crossing->client == &crossing->miniport->system_client);
-
-	if (is_nobodys)
+	if (crossing->level == DDI_LEVEL_1 && is_for_system(crossing))
 		return;
 	if (holder) {
 		/* One thread, two processes: then the inner one could meet its own thread. */
@@ -171,7 +172,7 @@ static void take_shared_level(struct ddi_crossing *crossing)
 {
 	struct rwlock *level = &crossing->miniport->level_lock;
 
-	if (!crossing->client || crossing->client == &crossing->miniport->system_client)
+	if (is_for_system(crossing))
 		rwlock_acquire_shared_ahead(level);
 	else
 		rwlock_acquire_shared(level);
@@ -232,6 +233,8 @@ static bool enter(struct ddi_crossing *crossing, uint64_t deadline_ns)
 	ddi_innermost = crossing;
 	trace_ddi_call_begin(info->name, irql);
 	nt_irql_enter(&crossing->irql, irql);
+	crossing->behalf_before =
+		nt_thread_act_for(is_for_system(crossing) ? NT_BEHALF_SYSTEM : NT_BEHALF_CLIENT);
 	return true;
 }
 
@@ -253,13 +256,15 @@ void ddi_enter(struct ddi_crossing *crossing, struct miniport *miniport,
 	ddi_enter_level(crossing, miniport, client, ddi, ddi_infos[ddi].level);
 }
 
-bool ddi_enter_until(struct ddi_crossing *crossing, struct miniport *miniport, enum ddi ddi,
+bool ddi_enter_until(struct ddi_crossing *crossing, struct miniport *miniport,
+		     struct miniport_client *client, enum ddi ddi, enum ddi_level level,
 		     uint64_t deadline_ns)
 {
 	*crossing = (struct ddi_crossing){
 		.miniport = miniport,
+		.client = client,
 		.ddi = ddi,
-		.level = ddi_infos[ddi].level,
+		.level = level,
 	};
 	return enter(crossing, deadline_ns);
 }
@@ -268,6 +273,7 @@ static void cross_back(struct ddi_crossing *crossing, NTSTATUS status)
 {
 	const char *name = ddi_infos[crossing->ddi].name;
 
+	nt_thread_act_for(crossing->behalf_before);
 	nt_irql_leave(&crossing->irql, name);
 	trace_ddi_call_end(status);
 	ddi_innermost = crossing->outer;

@@ -8,8 +8,8 @@
  *	status = ddi_leave(&crossing, status);
  *
  * In between the thread has the IRQL, and the company in the driver, that WDDM promises for that
- * entry point (ddi.def). Leaving puts the IRQL back, whatever the driver did to it, and judges what
- * came back.
+ * entry point (ddi.def), and is one of the process it is called for. Leaving puts the IRQL back,
+ * whatever the driver did to it, and judges what came back.
  */
 #ifndef MINIPORT_DDI_H
 #define MINIPORT_DDI_H
@@ -20,6 +20,7 @@
 #include "base/attributes.h"
 #include "base/status.h"
 #include "nt/irql.h"
+#include "nt/threads.h"
 
 struct miniport;
 struct miniport_client;
@@ -95,6 +96,7 @@ struct ddi_crossing {
 	enum ddi ddi;
 	enum ddi_level level;
 	struct nt_irql irql;
+	enum nt_behalf behalf_before;
 	struct ddi_crossing *outer; /* a callback may lead into the driver again */
 	bool has_entry;             /* what it took; an outer crossing may have it already */
 	bool has_level;
@@ -127,7 +129,8 @@ void ddi_enter_level(struct ddi_crossing *crossing, struct miniport *miniport,
 
 /* Level 2 and 3: false, and not entered, when others are still in the driver at the deadline. */
 MUST_CHECK bool ddi_enter_until(struct ddi_crossing *crossing, struct miniport *miniport,
-				enum ddi ddi, uint64_t deadline_ns);
+				struct miniport_client *client, enum ddi ddi, enum ddi_level level,
+				uint64_t deadline_ns);
 
 /*
  * Returns what the driver said: STATUS_SUCCESS, or its failure unchanged and refused (DDI-STATUS).

@@ -176,7 +176,7 @@ bool miniport_reset_from_timeout(struct miniport *miniport)
 		return false;
 	}
 	miniport_tdr_settings(miniport, &settings);
-	if (!ddi_enter_until(&crossing, miniport, DDI_RESET_FROM_TIMEOUT,
+	if (!ddi_enter_until(&crossing, miniport, NULL, DDI_RESET_FROM_TIMEOUT, DDI_LEVEL_3,
 			     clock_deadline(settings.ddi_delay_s * NS_PER_S))) {
 		nt_report(RULE_DDI_DRAIN,
 			  "DxgkDdiResetFromTimeout cannot be called: a thread has been in the "

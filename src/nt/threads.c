@@ -39,6 +39,8 @@ static struct list ended = { &ended, &ended };       /* _KTHREAD.link */
 
 static _Atomic uint32_t last_id;
 
+_Thread_local enum nt_behalf nt_thread_behalf;
+
 static _Thread_local struct nt_thread *self;
 static _Thread_local struct nt_thread adopted;
 
@@ -268,9 +270,16 @@ __attribute__((constructor)) static void processes_init(void)
 
 PEPROCESS PsInitialSystemProcess = &system_process.process;
 
-/* System threads belong to the system; who calls from outside is the process around us. */
+/*
+ * System threads belong to the system; who calls from outside is the process around us. In an entry
+ * point it is whoever that is called for.
+ */
 PEPROCESS PsGetCurrentProcess(VOID)
 {
+	if (nt_thread_behalf == NT_BEHALF_SYSTEM)
+		return &system_process.process;
+	if (nt_thread_behalf == NT_BEHALF_CLIENT)
+		return &client_process.process;
 	return nt_thread_current()->is_system ? &system_process.process : &client_process.process;
 }
 

@@ -52,6 +52,24 @@ struct nt_thread {
 _Static_assert(offsetof(struct nt_thread, kthread) == sizeof(struct nt_object),
 	       "the body follows the object header");
 
+/*
+ * On whose behalf the calling thread is in a driver, which is what the driver sees as the current
+ * process: a worker of ours is nobody's, and one that carries out what a client left behind counts
+ * as that client's.
+ */
+enum nt_behalf { NT_BEHALF_OWN, NT_BEHALF_SYSTEM, NT_BEHALF_CLIENT };
+
+extern _Thread_local enum nt_behalf nt_thread_behalf __attribute__((visibility("hidden")));
+
+/* Returns whose it was before; around every call into a driver. */
+static inline enum nt_behalf nt_thread_act_for(enum nt_behalf behalf)
+{
+	enum nt_behalf before = nt_thread_behalf;
+
+	nt_thread_behalf = behalf;
+	return before;
+}
+
 /* The calling thread. Never fails. */
 struct _KTHREAD *nt_thread_current(void);
 
