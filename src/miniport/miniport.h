@@ -246,6 +246,14 @@ struct miniport_escape_desc {
 MUST_CHECK NTSTATUS miniport_escape(struct miniport *miniport, struct miniport_client *client,
 				    const struct miniport_escape_desc *desc);
 
+/* Level two: the caller sees to it that the GPU is idle. */
+bool miniport_escape_is_alone(const struct miniport_escape_desc *desc);
+
+/* Such an escape. False, and not made, when others are still in the driver at the deadline. */
+MUST_CHECK bool miniport_escape_until(struct miniport *miniport, struct miniport_client *client,
+				      const struct miniport_escape_desc *desc, uint64_t deadline_ns,
+				      NTSTATUS *status_out);
+
 /* DXGKQAITYPE_UMDRIVERPRIVATE on behalf of a user-mode driver: the buffer goes down and comes back.
  */
 MUST_CHECK NTSTATUS miniport_query_umd_private(struct miniport *miniport,

@@ -4,6 +4,7 @@
  * A wrapper builds the argument struct, crosses (ddi.h), and takes the answer apart. An optional
  * entry point is tested for NULL here and nowhere else.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -229,9 +230,14 @@ void system_objects_destroy(struct miniport *miniport)
 
 /* ---- escape and queries ---- */
 
-NTSTATUS miniport_escape(struct miniport *miniport, struct miniport_client *client,
-			 const struct miniport_escape_desc *desc)
+bool miniport_escape_is_alone(const struct miniport_escape_desc *desc)
 {
+	return ((D3DDDI_ESCAPEFLAGS){ .Value = desc->flags }).HardwareAccess;
+}
+
+static NTSTATUS call_escape(struct ddi_crossing *crossing, const struct miniport_escape_desc *desc)
+{
+	struct miniport *miniport = crossing->miniport;
 	DXGKARG_ESCAPE args = {
 		.hDevice = desc->driver_device,
 		.Flags = { .Value = desc->flags },
@@ -240,15 +246,44 @@ NTSTATUS miniport_escape(struct miniport *miniport, struct miniport_client *clie
 		.hContext = desc->driver_context,
 		.hKmdProcessHandle = desc->driver_process,
 	};
+	NTSTATUS status = miniport->ddi.DxgkDdiEscape(miniport->context, &args);
+
+	return ddi_leave(crossing, status);
+}
+
+static NTSTATUS no_escapes(void)
+{
+	return refuse(STATUS_NOT_SUPPORTED, RULE_DDI_ENTRY_MISSING, "DxgkDdiEscape",
+		      "is NULL: this driver knows no escapes");
+}
+
+NTSTATUS miniport_escape(struct miniport *miniport, struct miniport_client *client,
+			 const struct miniport_escape_desc *desc)
+{
 	struct ddi_crossing crossing;
 
 	if (!miniport->ddi.DxgkDdiEscape)
-		return refuse(STATUS_NOT_SUPPORTED, RULE_DDI_ENTRY_MISSING, "DxgkDdiEscape",
-			      "is NULL: this driver knows no escapes");
+		return no_escapes();
 	ddi_enter_level(&crossing, miniport, client, DDI_ESCAPE,
-			args.Flags.HardwareAccess ? DDI_LEVEL_2 : DDI_LEVEL_0);
-	NTSTATUS status = miniport->ddi.DxgkDdiEscape(miniport->context, &args);
-	return ddi_leave(&crossing, status);
+			miniport_escape_is_alone(desc) ? DDI_LEVEL_2 : DDI_LEVEL_0);
+	return call_escape(&crossing, desc);
+}
+
+bool miniport_escape_until(struct miniport *miniport, struct miniport_client *client,
+			   const struct miniport_escape_desc *desc, uint64_t deadline_ns,
+			   NTSTATUS *status_out)
+{
+	struct ddi_crossing crossing;
+
+	assert(miniport_escape_is_alone(desc));
+	if (!miniport->ddi.DxgkDdiEscape) {
+		*status_out = no_escapes();
+		return true;
+	}
+	if (!ddi_enter_until(&crossing, miniport, client, DDI_ESCAPE, DDI_LEVEL_2, deadline_ns))
+		return false;
+	*status_out = call_escape(&crossing, desc);
+	return true;
 }
 
 NTSTATUS miniport_query(struct miniport *miniport, struct miniport_client *client,

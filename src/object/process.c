@@ -15,6 +15,8 @@
 #include "sched/fence_page.h"
 #include "trace/trace.h"
 
+#define ALONE_PATIENCE_NS (10 * NS_PER_MS)
+
 NTSTATUS process_create(uint32_t id, struct share_space *shares, struct dxg_process **process_out)
 {
 	struct dxg_process *process = mem_zalloc(sizeof(*process));
@@ -188,6 +190,29 @@ NTSTATUS process_introduce(struct dxg_process *process, struct process_adapter *
 	return status;
 }
 
+/*
+ * Level two of the driver: alone, with an idle GPU. A thread that is in the driver may be waiting
+ * for work of ours, which is not done meanwhile. So it is not waited for long, and between two
+ * attempts the work goes on.
+ */
+static NTSTATUS escape_on_idle_gpu(struct dxg_adapter *adapter, struct miniport_client *client,
+				   const struct miniport_escape_desc *desc)
+{
+	struct sched *sched = atomic_load(&adapter->sched);
+	NTSTATUS status = STATUS_SUCCESS;
+	bool is_done = false;
+
+	while (!is_done) {
+		sched_quiesce(sched);
+		is_done = miniport_escape_until(adapter->miniport, client, desc,
+						clock_deadline(ALONE_PATIENCE_NS), &status);
+		sched_unquiesce(sched);
+		if (!is_done)
+			sched_settle(sched);
+	}
+	return status;
+}
+
 NTSTATUS process_escape(struct dxg_process *process, struct dxg_adapter *adapter,
 			const struct miniport_escape_desc *desc)
 {
@@ -199,7 +224,10 @@ NTSTATUS process_escape(struct dxg_process *process, struct dxg_adapter *adapter
 	status = adapter_enter(adapter);
 	if (!NT_SUCCESS(status))
 		return status;
-	status = miniport_escape(adapter->miniport, joined->client, desc);
+	if (miniport_escape_is_alone(desc))
+		status = escape_on_idle_gpu(adapter, joined->client, desc);
+	else
+		status = miniport_escape(adapter->miniport, joined->client, desc);
 	adapter_leave(adapter);
 	return status;
 }

@@ -485,6 +485,50 @@ TEST(update, works_before_the_context_has_run)
 	finish();
 }
 
+enum { HARDWARE_ACCESS = 1 };
+
+static void escape_alone(void *argument)
+{
+	struct recorder_escape args = { .command = RECORDER_PENDING, .node = PAGING };
+	struct miniport_escape_desc desc = { .flags = HARDWARE_ACCESS,
+					     .private_data = &args,
+					     .private_bytes = sizeof(args) };
+
+	(void)argument;
+	EXPECT_EQ(process_escape(other.process, adapter, &desc), STATUS_SUCCESS);
+}
+
+static uint32_t holds(void)
+{
+	sched_lock(adapter->sched);
+	uint32_t count = adapter->sched->holds;
+	sched_unlock(adapter->sched);
+	return count;
+}
+
+/* The escape wants an idle GPU and nobody else in the driver, where somebody waits for the GPU. */
+TEST(update, and_an_escape_that_is_alone_do_not_wait_for_each_other)
+{
+	begin(false);
+	struct dxg_context *context = make_context(&app, 0);
+	struct call call = { .act = act_update, .handle = create(context, false) };
+	struct thread *thread;
+
+	sched_quiesce(adapter->sched);
+	call_start(&call);
+	AWAIT(!sched_owner_is_idle(&adapter->system_work));
+	EXPECT_EQ(thread_create("alone", escape_alone, NULL, &thread), STATUS_SUCCESS);
+	AWAIT(holds() == 2);
+	EXPECT(!call.is_over);
+	sched_unquiesce(adapter->sched);
+	EXPECT_EQ(call_end(&call), STATUS_SUCCESS);
+	thread_join(thread);
+	EXPECT_EQ(operations(OPERATION_UPDATE), 1);
+	EXPECT_EQ(destroy(&app, call.handle), STATUS_SUCCESS);
+	end_context(context);
+	finish();
+}
+
 /* ---- trouble ---- */
 
 TEST(trouble, without_memory_nothing_is_made)
