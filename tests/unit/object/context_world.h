@@ -134,6 +134,7 @@ static void begin_with(const char *keep, uint32_t kinds, bool is_by_hand, bool l
 		{ keep, NULL, kinds },
 		{ "Leak", NULL, leaks },
 		{ "ReserveMiB", NULL, reserved_mib },
+		{ "Levels", "many processes", 0 }, /* of which a driver sees only one */
 	};
 	const struct miniport_config config = { .driver = RECORDER_PATH,
 						.name = "recorder",

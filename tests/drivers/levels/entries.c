@@ -1,0 +1,385 @@
+/*
+ * entries.c - another driver, with a watch at each of its doors.
+ *
+ *   below:   the driver's sources, in which DxgkInitialize is watched_initialize
+ *   here:    its table of entry points, each replaced by one that looks who is inside, makes the
+ *            callbacks that could get stuck, and then calls the driver's own
+ */
+#undef DxgkInitialize
+
+#include "probe.h"
+
+NTSTATUS watched_initialize(PDRIVER_OBJECT driver, PUNICODE_STRING path,
+			    PDRIVER_INITIALIZATION_DATA data);
+
+static DRIVER_INITIALIZATION_DATA real;
+
+static void enter(struct visit *visit, enum levels_entry entry)
+{
+	visit_begin(visit, entry, NULL);
+	probe(entry);
+}
+
+/* ---- those that are all the same ---- */
+
+#define ENTRIES_1(ENTRY)                                                                           \
+	ENTRY(RemoveDevice, IN_CONST_PVOID)                                                        \
+	ENTRY(DestroyDevice, IN_CONST_HANDLE)                                                      \
+	ENTRY(DestroyContext, IN_CONST_HANDLE)                                                     \
+	ENTRY(DestroyHwContext, IN_CONST_HANDLE)                                                   \
+	ENTRY(DestroyHwQueue, IN_CONST_HANDLE)                                                     \
+	ENTRY(RestartFromTimeout, IN_CONST_HANDLE)
+
+#define ENTRIES_2(ENTRY)                                                                           \
+	ENTRY(AddDevice, IN_CONST_PDEVICE_OBJECT, OUT_PPVOID)                                      \
+	ENTRY(QueryInterface, IN_CONST_PVOID, IN_PQUERY_INTERFACE)                                 \
+	ENTRY(QueryAdapterInfo, IN_CONST_HANDLE, IN_CONST_PDXGKARG_QUERYADAPTERINFO)               \
+	ENTRY(CreateProcess, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEPROCESS)                        \
+	ENTRY(DestroyProcess, IN_CONST_HANDLE, IN_CONST_HANDLE)                                    \
+	ENTRY(CreateDevice, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEDEVICE)                          \
+	ENTRY(CreateContext, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATECONTEXT)                        \
+	ENTRY(CreateAllocation, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEALLOCATION)                  \
+	ENTRY(DestroyAllocation, IN_CONST_HANDLE, IN_CONST_PDXGKARG_DESTROYALLOCATION)             \
+	ENTRY(DescribeAllocation, IN_CONST_HANDLE, INOUT_PDXGKARG_DESCRIBEALLOCATION)              \
+	ENTRY(GetStandardAllocationDriverData, IN_CONST_HANDLE,                                    \
+	      INOUT_PDXGKARG_GETSTANDARDALLOCATIONDRIVERDATA)                                      \
+	ENTRY(CloseAllocation, IN_CONST_HANDLE, IN_CONST_PDXGKARG_CLOSEALLOCATION)                 \
+	ENTRY(Render, IN_CONST_HANDLE, INOUT_PDXGKARG_RENDER)                                      \
+	ENTRY(ValidateSubmitCommand, IN_CONST_HANDLE, INOUT_PDXGKARG_VALIDATESUBMITCOMMAND)        \
+	ENTRY(Patch, IN_CONST_HANDLE, IN_CONST_PDXGKARG_PATCH)                                     \
+	ENTRY(BuildPagingBuffer, IN_CONST_HANDLE, IN_PDXGKARG_BUILDPAGINGBUFFER)                   \
+	ENTRY(PreemptCommand, IN_CONST_HANDLE, IN_CONST_PDXGKARG_PREEMPTCOMMAND)                   \
+	ENTRY(CancelCommand, IN_CONST_HANDLE, IN_CONST_PDXGKARG_CANCELCOMMAND)                     \
+	ENTRY(QueryCurrentFence, IN_CONST_HANDLE, INOUT_PDXGKARG_QUERYCURRENTFENCE)                \
+	ENTRY(QueryEngineStatus, IN_CONST_HANDLE, INOUT_PDXGKARG_QUERYENGINESTATUS)                \
+	ENTRY(QueryDependentEngineGroup, IN_CONST_HANDLE, INOUT_DXGKARG_QUERYDEPENDENTENGINEGROUP) \
+	ENTRY(CollectDbgInfo, IN_CONST_HANDLE, IN_CONST_PDXGKARG_COLLECTDBGINFO)                   \
+	ENTRY(MapCpuHostAperture, IN_CONST_HANDLE, IN_CONST_PDXGKARG_MAPCPUHOSTAPERTURE)           \
+	ENTRY(UnmapCpuHostAperture, IN_CONST_HANDLE, IN_CONST_PDXGKARG_UNMAPCPUHOSTAPERTURE)       \
+	ENTRY(CreateHwContext, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEHWCONTEXT)                    \
+	ENTRY(CreateHwQueue, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEHWQUEUE)                        \
+	ENTRY(ResetHwEngine, IN_CONST_HANDLE, INOUT_PDXGKARG_RESETHWENGINE)                        \
+	ENTRY(ResumeHwEngine, IN_CONST_HANDLE, INOUT_PDXGKARG_RESUMEHWENGINE)
+
+#define ENTRIES_3(ENTRY)                                                                           \
+	ENTRY(DispatchIoRequest, IN_CONST_PVOID, IN_ULONG, IN_PVIDEO_REQUEST_PACKET)               \
+	ENTRY(QueryChildRelations, IN_CONST_PVOID, INOUT_PDXGK_CHILD_DESCRIPTOR, IN_ULONG)         \
+	ENTRY(QueryChildStatus, IN_CONST_PVOID, INOUT_PDXGK_CHILD_STATUS, IN_BOOLEAN)              \
+	ENTRY(QueryDeviceDescriptor, IN_CONST_PVOID, IN_ULONG, INOUT_PDXGK_DEVICE_DESCRIPTOR)      \
+	ENTRY(GetNodeMetadata, IN_CONST_HANDLE, UINT, OUT_PDXGKARG_GETNODEMETADATA)
+
+#define DEFINE_1(member, first)                                                                    \
+	static NTSTATUS APIENTRY watched_##member(first one)                                       \
+	{                                                                                          \
+		struct visit visit;                                                                \
+                                                                                                   \
+		enter(&visit, LEVELS_##member);                                                    \
+		NTSTATUS status = real.DxgkDdi##member(one);                                       \
+		visit_end(&visit);                                                                 \
+		return status;                                                                     \
+	}
+
+#define DEFINE_2(member, first, second)                                                            \
+	static NTSTATUS APIENTRY watched_##member(first one, second two)                           \
+	{                                                                                          \
+		struct visit visit;                                                                \
+                                                                                                   \
+		enter(&visit, LEVELS_##member);                                                    \
+		NTSTATUS status = real.DxgkDdi##member(one, two);                                  \
+		visit_end(&visit);                                                                 \
+		return status;                                                                     \
+	}
+
+#define DEFINE_3(member, first, second, third)                                                     \
+	static NTSTATUS APIENTRY watched_##member(first one, second two, third three)              \
+	{                                                                                          \
+		struct visit visit;                                                                \
+                                                                                                   \
+		enter(&visit, LEVELS_##member);                                                    \
+		NTSTATUS status = real.DxgkDdi##member(one, two, three);                           \
+		visit_end(&visit);                                                                 \
+		return status;                                                                     \
+	}
+
+ENTRIES_1(DEFINE_1)
+ENTRIES_2(DEFINE_2)
+ENTRIES_3(DEFINE_3)
+
+/* ---- those that are not ---- */
+
+static NTSTATUS APIENTRY watched_StartDevice(IN_CONST_PVOID context, IN_PDXGK_START_INFO info,
+					     IN_PDXGKRNL_INTERFACE interface, OUT_PULONG sources,
+					     OUT_PULONG children)
+{
+	DXGKRNL_INTERFACE ours = *interface;
+	struct visit visit;
+
+	visit_begin(&visit, LEVELS_StartDevice, NULL);
+	NTSTATUS status = probe_start(&ours);
+	if (NT_SUCCESS(status))
+		status = real.DxgkDdiStartDevice(context, info, &ours, sources, children);
+	if (NT_SUCCESS(status))
+		probe_go();
+	else
+		probe_stop();
+	visit_end(&visit);
+	return status;
+}
+
+static NTSTATUS APIENTRY watched_StopDevice(IN_CONST_PVOID context)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_StopDevice);
+	probe_stop();
+	NTSTATUS status = real.DxgkDdiStopDevice(context);
+	work_is_all_gone();
+	visit_end(&visit);
+	return status;
+}
+
+static VOID APIENTRY watched_Unload(VOID)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_Unload);
+	real.DxgkDdiUnload();
+	visit_end(&visit);
+}
+
+static BOOLEAN APIENTRY watched_InterruptRoutine(IN_CONST_PVOID context, IN_ULONG message)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_InterruptRoutine);
+	BOOLEAN is_ours = real.DxgkDdiInterruptRoutine(context, message);
+	visit_end(&visit);
+	return is_ours;
+}
+
+static VOID APIENTRY watched_DpcRoutine(IN_CONST_PVOID context)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_DpcRoutine);
+	real.DxgkDdiDpcRoutine(context);
+	visit_end(&visit);
+}
+
+static VOID APIENTRY watched_ResetDevice(IN_CONST_PVOID context)
+{
+	struct visit visit;
+
+	visit_begin(&visit, LEVELS_ResetDevice, NULL);
+	real.DxgkDdiResetDevice(context);
+	visit_end(&visit);
+}
+
+static VOID APIENTRY watched_ControlEtwLogging(IN_BOOLEAN enable, IN_ULONG flags, IN_UCHAR level)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_ControlEtwLogging);
+	real.DxgkDdiControlEtwLogging(enable, flags, level);
+	visit_end(&visit);
+}
+
+static NTSTATUS APIENTRY watched_SetPowerState(IN_CONST_PVOID context, IN_ULONG uid,
+					       IN_DEVICE_POWER_STATE state, IN_POWER_ACTION action)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_SetPowerState);
+	NTSTATUS status = real.DxgkDdiSetPowerState(context, uid, state, action);
+	visit_end(&visit);
+	return status;
+}
+
+static NTSTATUS APIENTRY watched_CalibrateGpuClock(IN_CONST_HANDLE adapter, UINT32 node,
+						   UINT32 engine,
+						   OUT_PDXGKARG_CALIBRATEGPUCLOCK clock)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_CalibrateGpuClock);
+	NTSTATUS status = real.DxgkDdiCalibrateGpuClock(adapter, node, engine, clock);
+	visit_end(&visit);
+	return status;
+}
+
+static NTSTATUS APIENTRY watched_OpenAllocation(IN_CONST_HANDLE device,
+						IN_CONST_PDXGKARG_OPENALLOCATION args)
+{
+	struct visit visit;
+
+	if (args->NumAllocations > 0)
+		probe_remember(args->pOpenAllocation[0].hAllocation);
+	enter(&visit, LEVELS_OpenAllocation);
+	NTSTATUS status = real.DxgkDdiOpenAllocation(device, args);
+	visit_end(&visit);
+	return status;
+}
+
+static VOID APIENTRY watched_SetRootPageTable(IN_CONST_HANDLE adapter,
+					      IN_CONST_PDXGKARG_SETROOTPAGETABLE args)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_SetRootPageTable);
+	real.DxgkDdiSetRootPageTable(adapter, args);
+	visit_end(&visit);
+}
+
+static SIZE_T APIENTRY watched_GetRootPageTableSize(IN_CONST_HANDLE adapter,
+						    INOUT_PDXGKARG_GETROOTPAGETABLESIZE args)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_GetRootPageTableSize);
+	SIZE_T size_bytes = real.DxgkDdiGetRootPageTableSize(adapter, args);
+	visit_end(&visit);
+	return size_bytes;
+}
+
+/* ---- work ---- */
+
+static NTSTATUS APIENTRY watched_SubmitCommand(IN_CONST_HANDLE adapter,
+					       IN_CONST_PDXGKARG_SUBMITCOMMAND args)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_SubmitCommand);
+	work_submitted(args->NodeOrdinal, args->SubmissionFenceId);
+	NTSTATUS status = real.DxgkDdiSubmitCommand(adapter, args);
+	visit_end(&visit);
+	return status;
+}
+
+static NTSTATUS APIENTRY watched_SubmitCommandVirtual(IN_CONST_HANDLE adapter,
+						      IN_CONST_PDXGKARG_SUBMITCOMMANDVIRTUAL args)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_SubmitCommandVirtual);
+	work_submitted(args->NodeOrdinal, args->SubmissionFenceId);
+	NTSTATUS status = real.DxgkDdiSubmitCommandVirtual(adapter, args);
+	visit_end(&visit);
+	return status;
+}
+
+static NTSTATUS APIENTRY watched_SubmitCommandToHwQueue(
+	IN_CONST_HANDLE adapter, IN_CONST_PDXGKARG_SUBMITCOMMANDTOHWQUEUE args)
+{
+	struct visit visit;
+
+	visit_begin(&visit, LEVELS_SubmitCommandToHwQueue, args->hHwQueue);
+	probe(LEVELS_SubmitCommandToHwQueue);
+	NTSTATUS status = real.DxgkDdiSubmitCommandToHwQueue(adapter, args);
+	visit_end(&visit);
+	return status;
+}
+
+static NTSTATUS APIENTRY watched_ResetEngine(IN_CONST_HANDLE adapter,
+					     INOUT_PDXGKARG_RESETENGINE args)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_ResetEngine);
+	NTSTATUS status = real.DxgkDdiResetEngine(adapter, args);
+	if (NT_SUCCESS(status))
+		work_is_gone(args->NodeOrdinal);
+	visit_end(&visit);
+	return status;
+}
+
+static NTSTATUS APIENTRY watched_ResetFromTimeout(IN_CONST_HANDLE adapter)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_ResetFromTimeout);
+	NTSTATUS status = real.DxgkDdiResetFromTimeout(adapter);
+	work_is_all_gone();
+	visit_end(&visit);
+	return status;
+}
+
+static NTSTATUS APIENTRY watched_NotifySurpriseRemoval(PVOID context,
+						       DXGK_SURPRISE_REMOVAL_TYPE type)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_NotifySurpriseRemoval);
+	NTSTATUS status = real.DxgkDdiNotifySurpriseRemoval(context, type);
+	hardware_is_gone();
+	visit_end(&visit);
+	return status;
+}
+
+/* ---- escapes ---- */
+
+static bool is_for_us(const DXGKARG_ESCAPE *args)
+{
+	const struct levels_seen *seen = args->pPrivateDriverData;
+
+	return args->PrivateDriverDataSize == sizeof(*seen) && seen->magic == LEVELS_ESCAPE;
+}
+
+static NTSTATUS answer(struct levels_seen *seen)
+{
+	probe_meet();
+	inside_report(seen);
+	seen->magic = LEVELS_ESCAPE;
+	seen->size_bytes = sizeof(*seen);
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS APIENTRY watched_Escape(IN_CONST_HANDLE adapter, IN_CONST_PDXGKARG_ESCAPE args)
+{
+	struct visit visit;
+	NTSTATUS status;
+
+	visit_begin_at(&visit, LEVELS_Escape, args->Flags.HardwareAccess ? LEVEL_2 : LEVEL_0);
+	probe(LEVELS_Escape);
+	if (is_for_us(args))
+		status = answer(args->pPrivateDriverData);
+	else
+		status = real.DxgkDdiEscape(adapter, args);
+	visit_end(&visit);
+	return status;
+}
+
+/* ---- load ---- */
+
+/* What the driver left out stays left out. */
+#define PUT(member)                                                                                \
+	if (real.DxgkDdi##member)                                                                  \
+		data->DxgkDdi##member = watched_##member;
+#define PUT_1(member, first)                PUT(member)
+#define PUT_2(member, first, second)        PUT(member)
+#define PUT_3(member, first, second, third) PUT(member)
+
+static void replace(DRIVER_INITIALIZATION_DATA *data){
+	ENTRIES_1(PUT_1) ENTRIES_2(PUT_2) ENTRIES_3(PUT_3) PUT(StartDevice) PUT(StopDevice)
+		PUT(Unload) PUT(InterruptRoutine) PUT(DpcRoutine) PUT(ResetDevice)
+			PUT(ControlEtwLogging) PUT(SetPowerState) PUT(CalibrateGpuClock)
+				PUT(OpenAllocation) PUT(SetRootPageTable) PUT(GetRootPageTableSize)
+					PUT(SubmitCommand) PUT(SubmitCommandVirtual)
+						PUT(SubmitCommandToHwQueue) PUT(ResetEngine)
+							PUT(ResetFromTimeout)
+								PUT(NotifySurpriseRemoval)
+									PUT(Escape)
+}
+
+NTSTATUS watched_initialize(PDRIVER_OBJECT driver, PUNICODE_STRING path,
+			    PDRIVER_INITIALIZATION_DATA data)
+{
+	DRIVER_INITIALIZATION_DATA ours;
+
+	if (!data)
+		return DxgkInitialize(driver, path, data);
+	real = *data;
+	ours = *data;
+	inside_init(path);
+	replace(&ours);
+	return DxgkInitialize(driver, path, &ours);
+}
