@@ -597,6 +597,20 @@ void destruction_of_device(struct dxg_device *device)
 	lock_release(&device->lock);
 }
 
+/* ---- recounting ---- */
+
+struct deferred_contents destruction_deferred(struct deferral *deferral)
+{
+	const struct farewell *farewell =
+		&container_of(deferral, struct deferred_farewell, deferral)->farewell;
+
+	return (struct deferred_contents){
+		.resource = farewell->is_resource_going ? farewell->resource : NULL,
+		.count = farewell->count,
+		.allocations = farewell->allocations,
+	};
+}
+
 /* ---- the body of a shared resource ---- */
 
 void destruction_of_shared_body(struct resource_body *resource)

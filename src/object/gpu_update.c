@@ -128,3 +128,14 @@ void gpu_update_cancel_all(struct process_adapter *joined)
 		update_free(update);
 	}
 }
+
+void gpu_update_for_each_body(struct process_adapter *joined,
+			      void (*look)(void *context, struct sync_body *body), void *context)
+{
+	struct list *link;
+
+	lock_acquire(&joined->updates_lock);
+	list_for_each (link, &joined->updates)
+		look(context, container_of(link, struct gpu_update, link)->body);
+	lock_release(&joined->updates_lock);
+}

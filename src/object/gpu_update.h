@@ -23,4 +23,8 @@ MUST_CHECK NTSTATUS gpu_update_queue(struct dxg_device *device, struct dxg_sync_
 /* Those of a process that is ending. */
 void gpu_update_cancel_all(struct process_adapter *joined);
 
+/* For kernel_validate(): the bodies of the fences that updates wait for. */
+void gpu_update_for_each_body(struct process_adapter *joined,
+			      void (*look)(void *context, struct sync_body *body), void *context);
+
 #endif

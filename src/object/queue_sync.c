@@ -282,3 +282,31 @@ free_all:
 		group_put(group);
 	return status;
 }
+
+/* ---- recounting ---- */
+
+void *queue_sync_group(struct sched_packet *packet)
+{
+	return packet->ops == &signal_ops ? container_of(packet, struct queue_signal, packet)->group
+					  : NULL;
+}
+
+void queue_sync_for_each_body(struct sched_packet *packet,
+			      void (*look)(void *context, struct sync_body *body), void *context)
+{
+	const struct wait_item *items = NULL;
+	uint32_t count = 0;
+
+	if (packet->ops == &wait_ops) {
+		struct queue_wait *wait = container_of(packet, struct queue_wait, packet);
+		items = wait->items;
+		count = wait->count;
+	} else if (packet->ops == &signal_ops) {
+		struct signal_group *group =
+			container_of(packet, struct queue_signal, packet)->group;
+		items = group->items;
+		count = group->count;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		look(context, items[i].body);
+}

@@ -39,4 +39,12 @@ struct queue_sync_signal {
 MUST_CHECK NTSTATUS queue_sync_signal(const struct work_target *targets, uint32_t target_count,
 				      const struct queue_sync_signal *signal);
 
+/*
+ * For kernel_validate(): the bodies that a queued packet holds, none when it is neither a wait nor
+ * a signal; and what several packets of one signal hold together, NULL when it is no signal.
+ */
+void queue_sync_for_each_body(struct sched_packet *packet,
+			      void (*look)(void *context, struct sync_body *body), void *context);
+void *queue_sync_group(struct sched_packet *packet);
+
 #endif

@@ -244,6 +244,12 @@ static const struct sched_packet_ops packet_ops = {
 	.retired = packet_retired,
 };
 
+struct render_list *render_packet_list(struct sched_packet *packet)
+{
+	return packet->ops == &packet_ops ? container_of(packet, struct render_packet, packet)->list
+					  : NULL;
+}
+
 /* ---- making one ---- */
 
 static uint32_t piece_entry(const struct render_piece *piece, uint32_t index)

@@ -62,6 +62,9 @@ MUST_CHECK NTSTATUS render_packet_create(struct render_stream *stream, struct dm
 /* It was never queued. */
 void render_packet_abandon(struct render_packet *packet);
 
+/* What it lists; NULL when it is no packet of this kind. For kernel_validate(). */
+struct render_list *render_packet_list(struct sched_packet *packet);
+
 /* Tells the driver of those that were cancelled. No lock held. */
 void render_stream_bury(struct render_stream *stream);
 

@@ -8,122 +8,17 @@
  * Locks: each list's own, in their order, and only for the walk along it.
  */
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
-#include "object/allocation.h"
 #include "object/context.h"
 #include "object/gpu_addresses.h"
 #include "object/hw_context.h"
 #include "object/keyed_mutex.h"
 #include "object/paging_queue.h"
-#include "object/resource.h"
 #include "object/sync_object.h"
+#include "object/survey.h"
 #include "object/validate.h"
 #include "vidmm/validate.h"
-
-/* One for each time that somebody holds `item`. */
-struct holder {
-	void *item;
-	uint32_t locks; /* of an allocation that holds memory */
-};
-
-struct holders {
-	struct holder *all;
-	size_t count;
-	size_t room;
-};
-
-struct survey {
-	char *wrong;
-	size_t wrong_size;
-	bool is_wrong;
-
-	struct holders devices;
-	struct holders allocation_bodies; /* one per dxg_allocation */
-	struct holders opened;            /* struct share, one per opening */
-	struct holders bundled;           /* struct share, one per NT handle's bundle */
-	struct holders awaited;           /* struct share, one per wait by an event */
-	struct holders drivers;           /* struct vidmm_allocation that no client made */
-};
-
-/* The first thing that is wrong is the one that is told. */
-static void wrong(struct survey *survey, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void wrong(struct survey *survey, const char *format, ...)
-{
-	va_list arguments;
-
-	if (survey->is_wrong)
-		return;
-	survey->is_wrong = true;
-	va_start(arguments, format);
-	vsnprintf(survey->wrong, survey->wrong_size, format, arguments);
-	va_end(arguments);
-}
-
-/* ---- holders ---- */
-
-static void hold_locked(struct survey *survey, struct holders *holders, void *item, uint32_t locks)
-{
-	if (holders->count == holders->room) {
-		size_t room = holders->room ? holders->room * 2 : 64;
-		struct holder *all = mem_realloc(holders->all, room * sizeof(*all));
-		if (!all) {
-			wrong(survey, "there is no memory to look");
-			return;
-		}
-		holders->all = all;
-		holders->room = room;
-	}
-	holders->all[holders->count++] = (struct holder){ item, locks };
-}
-
-static void hold(struct survey *survey, struct holders *holders, void *item)
-{
-	hold_locked(survey, holders, item, 0);
-}
-
-static int compare_holders(const void *left, const void *right)
-{
-	uintptr_t a = (uintptr_t)((const struct holder *)left)->item;
-	uintptr_t b = (uintptr_t)((const struct holder *)right)->item;
-
-	return (a > b) - (a < b);
-}
-
-static void sort(struct holders *holders)
-{
-	if (holders->count > 1)
-		qsort(holders->all, holders->count, sizeof(*holders->all), compare_holders);
-}
-
-/* How often it is held, and with how many locks together. */
-static uint32_t count_of(const struct holders *holders, const void *item, uint64_t *locks_out)
-{
-	size_t low = 0;
-	size_t high = holders->count;
-	uint32_t count = 0;
-	uint64_t locks = 0;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if ((uintptr_t)holders->all[middle].item < (uintptr_t)item)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < holders->count && holders->all[low].item == item; low++) {
-		locks += holders->all[low].locks;
-		count++;
-	}
-	if (locks_out)
-		*locks_out = locks;
-	return count;
-}
 
 /* ---- objects ---- */
 
@@ -135,23 +30,24 @@ static void check_object(struct survey *survey, struct object *object,
 	struct object *found = NULL;
 
 	if (object->class != class) {
-		wrong(survey, "0x%08x is in a list of %s and is none", object->handle, class->name);
+		survey_wrong(survey, "0x%08x is in a list of %s and is none", object->handle,
+			     class->name);
 		return;
 	}
 	if (handle_find(object->table, object->handle, class, &found, &found_class) !=
 	    HANDLE_FOUND) {
-		wrong(survey, "0x%08x lives (%s), and its handle does not find it", object->handle,
-		      class->name);
+		survey_wrong(survey, "0x%08x lives (%s), and its handle does not find it",
+			     object->handle, class->name);
 		return;
 	}
 	if (found != object)
-		wrong(survey, "0x%08x finds another object than the one of that number",
-		      object->handle);
+		survey_wrong(survey, "0x%08x finds another object than the one of that number",
+			     object->handle);
 	object_put(found);
 	uint32_t counted = (uint32_t)atomic_load(&object->slot->state) & INT32_MAX;
 	if (counted != references)
-		wrong(survey, "0x%08x (%s) has %u references, and %u are known", object->handle,
-		      class->name, counted, references);
+		survey_wrong(survey, "0x%08x (%s) has %u references, and %u are known",
+			     object->handle, class->name, counted, references);
 }
 
 static void check_allocation_locked(struct survey *survey, struct dxg_allocation *allocation,
@@ -163,18 +59,23 @@ static void check_allocation_locked(struct survey *survey, struct dxg_allocation
 
 	check_object(survey, &allocation->object, &allocation_class, 1);
 	if (allocation->device != device || allocation->resource != resource)
-		wrong(survey, "allocation 0x%08x is in the list of another owner", handle);
+		survey_wrong(survey, "allocation 0x%08x is in the list of another owner", handle);
 	if (allocation->is_claimed)
-		wrong(survey, "allocation 0x%08x is claimed, and nobody destroys it", handle);
+		survey_wrong(survey, "allocation 0x%08x is claimed, and nobody destroys it",
+			     handle);
 	if (!allocation_is_ready(allocation))
-		wrong(survey, "allocation 0x%08x never became ready", handle);
+		survey_wrong(survey, "allocation 0x%08x never became ready", handle);
 	if (body->resource != (resource ? resource->body : NULL))
-		wrong(survey, "allocation 0x%08x has memory of another resource", handle);
+		survey_wrong(survey, "allocation 0x%08x has memory of another resource", handle);
 	if (body->adapter != device->adapter)
-		wrong(survey, "allocation 0x%08x has memory of another adapter", handle);
+		survey_wrong(survey, "allocation 0x%08x has memory of another adapter", handle);
 	if (atomic_load(&body->holds.count) != 0)
-		wrong(survey, "the driver never let go of allocation 0x%08x", handle);
-	hold_locked(survey, &survey->allocation_bodies, body, allocation->lock_count);
+		survey_wrong(survey, "the driver never let go of allocation 0x%08x", handle);
+	uint32_t uses = holders_count(&survey->listed, allocation, NULL);
+	if (atomic_load(&allocation->uses) != uses)
+		survey_wrong(survey, "allocation 0x%08x is used by %u lists, and %u are queued",
+			     handle, atomic_load(&allocation->uses), uses);
+	survey_hold_locked(survey, &survey->allocation_bodies, body, allocation->lock_count);
 }
 
 static void check_resource_locked(struct survey *survey, struct dxg_resource *resource,
@@ -191,18 +92,19 @@ static void check_resource_locked(struct survey *survey, struct dxg_resource *re
 					device, resource);
 		count++;
 	}
-	check_object(survey, &resource->object, &resource_class, 1 + count);
+	uint32_t leaving = holders_count(&survey->leaving, resource, NULL);
+	check_object(survey, &resource->object, &resource_class, 1 + count + leaving);
 	if (resource->device != device)
-		wrong(survey, "resource 0x%08x is in the list of another device", handle);
+		survey_wrong(survey, "resource 0x%08x is in the list of another device", handle);
 	if (resource->allocation_count != count)
-		wrong(survey, "resource 0x%08x counts %u allocations and has %u", handle,
-		      resource->allocation_count, count);
+		survey_wrong(survey, "resource 0x%08x counts %u allocations and has %u", handle,
+			     resource->allocation_count, count);
 	if (body->is_shared != (body->share.scheme != SHARE_PRIVATE))
-		wrong(survey, "resource 0x%08x does not know whether it is shared", handle);
-	if (!body->is_shared && body->body_count != count)
-		wrong(survey, "resource 0x%08x has %u allocations and the memory of %u", handle,
-		      count, body->body_count);
-	hold(survey, &survey->opened, &body->share);
+		survey_wrong(survey, "resource 0x%08x does not know whether it is shared", handle);
+	if (!body->is_shared && body->body_count != count + leaving)
+		survey_wrong(survey, "resource 0x%08x has %u allocations and the memory of %u",
+			     handle, count + leaving, body->body_count);
+	survey_hold(survey, &survey->opened, &body->share);
 }
 
 /* Under the lock of its owner: `device`, or the process when that is NULL. */
@@ -216,22 +118,22 @@ static void check_sync_object_locked(struct survey *survey, struct dxg_sync_obje
 
 	check_object(survey, &sync->object, &sync_object_class, 1);
 	if (sync->device != device || sync->process != process)
-		wrong(survey, "sync object 0x%08x is in the list of another owner", handle);
+		survey_wrong(survey, "sync object 0x%08x is in the list of another owner", handle);
 	lock_acquire(&body->lock);
 	if (sync->is_closed)
-		wrong(survey, "sync object 0x%08x is closed and still in a list", handle);
+		survey_wrong(survey, "sync object 0x%08x is closed and still in a list", handle);
 	if (body->count > body->max_count)
-		wrong(survey, "sync object 0x%08x counts %u of at most %u", handle, body->count,
-		      body->max_count);
+		survey_wrong(survey, "sync object 0x%08x counts %u of at most %u", handle,
+			     body->count, body->max_count);
 	list_for_each (link, &sync->waits)
-		hold(survey, &survey->awaited, &body->share);
+		survey_hold(survey, &survey->awaited, &body->share);
 	lock_release(&body->lock);
 	if ((body->slot.value != NULL) != (body->kind == SYNC_MONITORED_FENCE))
-		wrong(survey,
-		      "sync object 0x%08x has memory for a value and needs none, or the "
-		      "other way",
-		      handle);
-	hold(survey, &survey->opened, &body->share);
+		survey_wrong(survey,
+			     "sync object 0x%08x has memory for a value and needs none, or the "
+			     "other way",
+			     handle);
+	survey_hold(survey, &survey->opened, &body->share);
 }
 
 static void check_paging_queue_locked(struct survey *survey, struct dxg_paging_queue *queue,
@@ -245,19 +147,21 @@ static void check_paging_queue_locked(struct survey *survey, struct dxg_paging_q
 	list_for_each (link, &queue->operations)
 		operations++;
 	if (operations == 0 && fence_value(&queue->body->fence) != queue->last_value)
-		wrong(survey, "paging queue 0x%08x has nothing to do, and its fence lags", handle);
+		survey_wrong(survey, "paging queue 0x%08x has nothing to do, and its fence lags",
+			     handle);
 	lock_release(&queue->lock);
 	check_object(survey, &queue->object, &paging_queue_class, 1 + operations);
 	if (queue->device != device || queue->fence->device != device)
-		wrong(survey, "paging queue 0x%08x is in the list of another device", handle);
-	hold(survey, &survey->awaited, &queue->body->share);
+		survey_wrong(survey, "paging queue 0x%08x is in the list of another device",
+			     handle);
+	survey_hold(survey, &survey->awaited, &queue->body->share);
 }
 
 static void hold_drivers(void *context, struct vidmm_allocation *allocation)
 {
 	struct survey *survey = context;
 
-	hold(survey, &survey->drivers, allocation);
+	survey_hold(survey, &survey->drivers, allocation);
 }
 
 /* How many there are: each holds a reference on its parent. */
@@ -273,14 +177,16 @@ static uint32_t check_hw_queues_locked(struct survey *survey, struct hw_queue_pa
 		check_object(survey, &queue->object, &hw_queue_class, 1);
 		if (queue->parent != parent || queue->device != device ||
 		    queue->fence->device != device || queue->queue.owner != &device->work)
-			wrong(survey, "hardware queue 0x%08x is in the list of another context",
-			      queue->object.handle);
-		hold(survey, &survey->awaited, &queue->body->share);
+			survey_wrong(survey,
+				     "hardware queue 0x%08x is in the list of another context",
+				     queue->object.handle);
+		survey_hold(survey, &survey->awaited, &queue->body->share);
 		count++;
 	}
 	if (parent->is_ending)
-		wrong(survey, "context 0x%08x takes no hardware queues, and nobody destroys it",
-		      parent->object->handle);
+		survey_wrong(survey,
+			     "context 0x%08x takes no hardware queues, and nobody destroys it",
+			     parent->object->handle);
 	return count;
 }
 
@@ -291,25 +197,25 @@ static void check_hw_context_locked(struct survey *survey, struct dxg_hw_context
 
 	check_object(survey, &context->object, &hw_context_class, 1 + queues);
 	if (context->device != device)
-		wrong(survey, "hardware context 0x%08x is in the list of another device",
-		      context->object.handle);
+		survey_wrong(survey, "hardware context 0x%08x is in the list of another device",
+			     context->object.handle);
 	context_memory_for_each(&context->driver_memory, hold_drivers, survey);
 }
 
 static void check_device(struct survey *survey, struct dxg_device *device,
 			 const struct dxg_process *process)
 {
-	uint32_t children = 0;
 	struct list *link;
 
 	lock_acquire(&device->lock);
+	uint32_t children = survey_work_locked(survey, device);
 	list_for_each (link, &device->contexts) {
 		struct dxg_context *context = container_of(link, struct dxg_context, device_link);
 		uint32_t queues = check_hw_queues_locked(survey, &context->hw_queues, device);
 		check_object(survey, &context->object, &context_class, 1 + queues);
 		if (context->device != device)
-			wrong(survey, "context 0x%08x is in the list of another device",
-			      context->object.handle);
+			survey_wrong(survey, "context 0x%08x is in the list of another device",
+				     context->object.handle);
 		context_memory_for_each(&context->driver_memory, hold_drivers, survey);
 		children++;
 	}
@@ -343,14 +249,14 @@ static void check_device(struct survey *survey, struct dxg_device *device,
 		children++;
 	}
 	if (device->is_dying)
-		wrong(survey, "device 0x%08x is dying, and nobody destroys it",
-		      device->object.handle);
+		survey_wrong(survey, "device 0x%08x is dying, and nobody destroys it",
+			     device->object.handle);
 	lock_release(&device->lock);
 	/* One of the survey's own, taken when it was collected. */
 	check_object(survey, &device->object, &device_class, 2 + children);
 	if (device->process != process)
-		wrong(survey, "device 0x%08x is in the list of another process",
-		      device->object.handle);
+		survey_wrong(survey, "device 0x%08x is in the list of another process",
+			     device->object.handle);
 }
 
 static void check_keyed_mutex_locked(struct survey *survey, struct dxg_keyed_mutex *mutex,
@@ -361,15 +267,18 @@ static void check_keyed_mutex_locked(struct survey *survey, struct dxg_keyed_mut
 	check_object(survey, &mutex->object, &keyed_mutex_class, 1);
 	lock_acquire(&body->lock);
 	if (mutex->process != process || mutex->is_closed)
-		wrong(survey, "keyed mutex 0x%08x is in a list and closed, or in a wrong one",
-		      mutex->object.handle);
+		survey_wrong(survey,
+			     "keyed mutex 0x%08x is in a list and closed, or in a wrong one",
+			     mutex->object.handle);
 	if (body->is_abandoned && body->owner)
-		wrong(survey, "keyed mutex 0x%08x is abandoned and held", mutex->object.handle);
+		survey_wrong(survey, "keyed mutex 0x%08x is abandoned and held",
+			     mutex->object.handle);
 	if ((body->private_bytes != 0) != (body->private_data != NULL))
-		wrong(survey, "keyed mutex 0x%08x has a size without a blob, or the other way",
-		      mutex->object.handle);
+		survey_wrong(survey,
+			     "keyed mutex 0x%08x has a size without a blob, or the other way",
+			     mutex->object.handle);
 	lock_release(&body->lock);
-	hold(survey, &survey->opened, &body->share);
+	survey_hold(survey, &survey->opened, &body->share);
 }
 
 /*
@@ -387,7 +296,8 @@ static void check_addresses(struct survey *survey, const struct process_adapter 
 		return;
 	const char *why = page_tables_validate(&space->tables, NULL, NULL, &page);
 	if (why && pager_is_idle(pager))
-		wrong(survey, "GPU address 0x%" PRIx64 ": %s", page << GPUVA_PAGE_SHIFT, why);
+		survey_wrong(survey, "GPU address 0x%" PRIx64 ": %s", page << GPUVA_PAGE_SHIFT,
+			     why);
 }
 
 static void check_process(struct survey *survey, struct dxg_process *process)
@@ -415,8 +325,10 @@ static void check_process(struct survey *survey, struct dxg_process *process)
 	list_for_each (link, &process->devices) {
 		struct dxg_device *device = container_of(link, struct dxg_device, process_link);
 		object_get(&device->object);
-		hold(survey, &survey->devices, device);
+		survey_hold(survey, &survey->devices, device);
 	}
+	list_for_each (link, &process->adapters)
+		survey_updates(survey, container_of(link, struct process_adapter, link));
 	lock_release(&process->lock);
 	for (size_t i = 0; i < survey->devices.count; i++) {
 		struct dxg_device *device = survey->devices.all[i].item;
@@ -431,7 +343,7 @@ static void note_bundled(void *context, struct share *share)
 {
 	struct survey *survey = context;
 
-	hold(survey, &survey->bundled, share);
+	survey_hold(survey, &survey->bundled, share);
 }
 
 static void check_resource_body(struct survey *survey, struct resource_body *body)
@@ -443,20 +355,21 @@ static void check_resource_body(struct survey *survey, struct resource_body *bod
 	list_for_each (link, &body->bodies) {
 		struct allocation_body *memory =
 			container_of(link, struct allocation_body, resource_link);
-		uint32_t known = count_of(&survey->allocation_bodies, memory, NULL) +
+		uint32_t known = holders_count(&survey->allocation_bodies, memory, NULL) +
 				 (body->is_shared ? 1 : 0);
 		uint32_t counted = atomic_load(&memory->refs.count);
 
 		if (memory->resource != body)
-			wrong(survey, "memory is in the list of a resource it is not of");
+			survey_wrong(survey, "memory is in the list of a resource it is not of");
 		if (counted != known)
-			wrong(survey, "memory of a resource has %u references, and %u are known",
-			      counted, known);
+			survey_wrong(survey,
+				     "memory of a resource has %u references, and %u are known",
+				     counted, known);
 		count++;
 	}
 	if (body->body_count != count)
-		wrong(survey, "a resource counts the memory of %u allocations and has %u",
-		      body->body_count, count);
+		survey_wrong(survey, "a resource counts the memory of %u allocations and has %u",
+			     body->body_count, count);
 	lock_release(&body->lock);
 }
 
@@ -464,32 +377,22 @@ static void check_resource_body(struct survey *survey, struct resource_body *bod
  * one. */
 static void check_share(struct survey *survey, struct share *share)
 {
-	uint32_t openings = count_of(&survey->opened, share, NULL);
-	uint32_t bundles = count_of(&survey->bundled, share, NULL);
+	uint32_t openings = holders_count(&survey->opened, share, NULL);
+	uint32_t bundles = holders_count(&survey->bundled, share, NULL);
 	uint32_t references = atomic_load(&share->refs.count);
-	uint32_t expected = bundles + count_of(&survey->awaited, share, NULL) +
+	uint32_t expected = bundles + holders_count(&survey->awaited, share, NULL) +
 			    (share->kind == SHARE_RESOURCE ? 2 * openings : openings);
 
 	if (atomic_load(&share->openings) != openings)
-		wrong(survey, "a shared object counts %u openings and has %u",
-		      atomic_load(&share->openings), openings);
+		survey_wrong(survey, "a shared object counts %u openings and has %u",
+			     atomic_load(&share->openings), openings);
 	if (references != expected)
-		wrong(survey, "a shared object has %u references, and %u are known", references,
-		      expected);
+		survey_wrong(survey, "a shared object has %u references, and %u are known",
+			     references, expected);
 	if (bundles != 0 && share->scheme != SHARE_NT)
-		wrong(survey, "an object has an NT handle and was not made for one");
+		survey_wrong(survey, "an object has an NT handle and was not made for one");
 	if (share->kind == SHARE_RESOURCE)
 		check_resource_body(survey, container_of(share, struct resource_body, share));
-}
-
-/* The next item after a run of equal ones. */
-static size_t next_item(const struct holders *holders, size_t index)
-{
-	const void *item = holders->all[index].item;
-
-	while (index < holders->count && holders->all[index].item == item)
-		index++;
-	return index;
 }
 
 static void check_shares(struct survey *survey)
@@ -497,10 +400,10 @@ static void check_shares(struct survey *survey)
 	const struct holders *opened = &survey->opened;
 	const struct holders *bundled = &survey->bundled;
 
-	for (size_t i = 0; i < opened->count; i = next_item(opened, i))
+	for (size_t i = 0; i < opened->count; i = holders_next(opened, i))
 		check_share(survey, opened->all[i].item);
-	for (size_t i = 0; i < bundled->count; i = next_item(bundled, i)) {
-		if (count_of(opened, bundled->all[i].item, NULL) == 0)
+	for (size_t i = 0; i < bundled->count; i = holders_next(bundled, i)) {
+		if (holders_count(opened, bundled->all[i].item, NULL) == 0)
 			check_share(survey, bundled->all[i].item);
 	}
 }
@@ -520,8 +423,8 @@ static void collect_bodies(struct survey *survey, const struct holders *shares,
 		struct resource_body *body = container_of(share, struct resource_body, share);
 		lock_acquire(&body->lock);
 		list_for_each (link, &body->bodies)
-			hold(survey, bodies,
-			     container_of(link, struct allocation_body, resource_link));
+			survey_hold(survey, bodies,
+				    container_of(link, struct allocation_body, resource_link));
 		lock_release(&body->lock);
 	}
 }
@@ -531,14 +434,16 @@ static void check_body(struct survey *survey, struct allocation_body *body)
 	uint32_t counted = atomic_load(&body->refs.count);
 	uint32_t locked = vidmm_lock_count(&body->memory);
 	uint64_t locks;
-	uint32_t known = count_of(&survey->allocation_bodies, body, &locks);
+	uint32_t known = holders_count(&survey->allocation_bodies, body, &locks);
 
 	if (!body->resource && counted != known)
-		wrong(survey, "memory of a lone allocation has %u references, and %u are known",
-		      counted, known);
+		survey_wrong(survey,
+			     "memory of a lone allocation has %u references, and %u are known",
+			     counted, known);
 	if (locked != locks)
-		wrong(survey, "memory is locked %u times, and its allocations count %" PRIu64,
-		      locked, locks);
+		survey_wrong(survey,
+			     "memory is locked %u times, and its allocations count %" PRIu64,
+			     locked, locks);
 }
 
 static void check_memory(struct survey *survey)
@@ -549,14 +454,14 @@ static void check_memory(struct survey *survey)
 	char why[160];
 
 	for (size_t i = 0; i < survey->allocation_bodies.count; i++)
-		hold(survey, &bodies, survey->allocation_bodies.all[i].item);
+		survey_hold(survey, &bodies, survey->allocation_bodies.all[i].item);
 	collect_bodies(survey, &survey->opened, &bodies);
 	collect_bodies(survey, &survey->bundled, &bodies);
-	sort(&bodies);
+	holders_sort(&bodies);
 	memory = mem_zalloc_array(bodies.count + survey->drivers.count + 1, sizeof(*memory));
 	if (!memory)
-		wrong(survey, "there is no memory to look");
-	for (size_t i = 0; memory && i < bodies.count; i = next_item(&bodies, i)) {
+		survey_wrong(survey, "there is no memory to look");
+	for (size_t i = 0; memory && i < bodies.count; i = holders_next(&bodies, i)) {
 		struct allocation_body *body = bodies.all[i].item;
 		check_body(survey, body);
 		memory[count++] = &body->memory;
@@ -564,7 +469,7 @@ static void check_memory(struct survey *survey)
 	for (size_t i = 0; memory && i < survey->drivers.count; i++)
 		memory[count++] = survey->drivers.all[i].item;
 	if (!survey->is_wrong && !vidmm_validate(NULL, memory, count, why, sizeof(why)))
-		wrong(survey, "%s", why);
+		survey_wrong(survey, "%s", why);
 	mem_free(memory);
 	mem_free(bodies.all);
 }
@@ -577,19 +482,14 @@ bool kernel_validate(struct dxg_kernel *kernel, struct dxg_process *process, cha
 	if (process)
 		check_process(&survey, process);
 	share_for_each_bundled(&kernel->shares, note_bundled, &survey);
-	sort(&survey.allocation_bodies);
-	sort(&survey.opened);
-	sort(&survey.bundled);
-	sort(&survey.awaited);
+	holders_sort(&survey.allocation_bodies);
+	holders_sort(&survey.opened);
+	holders_sort(&survey.bundled);
+	holders_sort(&survey.awaited);
 	if (!survey.is_wrong)
 		check_shares(&survey);
 	if (!survey.is_wrong)
 		check_memory(&survey);
-	mem_free(survey.devices.all);
-	mem_free(survey.allocation_bodies.all);
-	mem_free(survey.opened.all);
-	mem_free(survey.bundled.all);
-	mem_free(survey.awaited.all);
-	mem_free(survey.drivers.all);
+	survey_finish(&survey);
 	return !survey.is_wrong;
 }

@@ -509,6 +509,11 @@ struct sched_node_statistics sched_node_statistics(struct sched *sched, uint32_t
 /* How often the hardware did not answer in time, or somebody had it reset. */
 uint32_t sched_recovery_count(struct sched *sched);
 
+/* Every packet that is not retired, in no order; under the scheduler's lock. For validate. */
+void sched_owner_for_each_packet(struct sched_owner *owner,
+				 void (*look)(void *context, struct sched_packet *packet),
+				 void *context);
+
 /* Recounts everything. NULL, or what does not add up. Nothing is under way (sched_settle()). */
 const char *sched_validate(struct sched *sched);
 

@@ -202,3 +202,21 @@ const char *sched_validate(struct sched *sched)
 	sched_unlock(sched);
 	return problem;
 }
+
+void sched_owner_for_each_packet(struct sched_owner *owner,
+				 void (*look)(void *context, struct sched_packet *packet),
+				 void *context)
+{
+	struct list *queue_link;
+	struct list *link;
+
+	sched_lock(owner->sched);
+	list_for_each (queue_link, &owner->queues) {
+		struct sched_queue *queue =
+			container_of(queue_link, struct sched_queue, owner_link);
+
+		list_for_each (link, &queue->packets)
+			look(context, container_of(link, struct sched_packet, link));
+	}
+	sched_unlock(owner->sched);
+}

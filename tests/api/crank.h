@@ -286,6 +286,21 @@ static inline unsigned execution_state(D3DKMT_HANDLE of)
 	return args.ExecutionState;
 }
 
+/* The kernel's books agree; soon, for another thread may be about to let go of something. */
+static inline void expect_sound(const char *when)
+{
+	enum { SOON = 2000 };
+	char problem[256] = "";
+
+	for (unsigned i = 0; i < SOON; i++) {
+		if (dxgk_test_validate(problem, sizeof(problem)))
+			return;
+		let_others();
+	}
+	print_error("%s: %s\n", when, problem);
+	EXPECT_STR(problem, "");
+}
+
 /* Nothing the driver saw was wrong. */
 static inline void expect_nothing_wrong(void)
 {

@@ -30,6 +30,34 @@ static void settle(void)
 		let_others();
 }
 
+/* ---- what is queued, recounted ---- */
+
+TEST(recount, knows_what_lists_use)
+{
+	begin_painting();
+	struct painter painter = painter_on(0);
+	D3DKMT_HANDLE used = allocate(64 * KIB);
+	D3DKMT_HANDLE other = allocate(64 * KIB);
+	D3DKMT_DESTROYALLOCATION2 destroy = { .hDevice = device,
+					      .phAllocationList = &used,
+					      .AllocationCount = 1 };
+
+	paint_with(&painter, used);
+	paint_with(&painter, other);
+	EXPECT_OK(paint(&painter, 8));
+	paint_with(&painter, used);
+	EXPECT_OK(paint(&painter, 16));
+	page_until(0, 2);
+	expect_sound("with two lists");
+	EXPECT_OK(D3DKMTDestroyAllocation2(&destroy));
+	expect_sound("with one that goes when they are over");
+	complete_all(0, 2);
+	expect_done(&painter);
+	while (notes_count("DestroyAllocation") == 0)
+		turn_everything();
+	expect_sound("when they are over");
+}
+
 /* ---- buffers ---- */
 
 TEST(buffers, are_as_large_as_the_driver_says)

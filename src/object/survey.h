@@ -1,0 +1,78 @@
+/*
+ * survey.h - one recount of the kernel (validate.h): who holds what, as far as it is known, and the
+ * first thing that is wrong.
+ *
+ *	validate.c       objects, lists and handles, memory
+ *	validate_work.c  what queued work and destruction that waits for it hold
+ */
+#ifndef OBJECT_SURVEY_H
+#define OBJECT_SURVEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "object/allocation.h"
+#include "object/resource.h"
+
+/* One for each time that somebody holds `item`. */
+struct holder {
+	void *item;
+	uint32_t locks; /* of an allocation that holds memory */
+};
+
+struct holders {
+	struct holder *all;
+	size_t count;
+	size_t room;
+};
+
+struct survey {
+	char *wrong;
+	size_t wrong_size;
+	bool is_wrong;
+
+	struct holders devices;
+	struct holders allocation_bodies; /* one per dxg_allocation */
+	struct holders opened;            /* struct share, one per opening */
+	struct holders bundled;           /* struct share, one per NT handle's bundle */
+	struct holders awaited;           /* struct share, one per wait by an event or in a queue */
+	struct holders drivers;           /* struct vidmm_allocation that no client made */
+	struct holders shared_by_packets; /* what several packets have, once each */
+
+	/* Of the device that is looked at. */
+	struct holders leaving; /* dxg_resource, one per allocation of it whose destruction waits */
+	struct holders listed;  /* dxg_allocation, one per entry of a queued submission's list */
+};
+
+/* The first thing that is wrong is the one that is told. */
+void survey_wrong(struct survey *survey, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+void survey_hold_locked(struct survey *survey, struct holders *holders, void *item, uint32_t locks);
+void survey_hold(struct survey *survey, struct holders *holders, void *item);
+
+/* Gives everything back. */
+void survey_finish(struct survey *survey);
+
+void holders_sort(struct holders *holders);
+
+/* How often it is held, and with how many locks together (may be NULL). They are sorted. */
+uint32_t holders_count(const struct holders *holders, const void *item, uint64_t *locks_out);
+
+/* The next item after a run of equal ones. */
+size_t holders_next(const struct holders *holders, size_t index);
+
+/* ---- validate_work.c ---- */
+
+/*
+ * What is queued on the device holds these bodies and lists these allocations, and so does what
+ * waits to be destroyed. Returns how many references on the device those have that wait. The
+ * device's lock is held; `leaving` and `listed` are sorted afterwards.
+ */
+uint32_t survey_work_locked(struct survey *survey, struct dxg_device *device);
+
+/* Updates of GPU addresses that wait for a fence. */
+void survey_updates(struct survey *survey, struct process_adapter *joined);
+
+#endif

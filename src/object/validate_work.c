@@ -1,0 +1,102 @@
+/*
+ * validate_work.c - what queued work holds, and destruction that waits for it; see survey.h.
+ *
+ * Packets hold the bodies of sync objects, and the allocations of their lists as in use. A
+ * destruction that waits holds its device, and what it destroys holds all it held before.
+ */
+#include "object/destruction.h"
+#include "object/gpu_update.h"
+#include "object/queue_sync.h"
+#include "object/render_packet.h"
+#include "object/survey.h"
+
+/* ---- packets: under the scheduler's lock ---- */
+
+static bool is_first_look(struct survey *survey, void *shared)
+{
+	const struct holders *seen = &survey->shared_by_packets;
+
+	for (size_t i = 0; i < seen->count; i++) {
+		if (seen->all[i].item == shared)
+			return false;
+	}
+	survey_hold(survey, &survey->shared_by_packets, shared);
+	return true;
+}
+
+static void hold_body(void *context, struct sync_body *body)
+{
+	struct survey *survey = context;
+
+	survey_hold(survey, &survey->awaited, &body->share);
+}
+
+static void hold_listed(struct survey *survey, struct render_list *list)
+{
+	if (!is_first_look(survey, list))
+		return;
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (list->items[i].allocation)
+			survey_hold(survey, &survey->listed, list->items[i].allocation);
+	}
+}
+
+static void look_at_packet(void *context, struct sched_packet *packet)
+{
+	struct survey *survey = context;
+	void *group = queue_sync_group(packet);
+	struct render_list *list = render_packet_list(packet);
+
+	if (list)
+		hold_listed(survey, list);
+	else if (!group || is_first_look(survey, group))
+		queue_sync_for_each_body(packet, hold_body, survey);
+}
+
+/* ---- destruction that waits ---- */
+
+static void look_at_leaving(struct survey *survey, const struct deferred_contents *contents)
+{
+	for (uint32_t i = 0; i < contents->count; i++) {
+		struct dxg_allocation *allocation = contents->allocations[i];
+
+		if (!allocation->is_claimed)
+			survey_wrong(survey, "an allocation is to be destroyed by nobody");
+		survey_hold_locked(survey, &survey->allocation_bodies, allocation->body,
+				   allocation->lock_count);
+		if (allocation->resource)
+			survey_hold(survey, &survey->leaving, allocation->resource);
+	}
+	if (contents->resource)
+		survey_hold(survey, &survey->opened, &contents->resource->body->share);
+}
+
+uint32_t survey_work_locked(struct survey *survey, struct dxg_device *device)
+{
+	uint32_t references = 0;
+	struct list *link;
+
+	survey->leaving.count = 0;
+	survey->listed.count = 0;
+	sched_owner_for_each_packet(&device->work, look_at_packet, survey);
+	list_for_each (link, &device->deferrals) {
+		struct deferral *deferral = container_of(link, struct deferral, link);
+
+		if (deferral->is_ready) { /* it changes hands at this moment */
+			survey_wrong(survey, "device 0x%08x is destroying something",
+				     device->object.handle);
+			break;
+		}
+		struct deferred_contents contents = destruction_deferred(deferral);
+		look_at_leaving(survey, &contents);
+		references += 1 + contents.count + (contents.resource != NULL);
+	}
+	holders_sort(&survey->leaving);
+	holders_sort(&survey->listed);
+	return references;
+}
+
+void survey_updates(struct survey *survey, struct process_adapter *joined)
+{
+	gpu_update_for_each_body(joined, hold_body, survey);
+}
