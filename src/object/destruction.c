@@ -289,11 +289,18 @@ static struct deferred_farewell *deferred_create(struct dxg_device *device, uint
 	return deferred;
 }
 
-/* The kernel knows better than a client that says otherwise: the list of a submission names it. */
+/*
+ * The kernel knows better than a client that says otherwise: the list of a submission names it. An
+ * eviction or an offer that waits for the work is waited for here, too, and not by the undertaker,
+ * who has other devices to see to.
+ */
 static bool is_any_used(const struct farewell *farewell)
 {
 	for (uint32_t i = 0; i < farewell->count; i++) {
-		if (atomic_load(&farewell->allocations[i]->uses) > 0)
+		struct dxg_allocation *allocation = farewell->allocations[i];
+		struct vidmm_binding *binding = atomic_load(&allocation->binding);
+
+		if (atomic_load(&allocation->uses) > 0 || (binding && vidmm_binding_waits(binding)))
 			return true;
 	}
 	return false;

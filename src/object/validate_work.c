@@ -82,7 +82,8 @@ uint32_t survey_work_locked(struct survey *survey, struct dxg_device *device)
 	list_for_each (link, &device->deferrals) {
 		struct deferral *deferral = container_of(link, struct deferral, link);
 
-		if (deferral->is_ready) { /* it changes hands at this moment */
+		/* The oldest is being seen to; one behind it has to wait, ready or not. */
+		if (deferral->is_ready && link == device->deferrals.next) {
 			survey_wrong(survey, "device 0x%08x is destroying something",
 				     device->object.handle);
 			break;

@@ -324,6 +324,18 @@ void vidmm_binding_finish(struct vidmm_binding *binding)
 	lock_release(&manager->lock);
 }
 
+bool vidmm_binding_waits(struct vidmm_binding *binding)
+{
+	if (!binding->device)
+		return false;
+	struct vidmm *manager = binding->device->process->manager;
+
+	lock_acquire(&manager->lock);
+	bool waits = binding->is_waiting;
+	lock_release(&manager->lock);
+	return waits;
+}
+
 uint32_t vidmm_binding_count(struct vidmm_binding *binding)
 {
 	struct vidmm *manager = binding->device->process->manager;

@@ -354,6 +354,9 @@ void vidmm_binding_init(struct vidmm_binding *binding, struct vidmm_device *devi
  */
 void vidmm_binding_finish(struct vidmm_binding *binding);
 
+/* An eviction or an offer of it waits for the device's work; its end would do so, too. */
+bool vidmm_binding_waits(struct vidmm_binding *binding);
+
 /* How often it is on the list. */
 uint32_t vidmm_binding_count(struct vidmm_binding *binding);
 

@@ -101,6 +101,52 @@ TEST(destroy, returns_at_once_and_the_driver_is_told_after_the_work)
 	expect_nothing_wrong();
 }
 
+/* In place for the device. */
+static void bring_in(D3DKMT_HANDLE on, D3DKMT_HANDLE *allocation)
+{
+	D3DKMT_CREATEPAGINGQUEUE queue = { .hDevice = on };
+	D3DKMT_HANDLE kept = device;
+
+	EXPECT_OK(D3DKMTCreatePagingQueue(&queue));
+	D3DDDI_MAKERESIDENT args = { .hPagingQueue = queue.hPagingQueue,
+				     .NumAllocations = 1,
+				     .AllocationList = allocation };
+	NTSTATUS status = D3DKMTMakeResident(&args);
+	EXPECT(status == STATUS_SUCCESS || status == STATUS_PENDING);
+	device = on;
+	EXPECT_OK(wait_fence(queue.hSyncObject, args.PagingFenceValue, 0));
+	device = kept;
+}
+
+/* An offer or an eviction waits for the work; whoever says that it is not in use may not. */
+TEST(destroy, of_what_waits_for_work_does_not_hold_up_other_devices)
+{
+	for (unsigned is_offer = 0; is_offer < 2; is_offer++) {
+		begin_by_hand();
+		D3DKMT_HANDLE other = create_device(adapter);
+		struct made mine = make(device, 1, false, false);
+		struct made others = make(other, 1, false, false);
+		D3DKMT_OFFERALLOCATIONS offer = { .hDevice = device,
+						  .HandleList = mine.allocations,
+						  .NumAllocations = 1,
+						  .Priority = D3DKMT_OFFER_PRIORITY_LOW };
+		D3DKMT_EVICT evict = { .hDevice = device,
+				       .NumAllocations = 1,
+				       .AllocationList = mine.allocations };
+
+		bring_in(device, mine.allocations);
+		bring_in(other, others.allocations);
+		EXPECT_OK(submit(create_virtual(0), 1));
+		EXPECT_OK(is_offer ? D3DKMTOfferAllocations(&offer) : D3DKMTEvict(&evict));
+		EXPECT_OK(destroy_flags(device, 0, mine.allocations, 1, NOT_IN_USE));
+		EXPECT_OK(destroy_flags(other, 0, others.allocations, 1, 0));
+		AWAIT(notes_count("DestroyAllocation") >= 1);
+		EXPECT_EQ(complete(0), 1);
+		AWAIT(notes_count("DestroyAllocation") == 2);
+		expect_nothing_wrong();
+	}
+}
+
 TEST(destroy, does_not_wait_for_what_is_queued_after_it)
 {
 	begin_by_hand();
