@@ -331,7 +331,7 @@ bool vidmm_binding_waits(struct vidmm_binding *binding)
 	struct vidmm *manager = binding->device->process->manager;
 
 	lock_acquire(&manager->lock);
-	bool waits = binding->is_waiting;
+	bool waits = binding_is_busy(binding);
 	lock_release(&manager->lock);
 	return waits;
 }
