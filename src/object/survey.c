@@ -42,6 +42,12 @@ void survey_hold(struct survey *survey, struct holders *holders, void *item)
 
 void survey_finish(struct survey *survey)
 {
+	for (size_t i = 0; i < survey->kept.count; i++)
+		allocation_body_put(survey->kept.all[i].item);
+	for (size_t i = 0; i < survey->kept_shares.count; i++)
+		share_put(survey->kept_shares.all[i].item);
+	mem_free(survey->kept.all);
+	mem_free(survey->kept_shares.all);
 	mem_free(survey->devices.all);
 	mem_free(survey->allocation_bodies.all);
 	mem_free(survey->opened.all);

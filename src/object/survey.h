@@ -39,6 +39,8 @@ struct survey {
 	struct holders awaited;           /* struct share, one per wait by an event or in a queue */
 	struct holders drivers;           /* struct vidmm_allocation that no client made */
 	struct holders shared_by_packets; /* what several packets have, once each */
+	struct holders kept;              /* allocation_body that may go meanwhile, with a looker */
+	struct holders kept_shares;       /* struct share, likewise, with a reference */
 
 	/* Of the device that is looked at. */
 	struct holders leaving; /* dxg_resource, one per allocation of it whose destruction waits */

@@ -55,6 +55,27 @@ static void look_at_packet(void *context, struct sched_packet *packet)
 
 /* ---- destruction that waits ---- */
 
+/* The undertaker may be faster than the rest of the survey. */
+static void keep_body(struct survey *survey, struct allocation_body *body)
+{
+	size_t count = survey->kept.count;
+
+	survey_hold(survey, &survey->kept, body);
+	if (survey->kept.count > count)
+		refcount_get(&body->lookers);
+}
+
+static void keep_share(struct survey *survey, struct share *share)
+{
+	size_t count = survey->kept_shares.count;
+
+	survey_hold(survey, &survey->kept_shares, share);
+	if (survey->kept_shares.count == count)
+		return;
+	share_get(share);
+	survey_hold(survey, &survey->awaited, share);
+}
+
 static void look_at_leaving(struct survey *survey, const struct deferred_contents *contents)
 {
 	for (uint32_t i = 0; i < contents->count; i++) {
@@ -62,13 +83,16 @@ static void look_at_leaving(struct survey *survey, const struct deferred_content
 
 		if (!allocation->is_claimed)
 			survey_wrong(survey, "an allocation is to be destroyed by nobody");
+		keep_body(survey, allocation->body);
 		survey_hold_locked(survey, &survey->allocation_bodies, allocation->body,
 				   allocation->lock_count);
 		if (allocation->resource)
 			survey_hold(survey, &survey->leaving, allocation->resource);
 	}
-	if (contents->resource)
+	if (contents->resource) {
+		keep_share(survey, &contents->resource->body->share);
 		survey_hold(survey, &survey->opened, &contents->resource->body->share);
+	}
 }
 
 uint32_t survey_work_locked(struct survey *survey, struct dxg_device *device)
