@@ -38,6 +38,7 @@ struct player {
 	struct client client;
 	uint64_t random;
 	struct thing things[THINGS];
+	unsigned steps;
 	unsigned discards;
 };
 
@@ -238,39 +239,78 @@ TEST(pressure, one_client_keeps_every_byte)
 	EXPECT(player.discards > 0);
 }
 
+/* ---- out with everything, at every step ---- */
+
+static void force_out(const struct client *client)
+{
+	D3DKMT_VIDMM_ESCAPE everything = { .Type = D3DKMT_VIDMMESCAPETYPE_EVICT };
+	D3DKMT_ESCAPE args = { .hAdapter = client->adapter,
+			       .Type = D3DKMT_ESCAPE_VIDMM,
+			       .pPrivateDriverData = &everything,
+			       .PrivateDriverDataSize = sizeof(everything) };
+
+	EXPECT_OK(D3DKMTEscape(&args));
+}
+
+TEST(pressure, one_client_keeps_every_byte_though_all_is_forced_out_at_every_step)
+{
+	struct player player = { .client = begin(), .random = seed_of_run() * 69069 + 1 };
+
+	for (unsigned step = 0; step < STEPS / 3; step++) {
+		play_step(&player);
+		force_out(&player.client);
+		if (step % 20 == 0)
+			expect_valid();
+	}
+	play_end(&player);
+	expect_valid();
+}
+
 /* ---- many at once ---- */
 
-enum { PLAYERS = 4 };
+enum { PLAYERS = 10 };
 
 static void *play(void *argument)
 {
 	struct player *player = argument;
 
-	for (unsigned step = 0; step < STEPS / 4; step++)
+	for (unsigned step = 0; step < player->steps; step++)
 		play_step(player);
 	play_end(player);
 	return NULL;
 }
 
-TEST(pressure, four_devices_at_once_keep_every_byte)
+static void play_together(unsigned count, unsigned steps)
 {
 	static struct player players[PLAYERS];
 	pthread_t threads[PLAYERS];
 	struct client first = begin();
 
-	for (unsigned i = 0; i < PLAYERS; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		memset(&players[i], 0, sizeof(players[i]));
 		players[i].random = seed_of_run() * 40503 + i + 1;
+		players[i].steps = steps;
 		client_open(&players[i].client, first.adapter);
 	}
-	for (unsigned i = 0; i < PLAYERS; i++)
+	for (unsigned i = 0; i < count; i++)
 		EXPECT_EQ(pthread_create(&threads[i], NULL, play, &players[i]), 0);
-	for (unsigned i = 0; i < PLAYERS; i++)
+	for (unsigned i = 0; i < count; i++)
 		EXPECT_EQ(pthread_join(threads[i], NULL), 0);
 	expect_valid();
-	for (unsigned i = 0; i < PLAYERS; i++)
+	for (unsigned i = 0; i < count; i++)
 		EXPECT_OK(destroy_device(players[i].client.device));
 	expect_valid();
+}
+
+TEST(pressure, four_devices_at_once_keep_every_byte)
+{
+	play_together(4, STEPS / 4);
+}
+
+/* As many as ten processes have, and next to no room for each. */
+TEST(pressure, ten_devices_at_once_keep_every_byte)
+{
+	play_together(PLAYERS, STEPS / 12);
 }
 
 /* ---- destroyed while another thread uses it ---- */
