@@ -11,161 +11,18 @@
  * client's own crash. Every input begins with a new process and one device, and leaves nothing
  * behind.
  */
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
-#include <dxg/d3dkmthk.h>
-#include <opendxgk/softgpu.h>
 #include <opendxgk/testing.h>
 
-enum {
-	SLOTS = 8,
-	ELEMENTS = 16,
-	ROOM = 4096,
-	DATA_BYTES = 64,
-	MAX_CALLS = 64,
-	VALIDATE_EVERY = 8,
-	HUGE_COUNT = 0x100001, /* more than any list or private data may have */
-};
+#include "fuzz/fuzz.h"
 
-enum kind {
-	ADAPTER,
-	DEVICE,
-	CONTEXT,
-	RESOURCE,
-	ALLOCATION,
-	MUTEX,
-	GLOBAL,
-	SHARED_MUTEX,
-	SYNC,
-	SHARED_SYNC,
-	KIND_COUNT,
-};
-
-struct input {
-	const uint8_t *data;
-	size_t left;
-};
-
-static struct {
-	D3DKMT_HANDLE handles[KIND_COUNT][SLOTS];
-	uint32_t made[KIND_COUNT];
-	int files[SLOTS];
-	uint32_t files_made;
-	int event;
-} world;
-
-/* What calls may write into or read from. */
-static struct {
-	D3DDDI_ALLOCATIONINFO elements[ELEMENTS];
-	D3DDDI_ALLOCATIONINFO2 elements2[ELEMENTS];
-	D3DDDI_OPENALLOCATIONINFO opened[ELEMENTS];
-	D3DDDI_OPENALLOCATIONINFO2 opened2[ELEMENTS];
-	struct softgpu_allocation described[ELEMENTS];
-	D3DKMT_CREATESTANDARDALLOCATION standard;
-	D3DKMT_HANDLE list[ELEMENTS];
-	UINT64 values[ELEMENTS];
-	UINT numbers[ELEMENTS];
-	unsigned char first[ROOM];
-	unsigned char second[ROOM];
-	unsigned char third[ROOM];
-	D3DKMT_ADAPTERINFO adapters[ELEMENTS];
-} buffers;
+struct fuzz_world world;
+struct fuzz_buffers buffers;
 
 static _Alignas(4096) unsigned char heap[65536];
-
-/* ---- bytes ---- */
-
-static void take(struct input *input, void *to, size_t size_bytes)
-{
-	size_t there = size_bytes < input->left ? size_bytes : input->left;
-
-	memset(to, 0, size_bytes);
-	memcpy(to, input->data, there);
-	input->data += there;
-	input->left -= there;
-}
-
-static uint8_t take_byte(struct input *input)
-{
-	uint8_t byte;
-
-	take(input, &byte, sizeof(byte));
-	return byte;
-}
-
-static uint32_t take_number(struct input *input)
-{
-	uint32_t number;
-
-	take(input, &number, sizeof(number));
-	return number;
-}
-
-/* Few of the bits of a flag word are ever set at once by who means it. */
-static uint32_t take_flags(struct input *input)
-{
-	uint8_t byte = take_byte(input);
-
-	return byte == 255 ? take_number(input) : byte >= 32 ? byte & 0x1f : UINT32_C(1) << byte;
-}
-
-static uint32_t take_count(struct input *input, uint32_t room)
-{
-	uint8_t byte = take_byte(input);
-
-	return byte == 255 ? HUGE_COUNT + take_number(input) % HUGE_COUNT : byte % (room + 1);
-}
-
-static void *take_pointer(struct input *input, void *buffer)
-{
-	return take_byte(input) == 255 ? NULL : buffer;
-}
-
-static D3DKMT_HANDLE take_handle(struct input *input, enum kind kind)
-{
-	uint8_t byte = take_byte(input);
-
-	if (byte < 224)
-		return world.handles[kind][byte % SLOTS];
-	if (byte < 240)
-		return world.handles[byte % KIND_COUNT][take_byte(input) % SLOTS];
-	return byte < 248 ? 0 : take_number(input);
-}
-
-static D3DKMT_HANDLE *take_list(struct input *input, uint32_t *count_out)
-{
-	*count_out = take_count(input, ELEMENTS);
-	for (uint32_t i = 0; i < *count_out && i < ELEMENTS; i++)
-		buffers.list[i] = take_handle(input, ALLOCATION);
-	return take_pointer(input, buffers.list);
-}
-
-static HANDLE take_file(struct input *input)
-{
-	uint8_t byte = take_byte(input);
-
-	return (HANDLE)(intptr_t)(byte < 224 ? world.files[byte % SLOTS] : (int)take_number(input));
-}
-
-static void keep(enum kind kind, D3DKMT_HANDLE handle)
-{
-	if (handle != 0)
-		world.handles[kind][world.made[kind]++ % SLOTS] = handle;
-}
-
-static void keep_file(HANDLE file)
-{
-	int *slot = &world.files[world.files_made++ % SLOTS];
-
-	if (*slot > 0)
-		close(*slot);
-	*slot = (int)(intptr_t)file;
-}
 
 /* ---- calls ---- */
 
@@ -285,6 +142,8 @@ static void destroy_allocation(struct input *input)
 	if (!(choice & 1) || (choice & 0x70) == 0x70)
 		args.phAllocationList = take_list(input, &args.AllocationCount);
 	args.Flags.Value = choice & 0x80 ? take_flags(input) : choice >> 1 & 3;
+	if (world.has_gate)
+		args.Flags.SynchronousDestroy = 0;
 	D3DKMTDestroyAllocation2(&args);
 }
 
@@ -346,6 +205,8 @@ static void open_resource(struct input *input)
 /* What is locked is written to, as long as it is. */
 static void lock(struct input *input)
 {
+	if (world.has_gate)
+		return; /* what has to move first waits for work */
 	uint8_t choice = take_byte(input);
 	D3DKMT_LOCK2 newer = { .hDevice = take_handle(input, DEVICE),
 			       .hAllocation = take_handle(input, ALLOCATION) };
@@ -585,6 +446,8 @@ static void ask(struct input *input)
 	take(input, buffers.first, 32);
 	D3DKMTQueryAdapterInfo(&query);
 	D3DKMTGetDeviceState(&state);
+	if (world.has_gate)
+		escape.Type = D3DKMT_ESCAPE_DRIVERPRIVATE;
 	D3DKMTEscape(&escape);
 }
 
@@ -616,7 +479,13 @@ static void validate(void)
 {
 	char problem[256] = "";
 
-	check(dxgk_test_validate(problem, sizeof(problem)), problem);
+	/* Other threads may be about to let go of something. */
+	for (int i = 0; i < 2000; i++) {
+		if (dxgk_test_validate(problem, sizeof(problem)))
+			return;
+		usleep(i < 20 ? 10 : 1000);
+	}
+	check(false, problem);
 }
 
 static void begin(void)
@@ -631,6 +500,9 @@ static void begin(void)
 	check(world.event > 0, "no event");
 	check(NT_SUCCESS(D3DKMTCreateDevice(&device)), "no device");
 	keep(DEVICE, device.hDevice);
+	D3DKMT_CREATEPAGINGQUEUE queue = { .hDevice = device.hDevice };
+	check(NT_SUCCESS(D3DKMTCreatePagingQueue(&queue)), "no paging queue");
+	keep(PAGING_QUEUE, queue.hPagingQueue);
 }
 
 /* The process ends, and the next one finds nothing of it. */
@@ -690,6 +562,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 		destroy_context,
 		ask,
 		use_adapter,
+		fuzz_paging_queue,
+		fuzz_residency,
+		fuzz_residency,
+		fuzz_offer,
+		fuzz_offer,
+		fuzz_address,
+		fuzz_address,
+		fuzz_submit,
+		fuzz_submit,
+		fuzz_queue_sync,
+		fuzz_queue_sync_older,
+		fuzz_render,
+		fuzz_hw_queue,
+		fuzz_hw_work,
+		fuzz_priority,
 	};
 	struct input input = { data, size_bytes };
 
