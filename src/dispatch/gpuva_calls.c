@@ -141,7 +141,7 @@ NTSTATUS dispatch_free_gpu_virtual_address(struct call *call, D3DKMT_FREEGPUVIRT
 		status = gpu_addresses_of(call->process, adapter, &space);
 	if (!NT_SUCCESS(status))
 		return status;
-	return address_space_free(space, args->BaseAddress, args->Size, false);
+	return gpu_addresses_free_now(space, args->BaseAddress, args->Size);
 }
 
 /* ---- D3DKMTUpdateGpuVirtualAddress ---- */

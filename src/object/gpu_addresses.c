@@ -224,7 +224,7 @@ static void answer_wait(struct pager_answer *answer, struct pager *pager)
 	pager_flush(pager); /* it may still be giving the notice */
 }
 
-static void reserve_done(void *context, NTSTATUS status)
+static void request_done(void *context, NTSTATUS status)
 {
 	answer(context, status);
 }
@@ -235,7 +235,7 @@ NTSTATUS gpu_addresses_reserve_now(struct address_space *space,
 {
 	struct pager_answer told = { 0 };
 	NTSTATUS status = address_space_reserve(
-		space, request, &(struct space_listener){ reserve_done, &told }, address_out);
+		space, request, &(struct space_listener){ request_done, &told }, address_out);
 
 	if (status != STATUS_PENDING)
 		return status;
@@ -248,12 +248,24 @@ NTSTATUS gpu_addresses_map_now(struct address_space *space, const struct gpuva_m
 {
 	struct pager_answer told = { 0 };
 	NTSTATUS status = address_space_map(
-		space, request, &(struct space_listener){ reserve_done, &told }, address_out);
+		space, request, &(struct space_listener){ request_done, &told }, address_out);
 
 	if (status != STATUS_PENDING)
 		return status;
 	answer_wait(&told, space->pager);
 	return told.status;
+}
+
+NTSTATUS gpu_addresses_free_now(struct address_space *space, uint64_t base, uint64_t size_bytes)
+{
+	struct pager_answer told = { 0 };
+	NTSTATUS status = address_space_free(space, base, size_bytes, false,
+					     &(struct space_listener){ request_done, &told });
+
+	if (status != STATUS_PENDING)
+		return status;
+	answer_wait(&told, space->pager);
+	return STATUS_SUCCESS;
 }
 
 static void drop_done(struct memory_drop *drop)

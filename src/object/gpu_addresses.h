@@ -46,6 +46,10 @@ MUST_CHECK NTSTATUS gpu_addresses_map_now(struct address_space *space,
 					  const struct gpuva_map_request *request,
 					  uint64_t *address_out);
 
+/* No GPU reaches the range any more when it returns. */
+MUST_CHECK NTSTATUS gpu_addresses_free_now(struct address_space *space, uint64_t base,
+					   uint64_t size_bytes);
+
 /* What is mapped of `memory` goes, and no TLB has it, when it returns. Not on the pager's thread.
  */
 void gpu_addresses_drop_now(struct address_space *space, struct mapped_memory *memory);

@@ -221,7 +221,7 @@ uint64_t address_space_best_alignment(const struct address_space *space, uint64_
 }
 
 NTSTATUS address_space_free(struct address_space *space, uint64_t base, uint64_t size_bytes,
-			    bool is_from_driver)
+			    bool is_from_driver, const struct space_listener *listener)
 {
 	struct gpuva_plan plan;
 	uint64_t address;
@@ -231,8 +231,8 @@ NTSTATUS address_space_free(struct address_space *space, uint64_t base, uint64_t
 	status = carry_out_locked(
 		space, &plan,
 		gpuva_plan_free(&space->tables.space, base, size_bytes, is_from_driver, &plan),
-		true, NULL, &address);
-	return status == STATUS_PENDING ? STATUS_SUCCESS : status;
+		true, listener, &address);
+	return status == STATUS_PENDING && !listener ? STATUS_SUCCESS : status;
 }
 
 /* ---- memory ---- */

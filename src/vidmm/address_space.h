@@ -97,9 +97,10 @@ MUST_CHECK NTSTATUS address_space_map(struct address_space *space,
 /* Where the kernel chooses: from where on large pages are possible. 0: it does not matter. */
 uint64_t address_space_best_alignment(const struct address_space *space, uint64_t page_count);
 
-/* The range is free when it returns; the tables follow. */
+/* The range is free when it returns; the tables follow. Without a listener nothing is PENDING. */
 MUST_CHECK NTSTATUS address_space_free(struct address_space *space, uint64_t base,
-				       uint64_t size_bytes, bool is_from_driver);
+				       uint64_t size_bytes, bool is_from_driver,
+				       const struct space_listener *listener);
 
 /*
  * All addresses of `memory` in one space (NULL: in all) go. Needs no memory. True: they are gone;

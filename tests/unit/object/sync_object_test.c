@@ -556,7 +556,7 @@ TEST(gpu_address, is_no_clients_to_free_or_map_over)
 		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = full_access });
 	uint64_t page = sync->gpu_address & ~UINT64_C(4095);
 	struct dxgk_refusal refusal = { .size_bytes = sizeof(refusal) };
-	EXPECT_EQ(address_space_free(world.device->joined->addresses, page, 4096, false),
+	EXPECT_EQ(address_space_free(world.device->joined->addresses, page, 4096, false, NULL),
 		  STATUS_INVALID_PARAMETER);
 	EXPECT(refusal_last(&refusal));
 	EXPECT_STR(refusal.rule, "VA-DRIVER");

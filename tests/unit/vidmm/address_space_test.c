@@ -223,7 +223,7 @@ static NTSTATUS reserve(struct world *world, uint64_t page, uint64_t count, bool
 static NTSTATUS release(struct world *world, uint64_t page, uint64_t count)
 {
 	return address_space_free(world->space, page << GPUVA_PAGE_SHIFT, count << GPUVA_PAGE_SHIFT,
-				  false);
+				  false, NULL);
 }
 
 /* ---- requests ---- */
