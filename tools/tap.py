@@ -27,19 +27,25 @@ def report(claims, skip=None, stream=None):
     return 1 if failed else 0
 
 
+class Skip(Exception):
+    """Raised by a test that this machine has not what it takes for; it says what."""
+
+
 def run_tests(namespace):
     """Runs every test_... function of a module; each gets a fresh empty directory."""
     claims = []
     for name, function in list(namespace.items()):
         if not name.startswith('test_') or not callable(function):
             continue
-        problems = []
+        problems, skipped = [], ''
         with tempfile.TemporaryDirectory(prefix='habits-') as root:
             try:
                 function(root)
+            except Skip as reason:
+                skipped = f' # SKIP {reason}'
             except Exception:                         # a failing claim, with where and what
                 problems.append(traceback.format_exc())
-        claims.append((name[len('test_'):].replace('_', ' '), problems))
+        claims.append((name[len('test_'):].replace('_', ' ') + skipped, problems))
     sys.exit(report(claims))
 
 

@@ -71,25 +71,23 @@ static void refusal_note(NTSTATUS status, enum rule rule, const char *argument, 
 	refusal_record(status, rule, argument, index, format, arguments);
 }
 
-NTSTATUS refuse(NTSTATUS status, enum rule rule, const char *argument, const char *format, ...)
+void refusal_say(NTSTATUS status, enum rule rule, const char *argument, const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
 	refusal_note(status, rule, argument, -1, format, arguments);
 	va_end(arguments);
-	return status;
 }
 
-NTSTATUS refuse_item(NTSTATUS status, enum rule rule, const char *argument, uint64_t index,
-		     const char *format, ...)
+void refusal_say_item(NTSTATUS status, enum rule rule, const char *argument, uint64_t index,
+		      const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
 	refusal_note(status, rule, argument, (int64_t)index, format, arguments);
 	va_end(arguments);
-	return status;
 }
 
 void refusal_begin(struct refusal_scope *scope, const char *call)

@@ -32,12 +32,34 @@ const char *rule_id(enum rule rule);
  * `argument` opens the sentence, `format` finishes it; without an argument (NULL) the format is
  * the whole sentence. Returns `status`, which is not a success.
  */
-NTSTATUS refuse(NTSTATUS status, enum rule rule, const char *argument, const char *format, ...)
-	PRINTF_LIKE(4, 5);
+#define refuse(status, rule, ...)                                                                  \
+	({                                                                                         \
+		const NTSTATUS refused_status = (status);                                          \
+		refusal_say(refused_status, rule, __VA_ARGS__);                                    \
+		refused_status;                                                                    \
+	})
 
 /* The same for element `index` of a list: "phAllocationList[3] is …". */
-NTSTATUS refuse_item(NTSTATUS status, enum rule rule, const char *argument, uint64_t index,
-		     const char *format, ...) PRINTF_LIKE(5, 6);
+#define refuse_item(status, rule, ...)                                                             \
+	({                                                                                         \
+		const NTSTATUS refused_status = (status);                                          \
+		refusal_say_item(refused_status, rule, __VA_ARGS__);                               \
+		refused_status;                                                                    \
+	})
+
+/* Behind both, which are macros so that the compiler sees the status that comes back. */
+void refusal_say(NTSTATUS status, enum rule rule, const char *argument, const char *format, ...)
+	PRINTF_LIKE(4, 5);
+void refusal_say_item(NTSTATUS status, enum rule rule, const char *argument, uint64_t index,
+		      const char *format, ...) PRINTF_LIKE(5, 6);
+
+/* What a function that refuses, and is not to be seen here, has returned: no success. */
+static inline NTSTATUS refused(NTSTATUS status)
+{
+	if (NT_SUCCESS(status))
+		__builtin_unreachable();
+	return status;
+}
 
 /*
  * Between begin and end, refusals of this thread belong to `call`. Nests: a driver that is started

@@ -1,6 +1,7 @@
 /*
  * allocation_calls.c - what a client does with allocations it has: destroy, lock, properties.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/refusal.h"
@@ -259,6 +260,7 @@ NTSTATUS dispatch_set_allocation_priority(struct call *call, D3DKMT_SETALLOCATIO
 					args->AllocationCount, &list);
 	if (!NT_SUCCESS(status))
 		return status;
+	assert(priorities || list.count == 0);
 	for (uint32_t i = 0; i < list.count; i++)
 		vidmm_set_priority_anywhere(&list.allocations[i]->body->memory,
 					    ((const UINT *)priorities)[args->hResource ? 0 : i]);

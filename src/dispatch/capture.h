@@ -74,7 +74,7 @@ SPECIALIZED NTSTATUS capture_handle(struct call *call, const struct call_field *
 	}
 	if (UNLIKELY(handle_find(&call->process->handles, handle, wanted, &object, &found) !=
 		     HANDLE_FOUND))
-		return call_refuse_handle(field, handle, wanted, found);
+		return refused(call_refuse_handle(field, handle, wanted, found));
 	call->objects[call->object_count++] = object;
 	return STATUS_SUCCESS;
 }
@@ -87,7 +87,8 @@ SPECIALIZED NTSTATUS capture_field(struct call *call, const struct call_field *f
 		return capture_handle(call, field);
 	case FIELD_FLAGS: {
 		uint32_t reserved = call_read_u32(call, field->offset) & ~field->limit;
-		return LIKELY(reserved == 0) ? STATUS_SUCCESS : call_refuse_flags(field, reserved);
+		return LIKELY(reserved == 0) ? STATUS_SUCCESS
+					     : refused(call_refuse_flags(field, reserved));
 	}
 	case FIELD_BYTES_IN:
 	case FIELD_BYTES_INOUT:
@@ -111,7 +112,7 @@ SPECIALIZED NTSTATUS call_capture(struct call *call, void *client_args, size_t a
 	call->scratch_used = 0;
 	call->taken = NULL;
 	if (UNLIKELY(!client_args))
-		return call_refuse_no_struct();
+		return refused(call_refuse_no_struct());
 	memcpy(call->args.bytes, client_args, args_bytes);
 #pragma GCC unroll 16
 	for (unsigned i = 0; i < count; i++) {

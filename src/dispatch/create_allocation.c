@@ -4,6 +4,7 @@
  * The two differ in the elements of their array only (v1 is a prefix of v2), so v1 elements are
  * widened when they are copied, and everything after that is the same.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -124,6 +125,7 @@ static NTSTATUS copy_elements(struct create_args *create)
 	create->elements = call_take(create->call, (uint64_t)count * sizeof(*create->elements));
 	if (!create->elements)
 		return STATUS_NO_MEMORY;
+	assert(copy); /* the count is not 0 */
 	for (uint32_t i = 0; i < count; i++)
 		memcpy(&create->elements[i], (char *)copy + i * create->stride, create->stride);
 	return STATUS_SUCCESS;

@@ -15,6 +15,7 @@
 
 #include "base/attributes.h"
 #include "base/bytes.h"
+#include "base/refusal.h"
 #include "object/allocation.h"
 #include "object/context.h"
 #include "object/device.h"
@@ -98,7 +99,7 @@ SPECIALIZED NTSTATUS call_copy_in(struct call *call, const char *name, const voi
 	if (count == 0)
 		return STATUS_SUCCESS;
 	if (UNLIKELY(!client || count > limit))
-		return call_refuse_list(name, client, count_name, count, limit);
+		return refused(call_refuse_list(name, client, count_name, count, limit));
 	uint64_t size_bytes = (uint64_t)count * element_bytes;
 	void *room = call_take_room(call, size_bytes);
 	if (UNLIKELY(!room))
@@ -120,7 +121,7 @@ MUST_CHECK static inline NTSTATUS call_check_list(const char *name, const void *
 						  const char *count_name, uint32_t count)
 {
 	if (UNLIKELY(count != 0 && (!client || count > CALL_MAX_LIST)))
-		return call_refuse_list(name, client, count_name, count, CALL_MAX_LIST);
+		return refused(call_refuse_list(name, client, count_name, count, CALL_MAX_LIST));
 	return STATUS_SUCCESS;
 }
 
@@ -172,10 +173,7 @@ MUST_CHECK static inline NTSTATUS call_find_allocation(const struct call *call,
 		}
 		object_put(object);
 	}
-	NTSTATUS refused = call_refuse_allocation(device, name, index, handle);
-	if (NT_SUCCESS(refused)) /* never; the compiler has to be told */
-		__builtin_unreachable();
-	return refused;
+	return refused(call_refuse_allocation(device, name, index, handle));
 }
 
 /* A context of the process, with a reference; `name` and `index` as above. */
@@ -207,9 +205,7 @@ MUST_CHECK NTSTATUS call_find_adapter(const struct call *call, LUID luid,
 struct adapter_open *call_adapter(const struct call *call, uint32_t position);
 static inline struct dxg_device *call_device(const struct call *call, uint32_t position)
 {
-	return call->objects[position] ? object_cast(call->objects[position], &device_class,
-						     struct dxg_device, object)
-				       : NULL;
+	return object_cast(call->objects[position], &device_class, struct dxg_device, object);
 }
 struct dxg_context *call_context(const struct call *call, uint32_t position);
 struct dxg_hw_context *call_hw_context(const struct call *call, uint32_t position);

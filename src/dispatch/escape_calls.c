@@ -138,7 +138,7 @@ static NTSTATUS force_recovery(const struct escape *escape)
 NTSTATUS dispatch_escape(struct call *call, D3DKMT_ESCAPE *args)
 {
 	struct dxg_adapter *adapter = call_adapter(call, 0)->adapter;
-	struct dxg_device *device = call_device(call, 1);
+	struct dxg_device *device = call->objects[1] ? call_device(call, 1) : NULL;
 	struct dxg_context *context = call_context(call, 2);
 	NTSTATUS status = check_escape(args);
 

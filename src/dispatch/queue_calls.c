@@ -4,6 +4,8 @@
  * Nine calls say the same in different structs: which queues, which objects, which values. Each is
  * turned into a queue_list; after that there is one way.
  */
+#include <assert.h>
+
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
 #include "object/hw_queue.h"
@@ -184,6 +186,7 @@ static NTSTATUS take_array(struct queue_list *list, const char *name, const void
 	NTSTATUS status = call_copy_list(list->call, name, client, "ObjectCount", list->item_count,
 					 sizeof(uint64_t), &values);
 
+	assert(!NT_SUCCESS(status) || values || list->item_count == 0);
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < list->item_count; i++)
 		list->items[i].value = ((const uint64_t *)values)[i];
 	return status;

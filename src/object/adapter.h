@@ -10,12 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/gate.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/notice.h"
 #include "base/rbtree.h"
+#include "base/refusal.h"
 #include "base/worker.h"
-#include "base/gate.h"
 #include "handle/object.h"
 #include "miniport/miniport.h"
 #include "sched/sched.h"
@@ -96,7 +97,7 @@ MUST_CHECK static inline NTSTATUS adapter_enter(struct dxg_adapter *adapter)
 	gate_enter(&adapter->gate);
 	if (UNLIKELY(adapter->is_stopped ||
 		     atomic_load_explicit(&adapter->is_lost, memory_order_relaxed)))
-		return adapter_refuse_gone(adapter);
+		return refused(adapter_refuse_gone(adapter));
 	return STATUS_SUCCESS;
 }
 
