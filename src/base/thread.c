@@ -16,6 +16,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#include <sanitizer/lsan_interface.h>
+#define THREAD_LEAKS_ARE_WATCHED 1
+#endif
+#endif
+#ifndef THREAD_LEAKS_ARE_WATCHED
+#define THREAD_LEAKS_ARE_WATCHED 0
+#endif
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/sim.h"
@@ -287,6 +297,15 @@ struct kept {
 	max_align_t bytes[];
 };
 
+/* A child of fork() has what the other threads kept, and nobody who knows of it: not a leak. */
+static void kept_is_no_leak(const struct kept *kept)
+{
+#if THREAD_LEAKS_ARE_WATCHED
+	__lsan_ignore_object(kept);
+#endif
+	(void)kept;
+}
+
 static void kept_end(struct thread_end *end)
 {
 	struct kept *kept = container_of(end, struct kept, end);
@@ -302,6 +321,7 @@ void *thread_keep(void **place, size_t size_bytes)
 	struct kept *kept = calloc(1, sizeof(*kept) + size_bytes);
 	if (!kept)
 		return NULL;
+	kept_is_no_leak(kept);
 	kept->end.run = kept_end;
 	kept->place = place;
 	*place = kept->bytes;

@@ -244,7 +244,9 @@ SPECIALIZED void *pool_allocate(const struct pool_request *request, const char *
 /* The small block whose payload that would be; NULL when there is none. */
 static struct pool_block *small_at(void *payload)
 {
-	struct pool_block *block = (struct pool_block *)payload - 1;
+	/* A number first: it may be any pointer, NULL too. */
+	uintptr_t address = (uintptr_t)payload - sizeof(struct pool_block);
+	struct pool_block *block = (struct pool_block *)address;
 
 	return LIKELY(mem_is_known(block)) ? block : NULL;
 }
