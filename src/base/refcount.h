@@ -57,14 +57,4 @@ MUST_CHECK static inline bool refcount_put(struct refcount *refs)
 	return before == 1;
 }
 
-/* The same for a count that only those raise who have a reference: the last one is alone with it.
- */
-MUST_CHECK static inline bool refcount_put_owned(struct refcount *refs)
-{
-	if (atomic_load_explicit(&refs->count, memory_order_acquire) != 1)
-		return refcount_put(refs);
-	atomic_store_explicit(&refs->count, 0, memory_order_relaxed);
-	return true;
-}
-
 #endif

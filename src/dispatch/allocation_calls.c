@@ -83,7 +83,9 @@ NTSTATUS dispatch_destroy_allocation2(struct call *call, D3DKMT_DESTROYALLOCATIO
 
 	share_sweep(call->process->shares);
 	if (LIKELY(!args->hResource && args->AllocationCount == 1 && args->phAllocationList))
-		return destroy_one(call, device, *args->phAllocationList, &options);
+		return destroy_one(call, device,
+				   *(const volatile D3DKMT_HANDLE *)args->phAllocationList,
+				   &options);
 	return args->hResource ? destroy_resource(call, device, args, &options)
 			       : destroy_list(call, device, args, &options);
 }

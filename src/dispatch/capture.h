@@ -114,6 +114,7 @@ SPECIALIZED NTSTATUS call_capture(struct call *call, void *client_args, size_t a
 	if (UNLIKELY(!client_args))
 		return refused(call_refuse_no_struct());
 	memcpy(call->args.bytes, client_args, args_bytes);
+	call_is_copied();
 #pragma GCC unroll 16
 	for (unsigned i = 0; i < count; i++) {
 		status = capture_field(call, &fields[i]);

@@ -366,6 +366,7 @@ NTSTATUS dispatch_create_allocation2(struct call *call, D3DKMT_CREATEALLOCATION 
 		   args->hResource == 0 && args->PrivateRuntimeDataSize == 0)) {
 		D3DDDI_ALLOCATIONINFO2 element;
 		memcpy(&element, args->pAllocationInfo2, sizeof(element));
+		call_is_copied();
 		if (LIKELY(!element.pSystemMem))
 			return create_single(call, args, &element);
 	}

@@ -349,7 +349,8 @@ NTSTATUS miniport_open_allocations(struct miniport *miniport, struct miniport_cl
 
 /* ---- one, in one visit ---- */
 
-_Static_assert(sizeof(struct ddi_crossing) <= sizeof(struct miniport_visit), "room for a crossing");
+_Static_assert(sizeof(struct ddi_crossing) <= sizeof(((struct miniport_visit *)0)->room),
+	       "room for a crossing, in front of the status");
 
 NTSTATUS miniport_visit_create(struct miniport_visit *visit, struct miniport *miniport,
 			       struct miniport_client *client, const void *private_data,
