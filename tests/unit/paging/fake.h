@@ -86,6 +86,7 @@ struct sched {
 	uint64_t first;
 	uint64_t end;
 	uint32_t last_fence;
+	bool is_retiring; /* a thread gives a packet back */
 	bool is_automatic;
 	bool is_refusing; /* sched_queue_submit() says that the owner is lost */
 	struct list waits;

@@ -14,15 +14,39 @@ static struct fake *fake_of(struct sched *sched)
 	return container_of(sched, struct fake, sched);
 }
 
+/* Packets come back in order: nobody takes one while another thread still gives one back. */
 static bool take_first(struct sched *sched, struct fake_submission *submission)
 {
 	lock_acquire(&sched->lock);
-	bool is_there = sched->first != sched->end;
+	bool is_there = sched->first != sched->end && !sched->is_retiring;
 	is_there = is_there && !sched->queue[sched->first % FAKE_SLOTS].is_parked;
-	if (is_there)
+	if (is_there) {
 		*submission = sched->queue[sched->first++ % FAKE_SLOTS];
+		sched->is_retiring = true;
+	}
 	lock_release(&sched->lock);
 	return is_there;
+}
+
+static void retire(struct sched *sched, const struct fake_submission *submission,
+		   enum sched_outcome outcome)
+{
+	submission->packet->ops->retired(submission->packet, outcome);
+	lock_acquire(&sched->lock);
+	sched->is_retiring = false;
+	notice_give(&sched->changed);
+	lock_release(&sched->lock);
+}
+
+/* What somebody else is giving back meanwhile, that thread looks after. */
+static void complete_all(struct sched *sched)
+{
+	struct fake_submission submission;
+
+	while (take_first(sched, &submission)) {
+		fake_execute(fake_of(sched), &submission);
+		retire(sched, &submission, SCHED_DONE);
+	}
 }
 
 /* Retires what is parked; the test sees to what the hardware has. */
@@ -36,14 +60,17 @@ void sched_queue_finish(struct sched_queue *queue, enum sched_ending ending)
 
 		lock_acquire(&sched->lock);
 		bool is_empty = sched->first == sched->end;
-		if (!is_empty && sched->queue[sched->first % FAKE_SLOTS].is_parked)
+		bool is_busy = sched->is_retiring;
+		if (!is_empty && !is_busy && sched->queue[sched->first % FAKE_SLOTS].is_parked) {
 			submission = sched->queue[sched->first++ % FAKE_SLOTS];
+			sched->is_retiring = true;
+		}
 		lock_release(&sched->lock);
-		if (is_empty)
+		if (is_empty && !is_busy)
 			return;
-		CHECK(ending == SCHED_CANCEL_ALL);
+		CHECK(is_empty || ending == SCHED_CANCEL_ALL);
 		if (submission.packet)
-			submission.packet->ops->retired(submission.packet, SCHED_CANCELLED);
+			retire(sched, &submission, SCHED_CANCELLED);
 		else
 			notice_wait(&sched->changed, seen, CLOCK_FOREVER);
 	}
@@ -52,7 +79,6 @@ void sched_queue_finish(struct sched_queue *queue, enum sched_ending ending)
 NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *packet, bool may_block)
 {
 	struct sched *sched = queue->sched;
-	struct fake_submission submission;
 
 	lock_assert_none_held("the scheduler");
 	CHECK(packet->kind == SCHED_WORK && packet->keeps_fence && !may_block);
@@ -83,10 +109,8 @@ NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *pack
 	notice_give(&sched->changed);
 	lock_release(&sched->lock);
 
-	if (is_automatic && take_first(sched, &submission)) {
-		fake_execute(fake_of(sched), &submission);
-		submission.packet->ops->retired(submission.packet, SCHED_DONE);
-	}
+	if (is_automatic)
+		complete_all(sched);
 	return STATUS_SUCCESS;
 }
 
@@ -178,10 +202,15 @@ uint64_t fake_submitted(struct fake *fake)
 	return count;
 }
 
+/* Not what is parked: that never got to the hardware, and ends with its queue. */
 uint64_t fake_in_flight(struct fake *fake)
 {
+	const struct sched *sched = &fake->sched;
+	uint64_t count = 0;
+
 	lock_acquire(&fake->sched.lock);
-	uint64_t count = fake->sched.end - fake->sched.first;
+	for (uint64_t i = sched->first; i != sched->end; i++)
+		count += !sched->queue[i % FAKE_SLOTS].is_parked;
 	lock_release(&fake->sched.lock);
 	return count;
 }
@@ -210,26 +239,19 @@ static struct fake_submission wait_first(struct fake *fake)
 	}
 }
 
-static void retire(struct fake *fake, const struct fake_submission *submission,
-		   enum sched_outcome outcome)
-{
-	submission->packet->ops->retired(submission->packet, outcome);
-	notice_give(&fake->sched.changed);
-}
-
 void fake_complete_one(struct fake *fake)
 {
 	struct fake_submission submission = wait_first(fake);
 
 	fake_execute(fake, &submission);
-	retire(fake, &submission, SCHED_DONE);
+	retire(&fake->sched, &submission, SCHED_DONE);
 }
 
 void fake_retire_one(struct fake *fake, enum sched_outcome outcome)
 {
 	struct fake_submission submission = wait_first(fake);
 
-	retire(fake, &submission, outcome);
+	retire(&fake->sched, &submission, outcome);
 }
 
 void fake_set_automatic(struct fake *fake, bool is_automatic)
@@ -237,6 +259,6 @@ void fake_set_automatic(struct fake *fake, bool is_automatic)
 	lock_acquire(&fake->sched.lock);
 	fake->sched.is_automatic = is_automatic;
 	lock_release(&fake->sched.lock);
-	while (is_automatic && fake_in_flight(fake) > 0)
-		fake_complete_one(fake);
+	if (is_automatic)
+		complete_all(&fake->sched);
 }
