@@ -1,11 +1,10 @@
 /*
  * table.c - see table.h.
  *
- * Every ordinal of an open chunk is backed by a ticket, counted in the chunk: it is unclaimed (slot
- * ready) or belongs to a living object. When the last ticket comes back the chunk has left the
- * sequence and nobody lives in it: it is recycled for numbers further on. When the sequence comes
- * round to a chunk in which somebody still lives, the free slots get new tickets and the others are
- * skipped.
+ * When a chunk is drawn its free slots are ready, and count as handed out. When all of them have
+ * come back nobody lives in it and its thread has left it: it is recycled for ordinals further on.
+ * When the sequence comes round to a chunk in which somebody still lives, the free slots become
+ * ready again and the others are stepped over.
  *
  * A lookup may hold a pointer to a chunk that is recycled meanwhile. That is harmless: chunks are
  * never freed before the table, and a slot only matches the exact handle it publishes.
@@ -20,6 +19,9 @@
 /* How soon the end of the last object is noticed. */
 #define LIVE_POLL_NS (100 * NS_PER_US)
 
+/* Chunks looked at before another one is made: with one in four empty, none is made for long. */
+enum { CHUNKS_TRIED = 4 };
+
 NTSTATUS handle_table_init(struct handle_table *table, uint32_t tag)
 {
 	*table = (struct handle_table){ .tag = tag };
@@ -30,16 +32,22 @@ NTSTATUS handle_table_init(struct handle_table *table, uint32_t tag)
 	return STATUS_SUCCESS;
 }
 
-void handle_table_finish(struct handle_table *table)
+/* At the end nothing is numbered any more: each part only falls, and a sum of 0 is true. */
+static bool is_anybody_left(const struct handle_table *table)
 {
-	struct handle_chunk *chunk = table->all;
-	uint32_t live;
+	int64_t live = 0;
 
-	/* Nobody tells us: the last thing they touch in here is the count. */
-	while ((live = atomic_load(&table->live)) != 0)
-		thread_wait(&table->live, live, clock_deadline(LIVE_POLL_NS));
+	for (unsigned i = 0; i <= THREAD_SEATS; i++)
+		live += atomic_load(&table->seats[i].live);
+	return live != 0;
+}
+
+static void chunks_free(struct handle_chunk *ring)
+{
+	struct handle_chunk *chunk = ring;
+
 	while (chunk) {
-		struct handle_chunk *next = chunk->next_all;
+		struct handle_chunk *next = chunk->next == ring ? NULL : chunk->next;
 #ifndef NDEBUG
 		for (unsigned i = 0; i < HANDLE_CHUNK; i++)
 			assert((atomic_load(&chunk->slots[i].state) & SLOT_REFS) == 0);
@@ -47,113 +55,197 @@ void handle_table_finish(struct handle_table *table)
 		mem_free(chunk);
 		chunk = next;
 	}
+}
+
+void handle_table_finish(struct handle_table *table)
+{
+	_Atomic uint32_t nothing = 0;
+
+	/* Nobody tells us: the last thing they touch in here is the count. */
+	while (is_anybody_left(table))
+		thread_wait(&nothing, 0, clock_deadline(LIVE_POLL_NS));
+	chunks_free(table->ring);
 	mem_free(table->directory);
 	*table = (struct handle_table){ 0 };
 }
 
+/* ---- drawing a chunk ---- */
+
+static bool chunk_is_empty_locked(const struct handle_chunk *chunk)
+{
+	return atomic_load(&chunk->freed_here) + atomic_load(&chunk->freed_elsewhere) ==
+	       chunk->handed;
+}
+
+static struct handle_chunk *chunk_recycle_locked(struct handle_table *table)
+{
+	for (unsigned i = 0; table->ring && i < CHUNKS_TRIED; i++) {
+		struct handle_chunk *chunk = table->ring;
+
+		table->ring = chunk->next;
+		if (chunk_is_empty_locked(chunk)) {
+			atomic_store_explicit(&table->directory[chunk->index], NULL,
+					      memory_order_release);
+			return chunk;
+		}
+	}
+	return NULL;
+}
+
+/* Into the ring behind the one that is looked at next, so that it is the last to be looked at. */
+static struct handle_chunk *chunk_create_locked(struct handle_table *table)
+{
+	struct handle_chunk *chunk = mem_alloc(sizeof(*chunk));
+
+	if (!chunk)
+		return NULL;
+	if (table->ring) {
+		chunk->next = table->ring->next;
+		table->ring->next = chunk;
+		table->ring = chunk->next;
+	} else {
+		chunk->next = chunk;
+		table->ring = chunk;
+	}
+	return chunk;
+}
+
 /* Nobody lives in it and nobody finds it, so that nothing has to be done in one step. */
-static void chunk_fill(struct handle_chunk *chunk)
+static void chunk_fill_locked(struct handle_chunk *chunk, uint32_t index, uint32_t seat)
 {
 	for (unsigned i = 0; i < HANDLE_CHUNK; i++) {
 		atomic_store_explicit(&chunk->slots[i].state, SLOT_READY, memory_order_relaxed);
 		chunk->slots[i].object = NULL;
 	}
-	atomic_store_explicit(&chunk->tickets, HANDLE_CHUNK, memory_order_relaxed);
+	atomic_store_explicit(&chunk->freed_here, 0, memory_order_relaxed);
+	atomic_store_explicit(&chunk->freed_elsewhere, 0, memory_order_relaxed);
+	chunk->handed = HANDLE_CHUNK;
+	chunk->index = index;
+	chunk->seat = seat;
 }
 
-static struct handle_chunk *chunk_create_locked(struct handle_table *table)
-{
-	struct handle_chunk *chunk = table->spare;
-
-	lock_assert_held(&table->lock);
-	if (chunk) {
-		table->spare = chunk->next_spare;
-		return chunk;
-	}
-	chunk = mem_alloc(sizeof(*chunk));
-	if (chunk) {
-		chunk->next_all = table->all;
-		table->all = chunk;
-	}
-	return chunk;
-}
-
-/* Somebody lives in it since the last time round: the free slots get tickets again. */
-static void chunk_refill(struct handle_chunk *chunk)
+/* Somebody lives in it since the last time round. */
+static void chunk_refill_locked(struct handle_chunk *chunk)
 {
 	for (unsigned i = 0; i < HANDLE_CHUNK; i++) {
 		uint64_t empty = 0;
 		if (atomic_compare_exchange_strong(&chunk->slots[i].state, &empty, SLOT_READY))
-			atomic_fetch_add(&chunk->tickets, 1);
+			chunk->handed++;
 	}
 }
 
-/* The sequence has reached this chunk for the `lap`-th time: give its free slots tickets. */
-static struct handle_chunk *chunk_open(struct handle_table *table, uint32_t index, uint64_t lap)
+/* The very first ordinal is left out: clients have seen no handle 0x40000000 at the start. */
+static void leave_out_first(struct handle_chunk *chunk)
 {
-	lock_acquire(&table->lock);
-	struct handle_chunk *chunk =
-		atomic_load_explicit(&table->directory[index], memory_order_relaxed);
-	if (!chunk) {
-		chunk = chunk_create_locked(table);
-		if (chunk)
-			chunk_fill(chunk);
-	} else if (atomic_load_explicit(&chunk->lap, memory_order_relaxed) != lap) {
-		chunk_refill(chunk);
+	atomic_store_explicit(&chunk->slots[0].state, 0, memory_order_relaxed);
+	chunk->handed--;
+}
+
+/* Another thread still hands it out; that it began to is fifty million ordinals ago. */
+static bool is_in_hand_locked(const struct handle_table *table, const struct handle_chunk *chunk)
+{
+	for (unsigned i = 0; i <= THREAD_SEATS; i++) {
+		if (table->seats[i].chunk == chunk)
+			return true;
 	}
+	return false;
+}
+
+/* The chunk of these ordinals, which may be there, its free slots ready; NULL: no memory. */
+static struct handle_chunk *chunk_open_locked(struct handle_table *table, uint32_t index,
+					      struct handle_chunk *chunk, uint32_t seat)
+{
 	if (chunk) {
-		atomic_store_explicit(&chunk->lap, lap, memory_order_release);
-		atomic_store_explicit(&table->directory[index], chunk, memory_order_release);
+		chunk_refill_locked(chunk);
+		return chunk;
 	}
-	lock_release(&table->lock);
+	chunk = chunk_recycle_locked(table);
+	if (!chunk)
+		chunk = chunk_create_locked(table);
+	if (!chunk)
+		return NULL;
+	chunk_fill_locked(chunk, index, seat);
+	if (atomic_load_explicit(&table->drawn, memory_order_relaxed) == 0)
+		leave_out_first(chunk);
+	atomic_store_explicit(&table->directory[index], chunk, memory_order_release);
 	return chunk;
 }
 
-static void chunk_close(struct handle_table *table, uint32_t index, struct handle_chunk *chunk)
+static bool draw_locked(struct handle_table *table, struct handle_seat *seat)
 {
-	lock_acquire(&table->lock);
-	if (atomic_load(&chunk->tickets) == 0 &&
-	    atomic_load_explicit(&table->directory[index], memory_order_relaxed) == chunk) {
-		atomic_store_explicit(&table->directory[index], NULL, memory_order_release);
-		atomic_store_explicit(&chunk->lap, 0, memory_order_relaxed);
-		chunk->next_spare = table->spare;
-		table->spare = chunk;
+	uint64_t drawn = atomic_load_explicit(&table->drawn, memory_order_relaxed);
+	uint32_t index = (uint32_t)(drawn / HANDLE_CHUNK % HANDLE_CHUNKS);
+	struct handle_chunk *chunk =
+		atomic_load_explicit(&table->directory[index], memory_order_relaxed);
+
+	lock_assert_held(&table->lock);
+	seat->chunk = NULL;
+	if (!chunk || !is_in_hand_locked(table, chunk)) {
+		chunk = chunk_open_locked(table, index, chunk, (uint32_t)(seat - table->seats));
+		if (!chunk)
+			return false;
+		seat->chunk = chunk;
+		seat->next = chunk->slots;
+		seat->end = chunk->slots + HANDLE_CHUNK;
+		seat->next_handle = HANDLE_FIRST + index * HANDLE_CHUNK * HANDLE_GAP + table->tag;
 	}
-	lock_release(&table->lock);
+	atomic_store_explicit(&table->drawn, drawn + HANDLE_CHUNK, memory_order_relaxed);
+	return true;
+}
+
+static void step_over(struct handle_seat *seat)
+{
+	while (seat->next != seat->end && !handle_slot_is_ready(seat->next)) {
+		seat->next++;
+		seat->next_handle += HANDLE_GAP;
+	}
+}
+
+/* One slot that is ready is next; false when there is no memory, or everybody still lives. */
+static bool seat_prepare_locked(struct handle_table *table, struct handle_seat *seat)
+{
+	step_over(seat);
+	for (uint32_t tries = 0; seat->next == seat->end; tries++) {
+		if (tries == HANDLE_CHUNKS || !draw_locked(table, seat))
+			return false;
+		step_over(seat);
+	}
+	return true;
 }
 
 NTSTATUS object_init_slowly(struct object *object, const struct object_class *class,
-			    struct handle_table *table, struct handle_draw draw)
+			    struct handle_table *table)
 {
-	for (uint32_t tries = 0; tries < HANDLE_ORDINALS; tries++) {
-		uint32_t index = draw.ordinal / HANDLE_CHUNK;
+	struct handle_seat *seat = &table->seats[thread_seat()];
 
-		struct handle_chunk *chunk =
-			atomic_load_explicit(&table->directory[index], memory_order_acquire);
-		if (!chunk || atomic_load_explicit(&chunk->lap, memory_order_acquire) != draw.lap)
-			chunk = chunk_open(table, index, draw.lap);
-		if (!chunk)
-			return STATUS_NO_MEMORY;
-		/* If not, somebody lives here since the last time round. */
-		if (handle_settle(table, chunk, draw.ordinal, object, class))
-			return STATUS_SUCCESS;
-		draw = handle_draw(table);
-	}
-	return STATUS_NO_MEMORY;
+	lock_acquire(&table->lock);
+	bool is_ready = seat_prepare_locked(table, seat);
+	if (is_ready)
+		handle_settle(table, seat, object, class);
+	lock_release(&table->lock);
+	return is_ready ? STATUS_SUCCESS : STATUS_NO_MEMORY;
 }
+
+/* ---- giving back ---- */
 
 /* The object is gone; its ordinal rests until the sequence comes round. */
 SPECIALIZED void slot_free(struct handle_table *table, uint32_t handle, struct handle_slot *slot)
 {
-	uint32_t index = ((handle - HANDLE_FIRST) >> 6) / HANDLE_CHUNK;
+	uint32_t index = ((handle - HANDLE_FIRST) / HANDLE_GAP) / HANDLE_CHUNK;
+	uint32_t own_seat = thread_own_seat;
 	struct handle_chunk *chunk =
 		atomic_load_explicit(&table->directory[index], memory_order_acquire);
 
 	slot->object = NULL;
 	atomic_store_explicit(&slot->state, 0, memory_order_release);
-	if (atomic_fetch_sub(&chunk->tickets, 1) == 1)
-		chunk_close(table, index, chunk);
-	atomic_fetch_sub_explicit(&table->live, 1, memory_order_release);
+	if (LIKELY(own_seat != 0 && own_seat == chunk->seat))
+		atomic_store_explicit(
+			&chunk->freed_here,
+			atomic_load_explicit(&chunk->freed_here, memory_order_relaxed) + 1,
+			memory_order_release);
+	else
+		atomic_fetch_add_explicit(&chunk->freed_elsewhere, 1, memory_order_release);
+	handle_count(table, own_seat, -1);
 }
 
 void object_abandon(struct object *object)

@@ -10,12 +10,12 @@
  *	|  0x40000000 + ordinal * 0x40           |  tag   |      3 * 2^24 ordinals
  *	+----------------------------------------+--------+
  *
- * Ordinals are handed out in sequence and come round after fifty million others; until then a stale
- * handle matches nothing, because a slot compares the whole handle.
+ * A thread draws a chunk of HANDLE_CHUNK ordinals and hands them out in sequence, without an atomic
+ * operation; chunks are drawn in sequence, too, and come round after fifty million ordinals. Until
+ * then a stale handle matches nothing, because a slot compares the whole handle. Two threads write
+ * no cache line in turn as long as each ends what it made.
  *
- * Lookup takes no lock and makes no system call. Handing out and giving back a number is a few
- *atomic operations; the lock is taken once per chunk of HANDLE_CHUNK numbers. Costs do not depend
- *on how many handles live.
+ * Lookup takes no lock and makes no system call. Costs do not depend on how many handles live.
  */
 #ifndef HANDLE_TABLE_H
 #define HANDLE_TABLE_H
@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/lock.h"
+#include "base/thread.h"
 #include "handle/object.h"
 
 enum {
@@ -35,27 +36,45 @@ enum {
 };
 
 #define HANDLE_FIRST UINT32_C(0x40000000)
+#define HANDLE_GAP   UINT32_C(0x40)
 
+/*
+ * Of the slots that were handed out, those that came back are counted by who brought them: the seat
+ * for which the chunk was filled alone, and all others together.
+ */
 struct handle_chunk {
-	struct handle_chunk *next_spare;
-	struct handle_chunk *next_all;
-	_Atomic uint64_t lap; /* which time round the sequence it was opened for, from 1 */
-	_Atomic uint32_t tickets;
-	struct handle_slot slots[HANDLE_CHUNK];
+	_Atomic uint32_t freed_here;
+	_Atomic uint32_t freed_elsewhere;
+	uint32_t seat;             /* 0: none; changes only while nobody lives in it */
+	uint32_t handed;           /* guarded by the table's lock, as what follows */
+	uint32_t index;            /* in the directory */
+	struct handle_chunk *next; /* in the ring of all */
+	_Alignas(64) struct handle_slot slots[HANDLE_CHUNK];
 };
+
+/* The thread's that has the seat; of seat 0 under the table's lock. */
+struct handle_seat {
+	struct handle_slot *next; /* up to `end`: drawn, and not handed out */
+	struct handle_slot *end;
+	struct handle_chunk *chunk; /* where they are; guarded by the table's lock */
+	uint32_t next_handle;
+	/* Objects that were numbered here less those that went here: the sum over all counts. */
+	_Atomic int32_t live;
+	char apart[32];
+};
+_Static_assert(sizeof(struct handle_seat) == 64, "a cache line each");
 
 struct handle_table {
 	uint32_t tag;
 
-	_Atomic uint64_t drawn; /* how many ordinals were handed out or skipped, ever */
-	_Atomic uint32_t live;  /* objects that have a number */
-
 	/* Written under `lock`, read without. Chunks are recycled, and freed only with the table.
 	 */
 	struct handle_chunk *_Atomic *directory;
-	struct lock lock; /* LOCK_RANK_HANDLE_TABLE */
-	struct handle_chunk *spare;
-	struct handle_chunk *all; /* to free them */
+	struct lock lock;          /* LOCK_RANK_HANDLE_TABLE */
+	_Atomic uint64_t drawn;    /* ordinals, ever; under `lock` */
+	struct handle_chunk *ring; /* all chunks; where to look next for an empty one */
+
+	struct handle_seat seats[THREAD_SEATS + 1];
 };
 
 MUST_CHECK NTSTATUS handle_table_init(struct handle_table *table, uint32_t tag);
@@ -76,57 +95,57 @@ static inline void handle_table_continue(struct handle_table *table, uint64_t dr
 /* Waits for objects whose last reference is being given back right now. Accepts a zeroed struct. */
 void handle_table_finish(struct handle_table *table);
 
-/* The next number of the sequence, and which time round it is. */
-struct handle_draw {
-	uint32_t ordinal;
-	uint64_t lap; /* from 1 */
-};
-
-static inline struct handle_draw handle_draw(struct handle_table *table)
+/* Who has no seat shares the first. */
+static inline void handle_count(struct handle_table *table, uint32_t own_seat, int32_t change)
 {
-	uint64_t drawn = atomic_fetch_add_explicit(&table->drawn, 1, memory_order_relaxed) + 1;
+	_Atomic int32_t *live = &table->seats[own_seat].live;
 
-	return (struct handle_draw){ (uint32_t)(drawn % HANDLE_ORDINALS),
-				     drawn / HANDLE_ORDINALS + 1 };
+	if (LIKELY(own_seat != 0))
+		atomic_store_explicit(live,
+				      atomic_load_explicit(live, memory_order_relaxed) + change,
+				      memory_order_release);
+	else
+		atomic_fetch_add_explicit(live, change, memory_order_release);
 }
 
-/* False when the slot is not free. */
-static inline bool handle_settle(struct handle_table *table, struct handle_chunk *chunk,
-				 uint32_t ordinal, struct object *object,
-				 const struct object_class *class)
+/* The next slot, which is ready. */
+static inline void handle_settle(struct handle_table *table, struct handle_seat *seat,
+				 struct object *object, const struct object_class *class)
 {
-	struct handle_slot *slot = &chunk->slots[ordinal % HANDLE_CHUNK];
-	uint64_t ready = SLOT_READY;
+	struct handle_slot *slot = seat->next++;
 
-	if (!atomic_compare_exchange_strong_explicit(&slot->state, &ready, 1, memory_order_acquire,
-						     memory_order_relaxed))
-		return false;
-	atomic_fetch_add_explicit(&table->live, 1, memory_order_relaxed);
+	/* Nobody else looks at a slot that has no handle. */
+	atomic_store_explicit(&slot->state, 1, memory_order_relaxed);
 	slot->object = object;
 	object->class = class;
 	object->table = table;
 	object->slot = slot;
-	object->handle = HANDLE_FIRST + (ordinal << 6) + table->tag;
-	return true;
+	object->handle = seat->next_handle;
+	seat->next_handle += HANDLE_GAP;
+	handle_count(table, (uint32_t)(seat - table->seats), 1);
 }
 
-/* Behind object_init(), with a number that was drawn. */
+static inline bool handle_slot_is_ready(const struct handle_slot *slot)
+{
+	return atomic_load_explicit(&slot->state, memory_order_relaxed) == SLOT_READY;
+}
+
+/* Behind object_init(): draws a chunk where that is needed. */
 MUST_CHECK NTSTATUS object_init_slowly(struct object *object, const struct object_class *class,
-				       struct handle_table *table, struct handle_draw draw);
+				       struct handle_table *table);
 
 /* Numbers the object, with one reference, not yet findable. */
 MUST_CHECK static inline NTSTATUS object_init(struct object *object,
 					      const struct object_class *class,
 					      struct handle_table *table)
 {
-	struct handle_draw draw = handle_draw(table);
-	struct handle_chunk *chunk = atomic_load_explicit(
-		&table->directory[draw.ordinal / HANDLE_CHUNK], memory_order_acquire);
+	struct handle_seat *seat = &table->seats[thread_own_seat];
 
-	if (LIKELY(chunk && atomic_load_explicit(&chunk->lap, memory_order_acquire) == draw.lap &&
-		   handle_settle(table, chunk, draw.ordinal, object, class)))
-		return STATUS_SUCCESS;
-	return object_init_slowly(object, class, table, draw);
+	if (UNLIKELY(thread_own_seat == 0 || seat->next == seat->end ||
+		     !handle_slot_is_ready(seat->next)))
+		return object_init_slowly(object, class, table);
+	handle_settle(table, seat, object, class);
+	return STATUS_SUCCESS;
 }
 
 enum handle_verdict { HANDLE_FOUND, HANDLE_UNKNOWN, HANDLE_OTHER_KIND };

@@ -208,8 +208,10 @@ TEST(handle, the_sequence_comes_round_and_steps_over_those_who_still_live)
 	struct thing *old[3];
 	for (int i = 0; i < 3; i++)
 		old[i] = thing_create(&table, NULL); /* ordinals 1, 2, 3 */
+	for (int i = 4; i < HANDLE_CHUNK; i++)
+		thing_end(thing_create(&table, NULL));
 	/* As if fifty million others had come and gone. */
-	atomic_store(&table.drawn, (uint64_t)HANDLE_ORDINALS - 1);
+	atomic_store(&table.drawn, HANDLE_ORDINALS);
 	struct thing *zero = thing_create(&table, NULL);
 	struct thing *next = thing_create(&table, NULL);
 	EXPECT_EQ(zero->object.handle, 0x40000000);
