@@ -3,7 +3,8 @@
  *
  * A readers-writer lock for the hot path: each thread that passes counts itself on a cache line of
  * its own, without an atomic operation; two threads that make calls do not meet. Closing is rare
- * and pays for that: it makes all threads pass a barrier and looks at all of them. Not recursive.
+ * and pays for that: it makes all threads pass a barrier and looks at all of them. Who waits to
+ * close goes before newcomers. Not recursive.
  */
 #ifndef BASE_GATE_H
 #define BASE_GATE_H
@@ -24,6 +25,8 @@
 #define GATE_IS_WATCHED true
 #endif
 
+enum gate_state { GATE_OPEN, GATE_CLOSING, GATE_CLOSED };
+
 struct gate {
 	/* A cache line apart, wherever the gate itself lies. Those that have no seat share the
 	   first. */
@@ -31,8 +34,9 @@ struct gate {
 		_Atomic uint32_t inside;
 		char apart[60];
 	} seats[THREAD_SEATS + 1];
-	_Atomic uint32_t is_closed;
+	_Atomic uint32_t state; /* enum gate_state */
 	struct notice opened;
+	struct notice opened_ahead; /* for those who go ahead */
 	struct notice drained;
 	uint32_t rank;
 	const char *name;
@@ -44,11 +48,12 @@ struct gate {
 	}
 
 void gate_init(struct gate *gate, enum lock_rank rank, const char *name);
+void gate_finish(struct gate *gate);
 
 /* Behind gate_enter() and gate_leave(). */
 void gate_enter_slowly(struct gate *gate);
 void gate_leave_slowly(struct gate *gate);
-void gate_wait(struct gate *gate); /* counted, and not inside: it was closed */
+void gate_wait(struct gate *gate); /* counted, and not inside: it was not open */
 void gate_tell_drained(struct gate *gate);
 
 /* A seat's count is its thread's own. Nothing that follows is done before it. */
@@ -61,12 +66,12 @@ static inline void gate_count(struct gate *gate, uint32_t seat, uint32_t change)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-static inline bool gate_is_closed(struct gate *gate)
+static inline bool gate_is_open(struct gate *gate)
 {
-	return UNLIKELY(atomic_load_explicit(&gate->is_closed, memory_order_acquire) != 0);
+	return LIKELY(atomic_load_explicit(&gate->state, memory_order_acquire) == GATE_OPEN);
 }
 
-/* Waits while the gate is closed. Entered and left by the same thread. */
+/* Waits while the gate is closed, or closing. Entered and left by the same thread. */
 static inline void gate_enter(struct gate *gate)
 {
 	if (UNLIKELY(GATE_IS_WATCHED || thread_own_seat == 0)) {
@@ -74,7 +79,7 @@ static inline void gate_enter(struct gate *gate)
 		return;
 	}
 	gate_count(gate, thread_own_seat, 1);
-	if (gate_is_closed(gate))
+	if (!gate_is_open(gate))
 		gate_wait(gate);
 }
 
@@ -85,12 +90,23 @@ static inline void gate_leave(struct gate *gate)
 		return;
 	}
 	gate_count(gate, thread_own_seat, UINT32_MAX);
-	if (gate_is_closed(gate))
+	if (!gate_is_open(gate))
 		gate_tell_drained(gate);
 }
 
-/* Nobody is inside, or comes in, until gate_open(). */
+/*
+ * Goes ahead of who waits to close: for whom somebody inside may be waiting, so that standing
+ * behind the one would be standing behind oneself. Who comes all the time keeps the gate from
+ * closing.
+ */
+void gate_enter_ahead(struct gate *gate);
+
+/*
+ * Nobody is inside, or comes in, until gate_open(). The second one gives up at the deadline
+ * (clock.h): false, and those who stood behind go on.
+ */
 void gate_close(struct gate *gate);
+MUST_CHECK bool gate_close_until(struct gate *gate, uint64_t deadline_ns);
 
 /*
  * The same in two steps, for who has to wake those inside first, or finds that it need not wait for
@@ -99,5 +115,12 @@ void gate_close(struct gate *gate);
 void gate_shut(struct gate *gate);
 void gate_drain(struct gate *gate);
 void gate_open(struct gate *gate);
+
+#ifdef NDEBUG
+#define gate_assert_held(gate) ((void)(gate))
+#else
+/* The calling thread is inside, or closed it. */
+void gate_assert_held(const struct gate *gate);
+#endif
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * lock.h - mutex and rwlock that know their rank.
+ * lock.h - a mutex that knows its rank. Many readers and a rare writer: gate.h.
  *
  * Uncontended: one atomic operation, no system call. Unless NDEBUG is set, every thread keeps a
  * stack of the locks it holds and stops on the first step against lock_ranks.h, naming both.
@@ -67,76 +67,12 @@ static inline void lock_release(struct lock *lock)
 		lock_wake(lock);
 }
 
-/* Many readers or one writer; a waiting writer goes before new readers. Not recursive. */
-struct rwlock {
-	_Atomic uint32_t state; /* readers, or RWLOCK_WRITER */
-	_Atomic uint32_t waiting_writers;
-	_Atomic uint32_t turn; /* wait word: changes when somebody should look again */
-	uint32_t rank;
-	const char *name;
-};
-
-#define RWLOCK_INITIALIZER(lock_rank, lock_name)                                                   \
-	{                                                                                          \
-		.rank = (lock_rank), .name = (lock_name)                                           \
-	}
-
-void rwlock_init(struct rwlock *lock, enum lock_rank rank, const char *name);
-void rwlock_finish(struct rwlock *lock);
-MUST_CHECK bool rwlock_try_acquire_shared(struct rwlock *lock);
-
-/*
- * Goes ahead of waiting writers: for whom a reader that is inside may be waiting, so that standing
- * behind a writer would be standing behind oneself. Who comes all the time starves the writers.
- */
-void rwlock_acquire_shared_ahead(struct rwlock *lock);
-void rwlock_acquire_exclusive(struct rwlock *lock);
-
-/* False when the deadline (clock.h) came first; readers that stood behind go on. */
-MUST_CHECK bool rwlock_acquire_exclusive_until(struct rwlock *lock, uint64_t deadline_ns);
-void rwlock_release_exclusive(struct rwlock *lock);
-
-/* Behind rwlock_acquire_shared() and rwlock_release_shared(). */
-void rwlock_acquire_shared_slowly(struct rwlock *lock);
-void rwlock_release_shared_slowly(struct rwlock *lock);
-void rwlock_next_turn(struct rwlock *lock);
-
-#define RWLOCK_WRITER UINT32_C(0x80000000)
-
-static inline bool rwlock_take_shared(struct rwlock *lock, bool is_ahead)
-{
-	uint32_t state = atomic_load_explicit(&lock->state, memory_order_relaxed);
-
-	while (!(state & RWLOCK_WRITER) && (is_ahead || atomic_load(&lock->waiting_writers) == 0)) {
-		if (LIKELY(atomic_compare_exchange_weak(&lock->state, &state, state + 1)))
-			return true;
-	}
-	return false;
-}
-
-static inline void rwlock_acquire_shared(struct rwlock *lock)
-{
-	if (UNLIKELY(LOCK_IS_WATCHED || sim_on || !rwlock_take_shared(lock, false)))
-		rwlock_acquire_shared_slowly(lock);
-}
-
-static inline void rwlock_release_shared(struct rwlock *lock)
-{
-	if (LOCK_IS_WATCHED)
-		rwlock_release_shared_slowly(lock);
-	else if (UNLIKELY(atomic_fetch_sub(&lock->state, 1) == 1 &&
-			  atomic_load(&lock->waiting_writers) != 0))
-		rwlock_next_turn(lock);
-}
-
 #ifdef NDEBUG
 #define lock_assert_held(lock)       ((void)(lock))
-#define rwlock_assert_held(lock)     ((void)(lock))
 #define lock_assert_none_held(where) ((void)(where))
 #else
-/* The calling thread holds it (a rwlock in either way). */
+/* The calling thread holds it. */
 void lock_assert_held(const struct lock *lock);
-void rwlock_assert_held(const struct rwlock *lock);
 /* The calling thread holds nothing of a rank below LOCK_RANK_DEVICE or inner: where strangers are
  * called. */
 void lock_assert_none_held(const char *where);

@@ -4,7 +4,7 @@
  * The levels of WDDM, as locks, outermost first:
  *
  *   client->entry      levels 0 and 1: no two threads of one process in the driver
- *   level_lock         shared by levels 0 and 1, exclusive for levels 2 and 3: alone in the driver
+ *   level_gate         shared by levels 0 and 1, exclusive for levels 2 and 3: alone in the driver
  *   class_locks[]      level 1: one thread per class
  *
  * An entry point may wait, in a callback, until the kernel's own threads have built and submitted
@@ -170,12 +170,12 @@ static void take_entry(struct ddi_crossing *crossing, const struct ddi_crossing 
 
 static void take_shared_level(struct ddi_crossing *crossing)
 {
-	struct rwlock *level = &crossing->miniport->level_lock;
+	struct gate *level = &crossing->miniport->level_gate;
 
 	if (is_for_system(crossing))
-		rwlock_acquire_shared_ahead(level);
+		gate_enter_ahead(level);
 	else
-		rwlock_acquire_shared(level);
+		gate_enter(level);
 	crossing->has_level = true;
 }
 
@@ -198,8 +198,8 @@ static bool locks_acquire(struct ddi_crossing *crossing, uint64_t deadline_ns)
 	case DDI_LEVEL_2:
 	case DDI_LEVEL_3:
 		assert(!holder); /* it would wait for itself */
-		crossing->has_level = rwlock_acquire_exclusive_until(
-			&crossing->miniport->level_lock, deadline_ns);
+		crossing->has_level =
+			gate_close_until(&crossing->miniport->level_gate, deadline_ns);
 		return crossing->has_level;
 	case DDI_LEVEL_NONE:
 		break;
@@ -214,9 +214,9 @@ static void locks_release(struct ddi_crossing *crossing)
 	if (crossing->has_class)
 		lock_release(&miniport->class_locks[ddi_infos[crossing->ddi].class]);
 	if (crossing->has_level && crossing->level <= DDI_LEVEL_1)
-		rwlock_release_shared(&miniport->level_lock);
+		gate_leave(&miniport->level_gate);
 	else if (crossing->has_level)
-		rwlock_release_exclusive(&miniport->level_lock);
+		gate_open(&miniport->level_gate);
 	if (crossing->has_entry)
 		lock_release(&crossing->client->entry);
 }

@@ -13,6 +13,7 @@
 #include <ddk/ntddk.h>
 #include <ddk/dispmprt.h>
 
+#include "base/gate.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/log.h"
@@ -103,7 +104,7 @@ struct miniport {
 	struct list mappings;
 
 	struct lock class_locks[DDI_CLASS_COUNT]; /* LOCK_RANK_DDI_CLASS */
-	struct rwlock level_lock;                 /* LOCK_RANK_DDI_LEVEL */
+	struct gate level_gate;                   /* LOCK_RANK_DDI_LEVEL */
 	struct interrupt interrupt;
 };
 
@@ -124,7 +125,7 @@ SPECIALIZED void ddi_enter_level_0(struct ddi_crossing *crossing, struct minipor
 	}
 	lock_assert_none_held(ddi_infos[ddi].name);
 	lock_acquire(&client->entry);
-	rwlock_acquire_shared(&miniport->level_lock);
+	gate_enter(&miniport->level_gate);
 	*crossing = (struct ddi_crossing){
 		.miniport = miniport,
 		.client = client,
@@ -149,7 +150,7 @@ SPECIALIZED NTSTATUS ddi_leave_level_0(struct ddi_crossing *crossing, NTSTATUS s
 	nt_irql_leave(&crossing->irql, ddi_infos[crossing->ddi].name);
 	trace_ddi_call_end(status);
 	ddi_innermost = NULL;
-	rwlock_release_shared(&crossing->miniport->level_lock);
+	gate_leave(&crossing->miniport->level_gate);
 	lock_release(&crossing->client->entry);
 	if (UNLIKELY(status != STATUS_SUCCESS || log_is_on(LOG_CALLS)))
 		return ddi_level_0_judge(crossing, status);

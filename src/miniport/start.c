@@ -224,7 +224,7 @@ static struct miniport *miniport_create(const struct miniport_config *config,
 	lock_init(&miniport->system_client.entry, LOCK_RANK_DDI_PROCESS, "system process");
 	for (size_t i = 0; i < DDI_CLASS_COUNT; i++)
 		lock_init(&miniport->class_locks[i], LOCK_RANK_DDI_CLASS, "driver class");
-	rwlock_init(&miniport->level_lock, LOCK_RANK_DDI_LEVEL, "driver level");
+	gate_init(&miniport->level_gate, LOCK_RANK_DDI_LEVEL, "driver level");
 	lock_init(&miniport->mappings_lock, LOCK_RANK_LEAF, "mappings");
 	list_init(&miniport->mappings);
 	interrupt_init(miniport);
@@ -237,7 +237,7 @@ static void miniport_destroy(struct miniport *miniport)
 		return;
 	interrupt_finish(miniport);
 	lock_finish(&miniport->mappings_lock);
-	rwlock_finish(&miniport->level_lock);
+	gate_finish(&miniport->level_gate);
 	for (size_t i = 0; i < DDI_CLASS_COUNT; i++)
 		lock_finish(&miniport->class_locks[i]);
 	lock_finish(&miniport->system_client.entry);

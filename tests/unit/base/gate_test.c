@@ -124,6 +124,160 @@ TEST(gate, closing_waits_for_those_inside_and_newcomers_wait_for_it)
 		EXPECT_SEEDED_OK(seed, closing_waits_and_makes_wait);
 }
 
+static void go_ahead(void *argument)
+{
+	(void)argument;
+	gate_enter_ahead(&gate);
+	happen('a');
+	gate_leave(&gate);
+}
+
+static void ahead_of_who_waits(void)
+{
+	struct thread *closer, *ahead, *passer;
+
+	gate_enter(&gate);
+	CHILD_EXPECT(NT_SUCCESS(thread_create("closer", close_it, NULL, &closer)));
+	let_others_run();
+	CHILD_EXPECT(NT_SUCCESS(thread_create("passer", enter_it, NULL, &passer)));
+	CHILD_EXPECT(NT_SUCCESS(thread_create("ahead", go_ahead, NULL, &ahead)));
+	thread_join(ahead); /* who is inside may wait for it */
+	CHILD_EXPECT(strcmp(happened, "a") == 0);
+	gate_leave(&gate);
+	thread_join(closer);
+	thread_join(passer);
+	CHILD_EXPECT(strcmp(happened, "acoe") == 0);
+
+	/* Who has closed it is waited for. */
+	memset(happened, 0, sizeof(happened));
+	gate_close(&gate);
+	CHILD_EXPECT(NT_SUCCESS(thread_create("ahead", go_ahead, NULL, &ahead)));
+	let_others_run();
+	CHILD_EXPECT(happened[0] == '\0');
+	gate_open(&gate);
+	thread_join(ahead);
+	CHILD_EXPECT(strcmp(happened, "a") == 0);
+}
+
+TEST(gate, some_go_ahead_of_who_waits_to_close_it)
+{
+	for (uint64_t seed = 0; seed < 20; seed++)
+		EXPECT_SEEDED_OK(seed, ahead_of_who_waits);
+}
+
+static _Atomic bool is_racing;
+
+static void race_ahead(void *argument)
+{
+	while (atomic_load(&is_racing)) {
+		gate_enter_ahead(&gate);
+		if (value % 2 != 0) /* somebody has closed it */
+			abort();
+		gate_leave(&gate);
+		clock_sleep_until(clock_deadline(NS_PER_US));
+	}
+	(void)argument;
+}
+
+static void close_against_those_ahead(void)
+{
+	struct thread *threads[4];
+
+	value = 0;
+	atomic_store(&is_racing, true);
+	for (int i = 0; i < 4; i++) {
+		if (!NT_SUCCESS(thread_create("ahead", race_ahead, NULL, &threads[i])))
+			abort();
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		gate_close(&gate);
+		value++;
+		thread_point();
+		value++;
+		gate_open(&gate);
+	}
+	atomic_store(&is_racing, false);
+	for (int i = 0; i < 4; i++)
+		thread_join(threads[i]);
+}
+
+TEST(gate, who_went_ahead_is_not_inside_a_closed_one)
+{
+	close_against_those_ahead();
+	for (uint64_t seed = 0; seed < 5; seed++)
+		EXPECT_SEEDED_OK(seed, close_against_those_ahead);
+}
+
+static void close_in_time(void)
+{
+	struct thread *passer;
+
+	gate_enter(&gate);
+	CHILD_EXPECT(NT_SUCCESS(thread_create("passer", enter_it, NULL, &passer)));
+	thread_join(passer);
+	gate_leave(&gate);
+	CHILD_EXPECT(gate_close_until(&gate, clock_deadline(NS_PER_MS)));
+	gate_open(&gate);
+}
+
+static void give_up(void *argument)
+{
+	if (gate_close_until(&gate, clock_deadline(NS_PER_S)))
+		gate_open(&gate);
+	else
+		*(bool *)argument = true;
+	happen('g');
+}
+
+static void close_too_late(void)
+{
+	struct thread *closer, *passer;
+	bool has_given_up = false;
+
+	gate_enter(&gate);
+	CHILD_EXPECT(NT_SUCCESS(thread_create("closer", give_up, &has_given_up, &closer)));
+	let_others_run();
+	CHILD_EXPECT(NT_SUCCESS(thread_create("passer", enter_it, NULL, &passer)));
+	let_others_run();
+	CHILD_EXPECT(happened[0] == '\0'); /* it stands behind the closer … */
+	thread_join(closer);
+	CHILD_EXPECT(has_given_up);
+	thread_join(passer); /* … who gave up, and is not in the way any more */
+	gate_leave(&gate);
+	gate_close(&gate);
+	gate_open(&gate);
+}
+
+TEST(gate, who_closes_waits_as_long_as_it_was_told)
+{
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		EXPECT_SEEDED_OK(seed, close_in_time);
+		EXPECT_SEEDED_OK(seed, close_too_late);
+	}
+}
+
+static void several_behind_who_closed(void)
+{
+	struct thread *threads[3];
+
+	gate_close(&gate);
+	CHILD_EXPECT(NT_SUCCESS(thread_create("passer", enter_it, NULL, &threads[0])));
+	CHILD_EXPECT(NT_SUCCESS(thread_create("closer", close_it, NULL, &threads[1])));
+	CHILD_EXPECT(NT_SUCCESS(thread_create("passer", enter_it, NULL, &threads[2])));
+	let_others_run();
+	CHILD_EXPECT(happened[0] == '\0');
+	gate_open(&gate);
+	for (int i = 0; i < 3; i++)
+		thread_join(threads[i]);
+	CHILD_EXPECT(strlen(happened) == 4);
+}
+
+TEST(gate, nobody_is_forgotten_behind_who_closed_it)
+{
+	for (uint64_t seed = 0; seed < 50; seed++)
+		EXPECT_SEEDED_OK(seed, several_behind_who_closed);
+}
+
 #ifndef NDEBUG
 
 static void enter_twice(void *argument)
