@@ -50,6 +50,8 @@ NTSTATUS APIENTRY soft_add_device(IN_CONST_PDEVICE_OBJECT PhysicalDeviceObject,
 	KeInitializeMutex(&adapter->start_lock, 0);
 	KeInitializeMutex(&adapter->hw_lock, 0);
 	InitializeListHead(&adapter->hw_queues);
+	KeInitializeMutex(&adapter->devices_lock, 0);
+	InitializeListHead(&adapter->devices);
 	*MiniportDeviceContext = adapter;
 	return STATUS_SUCCESS;
 }
@@ -87,7 +89,7 @@ NTSTATUS APIENTRY soft_start_device(IN_CONST_PVOID MiniportDeviceContext,
 	keep_callbacks(adapter, DxgkInterface);
 	if (!adapter->dxgk.DxgkCbSynchronizeExecution || !adapter->dxgk.DxgkCbNotifyInterrupt ||
 	    !adapter->dxgk.DxgkCbNotifyDpc || !adapter->dxgk.DxgkCbQueueDpc ||
-	    !adapter->dxgk.DxgkCbAcquireHandleData || !adapter->dxgk.DxgkCbReleaseHandleData) {
+	    !adapter->dxgk.DxgkCbGetHandleData) {
 		DbgPrint("soft: the kernel's interface (Size %u) lacks a callback we need\n",
 			 DxgkInterface->Size);
 		return STATUS_REVISION_MISMATCH;
@@ -141,12 +143,12 @@ NTSTATUS APIENTRY soft_remove_device(IN_CONST_PVOID MiniportDeviceContext)
 	if (!adapter || adapter->is_started)
 		return STATUS_INVALID_PARAMETER;
 	if (adapter->live_processes || adapter->live_devices || adapter->live_contexts ||
-	    adapter->live_resources || adapter->live_allocations || adapter->live_openings)
+	    adapter->live_resources || adapter->live_allocations)
 		DbgPrint("soft: removed with %d processes, %d devices, %d contexts, %d resources, "
 			 "%d allocations, %d openings left\n",
 			 adapter->live_processes, adapter->live_devices, adapter->live_contexts,
 			 adapter->live_resources, adapter->live_allocations,
-			 adapter->live_openings);
+			 soft_count_openings(adapter));
 	adapter->magic = SOFT_MAGIC_DEAD;
 	soft_pool_free(adapter);
 	return STATUS_SUCCESS;

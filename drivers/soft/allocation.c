@@ -8,7 +8,8 @@
  *
  * Allocations belong to the adapter and may outlive the device that made them, so they hold no
  * pointer to one. The kernel owns every order in here: closed before destroyed, each exactly once.
- * PASSIVE_LEVEL, any number of threads; counts are interlocked.
+ * PASSIVE_LEVEL, one thread of a process at a time: the counts of a device, which is one process's,
+ * are not interlocked, others are.
  */
 #include "soft.h"
 
@@ -239,7 +240,8 @@ NTSTATUS APIENTRY soft_destroy_allocation(IN_CONST_HANDLE hAdapter,
 		struct soft_allocation *allocation = allocation_from(args->pAllocationList[i]);
 
 		if (!allocation || allocation->resource != resource ||
-		    allocation->live_openings != 0)
+		    allocation->first.magic == SOFT_MAGIC_OPENING ||
+		    allocation->live_other_openings != 0)
 			return STATUS_INVALID_PARAMETER;
 	}
 	if (args->Flags.DestroyResource && resource &&
@@ -282,49 +284,60 @@ NTSTATUS APIENTRY soft_describe_allocation(IN_CONST_HANDLE hAdapter,
 	return STATUS_SUCCESS;
 }
 
-/* The kernel's handle -> ours. A client may destroy it any moment, so it is held while we look. */
+/* Whoever made it opens it first, and that opening needs no memory of its own. */
+static struct soft_opening *opening_take(struct soft_allocation *allocation, BOOLEAN is_first)
+{
+	if (is_first && !allocation->first.allocation)
+		return &allocation->first;
+	struct soft_opening *opening = soft_pool_allocate(PagedPool, sizeof(*opening));
+	if (opening)
+		InterlockedIncrement(&allocation->live_other_openings);
+	return opening;
+}
+
+static void opening_give(struct soft_opening *opening)
+{
+	struct soft_allocation *allocation = opening->allocation;
+
+	opening->magic = SOFT_MAGIC_DEAD;
+	if (opening == &allocation->first)
+		return;
+	soft_pool_free(opening);
+	InterlockedDecrement(&allocation->live_other_openings);
+}
+
+static void count_openings(struct soft_device *device, LONG change)
+{
+	WriteNoFence(&device->live_openings, ReadNoFence(&device->live_openings) + change);
+}
+
+/* The kernel's handle -> ours. Nobody destroys what is only being opened. */
 static NTSTATUS opening_make(struct soft_device *device, const DXGK_OPENALLOCATIONFLAGS *flags,
 			     DXGK_OPENALLOCATIONINFO *info)
 {
-	const DXGKRNL_INTERFACE *dxgk = &device->adapter->dxgk;
 	DXGKARGCB_GETHANDLEDATA query = { .hObject = info->hAllocation,
 					  .Type = DXGK_HANDLE_ALLOCATION };
-	DXGKARGCB_RELEASEHANDLEDATA release = { .Type = DXGK_HANDLE_ALLOCATION };
-	NTSTATUS status = STATUS_SUCCESS;
-
 	struct soft_allocation *allocation =
-		allocation_from(dxgk->DxgkCbAcquireHandleData(&query, &release.ReleaseHandle));
+		allocation_from(device->adapter->dxgk.DxgkCbGetHandleData(&query));
+
 	if (!allocation)
 		return STATUS_INVALID_HANDLE;
-
-	struct soft_opening *opening = soft_pool_allocate(PagedPool, sizeof(*opening));
-	if (!opening) {
-		status = STATUS_NO_MEMORY;
-		goto release_handle;
-	}
+	struct soft_opening *opening = opening_take(allocation, flags->Create);
+	if (!opening)
+		return STATUS_NO_MEMORY;
 	opening->magic = SOFT_MAGIC_OPENING;
 	opening->is_read_only = flags->ReadOnly;
 	opening->allocation = allocation;
 	opening->device = device;
-	InterlockedIncrement(&allocation->live_openings);
-	InterlockedIncrement(&device->live_openings);
-	InterlockedIncrement(&device->adapter->live_openings);
+	count_openings(device, 1);
 	info->hDeviceSpecificAllocation = opening;
-
-release_handle:
-	dxgk->DxgkCbReleaseHandleData(release);
-	return status;
+	return STATUS_SUCCESS;
 }
 
 static void opening_free(struct soft_opening *opening)
 {
-	struct soft_device *device = opening->device;
-
-	InterlockedDecrement(&opening->allocation->live_openings);
-	opening->magic = SOFT_MAGIC_DEAD;
-	soft_pool_free(opening);
-	InterlockedDecrement(&device->live_openings);
-	InterlockedDecrement(&device->adapter->live_openings);
+	count_openings(opening->device, -1);
+	opening_give(opening);
 }
 
 NTSTATUS APIENTRY soft_open_allocation(IN_CONST_HANDLE hDevice,

@@ -38,6 +38,9 @@ NTSTATUS APIENTRY soft_create_device(IN_CONST_HANDLE hAdapter,
 	device->kernel_device = pCreateDevice->hDevice;
 	if (process)
 		InterlockedIncrement(&process->live_devices);
+	KeWaitForSingleObject(&adapter->devices_lock, Executive, KernelMode, FALSE, NULL);
+	InsertTailList(&adapter->devices, &device->link);
+	KeReleaseMutex(&adapter->devices_lock, FALSE);
 	InterlockedIncrement(&adapter->live_devices);
 	pCreateDevice->hDevice = device;
 	return STATUS_SUCCESS;
@@ -55,7 +58,23 @@ NTSTATUS APIENTRY soft_destroy_device(IN_CONST_HANDLE hDevice)
 	if (device->process)
 		InterlockedDecrement(&device->process->live_devices);
 	device->magic = SOFT_MAGIC_DEAD;
+	KeWaitForSingleObject(&adapter->devices_lock, Executive, KernelMode, FALSE, NULL);
+	RemoveEntryList(&device->link);
+	KeReleaseMutex(&adapter->devices_lock, FALSE);
 	soft_pool_free(device);
 	InterlockedDecrement(&adapter->live_devices);
 	return STATUS_SUCCESS;
+}
+
+LONG soft_count_openings(struct soft_adapter *adapter)
+{
+	LONG count = 0;
+
+	KeWaitForSingleObject(&adapter->devices_lock, Executive, KernelMode, FALSE, NULL);
+	for (LIST_ENTRY *link = adapter->devices.Flink; link != &adapter->devices;
+	     link = link->Flink)
+		count += ReadNoFence(
+			&CONTAINING_RECORD(link, struct soft_device, link)->live_openings);
+	KeReleaseMutex(&adapter->devices_lock, FALSE);
+	return count;
 }

@@ -18,7 +18,7 @@ static NTSTATUS escape_get_info(struct soft_adapter *adapter, struct softgpu_esc
 	info->live_contexts = (uint32_t)ReadNoFence(&adapter->live_contexts);
 	info->live_resources = (uint32_t)ReadNoFence(&adapter->live_resources);
 	info->live_allocations = (uint32_t)ReadNoFence(&adapter->live_allocations);
-	info->live_openings = (uint32_t)ReadNoFence(&adapter->live_openings);
+	info->live_openings = (uint32_t)soft_count_openings(adapter);
 	info->packets_completed = read_count(&adapter->packets_completed);
 	info->packets_preempted = read_count(&adapter->packets_preempted);
 	info->packets_faulted = read_count(&adapter->packets_faulted);

@@ -185,7 +185,9 @@ struct soft_adapter {
 	volatile LONG live_contexts;
 	volatile LONG live_resources;
 	volatile LONG live_allocations;
-	volatile LONG live_openings;
+
+	KMUTEX devices_lock;
+	LIST_ENTRY devices; /* soft_device.link */
 
 	volatile LONG64 packets_completed;
 	volatile LONG64 packets_preempted;
@@ -208,7 +210,8 @@ struct soft_device {
 	struct soft_process *process; /* NULL where the kernel makes none */
 	HANDLE kernel_device;
 	volatile LONG live_contexts;
-	volatile LONG live_openings;
+	volatile LONG live_openings; /* written by one thread at a time: its process's in here */
+	LIST_ENTRY link;             /* guarded by soft_adapter.devices_lock */
 };
 
 /* Where a preempted packet goes on when it comes back. */
@@ -256,23 +259,24 @@ struct soft_resource {
 	volatile LONG live_allocations;
 };
 
-struct soft_allocation {
-	ULONG magic;
-	ULONG flags; /* SOFTGPU_* */
-	ULONGLONG size_bytes;
-	struct soft_resource *resource;
-	volatile LONG live_openings;
-	/* Zero for plain memory. */
-	ULONG width;
-	ULONG height;
-	ULONG format;
-};
-
 struct soft_opening {
 	ULONG magic;
 	BOOLEAN is_read_only;
 	struct soft_allocation *allocation;
 	struct soft_device *device;
+};
+
+struct soft_allocation {
+	ULONG magic;
+	ULONG flags; /* SOFTGPU_* */
+	ULONGLONG size_bytes;
+	struct soft_resource *resource;
+	struct soft_opening first;         /* of the device that made it */
+	volatile LONG live_other_openings; /* interlocked */
+	/* Zero for plain memory. */
+	ULONG width;
+	ULONG height;
+	ULONG format;
 };
 
 /* Why a packet could not go on. */
@@ -290,6 +294,7 @@ enum soft_outcome { SOFT_DONE, SOFT_PREEMPTED, SOFT_ABORTED, SOFT_FAULTED };
 struct soft_adapter *soft_adapter_from(HANDLE handle);
 struct soft_process *soft_process_from(HANDLE handle);
 struct soft_device *soft_device_from(HANDLE handle);
+LONG soft_count_openings(struct soft_adapter *adapter);
 struct soft_context *soft_context_from(HANDLE handle);
 struct soft_hw_queue *soft_hw_queue_from(HANDLE handle);
 struct soft_opening *soft_opening_from(HANDLE handle);

@@ -57,4 +57,14 @@ MUST_CHECK static inline bool refcount_put(struct refcount *refs)
 	return before == 1;
 }
 
+/* The same where nobody uses refcount_get_unless_zero(): who has the last one is alone with it. */
+MUST_CHECK static inline bool refcount_put_quickly(struct refcount *refs)
+{
+	if (LIKELY(atomic_load_explicit(&refs->count, memory_order_acquire) == 1)) {
+		atomic_store_explicit(&refs->count, 0, memory_order_relaxed);
+		return true;
+	}
+	return refcount_put(refs);
+}
+
 #endif

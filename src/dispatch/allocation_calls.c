@@ -51,7 +51,8 @@ static NTSTATUS destroy_one(struct call *call, struct dxg_device *device, D3DKMT
 	if (!NT_SUCCESS(status))
 		return status;
 	status = destruction_of_list(device, 1, &allocation, options);
-	object_put(&allocation->object);
+	if (UNLIKELY(!NT_SUCCESS(status)))
+		object_put(&allocation->object);
 	return status;
 }
 
@@ -69,6 +70,8 @@ static NTSTATUS destroy_list(struct call *call, struct dxg_device *device,
 	status = check_one_resource(&list);
 	if (NT_SUCCESS(status))
 		status = destruction_of_list(device, list.count, list.allocations, options);
+	if (NT_SUCCESS(status))
+		list.count = 0; /* the references went with them */
 	allocation_list_put(&list);
 	return status;
 }

@@ -31,7 +31,7 @@ struct object_class {
 struct handle_slot {
 	/*
 	 * 63..32  the handle while published, else 0
-	 * 31      ready: the ordinal may be handed out
+	 * 31      ready: drawn, and not handed out
 	 * 30..0   references
 	 */
 	_Atomic uint64_t state;
@@ -77,14 +77,35 @@ static inline void object_put(struct object *object)
 		object_end(object);
 }
 
+/*
+ * Gives several references back at once. For kinds of which nobody takes one without a handle or
+ * another reference (all but those of object_get_unless_gone()): who has all that are left, of one
+ * that was retired, need not say so to anybody.
+ */
+static inline void object_put_several(struct object *object, uint64_t references)
+{
+	_Atomic uint64_t *state = &object->slot->state;
+
+	if (LIKELY(atomic_load_explicit(state, memory_order_acquire) == references)) {
+		atomic_store_explicit(state, 0, memory_order_relaxed);
+		object_end(object);
+		return;
+	}
+	uint64_t before = atomic_fetch_sub_explicit(state, references, memory_order_acq_rel);
+	assert((before & SLOT_REFS) >= references);
+	if ((before & SLOT_REFS) == references)
+		object_end(object);
+}
+
+/* Until it is published only its maker has references, and nobody else counts them. */
 static inline void object_publish_with(struct object *object, uint64_t references)
 {
-	uint64_t before = atomic_fetch_add_explicit(&object->slot->state,
-						    ((uint64_t)object->handle << 32) + references,
-						    memory_order_release);
+	_Atomic uint64_t *state = &object->slot->state;
+	uint64_t before = atomic_load_explicit(state, memory_order_relaxed);
 
 	assert(SLOT_HANDLE(before) == 0);
-	(void)before;
+	atomic_store_explicit(state, before + ((uint64_t)object->handle << 32) + references,
+			      memory_order_release);
 }
 
 /* From now on the handle finds it. The second one takes a reference in the same moment. */

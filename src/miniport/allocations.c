@@ -385,7 +385,7 @@ NTSTATUS miniport_visit_create(struct miniport_visit *visit, struct miniport *mi
 
 NTSTATUS miniport_visit_open(struct miniport_visit *visit, void *driver_device,
 			     const void *private_data, uint32_t private_bytes,
-			     struct miniport_binding *binding)
+			     void *driver_allocation, struct miniport_binding *binding)
 {
 	struct ddi_crossing *crossing = (struct ddi_crossing *)visit;
 	struct miniport *miniport = crossing->miniport;
@@ -403,6 +403,8 @@ NTSTATUS miniport_visit_open(struct miniport_visit *visit, void *driver_device,
 	};
 
 	ddi_go_on_level_0(crossing, STATUS_SUCCESS, DDI_OPEN_ALLOCATION);
+	crossing->subject = binding->handle;
+	crossing->subject_data = driver_allocation;
 	NTSTATUS status = miniport->ddi.DxgkDdiOpenAllocation(driver_device, &args);
 	status = ddi_leave_level_0(crossing, status);
 	binding->driver_binding = answer.hDeviceSpecificAllocation;

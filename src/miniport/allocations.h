@@ -95,7 +95,7 @@ void miniport_destroy_allocations(struct miniport *miniport, struct miniport_cli
  * What happens between the two may wait for nobody.
  */
 struct miniport_visit {
-	void *room[7];
+	void *room[9];
 	NTSTATUS status;
 };
 
@@ -108,7 +108,7 @@ MUST_CHECK NTSTATUS miniport_visit_create(struct miniport_visit *visit, struct m
 /* … and DxgkDdiOpenAllocation, which ends the visit; on failure it is not open. */
 MUST_CHECK NTSTATUS miniport_visit_open(struct miniport_visit *visit, void *driver_device,
 					const void *private_data, uint32_t private_bytes,
-					struct miniport_binding *binding);
+					void *driver_allocation, struct miniport_binding *binding);
 
 /* DxgkDdiCloseAllocation … */
 void miniport_visit_close(struct miniport_visit *visit, struct miniport *miniport,

@@ -98,6 +98,8 @@ struct ddi_crossing {
 	struct nt_irql irql;
 	enum nt_behalf behalf_before;
 	struct ddi_crossing *outer; /* a callback may lead into the driver again */
+	void *subject_data;         /* the driver's, behind the handle of what the call is about */
+	uint32_t subject;           /* the handle; 0: none, or several */
 	bool has_entry;             /* what it took; an outer crossing may have it already */
 	bool has_level;
 	bool has_class;

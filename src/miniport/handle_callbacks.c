@@ -67,12 +67,28 @@ static bool query_from(const DXGKARGCB_GETHANDLEDATA *data, void *owner, const c
 	return true;
 }
 
+/* What is just being opened is what drivers ask about, and nobody else can end it meanwhile. */
+static void *data_of_subject(const DXGKARGCB_GETHANDLEDATA *data)
+{
+	const struct ddi_crossing *crossing = ddi_innermost;
+
+	if (UNLIKELY(!crossing || crossing->subject == 0 || !data ||
+		     data->hObject != crossing->subject || data->Type != DXGK_HANDLE_ALLOCATION ||
+		     data->Flags.DeviceSpecific))
+		return NULL;
+	return crossing->subject_data;
+}
+
 static VOID *APIENTRY get_handle_data(const DXGKARGCB_GETHANDLEDATA *data)
 {
 	static const char name[] = "DxgkCbGetHandleData";
 	struct miniport_handle_query query;
 	void *owner;
 
+	if (LIKELY(data_of_subject(data) && nt_irql_current() <= APC_LEVEL)) {
+		trace_callback_begin(name);
+		return data_end(data_of_subject(data));
+	}
 	if (!question_begin(name, APC_LEVEL, &owner) || !query_from(data, owner, name, &query))
 		return data_end(NULL);
 	return data_end(atomic_load(&services)->get(&query));

@@ -46,7 +46,7 @@ static size_t body_bytes(uint32_t private_bytes)
 
 void allocation_body_put(struct allocation_body *body)
 {
-	if (!refcount_put(&body->lookers))
+	if (!refcount_put_quickly(&body->lookers))
 		return;
 	vidmm_allocation_finish(&body->memory);
 	section_unmap(body->section);
@@ -110,12 +110,14 @@ NTSTATUS allocation_binding(struct dxg_allocation *allocation, struct vidmm_bind
 	return STATUS_SUCCESS;
 }
 
-void allocation_end_binding(struct dxg_allocation *allocation)
+bool allocation_end_binding(struct dxg_allocation *allocation)
 {
 	struct vidmm_binding *binding = NULL;
 
-	if (!atomic_compare_exchange_strong(&allocation->binding, &binding, &ended_binding))
-		vidmm_binding_finish(binding);
+	if (LIKELY(atomic_compare_exchange_strong(&allocation->binding, &binding, &ended_binding)))
+		return false;
+	vidmm_binding_finish(binding);
+	return true;
 }
 
 /* ---- the objects ---- */
@@ -653,7 +655,7 @@ static NTSTATUS single_make(struct dxg_device *device, struct allocation_item *i
 	body_take_answer(body, &answer, item, NULL);
 	object_publish(&body->maker.object);
 	status = miniport_visit_open(&visit, device->driver_device, private_data, private_bytes,
-				     &binding);
+				     body->driver_allocation, &binding);
 	if (UNLIKELY(!NT_SUCCESS(status))) {
 		single_undo(body, true, false);
 		return status;

@@ -142,8 +142,8 @@ MUST_CHECK NTSTATUS allocation_lock(struct dxg_allocation *allocation, bool need
 MUST_CHECK NTSTATUS allocation_binding(struct dxg_allocation *allocation,
 				       struct vidmm_binding **binding_out);
 
-/* The device has it no more; nothing of it is under way afterwards. */
-void allocation_end_binding(struct dxg_allocation *allocation);
+/* The device has it no more; nothing of it is under way afterwards. False: it never had. */
+bool allocation_end_binding(struct dxg_allocation *allocation);
 
 /* False when this device has not locked it. */
 MUST_CHECK bool allocation_unlock(struct dxg_allocation *allocation);

@@ -32,6 +32,7 @@ struct farewell {
 	struct dxg_device *device;
 	struct dxg_resource *resource; /* whose allocations they are; NULL: alone */
 	bool is_resource_going;
+	uint32_t references; /* to each: its own, and perhaps that of who found it */
 	uint32_t count;
 	uint32_t dying; /* of those, the first so many had the last binding of their memory */
 	struct dxg_allocation **allocations;
@@ -94,7 +95,7 @@ static void put_bodies(struct farewell *farewell)
 {
 	for (uint32_t i = 0; i < farewell->count; i++) {
 		struct dxg_allocation *allocation = farewell->allocations[i];
-		if (!refcount_put(&allocation->body->refs))
+		if (!refcount_put_quickly(&allocation->body->refs))
 			continue;
 		leave_resource(allocation->body);
 		farewell->allocations[i] = farewell->allocations[farewell->dying];
@@ -156,7 +157,9 @@ static void end_residency(struct dxg_allocation *allocation)
 {
 	struct allocation_body *body = allocation->body;
 
-	allocation_end_binding(allocation);
+	/* Where nobody asked for a place there is none. */
+	if (!allocation_end_binding(allocation))
+		return;
 	if (!body->resource || !body->resource->is_shared)
 		vidmm_allocation_leave(&body->memory);
 }
@@ -188,7 +191,7 @@ static void tell_driver_of_single(struct farewell *farewell)
 	end_use(allocation);
 	miniport_visit_close(&visit, device->adapter->miniport, device->joined->client,
 			     device->driver_device, allocation->driver_binding);
-	if (refcount_put(&body->refs)) {
+	if (LIKELY(refcount_put_quickly(&body->refs))) {
 		leave_resource(body);
 		farewell->dying = 1;
 	}
@@ -212,7 +215,7 @@ SPECIALIZED void give_back(struct farewell *farewell)
 		struct dxg_allocation *allocation = farewell->allocations[i];
 		if (i < farewell->dying)
 			allocation_body_put(allocation->body);
-		object_put(&allocation->object);
+		object_put_several(&allocation->object, farewell->references);
 	}
 }
 
@@ -371,6 +374,7 @@ RARE static NTSTATUS defer_list(struct dxg_device *device, uint32_t count,
 		return status;
 	}
 	deferred->farewell.resource = allocations[0]->resource;
+	deferred->farewell.references = 2;
 	deferred->farewell.count = count;
 	memcpy(deferred->farewell.allocations, allocations, count * sizeof(*allocations));
 	deferred_start(deferred, options);
@@ -384,6 +388,7 @@ static NTSTATUS destroy_list_now(struct dxg_device *device, uint32_t count,
 	struct farewell farewell = {
 		.device = device,
 		.resource = allocations[0]->resource,
+		.references = 2,
 		.count = count,
 		.allocations = allocations,
 		.pointers = few,
@@ -496,6 +501,7 @@ static NTSTATUS defer_resource(struct dxg_resource *resource,
 		status = already_gone(resource);
 	} else {
 		deferred->farewell.resource = resource;
+		deferred->farewell.references = 1;
 		deferred->farewell.is_resource_going = true;
 		deferred->deferral.run = deferred_resource_run;
 		(void)claim_some(resource, &deferred->farewell, count);
@@ -531,6 +537,7 @@ static NTSTATUS destroy_resource_now(struct dxg_resource *resource)
 		struct farewell farewell = {
 			.device = device,
 			.resource = resource,
+			.references = 1,
 			.allocations = much ? (struct dxg_allocation **)much : few_allocations,
 			.pointers = much ? much + count : few_pointers,
 		};
@@ -597,8 +604,8 @@ void destruction_of_device(struct dxg_device *device)
 			container_of(device->allocations.prev, struct dxg_allocation, owner_link);
 		object_get(&allocation->object);
 		lock_release(&device->lock);
-		(void)!destroy_list_now(device, 1, &allocation);
-		object_put(&allocation->object);
+		if (!NT_SUCCESS(destroy_list_now(device, 1, &allocation)))
+			object_put(&allocation->object);
 		lock_acquire(&device->lock);
 	}
 	lock_release(&device->lock);

@@ -32,9 +32,9 @@ struct destruction_options {
 };
 
 /*
- * Ends these allocations of one device: all alone, or all of one resource, which stays. The caller
- * keeps its references. Nothing is destroyed when one is named twice, when another thread destroys
- * one, or when there is no memory to do it at once.
+ * Ends these allocations of one device: all alone, or all of one resource, which stays. The
+ * caller's references go with them. Nothing is destroyed, and nothing given back, when one is named
+ * twice, when another thread destroys one, or when there is no memory to do it at once.
  */
 MUST_CHECK NTSTATUS destruction_of_list(struct dxg_device *device, uint32_t count,
 					struct dxg_allocation **allocations,

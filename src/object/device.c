@@ -99,10 +99,9 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 
 	lock_acquire(&device->lock);
 	device->is_published = true;
+	/* With a reference for the caller: from now on another thread can end the device. */
+	object_publish_and_get(&device->object);
 	lock_release(&device->lock);
-	/* The caller's reference first: from the next line on another thread can end the device. */
-	object_get(&device->object);
-	object_publish(&device->object);
 	*device_out = device;
 	return STATUS_SUCCESS;
 

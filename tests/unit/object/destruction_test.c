@@ -174,7 +174,11 @@ static const struct destruction_options not_in_use = { .is_not_in_use = true };
 static NTSTATUS destroy_one(struct world *world, struct dxg_allocation *allocation,
 			    const struct destruction_options *options)
 {
-	return destruction_of_list(world->device, 1, &allocation, options);
+	object_get(&allocation->object); /* as the call that found it */
+	NTSTATUS status = destruction_of_list(world->device, 1, &allocation, options);
+	if (!NT_SUCCESS(status))
+		object_put(&allocation->object);
+	return status;
 }
 
 /* ---- the claims ---- */

@@ -91,20 +91,10 @@ static NTSTATUS cb_synchronize_execution(HANDLE adapter, PKSYNCHRONIZE_ROUTINE r
 	return STATUS_SUCCESS;
 }
 
-static VOID *cb_acquire_handle_data(IN_CONST_PDXGKARGCB_GETHANDLEDATA data,
-				    DXGKARG_RELEASE_HANDLE *release_out)
+static VOID *cb_get_handle_data(IN_CONST_PDXGKARGCB_GETHANDLEDATA data)
 {
 	EXPECT_EQ(data->Type, DXGK_HANDLE_ALLOCATION);
-	if (data->hObject >= HOST_HANDLES || !host.handles[data->hObject])
-		return NULL;
-	host.held_handles++;
-	*release_out = (HANDLE)(ULONG_PTR)data->hObject;
-	return host.handles[data->hObject];
-}
-
-static VOID cb_release_handle_data(IN_CONST_DXGKARGCB_RELEASEHANDLEDATA data)
-{
-	host.held_handles--;
+	return data->hObject < HOST_HANDLES ? host.handles[data->hObject] : NULL;
 }
 
 /* ---- life ---- */
@@ -180,8 +170,7 @@ static NTSTATUS start_device(void)
 		.DxgkCbNotifyDpc = cb_notify_dpc,
 		.DxgkCbQueueDpc = cb_queue_dpc,
 		.DxgkCbSynchronizeExecution = cb_synchronize_execution,
-		.DxgkCbAcquireHandleData = cb_acquire_handle_data,
-		.DxgkCbReleaseHandleData = cb_release_handle_data,
+		.DxgkCbGetHandleData = cb_get_handle_data,
 	};
 	ULONG sources = 9;
 	ULONG children = 9;
@@ -250,7 +239,6 @@ static void unwind(enum stage stage)
 		EXPECT_EQ(host.ddi.DxgkDdiRemoveDevice(host.adapter), STATUS_SUCCESS);
 	host.ddi.DxgkDdiUnload();
 	nt_threads_reap();
-	EXPECT_EQ(host.held_handles, 0);
 	EXPECT_EQ(nt_pool_usage().blocks, pool_before.blocks);
 	EXPECT_EQ(nt_pool_usage().bytes, pool_before.bytes);
 }

@@ -28,9 +28,8 @@ struct host {
 	HANDLE system_device;
 	HANDLE system_context;
 
-	/* D3DKMT handle h names handles[h]: what DxgkCbAcquireHandleData answers. */
+	/* D3DKMT handle h names handles[h]: what DxgkCbGetHandleData answers. */
 	PVOID handles[HOST_HANDLES];
-	int held_handles;
 
 	/* What interrupts said. Guarded by interrupt_lock. */
 	KSPIN_LOCK interrupt_lock;
