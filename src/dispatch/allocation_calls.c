@@ -50,6 +50,7 @@ static NTSTATUS destroy_one(struct call *call, struct dxg_device *device, D3DKMT
 
 	if (!NT_SUCCESS(status))
 		return status;
+	allocation_prefetch(allocation);
 	status = destruction_of_list(device, 1, &allocation, options);
 	if (UNLIKELY(!NT_SUCCESS(status)))
 		object_put(&allocation->object);

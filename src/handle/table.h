@@ -49,7 +49,7 @@ struct handle_chunk {
 	uint32_t handed;           /* guarded by the table's lock, as what follows */
 	uint32_t index;            /* in the directory */
 	struct handle_chunk *next; /* in the ring of all */
-	_Alignas(64) struct handle_slot slots[HANDLE_CHUNK];
+	struct handle_slot slots[HANDLE_CHUNK];
 };
 
 /* The thread's that has the seat; of seat 0 under the table's lock. */
@@ -60,9 +60,9 @@ struct handle_seat {
 	uint32_t next_handle;
 	/* Objects that were numbered here less those that went here: the sum over all counts. */
 	_Atomic int32_t live;
-	char apart[32];
+	char apart[96];
 };
-_Static_assert(sizeof(struct handle_seat) == 64, "a cache line each");
+_Static_assert(sizeof(struct handle_seat) == 128, "no line in common, wherever the table lies");
 
 struct handle_table {
 	uint32_t tag;

@@ -138,6 +138,16 @@ struct allocation_request {
 MUST_CHECK NTSTATUS allocation_lock(struct dxg_allocation *allocation, bool needs_cpu_visible,
 				    void **pointer_out);
 
+/* Most of it will be needed, and was not for a long time. */
+static inline void allocation_prefetch(const struct dxg_allocation *allocation)
+{
+	const char *body = (const char *)allocation->body;
+
+	for (size_t at = 0; at < sizeof(struct allocation_body); at += 64)
+		__builtin_prefetch(body + at, 1);
+	__builtin_prefetch(allocation->driver_binding, 1);
+}
+
 /* Where it stands on the device's residency list; made now if this is the first need. */
 MUST_CHECK NTSTATUS allocation_binding(struct dxg_allocation *allocation,
 				       struct vidmm_binding **binding_out);

@@ -225,6 +225,121 @@ TEST(handle, the_sequence_comes_round_and_steps_over_those_who_still_live)
 	handle_table_finish(&table);
 }
 
+/* ---- several threads ---- */
+
+struct maker {
+	struct handle_table *table;
+	struct thing *things[10];
+	_Atomic uint32_t step; /* the maker has made its first five; it may make the others */
+};
+
+static void make_ten(void *context)
+{
+	struct maker *maker = context;
+
+	for (int i = 0; i < 5; i++)
+		maker->things[i] = thing_create(maker->table, NULL);
+	atomic_store(&maker->step, 1);
+	thread_wake_all(&maker->step);
+	while (atomic_load(&maker->step) != 2)
+		thread_wait(&maker->step, 1, UINT64_MAX);
+	for (int i = 5; i < 10; i++)
+		maker->things[i] = thing_create(maker->table, NULL);
+}
+
+static struct thread *maker_start(struct maker *maker, struct handle_table *table)
+{
+	struct thread *thread;
+
+	*maker = (struct maker){ .table = table };
+	EXPECT_EQ(thread_create("maker", make_ten, maker, &thread), STATUS_SUCCESS);
+	while (atomic_load(&maker->step) == 0)
+		thread_wait(&maker->step, 0, UINT64_MAX);
+	return thread;
+}
+
+static void maker_finish(struct maker *maker, struct thread *thread)
+{
+	atomic_store(&maker->step, 2);
+	thread_wake_all(&maker->step);
+	thread_join(thread);
+}
+
+TEST(handle, a_thread_goes_up_by_0x40_whatever_others_do_meanwhile)
+{
+	struct handle_table table;
+	struct maker maker;
+
+	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
+	struct thing *first = thing_create(&table, NULL);
+	struct thread *thread = maker_start(&maker, &table);
+	struct thing *second = thing_create(&table, NULL);
+	maker_finish(&maker, thread);
+	if (thread_seat() != 0) { /* else all share one sequence */
+		EXPECT_EQ(second->object.handle, first->object.handle + 0x40);
+		for (int i = 1; i < 10; i++)
+			EXPECT_EQ(maker.things[i]->object.handle,
+				  maker.things[i - 1]->object.handle + 0x40);
+	}
+	/* Ended by another thread than made them. */
+	for (int i = 0; i < 10; i++) {
+		EXPECT(find(&table, maker.things[i]->object.handle) == HANDLE_FOUND);
+		thing_end(maker.things[i]);
+	}
+	thing_end(first);
+	thing_end(second);
+	handle_table_finish(&table);
+}
+
+static void end_all(void *context)
+{
+	struct thing **things = context;
+
+	for (int i = 0; i < 2 * HANDLE_CHUNK; i++)
+		thing_end(things[i]);
+}
+
+TEST(handle, a_chunk_that_another_thread_has_emptied_is_used_again)
+{
+	static struct thing *things[2 * HANDLE_CHUNK];
+	struct handle_table table;
+	struct thread *thread;
+	int64_t blocks = 0;
+
+	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
+	for (int round = 0; round < 12; round++) {
+		for (int i = 0; i < 2 * HANDLE_CHUNK; i++)
+			things[i] = thing_create(&table, NULL);
+		EXPECT_EQ(thread_create("end", end_all, things, &thread), STATUS_SUCCESS);
+		thread_join(thread);
+		if (round == 2)
+			blocks = mem_usage().blocks;
+	}
+	EXPECT_EQ(mem_usage().blocks, blocks);
+	handle_table_finish(&table);
+}
+
+TEST(handle, the_sequence_steps_over_what_another_thread_still_hands_out)
+{
+	struct handle_table table;
+	struct maker maker;
+
+	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
+	struct thread *thread = maker_start(&maker, &table);
+	/* As if fifty million others had come and gone: the maker's chunk is next. */
+	atomic_store(&table.drawn, HANDLE_ORDINALS);
+	struct thing *other = thing_create(&table, NULL);
+	maker_finish(&maker, thread);
+	for (int i = 0; i < 10; i++) {
+		EXPECT(maker.things[i]->object.handle != other->object.handle);
+		EXPECT(find(&table, maker.things[i]->object.handle) == HANDLE_FOUND);
+		thing_end(maker.things[i]);
+	}
+	EXPECT(find(&table, other->object.handle) == HANDLE_FOUND);
+	thing_end(other);
+	handle_table_finish(&table);
+}
+
 TEST(handle, running_out_of_memory_changes_nothing)
 {
 	struct handle_table table;
@@ -242,6 +357,8 @@ TEST(handle, running_out_of_memory_changes_nothing)
 	thing_end(after);
 	handle_table_finish(&table);
 }
+
+enum { RACERS = THREAD_SEATS + 4 };
 
 struct race {
 	struct handle_table table;
@@ -281,7 +398,7 @@ static void race_run(void *context)
 static void race_of_threads(int count)
 {
 	struct race race = { 0 };
-	struct thread *threads[4];
+	struct thread *threads[RACERS];
 
 	EXPECT_EQ(handle_table_init(&race.table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
 	for (int i = 0; i < count; i++)
@@ -309,6 +426,11 @@ static void race_of_threads(int count)
 TEST(handle, threads_that_find_and_end_the_same_handles_destroy_each_object_once)
 {
 	race_of_threads(4);
+}
+
+TEST(handle, more_threads_than_there_are_seats_share_one)
+{
+	race_of_threads(RACERS);
 }
 
 TEST_MAIN("handle/table")
