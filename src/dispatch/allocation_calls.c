@@ -45,12 +45,13 @@ static NTSTATUS destroy_one(struct call *call, struct dxg_device *device, D3DKMT
 			    const struct destruction_options *options)
 {
 	struct dxg_allocation *allocation;
+
+	allocation_prefetch(handle_glance(&call->process->handles, handle));
 	NTSTATUS status =
 		call_find_allocation(call, device, "phAllocationList", 0, handle, &allocation);
-
 	if (!NT_SUCCESS(status))
 		return status;
-	allocation_prefetch(allocation);
+	__builtin_prefetch(allocation->driver_binding, 1);
 	status = destruction_of_list(device, 1, &allocation, options);
 	if (UNLIKELY(!NT_SUCCESS(status)))
 		object_put(&allocation->object);

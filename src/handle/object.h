@@ -35,7 +35,7 @@ struct handle_slot {
 	 * 30..0   references
 	 */
 	_Atomic uint64_t state;
-	struct object *object;
+	struct object *_Atomic object;
 };
 
 #define SLOT_READY         UINT64_C(0x80000000)

@@ -115,7 +115,7 @@ static void chunk_fill_locked(struct handle_chunk *chunk, uint32_t index, uint32
 {
 	for (unsigned i = 0; i < HANDLE_CHUNK; i++) {
 		atomic_store_explicit(&chunk->slots[i].state, SLOT_READY, memory_order_relaxed);
-		chunk->slots[i].object = NULL;
+		atomic_store_explicit(&chunk->slots[i].object, NULL, memory_order_relaxed);
 	}
 	atomic_store_explicit(&chunk->freed_here, 0, memory_order_relaxed);
 	atomic_store_explicit(&chunk->freed_elsewhere, 0, memory_order_relaxed);
@@ -236,7 +236,7 @@ SPECIALIZED void slot_free(struct handle_table *table, uint32_t handle, struct h
 	struct handle_chunk *chunk =
 		atomic_load_explicit(&table->directory[index], memory_order_acquire);
 
-	slot->object = NULL;
+	atomic_store_explicit(&slot->object, NULL, memory_order_relaxed);
 	atomic_store_explicit(&slot->state, 0, memory_order_release);
 	if (LIKELY(own_seat != 0 && own_seat == chunk->seat))
 		atomic_store_explicit(

@@ -116,7 +116,7 @@ static inline void handle_settle(struct handle_table *table, struct handle_seat 
 
 	/* Nobody else looks at a slot that has no handle. */
 	atomic_store_explicit(&slot->state, 1, memory_order_relaxed);
-	slot->object = object;
+	atomic_store_explicit(&slot->object, object, memory_order_relaxed);
 	object->class = class;
 	object->table = table;
 	object->slot = slot;
@@ -150,6 +150,19 @@ MUST_CHECK static inline NTSTATUS object_init(struct object *object,
 
 enum handle_verdict { HANDLE_FOUND, HANDLE_UNKNOWN, HANDLE_OTHER_KIND };
 
+/* Where the object would be, for fetching it ahead and nothing else: it may be gone. */
+static inline const struct object *handle_glance(const struct handle_table *table, uint32_t handle)
+{
+	if (UNLIKELY(handle < HANDLE_FIRST))
+		return NULL;
+	uint32_t ordinal = (handle - HANDLE_FIRST) / HANDLE_GAP;
+	const struct handle_chunk *chunk = atomic_load_explicit(
+		&table->directory[ordinal / HANDLE_CHUNK], memory_order_acquire);
+	return LIKELY(chunk) ? atomic_load_explicit(&chunk->slots[ordinal % HANDLE_CHUNK].object,
+						    memory_order_relaxed)
+			     : NULL;
+}
+
 /*
  * The object with a reference, when `handle` is published and of `class` (NULL: of any). On
  * HANDLE_OTHER_KIND nothing is referenced; *found_out names the kind it is of, for the refusal.
@@ -176,7 +189,7 @@ MUST_CHECK static inline enum handle_verdict handle_find(struct handle_table *ta
 	} while (UNLIKELY(!atomic_compare_exchange_weak_explicit(
 		&slot->state, &state, state + 1, memory_order_acquire, memory_order_relaxed)));
 
-	struct object *object = slot->object;
+	struct object *object = atomic_load_explicit(&slot->object, memory_order_relaxed);
 	if (UNLIKELY(class && object->class != class)) {
 		*found_out = object->class;
 		object_put(object);

@@ -17,6 +17,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include <stddef.h>
+
 #include "base/list.h"
 #include "base/refcount.h"
 #include "handle/object.h"
@@ -138,14 +140,14 @@ struct allocation_request {
 MUST_CHECK NTSTATUS allocation_lock(struct dxg_allocation *allocation, bool needs_cpu_visible,
 				    void **pointer_out);
 
-/* Most of it will be needed, and was not for a long time. */
-static inline void allocation_prefetch(const struct dxg_allocation *allocation)
+/* Most of what may be an allocation will be needed, and was not for a long time. */
+static inline void allocation_prefetch(const struct object *object)
 {
-	const char *body = (const char *)allocation->body;
+	/* A number: there may be nothing. */
+	uintptr_t body = (uintptr_t)object - offsetof(struct allocation_body, maker.object);
 
-	for (size_t at = 0; at < sizeof(struct allocation_body); at += 64)
-		__builtin_prefetch(body + at, 1);
-	__builtin_prefetch(allocation->driver_binding, 1);
+	for (uintptr_t at = 0; at < sizeof(struct allocation_body); at += 64)
+		__builtin_prefetch((const void *)(body + at), 1);
 }
 
 /* Where it stands on the device's residency list; made now if this is the first need. */
