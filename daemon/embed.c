@@ -4,11 +4,11 @@
  *	not started ──first call──▶ running ──exit──▶ ended
  *
  * One client, so one process object. It ends with D3DKMTCloseDxCoreDevice (and a new one begins
- *with the next call) or with the program; adapters start with the first call and stop at exit,
- *after everything the client left was destroyed. Calls pass a gate that both kinds of end close.
+ * with the next call) or with the program; adapters start with the first call and stop at exit,
+ * after everything the client left was destroyed. Calls pass a gate that both kinds of end close.
  *
  * A forked child has our memory but none of our threads, and the parent's drivers are not its own:
- *it is refused, and its exit destroys nothing.
+ * it is refused, and its exit destroys nothing.
  */
 #include <stdatomic.h>
 #include <stdlib.h>

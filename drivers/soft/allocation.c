@@ -1,10 +1,10 @@
 /*
- * allocation.c - our side of allocations, the resources they come in, and their openings on
- *devices.
+ * allocation.c - our side of allocations, of the resources they come in, and of their openings on
+ * devices.
  *
- *	CreateAllocation   struct softgpu_allocation -> size, alignment, segments, flags; all or
- *none OpenAllocation     the same allocation on one device CloseAllocation, DestroyAllocation
- *backwards
+ *	CreateAllocation   struct softgpu_allocation -> size, alignment, segments and so on
+ *	OpenAllocation     the same allocation on one device
+ *	CloseAllocation, DestroyAllocation          backwards
  *
  * Allocations belong to the adapter and may outlive the device that made them, so they hold no
  * pointer to one. The kernel owns every order in here: closed before destroyed, each exactly once.

@@ -2,8 +2,8 @@
  * render.c - command buffers of physical contexts -> DMA buffers.
  *
  *	Render   copies whole commands out of the client's memory, checks each against the
- *allocation list, and says in the patch list where addresses go Patch    puts the addresses in, as
- *often as the kernel moves something
+ *	         allocation list, and says in the patch list where addresses go
+ *	Patch    puts the addresses in, as often as the kernel moves something
  *
  * A command in a DMA buffer looks as the client wrote it, but its references have become GPU
  * addresses. What does not fit into one DMA buffer, or its patch list, goes into the next:

@@ -6,8 +6,8 @@
  *	                    done    lane    engine  ▲ next
  *
  * The engine's thread takes pieces until there are none. The paging engine has lanes, threads of
- *its own that take pieces as well when there is enough to do: as many hands in all as there are
- *copy engines. A piece that was taken is finished, so when everybody has stopped everything before
+ * its own that take pieces as well when there is enough to do: as many hands in all as there are
+ * copy engines. A piece that was taken is finished, so when everybody has stopped everything before
  * `next` is done, also when the engine was told to stop in the middle.
  *
  * A lane that has not come by the time all pieces are taken is not waited for.

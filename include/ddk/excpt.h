@@ -24,7 +24,7 @@
  *    compiler refuses such functions).
  *  - goto or switch into a body does not work, and a return or goto out of a __finally block drops
  *    the exception that was on its way. In C, break and continue in a __finally block end the
- *block.
+ * block.
  *  - GetExceptionCode() in a handler names the last exception this thread caught, which after a
  *    nested __try/__except inside the handler is the nested one.
  *  - Include libstdc++ headers before this one; they have macros called __try and __catch too.

@@ -2,9 +2,9 @@
  * gate.c - see gate.h.
  *
  * Who enters counts first and looks at the state after; who closes sets the state first and looks
- *at the counts after. In between, who closes makes every thread pass a barrier: a count before it
- *is seen, and who counts after it sees that the gate is not open. Leaving is the same with the
- *notice in place of the gate. Threads without a seat share a count and pay for their barrier.
+ * at the counts after. In between, who closes makes every thread pass a barrier: a count before it
+ * is seen, and who counts after it sees that the gate is not open. Leaving is the same with the
+ * notice in place of the gate. Threads without a seat share a count and pay for their barrier.
  *
  *	OPEN ──▶ CLOSING ──▶ CLOSED ──▶ OPEN
  *	            ▲  those inside leave  │

@@ -5,7 +5,7 @@
  *		      "has reserved bits 0x%x set", flags & ~known);
  *
  * The first refusal of a call stands: whoever noticed it knows most. Outer layers pass the status
- *on.
+ * on.
  */
 #ifndef BASE_REFUSAL_H
 #define BASE_REFUSAL_H

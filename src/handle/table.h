@@ -3,7 +3,7 @@
  *
  * What clients expect of the numbers (observed on Windows): bits 31..30 not both zero, low six bits
  * zero (2 in the global namespace), the next handle 0x40 above the one before, nothing reused at
- *once.
+ * once.
  *
  *	31 30 29                                  6 5      0
  *	+----------------------------------------+--------+

@@ -5,10 +5,10 @@
  *   out:  threads that sleep and wake
  *
  * The state of an object is its DISPATCHER_HEADER: SignalState, and the list of wait blocks of
- *those who wait for it, oldest first. A thread that waits has a struct nt_wait on its stack and one
- *block per object. Whoever signals an object looks through its blocks, takes for each waiter what
- *that wait consumes, takes all its blocks off, and sets the waiter's word after letting go of the
- *lock:
+ * those who wait for it, oldest first. A thread that waits has a struct nt_wait on its stack and
+ * one block per object. Whoever signals an object looks through its blocks, takes for each waiter
+ * what that wait consumes, takes all its blocks off, and sets the waiter's word after letting go of
+ * the lock:
  *
  *	object ── WaitListHead ── block ── Thread ── wait { word }
  *

@@ -13,10 +13,10 @@
  *	| struct pool_apart | … alignment … | canary | payload … | canary |
  *
  * The payload is what the driver sees: 16-byte aligned, page aligned from a page on. A wrong
- *pointer is answered and not followed: small blocks are known by their address (base/slab.h), and
- *keep what is said about their end until they are used again; those apart are found in a hash table
- *by the address of the payload, and the last few that were freed are remembered. That tells a
- *second free from a wild one. Where a sanitizer watches, all blocks are apart, and really freed.
+ * pointer is answered and not followed: small blocks are known by their address (base/slab.h), and
+ * keep what is said about their end until they are used again; those apart are found in a hash
+ * table by the address of the payload, and the last few that were freed are remembered. That tells
+ * a second free from a wild one. Where a sanitizer watches, all blocks are apart, and really freed.
  *
  * A block knows the return address of the call that made it; that is its call site, and by it the
  * block belongs to an image.

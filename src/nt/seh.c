@@ -6,19 +6,19 @@
  *
  * Frames are in a list per thread, innermost first. An exception takes the first one off and jumps
  * to it with siglongjmp; `after` tells the part behind the body which frame that was. While a
- *filter or a __finally block runs, its frame is in `unfinished`.
+ * filter or a __finally block runs, its frame is in `unfinished`.
  *
  * Leaving the body of a __finally early (return, break, goto) has to run the block and then go on
  * leaving. The block belongs to the function that is being left, so it runs on that function's
- *stack, over the frames of OpendxgkSehPop() and of what called it. They are put aside first, and
- *put back when the block has ended:
+ * stack, over the frames of OpendxgkSehPop() and of what called it. They are put aside first, and
+ * put back when the block has ended:
  *
  *	high addresses	| function that says __try |	<- stack_top: its stack pointer
  *			| guard's destructor, Pop  |	<- put aside while the block runs
  *	low addresses	|                          |	<- stack_low
  *
  * Faults arrive as signals. Handlers are installed at the first __try; a fault of a thread that is
- *in no __try goes to whoever was there before, as if we were not.
+ * in no __try goes to whoever was there before, as if we were not.
  *
  * Locks: none, everything belongs to one thread, except the handlers (a small one-time lock).
  */

@@ -3,10 +3,10 @@
  *
  * Two halves, because memory may outlive the device that made it:
  *
- *	dxg_allocation (one per device that has it)      allocation_body (the memory, one per
- *adapter) object, its handle                                driver's hAllocation driver's
- *hDeviceSpecificAllocation   ────────▶    size, wishes, backing, CPU view in a resource, or alone
- *on the device             the driver's final private data
+ *	dxg_allocation (one per device that has it)      allocation_body (one: the memory)
+ *	  object, its handle                                driver's hAllocation
+ *	  driver's hDeviceSpecificAllocation   ────────▶    size, wishes, backing, CPU view
+ *	  in a resource, or alone on the device             the driver's final private data
  *
  * An allocation is made and destroyed in groups (a client's list, a resource): creation is in
  * allocation.c, the order of destruction in destruction.c and nowhere else.

@@ -1,20 +1,19 @@
 /*
  * destruction.h - how allocations and resources end.
  *
- * Whichever door it comes through (a call, a device, a process, the end of the kernel), the order
- *is:
+ * Whichever door it comes through (a call, a device, a process, the end of the kernel), this is the
+ * order:
  *
- *	1. the handles are retired and the lists forget them: a second destroy fails, nothing finds
- *them
+ *	1. the handles are retired and the lists forget them: a second destroy fails
  *	2. work queued before is over (not the owner's own with is_not_in_use; paging in any case)
  *	3. CPU views go
  *	4. DxgkDdiCloseAllocation, once for all bindings of the group
  *	5. DxgkDdiDestroyAllocation, once for the memory whose last binding this was; with
- *DestroyResource when the resource goes
+ *	   DestroyResource when the resource goes
  *	6. backing store, private data, the resource's body, the reference on the device
  *
- * destruction.c owns that order. What a shared resource holds goes with its body, by the same steps
- *5 and 6, when the last opening and the last NT handle are gone.
+ * destruction.c owns that order. What a shared resource holds goes with its body, by the same
+ * steps 5 and 6, when the last opening and the last NT handle are gone.
  */
 #ifndef OBJECT_DESTRUCTION_H
 #define OBJECT_DESTRUCTION_H

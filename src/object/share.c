@@ -11,7 +11,7 @@
  *
  * In embedded use our ends live among the client's descriptors. A client that closes them all, as
  * daemons do, takes its own ends with it; before we close a number we look whether it is still
- *ours.
+ * ours.
  *
  * Locks: space->lock guards the lists. References are given back after letting go.
  */

@@ -10,7 +10,7 @@
  *	fence              until the value is reached     moves the value forward      queues
  *	CPU notification   nobody can                     sets the client's event      queues
  *	monitored fence    until the value is reached     moves the value forward      CPU, queues,
- *a GPU
+ *	                                                                               a GPU
  *
  * The value of a monitored fence is in memory that the client sees (sched/fence_page.h).
  *
@@ -20,7 +20,7 @@
  * destroyed, and an opening holds its device.
  *
  * Locks: body->lock guards the count, the watches, and who waits through which opening. Nothing
- *here is called with a lock of rank FENCE or inner held, for it may call whoever waits.
+ * here is called with a lock of rank FENCE or inner held, for it may call whoever waits.
  */
 #ifndef OBJECT_SYNC_OBJECT_H
 #define OBJECT_SYNC_OBJECT_H

@@ -4,8 +4,8 @@
  *
  *	pending ──┬── satisfied                     the call succeeds, the event is set
  *	          └── ended                         the call is refused, the event is let go unset
- *	               an opening it waits through was destroyed; its process ends; its device was
- *lost
+ *	               an opening it waits through was destroyed, its process ends, or its device
+ *	               was lost
  *
  * Whoever decides first has decided. A wait with an event outlives its call and is ended with the
  * openings it waits through; a file (D3DKMTCreateSyncFile) is set at any end, because nobody who

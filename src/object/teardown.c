@@ -9,7 +9,7 @@
  *
  * A process ends in four ways (a normal exit, D3DKMTCloseDxCoreDevice, later a hang-up of its
  * connection, and the end of the kernel); all of them come through here, with no call of the
- *process under way.
+ * process under way.
  */
 #include "base/clock.h"
 #include "base/mem.h"

@@ -11,8 +11,8 @@
  * Passes:
  *   INSUFFICIENT_DMA_BUFFER   what is there is submitted, the same step again into a fresh buffer
  *   ALLOCATION_BUSY           everything so far is submitted, the owner idles it, again with
- *is_idle anything else             the job has failed; what the call left in the buffer is
- *forgotten
+ *                             is_idle
+ *   anything else             the job has failed; what the call left in the buffer is forgotten
  *
  * Locks: none held while entering the driver or the job.
  */

@@ -3,8 +3,7 @@
  *
  * A job is a row of operations (op.h) with a beginning and an end:
  *
- *	create ▶ [others must be over first] ▶ queue ▶ built into paging buffers ▶ submitted ▶
- *done()
+ *	create ▶ [others must be over first] ▶ queue ▶ built into buffers ▶ submitted ▶ done()
  *
  * One thread per adapter builds (DxgkDdiBuildPagingBuffer is long, and one at a time); buffers of
  * several jobs are with the hardware at once, and jobs that are ready are built in the order in

@@ -6,7 +6,7 @@
  * One function per line of events.def. Off, which is the normal case, it costs a relaxed load and a
  * branch. On, it writes a record into a ring of the calling thread, without a lock; any lock may be
  * held. Emitting is no step of a seeded run: with and without a trace a seed gives the same run,
- *and with one it gives the same file, byte for byte.
+ * and with one it gives the same file, byte for byte.
  *
  * DXGK_TRACE=path turns it on when the library is loaded. The file is complete after
  * trace_finish(), or when the process ends through exit(); it opens in ui.perfetto.dev and

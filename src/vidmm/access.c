@@ -4,8 +4,9 @@
  *	not local                                    system memory; everybody may look at that
  *	local, not CPU visible                       only after a move, if it may be in an aperture
  *	local, CPU visible, cached                   the same: caches do not see what the GPU writes
- *there local, CPU visible, in a visible segment     in place local, CPU visible, elsewhere through
- *the host aperture while it has room, else move
+ *	local, CPU visible, in a visible segment     in place
+ *	local, CPU visible, elsewhere                through the host aperture while it has room,
+ *	                                             else move
  */
 #include "vidmm/access.h"
 

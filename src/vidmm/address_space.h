@@ -8,7 +8,7 @@
  * Addresses are taken, changed and freed when the call is made; only the tables come later. So what
  * is freed can be handed out again at once, and whoever wrote last is what the tables come to show.
  * An update is the exception: it is planned when it is made, to say what is wrong with it, and
- *again when its turn comes, to change something (space_update).
+ * again when its turn comes, to change something (space_update).
  *
  * Memory that goes (address_space_drop) is given back after done(): until then the GPU may see it.
  *

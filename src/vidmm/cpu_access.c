@@ -9,9 +9,10 @@
  *
  *	where it is                              what a lock does
  *	system memory, or nowhere                shows it there; it enters no memory segment
- *meanwhile memory segment that the CPU sees         shows it there; it is no candidate for eviction
- *	memory segment that it does not see      has it moved to system memory first, where it may
- *be on its way                               waits until it has arrived
+ *	                                         meanwhile
+ *	memory segment that the CPU sees         shows it there; it is no candidate for eviction
+ *	memory segment that it does not see      has it moved to system memory first, if it may be
+ *	on its way                               waits until it has arrived
  *
  * Locks: the allocation's, inside it the manager's; none while it waits.
  */

@@ -17,10 +17,10 @@
  * choice, with things that are used once and never again to LRU.
  *
  * Entries hang in lists by the size of the interval (or gap), each in order of last use. The
- *largest expectation of a list is at one of its ends: the newest is the farthest before its next
- *use, the oldest the longest overdue. A use costs the same however many entries there are, and so
- *does a victim: there are at most 130 lists. Who becomes idle changes lists when victims are asked
- *for, once per row of uses.
+ * largest expectation of a list is at one of its ends: the newest is the farthest before its next
+ * use, the oldest the longest overdue. A use costs the same however many entries there are, and so
+ * does a victim: there are at most 130 lists. Who becomes idle changes lists when victims are asked
+ * for, once per row of uses.
  */
 #include "vidmm/evict.h"
 

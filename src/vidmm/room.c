@@ -12,8 +12,8 @@
  *	   suspended and gets its own turn, to have it all back: time slicing.
  * The first in the row may do all of that, those behind it 1 to 3 only: two devices that take from
  * each other what they are still gathering would never run. Devices without work, and without a
- *call that waits, come after all others: they get back what they lost when there is room. What is
- *waited for in a segment by one is not taken by those behind it.
+ * call that waits, come after all others: they get back what they lost when there is room. What is
+ * waited for in a segment by one is not taken by those behind it.
  *
  * Who is busy is waited for: work that uses a candidate is queued, it is on its way in, or its
  * device has just got it back (a slice). When nothing is left to wait for, there can be no room:

@@ -1,8 +1,7 @@
 /*
  * space_update.c - updates that wait for their turn. See address_space.h.
  *
- *	made ──▶ planned, to refuse it; tables made ──▶ … ──▶ its turn: planned again, applied ──▶
- *done
+ *	made ─▶ planned, to refuse it; tables made ─▶ … ─▶ its turn: planned again, applied ─▶ done
  *
  * What is planned the second time may be refused: addresses were freed, memory is gone. Then it is
  * dropped, as documented, and counts as done. So it does when the addresses were freed and taken by

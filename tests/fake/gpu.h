@@ -8,8 +8,8 @@
  *	P0:1   node 0 was asked to stop, preemption 1
  *	D141@0 debug information was collected                   E0  engine 0 was reset
  *	H0     the hardware queues of node 0 were reset          R0  and resumed
- *	begin A lost restart end                                 an adapter reset, as the listener
- *sees it X3     the owner marked X was lost in state 3            dead  the adapter was lost
+ *	begin A lost restart end     an adapter reset, as the listener sees it
+ *	X3     the owner marked X was lost in state 3            dead  the adapter was lost
  */
 #ifndef TESTS_FAKE_GPU_H
 #define TESTS_FAKE_GPU_H
