@@ -8,8 +8,8 @@
  * The model runs ahead: an operation is done in it as soon as nothing in front of it in its queue
  * waits for a value that has not come. The kernel may lag behind and is never in front, so a
  * fence's value is at most the model's, and is the model's when everything has settled. Two
- * contexts that touch the same memory are ordered by a wait for the progress of the earlier one; the order
- * of the rest does not matter.
+ * contexts that touch the same memory are ordered by a wait for the progress of the earlier one;
+ * the order of the rest does not matter.
  */
 #ifndef TESTS_MODEL_WORK_H
 #define TESTS_MODEL_WORK_H
