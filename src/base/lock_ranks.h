@@ -15,6 +15,7 @@ enum lock_rank {
 	LOCK_RANK_DEVICE,         /* lists of what a device owns                         */
 	LOCK_RANK_CONTEXT_BOOKS,  /* what a driver may name, and keeps for contexts      */
 	LOCK_RANK_PROCESS,        /* lists of what a process owns                        */
+	LOCK_RANK_NOTIFICATIONS,  /* what a process wants to be told                     */
 	LOCK_RANK_SHARE,          /* names and NT handles of what is shared              */
 	LOCK_RANK_HANDLE_TABLE,   /* short: make or recycle a chunk of numbers           */
 	LOCK_RANK_VA_SPACES,      /* which of those an adapter has                       */

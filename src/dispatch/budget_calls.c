@@ -1,5 +1,5 @@
 /*
- * budget_calls.c - how much of an adapter's memory a process may use.
+ * budget_calls.c - how much of an adapter's memory a process may use, and could give back.
  */
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
@@ -70,4 +70,51 @@ NTSTATUS dispatch_change_video_memory_reservation(struct call *call,
 	if (!NT_SUCCESS(status))
 		return status;
 	return vidmm_process_reserve(memory, (enum vidmm_group)group, args->Reservation);
+}
+
+/* ---- what is offered ---- */
+
+static NTSTATUS check_commitment(ULONG size_bytes, size_t wanted_bytes, HANDLE process)
+{
+	if (size_bytes != wanted_bytes)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "cbSize",
+			      "is %u, and the struct has %zu bytes", size_bytes, wanted_bytes);
+	return check_process(process);
+}
+
+/* Of all adapters that the process has used. */
+NTSTATUS dispatch_query_process_offer_info(struct call *call, D3DKMT_QUERYPROCESSOFFERINFO *args)
+{
+	struct process_adapter *joined = NULL;
+	NTSTATUS status = check_commitment(args->cbSize, sizeof(*args), args->hProcess);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	args->DecommitUniqueness = 0;
+	args->DecommittableBytes = 0;
+	while ((joined = process_next_adapter(call->process, joined)) != NULL) {
+		struct vidmm_offer_info info = vidmm_process_offer_info(&joined->memory);
+
+		args->DecommitUniqueness += info.uniqueness;
+		args->DecommittableBytes += info.decommittable_bytes;
+	}
+	return STATUS_SUCCESS;
+}
+
+/* Giving back waits for nobody, so there is nothing to be lazy about. */
+NTSTATUS dispatch_trim_process_commitment(struct call *call, D3DKMT_TRIMPROCESSCOMMITMENT *args)
+{
+	struct process_adapter *joined = NULL;
+	uint64_t freed_bytes = 0;
+	NTSTATUS status = check_commitment(args->cbSize, sizeof(*args), args->hProcess);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	while (freed_bytes < args->DecommitRequested &&
+	       (joined = process_next_adapter(call->process, joined)) != NULL)
+		freed_bytes += vidmm_process_decommit(&joined->memory,
+						      args->DecommitRequested - freed_bytes,
+						      args->Flags.OnlyRepurposed);
+	args->NumBytesDecommitted = freed_bytes;
+	return STATUS_SUCCESS;
 }

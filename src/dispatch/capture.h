@@ -94,6 +94,7 @@ SPECIALIZED NTSTATUS capture_field(struct call *call, const struct call_field *f
 	case FIELD_BYTES_INOUT:
 	case FIELD_ARRAY_OUT:
 		return call_capture_buffer(call, field);
+	case FIELD_OPAQUE:
 	case FIELD_OUT:
 		break;
 	}
@@ -148,6 +149,7 @@ SPECIALIZED void call_hand_back_fields(const struct call *call, const struct cal
 		case FIELD_HANDLE:
 		case FIELD_HANDLE_OR_0:
 		case FIELD_FLAGS:
+		case FIELD_OPAQUE:
 			break;
 		}
 	}

@@ -32,4 +32,15 @@ MUST_CHECK NTSTATUS escape_check_size(const struct escape *escape, const char *t
 MUST_CHECK NTSTATUS escape_find_process(const struct escape *escape, HANDLE process,
 					struct vidmm_process **memory_out);
 
+/* Intervals between trims, in units of 100 ns, and what their fields are called. */
+struct trim_units {
+	struct {
+		const char *name;
+		uint64_t units;
+	} shortest, longest, idle;
+};
+
+MUST_CHECK NTSTATUS escape_set_trim_intervals(const struct escape *escape,
+					      const struct trim_units *units);
+
 #endif

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/refusal.h"
 #include "dispatch/escapes.h"
 #include "object/control.h"
@@ -112,6 +113,71 @@ static NTSTATUS adapter_flags(const struct escape *escape, D3DKMT_ADAPTER_VERIFI
 	return STATUS_SUCCESS;
 }
 
+/* ---- intervals between trims ---- */
+
+enum { NS_PER_UNIT = 100 };
+
+/* All ones is never. */
+static uint64_t units_to_ns(uint64_t units)
+{
+	return units < CLOCK_FOREVER / NS_PER_UNIT ? units * NS_PER_UNIT : CLOCK_FOREVER;
+}
+
+static uint64_t ns_to_units(uint64_t ns)
+{
+	return ns == CLOCK_FOREVER ? UINT64_MAX : ns / NS_PER_UNIT;
+}
+
+static NTSTATUS check_interval(const char *name, uint64_t units)
+{
+	if (units == 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, name, "is 0");
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS escape_set_trim_intervals(const struct escape *escape, const struct trim_units *units)
+{
+	NTSTATUS status = check_interval(units->shortest.name, units->shortest.units);
+
+	if (NT_SUCCESS(status))
+		status = check_interval(units->longest.name, units->longest.units);
+	if (NT_SUCCESS(status))
+		status = check_interval(units->idle.name, units->idle.units);
+	if (!NT_SUCCESS(status))
+		return status;
+	if (units->shortest.units > units->longest.units)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, units->longest.name,
+			      "is %llu, below the shortest interval of %llu",
+			      (unsigned long long)units->longest.units,
+			      (unsigned long long)units->shortest.units);
+	const struct vidmm_trim_intervals intervals = {
+		.shortest_ns = units_to_ns(units->shortest.units),
+		.longest_ns = units_to_ns(units->longest.units),
+		.idle_ns = units_to_ns(units->idle.units),
+	};
+	vidmm_set_trim_intervals(escape->adapter->memory, &intervals);
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS adapter_trim_interval(const struct escape *escape,
+				      D3DKMT_ADAPTER_VERIFIER_OPTION *args)
+{
+	D3DKMT_ADAPTER_VERIFIER_VIDMM_TRIM_INTERVAL *data = &args->Data.VidMmTrimInterval;
+	const struct trim_units units = {
+		.shortest = { "VidMmTrimInterval.MinimumTrimInterval", data->MinimumTrimInterval },
+		.longest = { "VidMmTrimInterval.MaximumTrimInterval", data->MaximumTrimInterval },
+		.idle = { "VidMmTrimInterval.IdleTrimInterval", data->IdleTrimInterval },
+	};
+
+	if (args->Mode == D3DKMT_VERIFIER_OPTION_SET)
+		return escape_set_trim_intervals(escape, &units);
+	struct vidmm_trim_intervals found = vidmm_trim_intervals(escape->adapter->memory);
+	data->MinimumTrimInterval = ns_to_units(found.shortest_ns);
+	data->MaximumTrimInterval = ns_to_units(found.longest_ns);
+	data->IdleTrimInterval = ns_to_units(found.idle_ns);
+	return STATUS_SUCCESS;
+}
+
 NTSTATUS escape_adapter_verifier(const struct escape *escape)
 {
 	D3DKMT_ADAPTER_VERIFIER_OPTION args;
@@ -123,13 +189,13 @@ NTSTATUS escape_adapter_verifier(const struct escape *escape)
 	status = check_mode(args.Mode);
 	if (!NT_SUCCESS(status))
 		return status;
-	if (args.Type == D3DKMT_ADAPTER_VERIFIER_OPTION_VIDMM_TRIM_INTERVAL)
-		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "Type",
-			      "is VIDMM_TRIM_INTERVAL, and nobody is trimmed by the clock here");
-	if (args.Type != D3DKMT_ADAPTER_VERIFIER_OPTION_VIDMM_FLAGS)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Type",
-			      "is %u, not 1000 or 1001", (unsigned)args.Type);
-	status = adapter_flags(escape, &args);
+	if (args.Type == D3DKMT_ADAPTER_VERIFIER_OPTION_VIDMM_FLAGS)
+		status = adapter_flags(escape, &args);
+	else if (args.Type == D3DKMT_ADAPTER_VERIFIER_OPTION_VIDMM_TRIM_INTERVAL)
+		status = adapter_trim_interval(escape, &args);
+	else
+		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Type",
+				"is %u, not 1000 or 1001", (unsigned)args.Type);
 	if (NT_SUCCESS(status))
 		memcpy(escape->data, &args, sizeof(args));
 	return status;

@@ -299,9 +299,16 @@ static NTSTATUS suspend_process(const struct escape *escape, D3DKMT_VIDMM_ESCAPE
 
 static NTSTATUS set_trim_intervals(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
 {
-	(void)escape;
-	(void)args;
-	return not_built("Type", "is SET_TRIM_INTERVALS, and nobody is trimmed by the clock here");
+	const struct trim_units units = {
+		.shortest = { "SetTrimIntervals.MinTrimInterval",
+			      args->SetTrimIntervals.MinTrimInterval },
+		.longest = { "SetTrimIntervals.MaxTrimInterval",
+			     args->SetTrimIntervals.MaxTrimInterval },
+		.idle = { "SetTrimIntervals.IdleTrimInterval",
+			  args->SetTrimIntervals.IdleTrimInterval },
+	};
+
+	return escape_set_trim_intervals(escape, &units);
 }
 
 static NTSTATUS set_eviction_config(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)

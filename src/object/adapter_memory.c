@@ -10,6 +10,7 @@
 #include "miniport/work.h"
 #include "object/adapter_memory.h"
 #include "object/device.h"
+#include "object/notification.h"
 #include "object/process.h"
 #include "vidmm/address_space.h"
 #include "vidmm/manager.h"
@@ -23,7 +24,27 @@ static void device_starved(void *listener, struct vidmm_device *memory)
 	device_lose(container_of(memory, struct dxg_device, memory), DEVICE_OUT_OF_MEMORY, NULL);
 }
 
+static void trim(void *listener, struct vidmm_process *process, uint32_t flags,
+		 uint64_t bytes_to_trim)
+{
+	(void)listener;
+	(void)bytes_to_trim; /* asked for again when it is told */
+	notification_post_trim(process, flags);
+}
+
+/* What a client is told names no group; what it can do without a loss is the local one. */
+static void budget_changed(void *listener, struct vidmm_process *process, enum vidmm_group group,
+			   uint64_t budget_bytes)
+{
+	(void)listener;
+	(void)budget_bytes;
+	if (group == VIDMM_LOCAL)
+		notification_post_budget(process);
+}
+
 static const struct vidmm_listener listener = {
+	.trim = trim,
+	.budget_changed = budget_changed,
 	.device_starved = device_starved,
 };
 

@@ -8,6 +8,7 @@
 #include "object/destruction.h"
 #include "object/device.h"
 #include "object/hw_context.h"
+#include "object/notification.h"
 #include "object/paging_queue.h"
 #include "object/sync_object.h"
 #include "trace/trace.h"
@@ -120,6 +121,7 @@ bool device_destroy(struct dxg_device *device)
 {
 	if (!object_retire(&device->object))
 		return false;
+	notification_device_ends(device);
 	lock_acquire(&device->process->lock);
 	list_remove(&device->process_link);
 	lock_release(&device->process->lock);

@@ -10,6 +10,7 @@
 #include "object/keyed_mutex.h"
 #include "miniport/handle_services.h"
 #include "object/gpu_addresses.h"
+#include "object/notification.h"
 #include "object/process.h"
 #include "object/sync_wait.h"
 #include "sched/fence_page.h"
@@ -83,6 +84,7 @@ void process_cancel_waits(struct dxg_process *process)
 	struct list *link;
 
 	atomic_store(&process->is_dying, true);
+	notifier_stop(process);
 	cancel_work(process);
 	lock_acquire(&process->lock);
 	list_for_each (link, &process->keyed_mutexes)
@@ -117,6 +119,7 @@ static struct process_adapter *join_adapter_locked(struct dxg_process *process,
 		return NULL;
 	}
 	miniport_client_set_owner(joined->client, process);
+	joined->process = process;
 	joined->adapter = adapter;
 	lock_init(&joined->updates_lock, LOCK_RANK_PACKET, "updates of GPU addresses");
 	list_init(&joined->updates);
@@ -141,6 +144,16 @@ NTSTATUS process_join_adapter(struct dxg_process *process, struct dxg_adapter *a
 			      "no memory for the process on adapter %u", adapter->id);
 	*joined_out = joined;
 	return STATUS_SUCCESS;
+}
+
+struct process_adapter *process_next_adapter(struct dxg_process *process,
+					     struct process_adapter *previous)
+{
+	lock_acquire(&process->lock);
+	struct list *link = previous ? previous->link.next : process->adapters.next;
+	bool is_end = link == &process->adapters;
+	lock_release(&process->lock);
+	return is_end ? NULL : container_of(link, struct process_adapter, link);
 }
 
 /* Addresses that the driver reserves are reserved while its process is made. */

@@ -28,6 +28,7 @@ struct fence_address;
  * process.
  */
 struct process_adapter {
+	struct dxg_process *process;
 	struct dxg_adapter *adapter;
 	struct list link; /* dxg_process.adapters */
 	struct miniport_client *client;
@@ -49,6 +50,7 @@ struct process_adapter {
 };
 
 struct fence_pages;
+struct notifier;
 
 struct dxg_process {
 	uint32_t id;
@@ -65,6 +67,8 @@ struct dxg_process {
 	struct list keyed_mutexes; /* dxg_keyed_mutex.process_link */
 	struct list sync_objects;  /* dxg_sync_object.owner_link of those of no device */
 	struct list waits;         /* sync_wait.process_link of those that sit in a call */
+
+	_Atomic(struct notifier *) notifier; /* see notification.h; NULL before its first use */
 
 	_Atomic uint32_t driver_devices; /* devices that a driver knows; not all are in the list */
 
@@ -83,6 +87,10 @@ void process_destroy(struct dxg_process *process);
 /* The process's place on `adapter`, made now if this is its first use. */
 MUST_CHECK NTSTATUS process_join_adapter(struct dxg_process *process, struct dxg_adapter *adapter,
 					 struct process_adapter **joined_out);
+
+/* The first one (NULL) or the next, until NULL. None goes before the process's end. */
+struct process_adapter *process_next_adapter(struct dxg_process *process,
+					     struct process_adapter *previous);
 
 /* Makes the driver's process unless it is there (DxgkDdiCreateProcess). The gate is held. */
 MUST_CHECK NTSTATUS process_introduce(struct dxg_process *process, struct process_adapter *joined);

@@ -3,7 +3,7 @@
  *
  *	1. devices, newest first, each with its contexts, its allocations, its sync objects
  *	2. keyed mutexes, of which one that is held is abandoned, and sync objects of no device
- *	3. the driver's process on every adapter
+ *	3. the driver's process on every adapter, which had news for the notifier
  *	4. adapter handles
  *	5. the handle table, which asserts that nothing is left
  *
@@ -17,6 +17,7 @@
 #include "object/fence_address.h"
 #include "object/gpu_update.h"
 #include "object/keyed_mutex.h"
+#include "object/notification.h"
 #include "object/process.h"
 #include "object/sync_object.h"
 #include "trace/trace.h"
@@ -108,6 +109,7 @@ void process_destroy(struct dxg_process *process)
 	destroy_keyed_mutexes(process);
 	destroy_sync_objects(process);
 	leave_adapters(process);
+	notifier_finish(process);
 	close_adapters(process);
 	share_sweep(process->shares);
 	trace_process_destroy(process->id);

@@ -48,6 +48,14 @@ void sched_owner_finish(struct sched_owner *owner)
 	sched_unlock(sched);
 }
 
+uint64_t sched_owner_tickets(struct sched_owner *owner)
+{
+	sched_lock(owner->sched);
+	uint64_t tickets = owner->last_ticket;
+	sched_unlock(owner->sched);
+	return tickets;
+}
+
 /* ---- loss ---- */
 
 bool owner_lose_locked(struct sched_owner *owner)

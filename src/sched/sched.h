@@ -274,6 +274,9 @@ static inline bool sched_owner_is_idle(const struct sched_owner *owner)
 	return atomic_load_explicit(&owner->pending, memory_order_acquire) == 0;
 }
 
+/* How many packets it has queued since its beginning. */
+uint64_t sched_owner_tickets(struct sched_owner *owner);
+
 /* Its queues are gone. */
 void sched_owner_finish(struct sched_owner *owner);
 

@@ -14,8 +14,6 @@
  *
  * Locks: the manager's. Listeners are called without it.
  */
-#include <assert.h>
-
 #include "base/refusal.h"
 #include "vidmm/place.h"
 
@@ -140,7 +138,7 @@ static bool is_worth_telling(const struct vidmm *manager, enum vidmm_group group
 	return difference > manager->group_bytes[group] / 64;
 }
 
-static void news_add_locked(struct vidmm_process *process, struct actions *actions)
+void budget_news_add_locked(struct vidmm_process *process, struct actions *actions)
 {
 	if (list_is_linked(&process->news_link))
 		return;
@@ -167,7 +165,7 @@ static void process_news_locked(struct vidmm_process *process, struct actions *a
 			process->budget_news |= (uint8_t)(1 << i);
 		}
 		if (is_worth_it || process->trim_flags)
-			news_add_locked(process, actions);
+			budget_news_add_locked(process, actions);
 	}
 }
 
@@ -178,10 +176,15 @@ void budget_news_locked(struct vidmm *manager, struct actions *actions)
 	if (!manager->has_budget_changes)
 		return;
 	manager->has_budget_changes = false;
-	if (!manager->config.listener.budget_changed && !manager->config.listener.trim)
+	if (LIKELY(manager->listening_count == 0))
 		return;
-	list_for_each (link, &manager->processes)
-		process_news_locked(container_of(link, struct vidmm_process, link), actions);
+	list_for_each (link, &manager->processes) {
+		struct vidmm_process *process = container_of(link, struct vidmm_process, link);
+
+		if (process->trim_listeners > 0 || process->budget_listeners > 0)
+			process_news_locked(process, actions);
+	}
+	trim_look_locked(manager, actions);
 }
 
 /* What one process is to hear. */
@@ -242,29 +245,6 @@ void budget_tell(struct vidmm *manager, struct list *list)
 		news.process->action_count--;
 		lock_release(&manager->lock);
 	}
-}
-
-void vidmm_trim(struct vidmm *manager, struct vidmm_process *process, uint32_t flags)
-{
-	struct actions actions;
-	struct list *link;
-
-	assert((flags & (VIDMM_TRIM_PERIODIC | VIDMM_TRIM_RESTART_PERIODIC)) !=
-	       (VIDMM_TRIM_PERIODIC | VIDMM_TRIM_RESTART_PERIODIC));
-	actions_init(&actions);
-	lock_acquire(&manager->lock);
-	list_for_each (link, &manager->processes) {
-		struct vidmm_process *each = container_of(link, struct vidmm_process, link);
-
-		if (process && each != process)
-			continue;
-		each->trim_flags |= flags & ~(uint32_t)VIDMM_TRIM_TO_BUDGET;
-		if (budget_excess_locked(each, false) > 0)
-			each->trim_flags |= VIDMM_TRIM_TO_BUDGET;
-		if (each->trim_flags)
-			news_add_locked(each, &actions);
-	}
-	actions_run_locked(manager, &actions);
 }
 
 /* ---- questions ---- */

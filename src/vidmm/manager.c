@@ -13,6 +13,13 @@
 /* Long enough for a frame, and for a few GiB to be worth moving. */
 #define SLICE_NS (20 * NS_PER_MS)
 
+/* Short beside what an application notices, long beside what a trim costs. */
+static const struct vidmm_trim_intervals trim_intervals = {
+	.shortest_ns = 1 * NS_PER_S,
+	.longest_ns = 30 * NS_PER_S,
+	.idle_ns = 10 * NS_PER_S,
+};
+
 /* ---- an adapter's memory ---- */
 
 static void groups_count(struct vidmm *manager)
@@ -86,11 +93,14 @@ static void ticker_run(void *argument)
 	while (!atomic_load(&manager->is_ending)) {
 		uint32_t seen = notice_read(&manager->tick);
 		uint64_t at_ns = atomic_load(&manager->tick_at_ns);
+		uint64_t trim_at_ns = atomic_load(&manager->trim_at_ns);
 
 		if (at_ns != CLOCK_FOREVER && clock_now_ns() >= at_ns)
 			(void)vidmm_tick(manager);
+		else if (trim_at_ns != CLOCK_FOREVER && clock_now_ns() >= trim_at_ns)
+			vidmm_trim_tick(manager);
 		else if (!atomic_load(&manager->is_ending))
-			notice_wait(&manager->tick, seen, at_ns);
+			notice_wait(&manager->tick, seen, at_ns < trim_at_ns ? at_ns : trim_at_ns);
 	}
 }
 
@@ -110,7 +120,9 @@ NTSTATUS vidmm_create(const struct vidmm_config *config, struct vidmm **manager_
 	manager->epoch = 1;
 	for (int group = 0; group < VIDMM_GROUPS; group++)
 		manager->budget_limit_bytes[group] = VIDMM_NO_LIMIT;
+	manager->trim_intervals = trim_intervals;
 	atomic_store(&manager->tick_at_ns, CLOCK_FOREVER);
+	atomic_store(&manager->trim_at_ns, CLOCK_FOREVER);
 	lock_init(&manager->lock, LOCK_RANK_SEGMENT, "memory of an adapter");
 	list_init(&manager->places);
 	list_init(&manager->processes);
@@ -193,6 +205,7 @@ void vidmm_process_finish(struct vidmm_process *process)
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	assert(list_is_empty(&process->devices));
+	trim_forget_locked(process);
 	for (int i = 0; i < 3; i++) {
 		struct list *link;
 

@@ -95,7 +95,7 @@ enum {
 	VIDMM_TRIM_TO_BUDGET = 4,
 };
 
-/* No lock held, any thread. Each may be NULL. */
+/* No lock held, any thread. Each may be NULL. The first two only for processes with listeners. */
 struct vidmm_listener {
 	void (*trim)(void *listener, struct vidmm_process *process, uint32_t flags,
 		     uint64_t bytes_to_trim);
@@ -208,6 +208,13 @@ MUST_CHECK bool vidmm_process_segment_usage(const struct vidmm_process *process,
 
 /* ---- processes ---- */
 
+/* What the clock of trims knows of a process. */
+struct vidmm_trim_state {
+	uint64_t told_at_ns; /* the last periodic trim, or the start */
+	uint64_t told_work;  /* how much work had been queued by then */
+	bool has_told_idle;  /* it had none since the one before, either */
+};
+
 struct vidmm_process {
 	/* Set at init. */
 	struct vidmm *manager;
@@ -226,8 +233,11 @@ struct vidmm_process {
 	uint64_t decommit_uniqueness;
 	struct list news_link; /* in what is to be told */
 	uint32_t action_count;
-	uint8_t budget_news; /* groups whose budget changed */
+	uint32_t trim_listeners;   /* who of it wants to be told to trim … */
+	uint32_t budget_listeners; /* … and what its budget is */
+	uint8_t budget_news;       /* groups whose budget changed */
 	uint32_t trim_flags;
+	struct vidmm_trim_state trim_state;        /* trim.c */
 	uint64_t budget_limit_bytes[VIDMM_GROUPS]; /* see control.h */
 
 	_Atomic uint32_t options; /* see control.h */
@@ -253,9 +263,39 @@ struct vidmm_memory_info vidmm_process_memory_info(struct vidmm_process *process
 MUST_CHECK NTSTATUS vidmm_process_reserve(struct vidmm_process *process, enum vidmm_group group,
 					  uint64_t reservation_bytes);
 
-/* Tells every process (NULL) or one: PERIODIC or RESTART_PERIODIC, and TO_BUDGET where it is over.
+/*
+ * So many more listeners of the process, or fewer. Whoever begins to listen and is over its budget
+ * is told so. With a trim listener the process is told to trim by the clock, too.
+ */
+void vidmm_process_listen(struct vidmm_process *process, int32_t trim_listeners,
+			  int32_t budget_listeners);
+
+/*
+ * Tells every process that listens (NULL) or one: PERIODIC or RESTART_PERIODIC, and TO_BUDGET where
+ * it is over.
  */
 void vidmm_trim(struct vidmm *manager, struct vidmm_process *process, uint32_t flags);
+
+/* Both together are a restart: what was used before it is not to go. */
+uint32_t vidmm_trim_merge(uint32_t flags, uint32_t more);
+
+/*
+ * How long between two periodic trims of a process: one that had no work since the last is told
+ * after `idle_ns`, and then left alone until it has; another after `shortest_ns` when it uses more
+ * than three quarters of a budget, else after `longest_ns`. CLOCK_FOREVER: never.
+ */
+struct vidmm_trim_intervals {
+	uint64_t shortest_ns;
+	uint64_t longest_ns;
+	uint64_t idle_ns;
+};
+
+struct vidmm_trim_intervals vidmm_trim_intervals(struct vidmm *manager);
+/* None is 0, and the first is not longer than the second. */
+void vidmm_set_trim_intervals(struct vidmm *manager, const struct vidmm_trim_intervals *intervals);
+
+/* The clock of trims looks now, whoever turns it. */
+void vidmm_trim_tick(struct vidmm *manager);
 
 struct vidmm_offer_info {
 	uint64_t decommittable_bytes;

@@ -139,6 +139,8 @@ struct vidmm {
 	bool has_budget_changes;
 	uint64_t reserved_bytes[VIDMM_GROUPS];
 	uint64_t budget_limit_bytes[VIDMM_GROUPS]; /* see control.h */
+	uint32_t listening_count;                  /* processes that have listeners */
+	struct vidmm_trim_intervals trim_intervals;
 
 	_Atomic uint32_t options; /* see control.h */
 
@@ -151,6 +153,7 @@ struct vidmm {
 	struct thread *ticker;
 	struct notice tick;
 	_Atomic uint64_t tick_at_ns; /* CLOCK_FOREVER: not before it is told */
+	_Atomic uint64_t trim_at_ns; /* the same, for trim.c */
 	_Atomic bool is_ending;
 };
 
@@ -313,6 +316,15 @@ uint64_t budget_excess_locked(const struct vidmm_process *process, bool is_maxim
 /* Who has to be told, now that usage changed. */
 void budget_news_locked(struct vidmm *manager, struct actions *actions);
 void budget_tell(struct vidmm *manager, struct list *news);
+/* It is told what there is to tell. */
+void budget_news_add_locked(struct vidmm_process *process, struct actions *actions);
+
+/* ---- trim.c ---- */
+
+/* Who is to trim by now; and when to look again. */
+void trim_look_locked(struct vidmm *manager, struct actions *actions);
+/* It leaves, and listens no more. */
+void trim_forget_locked(struct vidmm_process *process);
 
 /* ---- mappings.c ---- */
 

@@ -35,6 +35,7 @@ enum call_field_kind {
 	FIELD_BYTES_IN,
 	FIELD_BYTES_INOUT,
 	FIELD_ARRAY_OUT,
+	FIELD_OPAQUE,
 	FIELD_OUT,
 };
 

@@ -38,6 +38,10 @@
 #define BYTES_INOUT(pointer, count, max) BUFFER(FIELD_BYTES_INOUT, pointer, count, 1, max)
 #define ARRAY_OUT(pointer, count, max)                                                             \
 	BUFFER(FIELD_ARRAY_OUT, pointer, count, sizeof(*((T *)0)->pointer), max)
+#define OPAQUE(field)                                                                              \
+	{                                                                                          \
+		FIELD_COMMON(field), .kind = FIELD_OPAQUE                                          \
+	}
 #define RESULT(field)                                                                              \
 	{                                                                                          \
 		FIELD_COMMON(field), .kind = FIELD_OUT                                             \

@@ -173,4 +173,108 @@ TEST(reclaim, changes_nothing_when_there_is_no_memory)
 	expect_valid();
 }
 
+/* ---- what could be given back ---- */
+
+static D3DKMT_QUERYPROCESSOFFERINFO offer_info(void)
+{
+	D3DKMT_QUERYPROCESSOFFERINFO args = { .cbSize = sizeof(args) };
+
+	EXPECT_OK(D3DKMTQueryProcessOfferInfo(&args));
+	return args;
+}
+
+static UINT64 give_back(UINT64 bytes, UINT flags)
+{
+	D3DKMT_TRIMPROCESSCOMMITMENT args = { .cbSize = sizeof(args), .DecommitRequested = bytes };
+
+	args.Flags.Value = flags;
+	EXPECT_OK(D3DKMTTrimProcessCommitment(&args));
+	return args.NumBytesDecommitted;
+}
+
+/* Only what is in system memory has any commitment. */
+static D3DKMT_HANDLE in_system_memory(const struct client *client, uint64_t seed)
+{
+	D3DKMT_HANDLE handle = create_sized(client, MIB, SOFTGPU_CPU_VISIBLE);
+
+	fill(client, handle, MIB, seed);
+	return handle;
+}
+
+TEST(commitment, of_what_is_offered_with_allow_decommit_can_be_given_back)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE list[] = { in_system_memory(&client, 1), in_system_memory(&client, 2) };
+	D3DKMT_QUERYPROCESSOFFERINFO before = offer_info();
+
+	EXPECT_EQ(before.DecommittableBytes, 0);
+	EXPECT_OK(offer(&client, list, 1, 1, 0));
+	EXPECT_EQ(offer_info().DecommittableBytes, 0);
+	EXPECT_EQ(give_back(UINT64_MAX, 0), 0);
+	EXPECT_OK(offer(&client, list + 1, 1, 1, ALLOW_DECOMMIT));
+	D3DKMT_QUERYPROCESSOFFERINFO after = offer_info();
+	EXPECT_EQ(after.DecommittableBytes, MIB);
+	EXPECT(after.DecommitUniqueness != before.DecommitUniqueness);
+	EXPECT_EQ(offer_info().DecommitUniqueness, after.DecommitUniqueness);
+	EXPECT_OK(reclaim(&client, list + 1, 1, NULL));
+	EXPECT_EQ(offer_info().DecommittableBytes, 0);
+	EXPECT(offer_info().DecommitUniqueness != after.DecommitUniqueness);
+	EXPECT_CONTENT(&client, list[1], MIB, 2);
+}
+
+TEST(commitment, goes_by_the_lowest_priority_and_only_as_far_as_asked)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE high = in_system_memory(&client, 1);
+	D3DKMT_HANDLE low = in_system_memory(&client, 2);
+	D3DDDI_RECLAIM_RESULT result;
+
+	EXPECT_OK(offer(&client, &high, 1, D3DKMT_OFFER_PRIORITY_HIGH, ALLOW_DECOMMIT));
+	EXPECT_OK(offer(&client, &low, 1, D3DKMT_OFFER_PRIORITY_LOW, ALLOW_DECOMMIT));
+	EXPECT_EQ(give_back(0, 0), 0);
+	EXPECT_EQ(give_back(1, 1), MIB);
+	EXPECT_EQ(offer_info().DecommittableBytes, MIB);
+	EXPECT_OK(reclaim(&client, &high, 1, &result));
+	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_OK);
+	EXPECT_CONTENT(&client, high, MIB, 1);
+	EXPECT_OK(reclaim(&client, &low, 1, &result));
+	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_DISCARDED);
+	expect_valid();
+}
+
+TEST(commitment, only_of_what_was_repurposed_is_none)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE one = in_system_memory(&client, 1);
+
+	EXPECT_OK(offer(&client, &one, 1, 1, ALLOW_DECOMMIT));
+	EXPECT_EQ(give_back(UINT64_MAX, 2), 0);
+	EXPECT_OK(reclaim(&client, &one, 1, NULL));
+	EXPECT_CONTENT(&client, one, MIB, 1);
+}
+
+TEST(commitment, refuses_what_is_wrong)
+{
+	D3DKMT_QUERYPROCESSOFFERINFO info = { .cbSize = sizeof(info) };
+	D3DKMT_TRIMPROCESSCOMMITMENT trim = { .cbSize = sizeof(trim) };
+
+	info.cbSize--;
+	EXPECT_BAD(D3DKMTQueryProcessOfferInfo(&info), "API-VALUE", "cbSize");
+	info.cbSize = sizeof(info);
+	info.hProcess = (HANDLE)(intptr_t)77;
+	EXPECT_REFUSED(D3DKMTQueryProcessOfferInfo(&info), STATUS_INVALID_HANDLE, "API-HANDLE",
+		       "hProcess");
+	info.hProcess = (HANDLE)(intptr_t)-1;
+	EXPECT_OK(D3DKMTQueryProcessOfferInfo(&info));
+	trim.cbSize++;
+	EXPECT_BAD(D3DKMTTrimProcessCommitment(&trim), "API-VALUE", "cbSize");
+	trim.cbSize = sizeof(trim);
+	trim.Flags.Value = 4;
+	EXPECT_BAD(D3DKMTTrimProcessCommitment(&trim), "API-RESERVED", "Flags");
+	trim.Flags.Value = 0;
+	trim.hProcess = (HANDLE)(intptr_t)77;
+	EXPECT_REFUSED(D3DKMTTrimProcessCommitment(&trim), STATUS_INVALID_HANDLE, "API-HANDLE",
+		       "hProcess");
+}
+
 API_TEST_MAIN("api/offer")

@@ -93,6 +93,14 @@ void gpu_slice_over(struct client *client)
 	vidmm_trim(the_gpu->manager, NULL, 0);
 }
 
+uint64_t sched_owner_tickets(struct sched_owner *owner)
+{
+	lock_acquire(&the_gpu->lock);
+	uint64_t tickets = owner->last_ticket;
+	lock_release(&the_gpu->lock);
+	return tickets;
+}
+
 void sched_owner_suspend(struct sched_owner *owner)
 {
 	lock_acquire(&the_gpu->lock);
@@ -492,6 +500,7 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 	};
 	EXPECT_EQ(vidmm_create(&manager, &gpu->manager), STATUS_SUCCESS);
 	vidmm_process_init(&gpu->process, gpu->manager, &gpu->world.adapter);
+	vidmm_process_listen(&gpu->process, 1, 1);
 }
 
 void gpu_check(struct gpu *gpu)

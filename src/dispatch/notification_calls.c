@@ -1,0 +1,110 @@
+/*
+ * notification_calls.c - callbacks of a client: trims, and changes of its budget.
+ */
+#include "base/refusal.h"
+#include "dispatch/dispatch.h"
+#include "object/notification.h"
+
+/* ---- what a client is told ---- */
+
+static void deliver_trim(void (*callback)(void), const struct notification_message *message)
+{
+	D3DKMT_TRIMNOTIFICATION told = {
+		.Context = message->context,
+		.Flags = { .Value = message->trim_flags },
+		.NumBytesToTrim = message->bytes_to_trim,
+	};
+
+	((PFND3DKMT_TRIMNOTIFICATIONCALLBACK)callback)(&told);
+}
+
+static void deliver_budget(void (*callback)(void), const struct notification_message *message)
+{
+	D3DKMT_BUDGETCHANGENOTIFICATION told = {
+		.Context = message->context,
+		.Budget = message->budget_bytes,
+	};
+
+	((PFND3DKMT_BUDGETCHANGENOTIFICATIONCALLBACK)callback)(&told);
+}
+
+/* ---- registering ---- */
+
+static NTSTATUS check_callback(void (*callback)(void))
+{
+	if (!callback)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, "Callback",
+			      "is NULL");
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS add(const struct call *call, const struct notification_target *target,
+		    VOID **handle_out)
+{
+	uint64_t token = 0;
+	NTSTATUS status = check_callback(target->callback);
+
+	if (NT_SUCCESS(status))
+		status = notification_register(call_device(call, 0), target, &token);
+	*handle_out = (VOID *)(uintptr_t)token;
+	return status;
+}
+
+NTSTATUS dispatch_register_trim_notification(struct call *call,
+					     D3DKMT_REGISTERTRIMNOTIFICATION *args)
+{
+	const struct notification_target target = {
+		.kind = NOTIFICATION_TRIM,
+		.deliver = deliver_trim,
+		.callback = (void (*)(void))args->Callback,
+		.context = args->Context,
+	};
+	uint64_t luid =
+		(uint64_t)(uint32_t)args->AdapterLuid.HighPart << 32 | args->AdapterLuid.LowPart;
+
+	if (luid != call_device(call, 0)->adapter->luid)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "AdapterLuid",
+			      "is not that of the device's adapter");
+	return add(call, &target, &args->Handle);
+}
+
+NTSTATUS dispatch_register_budget_change_notification(struct call *call,
+						      D3DKMT_REGISTERBUDGETCHANGENOTIFICATION *args)
+{
+	const struct notification_target target = {
+		.kind = NOTIFICATION_BUDGET,
+		.deliver = deliver_budget,
+		.callback = (void (*)(void))args->Callback,
+		.context = args->Context,
+	};
+
+	return add(call, &target, &args->Handle);
+}
+
+/* ---- unregistering ---- */
+
+NTSTATUS dispatch_unregister_trim_notification(struct call *call,
+					       D3DKMT_UNREGISTERTRIMNOTIFICATION *args)
+{
+	void (*callback)(void) = (void (*)(void))args->Callback;
+	NTSTATUS status;
+
+	/* The callback counts where there is no handle. */
+	if (args->Handle)
+		return notification_unregister(call->process, NOTIFICATION_TRIM,
+					       (uintptr_t)args->Handle);
+	status = check_callback(callback);
+	if (!NT_SUCCESS(status))
+		return status;
+	return notification_unregister_callback(call->process, NOTIFICATION_TRIM, callback);
+}
+
+NTSTATUS
+dispatch_unregister_budget_change_notification(struct call *call,
+					       D3DKMT_UNREGISTERBUDGETCHANGENOTIFICATION *args)
+{
+	if (!args->Handle)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, "Handle",
+			      "is NULL");
+	return notification_unregister(call->process, NOTIFICATION_BUDGET, (uintptr_t)args->Handle);
+}

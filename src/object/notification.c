@@ -1,0 +1,408 @@
+/*
+ * notification.c - see notification.h.
+ *
+ * A registration is on its process's list, and on the row of those that are due while it has
+ * something to tell. Whoever takes it off the list frees it; if its callback runs and nobody waits
+ * for that, its thread does.
+ *
+ * Locks: the notifier's, outside the memory manager's. The client is called without any.
+ */
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/mem.h"
+#include "base/notice.h"
+#include "base/refusal.h"
+#include "base/thread.h"
+#include "object/device.h"
+#include "object/notification.h"
+#include "vidmm/control.h"
+
+struct registration {
+	/* Set at creation. */
+	uint64_t token;
+	struct notification_target target;
+	struct vidmm_process *memory; /* the process's, on the device's adapter */
+
+	/* Guarded by the notifier's lock. */
+	const struct dxg_device *device; /* NULL: it has ended */
+	struct list link;                /* notifier.registrations */
+	struct list due_link;            /* notifier.due */
+	uint32_t trim_flags;
+	bool is_orphan; /* off the list, and its callback runs: the thread frees it */
+};
+
+struct notifier {
+	struct thread *thread;
+	struct notice changed; /* something is due, a callback is over, or the end has come */
+
+	struct lock lock;          /* LOCK_RANK_NOTIFICATIONS */
+	struct list registrations; /* registration.link */
+	struct list due;           /* registration.due_link, the oldest news first */
+	uint32_t count;
+	struct registration *running; /* its callback is */
+	bool is_stopped;
+	bool is_orphan; /* the process is gone: the thread frees it */
+};
+
+/* Tokens of all processes: what one kept from another is nobody's. */
+static _Atomic uint64_t last_token;
+
+/* ---- the thread ---- */
+
+/* What there is to tell it now, if anything still is. */
+static bool take_message_locked(struct registration *registration,
+				struct notification_message *message)
+{
+	*message = (struct notification_message){ .context = registration->target.context };
+	if (registration->target.kind == NOTIFICATION_BUDGET) {
+		message->budget_bytes =
+			vidmm_process_memory_info(registration->memory, VIDMM_LOCAL).budget_bytes;
+		return true;
+	}
+	message->trim_flags = registration->trim_flags;
+	registration->trim_flags = 0;
+	if (message->trim_flags & VIDMM_TRIM_TO_BUDGET)
+		message->bytes_to_trim = vidmm_process_bytes_to_trim(registration->memory);
+	if (message->bytes_to_trim == 0)
+		message->trim_flags &= ~(uint32_t)VIDMM_TRIM_TO_BUDGET;
+	return message->trim_flags != 0;
+}
+
+static void call_client_locked(struct notifier *notifier, struct registration *registration)
+{
+	struct notification_message message;
+
+	if (!take_message_locked(registration, &message))
+		return;
+	notifier->running = registration;
+	lock_release(&notifier->lock);
+	lock_assert_none_held("a client's callback");
+	registration->target.deliver(registration->target.callback, &message);
+	lock_acquire(&notifier->lock);
+	notifier->running = NULL;
+	if (registration->is_orphan)
+		mem_free(registration);
+	notice_give(&notifier->changed);
+}
+
+static void notifier_free(struct notifier *notifier)
+{
+	lock_finish(&notifier->lock);
+	mem_free(notifier);
+}
+
+static void notifier_run(void *argument)
+{
+	struct notifier *notifier = argument;
+
+	lock_acquire(&notifier->lock);
+	while (!notifier->is_stopped) {
+		struct list *link = list_pop_front(&notifier->due);
+
+		if (link) {
+			call_client_locked(notifier,
+					   container_of(link, struct registration, due_link));
+			continue;
+		}
+		uint32_t seen = notice_read(&notifier->changed);
+		lock_release(&notifier->lock);
+		notice_wait(&notifier->changed, seen, CLOCK_FOREVER);
+		lock_acquire(&notifier->lock);
+	}
+	bool is_orphan = notifier->is_orphan;
+	lock_release(&notifier->lock);
+	if (is_orphan)
+		notifier_free(notifier);
+}
+
+static struct notifier *notifier_create(void)
+{
+	struct notifier *notifier = mem_zalloc(sizeof(*notifier));
+
+	if (!notifier)
+		return NULL;
+	lock_init(&notifier->lock, LOCK_RANK_NOTIFICATIONS, "notifications of a process");
+	list_init(&notifier->registrations);
+	list_init(&notifier->due);
+	if (NT_SUCCESS(thread_create("notifier", notifier_run, notifier, &notifier->thread)))
+		return notifier;
+	notifier_free(notifier);
+	return NULL;
+}
+
+/* ---- its end ---- */
+
+void notifier_stop(struct dxg_process *process)
+{
+	struct notifier *notifier = atomic_load(&process->notifier);
+
+	if (!notifier)
+		return;
+	lock_acquire(&notifier->lock);
+	notifier->is_stopped = true;
+	lock_release(&notifier->lock);
+	notice_give(&notifier->changed);
+}
+
+static void registrations_free_locked(struct notifier *notifier)
+{
+	struct list *link;
+
+	while ((link = list_pop_front(&notifier->registrations)) != NULL) {
+		struct registration *registration = container_of(link, struct registration, link);
+
+		if (registration == notifier->running)
+			registration->is_orphan = true;
+		else
+			mem_free(registration);
+	}
+}
+
+void notifier_finish(struct dxg_process *process)
+{
+	struct notifier *notifier = atomic_load(&process->notifier);
+
+	if (!notifier)
+		return;
+	notifier_stop(process);
+	lock_acquire(&notifier->lock);
+	registrations_free_locked(notifier);
+	struct thread *thread = notifier->thread;
+	bool is_running = notifier->running != NULL;
+	notifier->is_orphan = is_running;
+	lock_release(&notifier->lock);
+	if (is_running) {
+		thread_detach(thread);
+		return;
+	}
+	thread_join(thread);
+	notifier_free(notifier);
+}
+
+/* ---- registering ---- */
+
+/* The process's, made with its first registration. */
+static struct notifier *notifier_of(struct dxg_process *process)
+{
+	struct notifier *found = atomic_load(&process->notifier);
+
+	if (found)
+		return found;
+	lock_acquire(&process->lock);
+	found = atomic_load(&process->notifier);
+	if (!found) {
+		found = notifier_create();
+		atomic_store(&process->notifier, found);
+	}
+	lock_release(&process->lock);
+	return found;
+}
+
+static void listen(struct vidmm_process *memory, enum notification_kind kind, int32_t change)
+{
+	vidmm_process_listen(memory, kind == NOTIFICATION_TRIM ? change : 0,
+			     kind == NOTIFICATION_BUDGET ? change : 0);
+}
+
+static NTSTATUS registration_add(struct notifier *notifier, struct registration *registration)
+{
+	lock_acquire(&notifier->lock);
+	bool has_room = notifier->count < NOTIFICATION_MOST;
+	if (has_room) {
+		notifier->count++;
+		list_push_back(&notifier->registrations, &registration->link);
+	}
+	lock_release(&notifier->lock);
+	if (!has_room)
+		return refuse(STATUS_INSUFFICIENT_RESOURCES, RULE_API_COUNT, "Callback",
+			      "would be one more than the %d that a process can have registered",
+			      NOTIFICATION_MOST);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS notification_register(struct dxg_device *device, const struct notification_target *target,
+			       uint64_t *token_out)
+{
+	struct notifier *notifier = notifier_of(device->process);
+	struct registration *registration = notifier ? mem_zalloc(sizeof(*registration)) : NULL;
+
+	if (!registration)
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			      "no memory for a registration");
+	*registration = (struct registration){
+		.token = atomic_fetch_add(&last_token, 1) + 1,
+		.target = *target,
+		.memory = &device->joined->memory,
+		.device = device,
+	};
+	list_init(&registration->link);
+	list_init(&registration->due_link);
+	/* Before it can be found, and be gone. */
+	uint64_t token = registration->token;
+	NTSTATUS status = registration_add(notifier, registration);
+	if (!NT_SUCCESS(status)) {
+		mem_free(registration);
+		return status;
+	}
+	*token_out = token;
+	/* Last: it may be told something at once. */
+	listen(&device->joined->memory, target->kind, 1);
+	return STATUS_SUCCESS;
+}
+
+/* ---- unregistering ---- */
+
+/* Which registrations: by token, or by callback where that is 0. */
+struct selection {
+	enum notification_kind kind;
+	uint64_t token;
+	void (*callback)(void);
+};
+
+static bool is_selected(const struct registration *registration, const struct selection *selection)
+{
+	if (registration->target.kind != selection->kind)
+		return false;
+	return selection->token != 0 ? registration->token == selection->token
+				     : registration->target.callback == selection->callback;
+}
+
+static struct registration *take_selected_locked(struct notifier *notifier,
+						 const struct selection *selection)
+{
+	struct list *link;
+
+	list_for_each (link, &notifier->registrations) {
+		struct registration *registration = container_of(link, struct registration, link);
+
+		if (!is_selected(registration, selection))
+			continue;
+		list_remove(&registration->link);
+		list_remove(&registration->due_link);
+		notifier->count--;
+		return registration;
+	}
+	return NULL;
+}
+
+/* Its callback is over, or this is the callback; else the process ends, and it is refused. */
+static NTSTATUS wait_for_callback_locked(struct notifier *notifier,
+					 const struct registration *registration)
+{
+	while (notifier->running == registration && thread_self() != notifier->thread) {
+		if (notifier->is_stopped)
+			return refuse(STATUS_PROCESS_IS_TERMINATING, RULE_API_PROCESS_ENDING, NULL,
+				      "the process ends while the callback runs");
+		uint32_t seen = notice_read(&notifier->changed);
+		lock_release(&notifier->lock);
+		notice_wait(&notifier->changed, seen, CLOCK_FOREVER);
+		lock_acquire(&notifier->lock);
+	}
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS unregister_selected(struct dxg_process *process, const struct selection *selection,
+				    uint32_t *count_out)
+{
+	struct notifier *notifier = atomic_load(&process->notifier);
+	struct registration *registration;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	*count_out = 0;
+	if (!notifier)
+		return STATUS_SUCCESS;
+	lock_acquire(&notifier->lock);
+	while ((registration = take_selected_locked(notifier, selection)) != NULL) {
+		(*count_out)++;
+		lock_release(&notifier->lock);
+		listen(registration->memory, selection->kind, -1);
+		lock_acquire(&notifier->lock);
+		NTSTATUS waited = wait_for_callback_locked(notifier, registration);
+		if (!NT_SUCCESS(waited))
+			status = waited;
+		registration->is_orphan = notifier->running == registration;
+		if (!registration->is_orphan)
+			mem_free(registration);
+	}
+	lock_release(&notifier->lock);
+	return status;
+}
+
+NTSTATUS notification_unregister(struct dxg_process *process, enum notification_kind kind,
+				 uint64_t token)
+{
+	const struct selection selection = { .kind = kind, .token = token };
+	uint32_t count;
+	NTSTATUS status = unregister_selected(process, &selection, &count);
+
+	if (count == 0)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "Handle",
+			      "is of no callback that is registered");
+	return status;
+}
+
+NTSTATUS notification_unregister_callback(struct dxg_process *process, enum notification_kind kind,
+					  void (*callback)(void))
+{
+	const struct selection selection = { .kind = kind, .callback = callback };
+	uint32_t count;
+
+	return unregister_selected(process, &selection, &count);
+}
+
+void notification_device_ends(struct dxg_device *device)
+{
+	struct notifier *notifier = atomic_load(&device->process->notifier);
+	struct list *link;
+
+	if (!notifier)
+		return;
+	lock_acquire(&notifier->lock);
+	list_for_each (link, &notifier->registrations) {
+		struct registration *registration = container_of(link, struct registration, link);
+
+		if (registration->device != device)
+			continue;
+		registration->device = NULL;
+		list_remove(&registration->due_link);
+	}
+	lock_release(&notifier->lock);
+}
+
+/* ---- news ---- */
+
+static void post(struct vidmm_process *memory, enum notification_kind kind, uint32_t trim_flags)
+{
+	struct dxg_process *process = container_of(memory, struct process_adapter, memory)->process;
+	struct notifier *notifier = atomic_load(&process->notifier);
+	struct list *link;
+
+	if (!notifier)
+		return;
+	lock_acquire(&notifier->lock);
+	list_for_each (link, &notifier->registrations) {
+		struct registration *registration = container_of(link, struct registration, link);
+
+		if (registration->memory != memory || registration->target.kind != kind ||
+		    !registration->device)
+			continue;
+		registration->trim_flags = vidmm_trim_merge(registration->trim_flags, trim_flags);
+		if (!list_is_linked(&registration->due_link))
+			list_push_back(&notifier->due, &registration->due_link);
+	}
+	lock_release(&notifier->lock);
+	notice_give(&notifier->changed);
+}
+
+void notification_post_trim(struct vidmm_process *memory, uint32_t flags)
+{
+	post(memory, NOTIFICATION_TRIM, flags);
+}
+
+void notification_post_budget(struct vidmm_process *memory)
+{
+	post(memory, NOTIFICATION_BUDGET, 0);
+}
