@@ -290,11 +290,20 @@ static NTSTATUS validate_integrity(const struct escape *escape, D3DKMT_VIDMM_ESC
 
 static NTSTATUS suspend_process(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
 {
-	(void)escape;
-	(void)args;
-	return not_built("Type",
-			 "is SUSPEND_PROCESS or RESUME_PROCESS, and devices stand still here "
-			 "for want of memory only");
+	struct vidmm_process *process;
+	NTSTATUS status = escape_find_process(escape, args->SuspendProcess.hProcess, &process);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	return vidmm_process_suspend(process, args->SuspendProcess.bAllowWakeOnSubmission != FALSE);
+}
+
+static NTSTATUS resume_process(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
+{
+	struct vidmm_process *process;
+	NTSTATUS status = escape_find_process(escape, args->ResumeProcess.hProcess, &process);
+
+	return NT_SUCCESS(status) ? vidmm_process_resume(process) : status;
 }
 
 static NTSTATUS set_trim_intervals(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
@@ -337,7 +346,7 @@ static NTSTATUS (*const actions[])(const struct escape *escape, D3DKMT_VIDMM_ESC
 	[D3DKMT_VIDMMESCAPETYPE_GET_VAD_INFO] = escape_vad,
 	[D3DKMT_VIDMMESCAPETYPE_SET_BUDGET] = set_budget,
 	[D3DKMT_VIDMMESCAPETYPE_SUSPEND_PROCESS] = suspend_process,
-	[D3DKMT_VIDMMESCAPETYPE_RESUME_PROCESS] = suspend_process,
+	[D3DKMT_VIDMMESCAPETYPE_RESUME_PROCESS] = resume_process,
 	[D3DKMT_VIDMMESCAPETYPE_GET_BUDGET] = get_budget,
 	[D3DKMT_VIDMMESCAPETYPE_SET_TRIM_INTERVALS] = set_trim_intervals,
 	[D3DKMT_VIDMMESCAPETYPE_EVICT_BY_CRITERIA] = evict_by_criteria,

@@ -77,6 +77,7 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	/* From here on a reset takes it along. */
 	vidmm_device_init(&device->memory, &device->joined->memory, &device->work, NULL);
 	sched_owner_init(&device->work, adapter->sched, false);
+	vidmm_device_begin(&device->memory);
 	/* Before the driver has it: it may want memory for the device at once. */
 	context_memory_begin(&device->driver_memory, device, NULL, device);
 	status = adapter_enter(adapter);
@@ -122,6 +123,7 @@ bool device_destroy(struct dxg_device *device)
 	if (!object_retire(&device->object))
 		return false;
 	notification_device_ends(device);
+	vidmm_device_end(&device->memory);
 	lock_acquire(&device->process->lock);
 	list_remove(&device->process_link);
 	lock_release(&device->process->lock);

@@ -6,6 +6,7 @@
 
 void work_target_hold(const struct work_target *target)
 {
+	vidmm_device_wake(&target->device->memory);
 	vidmm_work_set_hold(&target->memory->set);
 	vidmm_work_set_hold(&target->device->driver_memory.set);
 }

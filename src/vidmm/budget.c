@@ -9,8 +9,9 @@
  *	budget   everything that others do not claim
  *
  * So a process alone may have everything; when others come, it keeps what they do not want, and
- * never gets less than its share. Half of a group can be reserved. A tester may set limits that are
- * smaller (control.h); they count for nobody else's budget.
+ * never gets less than its share. Who is suspended claims what it reserved. Half of a group can be
+ *reserved. A tester may set limits that are smaller (control.h); they count for nobody else's
+ *budget.
  *
  * Locks: the manager's. Listeners are called without it.
  */
@@ -30,7 +31,7 @@ static uint64_t claim_of(const struct vidmm_process *process, enum vidmm_group g
 	uint64_t share = share_of(process, group);
 	uint64_t usage = process->usage_bytes[group];
 
-	if (usage < process->reservation_bytes[group])
+	if (usage < process->reservation_bytes[group] || process->is_suspended)
 		return process->reservation_bytes[group];
 	return usage < share ? usage : share;
 }
@@ -55,7 +56,7 @@ uint64_t budget_of_locked(const struct vidmm_process *process, enum vidmm_group 
 			       process->budget_limit_bytes[group]));
 }
 
-static void claims_recount_locked(struct vidmm *manager)
+void budget_recount_locked(struct vidmm *manager)
 {
 	struct list *link;
 
@@ -75,7 +76,7 @@ void budget_resize_locked(struct vidmm *manager, const struct vidmm_segment *seg
 	lock_assert_held(&manager->lock);
 	if (segment->is_budgeted && !segment->is_system) {
 		manager->group_bytes[segment->group] += (uint64_t)bytes;
-		claims_recount_locked(manager);
+		budget_recount_locked(manager);
 	}
 }
 
@@ -85,7 +86,7 @@ void budget_join_locked(struct vidmm_process *process)
 
 	manager->process_count++;
 	list_push_back(&manager->processes, &process->link);
-	claims_recount_locked(manager);
+	budget_recount_locked(manager);
 	for (int group = 0; group < VIDMM_GROUPS; group++)
 		process->told_budget_bytes[group] =
 			budget_of_locked(process, (enum vidmm_group)group);
@@ -99,7 +100,7 @@ void budget_leave_locked(struct vidmm_process *process)
 	list_remove(&process->link);
 	for (int group = 0; group < VIDMM_GROUPS; group++)
 		manager->reserved_bytes[group] -= process->reservation_bytes[group];
-	claims_recount_locked(manager);
+	budget_recount_locked(manager);
 }
 
 void budget_charge_locked(struct vidmm_process *process, enum vidmm_group group, int64_t bytes)
@@ -292,7 +293,7 @@ NTSTATUS vidmm_process_reserve(struct vidmm_process *process, enum vidmm_group g
 	}
 	manager->reserved_bytes[group] += reservation_bytes - process->reservation_bytes[group];
 	process->reservation_bytes[group] = reservation_bytes;
-	claims_recount_locked(manager);
+	budget_recount_locked(manager);
 	actions_run_locked(manager, &actions);
 	return STATUS_SUCCESS;
 }

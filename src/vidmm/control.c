@@ -145,7 +145,7 @@ static bool is_moving_locked(const struct vidmm *manager, bool with_entering)
 }
 
 /* Looks for room itself: between an end and the look that follows it nothing seems to move. */
-static void wait_until_settled(struct vidmm *manager, bool with_entering)
+void manager_settle(struct vidmm *manager, bool with_entering)
 {
 	uint64_t deadline_ns = clock_deadline(SETTLE_NS);
 	bool is_moving = true;
@@ -190,7 +190,7 @@ void vidmm_evict_segment(struct vidmm *manager, uint32_t segment_id)
 void vidmm_evict_selected(struct vidmm *manager, const struct vidmm_selection *selection)
 {
 	evict_selected(manager, selection);
-	wait_until_settled(manager, false);
+	manager_settle(manager, false);
 }
 
 /* ---- order ---- */
@@ -252,7 +252,7 @@ void vidmm_defragment(struct vidmm *manager, uint32_t segment_id)
 		}
 	}
 	actions_run_locked(manager, &actions);
-	wait_until_settled(manager, true);
+	manager_settle(manager, true);
 }
 
 /* ---- recounting ---- */

@@ -65,6 +65,17 @@ struct vidmm_budget_limits vidmm_process_budget_limits(struct vidmm_process *pro
 /* Bytes that the process is above its budgets. */
 uint64_t vidmm_process_bytes_to_trim(struct vidmm_process *process);
 
+/* ---- suspension ---- */
+
+/*
+ * Nothing of the process is submitted any more, and what only it lists leaves; returns when it has
+ * left. With `wakes_on_work`, the next submission lets it go on. Refused when it is as asked for
+ * already.
+ */
+MUST_CHECK NTSTATUS vidmm_process_suspend(struct vidmm_process *process, bool wakes_on_work);
+/* Its memory comes back, and it is told to start its periodic trims anew. */
+MUST_CHECK NTSTATUS vidmm_process_resume(struct vidmm_process *process);
+
 /* ---- actions ---- */
 
 /* Those who wait for room are looked at now, also those who had given up. */

@@ -239,6 +239,8 @@ struct vidmm_process {
 	uint32_t trim_flags;
 	struct vidmm_trim_state trim_state;        /* trim.c */
 	uint64_t budget_limit_bytes[VIDMM_GROUPS]; /* see control.h */
+	bool is_suspended;                         /* see control.h */
+	bool wakes_on_work;                        /* … and goes on when it has something to do */
 
 	_Atomic uint32_t options; /* see control.h */
 };
@@ -336,6 +338,10 @@ struct vidmm_device {
 	uint32_t resumes;      /* to be done */
 	uint64_t slice_end_ns;
 	_Atomic bool is_suspended; /* read without it, for a look */
+	_Atomic bool may_wake;     /* likewise: held until it has something to do */
+	bool has_begun;            /* `owner` counts */
+	bool is_ending;            /* it is held no more */
+	bool is_held;              /* its process is suspended */
 	bool is_lost;
 	bool is_starved;
 	bool must_tell_starved;
@@ -344,6 +350,20 @@ struct vidmm_device {
 
 void vidmm_device_init(struct vidmm_device *device, struct vidmm_process *process,
 		       struct sched_owner *owner, void *driver_device);
+
+/* Its owner is there, and can have work. */
+void vidmm_device_begin(struct vidmm_device *device);
+
+/* It is about to go: its process's suspension counts for it no more. */
+void vidmm_device_end(struct vidmm_device *device);
+
+/* Work is about to be queued: a suspended process that was to go on then does. Costs one look. */
+void vidmm_device_wake_slowly(struct vidmm_device *device);
+static inline void vidmm_device_wake(struct vidmm_device *device)
+{
+	if (UNLIKELY(atomic_load_explicit(&device->may_wake, memory_order_relaxed)))
+		vidmm_device_wake_slowly(device);
+}
 
 /* Its bindings are gone. */
 void vidmm_device_finish(struct vidmm_device *device);

@@ -305,6 +305,8 @@ MUST_CHECK enum move_result move_out_start(struct vidmm_place *place);
 /* What applications can have there grew by so much, or shrank: page tables are no application's. */
 void budget_resize_locked(struct vidmm *manager, const struct vidmm_segment *segment,
 			  int64_t bytes);
+/* What processes claim has changed for another reason than their usage. */
+void budget_recount_locked(struct vidmm *manager);
 void budget_join_locked(struct vidmm_process *process);
 void budget_leave_locked(struct vidmm_process *process);
 void budget_charge_locked(struct vidmm_process *process, enum vidmm_group group, int64_t bytes);
@@ -323,8 +325,15 @@ void budget_news_add_locked(struct vidmm_process *process, struct actions *actio
 
 /* Who is to trim by now; and when to look again. */
 void trim_look_locked(struct vidmm *manager, struct actions *actions);
+/* As vidmm_trim(). The clock begins anew. */
+void trim_now_locked(struct vidmm_process *process, uint32_t flags, struct actions *actions);
 /* It leaves, and listens no more. */
 void trim_forget_locked(struct vidmm_process *process);
+
+/* ---- control.c ---- */
+
+/* Returns when nothing is on its way out any more, or in; or after a long while. */
+void manager_settle(struct vidmm *manager, bool with_entering);
 
 /* ---- mappings.c ---- */
 

@@ -67,7 +67,7 @@ static void hope_until(struct hope *hope, uint64_t at_ns)
 static bool device_gives(const struct seeker *seeker, const struct vidmm_device *device,
 			 struct hope *hope)
 {
-	if (device->is_lost)
+	if (device->is_lost || device->is_held)
 		return true;
 	if (device == seeker->own)
 		return false;
@@ -86,7 +86,7 @@ static bool binding_goes_soon(const struct seeker *seeker, const struct vidmm_bi
 			      struct hope *hope)
 {
 	if (!binding->is_waiting || binding->device->is_lost || binding->device->is_suspended ||
-	    seeker->now_ns >= binding->wait_end_ns)
+	    binding->device->is_held || seeker->now_ns >= binding->wait_end_ns)
 		return false;
 	hope_until(hope, binding->wait_end_ns);
 	return true;
@@ -517,6 +517,13 @@ static bool gather_is_eager(const struct vidmm_gather *gather)
 	       device_is_eager(container_of(gather, struct vidmm_device, gather), &is_stuck);
 }
 
+/* Its process is suspended: it gets nothing back before it goes on. */
+static bool gather_is_held(const struct vidmm_gather *gather)
+{
+	return gather->is_list ? container_of(gather, struct vidmm_list, gather)->device->is_held
+			       : container_of(gather, struct vidmm_device, gather)->is_held;
+}
+
 /* Those who need it now, or those who only would like it back. */
 static void gathers_look_locked(struct seeker *seeker, bool are_eager)
 {
@@ -527,7 +534,7 @@ static void gathers_look_locked(struct seeker *seeker, bool are_eager)
 		struct vidmm_gather *gather = container_of(link, struct vidmm_gather, link);
 		bool is_its_turn;
 
-		if (gather_is_eager(gather) != are_eager)
+		if (gather_is_held(gather) || gather_is_eager(gather) != are_eager)
 			continue;
 		if (gather->is_list)
 			is_its_turn = submission_look_locked(

@@ -46,8 +46,12 @@ static uint64_t work_of_locked(const struct vidmm_process *process)
 	uint64_t work = 0;
 	struct list *link;
 
-	list_for_each (link, &process->devices)
-		work += sched_owner_tickets(container_of(link, struct vidmm_device, link)->owner);
+	list_for_each (link, &process->devices) {
+		const struct vidmm_device *device = container_of(link, struct vidmm_device, link);
+
+		if (device->has_begun)
+			work += sched_owner_tickets(device->owner);
+	}
 	return work;
 }
 
@@ -102,7 +106,7 @@ void trim_look_locked(struct vidmm *manager, struct actions *actions)
 	list_for_each (link, &manager->processes) {
 		struct vidmm_process *process = container_of(link, struct vidmm_process, link);
 
-		if (process->trim_listeners > 0)
+		if (process->trim_listeners > 0 && !process->is_suspended)
 			next_ns = sooner(next_ns, process_look_locked(process, now_ns, actions));
 	}
 	if (atomic_exchange(&manager->trim_at_ns, next_ns) > next_ns)
@@ -195,8 +199,10 @@ uint32_t vidmm_trim_merge(uint32_t flags, uint32_t more)
 	return flags;
 }
 
-static void trim_now_locked(struct vidmm_process *process, uint32_t flags, struct actions *actions)
+void trim_now_locked(struct vidmm_process *process, uint32_t flags, struct actions *actions)
 {
+	if (process->trim_listeners == 0)
+		return;
 	flags &= ~(uint32_t)VIDMM_TRIM_TO_BUDGET;
 	process->trim_flags = vidmm_trim_merge(process->trim_flags, flags);
 	if (budget_excess_locked(process, false) > 0)
@@ -219,7 +225,7 @@ void vidmm_trim(struct vidmm *manager, struct vidmm_process *process, uint32_t f
 	list_for_each (link, &manager->processes) {
 		struct vidmm_process *each = container_of(link, struct vidmm_process, link);
 
-		if (each->trim_listeners > 0 && (!process || each == process))
+		if (!process || each == process)
 			trim_now_locked(each, flags, &actions);
 	}
 	actions_run_locked(manager, &actions);

@@ -197,21 +197,6 @@ TEST(reservation, keeps_others_out_of_it)
 	scene_finish(&scene);
 }
 
-TEST(trim, periodic_and_restart_are_told_as_asked)
-{
-	struct scene scene;
-
-	scene_init(&scene);
-	vidmm_trim(scene.gpu.manager, NULL, VIDMM_TRIM_PERIODIC);
-	EXPECT_EQ(scene.gpu.trims, 1);
-	EXPECT_EQ(scene.gpu.trim_flags, VIDMM_TRIM_PERIODIC);
-	EXPECT_EQ(scene.gpu.trim_bytes, 0);
-	vidmm_trim(scene.gpu.manager, &scene.gpu.process, VIDMM_TRIM_RESTART_PERIODIC);
-	EXPECT_EQ(scene.gpu.trims, 2);
-	EXPECT_EQ(scene.gpu.trim_flags, VIDMM_TRIM_RESTART_PERIODIC);
-	scene_finish(&scene);
-}
-
 TEST(usage, of_offered_memory_is_nobody_s)
 {
 	struct scene scene;

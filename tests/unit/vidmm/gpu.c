@@ -25,6 +25,7 @@ void client_init(struct client *client, struct vidmm_process *process)
 	list_init(&client->owner.waits);
 	list_init(&client->submitted_waits);
 	vidmm_device_init(&client->device, process, &client->owner, client);
+	vidmm_device_begin(&client->device);
 }
 
 void client_finish(struct client *client)

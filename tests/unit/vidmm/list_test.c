@@ -2,6 +2,7 @@
  * list_test.c - the physical model: what a submission refers to is in place while it runs.
  */
 #include "gpu.h"
+#include "vidmm/control.h"
 
 struct scene {
 	struct gpu gpu;
@@ -315,6 +316,26 @@ TEST(list, a_release_says_whether_it_still_waited)
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(work.done, 1);
 	EXPECT(!vidmm_list_release(&work.list));
+	scene_finish(&scene);
+}
+
+TEST(list, of_a_suspended_process_waits_until_it_goes_on)
+{
+	struct scene scene;
+	struct work work;
+
+	scene_init(&scene, 2 * MIB, SET_LOCAL);
+	EXPECT_EQ(vidmm_process_suspend(&scene.gpu.process, false), STATUS_SUCCESS);
+	work_init(&work, &scene, 0, 3);
+	EXPECT_EQ(prepare(&work), STATUS_PENDING);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
+	EXPECT_EQ(work.done, 0);
+	gpu_check(&scene.gpu);
+	EXPECT_EQ(vidmm_process_resume(&scene.gpu.process), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 3);
+	EXPECT_EQ(work.done, 1);
+	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
+	vidmm_list_release(&work.list);
 	scene_finish(&scene);
 }
 

@@ -1,0 +1,172 @@
+/*
+ * suspend.c - a process that stands still for a while: its work waits, its memory is others'.
+ *
+ *   in:   a process that a tester suspends, or lets go on
+ *   out:  devices held, places that leave and stay out
+ *
+ * What the hardware has of it is done first. What only its devices list leaves, and is not brought
+ * back before it goes on; calls that wait for that wait so long. Its lists and counts stay, but of
+ * what others may have it claims only what it has reserved.
+ *
+ * A device is held on its own account: it may be suspended for want of memory as well (place.c),
+ * and the scheduler counts both.
+ *
+ * Locks: the manager's.
+ */
+#include "base/refusal.h"
+#include "vidmm/control.h"
+#include "vidmm/place.h"
+
+/* ---- devices ---- */
+
+static void device_hold_locked(struct vidmm_device *device)
+{
+	if (device->is_held || !device->has_begun || device->is_ending)
+		return;
+	device->is_held = true;
+	atomic_store(&device->may_wake, device->process->wakes_on_work);
+	sched_owner_suspend(device->owner);
+}
+
+static void device_let_go_locked(struct vidmm_device *device, struct actions *actions)
+{
+	if (!device->is_held)
+		return;
+	device->is_held = false;
+	atomic_store(&device->may_wake, false);
+	device->resumes++;
+	device_act_locked(device, actions);
+}
+
+void vidmm_device_begin(struct vidmm_device *device)
+{
+	struct vidmm *manager = device->process->manager;
+
+	lock_acquire(&manager->lock);
+	device->has_begun = true;
+	if (device->process->is_suspended)
+		device_hold_locked(device);
+	lock_release(&manager->lock);
+}
+
+void vidmm_device_end(struct vidmm_device *device)
+{
+	struct vidmm *manager = device->process->manager;
+	struct actions actions;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	device->is_ending = true;
+	device_let_go_locked(device, &actions);
+	manager->epoch++;
+	actions_run_locked(manager, &actions);
+}
+
+/* ---- memory ---- */
+
+/* Nobody else lists it. */
+static bool is_held_only(const struct vidmm_place *place)
+{
+	const struct list *link;
+
+	list_for_each (link, &place->listings) {
+		const struct vidmm_device *device =
+			container_of(link, struct vidmm_binding, place_link)->device;
+
+		if (!device->is_held && !device->is_lost)
+			return false;
+	}
+	return true;
+}
+
+/* What a submission holds already while it waits for the rest. */
+static void lists_loosen_locked(struct vidmm *manager, struct actions *actions)
+{
+	struct list *link;
+
+	list_for_each (link, &manager->gathers) {
+		struct vidmm_gather *gather = container_of(link, struct vidmm_gather, link);
+		struct vidmm_list *list = container_of(gather, struct vidmm_list, gather);
+
+		if (gather->is_list && list->device->is_held)
+			list_loosen_locked(list, actions);
+	}
+}
+
+static void places_leave_locked(const struct vidmm_process *process, struct actions *actions)
+{
+	struct list *link;
+
+	list_for_each (link, &process->manager->places) {
+		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
+
+		if (place->state == PLACE_IN && place->eviction.is_resident &&
+		    place_is_of(place, process) && is_held_only(place))
+			place_leave_locked(place, actions);
+	}
+}
+
+/* ---- the process ---- */
+
+NTSTATUS vidmm_process_suspend(struct vidmm_process *process, bool wakes_on_work)
+{
+	struct vidmm *manager = process->manager;
+	struct actions actions;
+	struct list *link;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	if (process->is_suspended) {
+		lock_release(&manager->lock);
+		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_CONTROL, "hProcess",
+			      "is suspended already");
+	}
+	process->is_suspended = true;
+	process->wakes_on_work = wakes_on_work;
+	list_for_each (link, &process->devices)
+		device_hold_locked(container_of(link, struct vidmm_device, link));
+	budget_recount_locked(manager);
+	lists_loosen_locked(manager, &actions);
+	places_leave_locked(process, &actions);
+	manager->epoch++;
+	actions_run_locked(manager, &actions);
+	manager_settle(manager, false);
+	return STATUS_SUCCESS;
+}
+
+/* False: it is not suspended. */
+static bool process_go_on(struct vidmm_process *process)
+{
+	struct vidmm *manager = process->manager;
+	struct actions actions;
+	struct list *link;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	bool was_suspended = process->is_suspended;
+	process->is_suspended = false;
+	if (was_suspended) {
+		list_for_each (link, &process->devices)
+			device_let_go_locked(container_of(link, struct vidmm_device, link),
+					     &actions);
+		budget_recount_locked(manager);
+		/* What it used before it stood still counts as used. */
+		trim_now_locked(process, VIDMM_TRIM_RESTART_PERIODIC, &actions);
+		manager->epoch++;
+	}
+	actions_run_locked(manager, &actions);
+	return was_suspended;
+}
+
+NTSTATUS vidmm_process_resume(struct vidmm_process *process)
+{
+	if (!process_go_on(process))
+		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_CONTROL, "hProcess",
+			      "is not suspended");
+	return STATUS_SUCCESS;
+}
+
+void vidmm_device_wake_slowly(struct vidmm_device *device)
+{
+	(void)process_go_on(device->process);
+}
