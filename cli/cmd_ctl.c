@@ -1,8 +1,5 @@
 /*
  * cmd_ctl.c - dxgk ctl: controls of a running kernel, each an escape over its control socket.
- *
- * Options of the verifier are one word for each kind: a verb that turns one on or off asks for the
- * word, changes its bit and sets it.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -60,6 +57,13 @@ bool ctl_number(const char *text, uint64_t *number_out)
 	return true;
 }
 
+/* "none": no limit. */
+bool ctl_limit(const char *text, uint64_t *limit_out)
+{
+	*limit_out = UINT64_MAX;
+	return strcmp(text, "none") == 0 || ctl_number(text, limit_out);
+}
+
 int ctl_complain(const char *what, const char *text)
 {
 	fprintf(stderr, "dxgk ctl: %s: \"%s\" is not one\n", what, text);
@@ -91,22 +95,15 @@ static int evict_by_size(const struct control_client *client, char **arguments)
 	return vidmm(client, "evict", &args) ? 0 : CTL_FAILED;
 }
 
-/* "none": no limit. */
-static bool parse_limit(const char *text, uint64_t *limit_out)
-{
-	*limit_out = UINT64_MAX;
-	return strcmp(text, "none") == 0 || ctl_number(text, limit_out);
-}
-
 static int budget(const struct control_client *client, char **arguments)
 {
 	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_SET_BUDGET };
 	uint64_t local;
 	uint64_t system;
 
-	if (!parse_limit(arguments[0], &local))
+	if (!ctl_limit(arguments[0], &local))
 		return ctl_complain("budget", arguments[0]);
-	if (!parse_limit(arguments[1], &system))
+	if (!ctl_limit(arguments[1], &system))
 		return ctl_complain("budget", arguments[1]);
 	args.SetBudget.LocalMemoryBudget = local;
 	args.SetBudget.SystemMemoryBudget = system;
@@ -166,6 +163,34 @@ static int validate(const struct control_client *client, char **arguments)
 	return 0;
 }
 
+static int suspend(const struct control_client *client, char **arguments)
+{
+	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_SUSPEND_PROCESS };
+
+	if (strcmp(arguments[0], "until-work") == 0)
+		args.SuspendProcess.bAllowWakeOnSubmission = TRUE;
+	else if (strcmp(arguments[0], "until-resume") != 0)
+		return ctl_complain("suspend", arguments[0]);
+	return vidmm(client, "suspend", &args) ? 0 : CTL_FAILED;
+}
+
+static int resume(const struct control_client *client, char **arguments)
+{
+	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_RESUME_PROCESS };
+
+	(void)arguments;
+	return vidmm(client, "resume", &args) ? 0 : CTL_FAILED;
+}
+
+static int wake(const struct control_client *client, char **arguments)
+{
+	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_WAKE };
+
+	(void)arguments;
+	args.Wake.bFlush = TRUE;
+	return vidmm(client, "wake", &args) ? 0 : CTL_FAILED;
+}
+
 static int tdr(const struct control_client *client, char **arguments)
 {
 	D3DKMT_TDRDBGCTRL_ESCAPE args = { .TdrControl = D3DKMT_TDRDBGCTRLTYPE_FORCETDR };
@@ -180,70 +205,6 @@ static int tdr(const struct control_client *client, char **arguments)
 	return ctl_escape(client, "tdr", D3DKMT_ESCAPE_TDRDBGCTRL, &args, sizeof(args))
 		       ? 0
 		       : CTL_FAILED;
-}
-
-/* ---- options ---- */
-
-static int change_adapter(const struct control_client *client, const char *what, uint32_t clear,
-			  uint32_t set)
-{
-	D3DKMT_ADAPTER_VERIFIER_OPTION args = { .Type = D3DKMT_ADAPTER_VERIFIER_OPTION_VIDMM_FLAGS,
-						.Mode = D3DKMT_VERIFIER_OPTION_QUERY };
-
-	if (!ctl_escape(client, what, D3DKMT_ESCAPE_ADAPTER_VERIFIER_OPTION, &args, sizeof(args)))
-		return CTL_FAILED;
-	args.Mode = D3DKMT_VERIFIER_OPTION_SET;
-	args.Data.VidMmFlags.Value = (args.Data.VidMmFlags.Value & ~clear) | set;
-	return ctl_escape(client, what, D3DKMT_ESCAPE_ADAPTER_VERIFIER_OPTION, &args, sizeof(args))
-		       ? 0
-		       : CTL_FAILED;
-}
-
-static int change_process(const struct control_client *client, const char *what, uint32_t flag,
-			  const char *text)
-{
-	D3DKMT_PROCESS_VERIFIER_OPTION args = { .Type = D3DKMT_PROCESS_VERIFIER_OPTION_VIDMM_FLAGS,
-						.Mode = D3DKMT_VERIFIER_OPTION_QUERY };
-	bool is_on = strcmp(text, "on") == 0;
-
-	if (!is_on && strcmp(text, "off") != 0)
-		return ctl_complain(what, text);
-	if (!ctl_escape(client, what, D3DKMT_ESCAPE_PROCESS_VERIFIER_OPTION, &args, sizeof(args)))
-		return CTL_FAILED;
-	args.Mode = D3DKMT_VERIFIER_OPTION_SET;
-	args.Data.VidMmFlags.Value = (args.Data.VidMmFlags.Value & ~flag) | (is_on ? flag : 0);
-	return ctl_escape(client, what, D3DKMT_ESCAPE_PROCESS_VERIFIER_OPTION, &args, sizeof(args))
-		       ? 0
-		       : CTL_FAILED;
-}
-
-static int offers(const struct control_client *client, char **arguments)
-{
-	D3DKMT_ADAPTER_VERIFIER_VIDMM_FLAGS always = { .AlwaysDiscardOffer = 1 };
-	D3DKMT_ADAPTER_VERIFIER_VIDMM_FLAGS never = { .NeverDiscardOffer = 1 };
-	uint32_t set = 0;
-
-	if (strcmp(arguments[0], "always") == 0)
-		set = always.Value;
-	else if (strcmp(arguments[0], "never") == 0)
-		set = never.Value;
-	else if (strcmp(arguments[0], "default") != 0)
-		return ctl_complain("offers", arguments[0]);
-	return change_adapter(client, "offers", always.Value | never.Value, set);
-}
-
-static int sync_evict(const struct control_client *client, char **arguments)
-{
-	D3DKMT_PROCESS_VERIFIER_VIDMM_FLAGS flag = { .ForceSynchronousEvict = 1 };
-
-	return change_process(client, "sync-evict", flag.Value, arguments[0]);
-}
-
-static int fail_reclaim(const struct control_client *client, char **arguments)
-{
-	D3DKMT_PROCESS_VERIFIER_VIDMM_FLAGS flag = { .AlwaysFailCommitOnReclaim = 1 };
-
-	return change_process(client, "fail-reclaim", flag.Value, arguments[0]);
 }
 
 /* ---- the command ---- */
@@ -262,10 +223,21 @@ static const struct {
 	{ "defrag", 1, defrag, "defrag SEGMENT", "puts together what is in the segment" },
 	{ "delay", 2, delay, "delay QUEUE MS", "a paging queue stands still for a while" },
 	{ "validate", 0, validate, "validate", "recounts the memory manager's books" },
-	{ "offers", 1, offers, "offers always|never|default", "when offered content is discarded" },
-	{ "sync-evict", 1, sync_evict, "sync-evict on|off", "evictions are over when they return" },
-	{ "fail-reclaim", 1, fail_reclaim, "fail-reclaim on|off",
+	{ "wake", 0, wake, "wake", "who waits for room looks again, and what moves arrives" },
+	{ "suspend", 1, suspend, "suspend until-resume|until-work",
+	  "the program's work stands still, its memory leaves" },
+	{ "resume", 0, resume, "resume", "the program goes on" },
+	{ "intervals", 3, ctl_intervals, "intervals MIN MAX IDLE",
+	  "milliseconds between periodic trims (none: never)" },
+	{ "restrict", 2, ctl_restrict, "restrict LOCAL SYSTEM",
+	  "as budget, for this program alone" },
+	{ "offers", 1, ctl_offers, "offers always|never|default",
+	  "when offered content is discarded" },
+	{ "sync-evict", 1, ctl_sync_evict, "sync-evict on|off",
+	  "evictions are over when they return" },
+	{ "fail-reclaim", 1, ctl_fail_reclaim, "fail-reclaim on|off",
 	  "reclaim finds no memory for what was decommitted" },
+	{ "option", 2, ctl_option, "option NAME on|off", "another option of the verifier" },
 	{ "tdr", 1, tdr, "tdr adapter|NODE", "resets the adapter, or one busy node" },
 	{ "stats", 0, ctl_stats, "stats", "what was counted" },
 	{ "walk", 1, ctl_walk, "walk ADDRESS", "a GPU address through the page tables" },
@@ -277,7 +249,9 @@ static void print_help(FILE *out)
 		     "Controls the kernel inside a program that was started with "
 		     "DXGK_CONTROL=PATH.\n\n");
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		fprintf(out, "  %-28s %s\n", verbs[i].usage, verbs[i].help);
+		fprintf(out, "  %-31s %s\n", verbs[i].usage, verbs[i].help);
+	fprintf(out, "\nNAME is always-decommit, no-demotion, never-move or fail-defrag (of the "
+		     "adapter), or\nnever-defer or demote (of the program).\n");
 	fprintf(out, "\nSizes may end in K, M or G. LUID is as `dxgk info` prints it; the first "
 		     "adapter\nunless one is named.\n");
 }

@@ -12,6 +12,12 @@
 enum { CTL_FAILED = 1, CTL_USAGE = 2 };
 
 int ctl_stats(const struct control_client *client, char **arguments);
+int ctl_intervals(const struct control_client *client, char **arguments);
+int ctl_restrict(const struct control_client *client, char **arguments);
+int ctl_offers(const struct control_client *client, char **arguments);
+int ctl_sync_evict(const struct control_client *client, char **arguments);
+int ctl_fail_reclaim(const struct control_client *client, char **arguments);
+int ctl_option(const struct control_client *client, char **arguments);
 int ctl_walk(const struct control_client *client, char **arguments);
 
 /* An escape; false when it was not answered or refused, which was said. `what` is the verb. */
@@ -20,6 +26,9 @@ bool ctl_escape(const struct control_client *client, const char *what, uint32_t 
 
 /* Decimal, or hexadecimal with 0x; K, M and G behind it count in powers of 1024. */
 bool ctl_number(const char *text, uint64_t *number_out);
+
+/* The same, or "none" for all ones. */
+bool ctl_limit(const char *text, uint64_t *limit_out);
 
 /* "… is not one"; CTL_USAGE. */
 int ctl_complain(const char *what, const char *text);

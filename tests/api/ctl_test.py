@@ -134,8 +134,42 @@ def test_the_other_controls_answer(root):
         assert 'paging fence value' in client.ctl('delay', client.queue, '1')
         for words in (['offers', 'always'], ['offers', 'never'], ['offers', 'default'],
                       ['sync-evict', 'on'], ['sync-evict', 'off'], ['fail-reclaim', 'on'],
-                      ['fail-reclaim', 'off']):
+                      ['fail-reclaim', 'off'], ['wake'], ['intervals', '1', '2', 'none']):
             assert client.ctl(*words) == ''
+        assert 'MaximumTrimInterval is 10000' in client.ctl('intervals', '2', '1', '1', status=1)
+
+
+def test_each_option_is_set_and_has_its_effect(root):
+    with Client(root) as client:
+        for name in ('always-decommit', 'no-demotion', 'never-move', 'fail-defrag', 'never-defer',
+                     'demote'):
+            assert client.ctl('option', name, 'on') == ''
+        assert 'FailDefragPass' in client.ctl('defrag', '1', status=1)
+        for name in ('fail-defrag', 'never-move', 'never-defer', 'demote', 'no-demotion',
+                     'always-decommit'):
+            assert client.ctl('option', name, 'off') == ''
+        assert 'the largest gap was' in client.ctl('defrag', '1')
+
+
+def test_a_program_is_restricted_alone(root):
+    with Client(root) as client:
+        client.ctl('restrict', '64K', 'none')
+        assert count(client.ctl('stats'), 'process, local memory', 'budget') == 65536
+        client.ctl('restrict', 'none', 'none')
+        assert count(client.ctl('stats'), 'process, local memory', 'budget') > MIB
+
+
+def test_a_program_is_suspended_and_goes_on(root):
+    with Client(root) as client:
+        before = count(client.ctl('stats'), 'segment 1', 'evicted so far')
+        client.ctl('suspend', 'until-resume')
+        assert count(client.ctl('stats'), 'segment 1', 'evicted so far') == before + MIB
+        assert 'MM-CONTROL' in client.ctl('suspend', 'until-work', status=1)
+        client.ctl('resume')
+        assert 'is not suspended' in client.ctl('resume', status=1)
+        # It ends as others do.
+        client.ctl('suspend', 'until-work')
+        client.end()
 
 
 def test_walk_prints_each_level_and_where_it_ends(root):
@@ -173,7 +207,9 @@ def test_a_refusal_is_printed_with_its_reason(root):
 def test_wrong_usage_is_said(root):
     with Client(root) as client:
         for words in ([], ['nonsense'], ['evict', '1'], ['evict', '1', 'x'], ['offers', 'x'],
-                      ['sync-evict', 'x'], ['budget', '-1', '0'], ['walk', 'x'], ['tdr', 'x'],
+                      ['sync-evict', 'x'], ['option', 'x', 'on'], ['option', 'demote', 'x'],
+                      ['option', 'never-move', 'x'], ['suspend', 'x'], ['restrict', 'x', '0'],
+                      ['intervals', '1', '1', 'x'], ['budget', '-1', '0'], ['walk', 'x'], ['tdr', 'x'],
                       ['--adapter', 'x', 'stats'], ['stats', 'more'], ['delay', '1', '99999999999'],
                       ['evict', '99999999999999G', '0']):
             assert client.ctl(*words, status=2) != '', words
