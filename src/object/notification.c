@@ -18,6 +18,7 @@
 #include "base/thread.h"
 #include "object/device.h"
 #include "object/notification.h"
+#include "trace/trace.h"
 #include "vidmm/control.h"
 
 struct registration {
@@ -35,6 +36,7 @@ struct registration {
 };
 
 struct notifier {
+	uint32_t process_id;
 	struct thread *thread;
 	struct notice changed; /* something is due, a callback is over, or the end has come */
 
@@ -80,7 +82,11 @@ static void call_client_locked(struct notifier *notifier, struct registration *r
 	notifier->running = registration;
 	lock_release(&notifier->lock);
 	lock_assert_none_held("a client's callback");
+	trace_notification_begin(registration->target.kind == NOTIFICATION_TRIM ? "trim" : "budget",
+				 notifier->process_id, message.trim_flags, message.bytes_to_trim,
+				 message.budget_bytes);
 	registration->target.deliver(registration->target.callback, &message);
+	trace_notification_end(notifier->process_id);
 	lock_acquire(&notifier->lock);
 	notifier->running = NULL;
 	if (registration->is_orphan)
@@ -118,12 +124,13 @@ static void notifier_run(void *argument)
 		notifier_free(notifier);
 }
 
-static struct notifier *notifier_create(void)
+static struct notifier *notifier_create(uint32_t process_id)
 {
 	struct notifier *notifier = mem_zalloc(sizeof(*notifier));
 
 	if (!notifier)
 		return NULL;
+	notifier->process_id = process_id;
 	lock_init(&notifier->lock, LOCK_RANK_NOTIFICATIONS, "notifications of a process");
 	list_init(&notifier->registrations);
 	list_init(&notifier->due);
@@ -194,7 +201,7 @@ static struct notifier *notifier_of(struct dxg_process *process)
 	lock_acquire(&process->lock);
 	found = atomic_load(&process->notifier);
 	if (!found) {
-		found = notifier_create();
+		found = notifier_create(process->id);
 		atomic_store(&process->notifier, found);
 	}
 	lock_release(&process->lock);
