@@ -372,6 +372,71 @@ TEST(end, refuses_who_waits_for_a_callback)
 	await(&ear.ended, 1);
 }
 
+/* In a program of its own: over its budget, with a callback that does `then`. */
+static void child_listens(struct ear *ear)
+{
+	D3DKMT_ADAPTERINFO adapter = first_adapter();
+	static struct client client;
+
+	adapter_luid = adapter.AdapterLuid;
+	client_open(&client, adapter.hAdapter);
+	(void)in_memory(&client, 2 * MIB);
+	EXPECT_OK(set_budget(&client, MIB, UINT64_MAX));
+	listen_for_trims(&client, ear);
+	/* Not through our calls: they may come to their end here. */
+	while (atomic_load(&ear->calls) == 0)
+		usleep(1000);
+}
+
+static void go_on_for_ever(struct ear *ear)
+{
+	(void)ear;
+	for (;;)
+		(void)unlisten((VOID *)(uintptr_t)GARBAGE);
+}
+
+CHILD(ends_in_a_callback_that_does_not)
+{
+	static struct ear ear = { .then = go_on_for_ever };
+
+	child_listens(&ear);
+	return 7;
+}
+
+static void end_program(struct ear *ear)
+{
+	(void)ear;
+	exit(8);
+}
+
+CHILD(is_ended_by_a_callback)
+{
+	static struct ear ear = { .then = end_program };
+
+	child_listens(&ear);
+	pause();
+	return 0;
+}
+
+static const char *const *child_settings(void)
+{
+	static char profile[4096];
+	static const char *settings[] = { profile, NULL };
+
+	snprintf(profile, sizeof(profile), "DXGK_PROFILE=%s", getenv("DXGK_PROFILE"));
+	return settings;
+}
+
+TEST(end, of_the_program_does_not_wait_for_a_callback)
+{
+	EXPECT_CHILD(run_child_with("ends_in_a_callback_that_does_not", child_settings()), 7);
+}
+
+TEST(end, of_the_program_may_be_the_callback_s_doing)
+{
+	EXPECT_CHILD(run_child_with("is_ended_by_a_callback", child_settings()), 8);
+}
+
 /* ---- what is refused ---- */
 
 TEST(register, refuses_what_is_wrong)
