@@ -122,7 +122,6 @@ bool device_destroy(struct dxg_device *device)
 {
 	if (!object_retire(&device->object))
 		return false;
-	notification_device_ends(device);
 	vidmm_device_end(&device->memory);
 	lock_acquire(&device->process->lock);
 	list_remove(&device->process_link);
@@ -131,6 +130,7 @@ bool device_destroy(struct dxg_device *device)
 	lock_acquire(&device->lock);
 	device->is_dying = true;
 	lock_release(&device->lock);
+	notification_device_ends(device);
 	context_destroy_all(device);
 	hw_context_destroy_all(device);
 	destruction_of_device(device);

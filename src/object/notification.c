@@ -214,8 +214,13 @@ static void listen(struct vidmm_process *memory, enum notification_kind kind, in
 			     kind == NOTIFICATION_BUDGET ? change : 0);
 }
 
-static NTSTATUS registration_add(struct notifier *notifier, struct registration *registration)
+static NTSTATUS registration_add_locked(struct dxg_device *device, struct notifier *notifier,
+					struct registration *registration)
 {
+	lock_assert_held(&device->lock);
+	if (device->is_dying)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
+			      "0x%08x was destroyed during the call", device->object.handle);
 	lock_acquire(&notifier->lock);
 	bool has_room = notifier->count < NOTIFICATION_MOST;
 	if (has_room) {
@@ -249,7 +254,9 @@ NTSTATUS notification_register(struct dxg_device *device, const struct notificat
 	list_init(&registration->due_link);
 	/* Before it can be found, and be gone. */
 	uint64_t token = registration->token;
-	NTSTATUS status = registration_add(notifier, registration);
+	lock_acquire(&device->lock);
+	NTSTATUS status = registration_add_locked(device, notifier, registration);
+	lock_release(&device->lock);
 	if (!NT_SUCCESS(status)) {
 		mem_free(registration);
 		return status;

@@ -437,6 +437,51 @@ TEST(end, of_the_program_may_be_the_callback_s_doing)
 	EXPECT_CHILD(run_child_with("is_ended_by_a_callback", child_settings()), 8);
 }
 
+/* ---- many threads ---- */
+
+struct racer {
+	struct client client;
+	struct dxgk_test_thread *thread;
+};
+
+static void racer_run(void *argument)
+{
+	struct racer *racer = argument;
+
+	for (int i = 0; i < 20; i++) {
+		struct ear ear = { 0 };
+		D3DKMT_REGISTERTRIMNOTIFICATION trim = trim_registration(&racer->client, &ear);
+		NTSTATUS status = D3DKMTRegisterTrimNotification(&trim);
+
+		/* The device may be gone by now. */
+		if (status != STATUS_SUCCESS && status != STATUS_INVALID_PARAMETER)
+			abort();
+		(void)set_budget(&racer->client, MIB + (UINT64)i * MIB / 16, UINT64_MAX);
+		/* Afterwards nobody looks at what is on this stack. */
+		if (status == STATUS_SUCCESS && unlisten(trim.Handle) != STATUS_SUCCESS)
+			abort();
+	}
+}
+
+TEST(threads, register_and_unregister_while_devices_end)
+{
+	enum { RACERS = 3 };
+	struct client client = begin_quiet();
+	struct racer racers[RACERS];
+
+	(void)in_memory(&client, 4 * MIB);
+	for (int i = 0; i < RACERS; i++) {
+		client_open(&racers[i].client, client.adapter);
+		racers[i].thread = dxgk_test_thread_create(racer_run, &racers[i]);
+		EXPECT(racers[i].thread);
+	}
+	for (int i = 0; i < RACERS - 1; i++)
+		EXPECT_OK(destroy_device(racers[i].client.device));
+	for (int i = 0; i < RACERS; i++)
+		dxgk_test_thread_join(racers[i].thread);
+	expect_valid();
+}
+
 /* ---- what is refused ---- */
 
 TEST(register, refuses_what_is_wrong)
