@@ -62,7 +62,8 @@ static void fill_info(const struct soft_context *context, DXGK_CONTEXTINFO *info
 		return;
 	}
 	info_out->DmaBufferSize = SOFT_DMA_BUFFER_BYTES;
-	info_out->DmaBufferSegmentSet = 0; /* contiguous system memory */
+	if (context->device->adapter->settings.has_placed_buffers)
+		info_out->DmaBufferSegmentSet = 1u << (SOFTGPU_SEGMENT_APERTURE - 1);
 	info_out->AllocationListSize = SOFT_ALLOCATION_LIST_ENTRIES;
 	info_out->PatchLocationListSize = SOFT_PATCH_LIST_ENTRIES;
 }

@@ -300,6 +300,22 @@ NTSTATUS soft_engine_submit(struct soft_engine *engine, const struct soft_packet
 	return STATUS_SUCCESS;
 }
 
+/* FALSE: in memory where no command buffer can be. */
+static BOOLEAN find_buffer(const struct soft_memory *memory, const DXGKARG_SUBMITCOMMAND *args,
+			   struct soft_place *place_out)
+{
+	ULONGLONG address = (ULONGLONG)args->DmaBufferPhysicalAddress.QuadPart;
+
+	*place_out = (struct soft_place){ .segment = SOFTGPU_SEGMENT_SYSTEM, .offset = address };
+	if (args->DmaBufferSegmentId != SOFTGPU_SEGMENT_SYSTEM &&
+	    (args->DmaBufferSegmentId != SOFTGPU_SEGMENT_APERTURE ||
+	     !soft_memory_decode(memory, address, place_out) ||
+	     place_out->segment != SOFTGPU_SEGMENT_APERTURE))
+		return FALSE;
+	place_out->offset += args->DmaBufferSubmissionStartOffset;
+	return TRUE;
+}
+
 NTSTATUS APIENTRY soft_submit_command(IN_CONST_HANDLE hAdapter,
 				      IN_CONST_PDXGKARG_SUBMITCOMMAND pSubmitCommand)
 {
@@ -313,9 +329,11 @@ NTSTATUS APIENTRY soft_submit_command(IN_CONST_HANDLE hAdapter,
 		return STATUS_INVALID_PARAMETER;
 	struct soft_engine *engine = soft_engine_from(
 		hAdapter, context ? context->node : args->NodeOrdinal, args->EngineOrdinal);
+	struct soft_place buffer;
+
 	if (!engine || args->DmaBufferSubmissionStartOffset > args->DmaBufferSubmissionEndOffset ||
 	    args->DmaBufferSubmissionEndOffset > args->DmaBufferSize ||
-	    args->DmaBufferSegmentId != SOFTGPU_SEGMENT_SYSTEM)
+	    !find_buffer(&engine->adapter->memory, args, &buffer))
 		return STATUS_INVALID_PARAMETER;
 
 	ULONG size_bytes =
@@ -324,9 +342,7 @@ NTSTATUS APIENTRY soft_submit_command(IN_CONST_HANDLE hAdapter,
 		.context = context,
 		.fence = args->SubmissionFenceId,
 		.size_bytes = size_bytes,
-		.buffer = { .segment = SOFTGPU_SEGMENT_SYSTEM,
-			    .offset = (ULONGLONG)args->DmaBufferPhysicalAddress.QuadPart +
-				      args->DmaBufferSubmissionStartOffset },
+		.buffer = buffer,
 		.is_paging = args->Flags.Paging,
 		.is_resubmission = args->Flags.Resubmission,
 		.is_empty =

@@ -33,6 +33,8 @@ const struct soft_setting soft_setting_table[] = {
 	{ L"PageTableUpdateMode", "PageTableUpdateMode", OFFSET(update_mode), 0, 0, update_words,
 	  update_values, "gpu_physical, gpu_virtual or cpu_virtual" },
 	{ L"HwQueues", "HwQueues", OFFSET(hw_queues), 0, 1, NULL, NULL, "0 or 1" },
+	{ L"DmaBuffersInAperture", "DmaBuffersInAperture", OFFSET(has_placed_buffers), 0, 1, NULL,
+	  NULL, "0 or 1" },
 	{ L"LoseMemoryOnReset", "LoseMemoryOnReset", OFFSET(loses_memory), 0, 1, NULL, NULL,
 	  "0 or 1" },
 };

@@ -24,10 +24,11 @@ struct soft_settings {
 	ULONG model; /* enum softgpu_address_model */
 	ULONG copy_engines;
 	ULONG page_table_levels;
-	ULONG address_bits; /* 0 until soft_settings_finish(): whole tables at every level */
-	ULONG update_mode;  /* enum soft_update_mode */
-	ULONG hw_queues;    /* 1: there are hardware queues; needs virtual addresses */
-	ULONG loses_memory; /* with a reset of the adapter; else it happens to stay */
+	ULONG address_bits;       /* 0 until soft_settings_finish(): whole tables at every level */
+	ULONG update_mode;        /* enum soft_update_mode */
+	ULONG hw_queues;          /* 1: there are hardware queues; needs virtual addresses */
+	ULONG has_placed_buffers; /* those of physical contexts are in the aperture */
+	ULONG loses_memory;       /* with a reset of the adapter; else it happens to stay */
 };
 
 /* One registry value. A number has a range; a text is one of a few words. */

@@ -97,8 +97,7 @@ static NTSTATUS context_get_buffers(struct dxg_context *context)
 	struct dxg_device *device = context->device;
 	NTSTATUS status = STATUS_SUCCESS;
 
-	if (!device->adapter->info->supports_virtual_addressing &&
-	    context->info.dma_buffer_segment_set == 0)
+	if (!device->adapter->info->supports_virtual_addressing)
 		status = render_stream_create(context, &context->render);
 	if (!NT_SUCCESS(status))
 		miniport_destroy_context(device->adapter->miniport, device->joined->client,

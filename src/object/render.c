@@ -87,6 +87,33 @@ static void burial_run(struct work *work)
 	render_stream_bury(container_of(work, struct render_stream, burial));
 }
 
+static void pool_init(struct render_stream *stream, const struct miniport_context_info *info)
+{
+	struct dxg_device *device = stream->context->device;
+	const struct dma_pool_options options = {
+		.private_bytes = info->dma_private_bytes,
+		.highest_address = device->adapter->info->highest_acceptable_address,
+		.segments = info->dma_buffer_segment_set,
+		.device = &device->memory,
+	};
+
+	dma_pool_init(&stream->pool, &options);
+}
+
+/* One that never fits into the driver's segments is refused with the context, not in its work. */
+static NTSTATUS pool_try(struct render_stream *stream, const struct miniport_context_info *info)
+{
+	struct dma_buffer *buffer;
+
+	if (info->dma_buffer_segment_set == 0)
+		return STATUS_SUCCESS;
+	buffer = dma_buffer_take(&stream->pool, info->dma_buffer_bytes, patch_entries_of(info));
+	if (!buffer)
+		return STATUS_NO_MEMORY;
+	dma_buffer_put(buffer);
+	return STATUS_SUCCESS;
+}
+
 NTSTATUS render_stream_create(struct dxg_context *context, struct render_stream **stream_out)
 {
 	const struct miniport_context_info *info = &context->info;
@@ -102,11 +129,15 @@ NTSTATUS render_stream_create(struct dxg_context *context, struct render_stream 
 		return status;
 	}
 	stream->context = context;
-	dma_pool_init(&stream->pool, info->dma_private_bytes,
-		      context->device->adapter->info->highest_acceptable_address);
+	pool_init(stream, info);
 	lock_init(&stream->lock, LOCK_RANK_PACKET, "render stream");
 	list_init(&stream->cancelled);
 	work_init(&stream->burial, burial_run);
+	status = pool_try(stream, info);
+	if (!NT_SUCCESS(status)) {
+		render_stream_destroy(stream);
+		return status;
+	}
 	*stream_out = stream;
 	return STATUS_SUCCESS;
 }
@@ -151,6 +182,7 @@ struct rendering {
 	struct render_list *list;
 	struct miniport_list_entry *shown; /* the list as DxgkDdiRender sees it */
 	bool fits;                         /* all of the list into memory at once */
+	bool is_made_resident;             /* … because make-resident has seen to it */
 	struct list packets;               /* render_packet.call_link, in order */
 };
 
@@ -200,7 +232,8 @@ static NTSTATUS check_memory(struct rendering *rendering)
 	rendering->fits = fits == all.count;
 	if (!NT_SUCCESS(status) || device->adapter->info->wddm_version < 2000)
 		return status;
-	rendering->fits = true; /* make-resident has seen to it */
+	rendering->fits = true;
+	rendering->is_made_resident = true;
 	return check_resident(rendering);
 }
 
@@ -220,21 +253,25 @@ static NTSTATUS add_packet(struct rendering *rendering, struct dma_buffer *buffe
 
 struct fitting {
 	struct rendering *rendering;
-	struct vidmm_list_entry *entries;
+	struct vidmm_binding *buffer;     /* has to be in place as well; NULL: it is no matter */
+	struct vidmm_list_entry *entries; /* room for it and the whole list */
 };
 
 static uint32_t how_many_fit(void *context, const uint32_t entries[], uint32_t count)
 {
 	struct fitting *fitting = context;
+	uint32_t own = fitting->buffer ? 1 : 0; /* which always fits when it is alone */
 	struct vidmm_list some = {
 		.device = &fitting->rendering->context->device->memory,
 		.entries = fitting->entries,
-		.count = count,
+		.count = own + count,
 	};
 
+	some.entries[0].binding = fitting->buffer;
 	for (uint32_t i = 0; i < count; i++)
-		some.entries[i].binding = fitting->rendering->list->entries[entries[i]].binding;
-	return vidmm_list_fits(&some);
+		some.entries[own + i].binding =
+			fitting->rendering->list->entries[entries[i]].binding;
+	return vidmm_list_fits(&some) - own;
 }
 
 static NTSTATUS add_pieces(struct rendering *rendering, struct dma_buffer *buffer,
@@ -258,7 +295,7 @@ static NTSTATUS add_pieces(struct rendering *rendering, struct dma_buffer *buffe
 
 static NTSTATUS add_split(struct rendering *rendering, struct dma_buffer *buffer)
 {
-	struct fitting fitting = { .rendering = rendering };
+	struct fitting fitting = { .rendering = rendering, .buffer = dma_buffer_binding(buffer) };
 	struct render_split split;
 
 	if (buffer->patch_count == 0) { /* it refers to nothing */
@@ -268,7 +305,8 @@ static NTSTATUS add_split(struct rendering *rendering, struct dma_buffer *buffer
 
 		return add_packet(rendering, buffer, &all);
 	}
-	fitting.entries = mem_zalloc_array(rendering->list->entry_count, sizeof(*fitting.entries));
+	fitting.entries =
+		mem_zalloc_array(rendering->list->entry_count + 1, sizeof(*fitting.entries));
 	if (!fitting.entries)
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 			      "no memory to split a submission");
@@ -282,6 +320,23 @@ static NTSTATUS add_split(struct rendering *rendering, struct dma_buffer *buffer
 	return status;
 }
 
+/* The whole list, and the buffer beside it? */
+static bool fits_whole(struct rendering *rendering, struct dma_buffer *buffer)
+{
+	struct render_list *list = rendering->list;
+	struct vidmm_binding *binding = dma_buffer_binding(buffer);
+	struct vidmm_list all = {
+		.device = &rendering->context->device->memory,
+		.entries = list->entries,
+		.count = list->entry_count + 1,
+	};
+
+	if (!rendering->fits || !binding || rendering->is_made_resident)
+		return rendering->fits;
+	list->entries[list->entry_count].binding = binding;
+	return vidmm_list_fits(&all) == all.count;
+}
+
 static NTSTATUS add_buffer(struct rendering *rendering, struct dma_buffer *buffer)
 {
 	const struct render_piece all = {
@@ -291,7 +346,8 @@ static NTSTATUS add_buffer(struct rendering *rendering, struct dma_buffer *buffe
 
 	if (buffer->used_bytes == 0) /* the driver took note, and wrote nothing */
 		return STATUS_SUCCESS;
-	return rendering->fits ? add_packet(rendering, buffer, &all) : add_split(rendering, buffer);
+	return fits_whole(rendering, buffer) ? add_packet(rendering, buffer, &all)
+					     : add_split(rendering, buffer);
 }
 
 /* ---- the driver translates ---- */
@@ -316,7 +372,7 @@ static NTSTATUS translate_pass(struct rendering *rendering, struct miniport_rend
 	render->buffer = buffer->memory;
 	render->buffer_bytes = buffer->size_bytes;
 	render->private_data = dma_buffer_private(buffer);
-	render->private_bytes = stream->pool.private_bytes;
+	render->private_bytes = stream->pool.options.private_bytes;
 	render->patches_out = buffer->patches;
 	render->patch_out_room = buffer->patch_room;
 	NTSTATUS status =
@@ -505,8 +561,7 @@ NTSTATUS render_begin(struct dxg_context *context)
 			      "has GPU addresses; use D3DKMTSubmitCommand");
 	if (!context->render)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_API_VALUE, "hContext",
-			      "has no command buffer: the adapter has GPU addresses, or wants DMA "
-			      "buffers in an aperture");
+			      "has no command buffer: the adapter has GPU addresses");
 	status = sched_queue_await_room(&context->queue);
 	if (NT_SUCCESS(status))
 		status = adapter_enter(device->adapter);

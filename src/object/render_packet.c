@@ -124,7 +124,8 @@ static void packet_retired(struct sched_packet *base, enum sched_outcome outcome
 {
 	struct render_packet *packet = container_of(base, struct render_packet, packet);
 
-	if (packet->is_by_list && vidmm_list_release(&packet->residency) && packet->has_request)
+	if (packet->gathered.count > 0 && vidmm_list_release(&packet->gathered) &&
+	    packet->has_request)
 		(void)!refcount_put(&packet->refs); /* not the last one */
 	render_list_put(packet->list);
 	atomic_fetch_sub(&packet->stream->queued, 1);
@@ -141,7 +142,7 @@ static void packet_retired(struct sched_packet *base, enum sched_outcome outcome
 static void on_in_place(struct vidmm_request *request, NTSTATUS status)
 {
 	struct render_packet *packet =
-		container_of(request, struct render_packet, residency.request);
+		container_of(request, struct render_packet, gathered.request);
 
 	(void)status; /* it is asked for again */
 	sched_queue_kick(&packet->stream->context->queue);
@@ -153,14 +154,14 @@ static NTSTATUS packet_prepare(struct sched_packet *base)
 	struct render_packet *packet = container_of(base, struct render_packet, packet);
 	uint32_t fits;
 
-	if (!packet->is_by_list)
+	if (packet->gathered.count == 0)
 		return STATUS_SUCCESS;
 	bool is_first = !packet->has_request;
 	if (is_first) { /* before it is asked: the answer may be faster than the return */
 		packet->has_request = true;
 		refcount_get(&packet->refs);
 	}
-	NTSTATUS status = vidmm_list_prepare(&packet->residency, &fits);
+	NTSTATUS status = vidmm_list_prepare(&packet->gathered, &fits);
 	if (is_first && status != STATUS_PENDING) {
 		packet->has_request = false;
 		(void)!refcount_put(&packet->refs); /* not the last one */
@@ -172,19 +173,22 @@ static struct miniport_submission describe(struct render_packet *packet)
 {
 	const struct dxg_context *context = packet->stream->context;
 	struct dma_buffer *buffer = packet->buffer;
+	const struct vidmm_list_entry *place =
+		dma_buffer_binding(buffer) ? &packet->entries[packet->entry_count] : NULL;
 
 	return (struct miniport_submission){
 		.driver_context = context->info.driver_context,
 		.driver_device = context->device->driver_device,
 		.node = context->node,
 		.is_null = packet->is_null,
-		.physical_address = buffer->physical_address,
+		.segment = place ? place->segment : 0,
+		.physical_address = place ? place->offset_bytes : buffer->physical_address,
 		.memory = buffer->memory,
 		.buffer_bytes = buffer->size_bytes,
 		.start_bytes = packet->piece.start_bytes,
 		.end_bytes = packet->piece.end_bytes,
 		.private_data = dma_buffer_private(buffer),
-		.private_bytes = buffer->pool->private_bytes,
+		.private_bytes = buffer->pool->options.private_bytes,
 		.private_end_bytes = buffer->private_used_bytes,
 	};
 }
@@ -203,9 +207,8 @@ static void fill_list_copy(struct render_packet *packet)
 		};
 		if (entry == 0)
 			continue;
-		packet->list_copy[i].segment = packet->residency.entries[entry - 1].segment;
-		packet->list_copy[i].offset_bytes =
-			packet->residency.entries[entry - 1].offset_bytes;
+		packet->list_copy[i].segment = packet->entries[entry - 1].segment;
+		packet->list_copy[i].offset_bytes = packet->entries[entry - 1].offset_bytes;
 	}
 }
 
@@ -229,7 +232,7 @@ static NTSTATUS packet_submit(struct sched_packet *base, const struct sched_subm
 	what.is_resubmission = how->is_resubmission;
 	/* Made resident, and used before the paging fence was reached: a use that is not allowed.
 	 */
-	if (!packet->is_by_list && !vidmm_list_locate(&packet->residency))
+	if (!vidmm_list_locate(&packet->presumed))
 		return STATUS_GRAPHICS_ALLOCATION_INVALID;
 	fill_list_copy(packet);
 	NTSTATUS status = miniport_patch(miniport, &patch);
@@ -260,7 +263,7 @@ static uint32_t piece_entry(const struct render_piece *piece, uint32_t index)
 /* One block: the packet, then its four arrays, the widest first. */
 static struct render_packet *packet_alloc(uint32_t entry_count, const struct render_list *list)
 {
-	uint64_t entries_bytes = (uint64_t)entry_count * sizeof(struct vidmm_list_entry);
+	uint64_t entries_bytes = ((uint64_t)entry_count + 1) * sizeof(struct vidmm_list_entry);
 	uint64_t copy_bytes = (uint64_t)list->count * sizeof(struct miniport_list_entry);
 	uint64_t room_bytes = (uint64_t)list->count * MINIPORT_LIST_ROOM_BYTES;
 	uint64_t entry_of_bytes = (uint64_t)list->entry_count * sizeof(uint32_t);
@@ -270,11 +273,32 @@ static struct render_packet *packet_alloc(uint32_t entry_count, const struct ren
 	if (!packet)
 		return NULL;
 	char *rest = (char *)(packet + 1);
-	packet->residency.entries = (struct vidmm_list_entry *)(void *)rest;
+	packet->entries = (struct vidmm_list_entry *)(void *)rest;
 	packet->list_copy = (struct miniport_list_entry *)(void *)(rest + entries_bytes);
 	packet->list_room = rest + entries_bytes + copy_bytes;
 	packet->entry_of = (uint32_t *)(void *)(rest + entries_bytes + copy_bytes + room_bytes);
 	return packet;
+}
+
+static void divide_entries(struct render_packet *packet, uint32_t count)
+{
+	struct dxg_device *device = packet->stream->context->device;
+	bool is_by_list = device->adapter->info->wddm_version < 2000;
+	uint32_t own = dma_buffer_binding(packet->buffer) ? 1 : 0;
+
+	packet->entry_count = count;
+	packet->entries[count].binding = dma_buffer_binding(packet->buffer);
+	packet->gathered = (struct vidmm_list){
+		.device = &device->memory,
+		.entries = is_by_list ? packet->entries : packet->entries + count,
+		.count = is_by_list ? count + own : own,
+		.request.done = on_in_place,
+	};
+	packet->presumed = (struct vidmm_list){
+		.device = &device->memory,
+		.entries = packet->entries,
+		.count = is_by_list ? 0 : count,
+	};
 }
 
 NTSTATUS render_packet_create(struct render_stream *stream, struct dma_buffer *buffer,
@@ -301,18 +325,15 @@ NTSTATUS render_packet_create(struct render_stream *stream, struct dma_buffer *b
 	packet->piece = *piece;
 	packet->piece.entries = NULL;
 	packet->is_null = is_null;
-	packet->is_by_list = context->device->adapter->info->wddm_version < 2000;
 	list_init(&packet->cancelled_link);
 	list_init(&packet->call_link);
-	packet->residency.device = &context->device->memory;
-	packet->residency.count = count;
-	packet->residency.request.done = on_in_place;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t entry = piece_entry(piece, i);
 
-		packet->residency.entries[i].binding = list->entries[entry].binding;
+		packet->entries[i].binding = list->entries[entry].binding;
 		packet->entry_of[entry] = i + 1;
 	}
+	divide_entries(packet, count);
 	*packet_out = packet;
 	return STATUS_SUCCESS;
 }

@@ -11,7 +11,8 @@ struct render_list {
 	struct refcount refs;
 	uint32_t count;
 	uint32_t entry_count;
-	struct vidmm_list_entry *entries; /* each allocation once, in the order of the list */
+	struct vidmm_list_entry *entries; /* each allocation once, in the order of the list; and
+					     room for one more */
 	struct render_list_item {
 		struct dxg_allocation *allocation; /* NULL: nothing */
 		uint32_t entry;                    /* of `entries` */
@@ -42,11 +43,18 @@ struct render_packet {
 	struct render_list *list;
 	struct render_piece piece;
 	bool is_null;
-	bool is_by_list;  /* its list says what has to be in place */
-	bool has_request; /* residency.request.done() comes */
+	bool has_request; /* gathered.request.done() comes */
 
-	struct vidmm_list residency;
-	uint32_t *entry_of;                    /* list entry -> entry of `residency` + 1; 0: none */
+	/*
+	 * What it needs of the list, then its buffer where that has a place. Before WDDM 2.0 it
+	 * waits until all of it is in place; since then only for the buffer, and the rest has to be
+	 * there.
+	 */
+	struct vidmm_list_entry *entries;
+	uint32_t entry_count;                  /* without the buffer */
+	struct vidmm_list gathered;            /* of those, what it waits for */
+	struct vidmm_list presumed;            /* … and what is in place already */
+	uint32_t *entry_of;                    /* list entry -> `entries` + 1; 0: none */
 	struct miniport_list_entry *list_copy; /* as the driver sees it */
 	void *list_room;
 

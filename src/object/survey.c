@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "object/dma_buffer.h"
 #include "object/survey.h"
 
 void survey_wrong(struct survey *survey, const char *format, ...)
@@ -46,6 +47,9 @@ void survey_finish(struct survey *survey)
 		allocation_body_put(survey->kept.all[i].item);
 	for (size_t i = 0; i < survey->kept_shares.count; i++)
 		share_put(survey->kept_shares.all[i].item);
+	for (size_t i = 0; i < survey->kept_buffers.count; i++)
+		dma_buffer_release(survey->kept_buffers.all[i].item);
+	mem_free(survey->kept_buffers.all);
 	mem_free(survey->kept.all);
 	mem_free(survey->kept_shares.all);
 	mem_free(survey->devices.all);

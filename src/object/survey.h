@@ -41,6 +41,7 @@ struct survey {
 	struct holders shared_by_packets; /* what several packets have, once each */
 	struct holders kept;              /* allocation_body that may go meanwhile, with a looker */
 	struct holders kept_shares;       /* struct share, likewise, with a reference */
+	struct holders kept_buffers;      /* struct dma_buffer, likewise */
 
 	/* Of the device that is looked at. */
 	struct holders leaving; /* dxg_resource, one per allocation of it whose destruction waits */

@@ -15,6 +15,7 @@
 #include "object/hw_context.h"
 #include "object/keyed_mutex.h"
 #include "object/paging_queue.h"
+#include "object/render.h"
 #include "object/sync_object.h"
 #include "object/survey.h"
 #include "object/validate.h"
@@ -164,6 +165,17 @@ static void hold_drivers(void *context, struct vidmm_allocation *allocation)
 	survey_hold(survey, &survey->drivers, allocation);
 }
 
+static void hold_buffer(void *context, struct dma_buffer *buffer)
+{
+	struct survey *survey = context;
+	size_t count = survey->kept_buffers.count;
+
+	survey_hold(survey, &survey->kept_buffers, buffer);
+	if (survey->kept_buffers.count > count)
+		dma_buffer_hold(buffer);
+	survey_hold(survey, &survey->drivers, &buffer->allocation);
+}
+
 /* How many there are: each holds a reference on its parent. */
 static uint32_t check_hw_queues_locked(struct survey *survey, struct hw_queue_parent *parent,
 				       const struct dxg_device *device)
@@ -217,6 +229,8 @@ static void check_device(struct survey *survey, struct dxg_device *device,
 			survey_wrong(survey, "context 0x%08x is in the list of another device",
 				     context->object.handle);
 		context_memory_for_each(&context->driver_memory, hold_drivers, survey);
+		if (context->render)
+			dma_pool_for_each(&context->render->pool, hold_buffer, survey);
 		children++;
 	}
 	list_for_each (link, &device->hw_contexts) {

@@ -33,6 +33,17 @@ static uint64_t allocation_pages(const struct vidmm_allocation *allocation)
 	return allocation->size_bytes >> MACHINE_PAGE_SHIFT;
 }
 
+void vidmm_allocation_take_run(struct vidmm_allocation *allocation, uint64_t physical_address)
+{
+	assert(machine_run_bytes(physical_address) == allocation->size_bytes);
+	allocation->backing.one =
+		(struct backing_run){ (uint32_t)(physical_address >> MACHINE_PAGE_SHIFT),
+				      (uint32_t)allocation_pages(allocation) };
+	allocation->backing.run_count = 1;
+	account_charge_committed(allocation->account, (int64_t)allocation->size_bytes);
+	allocation_set_content(allocation, VIDMM_CONTENT_BACKED);
+}
+
 /* Takes the view away; false when the host cannot, and the pages seen there must never be used
  * again. */
 static bool view_finish(struct vidmm_allocation *allocation)

@@ -127,6 +127,9 @@ static inline void vidmm_allocation_init_empty(struct vidmm_allocation *allocati
 /* Its memory is the client's. */
 void vidmm_allocation_take_memory(struct vidmm_allocation *allocation, void *memory);
 
+/* Right after init: a run of the machine's pages, exactly as long, is its own from now on. */
+void vidmm_allocation_take_run(struct vidmm_allocation *allocation, uint64_t physical_address);
+
 /* Cannot fail and touches nothing but the struct. */
 static inline void vidmm_allocation_init(struct vidmm_allocation *allocation,
 					 const struct vidmm_wishes *wishes)

@@ -113,6 +113,25 @@ static inline void turn_everything(void)
 	let_others();
 }
 
+/* What pages is done until this many render packets are with the GPU. */
+static inline void page_until(unsigned node, unsigned count)
+{
+	for (unsigned turns = 0; pending(node) < count; turns++) {
+		EXPECT(turns < PATIENCE);
+		if (pending(PAGING) > 0)
+			complete(PAGING);
+		else
+			let_others();
+	}
+}
+
+/* Nobody does anything any more. */
+static inline void settle(void)
+{
+	for (unsigned i = 0; i < 50; i++)
+		let_others();
+}
+
 struct leaving {
 	D3DKMT_HANDLE handle;
 	_Atomic bool is_over;

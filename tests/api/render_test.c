@@ -11,25 +11,6 @@
 	"\"Segment1.CommitLimit\": 4194304, "                                                      \
 	"\"Allocation.SupportedReadSegmentSet\": 1, \"Allocation.SupportedWriteSegmentSet\": 1, "
 
-/* What pages is done until this many render packets are with the GPU. */
-static void page_until(unsigned node, unsigned count)
-{
-	for (unsigned turns = 0; pending(node) < count; turns++) {
-		EXPECT(turns < PATIENCE);
-		if (pending(PAGING) > 0)
-			complete(PAGING);
-		else
-			let_others();
-	}
-}
-
-/* Nobody does anything any more. */
-static void settle(void)
-{
-	for (unsigned i = 0; i < 50; i++)
-		let_others();
-}
-
 /* ---- what is queued, recounted ---- */
 
 TEST(recount, knows_what_lists_use)

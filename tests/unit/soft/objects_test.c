@@ -219,6 +219,20 @@ TEST(objects, virtual_contexts_need_no_buffers_and_physical_ones_do)
 	host_stop();
 }
 
+TEST(objects, dma_buffers_are_in_the_aperture_where_the_registry_says_so)
+{
+	static const struct host_setting placed[] = { { "AddressModel", "physical", 0 },
+						      { "DmaBuffersInAperture", NULL, 1 },
+						      { 0 } };
+	DXGKARG_CREATECONTEXT args = { .EngineAffinity = 1 };
+	DXGK_CONTEXTINFO info;
+
+	host_start(placed);
+	EXPECT_EQ(make_context(&args, &info), STATUS_SUCCESS);
+	EXPECT_EQ(info.DmaBufferSegmentSet, 1u << (SOFTGPU_SEGMENT_APERTURE - 1));
+	host_stop();
+}
+
 TEST(objects, handles_of_another_kind_are_refused)
 {
 	DXGKARG_CREATEDEVICE device = { .hKmdProcess = NULL };
