@@ -92,24 +92,34 @@ enum {
 	"\"NbAsymetricProcessingNodes\": 4, \"PagingNode\": 3, "                                   \
 	"\"PagingAtOnce\": " CRANK_PAGING_AT_ONCE ", "
 
-/* Before the first call: which adapters there are. `more` is registry for all of them. */
-static inline void crank_profile(const char *more)
+static unsigned crank_adapter_count;
+
+/* Before the first call: there are these adapters. `more` is registry for all of them. */
+static inline void crank_profile_of(const char *const registries[], unsigned count,
+				    const char *more)
 {
-	static char profile[4096];
-	static const char *const registries[ADAPTERS] = {
-		[BY_HAND] = "\"HandCranked\": 1",
-		[BY_HAND_HOLDING] = "\"HandCranked\": 1, \"HoldPreemption\": 1",
-		[AT_ONCE] = "\"HandCranked\": 0",
-	};
+	static char profile[8192];
 	int used = snprintf(profile, sizeof(profile), "{\"adapters\": [");
 
-	for (unsigned i = 0; i < ADAPTERS; i++)
+	for (unsigned i = 0; i < count; i++)
 		used += snprintf(profile + used, sizeof(profile) - (size_t)used,
 				 "%s{\"driver\": \"%s\", \"name\": \"recorder%u\", \"registry\": {"
 				 "%s" FOUR_NODES "%s}}",
 				 i ? ", " : "", getenv("TEST_RECORDER"), i, more, registries[i]);
 	snprintf(profile + used, sizeof(profile) - (size_t)used, "]}");
 	setenv("DXGK_PROFILE", write_file(profile), 1);
+	crank_adapter_count = count;
+}
+
+static inline void crank_profile(const char *more)
+{
+	static const char *const registries[ADAPTERS] = {
+		[BY_HAND] = "\"HandCranked\": 1",
+		[BY_HAND_HOLDING] = "\"HandCranked\": 1, \"HoldPreemption\": 1",
+		[AT_ONCE] = "\"HandCranked\": 0",
+	};
+
+	crank_profile_of(registries, ADAPTERS, more);
 }
 
 /* A new process with a device on this adapter. */
@@ -120,7 +130,7 @@ static inline void begin_on(unsigned which)
 
 	D3DKMTCloseDxCoreDevice();
 	EXPECT_OK(D3DKMTEnumAdapters2(&all));
-	EXPECT_EQ(all.NumAdapters, ADAPTERS);
+	EXPECT_EQ(all.NumAdapters, crank_adapter_count);
 	adapter = infos[which].hAdapter;
 	device = create_device(adapter);
 	notes_forget();
@@ -150,19 +160,26 @@ static inline unsigned pending(unsigned node)
 	return crank(&escape);
 }
 
-/* What the GPU has under way on this node, by tag: "1 2 3 ". */
-static inline const char *pending_tags(unsigned node)
+/* The tags that the driver answers with. */
+static inline const char *crank_tags(struct recorder_escape *escape)
 {
 	static char text[128];
-	struct recorder_escape escape = { .command = RECORDER_PENDING, .node = node };
-	unsigned count = crank(&escape);
+	unsigned count = crank(escape);
 	int used = 0;
 
 	text[0] = '\0';
 	for (unsigned i = 0; i < count && i < 8; i++)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, "%llu ",
-				 escape.values[i]);
+				 escape->values[i]);
 	return text;
+}
+
+/* What the GPU has under way on this node, by tag: "1 2 3 ". */
+static inline const char *pending_tags(unsigned node)
+{
+	struct recorder_escape escape = { .command = RECORDER_PENDING, .node = node };
+
+	return crank_tags(&escape);
 }
 
 /* The GPU ends the oldest; its tag, 0 when there is nothing. */
@@ -174,11 +191,64 @@ static inline unsigned complete(unsigned node)
 	return crank(&escape) ? (unsigned)escape.values[0] : 0;
 }
 
+/* The driver says this of a node, whatever it has. */
+static inline void interrupt(unsigned type, unsigned node)
+{
+	struct recorder_escape escape = { .command = RECORDER_INTERRUPT,
+					  .type = type,
+					  .node = node };
+
+	(void)crank(&escape);
+}
+
+/* A reset by hand, D3DKMT_TDRDBGCTRLTYPE. */
+static inline NTSTATUS force(unsigned control, unsigned node)
+{
+	D3DKMT_TDRDBGCTRL_ESCAPE tdr = { (D3DKMT_TDRDBGCTRLTYPE)control, node };
+	D3DKMT_ESCAPE args = { .hAdapter = adapter,
+			       .Type = D3DKMT_ESCAPE_TDRDBGCTRL,
+			       .pPrivateDriverData = &tdr,
+			       .PrivateDriverDataSize = sizeof(tdr) };
+
+	return D3DKMTEscape(&args);
+}
+
+/* The last call of an entry point, and its list. */
+static inline struct recorder_fetch fetched(unsigned entry)
+{
+	struct recorder_fetch fetch = { .escape = { .command = RECORDER_FETCH, .type = entry } };
+	D3DKMT_ESCAPE escape = { .hAdapter = adapter,
+				 .pPrivateDriverData = &fetch,
+				 .PrivateDriverDataSize = sizeof(fetch) };
+
+	EXPECT_OK(D3DKMTEscape(&escape));
+	return fetch;
+}
+
 /* Other threads get along; in a seeded run every call is a turn. */
 static inline void let_others(void)
 {
 	(void)pending(0);
 	sched_yield();
+}
+
+/* Nobody does anything any more. */
+static inline void settle(void)
+{
+	for (unsigned i = 0; i < 50; i++)
+		let_others();
+}
+
+/* Simulated time; it passes when everybody waits. */
+static inline void let_time_pass(unsigned seconds)
+{
+	D3DKMT_CREATEKEYEDMUTEX mutex = { 0 };
+	LARGE_INTEGER timeout = { .QuadPart = -10000000ll * seconds };
+	D3DKMT_ACQUIREKEYEDMUTEX acquire = { .Key = 1, .pTimeout = &timeout };
+
+	EXPECT_OK(D3DKMTCreateKeyedMutex(&mutex));
+	acquire.hKeyedMutex = mutex.hKeyedMutex;
+	EXPECT_EQ(D3DKMTAcquireKeyedMutex(&acquire), STATUS_TIMEOUT);
 }
 
 enum { PATIENCE = 200000 };

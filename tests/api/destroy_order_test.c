@@ -73,12 +73,6 @@ static void destroy_later(void *argument)
 	mark("destroyed");
 }
 
-static void idle_turns(void)
-{
-	for (unsigned i = 0; i < 50; i++)
-		let_others();
-}
-
 /* ---- the four ways to say it ---- */
 
 TEST(destroy, returns_at_once_and_the_driver_is_told_after_the_work)
@@ -92,7 +86,7 @@ TEST(destroy, returns_at_once_and_the_driver_is_told_after_the_work)
 	mark("returned");
 	/* The handle is gone at once. */
 	EXPECT_BAD_HANDLE(destroy_flags(device, 0, made.allocations, 1, 0), "phAllocationList");
-	idle_turns();
+	settle();
 	EXPECT_EQ(complete(0), 1);
 	AWAIT(notes_count("DestroyAllocation") == 1);
 	EXPECT(notes_in_order("returned", "DestroyAllocation"));
@@ -171,7 +165,7 @@ TEST(destroy, waits_for_every_context_of_the_device_on_every_node)
 		EXPECT_OK(submit(create_virtual(node), 1));
 	EXPECT_OK(destroy_flags(device, 0, made.allocations, 1, 0));
 	EXPECT_EQ(complete(1), 1);
-	idle_turns();
+	settle();
 	EXPECT_EQ(notes_count("DestroyAllocation"), 0);
 	mark("the last");
 	EXPECT_EQ(complete(0), 1);
@@ -189,7 +183,7 @@ TEST(destroy, waits_for_work_that_stands_behind_a_wait)
 	EXPECT_OK(queue_wait(context, fence, 1));
 	EXPECT_OK(submit(context, 1));
 	EXPECT_OK(destroy_flags(device, 0, made.allocations, 1, 0));
-	idle_turns();
+	settle();
 	EXPECT_EQ(notes_count("DestroyAllocation"), 0);
 	EXPECT_OK(signal_fence(fence, 1));
 	complete_all(0, 1);
@@ -220,7 +214,7 @@ TEST(destroy, that_is_synchronous_returns_when_the_memory_is_free)
 	EXPECT_OK(submit(context, 1));
 	struct dxgk_test_thread *thread = dxgk_test_thread_create(destroy_later, &later);
 	EXPECT(thread);
-	idle_turns();
+	settle();
 	EXPECT_EQ(notes_count("destroyed"), 0);
 	EXPECT_EQ(complete(0), 1);
 	dxgk_test_thread_join(thread);
@@ -251,7 +245,7 @@ TEST(destroy, by_the_first_version_waits_as_well)
 
 	EXPECT_OK(submit(create_virtual(0), 1));
 	EXPECT_OK(D3DKMTDestroyAllocation(&args));
-	idle_turns();
+	settle();
 	EXPECT_EQ(complete(0), 1);
 	AWAIT(notes_count("DestroyAllocation") == 1);
 	EXPECT(notes_in_order("completing", "DestroyAllocation"));
@@ -271,7 +265,7 @@ TEST(destroy, on_an_idle_gpu_is_done_when_it_returns)
 	EXPECT_OK(queue_signal(context, fence, 1));
 	EXPECT_OK(wait_fence(fence, 1, 0));
 	AWAIT(pending(0) == 0);
-	idle_turns();
+	settle();
 	EXPECT_OK(destroy_flags(device, 0, alone.allocations, 1, 0));
 	EXPECT_EQ(notes_count("DestroyAllocation"), 1);
 	EXPECT_OK(destroy_flags(device, made.resource, NULL, 0, 0));
@@ -301,7 +295,7 @@ TEST(order, of_a_resource_and_what_was_in_it_is_kept)
 	EXPECT_OK(destroy_flags(device, 0, made.allocations, 1, 0));
 	/* It does not wait for work, but for the allocation that went before. */
 	EXPECT_OK(destroy_flags(device, made.resource, NULL, 0, NOT_IN_USE));
-	idle_turns();
+	settle();
 	EXPECT_EQ(notes_count("DestroyAllocation"), 0);
 	EXPECT_EQ(complete(0), 1);
 	AWAIT(notes_count("DestroyAllocation") == 2);
@@ -346,7 +340,7 @@ TEST(order, of_a_deferred_destruction_and_its_device_is_kept)
 	make(device, 1, false, false);
 	struct dxgk_test_thread *thread = dxgk_test_thread_create(destroy_the_device, &status);
 	EXPECT(thread);
-	idle_turns();
+	settle();
 	EXPECT_EQ(complete(0), 1);
 	dxgk_test_thread_join(thread);
 	EXPECT_OK(status);
@@ -370,9 +364,9 @@ TEST(shared, memory_lives_until_its_last_openers_work_is_over)
 	EXPECT_OK(submit(create_virtual(1), 2));
 	EXPECT_OK(destroy_flags(second, opened, NULL, 0, 0));
 	EXPECT_OK(destroy_flags(device, made.resource, NULL, 0, 0));
-	idle_turns();
+	settle();
 	EXPECT_EQ(complete(1), 2);
-	idle_turns();
+	settle();
 	EXPECT_EQ(notes_count("DestroyAllocation"), 0);
 	mark("the opener's");
 	EXPECT_EQ(complete(0), 1);
@@ -393,7 +387,7 @@ TEST(shared, memory_of_a_creator_that_goes_lives_on_with_its_opener)
 	EXPECT_OK(destroy_device(device));
 	EXPECT_EQ(notes_count("DestroyAllocation"), 0);
 	EXPECT_OK(destroy_flags(second, opened, NULL, 0, 0));
-	idle_turns();
+	settle();
 	EXPECT_EQ(notes_count("DestroyAllocation"), 0);
 	EXPECT_EQ(complete(0), 1);
 	AWAIT(notes_count("DestroyAllocation") == 1);
@@ -446,7 +440,7 @@ TEST(process, that_ends_lets_a_synchronous_destroy_go)
 	EXPECT_OK(queue_wait(context, never, 1));
 	struct dxgk_test_thread *thread = dxgk_test_thread_create(destroy_later, &later);
 	EXPECT(thread);
-	idle_turns();
+	settle();
 	struct dxgk_test_thread *end = dxgk_test_thread_create(end_process, NULL);
 	EXPECT(end);
 	dxgk_test_thread_join(thread);

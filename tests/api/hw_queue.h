@@ -29,9 +29,8 @@ enum {
 	HW_ADAPTERS
 };
 
-static inline void hw_profile(void)
+static inline int hw_main(const char *group, int argc, char **argv)
 {
-	static char profile[8192];
 	static const char *const registries[HW_ADAPTERS] = {
 		[HW_BY_HAND] = "\"HwQueues\": 1",
 		[HW_COLLATERAL] = "\"HwQueues\": 1, \"HwCollateral\": 1",
@@ -42,34 +41,8 @@ static inline void hw_profile(void)
 		[HW_AT_ONCE] = "\"HwQueues\": 1, \"HwAtOnce\": 1",
 		[HW_NONE] = "\"HwQueues\": 0",
 	};
-	int used = snprintf(profile, sizeof(profile), "{\"adapters\": [");
 
-	for (unsigned i = 0; i < HW_ADAPTERS; i++)
-		used += snprintf(profile + used, sizeof(profile) - (size_t)used,
-				 "%s{\"driver\": \"%s\", \"name\": \"recorder%u\", \"registry\": {"
-				 "\"HandCranked\": 1, " FOUR_NODES "%s}}",
-				 i ? ", " : "", getenv("TEST_RECORDER"), i, registries[i]);
-	snprintf(profile + used, sizeof(profile) - (size_t)used, "]}");
-	setenv("DXGK_PROFILE", write_file(profile), 1);
-}
-
-/* A new process with a device on this adapter. */
-static inline void begin_hw(unsigned which)
-{
-	D3DKMT_ADAPTERINFO infos[34];
-	D3DKMT_ENUMADAPTERS2 all = { .NumAdapters = 34, .pAdapters = infos };
-
-	D3DKMTCloseDxCoreDevice();
-	EXPECT_OK(D3DKMTEnumAdapters2(&all));
-	EXPECT_EQ(all.NumAdapters, HW_ADAPTERS);
-	adapter = infos[which].hAdapter;
-	device = create_device(adapter);
-	notes_forget();
-}
-
-static inline int hw_main(const char *group, int argc, char **argv)
-{
-	hw_profile();
+	crank_profile_of(registries, HW_ADAPTERS, "\"HandCranked\": 1, ");
 	return api_main(group, argc, argv);
 }
 
@@ -198,16 +171,9 @@ static inline unsigned hw_pending(unsigned which)
 /* What the GPU has of this queue, by tag: "1 2 3 ". */
 static inline const char *hw_pending_tags(unsigned which)
 {
-	static char text[128];
 	struct recorder_escape escape = { .command = RECORDER_HW_PENDING, .handle = which };
-	unsigned count = crank(&escape);
-	int used = 0;
 
-	text[0] = '\0';
-	for (unsigned i = 0; i < count && i < 8; i++)
-		used += snprintf(text + used, sizeof(text) - (size_t)used, "%llu ",
-				 escape.values[i]);
-	return text;
+	return crank_tags(&escape);
 }
 
 /* The GPU ends the oldest; its tag, 0 when there is nothing. */
@@ -229,22 +195,6 @@ static inline unsigned hw_complete_to(unsigned which, UINT64 progress, bool is_s
 
 	mark("completing");
 	return crank(&escape);
-}
-
-/* The driver says this of a node, whatever it has. */
-static inline void interrupt(unsigned type, unsigned node)
-{
-	struct recorder_escape escape = { .command = RECORDER_INTERRUPT,
-					  .type = type,
-					  .node = node };
-
-	(void)crank(&escape);
-}
-
-static inline void idle_turns(void)
-{
-	for (unsigned i = 0; i < 50; i++)
-		let_others();
 }
 
 #endif

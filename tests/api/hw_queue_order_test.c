@@ -12,7 +12,7 @@ TEST(signal, acts_when_what_is_in_front_of_it_is_done)
 {
 	const volatile UINT64 *view;
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	D3DKMT_HANDLE fence = create_fence(0, 0, &view);
 	EXPECT_OK(hw_signal(queue, fence, 1));
@@ -33,7 +33,7 @@ TEST(signal, at_submission_acts_when_the_hardware_has_what_is_in_front)
 	enum { SIGNAL_AT_SUBMISSION = 1 };
 	const volatile UINT64 *view;
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	D3DKMT_HANDLE fence = create_fence(0, 0, &view);
 	EXPECT_OK(hw_submit(queue, 1, 1));
@@ -48,7 +48,7 @@ TEST(signal, with_allow_fence_rewind_goes_backwards)
 	enum { ALLOW_FENCE_REWIND = 4 };
 	const volatile UINT64 *view;
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	D3DKMT_HANDLE fence = create_fence(9, 0, &view);
 	EXPECT_OK(hw_signal(queue, fence, 5));
@@ -62,7 +62,7 @@ TEST(signal, in_several_queues_acts_when_all_have_come_to_it)
 	const volatile UINT64 *view;
 	UINT64 value = 1;
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queues[2] = { create_hw_queue(0), create_hw_queue(1) };
 	D3DKMT_HANDLE handles[2] = { queues[0].queue, queues[1].queue };
 	D3DKMT_HANDLE fence = create_fence(0, 0, &view);
@@ -76,7 +76,7 @@ TEST(signal, in_several_queues_acts_when_all_have_come_to_it)
 	EXPECT_OK(hw_submit(queues[1], 1, 2));
 	EXPECT_OK(D3DKMTSubmitSignalSyncObjectsToHwQueue(&args));
 	EXPECT_EQ(hw_complete(1), 2);
-	idle_turns();
+	settle();
 	EXPECT_EQ(*view, 0);
 	EXPECT_EQ(hw_complete(0), 1);
 	AWAIT(*view == 1);
@@ -84,7 +84,7 @@ TEST(signal, in_several_queues_acts_when_all_have_come_to_it)
 
 TEST(wait, holds_what_is_behind_it_and_nothing_else)
 {
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue stuck = create_hw_queue(0);
 	struct hw_queue free = create_hw_queue(0);
 	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
@@ -96,7 +96,7 @@ TEST(wait, holds_what_is_behind_it_and_nothing_else)
 	EXPECT_STR(hw_pending_tags(0), "1 ");
 	EXPECT_STR(hw_pending_tags(1), "3 ");
 	EXPECT_EQ(hw_complete(0), 1);
-	idle_turns();
+	settle();
 	EXPECT_EQ(hw_pending(0), 0);
 	EXPECT_OK(signal_fence(fence, 1));
 	AWAIT(hw_pending(0) == 1);
@@ -106,7 +106,7 @@ TEST(wait, holds_what_is_behind_it_and_nothing_else)
 
 TEST(wait, for_the_progress_of_another_queue_is_legal)
 {
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue first = create_hw_queue(0);
 	struct hw_queue second = create_hw_queue(1);
 
@@ -121,7 +121,7 @@ TEST(wait, for_the_progress_of_another_queue_is_legal)
 
 TEST(wait, orders_hardware_queues_and_contexts)
 {
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	D3DKMT_HANDLE context = create_virtual(1);
 	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
@@ -146,7 +146,7 @@ TEST(wait, and_signal_refuse_what_their_pages_do_not_allow)
 	enum { ENQUEUE_CPU_EVENT = 2 };
 	UINT64 value = 1;
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	struct hw_queue foreign = create_hw_queue_on(create_device(adapter), 0);
 	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
@@ -216,7 +216,7 @@ static void end_it(void *argument)
 
 TEST(destroy, of_a_queue_waits_for_what_the_hardware_has)
 {
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	struct ending ending = { .handle = queue.queue, .end = destroy_hw_queue };
 
@@ -224,10 +224,10 @@ TEST(destroy, of_a_queue_waits_for_what_the_hardware_has)
 	EXPECT_OK(hw_submit(queue, 2, 2));
 	struct dxgk_test_thread *thread = dxgk_test_thread_create(end_it, &ending);
 	EXPECT(thread);
-	idle_turns();
+	settle();
 	EXPECT_EQ(notes_count("DestroyHwQueue"), 0);
 	EXPECT_EQ(hw_complete(0), 1);
-	idle_turns();
+	settle();
 	EXPECT_EQ(notes_count("DestroyHwQueue"), 0);
 	mark("the last");
 	EXPECT_EQ(hw_complete(0), 2);
@@ -241,7 +241,7 @@ TEST(destroy, of_a_queue_cancels_what_waits_for_what_has_not_come)
 {
 	const volatile UINT64 *view;
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	D3DKMT_HANDLE never = create_fence(0, 0, NULL);
 	D3DKMT_HANDLE fence = create_fence(0, 0, &view);
@@ -258,7 +258,7 @@ TEST(destroy, of_a_queue_cancels_what_waits_for_what_has_not_come)
 
 TEST(destroy, of_a_hardware_context_ends_its_queues_first)
 {
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	D3DKMT_HANDLE context = create_hw_context(device, 0);
 	struct hw_queue one = create_hw_queue_in(context);
 	struct hw_queue other = create_hw_queue_in(context);
@@ -276,7 +276,7 @@ TEST(destroy, of_a_hardware_context_ends_its_queues_first)
 
 TEST(destroy, of_a_device_cancels_what_is_queued_and_waits_for_the_hardware)
 {
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	struct hw_queue stuck = create_hw_queue(1);
 	D3DKMT_HANDLE never = create_fence(0, 0, NULL);
@@ -287,7 +287,7 @@ TEST(destroy, of_a_device_cancels_what_is_queued_and_waits_for_the_hardware)
 	EXPECT_OK(hw_submit(stuck, 1, 2));
 	struct dxgk_test_thread *thread = dxgk_test_thread_create(end_it, &ending);
 	EXPECT(thread);
-	idle_turns();
+	settle();
 	EXPECT_EQ(notes_count("DestroyDevice"), 0);
 	EXPECT_EQ(hw_complete(0), 1);
 	dxgk_test_thread_join(thread);
@@ -302,7 +302,7 @@ TEST(destroy, of_a_device_cancels_what_is_queued_and_waits_for_the_hardware)
 
 TEST(destroy, of_a_queue_lets_go_who_waits_for_its_progress)
 {
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	struct hw_queue other = create_hw_queue(1);
 
@@ -321,7 +321,7 @@ TEST(destroy, of_memory_waits_for_hardware_queues)
 	D3DDDI_ALLOCATIONINFO2 element = { 0 };
 	D3DKMT_CREATEALLOCATION create = { .NumAllocations = 1, .pAllocationInfo2 = &element };
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	create.hDevice = device;
 	EXPECT_OK(D3DKMTCreateAllocation2(&create));
@@ -330,7 +330,7 @@ TEST(destroy, of_memory_waits_for_hardware_queues)
 					      .phAllocationList = &element.hAllocation,
 					      .AllocationCount = 1 };
 	EXPECT_OK(D3DKMTDestroyAllocation2(&destroy));
-	idle_turns();
+	settle();
 	EXPECT_EQ(notes_count("CloseAllocation"), 0);
 	EXPECT_EQ(hw_complete(0), 1);
 	AWAIT(notes_count("DestroyAllocation") == 1);
@@ -414,7 +414,7 @@ static NTSTATUS undo_nothing(void)
 
 TEST(memory, that_is_missing_leaves_everything_as_it_was)
 {
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	swept_fence = create_fence(0, 0, NULL);
 	EXPECT(sweep(make_context, undo_context) >= 2);
 	EXPECT(sweep(make_queue, undo_queue) >= 3);
@@ -476,7 +476,7 @@ TEST(threads, each_with_queues_of_its_own_get_along)
 {
 	struct runner runners[THREADS] = { 0 };
 
-	begin_hw(HW_AT_ONCE);
+	begin_on(HW_AT_ONCE);
 	D3DKMT_HANDLE shared = create_fence(0, 0, NULL);
 	for (unsigned i = 0; i < THREADS; i++) {
 		runners[i].shared = shared;
@@ -514,7 +514,7 @@ TEST(threads, in_one_queue_are_ordered_by_progress)
 	struct dxgk_test_thread *threads[THREADS];
 	unsigned accepted = 0;
 
-	begin_hw(HW_AT_ONCE);
+	begin_on(HW_AT_ONCE);
 	struct hw_queue queue = create_hw_queue(0);
 	atomic_store(&next_value, 1);
 	for (unsigned i = 0; i < THREADS; i++) {

@@ -4,16 +4,6 @@
  */
 #include "api/hw_queue.h"
 
-static void fetch(unsigned entry, struct recorder_fetch *fetch_out)
-{
-	D3DKMT_ESCAPE escape = { .hAdapter = adapter,
-				 .pPrivateDriverData = fetch_out,
-				 .PrivateDriverDataSize = sizeof(*fetch_out) };
-
-	fetch_out->escape = (struct recorder_escape){ .command = RECORDER_FETCH, .type = entry };
-	EXPECT_OK(D3DKMTEscape(&escape));
-}
-
 /* ---- create ---- */
 
 TEST(hw_context, is_made_by_the_driver_with_private_data_in_both_directions)
@@ -24,7 +14,7 @@ TEST(hw_context, is_made_by_the_driver_with_private_data_in_both_directions)
 					.PrivateDriverDataSize = sizeof(data),
 					.pPrivateDriverData = data };
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	args.hDevice = device;
 	EXPECT_OK(D3DKMTCreateHwContext(&args));
 	EXPECT(args.hHwContext != 0);
@@ -43,7 +33,7 @@ TEST(hw_context, refuses_what_its_page_does_not_allow)
 	D3DKMT_CREATEHWCONTEXT good;
 	D3DKMT_CREATEHWCONTEXT args;
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	good = (D3DKMT_CREATEHWCONTEXT){ .hDevice = device };
 	EXPECT_BAD(D3DKMTCreateHwContext(NULL), "API-NULL-ARGUMENT", "");
 	args = good;
@@ -72,7 +62,7 @@ TEST(hw_context, of_a_driver_that_has_none_is_refused)
 {
 	D3DKMT_HANDLE context;
 
-	begin_hw(HW_NONE);
+	begin_on(HW_NONE);
 	EXPECT_REFUSED(try_hw_context(device, 0, &context), STATUS_NOT_SUPPORTED,
 		       "DDI-ENTRY-MISSING", "DxgkDdiCreateHwContext");
 }
@@ -82,7 +72,7 @@ TEST(hw_queue, has_a_progress_fence_that_starts_at_zero)
 	struct recorder_fetch call;
 	D3DKMT_HANDLE fence;
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	D3DKMT_HANDLE context = create_hw_context(device, 0);
 	struct hw_queue queue;
 	EXPECT_OK(try_hw_queue(context, 0x6, &queue));
@@ -90,7 +80,7 @@ TEST(hw_queue, has_a_progress_fence_that_starts_at_zero)
 	EXPECT_EQ(*queue.view, 0);
 	EXPECT_EQ(notes_count("CreateHwQueue irql=0 flags=6 private=0"), 1);
 	/* DXGKARG_CREATEHWQUEUE: the fence's handle at 24 */
-	fetch(RECORDER_CREATE_HW_QUEUE, &call);
+	call = fetched(RECORDER_CREATE_HW_QUEUE);
 	memcpy(&fence, call.argument + 24, sizeof(fence));
 	EXPECT_EQ(fence, queue.fence);
 	expect_valid();
@@ -118,7 +108,7 @@ TEST(hw_queue, of_a_context_made_for_them_works_like_one_of_a_hardware_context)
 {
 	D3DKMT_HANDLE context;
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	EXPECT_OK(context_for_hw_queues(HW_QUEUE_SUPPORTED, &context));
 	struct hw_queue queue = create_hw_queue_in(context);
 	expect_valid();
@@ -137,7 +127,7 @@ TEST(hw_queue, context_made_for_them_takes_no_work_of_its_own)
 {
 	D3DKMT_HANDLE context;
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	EXPECT_OK(context_for_hw_queues(HW_QUEUE_SUPPORTED, &context));
 	EXPECT_BAD(submit(context, 1), "API-VALUE", "BroadcastContext");
 }
@@ -147,7 +137,7 @@ TEST(hw_queue, refuses_what_its_page_does_not_allow)
 	struct hw_queue queue;
 	D3DKMT_HANDLE ordinary;
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	D3DKMT_HANDLE context = create_hw_context(device, 0);
 	EXPECT_OK(context_for_hw_queues(0, &ordinary));
 	EXPECT_BAD(D3DKMTCreateHwQueue(NULL), "API-NULL-ARGUMENT", "");
@@ -166,7 +156,7 @@ TEST(hw_queue, refuses_what_its_page_does_not_allow)
 
 TEST(progress, cannot_be_signalled_or_destroyed_by_a_client)
 {
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	struct hw_queue other = create_hw_queue(0);
 	D3DKMT_HANDLE context = create_virtual(1);
@@ -183,7 +173,7 @@ TEST(progress, cannot_be_signalled_or_destroyed_by_a_client)
 
 TEST(progress, is_seen_by_the_client_and_reaches_who_waits)
 {
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	int event = new_event();
 
@@ -199,7 +189,7 @@ TEST(progress, is_seen_by_the_client_and_reaches_who_waits)
 
 TEST(progress, has_to_grow)
 {
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 
 	EXPECT_BAD(hw_submit(queue, 0, 1), "API-VALUE", "HwQueueProgressFenceId");
@@ -224,7 +214,7 @@ TEST(submit, gives_the_driver_everything_as_it_came)
 	uint64_t wide;
 	uint32_t narrow;
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(2);
 	D3DKMT_SUBMITCOMMANDTOHWQUEUE args = { .hHwQueue = queue.queue,
 					       .HwQueueProgressFenceId = 1ull << 33,
@@ -233,7 +223,7 @@ TEST(submit, gives_the_driver_everything_as_it_came)
 					       .PrivateDriverDataSize = sizeof(data),
 					       .pPrivateDriverData = data };
 	EXPECT_OK(D3DKMTSubmitCommandToHwQueue(&args));
-	fetch(RECORDER_SUBMIT_COMMAND_TO_HW_QUEUE, &call);
+	call = fetched(RECORDER_SUBMIT_COMMAND_TO_HW_QUEUE);
 	/* DXGKARG_SUBMITCOMMANDTOHWQUEUE: fence 8, address 16, size 24, private size 28 */
 	memcpy(&wide, call.argument + 8, sizeof(wide));
 	EXPECT_EQ(wide, 1ull << 33);
@@ -253,7 +243,7 @@ TEST(submit, goes_straight_to_the_hardware_in_the_order_of_the_queue)
 {
 	enum { MANY = 100 };
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	for (unsigned i = 1; i <= MANY; i++) {
 		EXPECT_OK(hw_submit(queue, i, i));
@@ -267,7 +257,7 @@ TEST(submit, goes_straight_to_the_hardware_in_the_order_of_the_queue)
 
 TEST(submit, to_two_queues_of_a_node_needs_no_order_between_them)
 {
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	D3DKMT_HANDLE context = create_hw_context(device, 0);
 	struct hw_queue one = create_hw_queue_in(context);
 	struct hw_queue other = create_hw_queue_in(context);
@@ -284,7 +274,7 @@ TEST(submit, to_two_queues_of_a_node_needs_no_order_between_them)
 /* Neither fence ids nor room are shared with what the kernel orders. */
 TEST(submit, beside_a_context_of_the_same_node_goes_its_own_way)
 {
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	D3DKMT_HANDLE context = create_virtual(0);
 
@@ -305,7 +295,7 @@ TEST(submit, refuses_what_its_page_does_not_allow)
 {
 	D3DKMT_HANDLE primaries[17] = { 0 };
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	const D3DKMT_SUBMITCOMMANDTOHWQUEUE good = { .hHwQueue = queue.queue,
 						     .HwQueueProgressFenceId = 1,
@@ -342,7 +332,7 @@ TEST(completion, of_several_packets_is_one_look_at_the_fence)
 {
 	const volatile UINT64 *view;
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	D3DKMT_HANDLE fence = create_fence(0, 0, &view);
 	for (unsigned i = 1; i <= 4; i++) {
@@ -360,14 +350,14 @@ TEST(completion, is_noticed_with_the_next_interrupt_of_any_fence)
 {
 	const volatile UINT64 *view;
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	D3DKMT_HANDLE fence = create_fence(0, 0, &view);
 	EXPECT_OK(hw_submit(queue, 1, 1));
 	EXPECT_OK(hw_signal(queue, fence, 1));
 	EXPECT_EQ(hw_complete_to(0, 1, true), 1);
 	EXPECT_EQ(*queue.view, 1);
-	idle_turns();
+	settle();
 	EXPECT_EQ(*view, 0);
 	interrupt(FENCE_SIGNALED, 0);
 	AWAIT(*view == 1);
@@ -380,7 +370,7 @@ TEST(completion, of_several_nodes_comes_with_one_dpc)
 	D3DKMT_HANDLE fences[3];
 	struct recorder_escape escape = { .command = RECORDER_INTERRUPT_NO_DPC };
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(2);
 	for (unsigned i = 0; i < 3; i++)
 		fences[i] = create_fence(0, 0, &views[i]);
@@ -405,7 +395,7 @@ TEST(completion, of_several_nodes_comes_with_one_dpc)
 		(void)crank(&escape);
 	}
 	EXPECT_EQ(hw_complete_to(0, 1, true), 1);
-	idle_turns();
+	settle();
 	for (unsigned i = 0; i < 3; i++)
 		EXPECT_EQ(*views[i], 0);
 	interrupt(FENCE_SIGNALED, 2);

@@ -36,34 +36,11 @@ static void fault(unsigned which, unsigned flags, UINT64 progress)
 	EXPECT_EQ(crank(&escape), 1);
 }
 
-static NTSTATUS force(unsigned control, unsigned node)
-{
-	D3DKMT_TDRDBGCTRL_ESCAPE tdr = { (D3DKMT_TDRDBGCTRLTYPE)control, node };
-	D3DKMT_ESCAPE args = { .hAdapter = adapter,
-			       .Type = D3DKMT_ESCAPE_TDRDBGCTRL,
-			       .pPrivateDriverData = &tdr,
-			       .PrivateDriverDataSize = sizeof(tdr) };
-
-	return D3DKMTEscape(&args);
-}
-
 static NTSTATUS mark_as_error(D3DKMT_HANDLE of)
 {
 	D3DKMT_MARKDEVICEASERROR args = { of, D3DKMT_DEVICE_ERROR_REASON_GENERIC };
 
 	return D3DKMTMarkDeviceAsError(&args);
-}
-
-/* Simulated time; it passes when everybody waits. */
-static void let_time_pass(unsigned seconds)
-{
-	D3DKMT_CREATEKEYEDMUTEX mutex = { 0 };
-	LARGE_INTEGER timeout = { .QuadPart = -10000000ll * seconds };
-	D3DKMT_ACQUIREKEYEDMUTEX acquire = { .Key = 1, .pTimeout = &timeout };
-
-	EXPECT_OK(D3DKMTCreateKeyedMutex(&mutex));
-	acquire.hKeyedMutex = mutex.hKeyedMutex;
-	EXPECT_EQ(D3DKMTAcquireKeyedMutex(&acquire), STATUS_TIMEOUT);
 }
 
 /* Two devices with a queue each on node 0: queue 0 is of `device`, queue 1 of the other one. */
@@ -77,7 +54,7 @@ static struct pair begin_pair(unsigned which)
 {
 	struct pair pair;
 
-	begin_hw(which);
+	begin_on(which);
 	pair.other = create_device(adapter);
 	pair.guilty = create_hw_queue(0);
 	pair.innocent = create_hw_queue_on(pair.other, 0);
@@ -220,14 +197,14 @@ TEST(hang, whose_engine_cannot_be_resumed_resets_the_adapter)
 
 TEST(hang, that_two_resets_find_nobody_for_resets_the_adapter)
 {
-	begin_hw(HW_HITS_NOBODY);
+	begin_on(HW_HITS_NOBODY);
 	struct hw_queue queue = create_hw_queue(0);
 
 	EXPECT_OK(hw_submit(queue, 1, 1));
 	AWAIT(hw_pending(0) == 1);
 	interrupt(ENGINE_TIMEOUT, 0);
 	AWAIT(notes_count("ResumeHwEngine") == 1);
-	idle_turns();
+	settle();
 	EXPECT_EQ(execution_state(device), ACTIVE);
 	interrupt(ENGINE_TIMEOUT, 0);
 	AWAIT(notes_count("RestartFromTimeout") == 1);
@@ -237,12 +214,12 @@ TEST(hang, that_two_resets_find_nobody_for_resets_the_adapter)
 
 TEST(hang, that_is_none_is_not_reset)
 {
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 
 	interrupt(ENGINE_TIMEOUT, 0);
 	EXPECT_OK(force(D3DKMT_TDRDBGCTRLTYPE_ENGINETDR, 0));
-	idle_turns();
+	settle();
 	EXPECT_EQ(notes_count("ResetHwEngine"), 0);
 	EXPECT_EQ(execution_state(device), ACTIVE);
 	EXPECT_OK(hw_submit(queue, 1, 1));
@@ -301,7 +278,7 @@ TEST(late, work_whose_interrupt_was_lost_is_found_done)
 
 	if (!is_seeded())
 		return;
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	D3DKMT_HANDLE fence = create_fence(0, 0, &view);
 
@@ -321,7 +298,7 @@ TEST(late, work_of_a_queue_with_no_timeout_may_run_as_long_as_it_likes)
 
 	if (!is_seeded())
 		return;
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	EXPECT_OK(try_hw_queue(create_hw_context(device, 0), DISABLE_GPU_TIMEOUT, &queue));
 	EXPECT_OK(hw_submit(queue, 1, 1));
 	let_time_pass(100);
@@ -335,7 +312,7 @@ TEST(late, release_ends_when_the_work_was_reset)
 {
 	if (!is_seeded())
 		return;
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 
 	EXPECT_OK(hw_submit(queue, 1, 1));
@@ -348,7 +325,7 @@ TEST(late, release_ends_when_the_work_was_reset)
 
 TEST(refused, submission_loses_the_device)
 {
-	begin_hw(HW_REFUSES);
+	begin_on(HW_REFUSES);
 	struct hw_queue queue = create_hw_queue(0);
 
 	EXPECT_OK(hw_submit(queue, 1, 1));
@@ -367,7 +344,7 @@ TEST(lost, device_refuses_what_is_new_and_releases_everything)
 	D3DKMT_HANDLE made;
 	struct hw_queue new_queue;
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	D3DKMT_HANDLE context = create_hw_context(device, 0);
 	struct hw_queue queue = create_hw_queue_in(context);
 	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
@@ -387,7 +364,7 @@ TEST(lost, device_refuses_what_is_new_and_releases_everything)
 
 TEST(lost, progress_goes_to_its_maximum_when_the_hardware_has_let_go)
 {
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue busy = create_hw_queue(0);
 	struct hw_queue idle = create_hw_queue(1);
 	int event = new_event();
@@ -398,11 +375,11 @@ TEST(lost, progress_goes_to_its_maximum_when_the_hardware_has_let_go)
 	EXPECT_OK(wait_fence(busy.fence, 9, event));
 	EXPECT_OK(mark_as_error(device));
 	AWAIT(*idle.view == UINT64_MAX);
-	idle_turns();
+	settle();
 	/* The hardware still works on it, and says so in the fence. */
 	EXPECT_EQ(*busy.view, 0);
 	EXPECT_EQ(hw_complete(0), 1);
-	idle_turns();
+	settle();
 	EXPECT_EQ(*busy.view, 1);
 	EXPECT_EQ(hw_complete(0), 2);
 	AWAIT(*busy.view == UINT64_MAX);
@@ -416,7 +393,7 @@ TEST(lost, device_keeps_its_memory_until_the_hardware_has_let_go)
 	D3DDDI_ALLOCATIONINFO2 element = { 0 };
 	D3DKMT_CREATEALLOCATION create = { .NumAllocations = 1, .pAllocationInfo2 = &element };
 
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	create.hDevice = device;
 	EXPECT_OK(D3DKMTCreateAllocation2(&create));
@@ -427,7 +404,7 @@ TEST(lost, device_keeps_its_memory_until_the_hardware_has_let_go)
 					      .phAllocationList = &element.hAllocation,
 					      .AllocationCount = 1 };
 	EXPECT_OK(D3DKMTDestroyAllocation2(&destroy));
-	idle_turns();
+	settle();
 	EXPECT_EQ(notes_count("CloseAllocation"), 0);
 	EXPECT_EQ(hw_complete(0), 1);
 	AWAIT(notes_count("DestroyAllocation") == 1);
@@ -436,7 +413,7 @@ TEST(lost, device_keeps_its_memory_until_the_hardware_has_let_go)
 
 TEST(lost, process_ends_without_waiting_for_what_is_only_queued)
 {
-	begin_hw(HW_BY_HAND);
+	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	D3DKMT_HANDLE never = create_fence(0, 0, NULL);
 

@@ -30,17 +30,6 @@ static NTSTATUS mark_as_error(D3DKMT_HANDLE of, unsigned reason)
 	return D3DKMTMarkDeviceAsError(&args);
 }
 
-static NTSTATUS force(unsigned control, unsigned node)
-{
-	D3DKMT_TDRDBGCTRL_ESCAPE tdr = { (D3DKMT_TDRDBGCTRLTYPE)control, node };
-	D3DKMT_ESCAPE args = { .hAdapter = adapter,
-			       .Type = D3DKMT_ESCAPE_TDRDBGCTRL,
-			       .pPrivateDriverData = &tdr,
-			       .PrivateDriverDataSize = sizeof(tdr) };
-
-	return D3DKMTEscape(&args);
-}
-
 static unsigned fault(unsigned type, unsigned node, unsigned flags)
 {
 	struct recorder_escape escape = { .command = RECORDER_FAULT,
@@ -53,28 +42,6 @@ static unsigned fault(unsigned type, unsigned node, unsigned flags)
 					  .status = STATUS_INVALID_PARAMETER };
 
 	return crank(&escape);
-}
-
-/* The driver says this of a node, whatever it has. */
-static void interrupt(unsigned type, unsigned node)
-{
-	struct recorder_escape escape = { .command = RECORDER_INTERRUPT,
-					  .type = type,
-					  .node = node };
-
-	(void)crank(&escape);
-}
-
-/* Simulated time; it passes when everybody waits. */
-static void let_time_pass(unsigned seconds)
-{
-	D3DKMT_CREATEKEYEDMUTEX mutex = { 0 };
-	LARGE_INTEGER timeout = { .QuadPart = -10000000ll * seconds };
-	D3DKMT_ACQUIREKEYEDMUTEX acquire = { .Key = 1, .pTimeout = &timeout };
-
-	EXPECT_OK(D3DKMTCreateKeyedMutex(&mutex));
-	acquire.hKeyedMutex = mutex.hKeyedMutex;
-	EXPECT_EQ(D3DKMTAcquireKeyedMutex(&acquire), STATUS_TIMEOUT);
 }
 
 /* Work on the new device is done at once, and seen. */

@@ -125,13 +125,6 @@ static inline void page_until(unsigned node, unsigned count)
 	}
 }
 
-/* Nobody does anything any more. */
-static inline void settle(void)
-{
-	for (unsigned i = 0; i < 50; i++)
-		let_others();
-}
-
 struct leaving {
 	D3DKMT_HANDLE handle;
 	_Atomic bool is_over;
@@ -177,18 +170,6 @@ static inline void expect_done(const struct painter *painter)
 
 	EXPECT_OK(queue_signal(painter->context, fence, 1));
 	EXPECT_OK(wait_fence(fence, 1, 0));
-}
-
-/* The last call of an entry point, and its list. */
-static inline struct recorder_fetch fetched(unsigned entry)
-{
-	struct recorder_fetch fetch = { .escape = { .command = RECORDER_FETCH, .type = entry } };
-	D3DKMT_ESCAPE escape = { .hAdapter = adapter,
-				 .pPrivateDriverData = &fetch,
-				 .PrivateDriverDataSize = sizeof(fetch) };
-
-	EXPECT_OK(D3DKMTEscape(&escape));
-	return fetch;
 }
 
 static inline DXGKARG_SUBMITCOMMAND last_submission(void)

@@ -279,12 +279,7 @@ TEST(end, by_a_reset_is_the_end_of_the_mapping_and_a_new_device_works)
 	EXPECT_OK(paint(&painter, 8));
 	page_until(0, 1);
 	EXPECT_OK(paint(&painter, 16));
-	D3DKMT_TDRDBGCTRL_ESCAPE tdr = { D3DKMT_TDRDBGCTRLTYPE_FORCETDR, 0 };
-	D3DKMT_ESCAPE escape = { .hAdapter = adapter,
-				 .Type = D3DKMT_ESCAPE_TDRDBGCTRL,
-				 .pPrivateDriverData = &tdr,
-				 .PrivateDriverDataSize = sizeof(tdr) };
-	EXPECT_OK(D3DKMTEscape(&escape));
+	EXPECT_OK(force(D3DKMT_TDRDBGCTRLTYPE_FORCETDR, 0));
 	AWAIT(execution_state(device) != 1);
 	AWAIT(notes_count("RestartFromTimeout") == 1);
 	EXPECT(notes_in_order("operation=6", "RestartFromTimeout"));

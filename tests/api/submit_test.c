@@ -21,19 +21,13 @@ TEST(submit, of_one_context_runs_in_order)
 
 TEST(submit, gives_the_driver_address_length_and_private_data)
 {
-	struct recorder_fetch fetch = { .escape = { .command = RECORDER_FETCH,
-						    .type = RECORDER_SUBMIT_COMMAND_VIRTUAL } };
-	D3DKMT_ESCAPE escape = { .pPrivateDriverData = &fetch,
-				 .PrivateDriverDataSize = sizeof(fetch) };
-
 	begin_by_hand();
 	D3DKMT_HANDLE context = create_virtual(1);
 	D3DKMT_SUBMITCOMMAND args = submission(context, 48);
 	args.Commands = 0x123450000;
 	args.Flags.NullRendering = 1;
 	EXPECT_OK(D3DKMTSubmitCommand(&args));
-	escape.hAdapter = adapter;
-	EXPECT_OK(D3DKMTEscape(&escape));
+	struct recorder_fetch fetch = fetched(RECORDER_SUBMIT_COMMAND_VIRTUAL);
 	/* DXGKARG_SUBMITCOMMANDVIRTUAL: address at 8, size at 16 */
 	uint64_t address;
 	uint32_t size;
