@@ -66,7 +66,8 @@ static NTSTATUS check_context(const struct dxg_context *context, const struct dx
 
 NTSTATUS dispatch_submit_command(struct call *call, D3DKMT_SUBMITCOMMAND *args)
 {
-	struct dxg_context *contexts[D3DDDI_MAX_BROADCAST_CONTEXT];
+	_Static_assert(D3DDDI_MAX_BROADCAST_CONTEXT == SUBMISSION_CONTEXTS_MAX, "one list");
+	struct dxg_context *contexts[SUBMISSION_CONTEXTS_MAX];
 	uint32_t count = 0;
 	NTSTATUS status = check_submit(args);
 

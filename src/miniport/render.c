@@ -1,10 +1,12 @@
 /*
  * render.c - the physical model: DxgkDdiRender turns a client's commands into a DMA buffer,
  * DxgkDdiPatch writes addresses into it, DxgkDdiCancelCommand forgets it. And what a driver may say
- * about a virtual submission beforehand: DxgkDdiValidateSubmitCommand.
+ * about a submission by address beforehand: DxgkDdiValidateSubmitCommand.
  *
  * Lists of allocations are translated for the time of one call; a few fit on the stack.
  */
+#include <assert.h>
+
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "miniport/internal.h"
@@ -293,27 +295,29 @@ void miniport_cancel(struct miniport *miniport, const struct miniport_submission
 /* ---- validation ---- */
 
 NTSTATUS miniport_validate_submission(struct miniport *miniport, struct miniport_client *client,
-				      void *driver_context, uint64_t gpu_address,
-				      uint32_t size_bytes, void *private_data,
-				      uint32_t private_bytes)
+				      const struct miniport_validation *validation)
 {
 	static const char entry[] = "DxgkDdiValidateSubmitCommand";
 	DXGKARG_VALIDATESUBMITCOMMAND args = {
-		.Commands = gpu_address,
-		.CommandLength = size_bytes,
-		.ContextCount = 1,
-		.Context = { driver_context },
-		.pPrivateDriverData = private_data,
-		.PrivateDriverDataSize = private_bytes,
-		.UmdPrivateDataSize = private_bytes,
+		.Commands = validation->gpu_address,
+		.CommandLength = validation->size_bytes,
+		.Flags = { .HardwareQueueSubmission = validation->is_for_hw_queues },
+		.ContextCount = validation->target_count,
+		.pPrivateDriverData = validation->private_data,
+		.PrivateDriverDataSize = validation->private_bytes,
+		.UmdPrivateDataSize = validation->client_private_bytes,
+		.HwQueueProgressFenceId = validation->progress_fence_value,
 	};
 	struct ddi_crossing crossing;
 
 	/* It is about the private data. */
-	if (!miniport->ddi.DxgkDdiValidateSubmitCommand || private_bytes == 0)
+	if (!miniport->ddi.DxgkDdiValidateSubmitCommand || validation->client_private_bytes == 0)
 		return STATUS_SUCCESS;
+	assert(validation->target_count <= D3DDDI_MAX_BROADCAST_CONTEXT);
+	for (uint32_t i = 0; i < validation->target_count; i++)
+		args.Context[i] = validation->targets[i];
 	ddi_enter(&crossing, miniport, client, DDI_VALIDATE_SUBMIT_COMMAND);
-	NTSTATUS status = miniport->ddi.DxgkDdiValidateSubmitCommand(driver_context, &args);
+	NTSTATUS status = miniport->ddi.DxgkDdiValidateSubmitCommand(miniport->context, &args);
 	ddi_leave_as_it_is(&crossing, status);
 
 	if (status == STATUS_SUCCESS)

@@ -364,12 +364,26 @@ enum { MINIPORT_LIST_ROOM_BYTES = 24 };
  */
 MUST_CHECK NTSTATUS miniport_patch(struct miniport *miniport, const struct miniport_patch *patch);
 
-/* DxgkDdiValidateSubmitCommand where there is one: STATUS_SUCCESS or STATUS_INVALID_USER_BUFFER. */
+/* A call that submits by address, for as many contexts as it names. */
+struct miniport_validation {
+	void *const *targets; /* the driver's contexts, or its hardware queues */
+	uint32_t target_count;
+	bool is_for_hw_queues;
+	uint64_t progress_fence_value; /* with those */
+	uint64_t gpu_address;
+	uint32_t size_bytes;
+	void *private_data; /* the driver may write to it */
+	uint32_t private_bytes;
+	uint32_t client_private_bytes; /* of those, from the client */
+};
+
+/*
+ * DxgkDdiValidateSubmitCommand, where there is one, once for the call: STATUS_SUCCESS or
+ * STATUS_INVALID_USER_BUFFER. Without data of a client there is nothing to judge.
+ */
 MUST_CHECK NTSTATUS miniport_validate_submission(struct miniport *miniport,
 						 struct miniport_client *client,
-						 void *driver_context, uint64_t gpu_address,
-						 uint32_t size_bytes, void *private_data,
-						 uint32_t private_bytes);
+						 const struct miniport_validation *validation);
 
 /* DxgkDdiCancelCommand where the driver wants to know: never submitted, its device is lost. */
 void miniport_cancel(struct miniport *miniport, const struct miniport_submission *submission,

@@ -322,6 +322,34 @@ static const struct sched_packet_ops submission_ops = {
 	.retired = submission_retired,
 };
 
+/* The driver's own look at it, before it is queued. */
+static NTSTATUS validate(struct hw_submission *submission)
+{
+	struct dxg_hw_queue *queue = submission->queue;
+	struct dxg_device *device = queue->device;
+	const struct miniport_validation validation = {
+		.targets = &queue->driver_queue,
+		.target_count = 1,
+		.is_for_hw_queues = true,
+		.progress_fence_value = submission->packet.progress,
+		.gpu_address = submission->gpu_address,
+		.size_bytes = submission->size_bytes,
+		.private_data = submission->private_data,
+		.private_bytes = submission->private_bytes,
+		.client_private_bytes = submission->private_bytes,
+	};
+
+	if (submission->private_bytes == 0)
+		return STATUS_SUCCESS;
+	NTSTATUS status = adapter_enter(device->adapter);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = miniport_validate_submission(device->adapter->miniport, device->joined->client,
+					      &validation);
+	adapter_leave(device->adapter);
+	return status;
+}
+
 NTSTATUS hw_queue_submit(struct dxg_hw_queue *queue, const struct hw_submission_request *request)
 {
 	const struct work_target target = hw_queue_target(queue);
@@ -340,7 +368,9 @@ NTSTATUS hw_queue_submit(struct dxg_hw_queue *queue, const struct hw_submission_
 	submission->private_bytes = request->private_bytes;
 	if (request->private_bytes)
 		memcpy(submission->private_data, request->private_data, request->private_bytes);
-	NTSTATUS status = work_target_queue(&target, &submission->packet);
+	NTSTATUS status = validate(submission);
+	if (NT_SUCCESS(status))
+		status = work_target_queue(&target, &submission->packet);
 	if (!NT_SUCCESS(status))
 		mem_free(submission);
 	return status;

@@ -68,24 +68,6 @@ static NTSTATUS check_private_bytes(const struct dxg_context *context,
 	return STATUS_SUCCESS;
 }
 
-/* The driver's own look at it, before it is queued. */
-static NTSTATUS validate(struct submission *submission)
-{
-	struct dxg_device *device = submission->context->device;
-
-	if (submission->client_private_bytes == 0)
-		return STATUS_SUCCESS;
-	NTSTATUS status = adapter_enter(device->adapter);
-	if (!NT_SUCCESS(status))
-		return status;
-	status = miniport_validate_submission(
-		device->adapter->miniport, device->joined->client,
-		submission->context->info.driver_context, submission->gpu_address,
-		submission->size_bytes, submission->private_data, submission->client_private_bytes);
-	adapter_leave(device->adapter);
-	return status;
-}
-
 static NTSTATUS submission_create(struct dxg_context *context,
 				  const struct submission_request *request,
 				  struct submission **submission_out)
@@ -110,13 +92,46 @@ static NTSTATUS submission_create(struct dxg_context *context,
 	submission->private_bytes = context->info.dma_private_bytes;
 	if (request->private_bytes)
 		memcpy(submission->private_data, request->private_data, request->private_bytes);
-	status = validate(submission);
-	if (!NT_SUCCESS(status)) {
-		mem_free(submission);
-		return status;
-	}
 	*submission_out = submission;
 	return STATUS_SUCCESS;
+}
+
+static uint32_t smaller(uint32_t one, uint32_t other)
+{
+	return one < other ? one : other;
+}
+
+/* The driver's own look, before anything is queued; once, so what it writes is written to all. */
+static NTSTATUS validate(struct submission *const *all, uint32_t count)
+{
+	struct submission *first = all[0];
+	struct dxg_device *device = first->context->device;
+	void *contexts[SUBMISSION_CONTEXTS_MAX];
+	const struct miniport_validation validation = {
+		.targets = contexts,
+		.target_count = count,
+		.gpu_address = first->gpu_address,
+		.size_bytes = first->size_bytes,
+		.private_data = first->private_data,
+		.private_bytes = first->private_bytes,
+		.client_private_bytes = first->client_private_bytes,
+	};
+
+	if (first->client_private_bytes == 0)
+		return STATUS_SUCCESS;
+	assert(count <= SUBMISSION_CONTEXTS_MAX);
+	for (uint32_t i = 0; i < count; i++)
+		contexts[i] = all[i]->context->info.driver_context;
+	NTSTATUS status = adapter_enter(device->adapter);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = miniport_validate_submission(device->adapter->miniport, device->joined->client,
+					      &validation);
+	adapter_leave(device->adapter);
+	for (uint32_t i = 1; i < count; i++)
+		memcpy(all[i]->private_data, first->private_data,
+		       smaller(all[i]->private_bytes, first->private_bytes));
+	return status;
 }
 
 NTSTATUS submission_queue(struct dxg_context *const *contexts, uint32_t context_count,
@@ -139,6 +154,10 @@ NTSTATUS submission_queue(struct dxg_context *const *contexts, uint32_t context_
 			assert(all[made]);
 			made++;
 		}
+	}
+	if (NT_SUCCESS(status)) {
+		assert(made > 0 && all[0]);
+		status = validate(all, made);
 	}
 	for (uint32_t i = 0; i < made; i++) {
 		const struct work_target target = context_target(contexts[i]);

@@ -18,6 +18,8 @@ struct submission_request {
 	uint32_t private_bytes;
 };
 
+enum { SUBMISSION_CONTEXTS_MAX = 64 }; /* that one call can name */
+
 /* Queues it on every context of the list, all virtual ones of one device. All or none. */
 MUST_CHECK NTSTATUS submission_queue(struct dxg_context *const *contexts, uint32_t context_count,
 				     const struct submission_request *request);

@@ -24,8 +24,9 @@ enum {
 	HW_NO_RESET,     /* … is not there */
 	HW_RESUME_FAILS, /* … does not end */
 	HW_REFUSES,      /* the first submission */
-	HW_AT_ONCE,      /* completes by itself */
-	HW_NONE,         /* has no hardware queues */
+	HW_JUDGES,  /* finds the first private data malformed, and writes into that of others */
+	HW_AT_ONCE, /* completes by itself */
+	HW_NONE,    /* has no hardware queues */
 	HW_ADAPTERS
 };
 
@@ -38,6 +39,8 @@ static inline int hw_main(const char *group, int argc, char **argv)
 		[HW_NO_RESET] = "\"HwQueues\": 1, \"HwEngineReset\": 0",
 		[HW_RESUME_FAILS] = "\"HwQueues\": 1, \"Fail\": \"ResumeHwEngine\"",
 		[HW_REFUSES] = "\"HwQueues\": 1, \"HwSubmitStatus\": 3221225473",
+		[HW_JUDGES] = ("\"HwQueues\": 1, \"Fail\": \"ValidateSubmitCommand\", "
+			       "\"FailStatus\": 3221225704, \"ValidateWrites\": 80"),
 		[HW_AT_ONCE] = "\"HwQueues\": 1, \"HwAtOnce\": 1",
 		[HW_NONE] = "\"HwQueues\": 0",
 	};

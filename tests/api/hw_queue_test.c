@@ -239,6 +239,101 @@ TEST(submit, gives_the_driver_everything_as_it_came)
 	expect_nothing_wrong();
 }
 
+/* DXGKARG_VALIDATESUBMITCOMMAND, as far as it is looked at. */
+struct judged {
+	uint64_t address;
+	uint32_t length;
+	uint32_t flags;
+	uint32_t target_count;
+	void *targets[64];
+	void *data;
+	uint32_t bytes;
+	uint32_t client_bytes;
+	uint64_t progress;
+};
+
+static D3DKMT_SUBMITCOMMANDTOHWQUEUE with_data(struct hw_queue queue, UINT64 progress,
+					       unsigned char *data, unsigned size)
+{
+	return (D3DKMT_SUBMITCOMMANDTOHWQUEUE){ .hHwQueue = queue.queue,
+						.HwQueueProgressFenceId = progress,
+						.CommandBuffer = 0x10000,
+						.CommandLength = 48,
+						.PrivateDriverDataSize = size,
+						.pPrivateDriverData = data };
+}
+
+TEST(validate, is_asked_before_it_is_queued_with_the_queue_and_its_progress)
+{
+	unsigned char data[] = "private";
+	struct judged judged;
+
+	begin_on(HW_BY_HAND);
+	struct hw_queue queue = create_hw_queue(0);
+	D3DKMT_SUBMITCOMMANDTOHWQUEUE args = with_data(queue, 7, data, sizeof(data));
+	EXPECT_OK(D3DKMTSubmitCommandToHwQueue(&args));
+	EXPECT_EQ(notes_count("ValidateSubmitCommand irql=0 length=48 private=8"), 1);
+	EXPECT(notes_in_order("ValidateSubmitCommand", "SubmitCommandToHwQueue"));
+	struct recorder_fetch call = fetched(RECORDER_VALIDATE_SUBMIT_COMMAND);
+	EXPECT_EQ(call.argument_bytes, sizeof(judged));
+	memcpy(&judged, call.argument, sizeof(judged));
+	EXPECT(judged.address == 0x10000 && judged.length == 48);
+	EXPECT_EQ(judged.flags, 1);        /* HardwareQueueSubmission */
+	EXPECT_EQ(judged.target_count, 1); /* the driver says when it is no queue of its own */
+	EXPECT(judged.data && judged.data != data);
+	EXPECT(judged.bytes == sizeof(data) && judged.client_bytes == sizeof(data));
+	EXPECT_EQ(judged.progress, 7);
+	EXPECT_EQ(hw_complete(0), 48);
+	/* Without private data there is nothing to judge. */
+	EXPECT_OK(hw_submit(queue, 8, 49));
+	EXPECT_EQ(notes_count("ValidateSubmitCommand"), 1);
+	EXPECT_EQ(hw_complete(0), 49);
+	expect_nothing_wrong();
+}
+
+TEST(validate, that_finds_something_malformed_queues_nothing)
+{
+	unsigned char data[] = "private";
+
+	begin_on(HW_JUDGES);
+	struct hw_queue queue = create_hw_queue(0);
+	D3DKMT_SUBMITCOMMANDTOHWQUEUE args = with_data(queue, 1, data, sizeof(data));
+	EXPECT_REFUSED(D3DKMTSubmitCommandToHwQueue(&args), STATUS_INVALID_USER_BUFFER,
+		       "DDI-STATUS", "DxgkDdiValidateSubmitCommand");
+	EXPECT_EQ(hw_pending(0), 0);
+	EXPECT_EQ(execution_state(device), 1);
+	/* It did not use up the value. What the driver writes arrives with the submission. */
+	EXPECT_OK(D3DKMTSubmitCommandToHwQueue(&args));
+	struct recorder_fetch call = fetched(RECORDER_SUBMIT_COMMAND_TO_HW_QUEUE);
+	EXPECT_STR((char *)call.list, "Private");
+	EXPECT_STR((char *)data, "private");
+	EXPECT_EQ(hw_complete(0), 48);
+	expect_nothing_wrong();
+}
+
+TEST(validate, of_a_context_beside_it_is_asked_once_for_all_that_a_call_names)
+{
+	unsigned char data[] = "private";
+	struct judged judged;
+
+	begin_on(HW_BY_HAND);
+	D3DKMT_SUBMITCOMMAND args = submission(create_virtual(0), 48);
+	args.BroadcastContext[1] = create_virtual(1);
+	args.BroadcastContextCount = 2;
+	args.pPrivateDriverData = data;
+	args.PrivateDriverDataSize = sizeof(data);
+	EXPECT_OK(D3DKMTSubmitCommand(&args));
+	EXPECT_EQ(notes_count("ValidateSubmitCommand irql=0 length=48 private=32"), 1);
+	struct recorder_fetch call = fetched(RECORDER_VALIDATE_SUBMIT_COMMAND);
+	memcpy(&judged, call.argument, sizeof(judged));
+	EXPECT(judged.flags == 0 && judged.target_count == 2 && judged.progress == 0);
+	EXPECT(judged.targets[0] && judged.targets[1] && judged.targets[0] != judged.targets[1]);
+	EXPECT(judged.bytes == 32 && judged.client_bytes == sizeof(data));
+	complete_all(0, 1);
+	complete_all(1, 1);
+	expect_nothing_wrong();
+}
+
 TEST(submit, goes_straight_to_the_hardware_in_the_order_of_the_queue)
 {
 	enum { MANY = 100 };

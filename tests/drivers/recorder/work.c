@@ -185,10 +185,15 @@ static NTSTATUS APIENTRY cancel_command(const HANDLE context, const DXGKARG_CANC
 static NTSTATUS APIENTRY validate_submit_command(const HANDLE context,
 						 DXGKARG_VALIDATESUBMITCOMMAND *args)
 {
-	struct adapter *adapter = adapter_of_object(context, MAGIC_CONTEXT);
+	struct adapter *adapter = adapter_of(context);
+	ULONG magic = args->Flags.HardwareQueueSubmission ? MAGIC_HW_QUEUE : MAGIC_CONTEXT;
 
 	note("ValidateSubmitCommand", "length", args->CommandLength, "private",
 	     args->PrivateDriverDataSize);
+	for (UINT i = 0; i < args->ContextCount; i++)
+		adapter_of_object(args->Context[i], magic);
+	if (setting("ValidateWrites", 0))
+		*(UCHAR *)args->pPrivateDriverData = (UCHAR)setting("ValidateWrites", 0);
 	save_call(adapter, RECORDER_VALIDATE_SUBMIT_COMMAND, args, sizeof(*args), NULL, 0);
 	return step("ValidateSubmitCommand");
 }

@@ -370,6 +370,19 @@ TEST(cancel, who_does_not_want_to_know_is_not_told)
 
 /* ---- validation ---- */
 
+static struct miniport_validation validation_of(struct scene *scene)
+{
+	return (struct miniport_validation){
+		.targets = &scene->context.info.driver_context,
+		.target_count = 1,
+		.gpu_address = 0x5000,
+		.size_bytes = 64,
+		.private_data = scene->private_data,
+		.private_bytes = 32,
+		.client_private_bytes = 8,
+	};
+}
+
 TEST(validate, every_field_arrives)
 {
 	struct scene scene;
@@ -377,19 +390,23 @@ TEST(validate, every_field_arrives)
 
 	begin(&scene, NUMBER("SchedulingCaps", 0x15));
 	void *context = scene.context.info.driver_context;
-	EXPECT_EQ(miniport_validate_submission(scene.host.miniport, scene.host.client, context,
-					       0x5000, 64, scene.private_data, 8),
+	void *contexts[2] = { context, context };
+	struct miniport_validation validation = validation_of(&scene);
+	validation.targets = contexts;
+	validation.target_count = 2;
+	EXPECT_EQ(miniport_validate_submission(scene.host.miniport, scene.host.client, &validation),
 		  STATUS_SUCCESS);
-	EXPECT_STR(scene.host.notes, "ValidateSubmitCommand irql=0 length=64 private=8\n");
+	EXPECT_STR(scene.host.notes, "ValidateSubmitCommand irql=0 length=64 private=32\n");
 	host_fetch(&scene.host, RECORDER_VALIDATE_SUBMIT_COMMAND, &args, sizeof(args), NULL, 0);
 	EXPECT(args.Commands == 0x5000 && args.CommandLength == 64 && args.Flags.Value == 0);
-	EXPECT(args.ContextCount == 1 && args.Context[0] == context);
-	EXPECT(args.pPrivateDriverData == scene.private_data && args.PrivateDriverDataSize == 8 &&
+	EXPECT(args.ContextCount == 2 && args.Context[0] == context && args.Context[1] == context);
+	EXPECT(args.pPrivateDriverData == scene.private_data && args.PrivateDriverDataSize == 32 &&
 	       args.UmdPrivateDataSize == 8);
-	/* Only private data is there to be judged. */
+	EXPECT_EQ(args.HwQueueProgressFenceId, 0);
+	/* Only private data of the client is there to be judged. */
 	host_forget_notes(&scene.host);
-	EXPECT_EQ(miniport_validate_submission(scene.host.miniport, scene.host.client, context,
-					       0x5000, 64, NULL, 0),
+	validation.client_private_bytes = 0;
+	EXPECT_EQ(miniport_validate_submission(scene.host.miniport, scene.host.client, &validation),
 		  STATUS_SUCCESS);
 	EXPECT_STR(scene.host.notes, "");
 	end(&scene);
@@ -411,9 +428,9 @@ TEST(validate, it_fails_for_the_buffer_only)
 
 		begin(&scene, TEXT("Fail", "ValidateSubmitCommand"),
 		      NUMBER("FailStatus", cases[i].said));
-		EXPECT_EQ((uint32_t)miniport_validate_submission(
-				  scene.host.miniport, scene.host.client,
-				  scene.context.info.driver_context, 0, 0, scene.private_data, 8),
+		struct miniport_validation validation = validation_of(&scene);
+		EXPECT_EQ((uint32_t)miniport_validate_submission(scene.host.miniport,
+								 scene.host.client, &validation),
 			  (uint32_t)cases[i].expected);
 		EXPECT_EQ(host_reports.count, cases[i].reports);
 		end(&scene);
@@ -425,9 +442,8 @@ TEST(validate, a_driver_that_does_not_validate_accepts)
 	struct scene scene;
 
 	begin(&scene, TEXT("Missing", "ValidateSubmitCommand"));
-	EXPECT_EQ(miniport_validate_submission(scene.host.miniport, scene.host.client,
-					       scene.context.info.driver_context, 0, 0,
-					       scene.private_data, 8),
+	struct miniport_validation validation = validation_of(&scene);
+	EXPECT_EQ(miniport_validate_submission(scene.host.miniport, scene.host.client, &validation),
 		  STATUS_SUCCESS);
 	end(&scene);
 }
