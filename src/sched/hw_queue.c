@@ -7,9 +7,11 @@
  * no preemption, no room to run out of but the queue's own (SCHED_QUEUE_FULL). What is done stands
  * in memory, so news is only a reason to look, and a look can never come too often.
  *
- * Which of several queues runs, nobody but the hardware knows. So the clock is the node's: it runs
- * while the hardware has something and finishes nothing. When it has run out, the driver resets
- * what hangs and names the contexts it hit (sched_on_hw_context_hit()); the others go on.
+ * Which of several queues runs, nobody but the hardware knows, and it is to serve them all: each
+ * has a clock, which runs while the hardware has something of it and finishes nothing of it. When
+ * one has run out, the driver resets what hangs and names the contexts it hit
+ * (sched_on_hw_context_hit()); the others go on. Work that is never late stops the clocks of its
+ * node: the others may have to wait for it.
  */
 #include <assert.h>
 
@@ -18,7 +20,7 @@
 #include "sched/internal.h"
 #include "trace/trace.h"
 
-enum { FUTILE_HW_RESETS_MAX = 2 };
+enum { FUTILE_HW_RESETS_MAX = 2 }; /* then it is not the engine alone */
 
 static struct sched_queue *queue_of_hw_link(struct list *link)
 {
@@ -36,6 +38,50 @@ void sched_hw_queue_init(struct sched_queue *queue, struct sched_owner *owner, u
 	sched_unlock(owner->sched);
 }
 
+/* ---- the clocks ---- */
+
+static uint64_t queue_deadline_locked(const struct sched_queue *queue)
+{
+	uint64_t delay_ns = queue->sched->config.tdr_delay_ns;
+
+	if (list_is_empty(&queue->hw_submitted) || sched_node_of(queue)->hw_never_late > 0 ||
+	    queue->hw_moved_ns > CLOCK_FOREVER - delay_ns)
+		return CLOCK_FOREVER;
+	return queue->hw_moved_ns + delay_ns;
+}
+
+static bool is_late_locked(const struct sched_queue *queue)
+{
+	return queue_deadline_locked(queue) <= clock_now_ns();
+}
+
+uint64_t hw_deadline_locked(const struct sched_node *node)
+{
+	uint64_t deadline_ns = CLOCK_FOREVER;
+	struct list *link;
+
+	if (node->hw_outstanding == 0)
+		return CLOCK_FOREVER;
+	list_for_each (link, &node->hw_queues) {
+		uint64_t queue_ns = queue_deadline_locked(queue_of_hw_link(link));
+
+		if (queue_ns < deadline_ns)
+			deadline_ns = queue_ns;
+	}
+	return deadline_ns;
+}
+
+/* What the hardware could not do anything about does not count. */
+static void restart_clocks_locked(struct sched_node *node)
+{
+	struct list *link;
+
+	list_for_each (link, &node->hw_queues)
+		queue_of_hw_link(link)->hw_moved_ns = clock_now_ns();
+	if (node->hw_outstanding > 0)
+		tdr_watch_locked(node->sched);
+}
+
 /* ---- in and out ---- */
 
 void hw_enter_locked(struct sched_node *node, struct sched_packet *packet)
@@ -45,10 +91,13 @@ void hw_enter_locked(struct sched_node *node, struct sched_packet *packet)
 	queue->next = packet->link.next;
 	packet->state = PACKET_SUBMITTED;
 	packet->was_submitted = true;
+	if (list_is_empty(&queue->hw_submitted)) {
+		queue->hw_moved_ns = clock_now_ns();
+		tdr_watch_locked(node->sched);
+	}
 	list_push_back(&queue->hw_submitted, &packet->node_link);
 	node->hw_never_late += packet->is_never_late;
-	if (node->hw_outstanding++ == 0)
-		tdr_hw_running_locked(node);
+	node->hw_outstanding++;
 	trace_hw_packet_submitted(node->sched->config.adapter_id, queue->id, packet->progress,
 				  node->number);
 }
@@ -57,7 +106,8 @@ static void leave_locked(struct sched_node *node, struct sched_packet *packet, b
 {
 	list_remove(&packet->node_link);
 	node->hw_outstanding--;
-	node->hw_never_late -= packet->is_never_late;
+	if (packet->is_never_late && --node->hw_never_late == 0)
+		restart_clocks_locked(node);
 	owner_submitted_ends_locked(packet->queue->owner, packet);
 	trace_hw_packet_left(node->sched->config.adapter_id, packet->queue->id, packet->progress,
 			     is_done ? "completed" : "aborted");
@@ -81,8 +131,8 @@ static void complete_to_locked(struct sched_node *node, struct sched_queue *queu
 		if (packet->progress > progress)
 			return;
 		leave_locked(node, packet, !packet->is_faulted);
-		node->hw_moved_ns = clock_now_ns();
-		node->hw_futile_resets = 0;
+		queue->hw_moved_ns = clock_now_ns();
+		queue->hw_futile_resets = 0;
 	}
 }
 
@@ -154,7 +204,7 @@ void hw_fault_locked(struct sched_node *node, const struct sched_fault *fault)
 	owner_lose_and_tell_locked(queue->owner, tdr_state_of(fault), fault);
 }
 
-struct sched_owner *hw_only_owner_locked(const struct sched_node *node)
+static struct sched_owner *only_owner_locked(const struct sched_node *node, bool is_late)
 {
 	struct sched_owner *owner = NULL;
 	struct list *link;
@@ -162,7 +212,7 @@ struct sched_owner *hw_only_owner_locked(const struct sched_node *node)
 	list_for_each (link, &node->hw_queues) {
 		struct sched_queue *queue = queue_of_hw_link(link);
 
-		if (list_is_empty(&queue->hw_submitted))
+		if (list_is_empty(&queue->hw_submitted) || (is_late && !is_late_locked(queue)))
 			continue;
 		if (owner && owner != queue->owner)
 			return NULL;
@@ -171,17 +221,12 @@ struct sched_owner *hw_only_owner_locked(const struct sched_node *node)
 	return owner;
 }
 
-/* ---- late, and reset ---- */
-
-uint64_t hw_deadline_locked(const struct sched_node *node)
+struct sched_owner *hw_guilty_locked(const struct sched_node *node)
 {
-	uint64_t delay_ns = node->sched->config.tdr_delay_ns;
-
-	if (node->hw_outstanding == 0 || node->hw_never_late > 0 ||
-	    node->hw_moved_ns > CLOCK_FOREVER - delay_ns)
-		return CLOCK_FOREVER;
-	return node->hw_moved_ns + delay_ns;
+	return only_owner_locked(node, hw_deadline_locked(node) <= clock_now_ns());
 }
+
+/* ---- reset ---- */
 
 static void hit_queue_locked(struct sched_queue *queue)
 {
@@ -237,11 +282,40 @@ static void abort_hit_locked(struct sched_node *node)
 	}
 }
 
+static void note_late_locked(struct sched_node *node)
+{
+	struct list *link;
+
+	list_for_each (link, &node->hw_queues)
+		queue_of_hw_link(link)->was_hw_late = is_late_locked(queue_of_hw_link(link));
+}
+
+/*
+ * True when a queue was late, or nobody was hit, and it still has what it had, once too often. One
+ * that only had to wait behind what was hit gets along now.
+ */
+static bool is_futile_locked(struct sched_node *node)
+{
+	bool is_futile = false;
+	struct list *link;
+
+	list_for_each (link, &node->hw_queues) {
+		struct sched_queue *queue = queue_of_hw_link(link);
+
+		if (list_is_empty(&queue->hw_submitted) ||
+		    (node->was_hw_hit && !queue->was_hw_late))
+			continue;
+		is_futile |= ++queue->hw_futile_resets >= FUTILE_HW_RESETS_MAX;
+	}
+	return is_futile;
+}
+
 /* Lets go. Nothing of these queues runs on the node when this returns, until it is resumed. */
 static NTSTATUS ask_for_reset_locked(struct sched_node *node, const struct sched_fault *fault)
 {
 	struct sched *sched = node->sched;
 
+	note_late_locked(node);
 	node->is_hw_resetting = true;
 	node->was_hw_hit = false;
 	node->hw_fault = fault;
@@ -282,9 +356,8 @@ enum engine_result hw_reset_locked(struct sched_node *node, const struct sched_f
 			 sched->config.adapter_id, node->number, status_name(status));
 		return ENGINE_FAILED;
 	}
-	node->hw_futile_resets = node->was_hw_hit ? 0 : node->hw_futile_resets + 1;
-	if (node->hw_outstanding > 0)
-		tdr_hw_running_locked(node);
+	bool is_futile = is_futile_locked(node);
+	restart_clocks_locked(node);
 	sched_retire_locked(sched);
-	return node->hw_futile_resets < FUTILE_HW_RESETS_MAX ? ENGINE_RECOVERED : ENGINE_NOT_ENOUGH;
+	return is_futile ? ENGINE_NOT_ENOUGH : ENGINE_RECOVERED;
 }

@@ -87,14 +87,12 @@ struct sched_node {
 	struct sched_fault fault;
 
 	/* Hardware queues; see hw_queue.c. */
-	struct list hw_queues;     /* sched_queue.hw_link */
-	struct list hw_ready;      /* sched_queue.ready_link: work is next */
-	uint32_t hw_outstanding;   /* packets the hardware has */
-	uint32_t hw_never_late;    /* of those, packets that stop the clock */
-	uint64_t hw_moved_ns;      /* when the hardware began, or last finished something */
-	uint32_t hw_futile_resets; /* that hit nobody, in a row */
-	bool is_hw_resetting;      /* faults of hardware queues do not count */
-	bool was_hw_hit;           /* somebody, by the reset under way */
+	struct list hw_queues;              /* sched_queue.hw_link */
+	struct list hw_ready;               /* sched_queue.ready_link: work is next */
+	uint32_t hw_outstanding;            /* packets the hardware has */
+	uint32_t hw_never_late;             /* of those, packets that stop the clock */
+	bool is_hw_resetting;               /* faults of hardware queues do not count */
+	bool was_hw_hit;                    /* somebody, by the reset under way */
 	const struct sched_fault *hw_fault; /* of whoever that reset is to blame on; or NULL */
 };
 
@@ -219,10 +217,11 @@ void hw_look_locked(struct sched_node *node);
 /* The hardware has forgotten all of it. */
 void hw_abort_locked(struct sched_node *node);
 void hw_fault_locked(struct sched_node *node, const struct sched_fault *fault);
-/* When something of the node's hardware queues is late. */
+/* When the first of the node's hardware queues is late. */
 uint64_t hw_deadline_locked(const struct sched_node *node);
-/* The only owner whose packets the hardware has in hardware queues of this node; or NULL. */
-struct sched_owner *hw_only_owner_locked(const struct sched_node *node);
+/* The only owner of those that are late, or, when none is, of those that have something; or NULL.
+ */
+struct sched_owner *hw_guilty_locked(const struct sched_node *node);
 /* Lets go. */
 enum engine_result hw_reset_locked(struct sched_node *node, const struct sched_fault *fault);
 
@@ -247,7 +246,8 @@ void owner_retired_locked(struct sched_owner *owner, struct sched_place *place);
 /* ---- tdr.c ---- */
 
 void tdr_running_locked(struct sched_node *node);
-void tdr_hw_running_locked(struct sched_node *node);
+/* Something came to the hardware that can be late. */
+void tdr_watch_locked(struct sched *sched);
 uint64_t tdr_deadline_locked(struct sched *sched);
 /* Lets go: faults, what is late, what was asked for. */
 void tdr_run_locked(struct sched *sched);

@@ -304,7 +304,7 @@ static struct sched_owner *guilty_locked(const struct sched_node *node,
 		return NULL;
 	if (running && (cause->scope & RESET_PACKETS))
 		return running->queue->owner;
-	return cause->scope & RESET_HW_QUEUES ? hw_only_owner_locked(node) : NULL;
+	return cause->scope & RESET_HW_QUEUES ? hw_guilty_locked(node) : NULL;
 }
 
 static void call_listener(struct sched *sched, void (*function)(void *listener))

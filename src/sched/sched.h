@@ -388,10 +388,13 @@ struct sched_queue {
 	bool is_cancelling;
 
 	/* Hardware queues. */
-	struct list hw_link;      /* in its node */
-	struct list hw_submitted; /* sched_packet.node_link, by progress */
-	uint64_t last_progress;   /* that was queued */
-	bool is_hit;              /* by a reset: the hardware has nothing of it any more */
+	struct list hw_link;       /* in its node */
+	struct list hw_submitted;  /* sched_packet.node_link, by progress */
+	uint64_t last_progress;    /* that was queued */
+	uint64_t hw_moved_ns;      /* when the first of them came to be the first */
+	uint32_t hw_futile_resets; /* that left it as it was, in a row */
+	bool was_hw_late;          /* when the reset under way began */
+	bool is_hit;               /* by a reset: the hardware has nothing of it any more */
 };
 
 void sched_queue_init(struct sched_queue *queue, struct sched_owner *owner, uint32_t node);

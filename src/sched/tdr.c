@@ -26,20 +26,12 @@ enum { TDR_LEVEL_OFF = 0, TDR_LEVEL_RECOVER = 3 };
 
 void tdr_running_locked(struct sched_node *node)
 {
-	struct sched *sched = node->sched;
-
 	node->running_since_ns = clock_now_ns();
-	if (!sched->is_watching && sched->config.tdr_level != TDR_LEVEL_OFF) {
-		sched->is_watching = true;
-		sched_wake_thread_locked(sched);
-	}
+	tdr_watch_locked(node->sched);
 }
 
-void tdr_hw_running_locked(struct sched_node *node)
+void tdr_watch_locked(struct sched *sched)
 {
-	struct sched *sched = node->sched;
-
-	node->hw_moved_ns = clock_now_ns();
 	if (!sched->is_watching && sched->config.tdr_level != TDR_LEVEL_OFF) {
 		sched->is_watching = true;
 		sched_wake_thread_locked(sched);
@@ -141,7 +133,7 @@ static void node_is_late_locked(struct sched_node *node, enum reset_scope scope,
 	struct sched_owner *guilty = running ? running->queue->owner : NULL;
 
 	if (scope == RESET_HW_QUEUES)
-		guilty = hw_only_owner_locked(node);
+		guilty = hw_guilty_locked(node);
 	log_warn("adapter %u, node %u: %s", sched->config.adapter_id, node->number, why);
 	trace_reset_step(sched->config.adapter_id, node->number, "late");
 	if (sched->config.tdr_level < TDR_LEVEL_RECOVER)
@@ -180,7 +172,7 @@ static void node_check_hw_clock_locked(struct sched_node *node)
 	hw_look_locked(node);
 	sched_retire_locked(node->sched);
 	if (hw_deadline_locked(node) <= clock_now_ns())
-		node_is_late_locked(node, RESET_HW_QUEUES, "work of hardware queues does not end");
+		node_is_late_locked(node, RESET_HW_QUEUES, "work of a hardware queue does not end");
 }
 
 /* ---- faults, and hardware that knows itself ---- */

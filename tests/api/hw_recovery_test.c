@@ -253,7 +253,7 @@ TEST(late, work_is_reset_and_an_innocent_goes_on)
 	expect_innocent_goes_on(&pair);
 }
 
-TEST(late, is_nobody_as_long_as_something_is_done)
+TEST(late, is_a_queue_of_which_nothing_is_done_while_another_gets_along)
 {
 	if (!is_seeded())
 		return;
@@ -262,13 +262,33 @@ TEST(late, is_nobody_as_long_as_something_is_done)
 	EXPECT_OK(hw_submit(pair.guilty, 1, 1));
 	for (unsigned i = 1; i <= 5; i++) {
 		EXPECT_OK(hw_submit(pair.innocent, i, 2));
+		AWAIT(hw_pending(1) == 1);
 		let_time_pass(1);
 		EXPECT_EQ(hw_complete(1), 2);
 		AWAIT(*pair.innocent.view == i);
+		if (i == 1)
+			EXPECT_EQ(execution_state(device), ACTIVE);
+	}
+	AWAIT(execution_state(device) == HUNG);
+	EXPECT_EQ(execution_state(pair.other), ACTIVE);
+	EXPECT_EQ(notes_count("ResetHwEngine"), 1);
+}
+
+TEST(late, is_no_queue_of_which_something_is_done)
+{
+	if (!is_seeded())
+		return;
+	struct pair pair = begin_pair(HW_BY_HAND);
+
+	for (unsigned i = 1; i <= 5; i++)
+		EXPECT_OK(hw_submit(pair.guilty, i, 1));
+	for (unsigned i = 1; i <= 5; i++) {
+		let_time_pass(1);
+		EXPECT_EQ(hw_complete(0), 1);
+		AWAIT(*pair.guilty.view == i);
 	}
 	EXPECT_EQ(execution_state(device), ACTIVE);
 	EXPECT_EQ(notes_count("ResetHwEngine"), 0);
-	EXPECT_EQ(hw_complete(0), 1);
 }
 
 /* The fence says it, and nobody was told: that is no hang. */

@@ -273,7 +273,7 @@ TEST(fault, of_a_queue_lets_what_is_in_front_count_as_done)
 	finish();
 }
 
-TEST(late, is_a_node_that_finishes_nothing_of_its_hardware_queues)
+TEST(late, is_a_queue_that_nothing_is_finished_of_whatever_is_done_beside_it)
 {
 	start();
 	struct hw_stream *stream = make(0, 0, 1);
@@ -285,12 +285,52 @@ TEST(late, is_a_node_that_finishes_nothing_of_its_hardware_queues)
 	EXPECT_STR(happened(), "1:a1 1:x1 1:y2");
 	pass_time(DELAY_NS - NS_PER_S);
 	reach(other, 1);
-	pass_time(DELAY_NS - NS_PER_S);
 	EXPECT_STR(happened(), "x.");
 	pass_time(NS_PER_S);
 	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 W3");
 	reach(other, 2);
 	EXPECT_STR(happened(), "y.");
+	finish();
+}
+
+TEST(late, is_no_queue_that_something_is_finished_of)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	give(stream, 'a', 1);
+	give(stream, 'b', 2);
+	give(stream, 'c', 3);
+	EXPECT_STR(happened(), "1:a1 1:b2 1:c3");
+	for (uint64_t progress = 1; progress <= 3; progress++) {
+		pass_time(DELAY_NS - NS_PER_S);
+		reach(stream, progress);
+	}
+	EXPECT_STR(happened(), "a. b. c.");
+	/* Nor one that had nothing for long. */
+	pass_time(100 * DELAY_NS);
+	give(stream, 'd', 4);
+	pass_time(DELAY_NS - NS_PER_S);
+	reach(stream, 4);
+	EXPECT_STR(happened(), "1:d4 d.");
+	finish();
+}
+
+TEST(late, a_queue_is_from_its_own_first_packet_on)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	struct hw_stream *other = make(1, 1, 1);
+	world.gpu.on_hw_reset = hit_first;
+	give(other, 'x', 1);
+	pass_time(NS_PER_S);
+	give(stream, 'a', 1);
+	pass_time(NS_PER_S / 2);
+	reach(other, 1);
+	EXPECT_STR(happened(), "1:x1 1:a1 x.");
+	pass_time(DELAY_NS - NS_PER_S);
+	EXPECT_STR(happened(), "");
+	pass_time(NS_PER_S / 2);
+	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 W3");
 	finish();
 }
 
@@ -324,6 +364,27 @@ TEST(late, is_nobody_while_work_runs_that_is_never_late)
 	EXPECT_STR(happened(), "1:a1");
 	reach(stream, 1);
 	EXPECT_STR(happened(), "a.");
+	finish();
+}
+
+TEST(late, is_nobody_for_having_waited_behind_work_that_is_never_late)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	struct hw_stream *other = make(1, 1, 1);
+	struct hw_packet *packet = hw_packet('x', 1);
+	world.gpu.on_hw_reset = hit_first;
+	packet->packet.is_never_late = true;
+	QUEUE(&other->queue, packet);
+	give(stream, 'a', 1);
+	pass_time(100 * DELAY_NS);
+	EXPECT_STR(happened(), "1:x1 1:a1");
+	reach(other, 1);
+	pass_time(DELAY_NS - NS_PER_S);
+	EXPECT_STR(happened(), "x.");
+	/* Now it could run, and nothing comes. */
+	pass_time(NS_PER_S);
+	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 W3");
 	finish();
 }
 
@@ -371,6 +432,51 @@ TEST(reset, that_hits_nobody_is_tried_once_more)
 	EXPECT_STR(happened(), "D141@1 H1 R1");
 	sched_on_timed_out(world.sched, 1);
 	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 D117@1 W2 X2 Y2 Z2 begin A lost restart end");
+	finish();
+}
+
+static void hit_second(uint32_t node)
+{
+	(void)node;
+	sched_on_hw_context_hit(streams[1].queue.owner, &streams[1].context_name, false);
+}
+
+/* It may have waited behind what was hit; that once. */
+TEST(reset, that_twice_hits_others_than_who_is_late_is_the_adapters_affair)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	struct hw_stream *other = make(1, 1, 1);
+	world.gpu.on_hw_reset = hit_second;
+	give(stream, 'a', 1);
+	give(other, 'x', 1);
+	EXPECT_STR(happened(), "1:a1 1:x1");
+	pass_time(DELAY_NS);
+	EXPECT_STREAMS("", "x!", "D141@1 H1 R1 X3");
+	world.gpu.on_hw_reset = NULL;
+	pass_time(DELAY_NS);
+	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 D117@1 W2 Y2 Z2 begin A lost restart end");
+	finish();
+}
+
+TEST(reset, that_is_not_there_takes_whose_queue_is_late_for_the_guilty_one)
+{
+	struct sched_config config = fake_gpu_config();
+
+	config.has_hw_engine_reset = false;
+	world_start_with(&config);
+	memset(streams, 0, sizeof(streams));
+	hw_packet_count = 0;
+	struct hw_stream *stream = make(0, 0, 1);
+	struct hw_stream *other = make(1, 1, 1);
+	give(stream, 'a', 1);
+	give(other, 'x', 1);
+	give(other, 'y', 2);
+	pass_time(NS_PER_S);
+	reach(other, 1);
+	EXPECT_STR(happened(), "1:a1 1:x1 1:y2 x.");
+	pass_time(DELAY_NS - NS_PER_S);
+	EXPECT_STREAMS("", "a! y!", "D117@1 W3 X2 Y2 Z2 begin A lost restart end");
 	finish();
 }
 
