@@ -244,6 +244,18 @@ TEST(hardware_access, finds_an_idle_gpu)
 	expect_all_kept(adapter);
 }
 
+/* Level three: what was in video memory has left it when the driver starts the GPU again. */
+TEST(restart, finds_all_memory_evicted)
+{
+	D3DKMT_HANDLE adapter = open_anew();
+	uint64_t entered = seen_by(adapter).entered;
+
+	hang_and_recover(adapter, D3DKMT_TDRDBGCTRLTYPE_GPUTDR);
+	EXPECT(seen_by(adapter).entered > entered);
+	expect_work_gets_done(adapter);
+	expect_all_kept(adapter);
+}
+
 /* ---- the driver would notice ---- */
 
 /* With the escape a DPC runs while its thread is inside, in each of them. */
@@ -256,6 +268,8 @@ CHILD(say_what_was_seen)
 			       .pPrivateDriverData = &seen,
 			       .PrivateDriverDataSize = sizeof(seen) };
 
+	if (getenv("TEST_RESET"))
+		hang_and_recover(adapter, D3DKMT_TDRDBGCTRLTYPE_GPUTDR);
 	CHILD_EXPECT(D3DKMTEscape(&args) == STATUS_SUCCESS);
 	printf("%s\n", seen.violations > 0 ? seen.first : "nothing");
 	return 0;
@@ -307,6 +321,13 @@ TEST(watch, sees_a_gpu_that_works)
 {
 	expect_seen("wrong idle", "TEST_HARDWARE_ACCESS=1",
 		    "DxgkDdiAddDevice, while the GPU works");
+}
+
+TEST(watch, sees_memory_that_is_not_evicted)
+{
+	expect_seen("right", "TEST_RESET=1", "nothing");
+	expect_seen("wrong memory", "TEST_RESET=1",
+		    "DxgkDdiRestartFromTimeout, before all memory was evicted");
 }
 
 API_TEST_MAIN("api/levels")

@@ -8,6 +8,7 @@
 #undef DxgkInitialize
 
 #include "probe.h"
+#include "where.h"
 
 NTSTATUS watched_initialize(PDRIVER_OBJECT driver, PUNICODE_STRING path,
 			    PDRIVER_INITIALIZATION_DATA data);
@@ -27,7 +28,6 @@ static void enter(struct visit *visit, enum levels_entry entry)
 	ENTRY(DestroyDevice, IN_CONST_HANDLE)                                                      \
 	ENTRY(DestroyContext, IN_CONST_HANDLE)                                                     \
 	ENTRY(DestroyHwContext, IN_CONST_HANDLE)                                                   \
-	ENTRY(DestroyHwQueue, IN_CONST_HANDLE)                                                     \
 	ENTRY(RestartFromTimeout, IN_CONST_HANDLE)
 
 #define ENTRIES_2(ENTRY)                                                                           \
@@ -39,7 +39,6 @@ static void enter(struct visit *visit, enum levels_entry entry)
 	ENTRY(CreateDevice, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEDEVICE)                          \
 	ENTRY(CreateContext, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATECONTEXT)                        \
 	ENTRY(CreateAllocation, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEALLOCATION)                  \
-	ENTRY(DestroyAllocation, IN_CONST_HANDLE, IN_CONST_PDXGKARG_DESTROYALLOCATION)             \
 	ENTRY(DescribeAllocation, IN_CONST_HANDLE, INOUT_PDXGKARG_DESCRIBEALLOCATION)              \
 	ENTRY(GetStandardAllocationDriverData, IN_CONST_HANDLE,                                    \
 	      INOUT_PDXGKARG_GETSTANDARDALLOCATIONDRIVERDATA)                                      \
@@ -47,7 +46,6 @@ static void enter(struct visit *visit, enum levels_entry entry)
 	ENTRY(Render, IN_CONST_HANDLE, INOUT_PDXGKARG_RENDER)                                      \
 	ENTRY(ValidateSubmitCommand, IN_CONST_HANDLE, INOUT_PDXGKARG_VALIDATESUBMITCOMMAND)        \
 	ENTRY(Patch, IN_CONST_HANDLE, IN_CONST_PDXGKARG_PATCH)                                     \
-	ENTRY(BuildPagingBuffer, IN_CONST_HANDLE, IN_PDXGKARG_BUILDPAGINGBUFFER)                   \
 	ENTRY(PreemptCommand, IN_CONST_HANDLE, IN_CONST_PDXGKARG_PREEMPTCOMMAND)                   \
 	ENTRY(CancelCommand, IN_CONST_HANDLE, IN_CONST_PDXGKARG_CANCELCOMMAND)                     \
 	ENTRY(QueryCurrentFence, IN_CONST_HANDLE, INOUT_PDXGKARG_QUERYCURRENTFENCE)                \
@@ -58,7 +56,6 @@ static void enter(struct visit *visit, enum levels_entry entry)
 	ENTRY(UnmapCpuHostAperture, IN_CONST_HANDLE, IN_CONST_PDXGKARG_UNMAPCPUHOSTAPERTURE)       \
 	ENTRY(CreateHwContext, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEHWCONTEXT)                    \
 	ENTRY(CreateHwQueue, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEHWQUEUE)                        \
-	ENTRY(ResetHwEngine, IN_CONST_HANDLE, INOUT_PDXGKARG_RESETHWENGINE)                        \
 	ENTRY(ResumeHwEngine, IN_CONST_HANDLE, INOUT_PDXGKARG_RESUMEHWENGINE)
 
 #define ENTRIES_3(ENTRY)                                                                           \
@@ -241,6 +238,33 @@ static SIZE_T APIENTRY watched_GetRootPageTableSize(IN_CONST_HANDLE adapter,
 	return size_bytes;
 }
 
+/* ---- memory ---- */
+
+static NTSTATUS APIENTRY watched_BuildPagingBuffer(IN_CONST_HANDLE adapter,
+						   IN_PDXGKARG_BUILDPAGINGBUFFER args)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_BuildPagingBuffer);
+	NTSTATUS status = real.DxgkDdiBuildPagingBuffer(adapter, args);
+	if (status == STATUS_SUCCESS)
+		where_paged(args);
+	visit_end(&visit);
+	return status;
+}
+
+static NTSTATUS APIENTRY watched_DestroyAllocation(IN_CONST_HANDLE adapter,
+						   IN_CONST_PDXGKARG_DESTROYALLOCATION args)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_DestroyAllocation);
+	where_destroyed(args);
+	NTSTATUS status = real.DxgkDdiDestroyAllocation(adapter, args);
+	visit_end(&visit);
+	return status;
+}
+
 /* ---- work ---- */
 
 static NTSTATUS APIENTRY watched_SubmitCommand(IN_CONST_HANDLE adapter,
@@ -274,6 +298,7 @@ static NTSTATUS APIENTRY watched_SubmitCommandToHwQueue(
 
 	visit_begin(&visit, LEVELS_SubmitCommandToHwQueue, args->hHwQueue);
 	probe(LEVELS_SubmitCommandToHwQueue);
+	work_queued(args->hHwQueue, args->HwQueueProgressFenceId, args->HwQueueProgressFenceCpuVa);
 	NTSTATUS status = real.DxgkDdiSubmitCommandToHwQueue(adapter, args);
 	visit_end(&visit);
 	return status;
@@ -292,6 +317,29 @@ static NTSTATUS APIENTRY watched_ResetEngine(IN_CONST_HANDLE adapter,
 	return status;
 }
 
+static NTSTATUS APIENTRY watched_ResetHwEngine(IN_CONST_HANDLE adapter,
+					       INOUT_PDXGKARG_RESETHWENGINE args)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_ResetHwEngine);
+	NTSTATUS status = real.DxgkDdiResetHwEngine(adapter, args);
+	work_of_queues_is_gone(); /* some of it, and it is not said here which */
+	visit_end(&visit);
+	return status;
+}
+
+static NTSTATUS APIENTRY watched_DestroyHwQueue(IN_CONST_HANDLE queue)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_DestroyHwQueue);
+	work_of_queue_ends(queue);
+	NTSTATUS status = real.DxgkDdiDestroyHwQueue(queue);
+	visit_end(&visit);
+	return status;
+}
+
 static NTSTATUS APIENTRY watched_ResetFromTimeout(IN_CONST_HANDLE adapter)
 {
 	struct visit visit;
@@ -299,6 +347,7 @@ static NTSTATUS APIENTRY watched_ResetFromTimeout(IN_CONST_HANDLE adapter)
 	enter(&visit, LEVELS_ResetFromTimeout);
 	NTSTATUS status = real.DxgkDdiResetFromTimeout(adapter);
 	work_is_all_gone();
+	where_was_reset();
 	visit_end(&visit);
 	return status;
 }
@@ -359,13 +408,14 @@ static NTSTATUS APIENTRY watched_Escape(IN_CONST_HANDLE adapter, IN_CONST_PDXGKA
 #define PUT_3(member, first, second, third) PUT(member)
 
 static void replace(DRIVER_INITIALIZATION_DATA *data){
-	ENTRIES_1(PUT_1) ENTRIES_2(PUT_2) ENTRIES_3(PUT_3) PUT(StartDevice) PUT(StopDevice)
-		PUT(Unload) PUT(InterruptRoutine) PUT(DpcRoutine) PUT(ResetDevice)
-			PUT(ControlEtwLogging) PUT(SetPowerState) PUT(CalibrateGpuClock)
-				PUT(OpenAllocation) PUT(SetRootPageTable) PUT(GetRootPageTableSize)
-					PUT(SubmitCommand) PUT(SubmitCommandVirtual)
-						PUT(SubmitCommandToHwQueue) PUT(ResetEngine)
-							PUT(ResetFromTimeout)
+	ENTRIES_1(PUT_1) ENTRIES_2(PUT_2) ENTRIES_3(PUT_3) PUT(StartDevice) PUT(StopDevice) PUT(
+		Unload) PUT(InterruptRoutine) PUT(DpcRoutine) PUT(ResetDevice)
+		PUT(ControlEtwLogging) PUT(SetPowerState) PUT(CalibrateGpuClock) PUT(OpenAllocation)
+			PUT(SetRootPageTable) PUT(GetRootPageTableSize) PUT(SubmitCommand)
+				PUT(SubmitCommandVirtual) PUT(SubmitCommandToHwQueue)
+					PUT(ResetEngine) PUT(BuildPagingBuffer)
+						PUT(DestroyAllocation) PUT(ResetHwEngine)
+							PUT(DestroyHwQueue) PUT(ResetFromTimeout)
 								PUT(NotifySurpriseRemoval)
 									PUT(Escape)
 }

@@ -4,8 +4,9 @@
  * The list of visits has a lock of its own that works at every IRQL and calls nobody.
  */
 #include "inside.h"
+#include "where.h"
 
-enum { NODES = 64, BELIEF_BYTES = 64 };
+enum { NODES = 64, QUEUES = 64, BELIEF_BYTES = 64 };
 
 static struct promise promises[LEVELS_ENTRY_COUNT] = {
 #define ENTRY(member, irql_name, level_name, class_name)                                           \
@@ -30,6 +31,11 @@ static struct {
 	ULONG submitted;
 	ULONG completed;
 } work[NODES];
+static struct {
+	const void *queue; /* NULL: nobody's */
+	ULONGLONG progress;
+	const volatile LONG64 *fence;
+} queued[QUEUES];
 static bool is_gone;
 
 static bool is_one_process; /* believes that all threads are of the same one */
@@ -69,6 +75,8 @@ static void believe(const KEY_VALUE_PARTIAL_INFORMATION *value)
 	struct promise *dpc = &promises[LEVELS_DpcRoutine];
 
 	is_never_idle = belief_is(value, L"wrong idle");
+	if (belief_is(value, L"wrong memory"))
+		where_forget_nothing();
 	if (belief_is(value, L"wrong irql"))
 		dpc->irql = IRQL_PASSIVE;
 	if (belief_is(value, L"wrong level"))
@@ -176,18 +184,28 @@ static const char *conflict(const struct visit *one, const struct visit *two)
 
 static bool is_idle(void)
 {
-	for (ULONG i = 0; i < NODES; i++) {
-		if (work[i].submitted != work[i].completed && !is_gone)
+	for (ULONG i = 0; i < NODES && !is_gone; i++) {
+		if (work[i].submitted != work[i].completed)
+			return false;
+	}
+	for (ULONG i = 0; i < QUEUES && !is_gone; i++) {
+		if (queued[i].queue && (ULONGLONG)*queued[i].fence < queued[i].progress)
 			return false;
 	}
 	return !is_never_idle;
 }
 
-/* Those that come because of a hang find what they find. */
+/* One that comes because of a hang finds what it finds. */
 static bool wants_idle_gpu(const struct visit *visit)
 {
-	return wants_to_be_alone(visit) && visit->entry != LEVELS_ResetFromTimeout &&
-	       visit->entry != LEVELS_RestartFromTimeout;
+	return wants_to_be_alone(visit) && visit->entry != LEVELS_ResetFromTimeout;
+}
+
+/* What was in memory is told between the reset and the restart. */
+static bool wants_empty_memory(const struct visit *visit)
+{
+	return visit->level == LEVEL_3 && visit->entry != LEVELS_ResetFromTimeout &&
+	       visit->entry != LEVELS_DpcRoutine;
 }
 
 /* The caller has the lock. */
@@ -208,6 +226,8 @@ static void judge(const struct visit *visit)
 		violation(promise->name, NULL, "at another IRQL");
 	if (wants_idle_gpu(visit) && !is_idle())
 		violation(promise->name, NULL, "while the GPU works");
+	if (wants_empty_memory(visit) && !where_all_is_evicted())
+		violation(promise->name, NULL, "before all memory was evicted");
 	for (struct visit *other = inside; other; other = other->next) {
 		const char *why = conflict(visit, other);
 
@@ -296,6 +316,45 @@ void work_is_all_gone(void)
 {
 	for (ULONG i = 0; i < NODES; i++)
 		work_is_gone(i);
+	work_of_queues_is_gone();
+}
+
+/* One that has work already, or the first that is nobody's; without room nothing is known. */
+void work_queued(const void *queue, ULONGLONG progress, const void *fence)
+{
+	ULONG at = QUEUES;
+
+	lock();
+	for (ULONG i = 0; i < QUEUES; i++) {
+		if (queued[i].queue == queue || (!queued[i].queue && at == QUEUES))
+			at = i;
+		if (queued[i].queue == queue)
+			break;
+	}
+	if (at < QUEUES) {
+		queued[at].queue = queue;
+		queued[at].progress = progress;
+		queued[at].fence = fence;
+	}
+	unlock();
+}
+
+void work_of_queue_ends(const void *queue)
+{
+	lock();
+	for (ULONG i = 0; i < QUEUES; i++) {
+		if (queued[i].queue == queue)
+			queued[i].queue = NULL;
+	}
+	unlock();
+}
+
+void work_of_queues_is_gone(void)
+{
+	lock();
+	for (ULONG i = 0; i < QUEUES; i++)
+		queued[i].queue = NULL;
+	unlock();
 }
 
 void hardware_is_gone(void)
@@ -343,6 +402,7 @@ void inside_report(struct levels_seen *seen_out)
 	lock();
 	*seen_out = seen;
 	unlock();
+	seen_out->entered = where_entered();
 	length = append(seen_out->first, length, first.name);
 	length = append(seen_out->first, length, first.during ? " during " : "");
 	length = append(seen_out->first, length, first.during);

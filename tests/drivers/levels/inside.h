@@ -76,6 +76,11 @@ void work_completed(ULONG node, ULONG fence);
 void work_is_gone(ULONG node);
 void work_is_all_gone(void);
 
+/* Hardware queues: done when the fence says so. */
+void work_queued(const void *queue, ULONGLONG progress, const void *fence);
+void work_of_queue_ends(const void *queue);
+void work_of_queues_is_gone(void);
+
 /* … and whatever is submitted now goes nowhere. */
 void hardware_is_gone(void);
 

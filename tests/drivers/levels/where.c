@@ -1,0 +1,256 @@
+/*
+ * where.c - see where.h.
+ *
+ * Places for a bounded number of allocations and pages. Where that is not enough nothing is known
+ * any more, and nothing is complained about.
+ */
+#include "where.h"
+
+enum {
+	BUCKETS = 1024,
+	SLOTS = 16,
+	OWN_MAX = 64,
+	APERTURES = 2,
+	PAGES = 1 << 19, /* 2 GiB of an aperture */
+	BITS = 8,
+};
+
+static volatile LONG is_locked;
+
+/* Guarded by is_locked. */
+static HANDLE residents[BUCKETS][SLOTS];
+static ULONG resident_count;
+static HANDLE own[OWN_MAX]; /* the driver's own */
+static ULONG own_count;
+static struct aperture {
+	UINT segment; /* 0: none yet */
+	UCHAR pages[PAGES / BITS];
+} apertures[APERTURES];
+static ULONG mapped_count;
+static ULONGLONG entered;
+static bool is_full;
+static bool has_addresses; /* of the GPU */
+static bool forgets_nothing;
+
+static void lock(void)
+{
+	while (InterlockedExchange(&is_locked, 1) != 0)
+		;
+}
+
+static void unlock(void)
+{
+	InterlockedExchange(&is_locked, 0);
+}
+
+/* ---- allocations ---- */
+
+static HANDLE *find(HANDLE allocation, HANDLE wanted)
+{
+	HANDLE *bucket = residents[((ULONG_PTR)allocation >> 4) * 2654435761u % BUCKETS];
+
+	for (ULONG i = 0; i < SLOTS; i++) {
+		if (bucket[i] == wanted)
+			return &bucket[i];
+	}
+	return NULL;
+}
+
+static bool is_own(HANDLE allocation)
+{
+	for (ULONG i = 0; i < own_count; i++) {
+		if (own[i] == allocation)
+			return true;
+	}
+	return false;
+}
+
+static void leaves(HANDLE allocation)
+{
+	HANDLE *slot = allocation && !forgets_nothing ? find(allocation, allocation) : NULL;
+
+	if (!slot)
+		return;
+	*slot = NULL;
+	resident_count--;
+}
+
+/* It was filled before anybody said whose it is. */
+static void remember_own(HANDLE allocation)
+{
+	leaves(allocation);
+	if (is_own(allocation))
+		return;
+	if (own_count < OWN_MAX)
+		own[own_count++] = allocation;
+	else
+		is_full = true;
+}
+
+static void enters(HANDLE allocation)
+{
+	if (!allocation || is_own(allocation))
+		return;
+	entered++;
+	if (find(allocation, allocation))
+		return;
+	HANDLE *slot = find(allocation, NULL);
+	if (!slot) {
+		is_full = true;
+		return;
+	}
+	*slot = allocation;
+	resident_count++;
+}
+
+static struct aperture *aperture_of(UINT segment)
+{
+	for (ULONG i = 0; i < APERTURES; i++) {
+		if (apertures[i].segment == segment)
+			return &apertures[i];
+	}
+	return NULL;
+}
+
+/* What a transfer goes through was mapped before. */
+static bool is_memory(UINT segment)
+{
+	return segment != 0 && !aperture_of(segment);
+}
+
+static void transferred(const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	if (is_memory(args->Transfer.Destination.SegmentId))
+		enters(args->Transfer.hAllocation);
+	else if (is_memory(args->Transfer.Source.SegmentId))
+		leaves(args->Transfer.hAllocation);
+}
+
+static void transferred_virtually(const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	if (args->TransferVirtual.TransferDirection == DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM)
+		leaves(args->TransferVirtual.hAllocation);
+	else
+		enters(args->TransferVirtual.hAllocation);
+}
+
+/* ---- apertures ---- */
+
+static void map_page(UCHAR *pages, SIZE_T page, bool is_mapped)
+{
+	UCHAR bit = (UCHAR)(1u << page % BITS);
+	bool was_mapped = (pages[page / BITS] & bit) != 0;
+
+	if (is_mapped == was_mapped)
+		return;
+	pages[page / BITS] ^= bit;
+	if (is_mapped)
+		mapped_count++;
+	else
+		mapped_count--;
+}
+
+static void map_pages(UINT segment, SIZE_T first, SIZE_T count, bool is_mapped)
+{
+	struct aperture *aperture = aperture_of(segment);
+
+	if (!aperture && is_mapped && (aperture = aperture_of(0)))
+		aperture->segment = segment;
+	if (!aperture || first >= PAGES || count > PAGES - first) {
+		is_full = true;
+		return;
+	}
+	if (is_mapped)
+		entered++;
+	else if (forgets_nothing)
+		return;
+	for (SIZE_T i = 0; i < count; i++)
+		map_page(aperture->pages, first + i, is_mapped);
+}
+
+/* ---- what is told ---- */
+
+static void paged(const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	switch ((int)args->Operation) {
+	case DXGK_OPERATION_TRANSFER:
+		transferred(args);
+		break;
+	case DXGK_OPERATION_FILL:
+		enters(args->Fill.hAllocation);
+		break;
+	case DXGK_OPERATION_DISCARD_CONTENT:
+		leaves(args->DiscardContent.hAllocation);
+		break;
+	case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+		map_pages(args->MapApertureSegment.SegmentId,
+			  args->MapApertureSegment.OffsetInPages,
+			  args->MapApertureSegment.NumberOfPages, true);
+		break;
+	case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
+		map_pages(args->UnmapApertureSegment.SegmentId,
+			  args->UnmapApertureSegment.OffsetInPages,
+			  args->UnmapApertureSegment.NumberOfPages, false);
+		break;
+	case DXGK_OPERATION_VIRTUAL_TRANSFER:
+		transferred_virtually(args);
+		break;
+	case DXGK_OPERATION_VIRTUAL_FILL:
+		enters(args->FillVirtual.hAllocation);
+		break;
+	case DXGK_OPERATION_INIT_CONTEXT_RESOURCE:
+		remember_own(args->InitContextResource.hAllocation);
+		break;
+	case DXGK_OPERATION_UPDATE_PAGE_TABLE:
+		has_addresses = true;
+		break;
+	default:
+		break;
+	}
+}
+
+void where_paged(const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	lock();
+	paged(args);
+	unlock();
+}
+
+void where_destroyed(const DXGKARG_DESTROYALLOCATION *args)
+{
+	lock();
+	for (UINT i = 0; i < args->NumAllocations; i++)
+		leaves(args->pAllocationList[i]);
+	unlock();
+}
+
+void where_was_reset(void)
+{
+	lock();
+	if (has_addresses && !forgets_nothing) {
+		RtlZeroMemory(residents, sizeof(residents));
+		resident_count = 0;
+	}
+	unlock();
+}
+
+void where_forget_nothing(void)
+{
+	forgets_nothing = true;
+}
+
+bool where_all_is_evicted(void)
+{
+	lock();
+	bool is_evicted = is_full || (resident_count == 0 && mapped_count == 0);
+	unlock();
+	return is_evicted;
+}
+
+ULONGLONG where_entered(void)
+{
+	lock();
+	ULONGLONG count = entered;
+	unlock();
+	return count;
+}
