@@ -416,12 +416,6 @@ static void group_retire(struct group *group)
 		(void)!object_retire(&group->bodies[i]->maker.object);
 }
 
-static NTSTATUS refuse_dying(void)
-{
-	return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
-		      "was destroyed during the call");
-}
-
 static NTSTATUS group_join(struct group *group)
 {
 	uint32_t count = group->request->count;
@@ -431,7 +425,7 @@ static NTSTATUS group_join(struct group *group)
 	lock_acquire(&device->lock);
 	if (device->is_dying) {
 		lock_release(&device->lock);
-		return refuse_dying();
+		return device_refuse_dying(device);
 	}
 	/* Listed and findable in one step: whoever finds it in the list can end it. */
 	if (group->new_body) {
@@ -622,7 +616,7 @@ static NTSTATUS single_join(struct dxg_device *device, struct dxg_allocation *al
 	lock_acquire(&device->lock);
 	if (UNLIKELY(device->is_dying)) {
 		lock_release(&device->lock);
-		return refuse_dying();
+		return device_refuse_dying(device);
 	}
 	list_push_back(&device->allocations, &allocation->owner_link);
 	atomic_store_explicit(&allocation->is_ready, true, memory_order_release);

@@ -69,28 +69,6 @@ static void begin_hw_queues(struct dxg_context *context)
 	list_init(&context->hw_queues.queues);
 }
 
-/*
- * Last step: visible from here on, unless the device is going away meanwhile. List and handle
- * change together, under the lock: whoever finds it in the list can end it.
- */
-static NTSTATUS context_join_device(struct dxg_context *context)
-{
-	struct dxg_device *device = context->device;
-	NTSTATUS status = STATUS_SUCCESS;
-
-	lock_acquire(&device->lock);
-	if (device->is_dying) {
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
-				"0x%08x was destroyed during the call", device->object.handle);
-	} else {
-		object_get(&context->object); /* the caller's */
-		list_push_back(&device->contexts, &context->device_link);
-		object_publish(&context->object);
-	}
-	lock_release(&device->lock);
-	return status;
-}
-
 /* By list is submitted where there are no GPU addresses. The driver forgets it on failure. */
 static NTSTATUS context_get_buffers(struct dxg_context *context)
 {
@@ -132,7 +110,7 @@ NTSTATUS context_create(struct dxg_device *device, const struct context_options 
 	context->has_hw_queues = options->has_hw_queues;
 	context->is_null_rendering = options->is_null_rendering;
 	context->has_no_gpu_timeout = options->has_no_gpu_timeout || device->has_no_gpu_timeout;
-	list_init(&context->device_link);
+	owned_init(&context->owned, &context->object);
 
 	const struct miniport_context_desc desc = {
 		.kernel_handle = context,
@@ -166,7 +144,7 @@ NTSTATUS context_create(struct dxg_device *device, const struct context_options 
 	trace_context_create(device->process->id, context->object.handle, device->object.handle,
 			     context->node);
 
-	status = context_join_device(context);
+	status = device_join(device, &device->contexts, &context->owned);
 	if (!NT_SUCCESS(status)) {
 		object_put(&context->object); /* tells the driver, gives back the device */
 		return status;
@@ -188,9 +166,7 @@ bool context_destroy(struct dxg_context *context)
 {
 	if (!object_retire(&context->object))
 		return false;
-	lock_acquire(&context->device->lock);
-	list_remove(&context->device_link);
-	lock_release(&context->device->lock);
+	owned_leave(&context->device->lock, &context->owned);
 	/* Now: the last reference may be that of a call which waits for room in it. */
 	sched_queue_end(&context->queue, device_work_ending(context->device));
 	hw_queue_destroy_all(&context->hw_queues);
@@ -198,21 +174,12 @@ bool context_destroy(struct dxg_context *context)
 	return true;
 }
 
+static bool destroy_owned(struct object *object)
+{
+	return context_destroy(object_cast(object, &context_class, struct dxg_context, object));
+}
+
 void context_destroy_all(struct dxg_device *device)
 {
-	lock_acquire(&device->lock);
-	assert(device->is_dying);
-	while (!list_is_empty(&device->contexts)) {
-		struct dxg_context *context =
-			container_of(device->contexts.next, struct dxg_context, device_link);
-		object_get(&context->object);
-		/* Off the list here, so that a thread that is ending it right now is not waited
-		 * for. */
-		list_remove(&context->device_link);
-		lock_release(&device->lock);
-		(void)!context_destroy(context);
-		object_put(&context->object);
-		lock_acquire(&device->lock);
-	}
-	lock_release(&device->lock);
+	owned_end_all(&device->lock, &device->contexts, destroy_owned);
 }

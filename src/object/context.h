@@ -32,7 +32,7 @@ struct dxg_context {
 	struct hw_queue_parent hw_queues;
 	struct render_stream *render; /* NULL: nothing is submitted by list (render.h) */
 
-	struct list device_link; /* dxg_device.contexts, guarded by its lock */
+	struct owned owned; /* dxg_device.contexts */
 };
 
 extern const struct object_class context_class;

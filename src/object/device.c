@@ -189,6 +189,25 @@ NTSTATUS device_check_engine(const struct dxg_device *device, uint32_t node, uin
 	return STATUS_SUCCESS;
 }
 
+NTSTATUS device_refuse_dying(const struct dxg_device *device)
+{
+	return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
+		      "0x%08x was destroyed during the call", device->object.handle);
+}
+
+NTSTATUS device_join(struct dxg_device *device, struct list *siblings, struct owned *owned)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	lock_acquire(&device->lock);
+	if (device->is_dying)
+		status = device_refuse_dying(device);
+	else
+		owned_publish_locked(siblings, owned);
+	lock_release(&device->lock);
+	return status;
+}
+
 enum sched_ending device_work_ending(struct dxg_device *device)
 {
 	lock_acquire(&device->lock);

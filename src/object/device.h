@@ -17,6 +17,7 @@
 #include "base/worker.h"
 #include "handle/object.h"
 #include "object/context_allocation.h"
+#include "object/owned.h"
 #include "object/process.h"
 #include "sched/sched.h"
 
@@ -55,12 +56,12 @@ struct dxg_device {
 	struct lock destroying; /* LOCK_RANK_DESTROY: see destruction.c */
 
 	struct lock lock;                /* LOCK_RANK_DEVICE */
-	struct list contexts;            /* dxg_context.device_link */
-	struct list hw_contexts;         /* dxg_hw_context.device_link */
+	struct list contexts;            /* dxg_context.owned */
+	struct list hw_contexts;         /* dxg_hw_context.owned */
 	struct list resources;           /* dxg_resource.device_link */
 	struct list allocations;         /* dxg_allocation.owner_link of those in no resource */
-	struct list sync_objects;        /* dxg_sync_object.owner_link */
-	struct list paging_queues;       /* dxg_paging_queue.device_link */
+	struct list sync_objects;        /* dxg_sync_object.owned */
+	struct list paging_queues;       /* dxg_paging_queue.owned */
 	bool is_published;               /* something can be added */
 	bool is_dying;                   /* nothing is added any more */
 	struct list deferrals;           /* deferral.link, in the order they were started */
@@ -92,6 +93,13 @@ MUST_CHECK bool device_destroy(struct dxg_device *device);
 /* Refuses a node or an engine that its adapter does not have. */
 MUST_CHECK NTSTATUS device_check_engine(const struct dxg_device *device, uint32_t node,
 					uint32_t engine_mask);
+
+/* A call lost it to another that destroys it. */
+NTSTATUS device_refuse_dying(const struct dxg_device *device);
+
+/* Last step of making what it owns; refused when the device is going away meanwhile. */
+MUST_CHECK NTSTATUS device_join(struct dxg_device *device, struct list *siblings,
+				struct owned *owned);
 
 /*
  * How queues of it end now. A client that destroys a context has what it submitted done, but for

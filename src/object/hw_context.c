@@ -82,25 +82,6 @@ static void begin_queues(struct dxg_hw_context *context, uint32_t node)
 	list_init(&context->hw_queues.queues);
 }
 
-/* Last step: list and handle change together, for whoever finds it in the list can end it. */
-static NTSTATUS join_device(struct dxg_hw_context *context)
-{
-	struct dxg_device *device = context->device;
-	NTSTATUS status = STATUS_SUCCESS;
-
-	lock_acquire(&device->lock);
-	if (device->is_dying) {
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
-				"0x%08x was destroyed during the call", device->object.handle);
-	} else {
-		object_get(&context->object); /* the caller's */
-		list_push_back(&device->hw_contexts, &context->device_link);
-		object_publish(&context->object);
-	}
-	lock_release(&device->lock);
-	return status;
-}
-
 NTSTATUS hw_context_create(struct dxg_device *device, const struct hw_context_options *options,
 			   struct dxg_hw_context **context_out)
 {
@@ -118,7 +99,7 @@ NTSTATUS hw_context_create(struct dxg_device *device, const struct hw_context_op
 		goto free_context;
 	}
 	context->device = device;
-	list_init(&context->device_link);
+	owned_init(&context->owned, &context->object);
 	status = adapter_enter(device->adapter);
 	if (!NT_SUCCESS(status))
 		goto give_back_number;
@@ -130,7 +111,7 @@ NTSTATUS hw_context_create(struct dxg_device *device, const struct hw_context_op
 	object_get(&device->object);
 	trace_hw_context_create(device->process->id, context->object.handle, device->object.handle,
 				options->node);
-	status = join_device(context);
+	status = device_join(device, &device->hw_contexts, &context->owned);
 	if (!NT_SUCCESS(status)) {
 		object_put(&context->object); /* tells the driver, gives back the device */
 		return status;
@@ -151,29 +132,19 @@ bool hw_context_destroy(struct dxg_hw_context *context)
 {
 	if (!object_retire(&context->object))
 		return false;
-	lock_acquire(&context->device->lock);
-	list_remove(&context->device_link);
-	lock_release(&context->device->lock);
+	owned_leave(&context->device->lock, &context->owned);
 	hw_queue_destroy_all(&context->hw_queues);
 	object_put(&context->object);
 	return true;
 }
 
+static bool destroy_owned(struct object *object)
+{
+	return hw_context_destroy(
+		object_cast(object, &hw_context_class, struct dxg_hw_context, object));
+}
+
 void hw_context_destroy_all(struct dxg_device *device)
 {
-	lock_acquire(&device->lock);
-	assert(device->is_dying);
-	while (!list_is_empty(&device->hw_contexts)) {
-		struct dxg_hw_context *context =
-			container_of(device->hw_contexts.next, struct dxg_hw_context, device_link);
-		object_get(&context->object);
-		/* Off the list here, so that a thread that is ending it right now is not waited
-		 * for. */
-		list_remove(&context->device_link);
-		lock_release(&device->lock);
-		(void)!hw_context_destroy(context);
-		object_put(&context->object);
-		lock_acquire(&device->lock);
-	}
-	lock_release(&device->lock);
+	owned_end_all(&device->lock, &device->hw_contexts, destroy_owned);
 }

@@ -19,7 +19,7 @@ struct dxg_hw_context {
 	struct context_memory driver_memory; /* what the driver keeps for it */
 	struct hw_queue_parent hw_queues;
 
-	struct list device_link; /* dxg_device.hw_contexts, guarded by its lock */
+	struct owned owned; /* dxg_device.hw_contexts */
 };
 
 extern const struct object_class hw_context_class;

@@ -111,7 +111,7 @@ static void begin_queue(struct dxg_hw_queue *queue)
 	queue->queue.emptied = hw_queue_emptied;
 }
 
-/* Last step: list and handle change together, for whoever finds it in the list can end it. */
+/* Last step. */
 static NTSTATUS join_parent(struct dxg_hw_queue *queue)
 {
 	struct dxg_device *device = queue->device;
@@ -127,9 +127,7 @@ static NTSTATUS join_parent(struct dxg_hw_queue *queue)
 	if (NT_SUCCESS(status)) {
 		trace_hw_queue_create(device->process->id, queue->object.handle,
 				      queue->parent->object->handle, queue->fence->object.handle);
-		object_get(&queue->object); /* the caller's */
-		list_push_back(&queue->parent->queues, &queue->parent_link);
-		object_publish(&queue->object);
+		owned_publish_locked(&queue->parent->queues, &queue->owned);
 	}
 	lock_release(&device->lock);
 	return status;
@@ -155,7 +153,7 @@ NTSTATUS hw_queue_create(struct hw_queue_parent *parent, const struct hw_queue_o
 	queue->parent = parent;
 	queue->device = device;
 	queue->has_no_gpu_timeout = options->has_no_gpu_timeout || parent->has_no_gpu_timeout;
-	list_init(&queue->parent_link);
+	owned_init(&queue->owned, &queue->object);
 	status = create_fence(queue);
 	if (!NT_SUCCESS(status))
 		goto give_back_number;
@@ -192,14 +190,17 @@ bool hw_queue_destroy(struct dxg_hw_queue *queue)
 
 	if (!object_retire(&queue->object))
 		return false;
-	lock_acquire(&device->lock);
-	list_remove(&queue->parent_link);
-	lock_release(&device->lock);
+	owned_leave(&device->lock, &queue->owned);
 	/* Calls that still have it are refused from here on. */
 	sched_queue_finish(&queue->queue, device_work_ending(device));
 	destroy_fence(queue);
 	object_put(&queue->object);
 	return true;
+}
+
+static bool destroy_owned(struct object *object)
+{
+	return hw_queue_destroy(queue_of_object(object));
 }
 
 void hw_queue_destroy_all(struct hw_queue_parent *parent)
@@ -208,19 +209,8 @@ void hw_queue_destroy_all(struct hw_queue_parent *parent)
 
 	lock_acquire(&device->lock);
 	parent->is_ending = true;
-	while (!list_is_empty(&parent->queues)) {
-		struct dxg_hw_queue *queue =
-			container_of(parent->queues.next, struct dxg_hw_queue, parent_link);
-		object_get(&queue->object);
-		/* Off the list here, so that a thread that is ending it right now is not waited
-		 * for. */
-		list_remove(&queue->parent_link);
-		lock_release(&device->lock);
-		(void)!hw_queue_destroy(queue);
-		object_put(&queue->object);
-		lock_acquire(&device->lock);
-	}
 	lock_release(&device->lock);
+	owned_end_all(&device->lock, &parent->queues, destroy_owned);
 }
 
 /* ---- a lost device ---- */
@@ -230,7 +220,7 @@ static struct dxg_hw_queue *unlost_of_locked(struct hw_queue_parent *parent)
 	struct list *link;
 
 	list_for_each (link, &parent->queues) {
-		struct dxg_hw_queue *queue = container_of(link, struct dxg_hw_queue, parent_link);
+		struct dxg_hw_queue *queue = container_of(link, struct dxg_hw_queue, owned.link);
 
 		if (!queue->is_lost)
 			return queue;
@@ -248,12 +238,12 @@ static struct dxg_hw_queue *next_unlost(struct dxg_device *device)
 	list_for_each (link, &device->hw_contexts) {
 		if (!queue)
 			queue = unlost_of_locked(
-				&container_of(link, struct dxg_hw_context, device_link)->hw_queues);
+				&container_of(link, struct dxg_hw_context, owned.link)->hw_queues);
 	}
 	list_for_each (link, &device->contexts) {
 		if (!queue)
 			queue = unlost_of_locked(
-				&container_of(link, struct dxg_context, device_link)->hw_queues);
+				&container_of(link, struct dxg_context, owned.link)->hw_queues);
 	}
 	if (queue) {
 		queue->is_lost = true;

@@ -38,7 +38,7 @@ struct hw_queue_parent {
 	bool has_no_gpu_timeout;
 
 	/* Guarded by the device's lock. */
-	struct list queues; /* dxg_hw_queue.parent_link */
+	struct list queues; /* dxg_hw_queue.owned */
 	bool is_ending;     /* takes no new ones */
 };
 
@@ -56,8 +56,8 @@ struct dxg_hw_queue {
 	struct sched_queue queue;
 
 	/* Guarded by the device's lock. */
-	struct list parent_link;
-	bool is_lost; /* hw_queue_device_lost() has been here */
+	struct owned owned; /* hw_queue_parent.queues */
+	bool is_lost;       /* hw_queue_device_lost() has been here */
 };
 
 extern const struct object_class hw_queue_class;

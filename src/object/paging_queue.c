@@ -51,27 +51,6 @@ static NTSTATUS create_fence(struct dxg_paging_queue *queue)
 	return STATUS_SUCCESS;
 }
 
-/* Last step: list and handle change together, for whoever finds it in the list can end it. */
-static NTSTATUS join_device(struct dxg_paging_queue *queue)
-{
-	struct dxg_device *device = queue->device;
-	NTSTATUS status = STATUS_SUCCESS;
-
-	lock_acquire(&device->lock);
-	if (device->is_dying) {
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
-				"0x%08x was destroyed during the call", device->object.handle);
-	} else {
-		trace_paging_queue_create(device->process->id, queue->object.handle,
-					  device->object.handle, queue->fence->object.handle);
-		object_get(&queue->object); /* the caller's */
-		list_push_back(&device->paging_queues, &queue->device_link);
-		object_publish(&queue->object);
-	}
-	lock_release(&device->lock);
-	return status;
-}
-
 NTSTATUS paging_queue_create(struct dxg_device *device, int32_t priority,
 			     struct dxg_paging_queue **queue_out)
 {
@@ -88,14 +67,16 @@ NTSTATUS paging_queue_create(struct dxg_device *device, int32_t priority,
 	}
 	queue->device = device;
 	queue->priority = priority;
-	list_init(&queue->device_link);
+	owned_init(&queue->owned, &queue->object);
 	list_init(&queue->operations);
 	lock_init(&queue->lock, LOCK_RANK_PACKET, "paging queue");
 	status = create_fence(queue);
 	if (!NT_SUCCESS(status))
 		goto give_back_number;
 	object_get(&device->object);
-	status = join_device(queue);
+	trace_paging_queue_create(device->process->id, queue->object.handle, device->object.handle,
+				  queue->fence->object.handle);
+	status = device_join(device, &device->paging_queues, &queue->owned);
 	if (!NT_SUCCESS(status)) {
 		(void)!sync_object_destroy(queue->fence);
 		object_put(&queue->object);
@@ -130,9 +111,7 @@ bool paging_queue_destroy(struct dxg_paging_queue *queue)
 {
 	if (!object_retire(&queue->object))
 		return false;
-	lock_acquire(&queue->device->lock);
-	list_remove(&queue->device_link);
-	lock_release(&queue->device->lock);
+	owned_leave(&queue->device->lock, &queue->owned);
 	atomic_store(&queue->is_ending, true);
 	notice_give(&queue->ending);
 	wait_until_empty(queue);
@@ -141,23 +120,15 @@ bool paging_queue_destroy(struct dxg_paging_queue *queue)
 	return true;
 }
 
+static bool destroy_owned(struct object *object)
+{
+	return paging_queue_destroy(
+		object_cast(object, &paging_queue_class, struct dxg_paging_queue, object));
+}
+
 void paging_queue_destroy_all(struct dxg_device *device)
 {
-	lock_acquire(&device->lock);
-	assert(device->is_dying);
-	while (!list_is_empty(&device->paging_queues)) {
-		struct dxg_paging_queue *queue = container_of(device->paging_queues.next,
-							      struct dxg_paging_queue, device_link);
-		object_get(&queue->object);
-		/* Off the list here, so that a thread that is ending it right now is not waited
-		 * for. */
-		list_remove(&queue->device_link);
-		lock_release(&device->lock);
-		(void)!paging_queue_destroy(queue);
-		object_put(&queue->object);
-		lock_acquire(&device->lock);
-	}
-	lock_release(&device->lock);
+	owned_end_all(&device->lock, &device->paging_queues, destroy_owned);
 }
 
 /* ---- operations ---- */

@@ -36,7 +36,7 @@ struct dxg_paging_queue {
 	struct sync_body *body;        /* of the fence, with a reference */
 	int32_t priority;              /* -1 to 1, among the queues of the device */
 
-	struct list device_link; /* dxg_device.paging_queues, guarded by its lock */
+	struct owned owned; /* dxg_device.paging_queues */
 
 	struct lock lock;       /* LOCK_RANK_PACKET */
 	struct list operations; /* paging_operation.link, oldest first */

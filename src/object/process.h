@@ -65,7 +65,7 @@ struct dxg_process {
 	struct list opens;         /* adapter_open.process_link */
 	struct list devices;       /* dxg_device.process_link */
 	struct list keyed_mutexes; /* dxg_keyed_mutex.process_link */
-	struct list sync_objects;  /* dxg_sync_object.owner_link of those of no device */
+	struct list sync_objects;  /* dxg_sync_object.owned of those of no device */
 	struct list waits;         /* sync_wait.process_link of those that sit in a call */
 
 	_Atomic(struct notifier *) notifier; /* see notification.h; NULL before its first use */

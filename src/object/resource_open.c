@@ -147,8 +147,7 @@ static NTSTATUS join(struct opening *opening)
 
 	lock_acquire(&device->lock);
 	if (device->is_dying) {
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
-				"was destroyed during the call");
+		status = device_refuse_dying(device);
 	} else {
 		list_push_back(&device->resources, &resource->device_link);
 		for (uint32_t i = 0; i < opening->built; i++) {

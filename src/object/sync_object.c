@@ -147,7 +147,7 @@ static NTSTATUS opening_init(struct dxg_sync_object *sync, struct dxg_process *p
 	sync->device = device;
 	sync->body = body;
 	sync->access = *access;
-	list_init(&sync->owner_link);
+	owned_init(&sync->owned, &sync->object);
 	list_init(&sync->body_link);
 	list_init(&sync->watched_link);
 	list_init(&sync->waits);
@@ -184,10 +184,9 @@ static void unmap_for_gpu(struct dxg_sync_object *sync)
 
 static void publish_locked(struct dxg_sync_object *sync, struct list *owners)
 {
-	list_push_back(owners, &sync->owner_link);
 	trace_sync_object_create(sync->process->id, sync->object.handle, (uint32_t)sync->body->kind,
 				 share_global_handle(&sync->body->share));
-	object_publish_and_get(&sync->object); /* or another thread could end it under the caller */
+	owned_publish_locked(owners, &sync->owned);
 }
 
 static NTSTATUS join_device(struct dxg_sync_object *sync, struct dxg_device *device)
@@ -196,8 +195,7 @@ static NTSTATUS join_device(struct dxg_sync_object *sync, struct dxg_device *dev
 
 	lock_acquire(&device->lock);
 	if (device->is_dying)
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
-				"0x%08x was destroyed during the call", device->object.handle);
+		status = device_refuse_dying(device);
 	else
 		status = device_check_alive(device); /* or sync_object_device_lost() misses it */
 	if (NT_SUCCESS(status)) {
@@ -225,7 +223,7 @@ static void leave_owner(struct dxg_sync_object *sync)
 	struct lock *lock = sync->device ? &sync->device->lock : &sync->process->lock;
 
 	lock_acquire(lock);
-	list_remove(&sync->owner_link);
+	list_remove(&sync->owned.link);
 	lock_release(lock);
 }
 
@@ -339,23 +337,15 @@ bool sync_object_destroy(struct dxg_sync_object *sync)
 	return true;
 }
 
+static bool destroy_owned(struct object *object)
+{
+	return sync_object_destroy(
+		object_cast(object, &sync_object_class, struct dxg_sync_object, object));
+}
+
 void sync_object_destroy_all(struct dxg_device *device)
 {
-	lock_acquire(&device->lock);
-	assert(device->is_dying);
-	while (!list_is_empty(&device->sync_objects)) {
-		struct dxg_sync_object *sync =
-			container_of(device->sync_objects.next, struct dxg_sync_object, owner_link);
-		object_get(&sync->object);
-		/* Off the list here, so that a thread that is ending it right now is not waited
-		 * for. */
-		list_remove(&sync->owner_link);
-		lock_release(&device->lock);
-		(void)!sync_object_destroy(sync);
-		object_put(&sync->object);
-		lock_acquire(&device->lock);
-	}
-	lock_release(&device->lock);
+	owned_end_all(&device->lock, &device->sync_objects, destroy_owned);
 }
 
 /* ---- signal and wait ---- */
@@ -465,14 +455,14 @@ static struct dxg_sync_object *next_unlost(struct dxg_device *device)
 
 	lock_acquire(&device->lock);
 	if (!list_is_empty(&device->sync_objects)) {
-		sync = container_of(device->sync_objects.next, struct dxg_sync_object, owner_link);
+		sync = container_of(device->sync_objects.next, struct dxg_sync_object, owned.link);
 		if (sync->is_lost) {
 			sync = NULL;
 		} else {
 			sync->is_lost = true;
 			object_get(&sync->object);
-			list_remove(&sync->owner_link);
-			list_push_back(&device->sync_objects, &sync->owner_link);
+			list_remove(&sync->owned.link);
+			list_push_back(&device->sync_objects, &sync->owned.link);
 		}
 	}
 	lock_release(&device->lock);

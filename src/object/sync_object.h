@@ -75,7 +75,7 @@ struct dxg_sync_object {
 	uint64_t gpu_address;          /* … this is 0 */
 
 	/* dxg_device.sync_objects or dxg_process.sync_objects, guarded by that lock. */
-	struct list owner_link;
+	struct owned owned;
 	bool is_lost; /* sync_object_device_lost() has been here; the device's lock */
 
 	/* See fence_watch.h. */

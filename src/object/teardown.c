@@ -50,7 +50,7 @@ static void destroy_sync_objects(struct dxg_process *process)
 {
 	while (!list_is_empty(&process->sync_objects)) {
 		struct dxg_sync_object *sync = container_of(process->sync_objects.next,
-							    struct dxg_sync_object, owner_link);
+							    struct dxg_sync_object, owned.link);
 		(void)!sync_object_destroy(sync);
 	}
 }

@@ -184,7 +184,7 @@ static uint32_t check_hw_queues_locked(struct survey *survey, struct hw_queue_pa
 	struct list *link;
 
 	list_for_each (link, &parent->queues) {
-		struct dxg_hw_queue *queue = container_of(link, struct dxg_hw_queue, parent_link);
+		struct dxg_hw_queue *queue = container_of(link, struct dxg_hw_queue, owned.link);
 
 		check_object(survey, &queue->object, &hw_queue_class, 1);
 		if (queue->parent != parent || queue->device != device ||
@@ -222,7 +222,7 @@ static void check_device(struct survey *survey, struct dxg_device *device,
 	lock_acquire(&device->lock);
 	uint32_t children = survey_work_locked(survey, device);
 	list_for_each (link, &device->contexts) {
-		struct dxg_context *context = container_of(link, struct dxg_context, device_link);
+		struct dxg_context *context = container_of(link, struct dxg_context, owned.link);
 		uint32_t queues = check_hw_queues_locked(survey, &context->hw_queues, device);
 		check_object(survey, &context->object, &context_class, 1 + queues);
 		if (context->device != device)
@@ -235,7 +235,7 @@ static void check_device(struct survey *survey, struct dxg_device *device,
 	}
 	list_for_each (link, &device->hw_contexts) {
 		check_hw_context_locked(
-			survey, container_of(link, struct dxg_hw_context, device_link), device);
+			survey, container_of(link, struct dxg_hw_context, owned.link), device);
 		children++;
 	}
 	context_memory_for_each(&device->driver_memory, hold_drivers, survey);
@@ -253,13 +253,13 @@ static void check_device(struct survey *survey, struct dxg_device *device,
 	}
 	list_for_each (link, &device->sync_objects) {
 		check_sync_object_locked(survey,
-					 container_of(link, struct dxg_sync_object, owner_link),
+					 container_of(link, struct dxg_sync_object, owned.link),
 					 device, process);
 		children++;
 	}
 	list_for_each (link, &device->paging_queues) {
 		check_paging_queue_locked(
-			survey, container_of(link, struct dxg_paging_queue, device_link), device);
+			survey, container_of(link, struct dxg_paging_queue, owned.link), device);
 		children++;
 	}
 	if (device->is_dying)
@@ -334,7 +334,7 @@ static void check_process(struct survey *survey, struct dxg_process *process)
 			survey, container_of(link, struct dxg_keyed_mutex, process_link), process);
 	list_for_each (link, &process->sync_objects)
 		check_sync_object_locked(survey,
-					 container_of(link, struct dxg_sync_object, owner_link),
+					 container_of(link, struct dxg_sync_object, owned.link),
 					 NULL, process);
 	list_for_each (link, &process->devices) {
 		struct dxg_device *device = container_of(link, struct dxg_device, process_link);
