@@ -1,38 +1,7 @@
 /*
  * budget_test.c - budgets, reservations, and who is told what.
  */
-#include "gpu.h"
-
-struct scene {
-	struct gpu gpu;
-	struct vidmm_process second;
-	struct client one;
-	struct client two;
-};
-
-static void scene_init(struct scene *scene)
-{
-	gpu_init(&scene->gpu, &(struct gpu_config){ .local_bytes = 8 * MIB });
-	client_init(&scene->one, &scene->gpu.process);
-}
-
-static void second_init(struct scene *scene)
-{
-	vidmm_process_init(&scene->second, scene->gpu.manager, &scene->gpu.world.adapter);
-	client_init(&scene->two, &scene->second);
-}
-
-static void second_finish(struct scene *scene)
-{
-	client_finish(&scene->two);
-	vidmm_process_finish(&scene->second);
-}
-
-static void scene_finish(struct scene *scene)
-{
-	client_finish(&scene->one);
-	gpu_finish(&scene->gpu);
-}
+#include "scene.h"
 
 static struct vidmm_memory_info info_of(struct vidmm_process *process)
 {
@@ -43,7 +12,7 @@ TEST(budget, of_one_process_is_everything)
 {
 	struct scene scene;
 
-	scene_init(&scene);
+	scene_init(&scene, NULL);
 	EXPECT_EQ(info_of(&scene.gpu.process).budget_bytes, 8 * MIB);
 	EXPECT_EQ(info_of(&scene.gpu.process).usage_bytes, 0);
 	EXPECT_EQ(vidmm_process_memory_info(&scene.gpu.process, VIDMM_NON_LOCAL).budget_bytes,
@@ -57,10 +26,10 @@ TEST(budget, is_what_others_do_not_claim_and_never_below_the_share)
 	struct thing mine;
 	struct thing yours;
 
-	scene_init(&scene);
-	second_init(&scene);
-	thing_init(&mine, &scene.one, 6 * MIB, SET_LOCAL);
-	thing_init(&yours, &scene.two, MIB, SET_LOCAL);
+	scene_init(&scene, NULL);
+	scene_add_second(&scene);
+	thing_init(&mine, &scene.client, 6 * MIB, SET_LOCAL);
+	thing_init(&yours, &scene.other, MIB, SET_LOCAL);
 	thing_bring_in(&yours);
 	EXPECT_EQ(info_of(&scene.gpu.process).budget_bytes, 7 * MIB);
 	thing_bring_in(&mine);
@@ -68,7 +37,7 @@ TEST(budget, is_what_others_do_not_claim_and_never_below_the_share)
 	EXPECT_EQ(info_of(&scene.gpu.process).budget_bytes, 7 * MIB);
 	thing_finish(&mine);
 	thing_finish(&yours);
-	second_finish(&scene);
+	scene_end_second(&scene);
 	scene_finish(&scene);
 }
 
@@ -78,12 +47,12 @@ TEST(budget, a_process_that_comes_late_gets_its_share)
 	struct thing mine;
 	struct thing yours;
 
-	scene_init(&scene);
-	thing_init(&mine, &scene.one, 8 * MIB, SET_LOCAL);
+	scene_init(&scene, NULL);
+	thing_init(&mine, &scene.client, 8 * MIB, SET_LOCAL);
 	thing_bring_in(&mine);
 	thing_render(&mine, 'm');
-	second_init(&scene);
-	thing_init(&yours, &scene.two, 4 * MIB, SET_LOCAL);
+	scene_add_second(&scene);
+	thing_init(&yours, &scene.other, 4 * MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&yours), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_is_in(&yours));
@@ -94,7 +63,7 @@ TEST(budget, a_process_that_comes_late_gets_its_share)
 	EXPECT_EQ(scene.gpu.trim_bytes, 4 * MIB);
 	EXPECT(scene.gpu.budget_changes > 0);
 	thing_finish(&yours);
-	second_finish(&scene);
+	scene_end_second(&scene);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_holds(&mine, 'm'));
 	thing_finish(&mine);
@@ -108,27 +77,27 @@ TEST(budget, evict_says_how_much_is_still_missing)
 	struct thing yours;
 	uint64_t bytes = 1;
 
-	scene_init(&scene);
+	scene_init(&scene, NULL);
 	for (int i = 0; i < 2; i++) {
-		thing_init(&mine[i], &scene.one, 4 * MIB, SET_LOCAL);
+		thing_init(&mine[i], &scene.client, 4 * MIB, SET_LOCAL);
 		thing_bring_in(&mine[i]);
 	}
-	second_init(&scene);
-	thing_init(&yours, &scene.two, 3 * MIB, SET_LOCAL);
+	scene_add_second(&scene);
+	thing_init(&yours, &scene.other, 3 * MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&yours), STATUS_PENDING);
 	gpu_run(&scene.gpu, 20);
 	struct vidmm_binding *twice[] = { &mine[0].binding };
-	EXPECT_EQ(vidmm_make_resident(&scene.one.device, twice, 1, VIDMM_CANT_TRIM_FURTHER,
+	EXPECT_EQ(vidmm_make_resident(&scene.client.device, twice, 1, VIDMM_CANT_TRIM_FURTHER,
 				      &mine[0].request, &bytes) == STATUS_NO_MEMORY,
 		  false);
 	gpu_run(&scene.gpu, 20);
-	EXPECT_EQ(vidmm_evict(&scene.one.device, twice, 1, 0, &bytes), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_evict(&scene.client.device, twice, 1, 0, &bytes), STATUS_SUCCESS);
 	EXPECT_EQ(bytes, 3 * MIB);
-	EXPECT_EQ(vidmm_evict(&scene.one.device, twice, 1, 0, &bytes), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_evict(&scene.client.device, twice, 1, 0, &bytes), STATUS_SUCCESS);
 	EXPECT_EQ(bytes, 0);
 	gpu_run(&scene.gpu, 20);
 	thing_finish(&yours);
-	second_finish(&scene);
+	scene_end_second(&scene);
 	for (int i = 0; i < 2; i++)
 		thing_finish(&mine[i]);
 	scene_finish(&scene);
@@ -141,11 +110,11 @@ TEST(budget, who_can_trim_no_further_may_exceed_it_but_not_what_there_is)
 	struct thing mine;
 	struct thing more;
 
-	scene_init(&scene);
-	second_init(&scene);
-	thing_init(&yours, &scene.two, 4 * MIB, SET_LOCAL);
-	thing_init(&mine, &scene.one, 6 * MIB, SET_LOCAL);
-	thing_init(&more, &scene.one, 3 * MIB, SET_LOCAL);
+	scene_init(&scene, NULL);
+	scene_add_second(&scene);
+	thing_init(&yours, &scene.other, 4 * MIB, SET_LOCAL);
+	thing_init(&mine, &scene.client, 6 * MIB, SET_LOCAL);
+	thing_init(&more, &scene.client, 3 * MIB, SET_LOCAL);
 	thing_bring_in(&yours);
 	EXPECT_EQ(thing_make_resident(&mine), STATUS_NO_MEMORY);
 	EXPECT_EQ(thing_demand(&mine), STATUS_PENDING);
@@ -156,7 +125,7 @@ TEST(budget, who_can_trim_no_further_may_exceed_it_but_not_what_there_is)
 	thing_finish(&mine);
 	thing_finish(&more);
 	thing_finish(&yours);
-	second_finish(&scene);
+	scene_end_second(&scene);
 	scene_finish(&scene);
 }
 
@@ -164,8 +133,8 @@ TEST(reservation, is_absolute_and_bounded)
 {
 	struct scene scene;
 
-	scene_init(&scene);
-	second_init(&scene);
+	scene_init(&scene, NULL);
+	scene_add_second(&scene);
 	EXPECT_EQ(info_of(&scene.gpu.process).available_for_reservation_bytes, 4 * MIB);
 	EXPECT_EQ(vidmm_process_reserve(&scene.gpu.process, VIDMM_LOCAL, 3 * MIB), STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_process_reserve(&scene.gpu.process, VIDMM_LOCAL, 2 * MIB), STATUS_SUCCESS);
@@ -176,7 +145,7 @@ TEST(reservation, is_absolute_and_bounded)
 	EXPECT_RULE("MM-RESERVATION");
 	EXPECT_EQ(vidmm_process_reserve(&scene.gpu.process, VIDMM_LOCAL, 0), STATUS_SUCCESS);
 	EXPECT_EQ(info_of(&scene.second).available_for_reservation_bytes, 4 * MIB);
-	second_finish(&scene);
+	scene_end_second(&scene);
 	scene_finish(&scene);
 }
 
@@ -185,15 +154,15 @@ TEST(reservation, keeps_others_out_of_it)
 	struct scene scene;
 	struct thing yours;
 
-	scene_init(&scene);
-	second_init(&scene);
+	scene_init(&scene, NULL);
+	scene_add_second(&scene);
 	EXPECT_EQ(vidmm_process_reserve(&scene.gpu.process, VIDMM_LOCAL, 4 * MIB), STATUS_SUCCESS);
 	EXPECT_EQ(info_of(&scene.second).budget_bytes, 4 * MIB);
-	thing_init(&yours, &scene.two, 5 * MIB, SET_LOCAL);
+	thing_init(&yours, &scene.other, 5 * MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&yours), STATUS_NO_MEMORY);
 	EXPECT_EQ(info_of(&scene.gpu.process).budget_bytes, 8 * MIB);
 	thing_finish(&yours);
-	second_finish(&scene);
+	scene_end_second(&scene);
 	scene_finish(&scene);
 }
 
@@ -203,8 +172,8 @@ TEST(usage, of_offered_memory_is_nobody_s)
 	struct thing mine;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene);
-	thing_init(&mine, &scene.one, 4 * MIB, SET_LOCAL);
+	scene_init(&scene, NULL);
+	thing_init(&mine, &scene.client, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&mine);
 	EXPECT_EQ(info_of(&scene.gpu.process).usage_bytes, 4 * MIB);
 	EXPECT_EQ(vidmm_binding_offer(&mine.binding, VIDMM_OFFER_LOW, false, false),
@@ -223,9 +192,9 @@ TEST(usage, a_reclaim_may_go_over_the_budget_and_a_trim_follows)
 	struct thing second;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene);
-	thing_init(&first, &scene.one, 5 * MIB, SET_LOCAL);
-	thing_init(&second, &scene.one, 5 * MIB, SET_LOCAL | SET_SYSTEM);
+	scene_init(&scene, NULL);
+	thing_init(&first, &scene.client, 5 * MIB, SET_LOCAL);
+	thing_init(&second, &scene.client, 5 * MIB, SET_LOCAL | SET_SYSTEM);
 	thing_bring_in(&first);
 	EXPECT_EQ(vidmm_binding_offer(&first.binding, VIDMM_OFFER_LOW, false, false),
 		  STATUS_SUCCESS);
@@ -248,10 +217,10 @@ TEST(segment, says_what_is_in_it)
 	struct vidmm_segment_usage usage;
 	struct thing mine;
 
-	scene_init(&scene);
+	scene_init(&scene, NULL);
 	EXPECT(!vidmm_segment_usage(scene.gpu.manager, 0, &usage));
 	EXPECT(!vidmm_segment_usage(scene.gpu.manager, 4, &usage));
-	thing_init(&mine, &scene.one, 4 * MIB, SET_LOCAL);
+	thing_init(&mine, &scene.client, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&mine);
 	EXPECT(vidmm_segment_usage(scene.gpu.manager, SEGMENT_LOCAL, &usage));
 	EXPECT_EQ(usage.resident_bytes, 4 * MIB);

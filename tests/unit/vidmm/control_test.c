@@ -1,28 +1,8 @@
 /*
  * control_test.c - options, limits and actions of a tester, on a GPU that is turned by hand.
  */
-#include "gpu.h"
+#include "scene.h"
 #include "vidmm/control.h"
-
-struct scene {
-	struct gpu gpu;
-	struct client client;
-	struct thing thing;
-};
-
-static void scene_init(struct scene *scene, const struct gpu_config *config, uint32_t segments)
-{
-	gpu_init(&scene->gpu, config);
-	client_init(&scene->client, &scene->gpu.process);
-	thing_init(&scene->thing, &scene->client, MIB, segments);
-}
-
-static void scene_finish(struct scene *scene)
-{
-	thing_finish(&scene->thing);
-	client_finish(&scene->client);
-	gpu_finish(&scene->gpu);
-}
 
 /* Somebody else turns the crank, for calls that return when something has moved. */
 struct turner {
@@ -57,21 +37,16 @@ static void turner_stop(struct turner *turner)
 	thread_join(turner->thread);
 }
 
-static NTSTATUS offer(struct thing *thing)
-{
-	return vidmm_binding_offer(&thing->binding, VIDMM_OFFER_NORMAL, false, false);
-}
-
 TEST(offers, are_always_discarded_when_the_work_before_is_over)
 {
 	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene, &(struct gpu_config){ 0 }, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	vidmm_set_options(scene.gpu.manager, VIDMM_ALWAYS_DISCARD_OFFERS);
 	gpu_work(&scene.client);
-	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_is_in(&scene.thing));
 	gpu_retire(&scene.client);
@@ -89,12 +64,12 @@ TEST(offers, that_are_taken_back_before_that_are_whole)
 	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene, &(struct gpu_config){ 0 }, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 7);
 	thing_bring_in(&scene.thing);
 	vidmm_set_options(scene.gpu.manager, VIDMM_ALWAYS_DISCARD_OFFERS);
 	gpu_work(&scene.client);
-	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
 	gpu_retire(&scene.client);
@@ -108,11 +83,11 @@ TEST(offers, are_copied_out_when_they_are_never_discarded)
 	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene, &(struct gpu_config){ 0 }, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 8);
 	thing_bring_in(&scene.thing);
 	vidmm_set_options(scene.gpu.manager, VIDMM_NEVER_DISCARD_OFFERS);
-	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	vidmm_evict_segment(scene.gpu.manager, 0);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(scene.gpu.copied_out_bytes, MIB);
@@ -129,7 +104,7 @@ TEST(limits, count_for_one_and_take_nothing_from_the_others)
 	struct vidmm_process other;
 	uint64_t whole;
 
-	scene_init(&scene, &(struct gpu_config){ .local_bytes = 8 * MIB }, SET_LOCAL);
+	scene_init_with(&scene, &(struct gpu_config){ .local_bytes = 8 * MIB }, MIB, SET_LOCAL);
 	vidmm_process_init(&other, scene.gpu.manager, &scene.gpu.world.adapter);
 	whole = vidmm_process_memory_info(&other, VIDMM_LOCAL).budget_bytes;
 	vidmm_process_set_budget_limits(&scene.gpu.process,
@@ -151,7 +126,7 @@ TEST(limits, that_shrink_are_told_to_who_is_above)
 {
 	struct scene scene;
 
-	scene_init(&scene, &(struct gpu_config){ .local_bytes = 8 * MIB }, SET_LOCAL);
+	scene_init_with(&scene, &(struct gpu_config){ .local_bytes = 8 * MIB }, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	uint32_t trims = scene.gpu.trims;
 	vidmm_set_budget_limits(scene.gpu.manager, &(struct vidmm_budget_limits){ { 0, 0 } });
@@ -167,8 +142,7 @@ TEST(demotion, is_forced_or_forbidden)
 	struct scene scene;
 	struct thing large;
 
-	scene_init(&scene, &(struct gpu_config){ .local_bytes = 8 * MIB },
-		   SET_LOCAL | SET_APERTURE);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL | SET_APERTURE);
 	vidmm_process_set_options(&scene.gpu.process, VIDMM_ALWAYS_DEMOTE);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_APERTURE);
@@ -190,8 +164,7 @@ TEST(order, is_made_by_moving_everything_that_may_move)
 	struct vidmm_fragmentation before;
 	struct vidmm_fragmentation after;
 
-	scene_init(&scene, &(struct gpu_config){ .local_bytes = 8 * MIB, .is_physical = true },
-		   SET_LOCAL);
+	scene_init_with(&scene, &(struct gpu_config){ .is_physical = true }, MIB, SET_LOCAL);
 	for (int i = 0; i < 3; i++) {
 		thing_init(&things[i], &scene.client, MIB, SET_LOCAL);
 		thing_write(&things[i], (char)(i + 1));
@@ -224,7 +197,7 @@ TEST(order, is_of_segments_that_have_addresses)
 	struct scene scene;
 	struct vidmm_fragmentation found;
 
-	scene_init(&scene, &(struct gpu_config){ 0 }, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	EXPECT(!vidmm_fragmentation(scene.gpu.manager, 0, &found));
 	EXPECT(!vidmm_fragmentation(scene.gpu.manager, SEGMENT_SYSTEM, &found));
 	EXPECT(!vidmm_fragmentation(scene.gpu.manager, SEGMENT_SYSTEM + 1, &found));
@@ -239,7 +212,7 @@ TEST(eviction, takes_what_fits_the_description)
 	struct turner turner;
 	struct vidmm_process other;
 
-	scene_init(&scene, &(struct gpu_config){ 0 }, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_init(&small, &scene.client, 65536, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_bring_in(&small);
@@ -268,7 +241,7 @@ TEST(integrity, is_what_is_wrong_with_the_books)
 	struct scene scene;
 	char wrong[128] = "";
 
-	scene_init(&scene, &(struct gpu_config){ 0 }, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	struct vidmm_segment *segment = &scene.gpu.manager->segments[SEGMENT_LOCAL - 1];
 	EXPECT(vidmm_check_integrity(scene.gpu.manager, wrong, sizeof(wrong)));
@@ -296,7 +269,7 @@ TEST(eviction, by_a_client_waits_for_its_end_when_it_is_to)
 	struct scene scene;
 	struct thread *evicting;
 
-	scene_init(&scene, &(struct gpu_config){ 0 }, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	vidmm_process_set_options(&scene.gpu.process, VIDMM_EVICT_SYNCHRONOUSLY);
 	gpu_work(&scene.client);

@@ -2,27 +2,7 @@
  * cpu_access_test.c - locking what is in GPU memory, and what a lock keeps from moving.
  */
 #include "base/thread.h"
-#include "gpu.h"
-
-struct scene {
-	struct gpu gpu;
-	struct client client;
-	struct thing thing;
-};
-
-static void scene_init(struct scene *scene, bool is_hidden, uint32_t segments)
-{
-	gpu_init(&scene->gpu, &(struct gpu_config){ .is_hidden = is_hidden });
-	client_init(&scene->client, &scene->gpu.process);
-	thing_init(&scene->thing, &scene->client, 4 * MIB, segments);
-}
-
-static void scene_finish(struct scene *scene)
-{
-	thing_finish(&scene->thing);
-	client_finish(&scene->client);
-	gpu_finish(&scene->gpu);
-}
+#include "scene.h"
 
 static char *lock(struct scene *scene)
 {
@@ -42,7 +22,7 @@ TEST(lock, of_visible_gpu_memory_shows_it_in_place)
 {
 	struct scene scene;
 
-	scene_init(&scene, false, SET_LOCAL);
+	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'g');
 	char *bytes = lock(&scene);
@@ -59,15 +39,14 @@ TEST(lock, of_scattered_memory_shows_it_in_one_piece)
 	struct scene scene;
 	struct thing others[8];
 
-	gpu_init(&scene.gpu, &(struct gpu_config){ .is_hidden = false });
-	client_init(&scene.client, &scene.gpu.process);
+	scene_init(&scene, NULL);
 	for (int i = 0; i < 8; i++) {
 		thing_init(&others[i], &scene.client, MIB, SET_LOCAL);
 		thing_bring_in(&others[i]);
 	}
 	for (int i = 0; i < 8; i += 2)
 		thing_finish(&others[i]);
-	thing_init(&scene.thing, &scene.client, 4 * MIB, SET_LOCAL);
+	scene_add_thing(&scene, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	char *bytes = lock(&scene);
 	for (uint64_t at = 0; at < 4 * MIB; at += PAGE) {
@@ -84,7 +63,7 @@ TEST(lock, the_pointer_is_the_same_wherever_it_is)
 {
 	struct scene scene;
 
-	scene_init(&scene, false, SET_LOCAL);
+	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL);
 	char *bytes = lock(&scene);
 	memset(bytes, 's', 4 * MIB);
 	unlock(&scene);
@@ -107,7 +86,7 @@ TEST(lock, keeps_gpu_memory_in_place_until_the_unlock)
 	struct client other;
 	struct thing wanted;
 
-	scene_init(&scene, false, SET_LOCAL);
+	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	client_init(&other, &scene.gpu.process);
 	char *bytes = lock(&scene);
@@ -131,7 +110,7 @@ TEST(lock, outside_without_an_aperture_it_does_not_enter_before_the_unlock)
 {
 	struct scene scene;
 
-	scene_init(&scene, false, SET_LOCAL);
+	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL);
 	char *bytes = lock(&scene);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
@@ -148,7 +127,7 @@ TEST(lock, outside_with_an_aperture_it_is_made_resident_there)
 {
 	struct scene scene;
 
-	scene_init(&scene, false, SET_LOCAL | SET_SYSTEM);
+	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM);
 	char *bytes = lock(&scene);
 	memset(bytes, 'a', 4 * MIB);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
@@ -164,7 +143,7 @@ TEST(lock, of_hidden_gpu_memory_without_an_aperture_is_refused)
 	struct scene scene;
 	void *pointer;
 
-	scene_init(&scene, true, SET_LOCAL);
+	scene_init_with(&scene, &(struct gpu_config){ .is_hidden = true }, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, false, &pointer),
 		  STATUS_INVALID_PARAMETER);
@@ -210,7 +189,8 @@ TEST(lock, of_hidden_gpu_memory_moves_it_to_system_memory_first)
 	struct scene scene;
 	struct locker locker;
 
-	scene_init(&scene, true, SET_LOCAL | SET_SYSTEM);
+	scene_init_with(&scene, &(struct gpu_config){ .is_hidden = true }, 4 * MIB,
+			SET_LOCAL | SET_SYSTEM);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
 	thing_render(&scene.thing, 'h');
@@ -233,11 +213,10 @@ TEST(lock, of_cached_memory_in_a_segment_moves_it_too)
 	struct scene scene;
 	struct locker locker;
 
-	gpu_init(&scene.gpu, &(struct gpu_config){ .is_hidden = false });
-	client_init(&scene.client, &scene.gpu.process);
+	scene_init(&scene, NULL);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, 4 * MIB, SET_LOCAL | SET_SYSTEM);
 	wishes.traits.is_cached = true;
-	thing_init_as(&scene.thing, &scene.client, &wishes);
+	scene_add_thing_as(&scene, &wishes);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
 	run_until_locked(&scene, &locker);
@@ -252,7 +231,7 @@ TEST(lock, waits_for_what_is_on_its_way)
 	struct scene scene;
 	struct locker locker;
 
-	scene_init(&scene, false, SET_LOCAL);
+	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL);
 	thing_write(&scene.thing, 'w');
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
 	run_until_locked(&scene, &locker);
@@ -268,11 +247,10 @@ TEST(lock, of_what_is_pinned_out_of_sight_is_refused)
 	struct scene scene;
 	void *pointer;
 
-	gpu_init(&scene.gpu, &(struct gpu_config){ .is_hidden = true });
-	client_init(&scene.client, &scene.gpu.process);
+	scene_init(&scene, &(struct gpu_config){ .is_hidden = true });
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, 4 * MIB, SET_LOCAL | SET_SYSTEM);
 	wishes.traits.is_pinned = true;
-	thing_init_as(&scene.thing, &scene.client, &wishes);
+	scene_add_thing_as(&scene, &wishes);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, false, &pointer),
 		  STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION);
@@ -284,7 +262,7 @@ TEST(lock, ends_with_the_allocation)
 {
 	struct scene scene;
 
-	scene_init(&scene, false, SET_LOCAL);
+	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	lock(&scene);
 	scene_finish(&scene);

@@ -1,14 +1,12 @@
 /*
  * list_test.c - the physical model: what a submission refers to is in place while it runs.
  */
-#include "gpu.h"
+#include "scene.h"
 #include "vidmm/control.h"
 
-struct scene {
-	struct gpu gpu;
-	struct client client;
-	struct thing things[4];
-};
+enum { THINGS = 4 };
+
+static struct thing things[THINGS];
 
 struct work {
 	struct vidmm_list list;
@@ -16,20 +14,18 @@ struct work {
 	uint32_t done;
 };
 
-static void scene_init(struct scene *scene, uint64_t size_bytes, uint32_t segments)
+static void begin(struct scene *scene, uint64_t size_bytes, uint32_t segments)
 {
-	gpu_init(&scene->gpu, &(struct gpu_config){ .is_physical = true, .is_by_lists = true });
-	client_init(&scene->client, &scene->gpu.process);
-	for (int i = 0; i < 4; i++)
-		thing_init(&scene->things[i], &scene->client, size_bytes, segments);
+	scene_init(scene, &(struct gpu_config){ .is_physical = true, .is_by_lists = true });
+	for (int i = 0; i < THINGS; i++)
+		thing_init(&things[i], &scene->client, size_bytes, segments);
 }
 
-static void scene_finish(struct scene *scene)
+static void end(struct scene *scene)
 {
-	for (int i = 0; i < 4; i++)
-		thing_finish(&scene->things[i]);
-	client_finish(&scene->client);
-	gpu_finish(&scene->gpu);
+	for (int i = 0; i < THINGS; i++)
+		thing_finish(&things[i]);
+	scene_finish(scene);
 }
 
 static void on_ready(struct vidmm_request *request, NTSTATUS status)
@@ -48,7 +44,7 @@ static void work_init(struct work *work, struct scene *scene, uint32_t first, ui
 	work->list.count = count;
 	work->list.request.done = on_ready;
 	for (uint32_t i = 0; i < count; i++)
-		work->entries[i].binding = &scene->things[first + i].binding;
+		work->entries[i].binding = &things[first + i].binding;
 }
 
 static NTSTATUS prepare(struct work *work)
@@ -63,8 +59,8 @@ TEST(list, everything_on_it_is_in_place_when_it_is_ready)
 	struct scene scene;
 	struct work work;
 
-	scene_init(&scene, 2 * MIB, SET_LOCAL);
-	thing_write(&scene.things[1], 'x');
+	begin(&scene, 2 * MIB, SET_LOCAL);
+	thing_write(&things[1], 'x');
 	work_init(&work, &scene, 0, 3);
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
@@ -73,12 +69,11 @@ TEST(list, everything_on_it_is_in_place_when_it_is_ready)
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
 	for (int i = 0; i < 3; i++) {
 		EXPECT_EQ(work.entries[i].segment, SEGMENT_LOCAL);
-		EXPECT(scene.gpu.local + work.entries[i].offset_bytes ==
-		       thing_byte(&scene.things[i], 0));
+		EXPECT(scene.gpu.local + work.entries[i].offset_bytes == thing_byte(&things[i], 0));
 	}
-	EXPECT(thing_holds(&scene.things[1], 'x'));
+	EXPECT(thing_holds(&things[1], 'x'));
 	vidmm_list_release(&work.list);
-	scene_finish(&scene);
+	end(&scene);
 }
 
 TEST(list, what_is_in_place_is_ready_at_once)
@@ -87,7 +82,7 @@ TEST(list, what_is_in_place_is_ready_at_once)
 	struct work first;
 	struct work second;
 
-	scene_init(&scene, 2 * MIB, SET_LOCAL);
+	begin(&scene, 2 * MIB, SET_LOCAL);
 	work_init(&first, &scene, 0, 2);
 	work_init(&second, &scene, 0, 2);
 	EXPECT_EQ(prepare(&first), STATUS_PENDING);
@@ -95,7 +90,7 @@ TEST(list, what_is_in_place_is_ready_at_once)
 	EXPECT_EQ(prepare(&second), STATUS_SUCCESS);
 	vidmm_list_release(&first.list);
 	vidmm_list_release(&second.list);
-	scene_finish(&scene);
+	end(&scene);
 }
 
 TEST(list, pins_until_it_is_released)
@@ -104,12 +99,12 @@ TEST(list, pins_until_it_is_released)
 	struct work first;
 	struct work second;
 
-	scene_init(&scene, 3 * MIB, SET_LOCAL);
+	begin(&scene, 3 * MIB, SET_LOCAL);
 	work_init(&first, &scene, 0, 2);
 	work_init(&second, &scene, 2, 2);
 	EXPECT_EQ(prepare(&first), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
-	thing_render(&scene.things[0], '0');
+	thing_render(&things[0], '0');
 	EXPECT_EQ(prepare(&second), STATUS_PENDING);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
 	vidmm_evict_segment(scene.gpu.manager, 0);
@@ -120,8 +115,8 @@ TEST(list, pins_until_it_is_released)
 	EXPECT_EQ(second.done, 1);
 	EXPECT_EQ(prepare(&second), STATUS_SUCCESS);
 	vidmm_list_release(&second.list);
-	EXPECT(thing_holds(&scene.things[0], '0'));
-	scene_finish(&scene);
+	EXPECT(thing_holds(&things[0], '0'));
+	end(&scene);
 }
 
 TEST(list, says_how_much_of_it_fits)
@@ -130,7 +125,7 @@ TEST(list, says_how_much_of_it_fits)
 	struct work work;
 	uint32_t fits = 0;
 
-	scene_init(&scene, 3 * MIB, SET_LOCAL);
+	begin(&scene, 3 * MIB, SET_LOCAL);
 	work_init(&work, &scene, 0, 4);
 	EXPECT_EQ(vidmm_list_prepare(&work.list, &fits), STATUS_NO_MEMORY);
 	EXPECT_RULE("MM-LIST-FITS");
@@ -141,7 +136,7 @@ TEST(list, says_how_much_of_it_fits)
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
 	vidmm_list_release(&work.list);
-	scene_finish(&scene);
+	end(&scene);
 }
 
 TEST(list, what_does_not_fit_locally_goes_to_the_aperture_where_it_may)
@@ -150,7 +145,7 @@ TEST(list, what_does_not_fit_locally_goes_to_the_aperture_where_it_may)
 	struct work work;
 	uint32_t in_aperture = 0;
 
-	scene_init(&scene, 3 * MIB, SET_LOCAL | SET_APERTURE);
+	begin(&scene, 3 * MIB, SET_LOCAL | SET_APERTURE);
 	work_init(&work, &scene, 0, 4);
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	gpu_run(&scene.gpu, 20);
@@ -159,7 +154,7 @@ TEST(list, what_does_not_fit_locally_goes_to_the_aperture_where_it_may)
 		in_aperture += work.entries[i].segment == SEGMENT_APERTURE;
 	EXPECT_EQ(in_aperture, 2);
 	vidmm_list_release(&work.list);
-	scene_finish(&scene);
+	end(&scene);
 }
 
 TEST(list, offered_memory_is_refused)
@@ -167,13 +162,13 @@ TEST(list, offered_memory_is_refused)
 	struct scene scene;
 	struct work work;
 
-	scene_init(&scene, MIB, SET_LOCAL);
-	EXPECT_EQ(vidmm_binding_offer(&scene.things[1].binding, VIDMM_OFFER_LOW, false, false),
+	begin(&scene, MIB, SET_LOCAL);
+	EXPECT_EQ(vidmm_binding_offer(&things[1].binding, VIDMM_OFFER_LOW, false, false),
 		  STATUS_SUCCESS);
 	work_init(&work, &scene, 0, 2);
 	EXPECT_EQ(prepare(&work), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("MM-USE-OFFERED");
-	scene_finish(&scene);
+	end(&scene);
 }
 
 TEST(list, one_that_waits_can_be_given_up)
@@ -182,7 +177,7 @@ TEST(list, one_that_waits_can_be_given_up)
 	struct work first;
 	struct work second;
 
-	scene_init(&scene, 4 * MIB, SET_LOCAL);
+	begin(&scene, 4 * MIB, SET_LOCAL);
 	work_init(&first, &scene, 0, 2);
 	work_init(&second, &scene, 2, 2);
 	EXPECT_EQ(prepare(&first), STATUS_PENDING);
@@ -192,7 +187,7 @@ TEST(list, one_that_waits_can_be_given_up)
 	EXPECT_EQ(second.done, 0);
 	vidmm_list_release(&first.list);
 	gpu_check(&scene.gpu);
-	scene_finish(&scene);
+	end(&scene);
 }
 
 TEST(list, the_longest_unused_goes_first)
@@ -200,7 +195,7 @@ TEST(list, the_longest_unused_goes_first)
 	struct scene scene;
 	struct work work;
 
-	scene_init(&scene, 2 * MIB, SET_LOCAL);
+	begin(&scene, 2 * MIB, SET_LOCAL);
 	struct thing last;
 	for (uint32_t i = 0; i < 4; i++) {
 		work_init(&work, &scene, i, 1);
@@ -218,10 +213,10 @@ TEST(list, the_longest_unused_goes_first)
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
 	vidmm_list_release(&work.list);
-	EXPECT(thing_is_in(&scene.things[0]));
-	EXPECT(!thing_is_in(&scene.things[1]));
+	EXPECT(thing_is_in(&things[0]));
+	EXPECT(!thing_is_in(&things[1]));
 	thing_finish(&last);
-	scene_finish(&scene);
+	end(&scene);
 }
 
 /* Between what it holds already there is room enough, but not in one piece. */
@@ -231,7 +226,7 @@ TEST(list, what_stands_in_its_own_way_is_put_together_anew)
 	struct work work;
 	struct thing large;
 
-	scene_init(&scene, 2 * MIB, SET_LOCAL); /* of 8 MiB */
+	begin(&scene, 2 * MIB, SET_LOCAL); /* of 8 MiB */
 	thing_init(&large, &scene.client, 4 * MIB, SET_LOCAL);
 	for (uint32_t i = 0; i < 4; i++) {
 		work_init(&work, &scene, i, 1);
@@ -239,24 +234,24 @@ TEST(list, what_stands_in_its_own_way_is_put_together_anew)
 		gpu_run(&scene.gpu, 9);
 		vidmm_list_release(&work.list);
 	}
-	thing_render(&scene.things[1], '1');
-	thing_render(&scene.things[3], '3');
+	thing_render(&things[1], '1');
+	thing_render(&things[3], '3');
 	/* The second and the fourth quarter, and a half. */
 	work_init(&work, &scene, 0, 3);
-	work.entries[0].binding = &scene.things[1].binding;
-	work.entries[1].binding = &scene.things[3].binding;
+	work.entries[0].binding = &things[1].binding;
+	work.entries[1].binding = &things[3].binding;
 	work.entries[2].binding = &large.binding;
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	gpu_run(&scene.gpu, 99);
 	EXPECT_EQ(work.done, 1);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
 	EXPECT(thing_is_in(&large));
-	EXPECT(thing_holds(&scene.things[1], '1'));
-	EXPECT(thing_holds(&scene.things[3], '3'));
+	EXPECT(thing_holds(&things[1], '1'));
+	EXPECT(thing_holds(&things[3], '3'));
 	vidmm_list_release(&work.list);
 	gpu_check(&scene.gpu);
 	thing_finish(&large);
-	scene_finish(&scene);
+	end(&scene);
 }
 
 TEST(list, a_look_says_how_much_of_it_fits_and_starts_nothing)
@@ -265,17 +260,17 @@ TEST(list, a_look_says_how_much_of_it_fits_and_starts_nothing)
 	struct work work;
 	uint32_t fits = 0;
 
-	scene_init(&scene, 3 * MIB, SET_LOCAL);
+	begin(&scene, 3 * MIB, SET_LOCAL);
 	work_init(&work, &scene, 0, 4);
 	EXPECT_EQ(vidmm_list_check(&work.list, &fits), STATUS_SUCCESS);
 	EXPECT_EQ(fits, 2);
 	EXPECT_EQ(vidmm_list_fits(&work.list), 2);
 	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
-	EXPECT_EQ(vidmm_binding_offer(&scene.things[3].binding, VIDMM_OFFER_LOW, false, false),
+	EXPECT_EQ(vidmm_binding_offer(&things[3].binding, VIDMM_OFFER_LOW, false, false),
 		  STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_list_check(&work.list, &fits), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("MM-USE-OFFERED");
-	scene_finish(&scene);
+	end(&scene);
 }
 
 TEST(list, is_located_where_it_is_and_only_there)
@@ -284,7 +279,7 @@ TEST(list, is_located_where_it_is_and_only_there)
 	struct work first;
 	struct work both;
 
-	scene_init(&scene, 2 * MIB, SET_LOCAL);
+	begin(&scene, 2 * MIB, SET_LOCAL);
 	work_init(&first, &scene, 0, 1);
 	work_init(&both, &scene, 0, 2);
 	EXPECT(!vidmm_list_locate(&first.list));
@@ -297,7 +292,7 @@ TEST(list, is_located_where_it_is_and_only_there)
 	EXPECT_EQ(both.entries[0].segment, SEGMENT_LOCAL);
 	EXPECT_EQ(both.entries[0].offset_bytes, first.entries[0].offset_bytes);
 	vidmm_list_release(&first.list);
-	scene_finish(&scene);
+	end(&scene);
 }
 
 TEST(list, a_release_says_whether_it_still_waited)
@@ -305,7 +300,7 @@ TEST(list, a_release_says_whether_it_still_waited)
 	struct scene scene;
 	struct work work;
 
-	scene_init(&scene, 2 * MIB, SET_LOCAL);
+	begin(&scene, 2 * MIB, SET_LOCAL);
 	work_init(&work, &scene, 0, 1);
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	EXPECT(vidmm_list_release(&work.list));
@@ -316,7 +311,7 @@ TEST(list, a_release_says_whether_it_still_waited)
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(work.done, 1);
 	EXPECT(!vidmm_list_release(&work.list));
-	scene_finish(&scene);
+	end(&scene);
 }
 
 TEST(list, of_a_suspended_process_waits_until_it_goes_on)
@@ -324,7 +319,7 @@ TEST(list, of_a_suspended_process_waits_until_it_goes_on)
 	struct scene scene;
 	struct work work;
 
-	scene_init(&scene, 2 * MIB, SET_LOCAL);
+	begin(&scene, 2 * MIB, SET_LOCAL);
 	EXPECT_EQ(vidmm_process_suspend(&scene.gpu.process, false), STATUS_SUCCESS);
 	work_init(&work, &scene, 0, 3);
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
@@ -336,7 +331,7 @@ TEST(list, of_a_suspended_process_waits_until_it_goes_on)
 	EXPECT_EQ(work.done, 1);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
 	vidmm_list_release(&work.list);
-	scene_finish(&scene);
+	end(&scene);
 }
 
 TEST_MAIN("vidmm/list")

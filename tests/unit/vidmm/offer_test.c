@@ -1,32 +1,7 @@
 /*
  * offer_test.c - offers and reclaims of what may be in GPU memory.
  */
-#include "gpu.h"
-
-struct scene {
-	struct gpu gpu;
-	struct client client;
-	struct thing thing;
-};
-
-static void scene_init(struct scene *scene, uint64_t size_bytes, uint32_t segments)
-{
-	gpu_init(&scene->gpu, &(struct gpu_config){ .local_bytes = 8 * MIB });
-	client_init(&scene->client, &scene->gpu.process);
-	thing_init(&scene->thing, &scene->client, size_bytes, segments);
-}
-
-static void scene_finish(struct scene *scene)
-{
-	thing_finish(&scene->thing);
-	client_finish(&scene->client);
-	gpu_finish(&scene->gpu);
-}
-
-static NTSTATUS offer(struct thing *thing)
-{
-	return vidmm_binding_offer(&thing->binding, VIDMM_OFFER_NORMAL, false, false);
-}
+#include "scene.h"
 
 /* Takes all of local memory, and gives it back. */
 static void press(struct scene *scene)
@@ -67,10 +42,10 @@ TEST(offer, without_pressure_the_content_survives)
 	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene, MIB, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'o');
-	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
 	EXPECT(thing_holds(&scene.thing, 'o'));
@@ -82,10 +57,10 @@ TEST(offer, under_pressure_the_content_is_dropped_and_no_byte_moved)
 	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene, MIB, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'o');
-	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	press(&scene);
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
@@ -104,9 +79,9 @@ TEST(offer, off_the_list_a_reclaim_brings_nothing_in)
 	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene, MIB, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
-	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
 	press(&scene);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
@@ -120,10 +95,10 @@ TEST(offer, counts_after_the_work_queued_before_it)
 	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene, 6 * MIB, SET_LOCAL);
+	scene_init_with(&scene, NULL, 6 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
-	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	struct vidmm_process other;
 	struct client stranger;
 	struct thing wanted;
@@ -150,12 +125,12 @@ TEST(offer, before_the_way_in_work_queued_in_between_finds_it)
 	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene, MIB, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING); /* it is on its way out */
 	gpu_work(&scene.client);
-	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 2);
 	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
 	EXPECT(thing_is_in(&scene.thing));
@@ -172,11 +147,11 @@ TEST(offer, on_its_way_out_without_work_it_is_not_fetched)
 {
 	struct scene scene;
 
-	scene_init(&scene, MIB, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
-	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
 	EXPECT(!thing_is_in(&scene.thing));
@@ -187,12 +162,12 @@ TEST(offer, taken_away_by_others_it_comes_back_for_the_work_in_front)
 {
 	struct scene scene;
 
-	scene_init(&scene, MIB, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	vidmm_evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
 	EXPECT_EQ(scene.client.owner.suspensions, 1);
 	gpu_work(&scene.client);
-	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(scene.client.owner.suspensions, 1);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_is_in(&scene.thing));
@@ -206,7 +181,7 @@ TEST(offer, immediately_does_not_wait_for_work)
 {
 	struct scene scene;
 
-	scene_init(&scene, MIB, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
 	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_LOW, false, true),
@@ -221,10 +196,10 @@ TEST(offer, reclaimed_before_the_work_is_over_it_never_counted)
 	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene, MIB, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
-	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
 	gpu_retire(&scene.client);
@@ -238,13 +213,13 @@ TEST(offer, offered_again_it_waits_for_the_work_in_between)
 	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene, MIB, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
-	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	gpu_work(&scene.client);
-	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	gpu_retire(&scene.client);
 	EXPECT(!binding_place(&scene.thing.binding)->is_offer_due);
 	gpu_retire(&scene.client);
@@ -257,9 +232,9 @@ TEST(offer, made_resident_it_is_listed_and_comes_in_with_its_reclaim)
 	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene, MIB, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 'c');
-	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_binding_count(&scene.thing.binding), 1);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
@@ -278,9 +253,9 @@ TEST(offer, reclaimed_it_can_be_locked_at_once)
 	enum vidmm_reclaim_result result;
 	void *pointer;
 
-	scene_init(&scene, MIB, SET_LOCAL | SET_SYSTEM);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL | SET_SYSTEM);
 	thing_write(&scene.thing, 'l');
-	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, false, &pointer),
 		  STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("MM-LOCK-OFFERED");
@@ -297,9 +272,9 @@ TEST(offer, of_something_untouched_takes_no_memory_and_no_place)
 	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene, MIB, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	int64_t blocks = mem_usage().blocks;
-	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
 	EXPECT_EQ(mem_usage().blocks, blocks);
@@ -311,14 +286,10 @@ TEST(offer, while_it_is_dropped_a_reclaim_says_discarded)
 {
 	struct scene scene;
 	enum vidmm_reclaim_result result;
-	static const struct vidmm_mapping_ops none;
-	(void)none;
 
-	gpu_init(&scene.gpu, &(struct gpu_config){ .is_physical = true });
-	client_init(&scene.client, &scene.gpu.process);
-	thing_init(&scene.thing, &scene.client, MIB, SET_LOCAL);
+	scene_init_with(&scene, &(struct gpu_config){ .is_physical = true }, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
-	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	vidmm_evict_segment(scene.gpu.manager, 0);
 	EXPECT_EQ(gpu_ready(&scene.gpu), 1);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_PENDING);
@@ -337,7 +308,7 @@ TEST(decommit, gives_system_memory_of_offers_away_lowest_first)
 	struct thing low;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene, MIB, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_init(&low, &scene.client, 2 * MIB, SET_LOCAL);
 	thing_write(&scene.thing, 'a');
 	thing_write(&low, 'b');
@@ -365,9 +336,9 @@ TEST(decommit, what_was_not_offered_for_it_is_kept)
 {
 	struct scene scene;
 
-	scene_init(&scene, MIB, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 'a');
-	EXPECT_EQ(offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, 64 * MIB, false), 0);
 	scene_finish(&scene);
 }
@@ -378,7 +349,7 @@ TEST(decommit, without_memory_a_reclaim_says_not_committed_and_it_stays_offered)
 	enum vidmm_reclaim_result result;
 	uint64_t taken;
 
-	scene_init(&scene, 16 * MIB, SET_SYSTEM);
+	scene_init_with(&scene, NULL, 16 * MIB, SET_SYSTEM);
 	thing_write(&scene.thing, 'a');
 	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_LOW, true, false),
 		  STATUS_SUCCESS);

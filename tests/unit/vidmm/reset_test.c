@@ -4,28 +4,9 @@
  * The pager comes into its next epoch when the reset begins; jobs of before that have not been run
  * by then fail.
  */
-#include "gpu.h"
+#include "scene.h"
 #include "vidmm/allocation.h"
 #include "vidmm/states.h"
-
-struct scene {
-	struct gpu gpu;
-	struct client client;
-};
-
-static void scene_init(struct scene *scene, const struct gpu_config *config)
-{
-	static const struct gpu_config plain;
-
-	gpu_init(&scene->gpu, config ? config : &plain);
-	client_init(&scene->client, &scene->gpu.process);
-}
-
-static void scene_finish(struct scene *scene)
-{
-	client_finish(&scene->client);
-	gpu_finish(&scene->gpu);
-}
 
 static void begin_reset(struct scene *scene)
 {

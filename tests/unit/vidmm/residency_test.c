@@ -1,26 +1,7 @@
 /*
  * residency_test.c - what MakeResident and Evict promise, call by call.
  */
-#include "gpu.h"
-
-struct scene {
-	struct gpu gpu;
-	struct client client;
-};
-
-static void scene_init(struct scene *scene, const struct gpu_config *config)
-{
-	static const struct gpu_config plain;
-
-	gpu_init(&scene->gpu, config ? config : &plain);
-	client_init(&scene->client, &scene->gpu.process);
-}
-
-static void scene_finish(struct scene *scene)
-{
-	client_finish(&scene->client);
-	gpu_finish(&scene->gpu);
-}
+#include "scene.h"
 
 static struct vidmm_memory_info local_info(struct scene *scene)
 {

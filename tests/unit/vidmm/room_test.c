@@ -1,32 +1,7 @@
 /*
  * room_test.c - where things are put, and who has to go for whom.
  */
-#include "gpu.h"
-
-struct scene {
-	struct gpu gpu;
-	struct vidmm_process second;
-	struct client one;
-	struct client two; /* of the second process */
-};
-
-static void scene_init(struct scene *scene, const struct gpu_config *config)
-{
-	static const struct gpu_config plain;
-
-	gpu_init(&scene->gpu, config ? config : &plain);
-	vidmm_process_init(&scene->second, scene->gpu.manager, &scene->gpu.world.adapter);
-	client_init(&scene->one, &scene->gpu.process);
-	client_init(&scene->two, &scene->second);
-}
-
-static void scene_finish(struct scene *scene)
-{
-	client_finish(&scene->one);
-	client_finish(&scene->two);
-	vidmm_process_finish(&scene->second);
-	gpu_finish(&scene->gpu);
-}
+#include "scene.h"
 
 static uint32_t first_page(struct thing *thing)
 {
@@ -50,18 +25,18 @@ TEST(placement, preferred_segments_come_first_in_their_order)
 	struct scene scene;
 	struct thing thing;
 
-	scene_init(&scene, NULL);
+	scene_init_two(&scene, NULL);
 	struct vidmm_wishes wishes =
 		thing_wishes(&scene.gpu, MIB, SET_LOCAL | SET_APERTURE | SET_SYSTEM);
 	wishes.preferred_segments =
 		preference(SEGMENT_SYSTEM, false) | preference(SEGMENT_LOCAL, false) << 6;
-	thing_init_as(&thing, &scene.one, &wishes);
+	thing_init_as(&thing, &scene.client, &wishes);
 	thing_bring_in(&thing);
 	EXPECT_EQ(thing_segment(&thing), SEGMENT_SYSTEM);
 	thing_finish(&thing);
 	wishes.id++;
 	wishes.preferred_segments = 0;
-	thing_init_as(&thing, &scene.one, &wishes);
+	thing_init_as(&thing, &scene.client, &wishes);
 	thing_bring_in(&thing);
 	EXPECT_EQ(thing_segment(&thing), SEGMENT_LOCAL);
 	thing_finish(&thing);
@@ -73,10 +48,10 @@ TEST(placement, a_preference_outside_the_supported_set_does_not_count)
 	struct scene scene;
 	struct thing thing;
 
-	scene_init(&scene, NULL);
+	scene_init_two(&scene, NULL);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_SYSTEM);
 	wishes.preferred_segments = preference(SEGMENT_LOCAL, false);
-	thing_init_as(&thing, &scene.one, &wishes);
+	thing_init_as(&thing, &scene.client, &wishes);
 	thing_bring_in(&thing);
 	EXPECT_EQ(thing_segment(&thing), SEGMENT_SYSTEM);
 	thing_finish(&thing);
@@ -89,12 +64,12 @@ TEST(placement, from_the_end_is_the_end)
 	struct thing low;
 	struct thing high;
 
-	scene_init(&scene, NULL);
+	scene_init_two(&scene, NULL);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
-	thing_init(&low, &scene.one, MIB, SET_LOCAL);
+	thing_init(&low, &scene.client, MIB, SET_LOCAL);
 	thing_bring_in(&low);
 	wishes.preferred_segments = preference(SEGMENT_LOCAL, true);
-	thing_init_as(&high, &scene.one, &wishes);
+	thing_init_as(&high, &scene.client, &wishes);
 	thing_bring_in(&high);
 	EXPECT_EQ(first_page(&low), 0);
 	EXPECT_EQ(first_page(&high), 7 * MIB / PAGE);
@@ -109,12 +84,12 @@ TEST(placement, alignment_is_kept_where_it_is_contiguous)
 	struct thing small;
 	struct thing aligned;
 
-	scene_init(&scene, &(struct gpu_config){ .is_physical = true });
-	thing_init(&small, &scene.one, PAGE, SET_LOCAL);
+	scene_init_two(&scene, &(struct gpu_config){ .is_physical = true });
+	thing_init(&small, &scene.client, PAGE, SET_LOCAL);
 	thing_bring_in(&small);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
 	wishes.alignment_bytes = MIB;
-	thing_init_as(&aligned, &scene.one, &wishes);
+	thing_init_as(&aligned, &scene.client, &wishes);
 	thing_bring_in(&aligned);
 	EXPECT_EQ(first_page(&aligned) % (MIB / PAGE), 0);
 	thing_finish(&small);
@@ -128,14 +103,14 @@ TEST(placement, a_bank_is_tried_first_and_left_when_it_is_full)
 	struct scene scene;
 	struct thing things[3];
 
-	scene_init(&scene,
-		   &(struct gpu_config){ .is_physical = true, .bank_ends = ends, .bank_count = 3 });
+	scene_init_two(&scene, &(struct gpu_config){
+				       .is_physical = true, .bank_ends = ends, .bank_count = 3 });
 	for (int i = 0; i < 3; i++) {
 		struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
 
 		wishes.preferred_segments = preference(SEGMENT_LOCAL, false);
 		wishes.hinted_banks = 2;
-		thing_init_as(&things[i], &scene.one, &wishes);
+		thing_init_as(&things[i], &scene.client, &wishes);
 		thing_bring_in(&things[i]);
 	}
 	EXPECT_EQ(first_page(&things[0]), 2 * MIB / PAGE);
@@ -150,7 +125,7 @@ TEST(placement, a_bank_is_tried_first_and_left_when_it_is_full)
 static void make_holes(struct scene *scene, struct thing things[8])
 {
 	for (int i = 0; i < 8; i++) {
-		thing_init(&things[i], &scene->one, MIB, SET_LOCAL);
+		thing_init(&things[i], &scene->client, MIB, SET_LOCAL);
 		thing_bring_in(&things[i]);
 	}
 	for (int i = 0; i < 8; i += 2)
@@ -163,9 +138,9 @@ TEST(placement, behind_page_tables_every_free_page_can_be_used)
 	struct thing things[8];
 	struct thing large;
 
-	scene_init(&scene, NULL);
+	scene_init_two(&scene, NULL);
 	make_holes(&scene, things);
-	thing_init(&large, &scene.one, 4 * MIB, SET_LOCAL);
+	thing_init(&large, &scene.client, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&large);
 	EXPECT_EQ(run_count(&large), 4);
 	EXPECT(thing_holds(&large, 0));
@@ -184,11 +159,11 @@ TEST(placement, what_is_accessed_physically_is_contiguous)
 	struct thing things[8];
 	struct thing large;
 
-	scene_init(&scene, NULL);
+	scene_init_two(&scene, NULL);
 	make_holes(&scene, things);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, 4 * MIB, SET_LOCAL);
 	wishes.traits.is_accessed_physically = true;
-	thing_init_as(&large, &scene.one, &wishes);
+	thing_init_as(&large, &scene.client, &wishes);
 	/* Its own device's list is rearranged for it. */
 	thing_bring_in(&large);
 	EXPECT_EQ(run_count(&large), 1);
@@ -206,10 +181,10 @@ TEST(placement, segments_with_64k_pages_are_taken_in_granules)
 	struct thing first;
 	struct thing second;
 
-	scene_init(&scene, &(struct gpu_config){ .uses_64k_pages = true });
+	scene_init_two(&scene, &(struct gpu_config){ .uses_64k_pages = true });
 	memset(scene.gpu.local, 'x', scene.gpu.local_bytes);
-	thing_init(&first, &scene.one, 20 * KIB, SET_LOCAL);
-	thing_init(&second, &scene.one, 20 * KIB, SET_LOCAL);
+	thing_init(&first, &scene.client, 20 * KIB, SET_LOCAL);
+	thing_init(&second, &scene.client, 20 * KIB, SET_LOCAL);
 	thing_write(&second, 'w');
 	thing_bring_in(&first);
 	thing_bring_in(&second);
@@ -228,8 +203,8 @@ TEST(placement, behind_page_tables_the_aperture_id_means_system_memory)
 	struct scene scene;
 	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.one, MIB, SET_APERTURE);
+	scene_init_two(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_APERTURE);
 	EXPECT_EQ(thing_make_resident(&thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_segment(&thing), SEGMENT_APERTURE);
 	EXPECT_EQ(run_count(&thing), 0);
@@ -244,10 +219,10 @@ TEST(placement, accessed_physically_the_aperture_is_mapped)
 	struct scene scene;
 	struct thing thing;
 
-	scene_init(&scene, NULL);
+	scene_init_two(&scene, NULL);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_APERTURE);
 	wishes.traits.is_accessed_physically = true;
-	thing_init_as(&thing, &scene.one, &wishes);
+	thing_init_as(&thing, &scene.client, &wishes);
 	thing_write(&thing, 'a');
 	thing_bring_in(&thing);
 	EXPECT_STR(scene.gpu.log, "m");
@@ -267,9 +242,9 @@ TEST(placement, beyond_the_local_budget_it_goes_to_system_memory_where_it_may)
 	struct thing first;
 	struct thing second;
 
-	scene_init(&scene, NULL);
-	thing_init(&first, &scene.one, 6 * MIB, SET_LOCAL | SET_SYSTEM);
-	thing_init(&second, &scene.one, 6 * MIB, SET_LOCAL | SET_SYSTEM);
+	scene_init_two(&scene, NULL);
+	thing_init(&first, &scene.client, 6 * MIB, SET_LOCAL | SET_SYSTEM);
+	thing_init(&second, &scene.client, 6 * MIB, SET_LOCAL | SET_SYSTEM);
 	thing_bring_in(&first);
 	thing_bring_in(&second);
 	EXPECT_EQ(thing_segment(&first), SEGMENT_LOCAL);
@@ -287,9 +262,10 @@ TEST(placement, the_commit_limit_of_an_aperture_is_hard)
 	struct thing first;
 	struct thing second;
 
-	scene_init(&scene, &(struct gpu_config){ .is_physical = true, .aperture_bytes = 4 * MIB });
-	thing_init(&first, &scene.one, 3 * MIB, SET_APERTURE);
-	thing_init(&second, &scene.one, 2 * MIB, SET_APERTURE);
+	scene_init_two(&scene,
+		       &(struct gpu_config){ .is_physical = true, .aperture_bytes = 4 * MIB });
+	thing_init(&first, &scene.client, 3 * MIB, SET_APERTURE);
+	thing_init(&second, &scene.client, 2 * MIB, SET_APERTURE);
 	thing_bring_in(&first);
 	EXPECT_EQ(thing_make_resident(&second), STATUS_NO_MEMORY);
 	thing_finish(&first);
@@ -308,10 +284,10 @@ TEST(room, offered_goes_before_leftover_before_listed)
 	struct thing offered;
 	struct thing wanted[3];
 
-	scene_init(&scene, NULL);
-	thing_init(&listed, &scene.two, 2 * MIB, SET_LOCAL);
-	thing_init(&leftover, &scene.two, 3 * MIB, SET_LOCAL);
-	thing_init(&offered, &scene.two, 3 * MIB, SET_LOCAL);
+	scene_init_two(&scene, NULL);
+	thing_init(&listed, &scene.other, 2 * MIB, SET_LOCAL);
+	thing_init(&leftover, &scene.other, 3 * MIB, SET_LOCAL);
+	thing_init(&offered, &scene.other, 3 * MIB, SET_LOCAL);
 	thing_bring_in(&listed);
 	thing_bring_in(&leftover);
 	thing_bring_in(&offered);
@@ -319,28 +295,28 @@ TEST(room, offered_goes_before_leftover_before_listed)
 	EXPECT_EQ(vidmm_binding_offer(&offered.binding, VIDMM_OFFER_HIGH, false, false),
 		  STATUS_SUCCESS);
 
-	thing_init(&wanted[0], &scene.one, 3 * MIB, SET_LOCAL);
+	thing_init(&wanted[0], &scene.client, 3 * MIB, SET_LOCAL);
 	thing_bring_in(&wanted[0]);
 	EXPECT(!thing_is_in(&offered));
 	EXPECT(thing_is_in(&leftover));
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
 
-	thing_init(&wanted[1], &scene.one, 1 * MIB, SET_LOCAL);
+	thing_init(&wanted[1], &scene.client, 1 * MIB, SET_LOCAL);
 	thing_bring_in(&wanted[1]);
 	EXPECT(!thing_is_in(&leftover));
 	EXPECT(thing_is_in(&listed));
-	EXPECT_EQ(scene.two.owner.suspensions, 0);
+	EXPECT_EQ(scene.other.owner.suspensions, 0);
 
-	thing_init(&wanted[2], &scene.one, 4 * MIB, SET_LOCAL);
+	thing_init(&wanted[2], &scene.client, 4 * MIB, SET_LOCAL);
 	EXPECT_EQ(thing_demand(&wanted[2]), STATUS_PENDING);
-	EXPECT_EQ(scene.two.owner.suspensions, 1);
+	EXPECT_EQ(scene.other.owner.suspensions, 1);
 	gpu_run(&scene.gpu, 100);
 	EXPECT(!thing_is_in(&listed));
 	thing_finish(&wanted[2]);
 	thing_finish(&wanted[1]);
 	thing_finish(&wanted[0]);
 	gpu_run(&scene.gpu, 100);
-	EXPECT_EQ(scene.two.owner.suspensions, 0);
+	EXPECT_EQ(scene.other.owner.suspensions, 0);
 	EXPECT(thing_is_in(&listed));
 	thing_finish(&listed);
 	thing_finish(&leftover);
@@ -358,16 +334,16 @@ TEST(room, offers_go_low_before_normal_before_high_and_the_oldest_first)
 								 VIDMM_OFFER_LOW, VIDMM_OFFER_LOW };
 	static const int order[4] = { 2, 3, 1, 0 };
 
-	scene_init(&scene, NULL);
+	scene_init_two(&scene, NULL);
 	for (int i = 0; i < 4; i++) {
-		thing_init(&things[i], &scene.two, 2 * MIB, SET_LOCAL);
+		thing_init(&things[i], &scene.other, 2 * MIB, SET_LOCAL);
 		thing_bring_in(&things[i]);
 	}
 	for (int i = 0; i < 4; i++)
 		EXPECT_EQ(vidmm_binding_offer(&things[i].binding, priorities[i], false, false),
 			  STATUS_SUCCESS);
 	for (int i = 0; i < 4; i++) {
-		thing_init(&wanted[i], &scene.one, 2 * MIB, SET_LOCAL);
+		thing_init(&wanted[i], &scene.client, 2 * MIB, SET_LOCAL);
 		thing_bring_in(&wanted[i]);
 		for (int j = 0; j < 4; j++)
 			EXPECT_EQ(thing_is_in(&things[order[j]]), j > i);
@@ -387,14 +363,14 @@ TEST(room, listed_memory_goes_by_priority)
 	struct thing high;
 	struct thing wanted;
 
-	scene_init(&scene, NULL);
-	thing_init(&low, &scene.two, 4 * MIB, SET_LOCAL);
-	thing_init(&high, &scene.two, 4 * MIB, SET_LOCAL);
+	scene_init_two(&scene, NULL);
+	thing_init(&low, &scene.other, 4 * MIB, SET_LOCAL);
+	thing_init(&high, &scene.other, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&low);
 	thing_bring_in(&high);
 	vidmm_set_priority_anywhere(high.memory, VIDMM_PRIORITY_HIGH);
 	vidmm_set_priority_anywhere(low.memory, VIDMM_PRIORITY_LOW);
-	thing_init(&wanted, &scene.one, 2 * MIB, SET_LOCAL);
+	thing_init(&wanted, &scene.client, 2 * MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&wanted), STATUS_PENDING);
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
 	EXPECT(!thing_is_in(&low));
@@ -412,15 +388,15 @@ TEST(room, pinned_memory_never_goes)
 	struct thing other;
 	struct thing wanted;
 
-	scene_init(&scene, NULL);
+	scene_init_two(&scene, NULL);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, 4 * MIB, SET_LOCAL);
 	wishes.traits.is_pinned = true;
-	thing_init_as(&pinned, &scene.two, &wishes);
-	thing_init(&other, &scene.two, 4 * MIB, SET_LOCAL);
+	thing_init_as(&pinned, &scene.other, &wishes);
+	thing_init(&other, &scene.other, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&pinned);
 	thing_bring_in(&other);
 	EXPECT_EQ(thing_evict(&pinned, 0), STATUS_SUCCESS);
-	thing_init(&wanted, &scene.one, 4 * MIB, SET_LOCAL);
+	thing_init(&wanted, &scene.client, 4 * MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&wanted), STATUS_PENDING);
 	gpu_run(&scene.gpu, 2);
 	EXPECT(thing_is_in(&pinned));
@@ -438,19 +414,19 @@ TEST(room, busy_memory_is_waited_for)
 	struct thing busy;
 	struct thing wanted;
 
-	scene_init(&scene, NULL);
-	thing_init(&busy, &scene.two, 6 * MIB, SET_LOCAL);
+	scene_init_two(&scene, NULL);
+	thing_init(&busy, &scene.other, 6 * MIB, SET_LOCAL);
 	thing_bring_in(&busy);
 	thing_render(&busy, 'b');
-	gpu_work(&scene.two);
-	thing_init(&wanted, &scene.one, 4 * MIB, SET_LOCAL);
+	gpu_work(&scene.other);
+	thing_init(&wanted, &scene.client, 4 * MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&wanted), STATUS_PENDING);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
 	EXPECT_EQ(wanted.done, 0);
 	/* What is queued now does not run before its memory is back. */
-	gpu_work(&scene.two);
-	EXPECT_EQ(scene.two.submitted, 1);
-	gpu_retire(&scene.two);
+	gpu_work(&scene.other);
+	EXPECT_EQ(scene.other.submitted, 1);
+	gpu_retire(&scene.other);
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
 	EXPECT_EQ(wanted.done, 0);
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
@@ -459,7 +435,7 @@ TEST(room, busy_memory_is_waited_for)
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_is_in(&busy));
 	EXPECT(thing_holds(&busy, 'b'));
-	EXPECT_EQ(scene.two.submitted, 2);
+	EXPECT_EQ(scene.other.submitted, 2);
 	thing_finish(&busy);
 	scene_finish(&scene);
 }
@@ -473,20 +449,20 @@ TEST(room, work_of_who_evicted_it_is_waited_for_though_another_lists_it)
 	struct thing opened;
 	struct thing large;
 
-	scene_init(&scene, NULL);
+	scene_init_two(&scene, NULL);
 	client_init(&three, &scene.gpu.process);
-	thing_init(&shared, &scene.one, 2 * MIB, SET_LOCAL);
-	thing_open(&opened, &scene.two, &shared);
+	thing_init(&shared, &scene.client, 2 * MIB, SET_LOCAL);
+	thing_open(&opened, &scene.other, &shared);
 	thing_init(&large, &three, 7 * MIB, SET_LOCAL);
 	thing_bring_in(&shared);
 	EXPECT_EQ(thing_make_resident(&opened), STATUS_SUCCESS);
-	gpu_work(&scene.one);
+	gpu_work(&scene.client);
 	EXPECT_EQ(thing_evict(&shared, 0), STATUS_SUCCESS);
 	EXPECT_EQ(thing_demand(&large), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_is_in(&opened));
 	EXPECT_EQ(large.done, 0);
-	gpu_retire(&scene.one);
+	gpu_retire(&scene.client);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&opened));
 	EXPECT_EQ(large.done, 1);
@@ -511,18 +487,18 @@ static void give_up_while_suspended(bool is_offer)
 	struct thing small;
 	struct thing large;
 
-	scene_init(&scene, &(struct gpu_config){ .local_bytes = MIB });
-	thing_init(&kept, &scene.one, 100 * PAGE, SET_LOCAL);
-	thing_init(&given, &scene.one, 100 * PAGE, SET_LOCAL);
-	thing_init(&small, &scene.two, 78 * PAGE, SET_LOCAL);
-	thing_init(&large, &scene.two, 150 * PAGE, SET_LOCAL);
+	scene_init_two(&scene, &(struct gpu_config){ .local_bytes = MIB });
+	thing_init(&kept, &scene.client, 100 * PAGE, SET_LOCAL);
+	thing_init(&given, &scene.client, 100 * PAGE, SET_LOCAL);
+	thing_init(&small, &scene.other, 78 * PAGE, SET_LOCAL);
+	thing_init(&large, &scene.other, 150 * PAGE, SET_LOCAL);
 	thing_bring_in(&kept);
 	thing_bring_in(&given);
 	thing_render(&given, 'g');
 	EXPECT_EQ(thing_demand(&small), STATUS_PENDING);
-	EXPECT_EQ(scene.one.owner.suspensions, 1);
-	gpu_work(&scene.one);
-	vidmm_device_has_work(&scene.one.device);
+	EXPECT_EQ(scene.client.owner.suspensions, 1);
+	gpu_work(&scene.client);
+	vidmm_device_has_work(&scene.client.device);
 	EXPECT_EQ(is_offer ? vidmm_binding_offer(&given.binding, VIDMM_OFFER_LOW, false, false)
 			   : thing_evict(&given, 0),
 		  STATUS_SUCCESS);
@@ -532,13 +508,13 @@ static void give_up_while_suspended(bool is_offer)
 	EXPECT_EQ(large.done, 1);
 	/* Then it is the turn of the second: its work finds what was given up behind it. */
 	gpu_run(&scene.gpu, 9);
-	EXPECT_EQ(scene.one.owner.suspensions, 0);
-	EXPECT_EQ(scene.one.submitted, 1);
+	EXPECT_EQ(scene.client.owner.suspensions, 0);
+	EXPECT_EQ(scene.client.submitted, 1);
 	EXPECT(thing_is_in(&kept));
 	EXPECT(thing_is_in(&given));
 	EXPECT(thing_holds(&given, 'g'));
 	gpu_check(&scene.gpu);
-	gpu_retire(&scene.one);
+	gpu_retire(&scene.client);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&given));
 	EXPECT_EQ(place_is_given(binding_place(&given.binding)), is_offer);
@@ -567,48 +543,48 @@ TEST(room, two_devices_that_do_not_fit_together_take_turns)
 	int turns_one = 0;
 	int turns_two = 0;
 
-	scene_init(&scene, NULL);
-	thing_init(&mine, &scene.one, 4 * MIB, SET_LOCAL);
-	thing_init(&yours, &scene.two, 4 * MIB, SET_LOCAL);
+	scene_init_two(&scene, NULL);
+	thing_init(&mine, &scene.client, 4 * MIB, SET_LOCAL);
+	thing_init(&yours, &scene.other, 4 * MIB, SET_LOCAL);
 	struct thing more;
-	thing_init(&more, &scene.one, 2 * MIB, SET_LOCAL);
+	thing_init(&more, &scene.client, 2 * MIB, SET_LOCAL);
 	thing_bring_in(&mine);
 	thing_bring_in(&yours);
 	thing_render(&mine, '1');
 	thing_render(&yours, '2');
-	gpu_work(&scene.one);
-	gpu_work(&scene.two);
+	gpu_work(&scene.client);
+	gpu_work(&scene.other);
 	/* 10 MiB in 8: within both budgets? The first process is over its share now. */
 	EXPECT_EQ(thing_make_resident(&more), STATUS_NO_MEMORY);
 	EXPECT_EQ(thing_demand(&more), STATUS_PENDING);
-	gpu_retire(&scene.two);
+	gpu_retire(&scene.other);
 	for (int i = 0; i < 60; i++) {
 		bool one_runs;
 		bool two_runs;
 
 		gpu_run(&scene.gpu, 1);
 		gpu_check(&scene.gpu);
-		one_runs = scene.one.owner.suspensions == 0 && thing_is_in(&more);
-		two_runs = scene.two.owner.suspensions == 0;
+		one_runs = scene.client.owner.suspensions == 0 && thing_is_in(&more);
+		two_runs = scene.other.owner.suspensions == 0;
 		EXPECT(!(one_runs && two_runs));
 		if (one_runs) {
 			turns_one++;
 			EXPECT(thing_holds(&mine, '1'));
-			gpu_work(&scene.one);
-			gpu_work(&scene.two);
-			gpu_slice_over(&scene.one);
+			gpu_work(&scene.client);
+			gpu_work(&scene.other);
+			gpu_slice_over(&scene.client);
 		}
 		if (two_runs) {
 			turns_two++;
 			EXPECT(thing_holds(&yours, '2'));
-			gpu_work(&scene.one);
-			gpu_work(&scene.two);
-			gpu_slice_over(&scene.two);
+			gpu_work(&scene.client);
+			gpu_work(&scene.other);
+			gpu_slice_over(&scene.other);
 		}
-		while (scene.one.submitted > scene.one.retired)
-			gpu_retire(&scene.one);
-		while (scene.two.submitted > scene.two.retired)
-			gpu_retire(&scene.two);
+		while (scene.client.submitted > scene.client.retired)
+			gpu_retire(&scene.client);
+		while (scene.other.submitted > scene.other.retired)
+			gpu_retire(&scene.other);
 	}
 	EXPECT(turns_one > 2);
 	EXPECT(turns_two > 2);
@@ -625,27 +601,27 @@ TEST(room, a_busy_device_keeps_its_memory_for_a_slice)
 	struct thing mine;
 	struct thing yours;
 
-	scene_init(&scene, NULL);
-	thing_init(&mine, &scene.one, 6 * MIB, SET_LOCAL);
-	thing_init(&yours, &scene.two, 4 * MIB, SET_LOCAL);
+	scene_init_two(&scene, NULL);
+	thing_init(&mine, &scene.client, 6 * MIB, SET_LOCAL);
+	thing_init(&yours, &scene.other, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&mine);
 	EXPECT_EQ(thing_make_resident(&yours), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_is_in(&yours));
 	EXPECT(!thing_is_in(&mine));
 	/* With work to do it takes it back from one that is idle … */
-	gpu_work(&scene.one);
-	vidmm_device_has_work(&scene.one.device);
+	gpu_work(&scene.client);
+	vidmm_device_has_work(&scene.client.device);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_is_in(&mine));
 	/* … and keeps it for an hour. */
-	gpu_work(&scene.two);
-	vidmm_device_has_work(&scene.two.device);
+	gpu_work(&scene.other);
+	vidmm_device_has_work(&scene.other.device);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_is_in(&mine));
 	EXPECT(!thing_is_in(&yours));
-	EXPECT_EQ(scene.two.owner.suspensions, 1);
-	gpu_retire(&scene.one);
+	EXPECT_EQ(scene.other.owner.suspensions, 1);
+	gpu_retire(&scene.client);
 	thing_finish(&mine);
 	EXPECT(thing_is_in(&yours));
 	thing_finish(&yours);
@@ -659,16 +635,16 @@ TEST(room, shared_memory_is_there_for_both)
 	struct thing opened;
 	struct thing wanted;
 
-	scene_init(&scene, NULL);
-	thing_init(&first, &scene.one, 4 * MIB, SET_LOCAL);
-	thing_open(&opened, &scene.two, &first);
+	scene_init_two(&scene, NULL);
+	thing_init(&first, &scene.client, 4 * MIB, SET_LOCAL);
+	thing_open(&opened, &scene.other, &first);
 	thing_bring_in(&first);
 	EXPECT_EQ(thing_make_resident(&opened), STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_process_memory_info(&scene.second, VIDMM_LOCAL).usage_bytes, 4 * MIB);
 	EXPECT_EQ(thing_evict(&first, 0), STATUS_SUCCESS);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
 	EXPECT(thing_is_in(&first));
-	thing_init(&wanted, &scene.one, 4 * MIB, SET_LOCAL);
+	thing_init(&wanted, &scene.client, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&wanted);
 	EXPECT(thing_is_in(&opened));
 	thing_finish(&wanted);
@@ -682,17 +658,17 @@ TEST(room, everything_can_be_evicted_and_comes_back)
 	struct scene scene;
 	struct thing things[4];
 
-	scene_init(&scene, NULL);
+	scene_init_two(&scene, NULL);
 	for (int i = 0; i < 4; i++) {
-		thing_init(&things[i], &scene.one, 2 * MIB, SET_LOCAL);
+		thing_init(&things[i], &scene.client, 2 * MIB, SET_LOCAL);
 		thing_bring_in(&things[i]);
 		thing_render(&things[i], (char)('a' + i));
 	}
 	vidmm_evict_segment(scene.gpu.manager, 0);
-	EXPECT_EQ(scene.one.owner.suspensions, 1);
+	EXPECT_EQ(scene.client.owner.suspensions, 1);
 	gpu_run(&scene.gpu, 100);
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 8 * MIB);
-	EXPECT_EQ(scene.one.owner.suspensions, 0);
+	EXPECT_EQ(scene.client.owner.suspensions, 0);
 	for (int i = 0; i < 4; i++) {
 		EXPECT(thing_is_in(&things[i]));
 		EXPECT(thing_holds(&things[i], (char)('a' + i)));
