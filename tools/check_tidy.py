@@ -95,7 +95,9 @@ def main(arguments):
     os.makedirs(store, exist_ok=True)
     salt = (version + tree.read(tree.ROOT, '.clang-tidy') + ' '.join(EXTRA)).encode()
 
-    work = compilations(builddir, chosen)
+    # The largest first, so that no single one is left for the end.
+    work = sorted(compilations(builddir, chosen), reverse=True,
+                  key=lambda one: os.path.getsize(os.path.join(tree.ROOT, one[0])))
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
         results = pool.map(lambda one: look_at(builddir, store, salt, one), work)
         problems = sorted({problem for result in results for problem in result})

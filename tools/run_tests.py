@@ -5,8 +5,8 @@ usage: run_tests.py [--suite name] [variant ...]
 
    plain   gcc, everything, and the checks of the tree itself (suite `habits`)
    asan    clang, address and undefined-behaviour sanitizers, everything but `habits`
-   tsan    clang, thread sanitizer, suite `threads`
-   clang   clang, release, assertions off: compiles without a warning, nothing is run
+   tsan    clang, thread sanitizer, suite `threads`; only what that needs is built
+   clang   clang, assertions off: compiles without a warning, nothing is linked or run
 
 Suite `soak` runs only when asked for by name. The last line is `N passed, N failed` over all
 variants (and `, N skipped` if any were). A program that crashes, stops before its plan is fulfilled,
@@ -27,12 +27,16 @@ PLAN = re.compile(r'1\.\.(\d+)\s*(?:#\s*(skip\S*)?\s*(.*))?$', re.IGNORECASE)
 RESULT = re.compile(r'(not )?ok\b(?:\s+(\d+))?(?:\s*-?\s*(.*?))?\s*'
                     r'(?:(?<!\\)#\s*(skip|todo)\S*\s*(.*))?$', re.IGNORECASE)
 
+# Many tests wait for threads and processes of theirs, so a processor has room for two.
+PROCESSES = 2 * (os.cpu_count() or 1)
+
 RUNS = {
     'plain': {'suites': ['--no-suite', 'soak'], 'env': {}, 'patience': 3},
     'asan': {'suites': ['--no-suite', 'soak', '--no-suite', 'habits'], 'patience': 4, 'env': {
         'ASAN_OPTIONS': 'halt_on_error=1:detect_leaks=1:detect_stack_use_after_return=1',
         'UBSAN_OPTIONS': 'halt_on_error=1:print_stacktrace=1'}},
-    'tsan': {'suites': ['--suite', 'threads', '--no-suite', 'soak'], 'patience': 8, 'env': {
+    'tsan': {'suites': ['--suite', 'threads', '--no-suite', 'soak'], 'patience': 8,
+             'builds': 'threads', 'env': {
         'TSAN_OPTIONS': 'halt_on_error=1:second_deadlock_stack=1'}},
     'clang': None,
 }
@@ -117,6 +121,39 @@ def fixed_addresses():
         return []
 
 
+def introspect(path, what):
+    return json.loads(subprocess.run(['meson', 'introspect', path, what], check=True,
+                                     capture_output=True, text=True).stdout)
+
+
+def targets_of_suite(path, suite):
+    """What the tests of one suite need, as ninja names it."""
+    needed = set()
+    for test in introspect(path, '--tests'):
+        if any(name.split(':')[-1] == suite for name in test['suite']):
+            needed.update(test['depends'])
+    return sorted(os.path.relpath(file, path) for target in introspect(path, '--targets')
+                  if target['id'] in needed for file in target['filename'])
+
+
+def objects(path):
+    """Everything that is compiled, as ninja names it."""
+    listed = subprocess.run(['ninja', '-C', path, '-t', 'targets', 'all'], check=True,
+                            capture_output=True, text=True).stdout
+    return [line.split(': ')[0] for line in listed.splitlines()
+            if re.search(r': (c|cpp)_COMPILER', line)]
+
+
+def build(name, path, suite):
+    """True when all that is needed is there, and nothing was complained about."""
+    wanted = []
+    if RUNS[name] is None:
+        wanted = objects(path)
+    elif RUNS[name].get('builds') and suite in (None, RUNS[name]['builds']):
+        wanted = targets_of_suite(path, RUNS[name]['builds'])
+    return variants.run(['ninja', '-C', path, '--quiet', '-k', '10', *wanted], True)
+
+
 def run_variant(name, suite):
     """Builds and runs one variant, prints its table. -> Count"""
     count = Count()
@@ -124,8 +161,7 @@ def run_variant(name, suite):
     path = variants.directory(name)
 
     print(f'\n== {name}: building in {os.path.basename(path)}', flush=True)
-    built = variants.configure(name, {'tests': 'true'}) and variants.run(
-        ['ninja', '-C', path, '--quiet', '-k', '10'], True)
+    built = variants.configure(name, {'tests': 'true'}) and build(name, path, suite)
     build_seconds = time.monotonic() - started
     if not built:
         print(f'not ok   {name} does not build')
@@ -141,6 +177,7 @@ def run_variant(name, suite):
     if os.path.exists(log):
         os.remove(log)
     command = ['meson', 'test', '-C', path, '--logbase', 'run_tests',
+               '--num-processes', str(PROCESSES),
                '--timeout-multiplier', str(plan['patience']), *suites]
     if plan['env']:
         command = fixed_addresses() + command
