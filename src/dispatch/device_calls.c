@@ -60,6 +60,7 @@ NTSTATUS dispatch_get_device_state(struct call *call, D3DKMT_GETDEVICESTATE *arg
 {
 	struct dxg_device *device = call_device(call, 0);
 
+	device_learn_of_loss(device);
 	/* The ways to learn what happened, so they succeed also for a lost device. */
 	if (args->StateType == D3DKMT_DEVICESTATE_EXECUTION) {
 		args->ExecutionState = (D3DKMT_DEVICEEXECUTION_STATE)device_state(device);

@@ -165,6 +165,15 @@ void device_lose(struct dxg_device *device, enum device_state state,
 		object_put(&device->object);
 }
 
+void device_learn_of_loss(struct dxg_device *device)
+{
+	struct sched_loss loss;
+
+	if (device_state(device) == DEVICE_ACTIVE && sched_owner_loss(&device->work, &loss))
+		device_lose(device, (enum device_state)loss.device_state,
+			    loss.has_fault ? &loss.fault : NULL);
+}
+
 static void device_mourn(struct work *work)
 {
 	struct dxg_device *device = container_of(work, struct dxg_device, loss);

@@ -118,6 +118,9 @@ MUST_CHECK NTSTATUS device_check_alive(struct dxg_device *device);
 void device_lose(struct dxg_device *device, enum device_state state,
 		 const struct sched_fault *fault);
 
+/* What the scheduler refuses work for is not active, though it may not have said so yet. */
+void device_learn_of_loss(struct dxg_device *device);
+
 static inline enum device_state device_state(const struct dxg_device *device)
 {
 	return (enum device_state)atomic_load_explicit(&device->state, memory_order_acquire);

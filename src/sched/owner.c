@@ -85,6 +85,18 @@ bool owner_lose_and_tell_locked(struct sched_owner *owner, uint32_t state,
 	return true;
 }
 
+bool sched_owner_loss(struct sched_owner *owner, struct sched_loss *loss_out)
+{
+	if (LIKELY(!atomic_load(&owner->is_lost)))
+		return false;
+	sched_lock(owner->sched);
+	*loss_out = (struct sched_loss){ .device_state = owner->lost_state,
+					 .has_fault = owner->has_fault,
+					 .fault = owner->fault };
+	sched_unlock(owner->sched);
+	return loss_out->device_state != 0;
+}
+
 bool sched_owner_lose(struct sched_owner *owner)
 {
 	sched_lock(owner->sched);

@@ -287,6 +287,15 @@ void sched_owner_finish(struct sched_owner *owner);
  */
 bool sched_owner_lose(struct sched_owner *owner);
 
+struct sched_loss {
+	uint32_t device_state;
+	bool has_fault;
+	struct sched_fault fault;
+};
+
+/* The scheduler has lost it, of which the listener was told or is going to be. */
+MUST_CHECK bool sched_owner_loss(struct sched_owner *owner, struct sched_loss *loss_out);
+
 /* Returns when nothing of it is queued or with the hardware; its queues end. */
 void sched_owner_drain(struct sched_owner *owner);
 
