@@ -32,17 +32,13 @@ static NTSTATUS decode_bindings(struct call *call, struct dxg_device *device,
 
 /* ---- make resident, evict ---- */
 
-/* PriorityList is not read: clients pass the address of one number, however long the list is. */
-NTSTATUS dispatch_make_resident(struct call *call, D3DDDI_MAKERESIDENT *args)
+static NTSTATUS make_resident(struct call *call, struct dxg_paging_queue *queue,
+			      D3DDDI_MAKERESIDENT *args)
 {
-	struct dxg_paging_queue *queue = call_paging_queue(call, 0);
 	struct binding_list list = { 0 };
-
-	if (args->Flags.MustSucceed && !args->Flags.CantTrimFurther)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
-			      "has MustSucceed without CantTrimFurther");
 	NTSTATUS status = decode_bindings(call, queue->device, args->AllocationList,
 					  args->NumAllocations, &list);
+
 	if (!NT_SUCCESS(status))
 		return status;
 	const struct residency_request request = {
@@ -57,6 +53,17 @@ NTSTATUS dispatch_make_resident(struct call *call, D3DDDI_MAKERESIDENT *args)
 	args->PagingFenceValue = fence_value;
 	args->NumBytesToTrim = bytes_to_trim;
 	allocation_list_put(&list.allocations);
+	return status;
+}
+
+/* PriorityList is not read: clients pass the address of one number, however long the list is. */
+NTSTATUS dispatch_make_resident(struct call *call, D3DDDI_MAKERESIDENT *args)
+{
+	if (args->Flags.MustSucceed && !args->Flags.CantTrimFurther)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
+			      "has MustSucceed without CantTrimFurther");
+	args->NumBytesToTrim = 0;
+	NTSTATUS status = make_resident(call, call_paging_queue(call, 0), args);
 	/* The one failure that has results. */
 	if (status == STATUS_NO_MEMORY) {
 		args->NumAllocations = 0;
