@@ -299,6 +299,13 @@ static void end_piece(struct pager *pager)
 	build->empty_passes = 0;
 }
 
+void pager_build_again(struct pager *pager)
+{
+	end_piece(pager);
+	pager->build.piece_bytes = 0;
+	pager->build.is_tried_again = true;
+}
+
 void pager_build_abandon(struct pager *pager)
 {
 	if (pager->build.job)
@@ -331,6 +338,7 @@ static enum build_result build_piece(struct pager *pager)
 	}
 	build->done_bytes += build->piece_bytes;
 	build->piece_bytes = 0;
+	build->give_up_ns = 0;
 	end_piece(pager);
 	return BUILD_DONE;
 }
@@ -386,6 +394,7 @@ enum build_result pager_build_job(struct pager *pager)
 	struct pager_build *build = &pager->build;
 	struct paging_job *job = build->job;
 
+	build->is_tried_again = false;
 	while (fetch_op(build)) {
 		if (!pager_may_build(pager))
 			return BUILD_STALE;

@@ -124,10 +124,16 @@ struct pager_build {
 	uint32_t step; /* calls of the driver for this piece */
 	uint32_t multipass;
 	uint32_t empty_passes; /* in a row */
+
+	bool is_tried_again;
+	uint64_t give_up_ns; /* there was no memory; until then it is tried again. 0: there was */
 };
 
 /* Goes on with build.job. BUILD_DONE: it has no more operations. */
 enum build_result pager_build_job(struct pager *pager);
+
+/* The piece at hand from its beginning: it could not be finished. */
+void pager_build_again(struct pager *pager);
 
 /* Lets go of a piece that is not going to be finished. */
 void pager_build_abandon(struct pager *pager);

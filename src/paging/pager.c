@@ -21,6 +21,10 @@
 
 enum { CAPS_EXPLICIT_INVALIDATION = 1 << 3 };
 
+/* How long a job waits for memory of ours, and how often it looks. */
+#define NO_MEMORY_PATIENCE_NS (200 * NS_PER_MS)
+#define NO_MEMORY_PAUSE_NS    NS_PER_MS
+
 /* ---- the kernel's own tables ---- */
 
 static void tables_done(struct paging_job *job, NTSTATUS status)
@@ -179,6 +183,26 @@ static void stall_job(struct pager *pager)
 	lock_release(&pager->lock);
 }
 
+/*
+ * Memory of ours that is not there may be there soon; what would be left half done costs somebody
+ * his device. The operation goes again from where it stood.
+ */
+static bool must_try_again(struct pager *pager)
+{
+	struct pager_build *build = &pager->build;
+	uint64_t now_ns = clock_now_ns();
+
+	if (build->status != STATUS_NO_MEMORY)
+		return false;
+	if (build->give_up_ns == 0)
+		build->give_up_ns = now_ns + NO_MEMORY_PATIENCE_NS;
+	if (now_ns >= build->give_up_ns)
+		return false;
+	pager_build_again(pager);
+	clock_sleep_until(now_ns + NO_MEMORY_PAUSE_NS);
+	return true;
+}
+
 static void build_some(struct pager *pager)
 {
 	struct refusal_scope scope;
@@ -192,7 +216,8 @@ static void build_some(struct pager *pager)
 		end_build(pager, STATUS_SUCCESS);
 		break;
 	case BUILD_FAILED:
-		end_build(pager, pager->build.status);
+		if (!must_try_again(pager))
+			end_build(pager, pager->build.status);
 		break;
 	case BUILD_STALLED:
 		stall_job(pager);
@@ -281,7 +306,7 @@ static bool pager_turn(struct pager *pager)
 		return true;
 	}
 	build_some(pager);
-	if (!pager->build.job)
+	if (!pager->build.job || pager->build.is_tried_again)
 		return true;
 	/* In the middle of it: what is there has to come back first. */
 	pager_buffer_submit(pager);
