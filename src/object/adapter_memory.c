@@ -157,6 +157,7 @@ static NTSTATUS start_tables(struct dxg_adapter *adapter)
 		.root_bytes = root_bytes,
 		.driver = adapter->miniport,
 		.look = vidmm_look,
+		.failed = address_space_tables_failed,
 	};
 	return page_tables_config_init(adapter->tables);
 }

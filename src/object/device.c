@@ -12,8 +12,10 @@
 #include "object/paging_queue.h"
 #include "object/sync_object.h"
 #include "trace/trace.h"
+#include "vidmm/address_space.h"
 
 static void device_mourn(struct work *work);
+static void device_release(struct work *work);
 
 /* The last reference is gone: no context is left, in our books or in the driver's. */
 static void device_finish(struct object *object)
@@ -70,6 +72,7 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	list_init(&device->deferrals);
 	work_init(&device->burials, deferral_run_device);
 	work_init(&device->loss, device_mourn);
+	work_init(&device->release, device_release);
 
 	status = process_join_adapter(process, adapter, &device->joined);
 	if (!NT_SUCCESS(status))
@@ -98,6 +101,9 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	list_push_back(&process->devices, &device->process_link);
 	lock_release(&process->lock);
 	trace_device_create(process->id, device->object.handle, adapter->id);
+	/* In the list before: who breaks it from here on finds the device there. */
+	if (device->joined->addresses && address_space_is_broken(device->joined->addresses))
+		device_lose(device, DEVICE_DMA_FAULT, NULL);
 
 	lock_acquire(&device->lock);
 	device->is_published = true;
@@ -172,6 +178,42 @@ void device_learn_of_loss(struct dxg_device *device)
 	if (device_state(device) == DEVICE_ACTIVE && sched_owner_loss(&device->work, &loss))
 		device_lose(device, (enum device_state)loss.device_state,
 			    loss.has_fault ? &loss.fault : NULL);
+}
+
+static void device_release(struct work *work)
+{
+	object_put(&container_of(work, struct dxg_device, release)->object);
+}
+
+static struct dxg_device *take_active(struct process_adapter *joined)
+{
+	struct dxg_device *found = NULL;
+	struct list *link;
+
+	lock_acquire(&joined->process->lock);
+	list_for_each (link, &joined->process->devices) {
+		struct dxg_device *device = container_of(link, struct dxg_device, process_link);
+
+		if (device->joined == joined && device_state(device) == DEVICE_ACTIVE &&
+		    object_get_unless_gone(&device->object)) {
+			found = device;
+			break;
+		}
+	}
+	lock_release(&joined->process->lock);
+	return found;
+}
+
+void device_lose_all(struct process_adapter *joined, enum device_state state)
+{
+	struct dxg_device *device;
+
+	while ((device = take_active(joined)) != NULL) {
+		device_lose(device, state, NULL);
+		/* Two threads that lose it, and one is about to let go: then this one can. */
+		if (!worker_post(&joined->adapter->undertaker, &device->release))
+			object_put(&device->object);
+	}
 }
 
 static void device_mourn(struct work *work)

@@ -70,7 +70,8 @@ struct dxg_device {
 	struct lock watched_lock; /* LOCK_RANK_FENCES_WATCHED */
 	struct list watched;      /* dxg_sync_object.watched_link: see fence_watch.h */
 
-	struct work loss; /* what its loss means for its fences, on the undertaker's thread */
+	struct work loss;    /* what its loss means for its fences, on the undertaker's thread */
+	struct work release; /* of a reference whose holder cannot be the last */
 
 	struct work burials;  /* this device's turn at the adapter's undertaker */
 	struct notice buried; /* a deferral has run */
@@ -117,6 +118,9 @@ MUST_CHECK NTSTATUS device_check_alive(struct dxg_device *device);
  */
 void device_lose(struct dxg_device *device, enum device_state state,
 		 const struct sched_fault *fault);
+
+/* The same for all of a process on one adapter. Any thread: it ends none of them. */
+void device_lose_all(struct process_adapter *joined, enum device_state state);
 
 /* What the scheduler refuses work for is not active, though it may not have said so yet. */
 void device_learn_of_loss(struct dxg_device *device);

@@ -9,13 +9,24 @@
 
 /* ---- spaces ---- */
 
+/* A GPU would find anything there: nothing of the process runs on that adapter any more. */
+static void tables_are_broken(void *context, NTSTATUS status)
+{
+	device_lose_all(context,
+			status == STATUS_NO_MEMORY ? DEVICE_OUT_OF_MEMORY : DEVICE_DMA_FAULT);
+}
+
 NTSTATUS gpu_addresses_create(struct process_adapter *joined)
 {
 	const struct dxg_adapter *adapter = joined->adapter;
 
 	if (!adapter->tables)
 		return STATUS_SUCCESS;
-	return address_space_create(adapter->tables, adapter->pager, &joined->addresses);
+	NTSTATUS status = address_space_create(adapter->tables, adapter->pager, &joined->addresses);
+	if (NT_SUCCESS(status))
+		address_space_watch(joined->addresses,
+				    &(struct space_listener){ tables_are_broken, joined });
+	return status;
 }
 
 NTSTATUS gpu_addresses_start(struct process_adapter *joined)
@@ -253,7 +264,7 @@ NTSTATUS gpu_addresses_map_now(struct address_space *space, const struct gpuva_m
 	if (status != STATUS_PENDING)
 		return status;
 	answer_wait(&told, space->pager);
-	return told.status;
+	return NT_SUCCESS(told.status) ? told.status : address_space_refuse(told.status);
 }
 
 NTSTATUS gpu_addresses_free_now(struct address_space *space, uint64_t base, uint64_t size_bytes)

@@ -12,7 +12,7 @@ static void operation_free(struct paging_operation *operation)
 
 static void operation_done(void *context, NTSTATUS status)
 {
-	(void)status; /* a failure is an adapter's reset, of which its devices are told */
+	(void)status; /* after a reset it goes again; who lost the device by it knows already */
 	paging_operation_over(context);
 }
 

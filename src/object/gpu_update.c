@@ -28,7 +28,8 @@ static void update_done(void *context, NTSTATUS status)
 {
 	struct gpu_update *update = context;
 
-	(void)status;
+	if (status == STATUS_NO_MEMORY) /* it never came to be, and nobody else is told */
+		device_lose_all(update->joined, DEVICE_OUT_OF_MEMORY);
 	(void)sync_body_signal(update->body, update->value + 1, false);
 	update_free(update);
 }

@@ -30,11 +30,15 @@ static void move_free(struct paging_operation *operation)
 	mem_free(container_of(operation, struct move, operation));
 }
 
-/* What could not come in has told its device already, which is lost or will ask again. */
+/* The call has said that it will be there: there is no other way left to say that it is not. */
 static void move_done(struct vidmm_request *request, NTSTATUS status)
 {
-	(void)status;
-	paging_operation_over(&container_of(request, struct move, request)->operation);
+	struct paging_operation *operation =
+		&container_of(request, struct move, request)->operation;
+
+	if (status == STATUS_NO_MEMORY)
+		device_lose(operation->queue->device, DEVICE_OUT_OF_MEMORY, NULL);
+	paging_operation_over(operation);
 }
 
 static struct move *move_create(struct dxg_paging_queue *queue)

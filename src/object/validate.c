@@ -297,7 +297,8 @@ static void check_keyed_mutex_locked(struct survey *survey, struct dxg_keyed_mut
 
 /*
  * Ranges, and the entries that the driver was given for them. While something is under way they may
- * differ, and that may begin at any moment: an eviction is no call. A lost adapter has no tables.
+ * differ, and that may begin at any moment: an eviction is no call. A lost adapter has no tables,
+ * and nothing runs by those of a broken space.
  */
 static void check_addresses(struct survey *survey, const struct process_adapter *joined)
 {
@@ -305,8 +306,8 @@ static void check_addresses(struct survey *survey, const struct process_adapter 
 	const struct pager *pager = joined->adapter->pager;
 	uint64_t page;
 
-	if (!space || atomic_load(&joined->adapter->is_lost) || !pager_is_idle(pager) ||
-	    atomic_load(&space->pending) > 0)
+	if (!space || atomic_load(&joined->adapter->is_lost) || address_space_is_broken(space) ||
+	    !pager_is_idle(pager) || atomic_load(&space->pending) > 0)
 		return;
 	const char *why = page_tables_validate(&space->tables, NULL, NULL, &page);
 	if (why && pager_is_idle(pager))

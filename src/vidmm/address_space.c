@@ -81,13 +81,6 @@ void space_row_rewind(struct space_row *row)
 	row->next_range = 0;
 }
 
-void space_row_distrust(struct space_row *row)
-{
-	for (size_t i = 0; i < row->range_count; i++)
-		page_tables_distrust(&row->space->tables, row->ranges[i].first_page,
-				     row->ranges[i].page_count);
-}
-
 static bool row_next(struct paging_job *job, struct paging_op *op_out)
 {
 	return space_row_next(row_of(job), op_out);
@@ -116,7 +109,7 @@ static void row_done(struct paging_job *job, NTSTATUS status)
 		return;
 	}
 	if (!NT_SUCCESS(status))
-		space_row_distrust(row);
+		space_break(space, status);
 	mem_free(row);
 	if (listener.done)
 		listener.done(listener.context, status);
@@ -359,11 +352,9 @@ static void drop_done(struct paging_job *job, NTSTATUS status)
 		return;
 	}
 	while (drop_range(memory)) /* a job that failed may not have come that far */
-		page_tables_distrust(&space->tables, memory->sync.first_page,
-				     memory->sync.end_page - memory->sync.first_page);
-	if (!NT_SUCCESS(status) && memory->has_range)
-		page_tables_distrust(&space->tables, memory->sync.first_page,
-				     memory->sync.end_page - memory->sync.first_page);
+		;
+	if (!NT_SUCCESS(status))
+		space_break(space, status);
 	memory_view_finish(&memory->view);
 	if (memory->dropped)
 		memory->dropped(memory->dropped_context);
@@ -507,6 +498,18 @@ void address_space_destroy(struct address_space *space)
 	mem_free(space);
 }
 
+NTSTATUS address_space_refuse(NTSTATUS status)
+{
+	if (status == STATUS_NO_MEMORY)
+		return refuse(status, RULE_API_NO_MEMORY, NULL,
+			      "There is no memory to write page tables");
+	if (status == STATUS_DEVICE_REMOVED)
+		return refuse(status, RULE_API_DEVICE_GONE, NULL,
+			      "the adapter whose page tables were to be written was reset");
+	return refuse(status, RULE_DDI_PAGING_ANSWER, NULL,
+		      "page tables could not be written, for the driver answered with a mistake");
+}
+
 static void root_done(void *context, NTSTATUS status)
 {
 	*(NTSTATUS *)context = status;
@@ -527,7 +530,7 @@ NTSTATUS address_space_start(struct address_space *space, void *driver_process)
 	row_queue(row, &(struct space_listener){ root_done, &status });
 	wait_until_idle(space);
 	pager_flush(space->pager); /* an idle pager is one with nothing to do */
-	return status;
+	return NT_SUCCESS(status) ? status : address_space_refuse(status);
 }
 
 NTSTATUS address_space_create(struct page_tables_config *config, struct pager *pager,

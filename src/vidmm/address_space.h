@@ -21,6 +21,12 @@
 #include "gpuva/plan.h"
 #include "vidmm/page_tables.h"
 
+/* Who is told when the tables show it; once, on the pager's thread. */
+struct space_listener {
+	void (*done)(void *context, NTSTATUS status);
+	void *context;
+};
+
 struct address_space {
 	struct page_tables tables;
 	struct pager *pager;
@@ -39,6 +45,10 @@ struct address_space {
 	struct list rewrite_link;
 	bool is_rewriting;
 	bool must_rewrite; /* from the beginning, when it gets to it */
+
+	/* A job of it failed: nobody knows what a GPU finds, until everything is written anew. */
+	_Atomic bool is_broken;
+	struct space_listener watcher;
 };
 
 /* An allocation in this space. References: one of its own until it is dropped, one per update. */
@@ -56,12 +66,6 @@ struct space_memory {
 	bool has_range;
 	void (*dropped)(void *context);
 	void *dropped_context;
-};
-
-/* Who is told when the tables show it; once, on the pager's thread. */
-struct space_listener {
-	void (*done)(void *context, NTSTATUS status);
-	void *context;
 };
 
 /* Empty. Requests may be made, but none that has to be written. */
@@ -118,6 +122,24 @@ MUST_CHECK bool address_space_drop(struct address_space *only, struct mapped_mem
  * pager's thread, for pager_config.forget. Rows that were under way go again by themselves.
  */
 void address_spaces_forget(struct page_tables_config *config);
+
+/*
+ * Who is told, with the status of the job, when a job of this space has failed: on the pager's
+ * thread, before anybody else hears of that job. Nothing may run in the space after that until it
+ * is no longer broken.
+ */
+void address_space_watch(struct address_space *space, const struct space_listener *watcher);
+
+static inline bool address_space_is_broken(const struct address_space *space)
+{
+	return atomic_load(&space->is_broken);
+}
+
+/* Why a call that waited for a job of the space fails with the status of that job. */
+NTSTATUS address_space_refuse(NTSTATUS status);
+
+/* For page_tables_config.failed. */
+void address_space_tables_failed(struct page_tables *tables, NTSTATUS status);
 
 /* ---- updates that wait for their turn ---- */
 

@@ -26,11 +26,11 @@ struct space_row {
 struct space_row *space_row_create(struct address_space *space, size_t range_count);
 bool space_row_next(struct space_row *row, struct paging_op *op_out);
 
-/* It failed. */
-void space_row_distrust(struct space_row *row);
-
 /* From its beginning, in a job of another one's or this one's. */
 void space_row_rewind(struct space_row *row);
+
+/* A job that wrote its tables failed; all of them are written anew. */
+void space_break(struct address_space *space, NTSTATUS status);
 
 /* A space is there, and no longer. */
 void space_join(struct address_space *space);

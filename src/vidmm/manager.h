@@ -77,6 +77,11 @@ struct vidmm_mapping_ops {
 	bool (*next)(void *context, struct vidmm_allocation *allocation,
 		     enum vidmm_mapping_change change, const struct paging_place *where,
 		     struct vidmm_mapping_cursor *cursor, struct paging_op *op_out);
+	/*
+	 * The job with such a row failed, in it or behind it: its addresses show anything. May be
+	 * NULL.
+	 */
+	void (*failed)(void *context, struct vidmm_allocation *allocation, NTSTATUS status);
 };
 
 struct vidmm_mdl_ops {

@@ -218,3 +218,15 @@ bool mapped_memory_next(struct mapped_memory *memory, struct mapped_memory_curso
 	}
 	return false;
 }
+
+void mapped_memory_failed(struct mapped_memory *memory, NTSTATUS status)
+{
+	struct memory_view *view;
+	uint64_t next_id = 0;
+
+	while ((view = view_from(memory, next_id)) != NULL) {
+		next_id = view->id + 1;
+		if (view->tables->config->failed)
+			view->tables->config->failed(view->tables, status);
+	}
+}

@@ -180,8 +180,18 @@ static bool mappings_next(void *context, struct vidmm_allocation *allocation,
 	return is_there;
 }
 
+static void mappings_failed(void *context, struct vidmm_allocation *allocation, NTSTATUS status)
+{
+	struct mapped_memory *memory = atomic_load(&allocation->mapped);
+
+	(void)context;
+	if (memory)
+		mapped_memory_failed(memory, status);
+}
+
 const struct vidmm_mapping_ops vidmm_table_mappings = { .is_mapped = is_mapped,
-							.next = mappings_next };
+							.next = mappings_next,
+							.failed = mappings_failed };
 
 /* ---- room for tables ---- */
 

@@ -407,16 +407,31 @@ static NTSTATUS judge_locked(struct vidmm_place *place, NTSTATUS status)
 	return is_lost || is_stale || place->is_dying ? STATUS_SUCCESS : status;
 }
 
+/* After a reset, who needs it all the same has it brought in again. Otherwise it is hopeless. */
 static void in_failed_locked(struct vidmm_place *place, NTSTATUS status, struct actions *actions)
 {
-	/* Who needs it all the same has it brought in again. */
-	if (status != STATUS_DEVICE_REMOVED || !place_is_needed(place)) {
+	bool is_hopeless = status != STATUS_DEVICE_REMOVED;
+
+	if (is_hopeless || !place_is_needed(place)) {
 		place->given_up_at = place->manager->epoch;
-		place_answer_locked(place,
-				    status == STATUS_DEVICE_REMOVED ? status : STATUS_NO_MEMORY,
-				    actions);
+		place_answer_locked(place, is_hopeless ? STATUS_NO_MEMORY : status, actions);
 	}
+	if (is_hopeless)
+		place_starve_locked(place, actions);
 	place_out_locked(place, actions);
+}
+
+/* With a reset in between, all addresses are written anew in any case. */
+static void mappings_failed(struct vidmm_place *place, NTSTATUS status)
+{
+	const struct vidmm_config *config = &place->manager->config;
+	const struct vidmm_mapping_cursor *cursor = &place->move.cursor;
+	bool has_begun = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cursor->words); i++)
+		has_begun |= cursor->words[i] != 0;
+	if (has_begun && config->mappings->failed && !paging_job_is_stale(&place->move.job))
+		config->mappings->failed(config->mappings_context, place->allocation, status);
 }
 
 static void job_done(struct paging_job *job, NTSTATUS status)
@@ -428,6 +443,8 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 
 	actions_init(&actions);
 	move_finish(place);
+	if (!NT_SUCCESS(status))
+		mappings_failed(place, status);
 	lock_acquire(&allocation->lock);
 	lock_acquire(&manager->lock);
 	status = judge_locked(place, status);

@@ -96,6 +96,12 @@ struct page_tables_config {
 		     struct shown_run *run);
 	void *look_context;
 
+	/*
+	 * A job of somebody else's that wrote these tables has failed: they show anything. On the
+	 * pager's thread. May be NULL.
+	 */
+	void (*failed)(struct page_tables *tables, NTSTATUS status);
+
 	/* Set by page_tables_config_init(). */
 	struct gpuva_shape shape;
 	uint64_t zero_page; /* where entries cannot say zero */
@@ -290,6 +296,9 @@ struct mapped_memory_cursor {
 };
 bool mapped_memory_next(struct mapped_memory *memory, struct mapped_memory_cursor *cursor,
 			struct paging_op *op_out);
+
+/* The job with such a row failed: page_tables_config.failed() of every table that shows it. */
+void mapped_memory_failed(struct mapped_memory *memory, NTSTATUS status);
 
 /*
  * Entries of the table of `level` that the indices of `path` above it lead to, from path[level] on,

@@ -287,6 +287,8 @@ void actions_run_locked(struct vidmm *manager, struct actions *actions);
 
 /* Looks at those who wait, in their order: room that is there, or room to be made. */
 void room_look_locked(struct vidmm *manager, struct actions *actions);
+/* It cannot be brought in: whoever needs it has no more use for anything. */
+void place_starve_locked(struct vidmm_place *place, struct actions *actions);
 /* Let the ticker look, not later than that. */
 void room_look_again(struct vidmm *manager, uint64_t at_ns);
 

@@ -331,12 +331,16 @@ NTSTATUS request_start_locked(struct vidmm *manager, struct vidmm_binding *const
 	struct vidmm_want *wants = request->wants;
 
 	/* One more, so that it cannot end before this looked at what can be had at once. */
-	request->pending = wants_add_locked(bindings, count, request) + 1;
+	uint32_t want_count = wants_add_locked(bindings, count, request);
+	request->pending = want_count + 1;
 	actions_run_locked(manager, actions);
 
 	lock_acquire(&manager->lock);
-	bool is_over = --request->pending == 0;
 	NTSTATUS status = request->status;
+	bool is_over = --request->pending == 0 || !NT_SUCCESS(status);
+	/* What cannot all be had is had by nobody: the rest is not waited for. */
+	for (uint32_t i = 0; is_over && i < want_count; i++)
+		list_remove(&wants[i].link);
 	lock_release(&manager->lock);
 	if (!is_over)
 		return STATUS_PENDING;

@@ -393,6 +393,36 @@ static void device_starve_locked(struct vidmm_device *device, struct actions *ac
 	device_act_locked(device, actions);
 }
 
+static bool list_names(const struct vidmm_list *list, const struct vidmm_place *place)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (binding_place(list->entries[i].binding) == place)
+			return true;
+	}
+	return false;
+}
+
+void place_starve_locked(struct vidmm_place *place, struct actions *actions)
+{
+	struct list *link;
+	struct list *following;
+
+	list_for_each (link, &place->listings) {
+		struct vidmm_device *device =
+			container_of(link, struct vidmm_binding, place_link)->device;
+
+		if (!device->is_lost)
+			device_starve_locked(device, actions);
+	}
+	list_for_each_safe (link, following, &place->manager->gathers) {
+		struct vidmm_gather *gather = container_of(link, struct vidmm_gather, link);
+		struct vidmm_list *list = container_of(gather, struct vidmm_list, gather);
+
+		if (gather->is_list && list_names(list, place))
+			list_fail_locked(list, actions);
+	}
+}
+
 /* ---- turns: true while it is still the seeker's ---- */
 
 /*

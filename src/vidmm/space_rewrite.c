@@ -1,7 +1,9 @@
 /*
- * space_rewrite.c - page tables that were lost with the memory they are in. See address_space.h.
+ * space_rewrite.c - page tables that were lost with the memory they are in, or that a failed job
+ * left nobody knows how. See address_space.h.
  *
  *	a reset ──▶ forgotten, in all spaces of the adapter ──▶ a job each: everything, from truth
+ *	a failure ──▶ not trusted, in one space; who works there is told ──▶ the same job
  *
  * What is mapped, reserved or zero stays so for the process; only what it shows has gone out of GPU
  * memory meanwhile. A job that meets the next reset begins again.
@@ -43,6 +45,15 @@ static bool rewrite_next(struct paging_job *job, struct paging_op *op_out)
 
 static void rewrite_done(struct paging_job *job, NTSTATUS status);
 
+/* Nothing works there any more before its listeners hear that the job is over. */
+static void space_tell_broken(struct address_space *space, NTSTATUS status)
+{
+	page_tables_distrust(&space->tables, 0, space->tables.space.page_count);
+	atomic_store(&space->is_broken, true);
+	if (space->watcher.done)
+		space->watcher.done(space->watcher.context, status);
+}
+
 static void rewrite_start(struct address_space *space)
 {
 	paging_job_init(&space->rewrite_job, space->pager);
@@ -60,10 +71,33 @@ static void rewrite_done(struct paging_job *job, NTSTATUS status)
 		rewrite_start(space);
 		return;
 	}
-	if (!NT_SUCCESS(status))
-		page_tables_distrust(&space->tables, 0, space->tables.space.page_count);
 	space->is_rewriting = false;
+	if (!NT_SUCCESS(status))
+		space_tell_broken(space, status);
+	else if (!space->must_rewrite)
+		atomic_store(&space->is_broken, false);
 	space_leave(space);
+}
+
+void space_break(struct address_space *space, NTSTATUS status)
+{
+	space_tell_broken(space, status);
+	space->must_rewrite = true;
+	if (space->is_rewriting)
+		return;
+	space->is_rewriting = true;
+	space_enter(space);
+	rewrite_start(space);
+}
+
+void address_space_tables_failed(struct page_tables *tables, NTSTATUS status)
+{
+	space_break(container_of(tables, struct address_space, tables), status);
+}
+
+void address_space_watch(struct address_space *space, const struct space_listener *watcher)
+{
+	space->watcher = *watcher;
 }
 
 void address_spaces_forget(struct page_tables_config *config)

@@ -8,6 +8,7 @@
  * another request: the plan says by which one.
  *
  * The second plan is made on the pager's thread, in its order among all other changes of tables.
+ * When there is no memory for it the update waits for some, and fails if none comes.
  *
  * Locks: page_tables.lock.
  */
@@ -16,14 +17,19 @@
 #include "base/refusal.h"
 #include "vidmm/address_space_parts.h"
 
+/* How often, and how far apart, an update looks for memory to be planned with. */
+enum { PLANS_MAX = 200 };
+#define PLAN_PAUSE_NS NS_PER_MS
+
 struct space_update {
 	struct space_row *row;
 	struct paging_job job;
 	struct address_space *space;
 	struct space_listener listener;
-	uint64_t source;  /* who took the addresses it is for */
-	NTSTATUS status;  /* of the second plan */
-	bool has_planned; /* … which was made */
+	uint64_t source;     /* who took the addresses it is for */
+	NTSTATUS status;     /* of the second plan */
+	bool has_planned;    /* … which was made */
+	uint32_t plan_count; /* how often there was no memory for it */
 	uint32_t count;
 	struct gpuva_operation operations[];
 };
@@ -78,7 +84,7 @@ static void apply(struct space_update *update)
 		status = STATUS_INVALID_PARAMETER;
 	if (NT_SUCCESS(status))
 		gpuva_plan_apply(&plan);
-	else
+	else if (status != STATUS_NO_MEMORY)
 		update->row->range_count = 0; /* nothing is to be written */
 	gpuva_plan_finish(&plan);
 	lock_release(&tables->lock);
@@ -92,7 +98,17 @@ static bool update_next(struct paging_job *job, struct paging_op *op_out)
 	if (!update->has_planned)
 		apply(update);
 	update->has_planned = true;
-	return space_row_next(update->row, op_out);
+	return update->status != STATUS_NO_MEMORY && space_row_next(update->row, op_out);
+}
+
+static bool must_plan_again(struct space_update *update)
+{
+	if (update->status != STATUS_NO_MEMORY || ++update->plan_count == PLANS_MAX)
+		return false;
+	update->status = STATUS_SUCCESS;
+	update->has_planned = false;
+	clock_sleep_until(clock_deadline(PLAN_PAUSE_NS));
+	return true;
 }
 
 static void update_done(struct paging_job *job, NTSTATUS status)
@@ -100,13 +116,13 @@ static void update_done(struct paging_job *job, NTSTATUS status)
 	struct space_update *update = container_of(job, struct space_update, job);
 	struct space_listener listener = update->listener;
 
-	if (paging_job_is_stale(job)) {
+	if (paging_job_is_stale(job) || must_plan_again(update)) {
 		space_row_rewind(update->row);
 		space_update_run(update);
 		return;
 	}
 	if (!NT_SUCCESS(status))
-		space_row_distrust(update->row);
+		space_break(update->space, status);
 	else
 		status = update->status;
 	if (listener.done)
