@@ -10,20 +10,49 @@
 
 /* ---- the undertaker: one device's turn ---- */
 
-/* The oldest one, when it is ready; it stays in the list until it has run. */
-static struct deferral *oldest_ready(struct dxg_device *device)
+/* One of its group was started before, and has not run. */
+static bool is_behind_another_locked(const struct dxg_device *device,
+				     const struct deferral *deferral)
 {
-	struct deferral *deferral = NULL;
+	const struct list *link;
+
+	if (!deferral->group)
+		return false;
+	list_for_each (link, &device->deferrals) {
+		const struct deferral *other = container_of(link, struct deferral, link);
+
+		if (other == deferral)
+			break;
+		if (other->group == deferral->group)
+			return true;
+	}
+	return false;
+}
+
+bool deferral_is_due_locked(const struct dxg_device *device, const struct deferral *deferral)
+{
+	lock_assert_held(&device->lock);
+	return atomic_load(&deferral->pending) == 0 && !is_behind_another_locked(device, deferral);
+}
+
+/* One whose turn it is; it stays among the deferrals until it has run. */
+static struct deferral *take_ready(struct dxg_device *device)
+{
+	struct deferral *found = NULL;
+	struct list *link;
 
 	lock_acquire(&device->lock);
-	if (!list_is_empty(&device->deferrals)) {
-		struct deferral *oldest =
-			container_of(device->deferrals.next, struct deferral, link);
-		if (oldest->is_ready)
-			deferral = oldest;
+	list_for_each (link, &device->ready_deferrals) {
+		struct deferral *deferral = container_of(link, struct deferral, ready_link);
+
+		if (is_behind_another_locked(device, deferral))
+			continue;
+		list_remove(link);
+		found = deferral;
+		break;
 	}
 	lock_release(&device->lock);
-	return deferral;
+	return found;
 }
 
 static void deferral_end(struct deferral *deferral)
@@ -46,7 +75,7 @@ void deferral_run_device(struct work *work)
 	struct dxg_device *device = container_of(work, struct dxg_device, burials);
 	struct deferral *deferral;
 
-	while ((deferral = oldest_ready(device)) != NULL) {
+	while ((deferral = take_ready(device)) != NULL) {
 		deferral->run(deferral);
 		deferral_end(deferral);
 	}
@@ -62,7 +91,7 @@ static void wait_over(struct deferral *deferral)
 	if (atomic_fetch_sub(&deferral->pending, 1) != 1)
 		return;
 	lock_acquire(&device->lock);
-	deferral->is_ready = true;
+	list_push_back(&device->ready_deferrals, &deferral->ready_link);
 	lock_release(&device->lock);
 	object_get(&device->object);
 	if (!worker_post(&device->adapter->undertaker, &device->burials))
@@ -87,6 +116,7 @@ void deferral_start(struct deferral *deferral, struct dxg_device *device, bool w
 	deferral->device = device;
 	deferral->device_wait.over = device_wait_over;
 	deferral->paging_wait.over = paging_wait_over;
+	list_init(&deferral->ready_link);
 	refcount_init(&deferral->refs);
 	refcount_get(&deferral->refs);
 	object_get(&device->object);

@@ -6,8 +6,10 @@
  *
  *	start ──▶ waits for the device's queued work (or not) and for paging ──▶ ready ──▶ run
  *
- * Deferrals of one device run in the order in which they were started, on the adapter's undertaker
- * thread: a resource is not destroyed in the driver before an allocation of it that went earlier.
+ * They run on the adapter's undertaker thread, one after the other, as they become ready. Those of
+ * one resource run in the order in which they were started: it is not destroyed in the driver
+ *before an allocation of it that went earlier. Nobody else waits for another: memory that is said
+ *to be in use no more goes, whatever was destroyed before it and has to wait for work.
  */
 #ifndef OBJECT_DEFERRAL_H
 #define OBJECT_DEFERRAL_H
@@ -47,6 +49,8 @@ struct deferral {
 	void (*run)(struct deferral *deferral);  /* once, when it may; no lock held */
 	void (*free)(struct deferral *deferral); /* last of all */
 
+	const void *group; /* those of one keep their order; NULL: it is alone */
+
 	struct dxg_device *device; /* with a reference until it has run */
 	struct sched_wait device_wait;
 	struct sched_wait paging_wait;
@@ -55,9 +59,12 @@ struct deferral {
 	struct refcount refs;     /* the queue's and the starter's */
 
 	/* Guarded by the device's lock. */
-	struct list link; /* dxg_device.deferrals */
-	bool is_ready;
+	struct list link;       /* dxg_device.deferrals */
+	struct list ready_link; /* dxg_device.ready_deferrals */
 };
+
+/* It is being seen to, or about to be. The device's lock is held. */
+bool deferral_is_due_locked(const struct dxg_device *device, const struct deferral *deferral);
 
 /* Begins to wait, for what it has to. One reference stays with the caller. */
 void deferral_start(struct deferral *deferral, struct dxg_device *device, bool waits_for_work,
@@ -68,7 +75,7 @@ void deferral_wait(struct deferral *deferral);
 
 void deferral_put(struct deferral *deferral);
 
-/* A device's turn at the undertaker: runs what is ready, in order. */
+/* A device's turn at the undertaker: runs what is ready. */
 void deferral_run_device(struct work *work);
 
 /* Returns when everything that was started on the device has run. */

@@ -249,7 +249,7 @@ static bool is_any_paged(uint32_t count, struct dxg_allocation *const *allocatio
 	return false;
 }
 
-/* What was deferred before goes first, so that a resource does not overtake what was in it. */
+/* A resource does not overtake what was in it and is deferred. */
 static bool has_to_wait(struct dxg_device *device)
 {
 	struct work_source *source = device->adapter->work_source;
@@ -314,6 +314,7 @@ static void deferred_start(struct deferred_farewell *deferred,
 {
 	const struct farewell *farewell = &deferred->farewell;
 
+	deferred->deferral.group = farewell->resource;
 	deferral_start(&deferred->deferral, farewell->device,
 		       !options->is_not_in_use || is_any_used(farewell),
 		       is_any_paged(farewell->count, farewell->allocations));

@@ -70,6 +70,7 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	list_init(&device->watched);
 	list_init(&device->paging_queues);
 	list_init(&device->deferrals);
+	list_init(&device->ready_deferrals);
 	work_init(&device->burials, deferral_run_device);
 	work_init(&device->loss, device_mourn);
 	work_init(&device->release, device_release);

@@ -65,6 +65,7 @@ struct dxg_device {
 	bool is_published;               /* something can be added */
 	bool is_dying;                   /* nothing is added any more */
 	struct list deferrals;           /* deferral.link, in the order they were started */
+	struct list ready_deferrals;     /* deferral.ready_link: those that may run */
 	_Atomic uint32_t deferral_count; /* of those; written under the lock, looked at without */
 
 	struct lock watched_lock; /* LOCK_RANK_FENCES_WATCHED */

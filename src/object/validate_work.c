@@ -106,8 +106,7 @@ uint32_t survey_work_locked(struct survey *survey, struct dxg_device *device)
 	list_for_each (link, &device->deferrals) {
 		struct deferral *deferral = container_of(link, struct deferral, link);
 
-		/* The oldest is being seen to; one behind it has to wait, ready or not. */
-		if (deferral->is_ready && link == device->deferrals.next) {
+		if (deferral_is_due_locked(device, deferral)) {
 			survey_wrong(survey, "device 0x%08x is destroying something",
 				     device->object.handle);
 			break;

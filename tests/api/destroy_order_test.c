@@ -235,6 +235,44 @@ TEST(destroy, with_both_bits_returns_when_the_memory_is_free_and_waits_for_no_wo
 	complete_all(0, 1);
 }
 
+/* What was destroyed before, and has to wait, is in nobody's way. */
+TEST(destroy, with_assume_not_in_use_does_not_wait_for_what_was_destroyed_before)
+{
+	begin_by_hand();
+	struct made first = make(device, 1, false, false);
+	struct made second = make(device, 2, false, false);
+
+	EXPECT_OK(submit(create_virtual(0), 1));
+	EXPECT_OK(destroy_flags(device, 0, first.allocations, 1, 0));
+	EXPECT_OK(destroy_flags(device, 0, second.allocations, 1, NOT_IN_USE));
+	AWAIT(notes_count("DestroyAllocation") == 1);
+	EXPECT_OK(destroy_flags(device, 0, second.allocations + 1, 1, NOT_IN_USE | SYNCHRONOUS));
+	EXPECT_EQ(notes_count("DestroyAllocation"), 2);
+	expect_sound("with one that waits");
+	EXPECT_EQ(complete(0), 1);
+	AWAIT(notes_count("DestroyAllocation") == 3);
+	expect_nothing_wrong();
+}
+
+/* … unless it was a part of it. */
+TEST(destroy, with_assume_not_in_use_of_a_resource_waits_for_what_was_in_it)
+{
+	begin_by_hand();
+	struct made made = make(device, 2, true, false);
+	struct made other = make(device, 1, true, false);
+
+	EXPECT_OK(submit(create_virtual(0), 1));
+	EXPECT_OK(destroy_flags(device, 0, made.allocations, 1, 0));
+	EXPECT_OK(destroy_flags(device, made.resource, NULL, 0, NOT_IN_USE));
+	EXPECT_OK(destroy_flags(device, other.resource, NULL, 0, NOT_IN_USE | SYNCHRONOUS));
+	EXPECT_EQ(notes_count("DestroyAllocation"), 1);
+	idle_turns();
+	EXPECT_EQ(notes_count("DestroyAllocation"), 1);
+	EXPECT_EQ(complete(0), 1);
+	AWAIT(notes_count("DestroyAllocation") == 3);
+	expect_nothing_wrong();
+}
+
 TEST(destroy, by_the_first_version_waits_as_well)
 {
 	begin_by_hand();
