@@ -1,5 +1,7 @@
 /*
- * soft_work.h - work for the software GPU, as a client in the virtual address model has it.
+ * soft_work.h - work for the software GPU, as a client in the virtual address model has it. With
+ * TEST_MODEL=physical it is rendered by allocation list: addresses are offsets in the worker's
+ *data.
  *
  *	worker_open(&worker, adapter)     a device, its queues, memory for commands and for data
  *	write_to(&row, worker.data, 7)    commands, one after the other
@@ -76,6 +78,36 @@ static inline void add_fault(struct row *row, uint64_t address)
 	row_add(row, &fault, sizeof(fault));
 }
 
+static inline bool is_physical(void)
+{
+	return getenv("TEST_MODEL") && strcmp(getenv("TEST_MODEL"), "physical") == 0;
+}
+
+static inline void refer(union softgpu_address *address)
+{
+	address->reference = (struct softgpu_reference){ 0, (uint32_t)address->virtual_address };
+}
+
+/* The same commands, about the first entry of an allocation list. */
+static inline struct row row_by_list(const struct row *row)
+{
+	struct row copy = *row;
+	struct softgpu_command *at;
+
+	for (unsigned used = 0; used < copy.used_bytes; used += at->size_bytes) {
+		at = (struct softgpu_command *)(copy.bytes + used);
+		if (at->opcode == SOFTGPU_FILL)
+			refer(&((struct softgpu_fill *)at)->destination);
+		if (at->opcode == SOFTGPU_WRITE64)
+			refer(&((struct softgpu_write64 *)at)->destination);
+		if (at->opcode == SOFTGPU_COPY) {
+			refer(&((struct softgpu_copy *)at)->destination);
+			refer(&((struct softgpu_copy *)at)->source);
+		}
+	}
+	return copy;
+}
+
 /* ---- who works ---- */
 
 struct worker {
@@ -90,6 +122,7 @@ struct worker {
 	D3DKMT_HANDLE fence;
 	const volatile UINT64 *value;
 	UINT64 last_value;
+	D3DKMT_CREATECONTEXT physical; /* its buffers */
 };
 
 static inline NTSTATUS try_map(const struct client *client, D3DKMT_HANDLE allocation,
@@ -126,22 +159,23 @@ static inline D3DKMT_HANDLE mapped_memory(const struct client *client, uint64_t 
 	return memory;
 }
 
-static inline void worker_open(struct worker *worker, D3DKMT_HANDLE adapter)
+static inline void worker_open_physical(struct worker *worker)
 {
-	D3DKMT_CREATECONTEXTVIRTUAL context = { 0 };
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { 0 };
+	worker->physical = (D3DKMT_CREATECONTEXT){ .hDevice = worker->client.device };
+	EXPECT_OK(D3DKMTCreateContext(&worker->physical));
+	worker->context = worker->physical.hContext;
+	worker->memory =
+		create_sized(&worker->client, DATA_BYTES, SOFTGPU_CPU_VISIBLE | SOFTGPU_LOCAL_ONLY);
+	EXPECT_OK(make_resident(&worker->client, &worker->memory, 1, 0));
+}
+
+static inline void worker_open_virtual(struct worker *worker)
+{
+	D3DKMT_CREATECONTEXTVIRTUAL context = { .hDevice = worker->client.device };
 	void *pointer;
 
-	*worker = (struct worker){ 0 };
-	client_open(&worker->client, adapter);
-	context.hDevice = worker->client.device;
 	EXPECT_OK(D3DKMTCreateContextVirtual(&context));
 	worker->context = context.hContext;
-	fence.hDevice = worker->client.device;
-	fence.Info.Type = D3DDDI_MONITORED_FENCE;
-	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&fence));
-	worker->fence = fence.hSyncObject;
-	worker->value = fence.Info.MonitoredFence.FenceValueCPUVirtualAddress;
 	worker->commands =
 		mapped_memory(&worker->client, DATA_BYTES,
 			      SOFTGPU_CPU_VISIBLE | SOFTGPU_SYSTEM_ONLY, &worker->command_address);
@@ -149,6 +183,23 @@ static inline void worker_open(struct worker *worker, D3DKMT_HANDLE adapter)
 	worker->pointer = pointer;
 	worker->memory = mapped_memory(&worker->client, DATA_BYTES,
 				       SOFTGPU_CPU_VISIBLE | SOFTGPU_LOCAL_ONLY, &worker->data);
+}
+
+static inline void worker_open(struct worker *worker, D3DKMT_HANDLE adapter)
+{
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { 0 };
+
+	*worker = (struct worker){ 0 };
+	client_open(&worker->client, adapter);
+	fence.hDevice = worker->client.device;
+	fence.Info.Type = D3DDDI_MONITORED_FENCE;
+	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&fence));
+	worker->fence = fence.hSyncObject;
+	worker->value = fence.Info.MonitoredFence.FenceValueCPUVirtualAddress;
+	if (is_physical())
+		worker_open_physical(worker);
+	else
+		worker_open_virtual(worker);
 }
 
 static inline NTSTATUS worker_signal(struct worker *worker, UINT64 value)
@@ -161,11 +212,33 @@ static inline NTSTATUS worker_signal(struct worker *worker, UINT64 value)
 	return D3DKMTSignalSynchronizationObjectFromGpu(&args);
 }
 
+static inline NTSTATUS worker_render(struct worker *worker, const struct row *row)
+{
+	struct row by_list = row_by_list(row);
+	D3DKMT_RENDER args = { .hContext = worker->context,
+			       .CommandLength = row->used_bytes,
+			       .AllocationCount = 1 };
+
+	EXPECT(row->used_bytes <= worker->physical.CommandBufferSize);
+	memcpy(worker->physical.pCommandBuffer, by_list.bytes, row->used_bytes);
+	worker->physical.pAllocationList[0] =
+		(D3DDDI_ALLOCATIONLIST){ .hAllocation = worker->memory };
+	worker->physical.pAllocationList[0].WriteOperation = 1;
+	NTSTATUS status = D3DKMTRender(&args);
+	if (status == STATUS_SUCCESS) {
+		worker->physical.pCommandBuffer = args.pNewCommandBuffer;
+		worker->physical.pAllocationList = args.pNewAllocationList;
+	}
+	return status;
+}
+
 static inline NTSTATUS worker_submit(struct worker *worker, const struct row *row)
 {
 	D3DKMT_SUBMITCOMMAND args = { .CommandLength = row->used_bytes,
 				      .BroadcastContextCount = 1 };
 
+	if (is_physical())
+		return worker_render(worker, row);
 	EXPECT(worker->used_bytes + row->used_bytes <= DATA_BYTES);
 	memcpy(worker->pointer + worker->used_bytes, row->bytes, row->used_bytes);
 	args.Commands = worker->command_address + worker->used_bytes;
@@ -182,6 +255,23 @@ static inline void worker_run(struct worker *worker, const struct row *row)
 	EXPECT(status == STATUS_SUCCESS || status == STATUS_DEVICE_REMOVED);
 }
 
+static inline unsigned state_of(const struct worker *worker)
+{
+	D3DKMT_GETDEVICESTATE args = { .hDevice = worker->client.device,
+				       .StateType = D3DKMT_DEVICESTATE_EXECUTION };
+
+	EXPECT_OK(D3DKMTGetDeviceState(&args));
+	return args.ExecutionState;
+}
+
+/* Others get along; in a seeded run every call is a turn. */
+static inline void worker_pause(const struct worker *worker)
+{
+	(void)state_of(worker);
+	if (!getenv("DXGK_SEED"))
+		usleep(100);
+}
+
 /* All of it is done, or counts as done. */
 static inline void worker_wait(const struct worker *worker)
 {
@@ -195,7 +285,7 @@ static inline void worker_wait(const struct worker *worker)
 
 	EXPECT(status == STATUS_SUCCESS || status == STATUS_DEVICE_REMOVED);
 	while (*worker->value < worker->last_value)
-		usleep(100);
+		worker_pause(worker);
 }
 
 /* What the GPU wrote there. */
@@ -208,15 +298,6 @@ static inline uint64_t worker_read(const struct worker *worker, uint64_t offset_
 	memcpy(&value, (const char *)pointer + offset_bytes, sizeof(value));
 	EXPECT_OK(unlock2(worker->client.device, worker->memory));
 	return value;
-}
-
-static inline unsigned state_of(const struct worker *worker)
-{
-	D3DKMT_GETDEVICESTATE args = { .hDevice = worker->client.device,
-				       .StateType = D3DKMT_DEVICESTATE_EXECUTION };
-
-	EXPECT_OK(D3DKMTGetDeviceState(&args));
-	return args.ExecutionState;
 }
 
 static inline void worker_close(struct worker *worker)
