@@ -89,8 +89,10 @@ static enum lock_step lock_step_locked(const struct vidmm_place *place)
 	way = access_decide(&question);
 	if (way == ACCESS_SEGMENT)
 		return LOCK_SHOW_SEGMENT;
-	if (place->pins > 0 || place->waits > 0)
+	if (place->pins > 0)
 		return way == ACCESS_DEMOTE ? LOCK_WAIT : LOCK_REFUSE;
+	/* Of work only what the hardware has is waited for, by the way out: the rest may be held up
+	 * by who locks. */
 	/* On nobody's list it need not be there, even if it may be nowhere else. */
 	return way == ACCESS_DEMOTE || place->listed == 0 ? LOCK_MOVE : LOCK_REFUSE;
 }

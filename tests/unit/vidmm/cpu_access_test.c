@@ -226,6 +226,44 @@ TEST(lock, of_cached_memory_in_a_segment_moves_it_too)
 	scene_finish(&scene);
 }
 
+/*
+ * Lock2 gives an address and synchronises with nothing: work that is held up, for a fence that
+ * perhaps this very thread signals later, is not waited for. It finds the memory elsewhere.
+ */
+TEST(lock, of_cached_memory_whose_eviction_is_pending_does_not_wait_for_held_up_work)
+{
+	struct scene scene;
+	struct locker locker;
+
+	gpu_init(&scene.gpu, &(struct gpu_config){ .is_hidden = false });
+	client_init(&scene.client, &scene.gpu.process);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, 4 * MIB, SET_LOCAL | SET_SYSTEM);
+	wishes.traits.is_cached = true;
+	thing_init_as(&scene.thing, &scene.client, &wishes);
+	thing_bring_in(&scene.thing);
+	thing_render(&scene.thing, 'c');
+	sched_owner_suspend(&scene.client.owner);
+	gpu_work(&scene.client);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+	run_until_locked(&scene, &locker);
+	EXPECT_EQ(locker.status, STATUS_SUCCESS);
+	EXPECT(is_all(locker.pointer, 4 * MIB, 'c'));
+	/* The work finds it in system memory when it goes on. */
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
+	EXPECT_EQ(scene.client.owner.suspensions, 1);
+	gpu_check(&scene.gpu);
+	sched_owner_resume(&scene.client.owner);
+	gpu_retire(&scene.client);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(!thing_is_in(&scene.thing));
+	EXPECT(is_all(locker.pointer, 4 * MIB, 'c'));
+	unlock(&scene);
+	scene_finish(&scene);
+}
+
 TEST(lock, waits_for_what_is_on_its_way)
 {
 	struct scene scene;
