@@ -339,6 +339,7 @@ struct vidmm_device {
 	struct list coming;  /* the same: on its way, or on the way out first */
 	struct vidmm_gather gather;
 	struct list action_link;
+	uint32_t needed_count; /* missing or coming, and queued work may use it */
 	uint32_t action_count; /* actions that have it in hand */
 	uint32_t resumes;      /* to be done */
 	uint64_t slice_end_ns;
@@ -400,6 +401,8 @@ struct vidmm_binding {
 	bool is_waiting;   /* `wait` is under way */
 	bool must_wait_again; /* work came after that counts, too */
 	bool is_ended;        /* its device has the allocation no more */
+	bool is_promised;     /* asked for, and not there yet: what is queued does not need it */
+	bool is_needed;       /* counted in vidmm_device.needed_count */
 	uint64_t wait_end_ns; /* with is_waiting: who needs its room waits as well, until then */
 	struct list device_link;
 	struct list place_link; /* vidmm_place.listings; with count > 0 */

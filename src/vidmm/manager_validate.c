@@ -176,12 +176,24 @@ static const char *check_bindings(const struct vidmm_device *device, const struc
 			return "lists what it does not count";
 		if (is_whole != is_listed)
 			return "has something in place that it misses, or the other way round";
+		if (binding->is_needed != (!is_whole && !binding->is_promised))
+			return "needs what it was promised, or does not need what it lost";
 		if (binding->is_charged != (binding_asked(binding) > 0 && !place->is_offered))
 			return "pays for what is offered, or does not for what is not";
 		if (binding->is_charged)
 			usage_bytes[binding->group] += binding->allocation->size_bytes;
 	}
 	return NULL;
+}
+
+static uint32_t count_needed(const struct list *bindings)
+{
+	const struct list *link;
+	uint32_t count = 0;
+
+	list_for_each (link, bindings)
+		count += container_of(link, struct vidmm_binding, device_link)->is_needed;
+	return count;
 }
 
 static const char *check_device(const struct vidmm_device *device,
@@ -196,8 +208,11 @@ static const char *check_device(const struct vidmm_device *device,
 		wrong = check_bindings(device, &device->coming, false, usage_bytes);
 	if (!wrong && is_whole == list_is_linked(&device->gather.link))
 		wrong = "waits for its turn and misses nothing, or the other way round";
-	if (!wrong && is_whole && device->is_suspended)
-		wrong = "is suspended and misses nothing";
+	if (!wrong &&
+	    count_needed(&device->missing) + count_needed(&device->coming) != device->needed_count)
+		wrong = "has miscounted what it needs";
+	if (!wrong && device->needed_count == 0 && device->is_suspended)
+		wrong = "is suspended and misses nothing that it needs";
 	return wrong;
 }
 

@@ -27,15 +27,18 @@ static void device_settle_locked(struct vidmm_device *device, struct actions *ac
 	struct vidmm *manager = device->process->manager;
 	bool is_whole = list_is_empty(&device->missing) && list_is_empty(&device->coming);
 
-	if (!is_whole && !device->is_lost) {
-		if (!list_is_linked(&device->gather.link))
-			list_push_back(&manager->gathers, &device->gather.link);
-		return;
+	if (is_whole || device->is_lost) {
+		list_remove(&device->gather.link);
+		device->was_compacted = false;
+		device->is_starved = false;
+	} else if (!list_is_linked(&device->gather.link)) {
+		list_push_back(&manager->gathers, &device->gather.link);
 	}
-	list_remove(&device->gather.link);
-	device->was_compacted = false;
-	device->is_starved = false;
-	if (!device->is_suspended)
+	/*
+	 * What a call has asked for is used by work behind its fence only. Work in front of it does
+	 * not wait for it: there may be no room before that work is over.
+	 */
+	if (!device->is_suspended || (device->needed_count > 0 && !device->is_lost))
 		return;
 	device->is_suspended = false;
 	device->slice_end_ns = clock_deadline(manager->config.slice_ns);
@@ -61,10 +64,16 @@ void binding_sort_locked(struct vidmm_binding *binding, struct actions *actions)
 	struct vidmm_device *device = binding->device;
 	struct vidmm_place *place = binding_place(binding);
 	struct list *list = &device->listed;
+	bool is_out = place_is_wanted(place) && !device->is_lost && place->state != PLACE_IN;
 
 	list_remove(&binding->device_link);
-	if (place_is_wanted(place) && !device->is_lost && place->state != PLACE_IN)
+	if (is_out)
 		list = place->state == PLACE_OUT ? &device->missing : &device->coming;
+	if (binding->count == 0 || place->state == PLACE_IN)
+		binding->is_promised = false;
+	device->needed_count -= binding->is_needed;
+	binding->is_needed = binding->count > 0 && is_out && !binding->is_promised;
+	device->needed_count += binding->is_needed;
 	if (binding->count > 0)
 		list_push_back(list, &binding->device_link);
 	binding_charge_locked(binding);
@@ -272,6 +281,7 @@ static NTSTATUS list_add_locked(struct vidmm_binding *const bindings[], uint32_t
 		is_fitting = bindings[added]->count > 0 || group_choose(bindings[added], &group);
 		if (!is_fitting)
 			break;
+		bindings[added]->is_promised |= bindings[added]->count == 0;
 		binding_list_locked(bindings[added], group, actions);
 	}
 	*excess_out = 0;

@@ -448,6 +448,15 @@ static bool device_is_eager(const struct vidmm_device *device, bool *is_stuck_ou
 								    memory_order_relaxed) > 0);
 }
 
+/* What its queued work needs comes first: there may be no room for both. */
+static bool binding_is_for_later(const struct vidmm_binding *binding, bool is_stuck)
+{
+	const struct vidmm_device *device = binding->device;
+
+	return binding->is_promised && !is_stuck && device->is_suspended &&
+	       device->needed_count > 0;
+}
+
 static bool device_look_locked(struct seeker *seeker, struct vidmm_device *device)
 {
 	struct list passed_over;
@@ -462,14 +471,16 @@ static bool device_look_locked(struct seeker *seeker, struct vidmm_device *devic
 	list_init(&passed_over);
 	/* One that was found leaves the list by itself, and takes its twins along. */
 	while (!is_soon && (link = device->missing.next) != &device->missing) {
-		struct vidmm_place *place =
-			binding_place(container_of(link, struct vidmm_binding, device_link));
+		struct vidmm_binding *binding =
+			container_of(link, struct vidmm_binding, device_link);
+		struct vidmm_place *place = binding_place(binding);
 		uint32_t taken_segments = seeker->taken_segments;
 		enum room room;
 
 		/* Nobody gives anything up for who cannot work with it. */
 		seeker->is_first = was_first && (!is_stuck || !list_is_empty(&place->wants));
-		room = room_find(seeker, place);
+		room = binding_is_for_later(binding, is_stuck) ? ROOM_SKIPPED
+							       : room_find(seeker, place);
 		is_soon = room == ROOM_SOON && seeker->is_first == was_first;
 		if (room == ROOM_SOON && !is_soon) {
 			seeker->taken_segments = taken_segments;

@@ -535,6 +535,54 @@ TEST(room, what_a_suspended_device_offered_goes_for_who_is_first)
 	give_up_while_suspended(true);
 }
 
+/*
+ * A device that lost its memory to another has work queued, evicts what that uses and asks for
+ * something else; both together do not fit. The work comes first: it needs what was evicted behind
+ * it, and nothing that is only on its way in. Would the device have to have both, it would wait for
+ * itself.
+ */
+TEST(room, a_suspended_device_that_lists_too_much_does_not_wait_for_itself)
+{
+	struct scene scene;
+	struct thing used;
+	struct thing next;
+	struct thing others;
+
+	scene_init(&scene, NULL);
+	thing_init(&used, &scene.one, 5 * MIB, SET_LOCAL);
+	thing_init(&next, &scene.one, 5 * MIB, SET_LOCAL);
+	thing_init(&others, &scene.two, 5 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_demand(&used), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	thing_render(&used, 'u');
+	EXPECT_EQ(thing_demand(&others), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(scene.one.owner.suspensions, 1);
+	gpu_work(&scene.one);
+	vidmm_device_has_work(&scene.one.device);
+	EXPECT_EQ(thing_evict(&used, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_demand(&next), STATUS_PENDING);
+	for (int i = 0; i < 20 && scene.one.submitted == 0; i++) {
+		gpu_run(&scene.gpu, 1);
+		(void)gpu_tick(&scene.gpu);
+		gpu_check(&scene.gpu);
+	}
+	EXPECT_EQ(scene.one.submitted, 1);
+	EXPECT(thing_is_in(&used));
+	EXPECT(thing_holds(&used, 'u'));
+	EXPECT_EQ(next.done, 0);
+	gpu_retire(&scene.one);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(next.done, 1);
+	EXPECT_EQ(next.status, STATUS_SUCCESS);
+	EXPECT(thing_is_in(&next));
+	EXPECT(!thing_is_in(&used));
+	thing_finish(&others);
+	thing_finish(&next);
+	thing_finish(&used);
+	scene_finish(&scene);
+}
+
 TEST(room, two_devices_that_do_not_fit_together_take_turns)
 {
 	struct scene scene;
