@@ -266,7 +266,7 @@ TEST(destroy, with_assume_not_in_use_of_a_resource_waits_for_what_was_in_it)
 	EXPECT_OK(destroy_flags(device, made.resource, NULL, 0, NOT_IN_USE));
 	EXPECT_OK(destroy_flags(device, other.resource, NULL, 0, NOT_IN_USE | SYNCHRONOUS));
 	EXPECT_EQ(notes_count("DestroyAllocation"), 1);
-	idle_turns();
+	settle();
 	EXPECT_EQ(notes_count("DestroyAllocation"), 1);
 	EXPECT_EQ(complete(0), 1);
 	AWAIT(notes_count("DestroyAllocation") == 3);

@@ -548,30 +548,30 @@ TEST(room, a_suspended_device_that_lists_too_much_does_not_wait_for_itself)
 	struct thing next;
 	struct thing others;
 
-	scene_init(&scene, NULL);
-	thing_init(&used, &scene.one, 5 * MIB, SET_LOCAL);
-	thing_init(&next, &scene.one, 5 * MIB, SET_LOCAL);
-	thing_init(&others, &scene.two, 5 * MIB, SET_LOCAL);
+	scene_init_two(&scene, NULL);
+	thing_init(&used, &scene.client, 5 * MIB, SET_LOCAL);
+	thing_init(&next, &scene.client, 5 * MIB, SET_LOCAL);
+	thing_init(&others, &scene.other, 5 * MIB, SET_LOCAL);
 	EXPECT_EQ(thing_demand(&used), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	thing_render(&used, 'u');
 	EXPECT_EQ(thing_demand(&others), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
-	EXPECT_EQ(scene.one.owner.suspensions, 1);
-	gpu_work(&scene.one);
-	vidmm_device_has_work(&scene.one.device);
+	EXPECT_EQ(scene.client.owner.suspensions, 1);
+	gpu_work(&scene.client);
+	vidmm_device_has_work(&scene.client.device);
 	EXPECT_EQ(thing_evict(&used, 0), STATUS_SUCCESS);
 	EXPECT_EQ(thing_demand(&next), STATUS_PENDING);
-	for (int i = 0; i < 20 && scene.one.submitted == 0; i++) {
+	for (int i = 0; i < 20 && scene.client.submitted == 0; i++) {
 		gpu_run(&scene.gpu, 1);
 		(void)gpu_tick(&scene.gpu);
 		gpu_check(&scene.gpu);
 	}
-	EXPECT_EQ(scene.one.submitted, 1);
+	EXPECT_EQ(scene.client.submitted, 1);
 	EXPECT(thing_is_in(&used));
 	EXPECT(thing_holds(&used, 'u'));
 	EXPECT_EQ(next.done, 0);
-	gpu_retire(&scene.one);
+	gpu_retire(&scene.client);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(next.done, 1);
 	EXPECT_EQ(next.status, STATUS_SUCCESS);
