@@ -65,6 +65,9 @@ NTSTATUS soft_caps_level(const struct soft_settings *settings, ULONG level,
 	if (level >= settings->page_table_levels)
 		return STATUS_INVALID_PARAMETER;
 	ULONG index_bits = soft_settings_index_bits(settings, level);
+	/* A root of two levels begins with a page, and grows (soft_get_root_page_table_size). */
+	if (settings->page_table_levels == 2 && index_bits > SOFT_TABLE_BITS)
+		index_bits = SOFT_TABLE_BITS;
 	*desc_out = (DXGK_PAGE_TABLE_LEVEL_DESC){
 		.PageTableIndexBitCount = index_bits,
 		.PageTableSegmentId = segment,

@@ -319,7 +319,7 @@ static NTSTATUS map_take(struct gpuva_plan *plan, const struct gpuva_map_request
 static uint64_t map_from(const struct gpuva_space *space, const struct gpuva_map_request *request,
 			 const struct page_range *limits)
 {
-	uint64_t top_page = space->page_count - space->page_count / 8;
+	uint64_t top_page = space->kernel_end_page - space->kernel_end_page / 8;
 
 	if (!request->is_from_kernel || request->window.minimum != 0 ||
 	    top_page >= page_range_end(limits))

@@ -13,6 +13,7 @@ void gpuva_space_init(struct gpuva_space *space, uint64_t page_count, uint64_t d
 	*space = (struct gpuva_space){
 		.page_count = page_count,
 		.driver_unit_pages = driver_unit_pages,
+		.kernel_end_page = page_count,
 		.next_source = 1,
 	};
 	range_pool_init(&space->pool);

@@ -32,6 +32,9 @@ struct gpuva_space {
 	uint64_t page_count;
 	uint64_t driver_unit_pages; /* what a driver reserves is a multiple of this */
 
+	/* The kernel chooses its own addresses near this end: page_count, until it is set. */
+	uint64_t kernel_end_page;
+
 	struct range_pool pool;
 	struct range_set areas;
 	struct range_set pieces;

@@ -62,8 +62,8 @@ NTSTATUS gpuva_shape_init(struct gpuva_shape *shape, const struct gpuva_shape_an
 		return status;
 	has_growing_root = answer->level_count == 2;
 	if (answer->address_bits <= OFFSET_BITS || answer->address_bits > 64 ||
-	    (answer->levels[root].index_bits == 0 ? bits >= answer->address_bits
-						  : bits != answer->address_bits))
+	    (answer->levels[root].index_bits == 0 && bits >= answer->address_bits) ||
+	    (has_growing_root ? bits > answer->address_bits : bits != answer->address_bits))
 		return refuse(STATUS_INVALID_PARAMETER, RULE_DDI_MMU_BITS, "address_bits",
 			      "is %u, and offset and levels make %u", answer->address_bits, bits);
 	/* A 64 KiB page is sixteen entries of one leaf table. */
@@ -80,7 +80,7 @@ NTSTATUS gpuva_shape_init(struct gpuva_shape *shape, const struct gpuva_shape_an
 		shape->entry_shift[level] = (uint8_t)shift;
 		shift += answer->levels[level].index_bits;
 	}
-	/* A root described as empty covers what is left of the address. */
+	/* What a growing root is described with is where it begins. */
 	shape->entry_shift[answer->level_count] = (uint8_t)(answer->address_bits - OFFSET_BITS);
 	return STATUS_SUCCESS;
 }

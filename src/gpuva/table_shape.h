@@ -22,7 +22,7 @@ enum {
 };
 
 struct gpuva_level {
-	uint32_t index_bits; /* 0: a root that grows, in the scheme of two levels */
+	uint32_t index_bits; /* of two levels the root's is its first size, and may be 0 */
 	uint32_t table_bytes;
 };
 

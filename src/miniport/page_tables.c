@@ -2,7 +2,8 @@
  * page_tables.c - judging the shape of a GPU's page tables. Pure.
  *
  * A virtual address is 12 bits of offset and then the index bits of each level, the leaf's first.
- * With exactly two levels the root grows with the address space, and may be described as empty.
+ * With exactly two levels the root grows with the address space: its description is its first
+ * size, which may be nothing.
  */
 #include "base/checked.h"
 #include "base/refusal.h"
@@ -124,9 +125,7 @@ NTSTATUS page_table_levels_accept(const DXGK_PAGE_TABLE_LEVEL_DESC *levels,
 	if (!NT_SUCCESS(status))
 		return status;
 
-	bool has_empty_root = mmu->level_count == 2 && mmu->levels[1].index_bits == 0;
-
-	if (has_empty_root ? bits > mmu->address_bits : bits != mmu->address_bits)
+	if (mmu->level_count == 2 ? bits > mmu->address_bits : bits != mmu->address_bits)
 		return refuse(STATUS_ILLEGAL_ANSWER, RULE_DDI_MMU_BITS,
 			      "DXGK_GPUMMUCAPS.VirtualAddressBitCount",
 			      "is %u, and the page table levels make %u", mmu->address_bits, bits);

@@ -139,6 +139,12 @@ static uint64_t root_bytes(void *driver, uint32_t *entry_count)
 	return miniport_root_page_table_bytes(driver, entry_count);
 }
 
+static void set_root(void *driver, void *driver_context, const struct page_tables_root *root)
+{
+	miniport_set_root_page_table(driver, driver_context, root->segment, root->offset_bytes,
+				     root->entry_count);
+}
+
 static NTSTATUS start_tables(struct dxg_adapter *adapter)
 {
 	const struct miniport_info *info = adapter->info;
@@ -155,6 +161,7 @@ static NTSTATUS start_tables(struct dxg_adapter *adapter)
 		.give_room = vidmm_give_table,
 		.memory = adapter->memory,
 		.root_bytes = root_bytes,
+		.set_root = set_root,
 		.driver = adapter->miniport,
 		.look = vidmm_look,
 		.failed = address_space_tables_failed,

@@ -21,6 +21,7 @@ static void context_finish(struct object *object)
 
 	sched_queue_finish(&context->queue, device_work_ending(device));
 	render_stream_destroy(context->render);
+	gpu_addresses_remove_context(device->joined, &context->in_space);
 	adapter_enter_to_release(device->adapter);
 	miniport_destroy_context(device->adapter->miniport, device->joined->client,
 				 context->info.driver_context);
@@ -111,6 +112,7 @@ NTSTATUS context_create(struct dxg_device *device, const struct context_options 
 	context->is_null_rendering = options->is_null_rendering;
 	context->has_no_gpu_timeout = options->has_no_gpu_timeout || device->has_no_gpu_timeout;
 	owned_init(&context->owned, &context->object);
+	list_init(&context->in_space.link);
 
 	const struct miniport_context_desc desc = {
 		.kernel_handle = context,
@@ -133,7 +135,8 @@ NTSTATUS context_create(struct dxg_device *device, const struct context_options 
 	status = miniport_create_context(device->adapter->miniport, device->joined->client, &desc,
 					 &context->info);
 	if (NT_SUCCESS(status) && context->is_virtual)
-		gpu_addresses_set_root(device->joined, context->info.driver_context);
+		gpu_addresses_add_context(device->joined, &context->in_space,
+					  context->info.driver_context);
 	else if (NT_SUCCESS(status))
 		status = context_get_buffers(context);
 	adapter_leave(device->adapter);

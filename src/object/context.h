@@ -10,6 +10,7 @@
 #include "object/hw_queue.h"
 #include "object/work_target.h"
 #include "sched/sched.h"
+#include "vidmm/address_space.h"
 
 struct render_stream;
 
@@ -31,6 +32,8 @@ struct dxg_context {
 	struct context_memory driver_memory; /* what the driver keeps for it */
 	struct hw_queue_parent hw_queues;
 	struct render_stream *render; /* NULL: nothing is submitted by list (render.h) */
+
+	struct space_context in_space; /* added when is_virtual */
 
 	struct owned owned; /* dxg_device.contexts */
 };

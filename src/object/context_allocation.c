@@ -577,7 +577,7 @@ static NTSTATUS map(struct context_allocation *allocation,
 		.driver_protection = mapping->driver_protection,
 		.is_from_kernel = true,
 	};
-	return gpu_addresses_map_now(space, &request, address_out);
+	return gpu_addresses_map_from_driver(space, &request, address_out);
 }
 
 static uint64_t serve_map(void *listener, const struct miniport_context_mapping *mapping,

@@ -149,15 +149,18 @@ struct address_space *gpu_addresses_find(struct dxg_process *process,
 	return space;
 }
 
-void gpu_addresses_set_root(const struct process_adapter *joined, void *driver_context)
+void gpu_addresses_add_context(const struct process_adapter *joined, struct space_context *context,
+			       void *driver_context)
 {
-	struct page_tables_root root;
+	if (joined->addresses)
+		address_space_add_context(joined->addresses, context, driver_context);
+}
 
-	if (!joined->addresses)
-		return;
-	root = page_tables_root(&joined->addresses->tables);
-	miniport_set_root_page_table(joined->adapter->miniport, driver_context, root.segment,
-				     root.offset_bytes, root.entry_count);
+void gpu_addresses_remove_context(const struct process_adapter *joined,
+				  struct space_context *context)
+{
+	if (joined->addresses)
+		address_space_remove_context(joined->addresses, context);
 }
 
 /* ---- allocations ---- */
@@ -254,17 +257,33 @@ NTSTATUS gpu_addresses_reserve_now(struct address_space *space,
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS gpu_addresses_map_now(struct address_space *space, const struct gpuva_map_request *request,
-			       uint64_t *address_out)
+typedef NTSTATUS map_request(struct address_space *space, const struct gpuva_map_request *request,
+			     const struct space_listener *listener, uint64_t *address_out);
+
+static NTSTATUS map_now(struct address_space *space, map_request *map,
+			const struct gpuva_map_request *request, uint64_t *address_out)
 {
 	struct pager_answer told = { 0 };
-	NTSTATUS status = address_space_map(
-		space, request, &(struct space_listener){ request_done, &told }, address_out);
+	NTSTATUS status =
+		map(space, request, &(struct space_listener){ request_done, &told }, address_out);
 
 	if (status != STATUS_PENDING)
 		return status;
 	answer_wait(&told, space->pager);
 	return NT_SUCCESS(told.status) ? told.status : address_space_refuse(told.status);
+}
+
+NTSTATUS gpu_addresses_map_now(struct address_space *space, const struct gpuva_map_request *request,
+			       uint64_t *address_out)
+{
+	return map_now(space, address_space_map, request, address_out);
+}
+
+NTSTATUS gpu_addresses_map_from_driver(struct address_space *space,
+				       const struct gpuva_map_request *request,
+				       uint64_t *address_out)
+{
+	return map_now(space, address_space_map_from_driver, request, address_out);
 }
 
 NTSTATUS gpu_addresses_free_now(struct address_space *space, uint64_t base, uint64_t size_bytes)

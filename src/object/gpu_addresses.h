@@ -46,6 +46,11 @@ MUST_CHECK NTSTATUS gpu_addresses_map_now(struct address_space *space,
 					  const struct gpuva_map_request *request,
 					  uint64_t *address_out);
 
+/* … on a thread that is inside the driver. */
+MUST_CHECK NTSTATUS gpu_addresses_map_from_driver(struct address_space *space,
+						  const struct gpuva_map_request *request,
+						  uint64_t *address_out);
+
 /* No GPU reaches the range any more when it returns. */
 MUST_CHECK NTSTATUS gpu_addresses_free_now(struct address_space *space, uint64_t base,
 					   uint64_t size_bytes);
@@ -54,8 +59,14 @@ MUST_CHECK NTSTATUS gpu_addresses_free_now(struct address_space *space, uint64_t
  */
 void gpu_addresses_drop_now(struct address_space *space, struct mapped_memory *memory);
 
-/* Where a context's addresses are looked up. It is idle. */
-void gpu_addresses_set_root(const struct process_adapter *joined, void *driver_context);
+/*
+ * Where a context's addresses are looked up: the driver is told, now and when that changes, until
+ * it is removed. It is idle.
+ */
+void gpu_addresses_add_context(const struct process_adapter *joined, struct space_context *context,
+			       void *driver_context);
+void gpu_addresses_remove_context(const struct process_adapter *joined,
+				  struct space_context *context);
 
 /* The allocation as memory of its process's space. */
 MUST_CHECK NTSTATUS allocation_addresses(struct dxg_allocation *allocation,

@@ -20,6 +20,7 @@ static void hw_context_finish(struct object *object)
 		object_cast(object, &hw_context_class, struct dxg_hw_context, object);
 	struct dxg_device *device = context->device;
 
+	gpu_addresses_remove_context(device->joined, &context->in_space);
 	adapter_enter_to_release(device->adapter);
 	miniport_destroy_hw_context(device->adapter->miniport, device->joined->client,
 				    context->driver_hw_context);
@@ -64,7 +65,8 @@ static NTSTATUS tell_driver(struct dxg_hw_context *context,
 		miniport_create_hw_context(device->adapter->miniport, device->joined->client, &desc,
 					   &context->driver_hw_context);
 	if (NT_SUCCESS(status))
-		gpu_addresses_set_root(device->joined, context->driver_hw_context);
+		gpu_addresses_add_context(device->joined, &context->in_space,
+					  context->driver_hw_context);
 	return status;
 }
 
@@ -100,6 +102,7 @@ NTSTATUS hw_context_create(struct dxg_device *device, const struct hw_context_op
 	}
 	context->device = device;
 	owned_init(&context->owned, &context->object);
+	list_init(&context->in_space.link);
 	status = adapter_enter(device->adapter);
 	if (!NT_SUCCESS(status))
 		goto give_back_number;

@@ -8,6 +8,7 @@
 #include "object/context_allocation.h"
 #include "object/device.h"
 #include "object/hw_queue.h"
+#include "vidmm/address_space.h"
 
 struct dxg_hw_context {
 	struct object object; /* first: what the driver calls it by */
@@ -18,6 +19,8 @@ struct dxg_hw_context {
 
 	struct context_memory driver_memory; /* what the driver keeps for it */
 	struct hw_queue_parent hw_queues;
+
+	struct space_context in_space;
 
 	struct owned owned; /* dxg_device.hw_contexts */
 };

@@ -234,6 +234,7 @@ enum pager_quiet { QUIET_NONE, QUIET_ASKED, QUIET_REACHED };
 struct pager {
 	/* Set at creation. */
 	struct sched *sched;
+	struct sched_owner *owner; /* the kernel's own */
 	const struct pager_driver_ops *ops;
 	void *driver;
 	struct pager_config config;

@@ -413,6 +413,7 @@ NTSTATUS pager_create(const struct pager_config *config, const struct pager_driv
 	if (!NT_SUCCESS(status))
 		goto finish_space;
 	pager->sched = system_owner->sched;
+	pager->owner = system_owner;
 	sched_queue_init(&pager->queue, system_owner, config->node);
 	status = thread_create("pager", pager_main, pager, &pager->thread);
 	if (!NT_SUCCESS(status))

@@ -198,6 +198,14 @@ void pager_flush(struct pager *pager);
 /* True on the thread that builds: nobody may wait for a job there. */
 bool pager_is_current_thread(const struct pager *pager);
 
+/*
+ * Nothing of any client is with the hardware when it returns, or gets there until
+ * pager_release_clients(). Not on the pager's thread; jobs that do not wait for clients' work go
+ * on.
+ */
+void pager_hold_clients(struct pager *pager);
+void pager_release_clients(struct pager *pager);
+
 /* ---- recovery and recounting ---- */
 
 /*

@@ -9,6 +9,8 @@
  * Contexts of other processes stand still, too; that is more than is asked for, and there is one
  * place that lets them go on, whatever became of the job.
  *
+ * Who has something else to do while nothing runs holds them itself (pager_hold_clients).
+ *
  * The kernel's own tables are not meant: they change for the kernel's own context, in order.
  *
  * Locks: pager.lock guards all of it. Nobody is called with it held.
@@ -86,4 +88,20 @@ void pager_quiet_end(struct pager *pager, struct paging_job *job)
 	lock_release(&pager->lock);
 	if (is_unwanted)
 		sched_release_clients(pager->sched);
+}
+
+void pager_hold_clients(struct pager *pager)
+{
+	struct sched_patience patience;
+
+	sched_patience_begin(&patience, pager->owner);
+	sched_hold_clients(pager->sched, &patience.wait);
+	bool is_over = sched_patience_wait(&patience, false);
+	assert(is_over);
+	(void)is_over;
+}
+
+void pager_release_clients(struct pager *pager)
+{
+	sched_release_clients(pager->sched);
 }

@@ -183,26 +183,91 @@ static NTSTATUS carry_out_locked(struct address_space *space, struct gpuva_plan 
 	return STATUS_PENDING;
 }
 
+/* Does a plan show anything above the root? Then the end of that. */
+static bool is_above_root_locked(const struct address_space *space, const struct gpuva_plan *plan,
+				 uint64_t *end_page_out)
+{
+	*end_page_out = 0;
+	for (size_t i = 0; i < plan->step_count; i++) {
+		const struct gpuva_step *step = &plan->steps[i];
+		uint64_t end_page = step->first_page + step->page_count;
+
+		if ((step->state.kind == GPUVA_KIND_MAPPED ||
+		     step->state.kind == GPUVA_KIND_ZERO) &&
+		    end_page > *end_page_out)
+			*end_page_out = end_page;
+	}
+	return *end_page_out > space->tables.end_page;
+}
+
+/* Without the lock meanwhile: what was planned is not true any more, and the plan is gone. */
+static NTSTATUS grow_for_plan_locked(struct address_space *space, struct gpuva_plan *plan,
+				     uint64_t end_page)
+{
+	NTSTATUS status;
+
+	gpuva_plan_finish(plan);
+	lock_release(&space->tables.lock);
+	status = space_grow_root(space, end_page);
+	lock_acquire(&space->tables.lock);
+	return status;
+}
+
 NTSTATUS address_space_reserve(struct address_space *space,
 			       const struct gpuva_reserve_request *request,
 			       const struct space_listener *listener, uint64_t *address_out)
 {
 	struct gpuva_plan plan;
+	uint64_t end_page;
+	NTSTATUS status;
 
 	lock_acquire(&space->tables.lock);
-	return carry_out_locked(space, &plan,
-				gpuva_plan_reserve(&space->tables.space, request, &plan), false,
-				listener, address_out);
+	do {
+		status = gpuva_plan_reserve(&space->tables.space, request, &plan);
+		if (!NT_SUCCESS(status) || !is_above_root_locked(space, &plan, &end_page))
+			break;
+		status = grow_for_plan_locked(space, &plan, end_page);
+	} while (NT_SUCCESS(status));
+	return carry_out_locked(space, &plan, status, false, listener, address_out);
 }
 
 NTSTATUS address_space_map(struct address_space *space, const struct gpuva_map_request *request,
 			   const struct space_listener *listener, uint64_t *address_out)
 {
 	struct gpuva_plan plan;
+	uint64_t end_page;
+	NTSTATUS status;
 
 	lock_acquire(&space->tables.lock);
-	return carry_out_locked(space, &plan, gpuva_plan_map(&space->tables.space, request, &plan),
-				true, listener, address_out);
+	do {
+		status = gpuva_plan_map(&space->tables.space, request, &plan);
+		if (!NT_SUCCESS(status) || !is_above_root_locked(space, &plan, &end_page))
+			break;
+		status = grow_for_plan_locked(space, &plan, end_page);
+	} while (NT_SUCCESS(status));
+	return carry_out_locked(space, &plan, status, true, listener, address_out);
+}
+
+NTSTATUS address_space_map_from_driver(struct address_space *space,
+				       const struct gpuva_map_request *request,
+				       const struct space_listener *listener, uint64_t *address_out)
+{
+	struct gpuva_map_request within = *request;
+	struct gpuva_plan plan;
+	uint64_t end_page;
+	NTSTATUS status;
+
+	lock_acquire(&space->tables.lock);
+	end_page = space->tables.end_page;
+	if (end_page < space->tables.space.page_count &&
+	    (within.window.maximum == 0 || within.window.maximum > end_page << GPUVA_PAGE_SHIFT))
+		within.window.maximum = end_page << GPUVA_PAGE_SHIFT;
+	status = gpuva_plan_map(&space->tables.space, &within, &plan);
+	if (NT_SUCCESS(status) && is_above_root_locked(space, &plan, &end_page))
+		status = refuse(STATUS_NO_MEMORY, RULE_VA_ROOT, "BaseAddress",
+				"is above the root page table, which does not grow while a driver "
+				"waits for it");
+	return carry_out_locked(space, &plan, status, true, listener, address_out);
 }
 
 uint64_t address_space_best_alignment(const struct address_space *space, uint64_t page_count)
@@ -495,6 +560,8 @@ void address_space_destroy(struct address_space *space)
 	wait_until_idle(space);
 	pager_flush(space->pager); /* the job itself is on this stack */
 	page_tables_finish(&space->tables);
+	assert(list_is_empty(&space->contexts));
+	lock_finish(&space->root_lock);
 	mem_free(space);
 }
 
@@ -545,11 +612,13 @@ NTSTATUS address_space_create(struct page_tables_config *config, struct pager *p
 	space->pager = pager;
 	space->config = config;
 	list_init(&space->memories);
+	list_init(&space->contexts);
 	status = page_tables_init(&space->tables, config, NULL);
 	if (!NT_SUCCESS(status)) {
 		mem_free(space);
 		return status;
 	}
+	lock_init(&space->root_lock, LOCK_RANK_VA_ROOT, "root of gpu addresses");
 	space_join(space);
 	*space_out = space;
 	return STATUS_SUCCESS;

@@ -20,6 +20,16 @@
 #include "base/notice.h"
 #include "gpuva/plan.h"
 #include "vidmm/page_tables.h"
+#include "vidmm/root_change.h"
+
+/* Writes a root (space_root.c). */
+struct space_root_job {
+	struct paging_job job;
+	struct root_change change;
+	bool is_last; /* the old root's last entries */
+	_Atomic bool is_done;
+	NTSTATUS status;
+};
 
 /* Who is told when the tables show it; once, on the pager's thread. */
 struct space_listener {
@@ -49,6 +59,16 @@ struct address_space {
 	/* A job of it failed: nobody knows what a GPU finds, until everything is written anew. */
 	_Atomic bool is_broken;
 	struct space_listener watcher;
+
+	struct lock root_lock; /* LOCK_RANK_VA_ROOT */
+	struct list contexts;  /* space_context.link */
+	struct space_root_job root;
+};
+
+/* Whoever begins at the root. */
+struct space_context {
+	struct list link;
+	void *driver_context;
 };
 
 /* An allocation in this space. References: one of its own until it is dropped, one per update. */
@@ -79,6 +99,14 @@ MUST_CHECK NTSTATUS address_space_start(struct address_space *space, void *drive
 void address_space_destroy(struct address_space *space);
 
 /*
+ * The context is told of the root, now and when it is another one, until it is removed. The driver
+ * is entered. A context that was never added can be removed when its link was initialised.
+ */
+void address_space_add_context(struct address_space *space, struct space_context *context,
+			       void *driver_context);
+void address_space_remove_context(struct address_space *space, struct space_context *context);
+
+/*
  * `memory` in this space, made at the first need. Stays until address_space_drop() or the end of
  * the space.
  */
@@ -97,6 +125,15 @@ MUST_CHECK NTSTATUS address_space_reserve(struct address_space *space,
 MUST_CHECK NTSTATUS address_space_map(struct address_space *space,
 				      const struct gpuva_map_request *request,
 				      const struct space_listener *listener, uint64_t *address_out);
+
+/*
+ * The same on a thread that is inside the driver, where the root cannot grow: what it does not
+ * reach is refused.
+ */
+MUST_CHECK NTSTATUS address_space_map_from_driver(struct address_space *space,
+						  const struct gpuva_map_request *request,
+						  const struct space_listener *listener,
+						  uint64_t *address_out);
 
 /* Where the kernel chooses: from where on large pages are possible. 0: it does not matter. */
 uint64_t address_space_best_alignment(const struct address_space *space, uint64_t page_count);

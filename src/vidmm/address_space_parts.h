@@ -36,6 +36,12 @@ void space_break(struct address_space *space, NTSTATUS status);
 void space_join(struct address_space *space);
 void space_quit(struct address_space *space);
 
+/*
+ * The root covers all below `end_page` when it returns. Waits for the hardware and the pager; not
+ * on the pager's thread, not inside the driver.
+ */
+MUST_CHECK NTSTATUS space_grow_root(struct address_space *space, uint64_t end_page);
+
 /* One more thing that is not over, and one fewer. */
 void space_enter(struct address_space *space);
 void space_leave(struct address_space *space);

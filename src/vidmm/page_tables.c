@@ -105,35 +105,54 @@ static void give_place(const struct page_tables_config *config, const struct tab
 		assert(!"the run is ours");
 }
 
-/* How large it is. A root of two levels is as large as the driver says. */
-static NTSTATUS size_table(const struct page_tables_config *config, struct table *table)
+static NTSTATUS size_table(const struct page_tables_config *config, uint32_t level,
+			   struct table_size *size_out)
 {
-	uint32_t root = gpuva_shape_root(&config->shape);
-	uint64_t entry_count = gpuva_shape_entry_count(&config->shape, table->level);
+	uint64_t entry_count = gpuva_shape_entry_count(&config->shape, level);
 
 	if (entry_count > UINT32_MAX)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_MM_PAGING_TABLES, NULL,
-			      "a page table of level %u would have %llu entries", table->level,
+			      "a page table of level %u would have %llu entries", level,
 			      (unsigned long long)entry_count);
-	table->entry_count = (uint32_t)entry_count;
-	table->size_bytes = config->mmu.levels[table->level].table_size_bytes;
-	if (table->level == root && config->shape.has_growing_root) {
-		uint32_t fitting = table->entry_count;
-
-		table->size_bytes = config->root_bytes(config->driver, &fitting);
-		if (fitting < table->entry_count || table->size_bytes == 0)
-			return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_PAGING_ANSWER, NULL,
-				      "a root page table of %u entries was said to have room for "
-				      "%u in %llu bytes",
-				      table->entry_count, fitting,
-				      (unsigned long long)table->size_bytes);
-	}
-	table->size_bytes =
-		align_down(table->size_bytes + MACHINE_PAGE_BYTES - 1, MACHINE_PAGE_BYTES);
+	*size_out = (struct table_size){ (uint32_t)entry_count,
+					 config->mmu.levels[level].table_size_bytes };
 	return STATUS_SUCCESS;
 }
 
-static void free_table(struct page_tables *tables, struct table *table)
+NTSTATUS table_size_root(const struct page_tables_config *config, uint64_t wanted,
+			 struct table_size *size_out)
+{
+	uint64_t most = gpuva_shape_entry_count(&config->shape, gpuva_shape_root(&config->shape));
+	uint32_t fitting = (uint32_t)wanted;
+
+	if (wanted > UINT32_MAX)
+		return refuse(STATUS_NOT_SUPPORTED, RULE_MM_PAGING_TABLES, NULL,
+			      "a root page table would have %llu entries",
+			      (unsigned long long)wanted);
+	size_out->bytes = config->root_bytes(config->driver, &fitting);
+	if (fitting < wanted || size_out->bytes == 0)
+		return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_PAGING_ANSWER, NULL,
+			      "a root page table of %llu entries was said to have room for %u in "
+			      "%llu bytes",
+			      (unsigned long long)wanted, fitting,
+			      (unsigned long long)size_out->bytes);
+	size_out->entry_count = fitting < most ? fitting : (uint32_t)most;
+	return STATUS_SUCCESS;
+}
+
+/* Of two levels it begins with what the driver described, which may be nothing. */
+static NTSTATUS size_first_root(const struct page_tables_config *config,
+				struct table_size *size_out)
+{
+	uint32_t root = gpuva_shape_root(&config->shape);
+
+	if (!config->shape.has_growing_root)
+		return size_table(config, root, size_out);
+	return table_size_root(config, UINT64_C(1) << config->mmu.levels[root].index_bits,
+			       size_out);
+}
+
+void table_free(struct page_tables *tables, struct table *table)
 {
 	if (!table)
 		return;
@@ -153,32 +172,28 @@ static NTSTATUS refuse_memory(void)
 		      "There is no memory for a page table");
 }
 
-static NTSTATUS make_table(struct page_tables *tables, uint32_t level, uint64_t first_page,
-			   struct table **table_out)
+NTSTATUS table_make(struct page_tables *tables, uint32_t level, const struct table_size *size,
+		    uint64_t first_page, struct table **table_out)
 {
+	uint64_t size_bytes = align_down(size->bytes + MACHINE_PAGE_BYTES - 1, MACHINE_PAGE_BYTES);
 	struct table *table = mem_zalloc(sizeof(*table));
-	uint64_t size_bytes;
-	NTSTATUS status;
+	NTSTATUS status = STATUS_SUCCESS;
 
 	if (!table)
 		return refuse_memory();
 	table->level = level;
 	table->first_page = first_page;
+	table->entry_count = size->entry_count;
 	table_set_given(table, 0, 0);
-	status = size_table(tables->config, table);
-	size_bytes = table->size_bytes;
-	table->size_bytes = 0; /* nothing to give back */
-	if (NT_SUCCESS(status)) {
-		table->given = mem_zalloc_array(table->entry_count, sizeof(*table->given));
-		if (level > 0)
-			table->below = mem_zalloc_array(table->entry_count, sizeof(struct table *));
-		if (!table->given || (level > 0 && !table->below))
-			status = refuse_memory();
-	}
+	table->given = mem_zalloc_array(table->entry_count, sizeof(*table->given));
+	if (level > 0)
+		table->below = mem_zalloc_array(table->entry_count, sizeof(struct table *));
+	if (!table->given || (level > 0 && !table->below))
+		status = refuse_memory();
 	if (NT_SUCCESS(status))
 		status = take_place(tables->config, level, size_bytes, &table->place);
 	if (!NT_SUCCESS(status)) {
-		free_table(tables, table);
+		table_free(tables, table);
 		return status;
 	}
 	table->size_bytes = size_bytes;
@@ -188,11 +203,21 @@ static NTSTATUS make_table(struct page_tables *tables, uint32_t level, uint64_t 
 	return STATUS_SUCCESS;
 }
 
+static NTSTATUS make_table(struct page_tables *tables, uint32_t level, uint64_t first_page,
+			   struct table **table_out)
+{
+	struct table_size size;
+	NTSTATUS status = size_table(tables->config, level, &size);
+
+	return NT_SUCCESS(status) ? table_make(tables, level, &size, first_page, table_out)
+				  : status;
+}
+
 /* ---- the tree ---- */
 
 struct table *tables_at_locked(const struct page_tables *tables, uint32_t level, uint64_t page)
 {
-	struct table *table = tables->root;
+	struct table *table = page < table_end(tables, tables->root) ? tables->root : NULL;
 
 	while (table && table->level > level)
 		table = table->below[table_index(tables, table, page)];
@@ -292,7 +317,7 @@ static void unmake(struct making *making)
 
 		making->made = table->made_before;
 		forget_made(making, table);
-		free_table(making->tables, table);
+		table_free(making->tables, table);
 	}
 }
 
@@ -379,7 +404,11 @@ NTSTATUS page_tables_make_locked(struct page_tables *tables, uint64_t first_page
 		making.kind = GPUVA_KIND_MAPPED;
 
 	lock_assert_held(&tables->lock);
-	if (page_count == 0)
+	assert(making.end_page <= tables->end_page ||
+	       (making.kind != GPUVA_KIND_MAPPED && making.kind != GPUVA_KIND_ZERO));
+	if (making.end_page > tables->end_page)
+		making.end_page = tables->end_page;
+	if (making.first_page >= making.end_page)
 		return STATUS_SUCCESS;
 	status = make_below(&making, tables->root);
 	if (!NT_SUCCESS(status))
@@ -392,15 +421,19 @@ NTSTATUS page_tables_make_locked(struct page_tables *tables, uint64_t first_page
 NTSTATUS page_tables_init(struct page_tables *tables, const struct page_tables_config *config,
 			  void *driver_process)
 {
-	NTSTATUS status;
+	struct table_size size;
+	NTSTATUS status = size_first_root(config, &size);
 
 	*tables = (struct page_tables){ .config = config, .driver_process = driver_process };
-	status = make_table(tables, gpuva_shape_root(&config->shape), 0, &tables->root);
+	if (NT_SUCCESS(status))
+		status = table_make(tables, gpuva_shape_root(&config->shape), &size, 0,
+				    &tables->root);
 	if (!NT_SUCCESS(status))
 		return status;
 	lock_init(&tables->lock, LOCK_RANK_VA_SPACE, "gpu addresses");
 	gpuva_space_init(&tables->space, config->shape.page_count,
 			 gpuva_shape_table_pages(&config->shape, 0));
+	tables_reach(tables, table_end(tables, tables->root));
 	return STATUS_SUCCESS;
 }
 
@@ -410,7 +443,7 @@ static void free_tree(struct page_tables *tables, struct table *table)
 		if (table->below[i])
 			free_tree(tables, table->below[i]);
 	}
-	free_table(tables, table);
+	table_free(tables, table);
 }
 
 void page_tables_finish(struct page_tables *tables)
@@ -418,7 +451,7 @@ void page_tables_finish(struct page_tables *tables)
 	gpuva_space_finish(&tables->space);
 	free_tree(tables, tables->root);
 	for (uint32_t level = 0; level < GPUVA_MAX_LEVELS; level++)
-		free_table(tables, tables->zeroes[level]);
+		table_free(tables, tables->zeroes[level]);
 	assert(tables->table_count == 0 && tables->table_bytes == 0);
 	lock_finish(&tables->lock);
 }

@@ -75,6 +75,13 @@ struct table_scratch {
 	uint64_t packed[TABLES_FEW_ENTRIES]; /* the same (table_tree.h) */
 };
 
+/* For DxgkDdiSetRootPageTable. */
+struct page_tables_root {
+	uint32_t segment;
+	uint64_t offset_bytes;
+	uint32_t entry_count;
+};
+
 /* One adapter's. Outlives its spaces. */
 struct page_tables_config {
 	struct miniport_gpu_mmu mmu;
@@ -89,6 +96,8 @@ struct page_tables_config {
 
 	/* Two levels only: bytes for a root of at least so many entries; says how many fit. */
 	uint64_t (*root_bytes)(void *driver, uint32_t *entry_count);
+	/* A context's root is there, or another one now. Nothing of it is with the hardware. */
+	void (*set_root)(void *driver, void *driver_context, const struct page_tables_root *root);
 	void *driver;
 
 	/* Where pages of an allocation are, as of what was built. On the pager's thread. */
@@ -123,6 +132,7 @@ struct page_tables {
 	struct lock lock; /* LOCK_RANK_VA_SPACE */
 	struct gpuva_space space;
 	struct table *root;
+	uint64_t end_page; /* of what the root covers: tables can be made below */
 	struct table
 		*zeroes[GPUVA_MAX_LEVELS]; /* made at the first need; none at the root's level */
 	uint64_t table_count;
@@ -136,17 +146,13 @@ MUST_CHECK NTSTATUS page_tables_init(struct page_tables *tables,
 /* No job is under way. With TABLES_END_INVALID a sync with `is_ending` came last. */
 void page_tables_finish(struct page_tables *tables);
 
-/* For DxgkDdiSetRootPageTable. */
-struct page_tables_root {
-	uint32_t segment;
-	uint64_t offset_bytes;
-	uint32_t entry_count;
-};
+/* Nobody exchanges it meanwhile (root_change.h). */
 struct page_tables_root page_tables_root(const struct page_tables *tables);
 
 /*
- * All tables that are needed to let [first_page, first_page + page_count) show `state`.
- * All or none. The lock is held, and the plan is applied before it is let go.
+ * All tables that are needed to let [first_page, first_page + page_count) show `state`, which is
+ * nothing above end_page. All or none. The lock is held, and the plan is applied before it is let
+ * go.
  */
 MUST_CHECK NTSTATUS page_tables_make_locked(struct page_tables *tables, uint64_t first_page,
 					    uint64_t page_count, const struct gpuva_state *state);

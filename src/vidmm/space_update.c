@@ -230,6 +230,7 @@ NTSTATUS address_space_update(struct address_space *space, const struct gpuva_op
 	wait_for_room(space, count);
 	space_enter(space);
 	lock_acquire(&space->tables.lock);
+	/* What it may show lies in a reservation of zeroes, and those the root reaches. */
 	status = check_locked(update);
 	if (NT_SUCCESS(status))
 		hold_memory_locked(update);

@@ -111,8 +111,7 @@ static struct miniport_pte entry_to(const struct table *table)
 	};
 }
 
-/* A packed entry back as it was. */
-static struct miniport_pte entry_from(uint64_t packed)
+struct miniport_pte pte_unpack(uint64_t packed)
 {
 	return (struct miniport_pte){
 		.page = packed >> PACKED_PAGE_SHIFT,
@@ -163,7 +162,7 @@ static struct miniport_pte entry_above_table(const struct page_tables *tables,
 	/* Who made it is still to come, and nothing shows through it before; or it is a large page
 	 * until who makes it fall apart has written all of the table. */
 	if (!below->is_written || (below->is_behind && (given & PACKED_LARGE)))
-		return entry_from(given);
+		return pte_unpack(given);
 	return entry_to(below);
 }
 
@@ -249,18 +248,12 @@ static bool give_entries(struct table *table, uint32_t first_index, uint32_t cou
 	return was_valid;
 }
 
-/* An update of `count` entries of `table`, which are in the scratch. */
-static void make_update(struct page_tables *tables, struct table *table, uint32_t first_index,
-			uint32_t count, bool was_valid, struct table_changes *changes,
-			struct paging_op *op_out)
+void table_update_op(const struct page_tables *tables, const struct table *table,
+		     uint32_t first_index, uint32_t count, struct paging_op *op_out)
 {
 	struct table_scratch *scratch = tables->config->scratch;
 	uint64_t pages = gpuva_shape_entry_pages(&tables->config->shape, table->level);
-	uint64_t first_page = table->first_page + first_index * pages;
 
-	/* Nothing led to a table before it was one. */
-	if (!table->is_zeroes && (table->is_written || was_valid))
-		note_change(tables, changes, first_page, count * pages, was_valid);
 	scratch->run = (struct miniport_page_run){
 		.first_pfn = table->place.offset_bytes >> MACHINE_PAGE_SHIFT,
 		.count = table->size_bytes >> MACHINE_PAGE_SHIFT,
@@ -277,9 +270,23 @@ static void make_update(struct page_tables *tables, struct table *table, uint32_
 			.first_index = first_index,
 			.count = count,
 			.driver_process = tables->driver_process,
-			.first_address = first_page << GPUVA_PAGE_SHIFT,
+			.first_address = (table->first_page + first_index * pages)
+					 << GPUVA_PAGE_SHIFT,
 		},
 	};
+}
+
+static void make_update(struct page_tables *tables, struct table *table, uint32_t first_index,
+			uint32_t count, bool was_valid, struct table_changes *changes,
+			struct paging_op *op_out)
+{
+	uint64_t pages = gpuva_shape_entry_pages(&tables->config->shape, table->level);
+
+	/* Nothing led to a table before it was one. */
+	if (!table->is_zeroes && (table->is_written || was_valid))
+		note_change(tables, changes, table->first_page + first_index * pages, count * pages,
+			    was_valid);
+	table_update_op(tables, table, first_index, count, op_out);
 }
 
 /* Different entries. */

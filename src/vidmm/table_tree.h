@@ -2,6 +2,7 @@
  * table_tree.h - the tree of tables, for the files that build, write and recount it.
  *
  *	page_tables.c     which tables there are, and their memory
+ *	root_change.c     another root
  *	table_sync.c      what has to be written, as paging operations
  *	mapped_memory.c   the same, for memory that moves
  *	table_validate.c  recounting
@@ -86,6 +87,31 @@ static inline uint64_t pte_pack(const struct miniport_pte *entry)
 	       (entry->is_large ? PACKED_LARGE : 0);
 }
 
+/* ---- page_tables.c ---- */
+
+struct table_size {
+	uint32_t entry_count;
+	uint64_t bytes;
+};
+
+/* A root of two levels with at least `wanted` entries, as the driver makes them. No lock is held.
+ */
+MUST_CHECK NTSTATUS table_size_root(const struct page_tables_config *config, uint64_t wanted,
+				    struct table_size *size_out);
+
+MUST_CHECK NTSTATUS table_make(struct page_tables *tables, uint32_t level,
+			       const struct table_size *size, uint64_t first_page,
+			       struct table **table_out);
+/* Accepts NULL. */
+void table_free(struct page_tables *tables, struct table *table);
+
+/* From now on tables can be made below `end_page`, and the kernel chooses addresses there. */
+static inline void tables_reach(struct page_tables *tables, uint64_t end_page)
+{
+	tables->end_page = end_page;
+	tables->space.kernel_end_page = end_page;
+}
+
 /* The table of `level` with `page`; NULL: there is none. */
 struct table *tables_at_locked(const struct page_tables *tables, uint32_t level, uint64_t page);
 
@@ -98,6 +124,13 @@ bool tables_is_zero_locked(const struct page_tables *tables, uint64_t first_page
 			   uint64_t page_count);
 
 /* ---- table_sync.c ---- */
+
+/* An update of `count` entries, which are in the scratch, or one of which is. */
+void table_update_op(const struct page_tables *tables, const struct table *table,
+		     uint32_t first_index, uint32_t count, struct paging_op *op_out);
+
+/* A packed entry back as it was. */
+struct miniport_pte pte_unpack(uint64_t packed);
 
 /* What stands for pages of `kind` that are not memory's: invalid, or zero. */
 struct miniport_pte table_entry_of_kind(const struct page_tables *tables, enum gpuva_kind kind);

@@ -122,6 +122,26 @@ static bool check_table(struct recount *recount, const struct table *table)
 	return true;
 }
 
+/* Above a root that may grow there is nothing. */
+static bool check_above_root(struct recount *recount)
+{
+	struct page_tables *tables = recount->tables;
+	struct miniport_pte nothing = { 0 };
+	struct gpuva_view view = { 0 };
+
+	if (tables->end_page != table_end(tables, tables->root))
+		return fail(recount, tables->end_page, "the root ends somewhere else");
+	for (uint64_t page = tables->end_page; page < tables->space.page_count;
+	     page += view.page_count) {
+		gpuva_space_look(&tables->space, page, &view);
+		if (view.state.kind != GPUVA_KIND_FREE && view.state.kind != GPUVA_KIND_NO_ACCESS)
+			return fail(recount, page, "the root does not reach what is shown");
+		if (!walk_page(recount, page, &nothing))
+			return false;
+	}
+	return true;
+}
+
 const char *page_tables_validate(struct page_tables *tables, page_table_walk *walk, void *context,
 				 uint64_t *page_out)
 {
@@ -129,7 +149,7 @@ const char *page_tables_validate(struct page_tables *tables, page_table_walk *wa
 
 	lock_acquire(&tables->lock);
 	recount.wrong = gpuva_validate(&tables->space);
-	if (!recount.wrong && check_table(&recount, tables->root)) {
+	if (!recount.wrong && check_table(&recount, tables->root) && check_above_root(&recount)) {
 		for (uint32_t level = 0; level < GPUVA_MAX_LEVELS; level++)
 			recount.table_count += tables->zeroes[level] != NULL;
 		if (recount.table_count != tables->table_count)

@@ -99,6 +99,30 @@ TEST(memory, is_found_at_both_ends_of_the_space)
 	EXPECT_WORDS(&gpu, memory, PAGE, PAGE, 2);
 }
 
+/* Of two levels the root grows meanwhile: contexts that were there before find everything, too. */
+TEST(memory, is_found_by_all_contexts_however_high_it_is_mapped)
+{
+	struct gpu first = gpu_begin();
+	struct gpu second;
+	UINT64 end = UINT64_C(1) << soft_info(first.client.adapter).adapter.virtual_address_bits;
+	D3DKMT_HANDLE memory = create_resident(&first, 64 * PAGE, 0);
+	UINT64 page = 0;
+
+	gpu_open(&second, first.client.adapter);
+	for (UINT64 address = 16 * MIB; address < end; address *= 2, page++) {
+		map_part(&first, memory, address, page, 1, WRITE);
+		gpu_fill(&first, address, PAGE / 2, (uint32_t)(2 * page));
+		gpu_fill(&second, address + PAGE / 2, PAGE / 2, (uint32_t)(2 * page + 1));
+		EXPECT(gpu_run(&first));
+		EXPECT(gpu_run(&second));
+	}
+	for (UINT64 i = 0; i < page; i++) {
+		EXPECT_WORDS(&first, memory, i * PAGE, PAGE / 2, (uint32_t)(2 * i));
+		EXPECT_WORDS(&first, memory, i * PAGE + PAGE / 2, PAGE / 2, (uint32_t)(2 * i + 1));
+	}
+	expect_valid();
+}
+
 /* 2 MiB pages where tables have 512 entries; what a client sees is the same everywhere. */
 TEST(memory, of_large_pages_falls_apart_where_part_of_it_changes)
 {

@@ -140,6 +140,39 @@ void sched_release_clients(struct sched *sched)
 	notice_give(&sched->changed);
 }
 
+static void patience_over(struct sched_wait *wait)
+{
+	struct sched_patience *patience = container_of(wait, struct sched_patience, wait);
+	struct sched *sched = patience->owner->sched;
+
+	lock_acquire(&sched->lock);
+	patience->is_over = true;
+	notice_give(&sched->changed);
+	lock_release(&sched->lock);
+}
+
+void sched_patience_begin(struct sched_patience *patience, struct sched_owner *owner)
+{
+	*patience = (struct sched_patience){ .wait.over = patience_over, .owner = owner };
+}
+
+bool sched_patience_wait(struct sched_patience *patience, bool gives_up)
+{
+	struct sched *sched = patience->owner->sched;
+
+	CHECK(!gives_up);
+	for (;;) {
+		uint32_t seen = notice_read(&sched->changed);
+
+		lock_acquire(&sched->lock);
+		bool is_over = patience->is_over;
+		lock_release(&sched->lock);
+		if (is_over)
+			return true;
+		notice_wait(&sched->changed, seen, CLOCK_FOREVER);
+	}
+}
+
 void fake_clients_idle(struct fake *fake)
 {
 	struct sched *sched = &fake->sched;

@@ -97,6 +97,8 @@ static NTSTATUS carry_out(struct model *model, struct gpuva_plan *plan, NTSTATUS
 	size_t step_count = NT_SUCCESS(status) ? plan->step_count : 0;
 
 	EXPECT(step_count <= WINDOW_PAGES);
+	if (NT_SUCCESS(status))
+		status = world_reach_plan_locked(model->world, plan);
 	for (size_t i = 0; NT_SUCCESS(status) && i < step_count; i++) {
 		steps[i] = plan->steps[i];
 		status = page_tables_make_locked(tables, steps[i].first_page, steps[i].page_count,
@@ -353,6 +355,7 @@ static void run(const struct shape *shape, uint64_t seed)
 	}
 	EXPECT(model.carried_out > STEPS / 8);
 	EXPECT_EQ(model.world->large_walks > 0, (shape->flags & TABLES_HAVE_LARGE) != 0);
+	EXPECT_EQ(model.world->growths > 0, shape->level_count == 2 && shape->index_bits[1] < 8);
 	world_destroy(model.world);
 }
 
@@ -378,5 +381,6 @@ RANDOM_TEST(five_levels_show_what_the_model_says, 4)
 RANDOM_TEST(uneven_levels_show_what_the_model_says, 5)
 RANDOM_TEST(large_pages_show_what_the_model_says, 6)
 RANDOM_TEST(large_pages_anywhere_show_what_the_model_says, 7)
+RANDOM_TEST(large_pages_in_a_growing_root_show_what_the_model_says, 8)
 
 TEST_MAIN("page_tables_random")

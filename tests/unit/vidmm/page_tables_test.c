@@ -371,6 +371,7 @@ TEST(tables, what_a_failed_job_left_is_written_anew)
 		memory_place(memory, LOCAL, 5, false);
 		lock_acquire(&world->tables.lock);
 		EXPECT_EQ(gpuva_plan_map(&world->tables.space, &request, &plan), STATUS_SUCCESS);
+		EXPECT_EQ(world_reach_plan_locked(world, &plan), STATUS_SUCCESS);
 		EXPECT_EQ(page_tables_make_locked(&world->tables, plan.first_page, 40,
 						  &plan.steps[0].state),
 			  STATUS_SUCCESS);
@@ -417,6 +418,7 @@ TEST(tables, no_memory_for_a_table_leaves_none_of_them)
 		uint64_t pages = 2 * gpuva_shape_table_pages(&world->config.shape, 0) + 32;
 		bool fired;
 
+		EXPECT_EQ(world_reach(world, world->windows[1] + pages), STATUS_SUCCESS);
 		lock_acquire(&world->tables.lock);
 		do {
 			uint64_t count = world->tables.table_count;

@@ -17,6 +17,7 @@
 #include "op_entry.h"
 #include "support/test.h"
 #include "vidmm/page_tables.h"
+#include "vidmm/root_change.h"
 #include "vidmm/table_tree.h"
 
 enum {
@@ -71,6 +72,12 @@ static const struct shape shapes[] = {
 	  { 0, 0 },
 	  TABLES_HAVE_LARGE | TABLES_HAVE_UNALIGNED | TABLES_HAVE_LARGE_SYSTEM |
 		  TABLES_CACHE_NO_INVALID | TABLES_END_INVALID },
+	{ "two levels, a root that begins with four entries, large pages",
+	  2,
+	  24,
+	  { 3, 2 },
+	  { LOCAL, LOCAL },
+	  TABLES_HAVE_ZERO | TABLES_HAVE_LARGE | TABLES_END_INVALID },
 };
 
 /* The first of them have leaves of 32 pages at least, and no large pages. */
@@ -112,6 +119,9 @@ struct world {
 	struct known_table known[MAX_TABLES];
 	uint32_t known_count;
 	uint64_t large_walks;
+	struct page_tables_root root; /* as the GPU was told */
+	bool is_held;                 /* it runs nothing */
+	uint32_t growths;
 
 	/* Since the last clear. */
 	uint32_t updates;
@@ -164,7 +174,6 @@ static inline void world_give(void *memory, const struct pager_table *table, uin
 static inline uint64_t world_root_bytes(void *driver, uint32_t *entry_count)
 {
 	(void)driver;
-	*entry_count = (*entry_count + 511) / 512 * 512;
 	return *entry_count * UINT64_C(8);
 }
 
@@ -220,7 +229,7 @@ static inline struct known_table *world_known(struct world *world, uint32_t segm
 
 static inline uint64_t world_walk_packed(struct world *world, uint64_t page)
 {
-	struct page_tables_root root = page_tables_root(&world->tables);
+	struct page_tables_root root = world->root;
 	const struct gpuva_shape *shape = &world->config.shape;
 	uint32_t segment = root.segment;
 	uint64_t offset = root.offset_bytes;
@@ -270,9 +279,8 @@ static inline struct miniport_pte world_walk(void *context, const struct page_ta
 
 static inline bool world_has_root(struct world *world)
 {
-	struct page_tables_root root = page_tables_root(&world->tables);
-
-	return world_known(world, root.segment, root.offset_bytes) != NULL;
+	return !world->is_held &&
+	       world_known(world, world->root.segment, world->root.offset_bytes) != NULL;
 }
 
 /* Everything that a TLB may remember, it does. */
@@ -501,6 +509,7 @@ static inline struct world *world_create(const struct shape *shape)
 	world_describe(world, shape);
 	EXPECT_EQ(page_tables_config_init(&world->config), STATUS_SUCCESS);
 	EXPECT_EQ(page_tables_init(&world->tables, &world->config, &world_process), STATUS_SUCCESS);
+	world->root = page_tables_root(&world->tables);
 	world_choose_windows(world);
 	for (int m = 0; m < MEMORIES; m++)
 		memory_start(world, &world->memories[m]);
@@ -532,12 +541,84 @@ static inline void world_destroy(struct world *world)
 	free(world);
 }
 
+/* ---- a root that grows ---- */
+
+static inline void world_set_root(struct world *world)
+{
+	world->root = page_tables_root(&world->tables);
+}
+
+static inline void world_forget_known(struct world *world, struct page_tables_root root)
+{
+	struct known_table *known = world_known(world, root.segment, root.offset_bytes);
+
+	if (known)
+		*known = world->known[--world->known_count];
+}
+
+static inline void world_write_root(struct world *world, struct root_change *change)
+{
+	struct paging_op op;
+
+	while (root_change_next(change, &op))
+		world_execute(world, &op);
+}
+
+/* Nothing of the space runs while it has two. */
+static inline NTSTATUS world_grow(struct world *world, uint64_t end_page)
+{
+	struct page_tables_root old = world->root;
+	struct root_change change;
+	struct paging_op op;
+	NTSTATUS status = root_change_begin(&change, &world->tables, end_page);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	world->is_held = true;
+	world_write_root(world, &change);
+	world_set_root(world);
+	world->is_held = false;
+	while (root_change_last(&change, &op))
+		world_execute(world, &op);
+	root_change_end(&change);
+	world_forget_known(world, old);
+	world->growths++;
+	return STATUS_SUCCESS;
+}
+
+static inline NTSTATUS world_reach(struct world *world, uint64_t end_page)
+{
+	return end_page > world->tables.end_page ? world_grow(world, end_page) : STATUS_SUCCESS;
+}
+
+static inline bool shows_something(const struct gpuva_step *step)
+{
+	return step->state.kind == GPUVA_KIND_MAPPED || step->state.kind == GPUVA_KIND_ZERO;
+}
+
+/* As far as a plan shows anything. The lock is held; a growing root changes no addresses. */
+static inline NTSTATUS world_reach_plan_locked(struct world *world, const struct gpuva_plan *plan)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	lock_release(&world->tables.lock);
+	for (size_t i = 0; NT_SUCCESS(status) && i < plan->step_count; i++) {
+		if (shows_something(&plan->steps[i]))
+			status = world_reach(world,
+					     plan->steps[i].first_page + plan->steps[i].page_count);
+	}
+	lock_acquire(&world->tables.lock);
+	return status;
+}
+
 /* ---- requests, as a call would make them ---- */
 
 /* Tables for every step, the plan applied, the ranges written. */
 static inline NTSTATUS world_carry_out(struct world *world, struct gpuva_plan *plan,
 				       NTSTATUS status)
 {
+	if (NT_SUCCESS(status))
+		status = world_reach_plan_locked(world, plan);
 	for (size_t i = 0; NT_SUCCESS(status) && i < plan->step_count; i++)
 		status = page_tables_make_locked(&world->tables, plan->steps[i].first_page,
 						 plan->steps[i].page_count, &plan->steps[i].state);

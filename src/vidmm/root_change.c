@@ -1,0 +1,168 @@
+/*
+ * root_change.c - see root_change.h.
+ *
+ * What the driver was given is copied, not what should be there: an entry may be on its way from
+ * one to the other, and who brings it there has not come yet.
+ */
+#include <assert.h>
+
+#include "vidmm/root_change.h"
+#include "vidmm/table_tree.h"
+
+static uint64_t lower_of(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+NTSTATUS root_change_begin(struct root_change *change, struct page_tables *tables,
+			   uint64_t end_page)
+{
+	const struct page_tables_config *config = tables->config;
+	const struct gpuva_shape *shape = &config->shape;
+	uint32_t level = gpuva_shape_root(shape);
+	uint64_t wanted = gpuva_shape_root_entries(shape, end_page);
+	uint64_t twice = 2 * (uint64_t)tables->root->entry_count;
+	struct table_size size;
+	NTSTATUS status;
+
+	assert(shape->has_growing_root && end_page > tables->end_page);
+	*change = (struct root_change){ .tables = tables };
+	if (wanted < twice)
+		wanted = lower_of(twice, gpuva_shape_entry_count(shape, level));
+	status = table_size_root(config, wanted, &size);
+	if (!NT_SUCCESS(status))
+		return status;
+	lock_acquire(&tables->lock);
+	status = table_make(tables, level, &size, 0, &change->table);
+	lock_release(&tables->lock);
+	return status;
+}
+
+static void exchange_locked(struct root_change *change)
+{
+	struct page_tables *tables = change->tables;
+	struct table *from = tables->root;
+	struct table *to = change->table;
+
+	to->is_run = false;
+	for (uint32_t i = 0; i < to->entry_count; i++) {
+		struct table *below = i < from->entry_count ? from->below[i] : NULL;
+
+		to->given[i] = i < from->entry_count ? table_given(from, i) : 0;
+		to->below[i] = below;
+		if (below)
+			below->above = to;
+	}
+	to->is_written = from->is_written;
+	to->is_behind = from->is_behind;
+	to->left_out = from->left_out;
+	tables->root = to;
+	change->table = from;
+}
+
+static void make_invalid(struct page_tables *tables, const struct table *table,
+			 struct paging_op *op_out)
+{
+	tables->config->scratch->entries[0] = (struct miniport_pte){ 0 };
+	table_update_op(tables, table, 0, table->entry_count, op_out);
+	op_out->update_table.is_repeated = true;
+}
+
+/* Entries that lead somewhere, in a row. */
+static bool write_given_locked(struct root_change *change, struct paging_op *op_out)
+{
+	struct page_tables *tables = change->tables;
+	const struct table *root = tables->root;
+	struct miniport_pte *entries = tables->config->scratch->entries;
+	uint32_t index = change->next_index;
+	uint32_t count = 0;
+
+	while (index < root->entry_count && table_given(root, index) == 0)
+		index++;
+	for (; count < TABLES_FEW_ENTRIES && index + count < root->entry_count; count++) {
+		uint64_t given = table_given(root, index + count);
+
+		if (given == 0)
+			break;
+		entries[count] = pte_unpack(given);
+	}
+	change->next_index = index + count;
+	if (count > 0)
+		table_update_op(tables, root, index, count, op_out);
+	return count > 0;
+}
+
+static bool write_locked(struct root_change *change, struct paging_op *op_out)
+{
+	struct page_tables *tables = change->tables;
+
+	if (change->state == ROOT_IS_OLD) {
+		exchange_locked(change);
+		change->state = ROOT_IS_NEW;
+	}
+	if (change->step == ROOT_WRITE_GIVEN)
+		return write_given_locked(change, op_out);
+	if (change->step != ROOT_WRITE_BEGIN)
+		return false;
+	/* What does not count as written is written from what is true, as ever. */
+	if (!tables->root->is_written) {
+		change->step = ROOT_WRITE_TRUTH;
+		table_sync_init(&change->sync, tables, 0, 1);
+		return false;
+	}
+	change->step = ROOT_WRITE_GIVEN;
+	make_invalid(tables, tables->root, op_out);
+	op_out->update_table.is_initial = true;
+	return true;
+}
+
+bool root_change_next(struct root_change *change, struct paging_op *op_out)
+{
+	bool is_there;
+
+	lock_acquire(&change->tables->lock);
+	is_there = write_locked(change, op_out);
+	lock_release(&change->tables->lock);
+	if (!is_there && change->step == ROOT_WRITE_TRUTH)
+		is_there = table_sync_next(&change->sync, op_out);
+	return is_there;
+}
+
+void root_change_rewind(struct root_change *change)
+{
+	change->step = ROOT_WRITE_BEGIN;
+	change->next_index = 0;
+}
+
+void root_change_undo(struct root_change *change)
+{
+	lock_acquire(&change->tables->lock);
+	if (change->state == ROOT_IS_NEW)
+		exchange_locked(change);
+	change->state = ROOT_WAS_UNDONE;
+	lock_release(&change->tables->lock);
+	root_change_rewind(change);
+}
+
+bool root_change_last(struct root_change *change, struct paging_op *op_out)
+{
+	struct page_tables *tables = change->tables;
+
+	if (!(tables->config->mmu.flags & TABLES_END_INVALID) || change->step == ROOT_WRITE_END)
+		return false;
+	change->step = ROOT_WRITE_END;
+	lock_acquire(&tables->lock);
+	make_invalid(tables, change->table, op_out);
+	lock_release(&tables->lock);
+	return true;
+}
+
+void root_change_end(struct root_change *change)
+{
+	struct page_tables *tables = change->tables;
+
+	lock_acquire(&tables->lock);
+	table_free(tables, change->table);
+	tables_reach(tables, table_end(tables, tables->root));
+	lock_release(&tables->lock);
+}
