@@ -177,3 +177,16 @@ uint32_t gpuva_shape_large_level(const struct gpuva_shape *shape, const struct g
 	}
 	return found;
 }
+
+uint64_t gpuva_shape_best_alignment(const struct gpuva_shape *shape, uint64_t page_count)
+{
+	uint64_t best = 0;
+
+	for (uint32_t level = 1; level < shape->answer.level_count; level++) {
+		uint64_t pages = gpuva_shape_entry_pages(shape, level);
+
+		if (shape->answer.has_large_pages && pages <= page_count)
+			best = pages;
+	}
+	return best;
+}

@@ -116,4 +116,7 @@ bool gpuva_shape_fits_64k(const struct gpuva_shape *shape, const struct gpuva_ru
  */
 uint32_t gpuva_shape_large_level(const struct gpuva_shape *shape, const struct gpuva_run *run);
 
+/* From what multiple on `page_count` pages can be large ones, the largest there are; 0: never. */
+uint64_t gpuva_shape_best_alignment(const struct gpuva_shape *shape, uint64_t page_count);
+
 #endif

@@ -272,10 +272,7 @@ NTSTATUS address_space_map_from_driver(struct address_space *space,
 
 uint64_t address_space_best_alignment(const struct address_space *space, uint64_t page_count)
 {
-	const struct gpuva_shape *shape = &space->tables.config->shape;
-	uint64_t large_pages = gpuva_shape_table_pages(shape, 0);
-
-	return shape->answer.has_large_pages && page_count >= large_pages ? large_pages : 0;
+	return gpuva_shape_best_alignment(&space->tables.config->shape, page_count);
 }
 
 NTSTATUS address_space_free(struct address_space *space, uint64_t base, uint64_t size_bytes,

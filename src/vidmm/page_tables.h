@@ -14,10 +14,10 @@
  * lack of it. Tables stay until the space ends. What shows zeroes all over needs none of its own:
  * each space has one table of zeroes per level, which any number of entries above point at.
  *
- * Where both sides allow, an entry right above the leaves is a large page: what its leaf table
- * would show is one run of memory with no driver protection. The table stays, so that the page can
- * fall apart when something in it changes; it is written from end to end before anything leads to
- * it.
+ * Where both sides allow, an entry above the leaves is a large page: what the table below it would
+ * show is one run of memory with no driver protection. The table and those below it stay, so that
+ * the page can fall apart when something in it changes; they are written from end to end before
+ * anything leads to them.
  *
  * Entries that lead nowhere are never written again where they are known to be invalid: a driver
  * may have put its own tables there (DxgkCbReserveGpuVirtualAddressRange).

@@ -125,17 +125,17 @@ struct miniport_pte pte_unpack(uint64_t packed)
 	};
 }
 
-bool table_is_large_locked(const struct page_tables *tables, const struct table *leaf,
+bool table_is_large_locked(const struct page_tables *tables, const struct table *table,
 			   struct miniport_pte *entry_out)
 {
 	const struct page_tables_config *config = tables->config;
-	uint64_t pages = leaf->entry_count;
+	uint64_t pages = gpuva_shape_table_pages(&config->shape, table->level);
 	struct gpuva_view view;
 	struct shown_run run;
 
-	if (!config->shape.answer.has_large_pages || leaf->level > 0 || leaf->is_zeroes)
+	if (!config->shape.answer.has_large_pages || table == tables->root || table->is_zeroes)
 		return false;
-	gpuva_space_look(&tables->space, leaf->first_page, &view);
+	gpuva_space_look(&tables->space, table->first_page, &view);
 	if (view.page_count < pages || view.state.kind != GPUVA_KIND_MAPPED ||
 	    view.state.period_pages != 0 || view.state.driver_protection != 0)
 		return false;
@@ -143,8 +143,9 @@ bool table_is_large_locked(const struct page_tables *tables, const struct table 
 	if (!run.is_shown || run.page_count < pages ||
 	    (run.segment == 0 && !(config->mmu.flags & TABLES_HAVE_LARGE_SYSTEM)))
 		return false;
-	if (gpuva_shape_large_level(&config->shape, &(struct gpuva_run){ leaf->first_page, pages,
-									 run.first_page }) == 0)
+	if (gpuva_shape_large_level(&config->shape, &(struct gpuva_run){ table->first_page, pages,
+									 run.first_page }) <=
+	    table->level)
 		return false;
 	*entry_out = memory_entry(tables, &view, &run);
 	entry_out->is_large = true;
@@ -457,14 +458,46 @@ static bool was_left_out(const struct table_sync *sync, const struct table *belo
 	       table_end(sync->tables, below) > sync->first_page;
 }
 
-/* The driver is given a large page: nothing leads to the table any more. */
-static void note_large(struct table *below, const struct miniport_pte *entry)
+/* The driver is given a large page: nothing leads to the table any more, or to those below. */
+static void note_unreachable(struct table *table)
 {
-	if (!entry->is_large)
+	for (uint32_t i = 0; table->level > 0 && i < table->entry_count; i++) {
+		if (table->below[i])
+			note_unreachable(table->below[i]);
+	}
+	table->is_written = false;
+	table->is_behind = false;
+	table_set_given(table, 0, 0);
+}
+
+/* Is the table shown as a large page, until all of it is written? */
+static bool is_behind_large(const struct page_tables *tables, const struct table *table)
+{
+	const struct table *above = table->above;
+
+	return above &&
+	       (table_given(above, table_index(tables, above, table->first_page)) & PACKED_LARGE);
+}
+
+/*
+ * A large page that falls apart leads to tables which all have to be there before: also those that
+ * this sync has not come for, where somebody else's change is still to be written.
+ */
+static void see_to_tables_below(struct table_sync *sync, const struct table *below,
+				const struct miniport_pte *entry)
+{
+	struct table *table = sync->table;
+	uint64_t end_page = table_end(sync->tables, table);
+
+	if (!below || entry->is_large || (below->is_written && !below->is_behind) ||
+	    !is_behind_large(sync->tables, table))
 		return;
-	below->is_written = false;
-	below->is_behind = false;
-	table_set_given(below, 0, 0);
+	table->left_out++;
+	sync->must_begin_again = true;
+	if (sync->first_page > table->first_page)
+		sync->first_page = table->first_page;
+	if (sync->end_page < end_page)
+		sync->end_page = end_page;
 }
 
 /* Entries that are not what they should be, in a row. */
@@ -483,6 +516,7 @@ static bool write_above(struct table_sync *sync, struct paging_op *op_out)
 
 		if (was_left_out(sync, table->below[index], &entry))
 			sync->must_begin_again = true;
+		see_to_tables_below(sync, table->below[index], &entry);
 		scratch->entries[count] = entry;
 		scratch->packed[count] = pte_pack(&entry);
 		if (scratch->packed[count] == table_given(table, index)) {
@@ -490,7 +524,8 @@ static bool write_above(struct table_sync *sync, struct paging_op *op_out)
 				break;
 			continue;
 		}
-		note_large(table->below[index], &entry);
+		if (entry.is_large)
+			note_unreachable(table->below[index]);
 		count++;
 	}
 	sync->page = lower_of(table->first_page + index * pages, sync->stop_page);

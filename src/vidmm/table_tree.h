@@ -139,10 +139,8 @@ struct miniport_pte table_entry_of_kind(const struct page_tables *tables, enum g
 struct miniport_pte table_first_entry_locked(const struct page_tables *tables,
 					     const struct gpuva_view *view, uint64_t *count);
 
-/*
- * Is all that a leaf table shows one page of the level above? Then *entry_out is the entry there.
- */
-bool table_is_large_locked(const struct page_tables *tables, const struct table *leaf,
+/* Is all that a table shows one page of the level above? Then *entry_out is the entry there. */
+bool table_is_large_locked(const struct page_tables *tables, const struct table *table,
 			   struct miniport_pte *entry_out);
 
 /* What entry `index` of a table above the leaves is to be. */

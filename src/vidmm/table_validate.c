@@ -83,15 +83,28 @@ static bool check_bare(struct recount *recount, uint64_t first_page, uint64_t pa
 	return walk_page(recount, first_page + page_count - 1, &entry);
 }
 
-/* The table that would be there waits, and leads nowhere. */
+static bool check_unreachable(struct recount *recount, const struct table *table)
+{
+	recount->table_count++;
+	if (table->is_written)
+		return fail(recount, table->first_page, "a table is behind a large page");
+	for (uint32_t i = 0; table->level > 0 && i < table->entry_count; i++) {
+		if (table->below[i] && !check_unreachable(recount, table->below[i]))
+			return false;
+	}
+	return true;
+}
+
+/* The tables that would be there wait, and lead nowhere. */
 static bool check_large(struct recount *recount, const struct table *below,
 			struct miniport_pte entry)
 {
-	recount->table_count++;
-	if (below->is_written)
-		return fail(recount, below->first_page, "a table is behind a large page");
+	uint64_t pages = gpuva_shape_table_pages(&recount->tables->config->shape, below->level);
+
+	if (!check_unreachable(recount, below))
+		return false;
 	entry.is_large = false;
-	for (uint64_t i = 0; i < below->entry_count; i++, entry.page++) {
+	for (uint64_t i = 0; i < pages; i++, entry.page++) {
 		if (!walk_page(recount, below->first_page + i, &entry))
 			return false;
 	}

@@ -239,4 +239,19 @@ TEST(shape, a_large_page_is_an_entry_above_the_leaf)
 	EXPECT_EQ(gpuva_shape_large_level(&shape, &(struct gpuva_run){ 511, 512, 512 }), 0);
 }
 
+TEST(large, what_fills_a_large_page_is_best_where_the_largest_of_those_begins)
+{
+	struct gpuva_shape_answer answer = shapes[4];
+	struct gpuva_shape shape;
+
+	EXPECT_EQ(gpuva_shape_init(&shape, &answer), STATUS_SUCCESS);
+	EXPECT_EQ(gpuva_shape_best_alignment(&shape, UINT64_C(1) << 20), 0);
+	answer.has_large_pages = true;
+	EXPECT_EQ(gpuva_shape_init(&shape, &answer), STATUS_SUCCESS);
+	EXPECT_EQ(gpuva_shape_best_alignment(&shape, 511), 0);
+	EXPECT_EQ(gpuva_shape_best_alignment(&shape, 512), 512);
+	EXPECT_EQ(gpuva_shape_best_alignment(&shape, (1 << 18) - 1), 512);
+	EXPECT_EQ(gpuva_shape_best_alignment(&shape, 1 << 18), 1 << 18);
+}
+
 TEST_MAIN("gpuva/table_shape")

@@ -150,8 +150,8 @@ static void do_map(struct model *model, int w)
 
 	/* As large pages would have it. */
 	if (below(model, 3) == 0) {
-		first = first / 8 * 8;
-		offset = offset / 8 * 8;
+		first = first / 16 * 16;
+		offset = offset / 16 * 16;
 	}
 	struct memory *memory = kind < 4 ? &model->world->memories[below(model, MEMORIES)] : NULL;
 	uint64_t protection = memory ? below(model, 4) : kind == 4 ? GPUVA_ZERO : GPUVA_NO_ACCESS;
@@ -329,7 +329,7 @@ static void compare(struct model *model)
 
 static void run(const struct shape *shape, uint64_t seed)
 {
-	struct model model = { .world = world_create(shape), .next_place = 1000 };
+	struct model model = { .world = world_create(shape), .next_place = 1024 };
 
 	random_init(&model.random, seed);
 	for (int step = 0; step < STEPS; step++) {
@@ -355,6 +355,8 @@ static void run(const struct shape *shape, uint64_t seed)
 	}
 	EXPECT(model.carried_out > STEPS / 8);
 	EXPECT_EQ(model.world->large_walks > 0, (shape->flags & TABLES_HAVE_LARGE) != 0);
+	EXPECT_EQ(model.world->huge_walks > 0,
+		  (shape->flags & TABLES_HAVE_LARGE) && shape->level_count == 4);
 	EXPECT_EQ(model.world->growths > 0, shape->level_count == 2 && shape->index_bits[1] < 8);
 	world_destroy(model.world);
 }
@@ -382,5 +384,7 @@ RANDOM_TEST(uneven_levels_show_what_the_model_says, 5)
 RANDOM_TEST(large_pages_show_what_the_model_says, 6)
 RANDOM_TEST(large_pages_anywhere_show_what_the_model_says, 7)
 RANDOM_TEST(large_pages_in_a_growing_root_show_what_the_model_says, 8)
+RANDOM_TEST(large_pages_of_two_levels_show_what_the_model_says, 9)
+RANDOM_TEST(large_pages_of_three_levels_show_what_the_model_says, 10)
 
 TEST_MAIN("page_tables_random")

@@ -78,6 +78,19 @@ static const struct shape shapes[] = {
 	  { 3, 2 },
 	  { LOCAL, LOCAL },
 	  TABLES_HAVE_ZERO | TABLES_HAVE_LARGE | TABLES_END_INVALID },
+	{ "large pages of 8 and of 32 KiB",
+	  4,
+	  27,
+	  { 1, 2, 3, 9 },
+	  { LOCAL, LOCAL, 0, LOCAL },
+	  TABLES_HAVE_ZERO | TABLES_HAVE_READ_ONLY | TABLES_HAVE_LARGE },
+	{ "large pages of three sizes anywhere in any memory",
+	  4,
+	  27,
+	  { 2, 1, 1, 11 },
+	  { 0, LOCAL, LOCAL, LOCAL },
+	  TABLES_HAVE_LARGE | TABLES_HAVE_UNALIGNED | TABLES_HAVE_LARGE_SYSTEM |
+		  TABLES_CACHE_NO_INVALID | TABLES_END_INVALID },
 };
 
 /* The first of them have leaves of 32 pages at least, and no large pages. */
@@ -119,6 +132,7 @@ struct world {
 	struct known_table known[MAX_TABLES];
 	uint32_t known_count;
 	uint64_t large_walks;
+	uint64_t huge_walks;          /* … above level 1 */
 	struct page_tables_root root; /* as the GPU was told */
 	bool is_held;                 /* it runs nothing */
 	uint32_t growths;
@@ -244,8 +258,8 @@ static inline uint64_t world_walk_packed(struct world *world, uint64_t page)
 		if (level == 0 || !(entry & PACKED_VALID))
 			return entry;
 		if (entry & PACKED_LARGE) {
-			EXPECT_EQ(level, 1);
 			world->large_walks++;
+			world->huge_walks += level > 1;
 			index = page & (gpuva_shape_entry_pages(shape, level) - 1);
 			return (entry & ~(uint64_t)PACKED_LARGE) + (index << PACKED_PAGE_SHIFT);
 		}
@@ -468,6 +482,8 @@ static inline void world_choose_windows(struct world *world)
 	uint64_t leaf = gpuva_shape_table_pages(shape, 0);
 	uint64_t above = gpuva_shape_table_pages(shape, 1);
 
+	if (above < 256)
+		above = 256;
 	world->windows[0] = 16;
 	world->windows[1] = leaf < 32 ? 128 : 4 * leaf + (leaf - 32);
 	world->windows[2] = (above < shape->page_count ? above : above / 2) - 32;
