@@ -32,15 +32,18 @@ static void print_entry(uint32_t level, uint32_t index, const DXGK_PTE *entry)
 		printf("invalid\n");
 		return;
 	}
-	printf("%s of segment %u at 0x%" PRIx64 "%s%s%s\n", level > 0 ? "table" : "page",
+	printf("%s of segment %u at 0x%" PRIx64 "%s%s%s\n",
+	       entry->LargePage ? "large page"
+	       : level > 0      ? "table"
+				: "page",
 	       (unsigned)entry->Segment, (uint64_t)entry->PageAddress << PAGE_SHIFT,
 	       entry->ReadOnly ? ", read-only" : "", entry->NoExecute ? ", no-execute" : "",
 	       entry->CacheCoherent ? ", coherent" : "");
 }
 
-static void print_end(uint64_t address, uint32_t level, const DXGK_PTE *entry)
+static void print_end(uint64_t address, uint32_t level, uint64_t page_bytes, const DXGK_PTE *entry)
 {
-	uint64_t offset = address & ((UINT64_C(1) << PAGE_SHIFT) - 1);
+	uint64_t offset = address & (page_bytes - 1);
 
 	if (entry->Zero)
 		printf("ends at level %u: reads as zeroes\n", level);
@@ -90,8 +93,11 @@ static int walk(const struct control_client *client, uint64_t address,
 		if (!read_entry(client, path, level, &entry, &exit_status))
 			return exit_status;
 		print_entry(level, path[level], &entry);
-		if (level == 0 || !entry.Valid || entry.Zero) {
-			print_end(address, level, &entry);
+		if (level == 0 || !entry.Valid || entry.Zero || entry.LargePage) {
+			print_end(address, level,
+				  caps->PageTableLevelDesk[level].EntryCoverageInPages
+					  << PAGE_SHIFT,
+				  &entry);
 			break;
 		}
 	}

@@ -70,6 +70,7 @@ static DXGK_PTE pte_of(const struct miniport_pte *entry)
 	pte.ReadOnly = entry->is_read_only;
 	pte.NoExecute = entry->is_no_execute;
 	pte.Segment = entry->segment;
+	pte.LargePage = entry->is_large;
 	pte.PageAddress = entry->page;
 	return pte;
 }

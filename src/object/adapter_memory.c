@@ -50,6 +50,24 @@ static const struct vidmm_listener listener = {
 
 /* ---- the manager ---- */
 
+enum { MMU_HAS_LARGE = 1 << 6, MMU_HAS_UNALIGNED = 1 << 8 }; /* of DXGK_GPUMMUCAPS */
+
+/* An entry of a level above the leaves shows what a table below it covers, from a multiple of that
+ * on. */
+static void describe_large_pages(const struct miniport_gpu_mmu *mmu,
+				 struct vidmm_segment_config *config)
+{
+	uint32_t shift = 0;
+
+	if (!(mmu->flags & MMU_HAS_LARGE) || (mmu->flags & MMU_HAS_UNALIGNED) ||
+	    config->is_aperture || config->is_implicit_system)
+		return;
+	for (uint32_t level = 0; level + 1 < mmu->level_count; level++) {
+		shift += mmu->levels[level].index_bits;
+		config->large_pages[level] = UINT64_C(1) << shift;
+	}
+}
+
 static struct vidmm_segment_config segment_of(const struct miniport_segment *segment)
 {
 	return (struct vidmm_segment_config){
@@ -93,8 +111,11 @@ static NTSTATUS start_manager(struct dxg_adapter *adapter)
 		.listener_context = adapter,
 	};
 
-	for (uint32_t i = 0; i < config.segment_count; i++)
+	for (uint32_t i = 0; i < config.segment_count; i++) {
 		segments[i] = segment_of(&info->segments[i]);
+		if (info->supports_gpu_mmu)
+			describe_large_pages(&info->gpu_mmu, &segments[i]);
+	}
 	return vidmm_create(&config, &adapter->memory);
 }
 

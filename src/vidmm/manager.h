@@ -37,6 +37,9 @@ struct vidmm_want;
 
 enum { VIDMM_MAX_SEGMENTS = 32 }; /* 31 of the driver's and the one the kernel adds */
 
+/* Sizes of large pages; one for each level of page tables above the leaves. */
+enum { VIDMM_LARGE_PAGES = 8 };
+
 enum vidmm_group { VIDMM_LOCAL, VIDMM_NON_LOCAL, VIDMM_GROUPS };
 
 /* ---- an adapter's memory ---- */
@@ -51,6 +54,8 @@ struct vidmm_segment_config {
 	bool is_cpu_visible;
 	bool is_cache_coherent;
 	bool uses_64k_pages;
+	/* That memory should be placed for: powers of two, ascending, 0 behind the last. */
+	uint64_t large_pages[VIDMM_LARGE_PAGES];
 	bool is_application_target;
 	bool is_local_budget_group;
 	bool is_non_local_budget_group;

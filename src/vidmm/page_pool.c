@@ -7,12 +7,62 @@
 #include "base/mem.h"
 #include "vidmm/page_pool.h"
 
-static NTSTATUS take_whole(struct space *space, uint64_t page_count, uint64_t granule_pages,
-			   enum page_pool_direction direction, struct space_range **range_out)
+/* What is taken, and how. */
+struct taking {
+	struct space *space;
+	uint64_t granule_pages;
+	const uint64_t *large_pages; /* ascending, 0 behind the last; NULL: there are none */
+	enum page_pool_direction direction;
+};
+
+typedef NTSTATUS take_aligned(const struct taking *taking, uint64_t page_count, uint64_t alignment,
+			      struct space_range **range_out);
+
+static NTSTATUS take_whole(const struct taking *taking, uint64_t page_count, uint64_t alignment,
+			   struct space_range **range_out)
 {
-	if (direction == PAGE_POOL_FROM_END)
-		return space_take_from_end(space, page_count, granule_pages, range_out);
-	return space_take(space, page_count, granule_pages, range_out);
+	if (taking->direction == PAGE_POOL_FROM_END)
+		return space_take_from_end(taking->space, page_count, alignment, range_out);
+	return space_take(taking->space, page_count, alignment, range_out);
+}
+
+static NTSTATUS take_piece(const struct taking *taking, uint64_t page_count, uint64_t alignment,
+			   struct space_range **range_out)
+{
+	return space_take_piece(taking->space, align_down(page_count, alignment), alignment,
+				taking->direction == PAGE_POOL_FROM_END, range_out);
+}
+
+/* So that it begins with the largest page it can have, if there is room for that. */
+static NTSTATUS take_large(const struct taking *taking, take_aligned *take, uint64_t page_count,
+			   struct space_range **range_out)
+{
+	NTSTATUS status = STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+	unsigned count = 0;
+
+	while (taking->large_pages && taking->large_pages[count] != 0)
+		count++;
+	while (count-- > 0 && status == STATUS_GRAPHICS_NO_VIDEO_MEMORY) {
+		uint64_t alignment = taking->large_pages[count];
+
+		if (alignment <= page_count && alignment > taking->granule_pages)
+			status = take(taking, page_count, alignment, range_out);
+	}
+	return status;
+}
+
+static NTSTATUS take_next(const struct taking *taking, uint64_t page_count,
+			  struct space_range **range_out)
+{
+	NTSTATUS status = take_large(taking, take_whole, page_count, range_out);
+
+	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+		status = take_whole(taking, page_count, taking->granule_pages, range_out);
+	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+		status = take_large(taking, take_piece, page_count, range_out);
+	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+		status = take_piece(taking, page_count, taking->granule_pages, range_out);
+	return status;
 }
 
 static void give_ranges(struct space *space, struct space_range *ranges)
@@ -23,21 +73,23 @@ static void give_ranges(struct space *space, struct space_range *ranges)
 	}
 }
 
-/* The largest first; the last one is what fits. */
-static NTSTATUS take_pieces(struct space *space, uint64_t page_count, uint64_t granule_pages,
-			    enum page_pool_direction direction, struct page_set *set)
+/*
+ * The largest first; the last one is what fits. In this order: behind pieces of large pages the
+ * next one begins with a large page, too.
+ */
+static NTSTATUS take_pieces(const struct taking *taking, uint64_t page_count, struct page_set *set)
 {
+	struct space_range **next = &set->ranges;
+
 	while (page_count > 0) {
 		struct space_range *range = NULL;
-		NTSTATUS status = take_whole(space, page_count, granule_pages, direction, &range);
+		NTSTATUS status = take_next(taking, page_count, &range);
 
-		if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
-			status = space_take_piece(space, page_count, granule_pages,
-						  direction == PAGE_POOL_FROM_END, &range);
 		if (!NT_SUCCESS(status))
 			return status;
-		range->next = set->ranges;
-		set->ranges = range;
+		range->next = NULL;
+		*next = range;
+		next = &range->next;
 		set->run_count++;
 		page_count -= range->count;
 	}
@@ -65,9 +117,11 @@ static NTSTATUS write_runs(struct page_set *set)
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS page_pool_take(struct space *space, uint64_t page_count, uint64_t granule_pages,
-			enum page_pool_direction direction, struct page_set *set)
+NTSTATUS page_pool_take_large(struct space *space, uint64_t page_count, uint64_t granule_pages,
+			      const uint64_t *large_pages, enum page_pool_direction direction,
+			      struct page_set *set)
 {
+	const struct taking taking = { space, granule_pages, large_pages, direction };
 	struct page_set taken = { .run_count = 0 };
 	NTSTATUS status;
 
@@ -75,7 +129,7 @@ NTSTATUS page_pool_take(struct space *space, uint64_t page_count, uint64_t granu
 	assert(page_count > 0 && is_aligned(page_count, granule_pages));
 	if (page_count > space_free_units(space))
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
-	status = take_pieces(space, page_count, granule_pages, direction, &taken);
+	status = take_pieces(&taking, page_count, &taken);
 	if (NT_SUCCESS(status))
 		status = write_runs(&taken);
 	if (!NT_SUCCESS(status)) {
@@ -84,6 +138,12 @@ NTSTATUS page_pool_take(struct space *space, uint64_t page_count, uint64_t granu
 	}
 	*set = taken;
 	return STATUS_SUCCESS;
+}
+
+NTSTATUS page_pool_take(struct space *space, uint64_t page_count, uint64_t granule_pages,
+			enum page_pool_direction direction, struct page_set *set)
+{
+	return page_pool_take_large(space, page_count, granule_pages, NULL, direction, set);
 }
 
 void page_pool_give(struct space *space, struct page_set *set)

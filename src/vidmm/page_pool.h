@@ -43,6 +43,16 @@ enum page_pool_direction { PAGE_POOL_FROM_START, PAGE_POOL_FROM_END };
 MUST_CHECK NTSTATUS page_pool_take(struct space *space, uint64_t page_count, uint64_t granule_pages,
 				   enum page_pool_direction direction, struct page_set *set);
 
+/*
+ * The same, placed so that large pages can show it where that is possible: all in one stretch that
+ * begins at a multiple of the largest of `large_pages` it fills (powers of two, ascending, 0 behind
+ * the last); else of a smaller one; else as above, with the pieces that are such multiples in
+ * front.
+ */
+MUST_CHECK NTSTATUS page_pool_take_large(struct space *space, uint64_t page_count,
+					 uint64_t granule_pages, const uint64_t *large_pages,
+					 enum page_pool_direction direction, struct page_set *set);
+
 /* Empty afterwards. Accepts an empty one. */
 void page_pool_give(struct space *space, struct page_set *set);
 

@@ -123,18 +123,45 @@ static NTSTATUS take_in_bank(struct vidmm_segment *segment, const struct segment
 				 bank_end_page(segment, index), range_out);
 }
 
+static NTSTATUS take_at(struct vidmm_segment *segment, const struct segment_wish *wish,
+			uint64_t alignment_pages, struct space_range **range_out)
+{
+	if (wish->is_from_end)
+		return space_take_from_end(&segment->space, wish_pages(segment, wish),
+					   alignment_pages, range_out);
+	return space_take(&segment->space, wish_pages(segment, wish), alignment_pages, range_out);
+}
+
+/* Where the largest pages can show it, if there is room. */
+static NTSTATUS take_for_large_pages(struct vidmm_segment *segment, const struct segment_wish *wish,
+				     struct space_range **range_out)
+{
+	NTSTATUS status = STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+
+	for (unsigned i = VIDMM_LARGE_PAGES; i-- > 0;) {
+		uint64_t large_pages = segment->config.large_pages[i];
+
+		/* Others need stretches, too: no gaps are left for its sake. */
+		if (large_pages <= wish_alignment_pages(segment, wish) ||
+		    !is_aligned(wish_pages(segment, wish), large_pages))
+			continue;
+		status = take_at(segment, wish, large_pages, range_out);
+		if (status != STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+			break;
+	}
+	return status;
+}
+
 static NTSTATUS take_contiguous(struct vidmm_segment *segment, const struct segment_wish *wish,
 				struct page_set *pages)
 {
 	struct space_range *range = NULL;
 	NTSTATUS status = take_in_bank(segment, wish, &range);
 
-	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY && wish->is_from_end)
-		status = space_take_from_end(&segment->space, wish_pages(segment, wish),
-					     wish_alignment_pages(segment, wish), &range);
-	else if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
-		status = space_take(&segment->space, wish_pages(segment, wish),
-				    wish_alignment_pages(segment, wish), &range);
+	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+		status = take_for_large_pages(segment, wish, &range);
+	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+		status = take_at(segment, wish, wish_alignment_pages(segment, wish), &range);
 	if (!NT_SUCCESS(status))
 		return status;
 	range->next = NULL;
@@ -155,8 +182,9 @@ NTSTATUS segment_take(struct vidmm_segment *segment, const struct segment_wish *
 	if (is_system_form(wish->form) && wish->size_bytes > free_to_commit(segment))
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 	if (wish->form == FORM_SCATTERED)
-		status = page_pool_take(
+		status = page_pool_take_large(
 			&segment->space, wish_pages(segment, wish), segment->granule_pages,
+			segment->config.large_pages,
 			wish->is_from_end ? PAGE_POOL_FROM_END : PAGE_POOL_FROM_START, pages);
 	else if (wish->form != FORM_SYSTEM)
 		status = take_contiguous(segment, wish, pages);

@@ -689,6 +689,41 @@ TEST(control, a_walk_finds_each_level_and_the_page)
 	EXPECT_EQ(leaf.Valid, 0);
 }
 
+/* Placed and mapped so that one entry shows 2 MiB, whatever was there before. */
+TEST(control, a_walk_to_a_large_page_ends_above_the_leaves)
+{
+	enum { LARGE = 2 * MIB };
+	struct client client = begin_uncontrolled();
+	D3DKMT_VIDMM_ESCAPE args = vad_of(D3DKMT_VAD_ESCAPE_GET_GPUMMU_CAPS);
+	UINT count;
+
+	if (is_physical())
+		return;
+	EXPECT_OK(vidmm(&client, &args));
+	DXGK_ESCAPE_GPUMMUCAPS caps = args.GetVads.GetGpuMmuCaps.GpuMmuCaps;
+	(void)resident(&client, 64 * KIB, 30);
+	D3DKMT_HANDLE large = create_sized(&client, LARGE + 64 * KIB, SOFTGPU_LOCAL_ONLY);
+	EXPECT_OK(make_resident(&client, &large, 1, 0));
+	D3DDDI_MAPGPUVIRTUALADDRESS map = { .hPagingQueue = client.queue,
+					    .hAllocation = large,
+					    .SizeInPages = (LARGE + 64 * KIB) / 4096,
+					    .Protection.Write = 1 };
+	NTSTATUS status = D3DKMTMapGpuVirtualAddress(&map);
+	EXPECT(NT_SUCCESS(status));
+	wait_for(&client, map.PagingFenceValue);
+	DXGK_PTE entry = entry_at(&client, &caps, map.VirtualAddress + LARGE / 2, 1, &count);
+	EXPECT_EQ(count, 1);
+	EXPECT(entry.Valid && entry.LargePage);
+	EXPECT_EQ(entry.Segment, LOCAL_SEGMENT);
+	EXPECT_EQ(entry.PageAddress % (LARGE / 4096), 0);
+	(void)entry_at(&client, &caps, map.VirtualAddress, 0, &count);
+	EXPECT_EQ(count, 0);
+	/* What is behind it is a page like any other. */
+	DXGK_PTE leaf = entry_at(&client, &caps, map.VirtualAddress + LARGE, 0, &count);
+	EXPECT(count == 1 && leaf.Valid && !leaf.LargePage);
+	EXPECT_EQ(leaf.PageAddress, entry.PageAddress + LARGE / 4096);
+}
+
 TEST(control, segments_are_described)
 {
 	struct client client = begin_uncontrolled();

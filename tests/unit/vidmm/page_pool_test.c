@@ -67,6 +67,95 @@ TEST(page_pool, from_the_end_is_at_the_end)
 	space_finish(&space);
 }
 
+static const uint64_t large_pages[] = { 8, 32, 0 };
+
+static void expect_runs(const struct page_set *set, uint32_t count, const struct page_run *runs)
+{
+	EXPECT_EQ(set->run_count, count);
+	for (uint32_t i = 0; i < count && i < set->run_count; i++) {
+		EXPECT_EQ(page_set_runs(set)[i].first_page, runs[i].first_page);
+		EXPECT_EQ(page_set_runs(set)[i].count, runs[i].count);
+	}
+}
+
+TEST(page_pool, what_large_pages_can_show_begins_at_the_largest_it_fills)
+{
+	static const struct page_run none = { 3, 7 };
+	static const struct page_run large = { 16, 9 };
+	static const struct page_run largest = { 32, 40 };
+	struct page_set sets[3] = { 0 };
+	struct space_range *first;
+
+	EXPECT_EQ(space_init(&space, 100), STATUS_SUCCESS);
+	first = take_range(3);
+	EXPECT_EQ(page_pool_take_large(&space, 7, 1, large_pages, PAGE_POOL_FROM_START, &sets[0]),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(page_pool_take_large(&space, 9, 1, large_pages, PAGE_POOL_FROM_START, &sets[1]),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(page_pool_take_large(&space, 40, 1, large_pages, PAGE_POOL_FROM_START, &sets[2]),
+		  STATUS_SUCCESS);
+	expect_runs(&sets[0], 1, &none);
+	expect_runs(&sets[1], 1, &large);
+	expect_runs(&sets[2], 1, &largest);
+	for (int i = 0; i < 3; i++)
+		page_pool_give(&space, &sets[i]);
+	space_give(&space, first);
+	space_finish(&space);
+}
+
+/* Free: [65, 100), and from 72 on there is not enough. */
+TEST(page_pool, one_stretch_is_better_than_several_that_large_pages_can_show)
+{
+	static const struct page_run whole = { 65, 35 };
+	struct page_set set = { 0 };
+	struct space_range *kept;
+
+	EXPECT_EQ(space_init(&space, 100), STATUS_SUCCESS);
+	kept = take_range(65);
+	EXPECT_EQ(page_pool_take_large(&space, 35, 1, large_pages, PAGE_POOL_FROM_START, &set),
+		  STATUS_SUCCESS);
+	expect_runs(&set, 1, &whole);
+	page_pool_give(&space, &set);
+	space_give(&space, kept);
+	space_finish(&space);
+}
+
+TEST(page_pool, pieces_that_large_pages_can_show_come_first)
+{
+	struct page_set set = { 0 };
+	struct space_range *kept[4];
+	struct space_range *gaps[3];
+	uint64_t offset = 0;
+
+	EXPECT_EQ(space_init(&space, 100), STATUS_SUCCESS);
+	/* Free: [1, 20), [30, 47), [53, 64). */
+	kept[0] = take_range(1);
+	gaps[0] = take_range(19);
+	kept[1] = take_range(10);
+	gaps[1] = take_range(17);
+	kept[2] = take_range(6);
+	gaps[2] = take_range(11);
+	kept[3] = take_range(36);
+	for (int i = 0; i < 3; i++)
+		space_give(&space, gaps[i]);
+	EXPECT_EQ(page_pool_take_large(&space, 47, 1, large_pages, PAGE_POOL_FROM_START, &set),
+		  STATUS_SUCCESS);
+	uint64_t shown = 0;
+	for (uint32_t i = 0; i < set.run_count; i++) {
+		const struct page_run *run = &page_set_runs(&set)[i];
+
+		if (offset % 8 == 0 && run->first_page % 8 == 0)
+			shown += run->count / 8;
+		offset += run->count;
+	}
+	EXPECT_EQ(offset, 47);
+	EXPECT_EQ(shown, 3); /* [8, 16), [32, 40), [56, 64) */
+	page_pool_give(&space, &set);
+	for (int i = 0; i < 4; i++)
+		space_give(&space, kept[i]);
+	space_finish(&space);
+}
+
 TEST(page_pool, every_free_page_can_be_had)
 {
 	struct space_range *kept[10];
