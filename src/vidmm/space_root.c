@@ -90,6 +90,8 @@ static void root_done(struct paging_job *job, NTSTATUS status)
 		root_start(root, space->pager);
 		return;
 	}
+	if (!NT_SUCCESS(status) && root->change.state == ROOT_WAS_UNDONE)
+		space_break(space, status);
 	root->status = status;
 	atomic_store(&root->is_done, true);
 	notice_give(&space->changed);
@@ -126,8 +128,7 @@ static NTSTATUS grow(struct address_space *space, uint64_t end_page)
 		tell_all(space);
 	} else {
 		root_change_undo(change);
-		if (!NT_SUCCESS(run_job(space, false)))
-			page_tables_distrust(&space->tables, 0, 1);
+		(void)run_job(space, false);
 	}
 	pager_release_clients(space->pager);
 	if (NT_SUCCESS(status))
