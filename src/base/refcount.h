@@ -48,6 +48,12 @@ MUST_CHECK static inline bool refcount_get_unless_zero(struct refcount *refs)
 	return false;
 }
 
+/* For who has one: what others did before they let go of theirs is seen when this is true. */
+static inline bool refcount_is_last(const struct refcount *refs)
+{
+	return atomic_load_explicit(&refs->count, memory_order_acquire) == 1;
+}
+
 /* True for exactly one caller: the one that has to destroy. */
 MUST_CHECK static inline bool refcount_put(struct refcount *refs)
 {

@@ -208,6 +208,12 @@ MUST_CHECK NTSTATUS call_find_resource(const struct call *call, const struct dxg
 MUST_CHECK NTSTATUS call_find_adapter(const struct call *call, LUID luid,
 				      struct dxg_adapter **adapter_out);
 
+/* Its reference went another way. */
+static inline void call_forget_object(struct call *call, uint32_t position)
+{
+	call->objects[position] = NULL;
+}
+
 /* The handle fields by position. */
 struct adapter_open *call_adapter(const struct call *call, uint32_t position);
 static inline struct dxg_device *call_device(const struct call *call, uint32_t position)

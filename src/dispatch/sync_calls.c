@@ -75,14 +75,10 @@ static NTSTATUS check_semaphore(UINT initial_count, UINT max_count)
 }
 
 static NTSTATUS create(struct call *call, const struct sync_options *options,
-		       struct dxg_sync_object **sync_out, D3DKMT_HANDLE *handle_out)
+		       struct sync_names *names_out)
 {
 	share_sweep(call->process->shares);
-	NTSTATUS status = sync_object_create(call_device(call, 0), options, sync_out);
-
-	if (NT_SUCCESS(status))
-		*handle_out = (*sync_out)->object.handle;
-	return status;
+	return sync_object_create_named(call_device(call, 0), options, names_out);
 }
 
 NTSTATUS dispatch_create_synchronization_object(struct call *call,
@@ -93,7 +89,7 @@ NTSTATUS dispatch_create_synchronization_object(struct call *call,
 		.event = EVENT_NONE,
 	};
 	NTSTATUS status = STATUS_SUCCESS;
-	struct dxg_sync_object *sync;
+	struct sync_names names;
 
 	switch (args->Info.Type) {
 	case D3DDDI_SYNCHRONIZATION_MUTEX:
@@ -117,9 +113,9 @@ NTSTATUS dispatch_create_synchronization_object(struct call *call,
 			      args->Info.Type);
 	}
 	if (NT_SUCCESS(status))
-		status = create(call, &options, &sync, &args->hSyncObject);
+		status = create(call, &options, &names);
 	if (NT_SUCCESS(status))
-		object_put(&sync->object);
+		args->hSyncObject = names.handle;
 	return status;
 }
 
@@ -199,19 +195,19 @@ NTSTATUS dispatch_create_synchronization_object2(struct call *call,
 		.access = access_of(info->Flags),
 		.event = EVENT_NONE,
 	};
-	struct dxg_sync_object *sync;
+	struct sync_names names;
 
 	NTSTATUS status = decode_create2(call, info, &options);
 	if (NT_SUCCESS(status))
-		status = create(call, &options, &sync, &args->hSyncObject);
+		status = create(call, &options, &names);
 	if (!NT_SUCCESS(status))
 		return status;
-	info->SharedHandle = share_global_handle(&sync->body->share);
+	args->hSyncObject = names.handle;
+	info->SharedHandle = names.global_handle;
 	if (options.kind == SYNC_MONITORED_FENCE) {
-		info->MonitoredFence.FenceValueCPUVirtualAddress = (void *)sync_object_view(sync);
-		info->MonitoredFence.FenceValueGPUVirtualAddress = sync->gpu_address;
+		info->MonitoredFence.FenceValueCPUVirtualAddress = (void *)names.view;
+		info->MonitoredFence.FenceValueGPUVirtualAddress = names.gpu_address;
 	}
-	object_put(&sync->object);
 	return STATUS_SUCCESS;
 }
 
@@ -225,9 +221,10 @@ NTSTATUS dispatch_destroy_synchronization_object(struct call *call,
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_SYNC_OWNED, "hSyncObject",
 			      "0x%08x is the fence of a paging queue and ends with that",
 			      args->hSyncObject);
-	if (!sync_object_destroy(sync))
+	if (!sync_object_destroy_and_put(sync))
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hSyncObject",
 			      "0x%08x was destroyed by another thread", args->hSyncObject);
+	call_forget_object(call, 0);
 	return STATUS_SUCCESS;
 }
 

@@ -17,6 +17,7 @@
 #include "base/worker.h"
 #include "handle/object.h"
 #include "object/context_allocation.h"
+#include "object/fence_place.h"
 #include "object/owned.h"
 #include "object/process.h"
 #include "sched/sched.h"
@@ -61,7 +62,9 @@ struct dxg_device {
 	struct list resources;           /* dxg_resource.device_link */
 	struct list allocations;         /* dxg_allocation.owner_link of those in no resource */
 	struct list sync_objects;        /* dxg_sync_object.owned */
+	uint32_t sync_object_count;      /* … and those that ended, and are still held */
 	struct list paging_queues;       /* dxg_paging_queue.owned */
+	struct fence_places kept_places; /* for the next fences */
 	bool is_published;               /* something can be added */
 	bool is_dying;                   /* nothing is added any more */
 	struct list deferrals;           /* deferral.link, in the order they were started */

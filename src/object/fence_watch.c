@@ -19,6 +19,7 @@ static void watch(struct dxg_sync_object *sync)
 
 	if (atomic_load(&sync->is_watched))
 		return;
+	atomic_store_explicit(&sync->was_watched, true, memory_order_relaxed);
 	lock_acquire(&device->watched_lock);
 	if (!atomic_exchange(&sync->is_watched, true))
 		list_push_back(&device->watched, &sync->watched_link);
@@ -38,13 +39,22 @@ void fence_watch_join(struct dxg_sync_object *sync)
 	lock_release(&body->openings_lock);
 }
 
+void fence_watch_join_first(struct dxg_sync_object *sync)
+{
+	if (is_of_a_device(sync))
+		list_push_back(&sync->body->openings, &sync->body_link);
+}
+
 void fence_watch_leave(struct dxg_sync_object *sync)
 {
 	if (!is_of_a_device(sync))
 		return;
 	lock_acquire(&sync->body->openings_lock);
 	list_remove(&sync->body_link);
+	bool was_watched = atomic_load_explicit(&sync->was_watched, memory_order_relaxed);
 	lock_release(&sync->body->openings_lock);
+	if (!was_watched)
+		return;
 	lock_acquire(&sync->device->watched_lock);
 	if (atomic_exchange(&sync->is_watched, false))
 		list_remove(&sync->watched_link);

@@ -16,6 +16,7 @@
 
 /* An opening of a monitored fence on a device is about to be published, has ended. */
 void fence_watch_join(struct dxg_sync_object *sync);
+void fence_watch_join_first(struct dxg_sync_object *sync); /* of a body nobody else knows */
 void fence_watch_leave(struct dxg_sync_object *sync);
 
 /* fence_wait_start() of its fence said true; the wait may be over by now. */

@@ -93,6 +93,12 @@ void share_publish(struct share *share);
 void share_get(struct share *share);
 void share_put(struct share *share);
 
+/* For who has a reference: is it the only one? It stays so when nobody can find the body. */
+static inline bool share_is_last(const struct share *share)
+{
+	return refcount_is_last(&share->refs);
+}
+
 /*
  * One more opening, with a reference of its own. False when the last
  * opening of a globally shared object was closed after it was found: its global handle is dead.

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/fence_address.h"
+#include "object/fence_place.h"
 #include "object/fence_watch.h"
 #include "object/sync_object.h"
 #include "object/sync_wait.h"
@@ -34,7 +35,6 @@ static void body_free(struct sync_body *body)
 {
 	if (sync_body_is_fence(body))
 		fence_finish(&body->fence);
-	fence_slot_give(&body->slot);
 	lock_finish(&body->openings_lock);
 	lock_finish(&body->lock);
 	mem_give(body, sizeof(*body));
@@ -45,64 +45,44 @@ static void body_destroy(struct share *share)
 	struct sync_body *body = sync_body_of_share(share);
 
 	event_close(&body->event);
+	fence_slot_give(&body->slot);
 	body_free(body);
 }
 
-/* A fence that others can open has a page of its own: who sees a page sees all of it. */
-static NTSTATUS take_slot(struct dxg_process *process, const struct sync_options *options,
-			  struct fence_slot *slot_out)
-{
-	struct fence_pages *pages = process->fence_pages;
-
-	if (options->scheme == SHARE_PRIVATE)
-		return fence_slot_take(pages, options->initial_value, slot_out);
-	pages = fence_pages_create(1);
-	if (!pages)
-		return STATUS_NO_MEMORY;
-	NTSTATUS status = fence_slot_take(pages, options->initial_value, slot_out);
-	fence_pages_close(pages);
-	return status;
-}
-
+/* A monitored fence has no place yet. Every field is set, but for the opening: wiping takes longer.
+ */
 static NTSTATUS body_create(struct dxg_device *device, const struct sync_options *options,
 			    struct sync_body **body_out)
 {
 	struct sync_body *body = mem_take(sizeof(*body));
-	NTSTATUS status = STATUS_SUCCESS;
 
-	if (!body)
-		goto no_memory;
-	*body = (struct sync_body){ 0 };
-	if (options->kind == SYNC_MONITORED_FENCE)
-		status = take_slot(device->process, options, &body->slot);
-	if (!NT_SUCCESS(status)) {
-		mem_give(body, sizeof(*body));
-		goto no_memory;
+	if (!body) {
+		refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a sync object");
+		return STATUS_NO_MEMORY; /* said here: the compiler sees that it is no success */
 	}
 	body->kind = options->kind;
 	body->is_cross_adapter = options->is_cross_adapter;
 	body->max_count = options->kind == SYNC_MUTEX ? 1 : options->max_count;
 	body->count = options->kind == SYNC_MUTEX ? !options->is_taken : options->initial_count;
+	body->slot = (struct fence_slot){ 0 };
+	body->event = EVENT_NONE;
 	atomic_init(&body->packet_value, options->initial_value);
 	lock_init(&body->lock, LOCK_RANK_FENCE, "sync object");
 	lock_init(&body->openings_lock, LOCK_RANK_FENCE_OPENINGS, "openings of a fence");
 	list_init(&body->openings);
 	list_init(&body->watches);
 	if (sync_body_is_fence(body))
-		fence_init(&body->fence, body->slot.value ? body->slot.value : &body->packet_value);
-	status = share_init(&body->share, device->process->shares, SHARE_SYNC_OBJECT,
-			    options->scheme, device->adapter, body_destroy);
+		fence_init(&body->fence, &body->packet_value);
+	NTSTATUS status = share_init(&body->share, device->process->shares, SHARE_SYNC_OBJECT,
+				     options->scheme, device->adapter, body_destroy);
 	if (!NT_SUCCESS(status)) {
 		body_free(body);
 		return status;
 	}
-	body->event = options->event;
+	if (options->kind == SYNC_CPU_NOTIFICATION)
+		body->event = options->event;
 	*body_out = body;
 	return STATUS_SUCCESS;
-
-no_memory:
-	refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a sync object");
-	return STATUS_NO_MEMORY; /* said here, so that the compiler sees that it is no success */
 }
 
 /* ---- an opening ---- */
@@ -112,11 +92,27 @@ static struct dxg_sync_object *sync_of_object(struct object *object)
 	return object_cast(object, &sync_object_class, struct dxg_sync_object, object);
 }
 
+/* True: it was the last one, and the caller gives back their reference when it holds no lock. */
+MUST_CHECK static bool uncount_opening_locked(struct dxg_device *device)
+{
+	lock_assert_held(&device->lock);
+	assert(device->sync_object_count > 0);
+	return --device->sync_object_count == 0;
+}
+
+static void uncount_opening(struct dxg_device *device)
+{
+	lock_acquire(&device->lock);
+	bool is_last = uncount_opening_locked(device);
+	lock_release(&device->lock);
+	if (is_last)
+		object_put(&device->object);
+}
+
 static void sync_object_finish(struct object *object)
 {
 	struct dxg_sync_object *sync = sync_of_object(object);
 	struct dxg_device *device = sync->device;
-
 	struct sync_body *body = sync->body;
 
 	trace_sync_object_destroy(sync->process->id, object->handle);
@@ -124,7 +120,7 @@ static void sync_object_finish(struct object *object)
 		mem_free(sync);
 	share_put(&body->share);
 	if (device)
-		object_put(&device->object);
+		uncount_opening(device);
 }
 
 static struct share *sync_object_share(struct object *object)
@@ -135,7 +131,7 @@ static struct share *sync_object_share(struct object *object)
 const struct object_class sync_object_class = { "a sync object", sync_object_finish,
 						sync_object_share };
 
-/* Makes an opening of zeroed memory, which nobody finds yet. */
+/* Makes an opening, which nobody finds yet. Every field is set. */
 static NTSTATUS opening_init(struct dxg_sync_object *sync, struct dxg_process *process,
 			     struct dxg_device *device, struct sync_body *body,
 			     const struct sync_access *access)
@@ -147,26 +143,67 @@ static NTSTATUS opening_init(struct dxg_sync_object *sync, struct dxg_process *p
 	sync->device = device;
 	sync->body = body;
 	sync->access = *access;
+	sync->address = NULL;
+	sync->gpu_address = 0;
 	owned_init(&sync->owned, &sync->object);
+	sync->is_lost = false;
 	list_init(&sync->body_link);
 	list_init(&sync->watched_link);
+	atomic_init(&sync->is_watched, false);
+	atomic_init(&sync->was_watched, false);
 	list_init(&sync->waits);
+	sync->is_closed = false;
 	return STATUS_SUCCESS;
 }
 
-/* ---- the GPU's address ---- */
+/* ---- the value's place ---- */
 
-static bool is_gpu_visible(const struct dxg_sync_object *sync)
+static bool is_for_gpu(const struct dxg_sync_object *sync)
 {
-	return sync->device && sync->device->joined->addresses &&
-	       sync->body->kind == SYNC_MONITORED_FENCE && sync->access.has_gpu_access;
+	return sync->device && sync->body->kind == SYNC_MONITORED_FENCE &&
+	       sync->access.has_gpu_access;
 }
 
+static struct fence_place_wish place_wish(const struct dxg_sync_object *sync)
+{
+	return (struct fence_place_wish){
+		.is_shared = sync->body->share.scheme != SHARE_PRIVATE,
+		.is_for_gpu = is_for_gpu(sync),
+		.is_writable = sync->access.may_signal,
+	};
+}
+
+static bool is_without_place(const struct sync_body *body)
+{
+	return body->kind == SYNC_MONITORED_FENCE && !body->slot.value;
+}
+
+/* Of the creator's opening, which nobody else knows yet. */
+static void settle(struct sync_body *body, const struct fence_place *place)
+{
+	body->slot = place->slot;
+	body->first.address = place->address;
+	body->first.gpu_address = place->gpu_address;
+	fence_move(&body->fence, body->slot.value);
+}
+
+static NTSTATUS make_place(struct sync_body *body)
+{
+	struct fence_place_wish wish = place_wish(&body->first);
+	struct fence_place place;
+	NTSTATUS status = fence_place_make(body->first.device, &wish, &place);
+
+	if (NT_SUCCESS(status))
+		settle(body, &place);
+	return status;
+}
+
+/* Of a further opening. */
 static NTSTATUS map_for_gpu(struct dxg_sync_object *sync)
 {
 	NTSTATUS status;
 
-	if (!is_gpu_visible(sync))
+	if (!is_for_gpu(sync) || !sync->device->joined->addresses)
 		return STATUS_SUCCESS;
 	status = fence_address_get(sync->device, &sync->body->slot, sync->access.may_signal,
 				   &sync->address);
@@ -182,28 +219,76 @@ static void unmap_for_gpu(struct dxg_sync_object *sync)
 
 /* ---- whose it is ---- */
 
-static void publish_locked(struct dxg_sync_object *sync, struct list *owners)
+/* With a reference for the caller, unless that wants to know nothing but the names. */
+static void publish_locked(struct dxg_sync_object *sync, struct list *owners,
+			   struct sync_names *names_out)
 {
 	trace_sync_object_create(sync->process->id, sync->object.handle, (uint32_t)sync->body->kind,
 				 share_global_handle(&sync->body->share));
-	owned_publish_locked(owners, &sync->owned);
+	list_push_back(owners, &sync->owned.link);
+	if (names_out)
+		*names_out = (struct sync_names){
+			.handle = sync->object.handle,
+			.global_handle = share_global_handle(&sync->body->share),
+			.view = sync_object_view(sync),
+			.gpu_address = sync->gpu_address,
+		};
+	/* With its reference, or another thread could end it under the caller. */
+	object_publish_new(&sync->object, !names_out);
 }
 
-static NTSTATUS join_device(struct dxg_sync_object *sync, struct dxg_device *device)
+/* All of a device's openings hold it with one reference, which the first takes and the last gives.
+ */
+static void count_opening_locked(struct dxg_device *device)
 {
-	NTSTATUS status = STATUS_SUCCESS;
-
-	lock_acquire(&device->lock);
-	if (device->is_dying)
-		status = device_refuse_dying(device);
-	else
-		status = device_check_alive(device); /* or sync_object_device_lost() misses it */
-	if (NT_SUCCESS(status)) {
+	lock_assert_held(&device->lock);
+	if (device->sync_object_count++ == 0)
 		object_get(&device->object);
-		publish_locked(sync, &device->sync_objects);
+}
+
+static NTSTATUS check_joinable_locked(struct dxg_device *device)
+{
+	lock_assert_held(&device->lock);
+	if (UNLIKELY(device->is_dying))
+		return device_refuse_dying(device);
+	return device_check_alive(device); /* or sync_object_device_lost() misses it */
+}
+
+/* False: it has no place for its value, and the device keeps none. */
+static bool has_place_locked(struct dxg_sync_object *sync)
+{
+	struct fence_place_wish wish = place_wish(sync);
+	const struct fence_place *kept = NULL;
+
+	if (!is_without_place(sync->body))
+		return true;
+	if (fence_place_is_usual(&wish))
+		kept = fence_places_take_locked(&sync->device->kept_places);
+	if (kept)
+		settle(sync->body, kept);
+	return kept != NULL;
+}
+
+static NTSTATUS join_device(struct dxg_sync_object *sync, struct sync_names *names_out)
+{
+	struct dxg_device *device = sync->device;
+	bool is_joined = false;
+
+	while (!is_joined) {
+		lock_acquire(&device->lock);
+		NTSTATUS status = check_joinable_locked(device);
+		is_joined = NT_SUCCESS(status) && has_place_locked(sync);
+		if (is_joined) {
+			count_opening_locked(device);
+			publish_locked(sync, &device->sync_objects, names_out);
+		}
+		lock_release(&device->lock);
+		if (NT_SUCCESS(status) && !is_joined)
+			status = make_place(sync->body);
+		if (!NT_SUCCESS(status))
+			return status;
 	}
-	lock_release(&device->lock);
-	return status;
+	return STATUS_SUCCESS;
 }
 
 static NTSTATUS join_owner(struct dxg_sync_object *sync)
@@ -211,48 +296,48 @@ static NTSTATUS join_owner(struct dxg_sync_object *sync)
 	struct dxg_process *process = sync->process;
 
 	if (sync->device)
-		return join_device(sync, sync->device);
+		return join_device(sync, NULL);
 	lock_acquire(&process->lock);
-	publish_locked(sync, &process->sync_objects);
+	publish_locked(sync, &process->sync_objects, NULL);
 	lock_release(&process->lock);
 	return STATUS_SUCCESS;
 }
 
 static void leave_owner(struct dxg_sync_object *sync)
 {
-	struct lock *lock = sync->device ? &sync->device->lock : &sync->process->lock;
-
-	lock_acquire(lock);
-	list_remove(&sync->owned.link);
-	lock_release(lock);
+	owned_leave(sync->device ? &sync->device->lock : &sync->process->lock, &sync->owned);
 }
 
-/* The last steps of create and open: the body is there, with an opening counted. */
-static NTSTATUS opening_publish(struct dxg_sync_object *sync)
-{
-	NTSTATUS status = map_for_gpu(sync);
+/* ---- create and open ---- */
 
+/* Of a body that nobody else knows: what is public of it becomes so, and then its opening. */
+static NTSTATUS publish(struct sync_body *body, struct sync_names *names_out)
+{
+	struct dxg_sync_object *sync = &body->first;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	/* Who finds it by its global handle looks at the value. */
+	if (body->share.scheme != SHARE_PRIVATE && is_without_place(body))
+		status = make_place(body);
 	if (!NT_SUCCESS(status))
 		return status;
-	fence_watch_join(sync);
-	status = join_owner(sync);
-	if (!NT_SUCCESS(status)) {
-		fence_watch_leave(sync);
-		unmap_for_gpu(sync);
-	}
-	return status;
+	fence_watch_join_first(sync);
+	share_publish(&body->share);
+	return join_device(sync, names_out);
 }
 
-NTSTATUS sync_object_create(struct dxg_device *device, const struct sync_options *options,
-			    struct dxg_sync_object **object_out)
+/* See publish_locked() for the names. */
+static NTSTATUS create(struct dxg_device *device, const struct sync_options *options,
+		       struct sync_names *names_out, struct dxg_sync_object **object_out)
 {
-	struct event event = options->event;
 	struct sync_body *body = NULL;
 	NTSTATUS status = device_check_alive(device);
 
 	if (NT_SUCCESS(status))
 		status = body_create(device, options, &body);
 	if (!NT_SUCCESS(status)) {
+		struct event event = options->event;
+
 		event_close(&event);
 		return status;
 	}
@@ -263,15 +348,29 @@ NTSTATUS sync_object_create(struct dxg_device *device, const struct sync_options
 		body_free(body);
 		return status;
 	}
-	share_publish(&body->share);
-	status = opening_publish(&body->first);
+	status = publish(body, names_out);
 	if (!NT_SUCCESS(status)) {
+		fence_watch_leave(&body->first);
+		unmap_for_gpu(&body->first);
 		object_abandon(&body->first.object);
 		share_close(&body->share);
 		return status;
 	}
-	*object_out = &body->first;
+	if (object_out)
+		*object_out = &body->first;
 	return STATUS_SUCCESS;
+}
+
+NTSTATUS sync_object_create(struct dxg_device *device, const struct sync_options *options,
+			    struct dxg_sync_object **object_out)
+{
+	return create(device, options, NULL, object_out);
+}
+
+NTSTATUS sync_object_create_named(struct dxg_device *device, const struct sync_options *options,
+				  struct sync_names *names_out)
+{
+	return create(device, options, names_out, NULL);
 }
 
 static NTSTATUS check_open(const struct dxg_device *device, const struct sync_body *body)
@@ -306,12 +405,19 @@ NTSTATUS sync_object_open(struct dxg_process *process, struct dxg_device *device
 				"0x%08x was destroyed during the call", share_global_handle(share));
 		goto give_back_number;
 	}
-	status = opening_publish(sync);
+	status = map_for_gpu(sync);
 	if (!NT_SUCCESS(status))
 		goto close_share;
+	fence_watch_join(sync);
+	status = join_owner(sync);
+	if (!NT_SUCCESS(status))
+		goto unmap;
 	*object_out = sync;
 	return STATUS_SUCCESS;
 
+unmap:
+	fence_watch_leave(sync);
+	unmap_for_gpu(sync);
 close_share:
 	share_close(share);
 give_back_number:
@@ -321,18 +427,103 @@ free_sync:
 	return status;
 }
 
-bool sync_object_destroy(struct dxg_sync_object *sync)
-{
-	struct sync_body *body = sync->body;
+/* ---- destroy ---- */
 
-	if (!object_retire(&sync->object))
-		return false;
-	leave_owner(sync);
+/* It is retired, and in no list of its owner. One reference goes. */
+static void close(struct dxg_sync_object *sync)
+{
 	fence_watch_leave(sync);
 	sync_wait_end_all(sync);
 	unmap_for_gpu(sync);
 	/* The global handle goes now; the body when no call is busy with this opening any more. */
-	share_close_keep(&body->share);
+	share_close_keep(&sync->body->share);
+	object_put(&sync->object);
+}
+
+bool sync_object_destroy(struct dxg_sync_object *sync)
+{
+	if (!object_retire(&sync->object))
+		return false;
+	leave_owner(sync);
+	close(sync);
+	return true;
+}
+
+/*
+ * Of an opening that the caller alone knows: does nobody have the body, or a way to it? Whoever
+ * waits has a reference; who looks for those that are waited for has none, but only looks at what
+ * was waited for once.
+ */
+static bool is_body_alone(struct dxg_sync_object *sync)
+{
+	struct share *share = &sync->body->share;
+
+	return share->scheme == SHARE_PRIVATE && share_is_last(share) &&
+	       !atomic_load_explicit(&sync->was_watched, memory_order_relaxed);
+}
+
+/* What has to be given back of its place, or of one that was kept before. */
+static void keep_place_locked(struct dxg_sync_object *sync, struct fence_place *rest)
+{
+	struct dxg_device *device = sync->device;
+	struct fence_place_wish wish = place_wish(sync);
+	struct fence_place *place = rest;
+
+	rest->slot.value = NULL;
+	if (fence_place_is_usual(&wish) && !device->is_dying)
+		place = fence_places_keep_locked(&device->kept_places, rest);
+	place->slot = sync->body->slot;
+	place->address = sync->address;
+	place->gpu_address = sync->gpu_address;
+}
+
+static void end_alone(struct dxg_sync_object *sync, struct fence_place *rest)
+{
+	struct sync_body *body = sync->body;
+
+	trace_sync_object_destroy(sync->process->id, sync->object.handle);
+	object_abandon(&sync->object);
+	if (body->kind == SYNC_CPU_NOTIFICATION)
+		event_close(&body->event);
+	body_free(body);
+	if (UNLIKELY(rest->slot.value != NULL))
+		fence_place_give(rest);
+}
+
+bool sync_object_destroy_and_put(struct dxg_sync_object *sync)
+{
+	struct dxg_device *device = sync->device;
+	struct fence_place rest;
+	bool is_body_too = false;
+	bool is_last = false;
+
+	if (!device)
+		goto not_alone;
+	/* Who finds it without a reference does so in the device's list. */
+	lock_acquire(&device->lock);
+	bool is_alone = object_retire_alone(&sync->object);
+	if (is_alone) {
+		list_remove(&sync->owned.link);
+		is_body_too = is_body_alone(sync);
+	}
+	if (is_body_too) {
+		keep_place_locked(sync, &rest);
+		is_last = uncount_opening_locked(device);
+	}
+	lock_release(&device->lock);
+	if (!is_alone)
+		goto not_alone;
+	if (is_body_too)
+		end_alone(sync, &rest);
+	else
+		close(sync);
+	if (is_last)
+		object_put(&device->object);
+	return true;
+
+not_alone:
+	if (!sync_object_destroy(sync))
+		return false;
 	object_put(&sync->object);
 	return true;
 }
@@ -346,104 +537,7 @@ static bool destroy_owned(struct object *object)
 void sync_object_destroy_all(struct dxg_device *device)
 {
 	owned_end_all(&device->lock, &device->sync_objects, destroy_owned);
-}
-
-/* ---- signal and wait ---- */
-
-/* A mutex or a semaphore: one more, and everybody may try. */
-static void count_signal(struct sync_body *body)
-{
-	struct list told;
-	struct list *link;
-
-	list_init(&told);
-	lock_acquire(&body->lock);
-	if (body->count < body->max_count) {
-		body->count++;
-		while ((link = list_pop_front(&body->watches)) != NULL) {
-			container_of(link, struct sync_watch, link)->is_queued = false;
-			list_push_back(&told, link);
-		}
-	}
-	lock_release(&body->lock);
-	while ((link = list_pop_front(&told)) != NULL) {
-		struct sync_watch *watch = container_of(link, struct sync_watch, link);
-		watch->try_again(watch);
-	}
-}
-
-bool sync_body_signal(struct sync_body *body, uint64_t value, bool is_rewind)
-{
-	switch (body->kind) {
-	case SYNC_MUTEX:
-	case SYNC_SEMAPHORE:
-		count_signal(body);
-		break;
-	case SYNC_CPU_NOTIFICATION:
-		event_set(&body->event);
-		break;
-	case SYNC_FENCE:
-	case SYNC_MONITORED_FENCE:
-		if (!is_rewind)
-			return fence_signal(&body->fence, value);
-		fence_rewind(&body->fence, value);
-		break;
-	}
-	return true;
-}
-
-bool sync_body_try_wait(struct sync_body *body, uint64_t value)
-{
-	assert(body->kind != SYNC_CPU_NOTIFICATION);
-	if (sync_body_is_fence(body))
-		return fence_is_reached(&body->fence, value);
-	lock_acquire(&body->lock);
-	bool has_taken = body->count > 0;
-	if (has_taken)
-		body->count--;
-	lock_release(&body->lock);
-	return has_taken;
-}
-
-static void watch_reached(struct fence_wait *wait)
-{
-	struct sync_watch *watch = container_of(wait, struct sync_watch, fence_wait);
-
-	watch->try_again(watch);
-}
-
-bool sync_body_watch(struct sync_body *body, uint64_t value, struct sync_watch *watch)
-{
-	assert(body->kind != SYNC_CPU_NOTIFICATION);
-	if (sync_body_is_fence(body)) {
-		watch->fence_wait.value = value;
-		watch->fence_wait.reached = watch_reached;
-		if (!fence_wait_start(&body->fence, &watch->fence_wait))
-			return false;
-		fence_watch_begin(body);
-		return true;
-	}
-	lock_acquire(&body->lock);
-	watch->is_queued = body->count == 0;
-	list_init(&watch->link);
-	if (watch->is_queued)
-		list_push_back(&body->watches, &watch->link);
-	bool is_queued = watch->is_queued;
-	lock_release(&body->lock);
-	return is_queued;
-}
-
-bool sync_body_watch_cancel(struct sync_body *body, struct sync_watch *watch)
-{
-	if (sync_body_is_fence(body))
-		return fence_wait_cancel(&body->fence, &watch->fence_wait);
-	lock_acquire(&body->lock);
-	bool was_queued = watch->is_queued;
-	if (was_queued)
-		list_remove(&watch->link);
-	watch->is_queued = false;
-	lock_release(&body->lock);
-	return was_queued;
+	fence_places_end(device);
 }
 
 /* ---- a lost device ---- */

@@ -68,7 +68,7 @@ struct dxg_sync_object {
 
 	/* Set at creation. Read freely afterwards. */
 	struct dxg_process *process;
-	struct dxg_device *device; /* with a reference; NULL: the process's */
+	struct dxg_device *device; /* which counts it; NULL: the process's */
 	struct sync_body *body;    /* with a reference */
 	struct sync_access access;
 	struct fence_address *address; /* of the value; NULL: the GPU does not see it, and … */
@@ -82,6 +82,7 @@ struct dxg_sync_object {
 	struct list body_link;    /* sync_body.openings */
 	struct list watched_link; /* dxg_device.watched */
 	_Atomic bool is_watched;  /* … in that list */
+	_Atomic bool was_watched; /* … at some time */
 
 	/* Guarded by the body's lock. */
 	struct list waits; /* sync_wait_item.link */
@@ -131,6 +132,19 @@ MUST_CHECK NTSTATUS sync_object_create(struct dxg_device *device,
 				       const struct sync_options *options,
 				       struct dxg_sync_object **object_out);
 
+/* What a client is told of a new object. */
+struct sync_names {
+	uint32_t handle;
+	uint32_t global_handle; /* 0: it has none */
+	const uint64_t *view;   /* see sync_object_view() */
+	uint64_t gpu_address;
+};
+
+/* The same for a client, which gets names and no reference. */
+MUST_CHECK NTSTATUS sync_object_create_named(struct dxg_device *device,
+					     const struct sync_options *options,
+					     struct sync_names *names_out);
+
 /*
  * One more opening of the object whose base is `share`, with a reference for the caller; of
  * `device` or, when that is NULL, of the process.
@@ -141,6 +155,9 @@ MUST_CHECK NTSTATUS sync_object_open(struct dxg_process *process, struct dxg_dev
 
 /* Ends the handle, and the CPU waits through it. False when another thread was faster. */
 MUST_CHECK bool sync_object_destroy(struct dxg_sync_object *object);
+
+/* The same, and the caller's reference goes, unless it was not the faster one. */
+MUST_CHECK bool sync_object_destroy_and_put(struct dxg_sync_object *object);
 
 /* Everything the device still has; nothing is added any more. */
 void sync_object_destroy_all(struct dxg_device *device);

@@ -137,6 +137,25 @@ static void check_sync_object_locked(struct survey *survey, struct dxg_sync_obje
 	survey_hold(survey, &survey->opened, &body->share);
 }
 
+/* How many references they hold on the device. */
+static uint32_t check_sync_objects_locked(struct survey *survey, struct dxg_device *device,
+					  const struct dxg_process *process)
+{
+	uint32_t count = 0;
+	struct list *link;
+
+	list_for_each (link, &device->sync_objects) {
+		check_sync_object_locked(survey,
+					 container_of(link, struct dxg_sync_object, owned.link),
+					 device, process);
+		count++;
+	}
+	if (device->sync_object_count != count)
+		survey_wrong(survey, "device 0x%08x counts %u sync objects and has %u",
+			     device->object.handle, device->sync_object_count, count);
+	return count > 0;
+}
+
 static void check_paging_queue_locked(struct survey *survey, struct dxg_paging_queue *queue,
 				      const struct dxg_device *device)
 {
@@ -251,12 +270,7 @@ static void check_device(struct survey *survey, struct dxg_device *device,
 					device, NULL);
 		children++;
 	}
-	list_for_each (link, &device->sync_objects) {
-		check_sync_object_locked(survey,
-					 container_of(link, struct dxg_sync_object, owned.link),
-					 device, process);
-		children++;
-	}
+	children += check_sync_objects_locked(survey, device, process);
 	list_for_each (link, &device->paging_queues) {
 		check_paging_queue_locked(
 			survey, container_of(link, struct dxg_paging_queue, owned.link), device);

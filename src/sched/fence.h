@@ -52,6 +52,14 @@ struct fence_wait {
 /* `value` is where the value lives, for as long as the fence does, and is set already. */
 void fence_init(struct fence *fence, _Atomic uint64_t *value);
 
+/* From now on the value lives there, and is what it was. Nobody else knows the fence yet. */
+static inline void fence_move(struct fence *fence, _Atomic uint64_t *value)
+{
+	atomic_store_explicit(value, atomic_load_explicit(fence->value, memory_order_relaxed),
+			      memory_order_relaxed);
+	fence->value = value;
+}
+
 /* Nobody waits any more. */
 void fence_finish(struct fence *fence);
 

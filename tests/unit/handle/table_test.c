@@ -174,6 +174,34 @@ TEST(handle, an_object_is_found_from_publish_to_retire_and_lives_to_the_last_put
 	handle_table_finish(&table);
 }
 
+TEST(handle, is_retired_alone_by_who_has_the_only_reference_besides_its_own)
+{
+	struct handle_table table;
+	_Atomic int destroyed = 0;
+	struct object *object = NULL;
+	const struct object_class *found = NULL;
+
+	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
+	struct thing *thing = mem_zalloc(sizeof(*thing));
+	EXPECT(thing);
+	thing->destroyed = &destroyed;
+	EXPECT_EQ(object_init(&thing->object, &thing_class, &table), STATUS_SUCCESS);
+	object_publish_new(&thing->object, true);
+	uint32_t handle = thing->object.handle;
+	EXPECT(handle_find(&table, handle, &thing_class, &object, &found) == HANDLE_FOUND);
+	EXPECT(object == &thing->object);
+	EXPECT(!object_retire_alone(&thing->object));
+	EXPECT(find(&table, handle) == HANDLE_FOUND);
+	object_put(&thing->object);
+	EXPECT(object_retire_alone(&thing->object));
+	EXPECT(find(&table, handle) == HANDLE_UNKNOWN);
+	EXPECT(!object_retire_alone(&thing->object));
+	EXPECT_EQ(destroyed, 0);
+	object_put(&thing->object);
+	EXPECT_EQ(destroyed, 1);
+	handle_table_finish(&table);
+}
+
 /* Three chunks' worth of churn around one survivor: the chunks are recycled, the stale stay dead.
  */
 TEST(handle, a_stale_handle_never_matches_however_often_its_slot_was_reused)
