@@ -508,4 +508,31 @@ TEST(tables, one_page_that_repeats_is_one_update_however_long)
 	world_destroy(world);
 }
 
+/* All entries of a table at once are kept as no more than that; who reads them sees each. */
+TEST(tables, what_was_given_is_read_back_also_of_a_table_that_was_written_at_once)
+{
+	struct world *world = world_create(four);
+	struct memory *memory = &world->memories[0];
+	const struct gpuva_operation operation = { .kind = GPUVA_OPERATION_MAP,
+						   .base = 512 * 8 * 4096,
+						   .size_bytes = 512 * 4096,
+						   .owner = &memory->view.owner,
+						   .offset_bytes = 3 * 4096,
+						   .repeat_bytes = 4096 };
+	const uint32_t path[] = { 0, 8, 0, 0 };
+	const uint32_t no_path[] = { 0, 7, 0, 0 };
+	struct miniport_pte entries[600];
+
+	memory_place(memory, LOCAL, 5, true);
+	EXPECT_EQ(world_reserve(world, 512 * 8, 1024, true, 0), STATUS_SUCCESS);
+	EXPECT_EQ(world_operate(world, &operation, 1), STATUS_SUCCESS);
+	EXPECT_EQ(page_tables_read(&world->tables, 0, path, entries, 600), 512);
+	for (uint32_t i = 0; i < 512; i++) {
+		EXPECT(entries[i].is_valid);
+		EXPECT_EQ(entries[i].page, memory_page(memory, 3));
+	}
+	EXPECT_EQ(page_tables_read(&world->tables, 0, no_path, entries, 600), 0);
+	world_destroy(world);
+}
+
 TEST_MAIN("page_tables")
