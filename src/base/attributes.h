@@ -4,6 +4,7 @@
 #ifndef BASE_ATTRIBUTES_H
 #define BASE_ATTRIBUTES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define MUST_CHECK              __attribute__((warn_unused_result))
@@ -14,7 +15,15 @@
 #define RARE                    __attribute__((noinline, cold)) /* keep it out of the fast path */
 /* Copied into its callers, and there made for the constants it is called with. */
 #define SPECIALIZED             static inline __attribute__((always_inline))
-#define EXPORTED                __attribute__((visibility("default")))
+/* Code for processors that have such registers; who calls it asks first. */
+#ifdef __x86_64__
+#define WIDE_REGISTERS       __attribute__((target("avx2")))
+#define HAS_WIDE_REGISTERS() __builtin_cpu_supports("avx2")
+#else
+#define WIDE_REGISTERS
+#define HAS_WIDE_REGISTERS() false
+#endif
+#define EXPORTED __attribute__((visibility("default")))
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 

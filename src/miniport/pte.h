@@ -6,6 +6,7 @@
 
 #include <ddk/d3dkmddi.h>
 
+#include "base/attributes.h"
 #include "miniport/work.h"
 
 static inline DXGK_PTE pte_from(const struct miniport_pte *entry)
@@ -24,27 +25,52 @@ static inline DXGK_PTE pte_from(const struct miniport_pte *entry)
 	};
 }
 
-/* For `count` pages in a row. */
+/*
+ * For `count` pages in a row, eight at once: there are many of them. Once for every processor, and
+ * once for those with wide registers.
+ */
+SPECIALIZED void pte_write_pages(const struct miniport_pte *first, uint32_t count,
+				 DXGK_PTE *entries)
+{
+	typedef uint64_t two_entries __attribute__((vector_size(2 * sizeof(DXGK_PTE)), aligned(8)));
+	const DXGK_PTE entry = pte_from(first);
+	const uint64_t flags = entry.Flags;
+	uint64_t page = entry.PageAddress;
+	const two_entries next = { 0, 8, 0, 8 };
+	two_entries a = { flags, page, flags, page + 1 };
+	two_entries b = { flags, page + 2, flags, page + 3 };
+	two_entries c = { flags, page + 4, flags, page + 5 };
+	two_entries d = { flags, page + 6, flags, page + 7 };
+	uint32_t done = 0;
+
+	for (; done + 8 <= count; done += 8) {
+		two_entries *out = (two_entries *)&entries[done];
+		out[0] = a;
+		out[1] = b;
+		out[2] = c;
+		out[3] = d;
+		a += next;
+		b += next;
+		c += next;
+		d += next;
+	}
+	for (; done < count; done++)
+		entries[done] = (DXGK_PTE){ .Flags = flags, .PageAddress = page + done };
+}
+
+WIDE_REGISTERS static inline void pte_write_pages_wide(const struct miniport_pte *first,
+						       uint32_t count, DXGK_PTE *entries)
+{
+	pte_write_pages(first, count, entries);
+}
+
 static inline void pte_write_run(const struct miniport_pte *first, uint32_t count,
 				 DXGK_PTE *entries)
 {
-	/* Both halves, and two entries at once: there are many of them. */
-	typedef uint64_t halves __attribute__((vector_size(sizeof(DXGK_PTE)), aligned(8)));
-	const DXGK_PTE entry = pte_from(first);
-	const halves next = { 0, 2 };
-	halves even = { entry.Flags, entry.PageAddress };
-	halves odd = { entry.Flags, entry.PageAddress + 1 };
-	halves *out = (halves *)entries;
-	uint32_t done = 0;
-
-	for (; done + 2 <= count; done += 2) {
-		out[done] = even;
-		out[done + 1] = odd;
-		even += next;
-		odd += next;
-	}
-	if (done < count)
-		out[done] = even;
+	if (HAS_WIDE_REGISTERS())
+		pte_write_pages_wide(first, count, entries);
+	else
+		pte_write_pages(first, count, entries);
 }
 
 #endif

@@ -180,6 +180,7 @@ struct table_sync {
 	uint32_t level;
 	uint64_t next_page; /* where the next table of the level is looked for */
 	struct table *table;
+	struct table *before; /* the one that was written before it */
 	uint64_t page;
 	uint64_t stop_page;
 	bool is_whole;         /* all of the table is written … */

@@ -259,22 +259,26 @@ void table_update_op(const struct page_tables *tables, const struct table *table
 		.first_pfn = table->place.offset_bytes >> MACHINE_PAGE_SHIFT,
 		.count = table->size_bytes >> MACHINE_PAGE_SHIFT,
 	};
-	*op_out = (struct paging_op){
-		.kind = PAGING_UPDATE_TABLE,
-		.update_table = {
-			.table = { .segment = table->place.segment,
-				   .run_count = 1,
-				   .runs = &scratch->run },
-			.pointer = table->place.pointer,
-			.level = table->level,
-			.entries = scratch->entries,
-			.first_index = first_index,
-			.count = count,
-			.driver_process = tables->driver_process,
-			.first_address = (table->first_page + first_index * pages)
-					 << GPUVA_PAGE_SHIFT,
-		},
-	};
+	/* One by one, and not the whole of it: there are as many of these as tables. */
+	op_out->kind = PAGING_UPDATE_TABLE;
+	op_out->driver_allocation = NULL;
+	op_out->update_table.table = (struct paging_place){ .segment = table->place.segment,
+							    .run_count = 1,
+							    .runs = &scratch->run };
+	op_out->update_table.pointer = table->place.pointer;
+	op_out->update_table.level = table->level;
+	op_out->update_table.entries = scratch->entries;
+	op_out->update_table.first_index = first_index;
+	op_out->update_table.count = count;
+	op_out->update_table.is_repeated = false;
+	op_out->update_table.is_run = false;
+	op_out->update_table.is_initial = false;
+	op_out->update_table.is_eviction = false;
+	op_out->update_table.driver_protection = 0;
+	op_out->update_table.offset_in_allocation_bytes = 0;
+	op_out->update_table.driver_process = tables->driver_process;
+	op_out->update_table.first_address = (table->first_page + first_index * pages)
+					      << GPUVA_PAGE_SHIFT;
 }
 
 static void make_update(struct page_tables *tables, struct table *table, uint32_t first_index,
@@ -607,7 +611,25 @@ static void end_of_table(struct table_sync *sync)
 
 	if (sync->is_whole && sync->left_out == table->left_out)
 		table->is_behind = false;
+	sync->before = table;
 	sync->table = NULL;
+}
+
+/* The next one of the level in the range. Mostly it is the neighbour of the one before it. */
+static struct table *next_table(const struct table_sync *sync)
+{
+	const struct page_tables *tables = sync->tables;
+	const struct table *before = sync->before;
+
+	if (before && before->level == sync->level && before->above &&
+	    sync->next_page < sync->end_page && sync->next_page == table_end(tables, before)) {
+		const struct table *above = before->above;
+		uint32_t index = table_index(tables, above, before->first_page) + 1;
+
+		if (index < above->entry_count && above->below[index])
+			return above->below[index];
+	}
+	return tables_next_locked(tables, sync->level, sync->next_page, sync->end_page);
 }
 
 static bool write_level(struct table_sync *sync, struct paging_op *op_out)
@@ -618,8 +640,7 @@ static bool write_level(struct table_sync *sync, struct paging_op *op_out)
 		return true;
 	for (;;) {
 		if (!sync->table) {
-			sync->table = tables_next_locked(tables, sync->level, sync->next_page,
-							 sync->end_page);
+			sync->table = next_table(sync);
 			if (!sync->table)
 				return false;
 			if (begin_table(sync, op_out))

@@ -133,6 +133,49 @@ TEST(page_table, entries_in_a_row_are_one_run)
 	EXPECT_EQ(value + 5 * stride, soft_pte_encode(&in[5]));
 }
 
+/* Runs, pages here and there, other kinds in between, whatever the number and the beginning. */
+TEST(page_table, stored_entries_are_what_each_one_says_and_nothing_else_is_touched)
+{
+	enum { STORED = 70, AROUND = 3 };
+	static const ULONGLONG kinds[] = { 0x21, 0x21, 0x29, 0x2, 0x0, 0x3, 0x421 };
+	DXGK_PTE in[STORED];
+	ULONGLONG table[AROUND + STORED + AROUND];
+
+	for (unsigned kind_length = 1; kind_length <= STORED; kind_length += 3) {
+		for (unsigned i = 0; i < STORED; i++) {
+			in[i].Flags = kinds[i / kind_length % (sizeof(kinds) / sizeof(kinds[0]))];
+			in[i].PageAddress = i % 20 < 12 ? 1000 + i : 0xfffffffff - 5 * i;
+		}
+		for (unsigned first = 0; first < 9; first++) {
+			for (unsigned count = 0; count <= STORED - first; count++) {
+				memset(table, 0xee, sizeof(table));
+				soft_pte_store(&table[AROUND], &in[first], count, FALSE);
+				for (unsigned i = 0; i < count; i++)
+					EXPECT_EQ(table[AROUND + i],
+						  soft_pte_encode(&in[first + i]));
+				for (unsigned i = 0; i < AROUND; i++) {
+					EXPECT_EQ(table[i], 0xeeeeeeeeeeeeeeee);
+					EXPECT_EQ(table[AROUND + count + i], 0xeeeeeeeeeeeeeeee);
+				}
+			}
+		}
+	}
+}
+
+TEST(page_table, a_repeated_entry_is_stored_so_many_times)
+{
+	const DXGK_PTE in = { .Flags = 0x21, .PageAddress = 77 };
+	ULONGLONG table[20];
+
+	for (unsigned count = 0; count < 19; count++) {
+		memset(table, 0xee, sizeof(table));
+		soft_pte_store(table, &in, count, TRUE);
+		for (unsigned i = 0; i < count; i++)
+			EXPECT_EQ(table[i], soft_pte_encode(&in));
+		EXPECT_EQ(table[count], 0xeeeeeeeeeeeeeeee);
+	}
+}
+
 TEST(page_table, a_walk_reads_one_entry_per_level_in_every_shape)
 {
 	static const struct {
