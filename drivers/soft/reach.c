@@ -42,14 +42,16 @@ static ULONGLONG bytes_in_a_row(const struct soft_memory *memory,
 			      found->entries_behind * sizeof(found->entry), &table))
 		return size_bytes;
 	const ULONGLONG *entries = (const ULONGLONG *)table.bytes;
-	for (ULONGLONG i = 0; size_bytes < wanted && i < table.size_bytes / sizeof(found->entry);
-	     i++) {
-		if (soft_entry_load(&entries[i]) != found->entry + (i + 1) * PAGE_SIZE)
-			break;
-		size_bytes += PAGE_SIZE;
-	}
+	ULONGLONG most = (wanted - size_bytes + PAGE_SIZE - 1) / PAGE_SIZE;
+	ULONGLONG expected = found->entry + PAGE_SIZE;
+	ULONGLONG count = 0;
+
+	if (most > table.size_bytes / sizeof(found->entry))
+		most = table.size_bytes / sizeof(found->entry);
+	for (; count < most && soft_entry_load(&entries[count]) == expected; count++)
+		expected += PAGE_SIZE;
 	soft_window_close(&table);
-	return size_bytes;
+	return size_bytes + count * PAGE_SIZE;
 }
 
 static BOOLEAN open_virtual(const struct soft_reach *reach, ULONGLONG address, ULONGLONG wanted,

@@ -99,6 +99,20 @@ static void fail_jobs_of_locked(struct list *jobs, uint64_t sequence)
 	}
 }
 
+/*
+ * Is there something that the thread waits for? Most of a long move's packets come back while it
+ * has nothing to do with them, and to wake it takes the engine's thread longer than to go on.
+ */
+static bool must_tell_locked(const struct pager *pager, enum sched_outcome outcome)
+{
+	if (outcome != SCHED_DONE || pager->is_building || !list_is_empty(&pager->stalled) ||
+	    pager->retired_sequence == pager->submitted_sequence)
+		return true;
+	return !list_is_empty(&pager->built) &&
+	       container_of(pager->built.next, struct paging_job, link)->last_sequence <=
+		       pager->retired_sequence;
+}
+
 static void packet_retired(struct sched_packet *packet, enum sched_outcome outcome)
 {
 	struct pager_buffer *buffer = buffer_of(packet);
@@ -112,7 +126,8 @@ static void packet_retired(struct sched_packet *packet, enum sched_outcome outco
 	list_push_back(&pager->retired_buffers, &buffer->link);
 	trace_paging_packet_retired(pager->queue.node, buffer->sequence, (uint32_t)outcome);
 	/* Under the lock: once the last packet is seen to be back, the pager may end. */
-	notice_give(&pager->changed);
+	if (must_tell_locked(pager, outcome))
+		notice_give(&pager->changed);
 	lock_release(&pager->lock);
 }
 

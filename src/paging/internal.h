@@ -102,7 +102,8 @@ struct pager_mdl {
 struct pager_window {
 	uint64_t address;
 	uint64_t page_count;
-	const struct miniport_pte *entries;
+	const struct paging_place *place; /* what it shows, from here on */
+	uint64_t offset_bytes;
 };
 
 /* Where the thread stands in a job. */
@@ -258,7 +259,8 @@ struct pager {
 	struct list free_buffers;
 	struct list retired_buffers;
 	bool is_suspended;
-	bool is_sending; /* the thread is about to hand over a packet */
+	bool is_building; /* the thread has a job, and may wait for packets to go on with it */
+	bool is_sending;  /* the thread is about to hand over a packet */
 	bool needs_tables;
 	bool is_stopping;
 	bool has_tables; /* written, in this epoch */

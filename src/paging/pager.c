@@ -158,6 +158,7 @@ static bool pick_job(struct pager *pager, NTSTATUS *status_out)
 			pager->build = (struct pager_build){ .job = job };
 		}
 	}
+	pager->is_building = job != NULL;
 	if (job)
 		*status_out = fate_locked(pager, job);
 	lock_release(&pager->lock);

@@ -55,44 +55,52 @@ void pager_space_forget(struct pager *pager, uint64_t last_sequence)
 
 /* ---- windows ---- */
 
-static struct miniport_pte *fill_entries(const struct pager_space *space,
-					 const struct paging_place *place, uint64_t offset_bytes,
-					 uint64_t page_count, struct miniport_pte *entries)
+static struct miniport_pte entry_of(const struct pager_space *space,
+				    const struct paging_place *place, uint64_t page)
 {
-	while (page_count > 0) {
-		uint64_t in_row;
-		uint64_t page = place_page(place, offset_bytes, &in_row);
+	return (struct miniport_pte){
+		.page = page,
+		.segment = (uint8_t)place->segment,
+		.is_valid = true,
+		.is_cache_coherent =
+			place->segment == 0 && (space->mmu.flags & CAPS_CACHE_COHERENT),
+	};
+}
 
+/* Into the room for those of one update. True: they are pages in a row, and one entry says so. */
+static bool fill_entries(const struct pager_space *space, const struct paging_place *place,
+			 uint64_t offset_bytes, uint64_t page_count)
+{
+	struct miniport_pte *entries = space->entries;
+	uint64_t in_row;
+	uint64_t page = place_page(place, offset_bytes, &in_row);
+
+	entries[0] = entry_of(space, place, page);
+	if (in_row >= page_count)
+		return true;
+	for (;;) {
+		for (uint64_t i = 0; i < in_row; i++)
+			*entries++ = entry_of(space, place, page + i);
+		page_count -= in_row;
+		if (page_count == 0)
+			return false;
+		offset_bytes += in_row << MACHINE_PAGE_SHIFT;
+		page = place_page(place, offset_bytes, &in_row);
 		if (in_row > page_count)
 			in_row = page_count;
-		for (uint64_t i = 0; i < in_row; i++) {
-			*entries++ = (struct miniport_pte){
-				.page = page + i,
-				.segment = (uint8_t)place->segment,
-				.is_valid = true,
-				.is_cache_coherent = place->segment == 0 &&
-						     (space->mmu.flags & CAPS_CACHE_COHERENT),
-			};
-		}
-		page_count -= in_row;
-		offset_bytes += in_row << MACHINE_PAGE_SHIFT;
 	}
-	return entries;
 }
 
 static void add_window(struct pager *pager, const struct paging_place *place, uint64_t offset_bytes,
 		       uint64_t page_count, uint64_t address)
 {
 	struct pager_build *build = &pager->build;
-	struct miniport_pte *entries = pager->space.entries;
 
-	for (uint32_t i = 0; i < build->window_count; i++)
-		entries += build->windows[i].page_count;
-	(void)fill_entries(&pager->space, place, offset_bytes, page_count, entries);
 	build->windows[build->window_count++] = (struct pager_window){
 		.address = address,
 		.page_count = page_count,
-		.entries = entries,
+		.place = place,
+		.offset_bytes = offset_bytes,
 	};
 }
 
@@ -285,6 +293,9 @@ static struct miniport_paging_op write_entries(const struct pager *pager, uint32
 	(void)is_there;
 	const struct pager_table *table =
 		&space->levels[0].tables[first / space->layout.leaf_entries];
+	uint64_t offset_bytes = (first << MACHINE_PAGE_SHIFT) - window->address;
+	bool is_run =
+		fill_entries(space, window->place, window->offset_bytes + offset_bytes, count);
 	return (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
 		.driver_allocation =
@@ -295,9 +306,10 @@ static struct miniport_paging_op write_entries(const struct pager *pager, uint32
 			.gpu_table = mapped_table(space, first),
 			.segment = table->segment,
 			.offset_bytes = table->offset_bytes,
-			.entries = window->entries + (first - (window->address >> MACHINE_PAGE_SHIFT)),
+			.entries = space->entries,
 			.first_index = (uint32_t)(first % space->layout.leaf_entries),
 			.count = count,
+			.is_run = is_run,
 			.offset_in_allocation_bytes = pager->build.done_bytes,
 			.driver_process = pager->config.driver_process,
 			.first_address = first << MACHINE_PAGE_SHIFT,

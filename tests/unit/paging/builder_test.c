@@ -129,6 +129,29 @@ TEST(builder, a_job_over_several_packets_is_done_with_the_last)
 	fake_destroy(fake);
 }
 
+/* The last packet is sent when there is nothing left to build. */
+TEST(builder, a_packet_in_the_middle_of_a_job_that_is_built_wakes_nobody_and_the_last_does)
+{
+	struct fake *fake =
+		fake_create(&(struct fake_config){ .buffer_bytes = 2048, .transfer_bytes = 4096 });
+	struct fake_job job;
+
+	fake_job_init(&job, fake);
+	add_copy(&job);
+	paging_job_queue(&job.job);
+	fake_wait_submitted(fake, 2);
+	EXPECT_EQ(fake_in_flight(fake), 2);
+	uint32_t seen = notice_read(&fake->pager->changed);
+	fake_complete_one(fake);
+	EXPECT_EQ(notice_read(&fake->pager->changed), seen);
+	fake_complete_one(fake);
+	EXPECT(notice_read(&fake->pager->changed) != seen);
+	fake_job_wait(&job);
+	EXPECT_EQ(job.status, STATUS_SUCCESS);
+	EXPECT_EQ(fake_submitted(fake), 2);
+	fake_destroy(fake);
+}
+
 TEST(builder, an_operation_that_writes_nothing_is_not_submitted)
 {
 	struct fake *fake = fake_create(&plain);

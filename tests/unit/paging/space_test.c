@@ -334,6 +334,58 @@ TEST(space, a_fill_larger_than_a_window_is_several)
 	fake_destroy(fake);
 }
 
+/* How many updates since `first` name the first of pages in a row, and how many each page. */
+static void count_updates(const struct fake *fake, uint32_t first, uint32_t *runs, uint32_t *lists)
+{
+	*runs = 0;
+	*lists = 0;
+	for (uint32_t i = first; i < atomic_load(&fake->log_count); i++) {
+		if (fake->log[i].kind != MINIPORT_PAGING_UPDATE_PAGE_TABLE)
+			continue;
+		*runs += fake->log[i].op.update_table.is_run;
+		*lists += !fake->log[i].op.update_table.is_run;
+	}
+}
+
+/* fake.c sees that both show the same. */
+TEST(space, pages_in_a_row_are_shown_by_the_first_of_them_and_others_one_by_one)
+{
+	static const struct miniport_page_run row = { 16, 1024 };
+	static const struct miniport_page_run pieces[] = { { 3000, 700 }, { 2000, 324 } };
+	uint32_t runs;
+	uint32_t lists;
+
+	for (uint32_t mode = 0; mode < 3; mode++) {
+		struct fake *fake = create(mode, true);
+		struct fake_job jobs[2];
+
+		for (uint32_t i = 0; i < 2; i++) {
+			uint32_t first = atomic_load(&fake->log_count);
+
+			fake_job_init(&jobs[i], fake);
+			struct paging_op *op = fake_job_add(&jobs[i], PAGING_FILL);
+			op->fill.destination = fake_place(FAKE_LOCAL, i == 0 ? &row : pieces);
+			op->fill.destination.run_count = i + 1;
+			op->fill.size_bytes = 1024 * 4096;
+			op->fill.pattern = 0x07070707;
+			paging_job_queue(&jobs[i].job);
+			fake_job_wait(&jobs[i]);
+			EXPECT_EQ(jobs[i].status, STATUS_SUCCESS);
+			count_updates(fake, first, &runs, &lists);
+			EXPECT(runs > 0);
+			EXPECT_EQ(lists, i);
+		}
+		EXPECT_EQ(fake->local[16 * 4096], 7);
+		EXPECT_EQ(fake->local[1040 * 4096 - 1], 7);
+		EXPECT_EQ(fake->local[1040 * 4096], 0xEE);
+		EXPECT_EQ(fake->local[3000 * 4096], 7);
+		EXPECT_EQ(fake->local[3700 * 4096 - 1], 7);
+		EXPECT_EQ(fake->local[2324 * 4096 - 1], 7);
+		EXPECT_EQ(fake->local[2324 * 4096], 0xEE);
+		fake_destroy(fake);
+	}
+}
+
 static void add_update(struct fake_job *job, struct paging_place table,
 		       const struct miniport_pte *entries, uint32_t count)
 {
