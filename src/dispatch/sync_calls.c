@@ -169,16 +169,24 @@ static NTSTATUS decode_kind(const struct call *call, const D3DDDI_SYNCHRONIZATIO
 	}
 }
 
+static NTSTATUS check_flags(enum sync_kind kind, D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS flags)
+{
+	NTSTATUS status = check_sharing("Info.Flags", kind, flags);
+
+	if (NT_SUCCESS(status))
+		status = check_access("Info.Flags", kind, flags);
+	return status;
+}
+
 static NTSTATUS decode_create2(const struct call *call,
 			       const D3DDDI_SYNCHRONIZATIONOBJECTINFO2 *info,
 			       struct sync_options *options)
 {
 	NTSTATUS status = decode_kind(call, info, options);
 
-	if (NT_SUCCESS(status))
-		status = check_sharing("Info.Flags", options->kind, info->Flags);
-	if (NT_SUCCESS(status))
-		status = check_access("Info.Flags", options->kind, info->Flags);
+	if (NT_SUCCESS(status) &&
+	    info->Flags.Value != 0) /* what is refused is a flag that is set */
+		status = check_flags(options->kind, info->Flags);
 	if (NT_SUCCESS(status) && options->kind == SYNC_CPU_NOTIFICATION)
 		status = event_capture((uintptr_t)info->CPUNotification.Event,
 				       "CPUNotification.Event", &options->event);
