@@ -278,7 +278,7 @@ void table_update_op(const struct page_tables *tables, const struct table *table
 	op_out->update_table.offset_in_allocation_bytes = 0;
 	op_out->update_table.driver_process = tables->driver_process;
 	op_out->update_table.first_address = (table->first_page + first_index * pages)
-					      << GPUVA_PAGE_SHIFT;
+					     << GPUVA_PAGE_SHIFT;
 }
 
 static void make_update(struct page_tables *tables, struct table *table, uint32_t first_index,
