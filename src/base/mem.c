@@ -20,6 +20,7 @@
 
 enum {
 	SHARDS = 16,
+	CACHE_LINE = 64,
 	SMALL_BYTES = 1024,
 };
 
@@ -92,6 +93,19 @@ void *mem_zalloc(size_t size_bytes)
 	if (memory)
 		count(memory, +1);
 	return memory;
+}
+
+void *mem_zalloc_apart(size_t size_bytes)
+{
+	size_t lines_bytes = (size_bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+
+	if (lines_bytes < size_bytes || must_fail())
+		return NULL;
+	void *memory = aligned_alloc(CACHE_LINE, lines_bytes);
+	if (!memory)
+		return NULL;
+	count(memory, +1);
+	return memset(memory, 0, lines_bytes);
 }
 
 void *mem_zalloc_array(size_t items, size_t size_bytes)
@@ -213,7 +227,8 @@ static struct stock *stock_find(void)
 		if (atomic_compare_exchange_strong(&stock->is_owned, &is_owned, true))
 			return stock;
 	}
-	stock = aligned_alloc(64, (sizeof(*stock) + 63) / 64 * 64);
+	stock = aligned_alloc(CACHE_LINE,
+			      (sizeof(*stock) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
 	if (!stock)
 		return NULL;
 	memset(stock, 0, sizeof(*stock));

@@ -13,6 +13,9 @@
 MUST_CHECK void *mem_alloc(size_t size_bytes);
 MUST_CHECK void *mem_zalloc(size_t size_bytes);
 
+/* Zeroed, and in no cache line with anything else: for what one thread writes all the time. */
+MUST_CHECK void *mem_zalloc_apart(size_t size_bytes);
+
 /* count * size_bytes, zeroed; NULL also when the product does not fit. */
 MUST_CHECK void *mem_zalloc_array(size_t count, size_t size_bytes);
 MUST_CHECK void *mem_realloc(void *memory, size_t size_bytes);

@@ -206,7 +206,7 @@ static void release_image(struct miniport *miniport)
 static struct miniport *miniport_create(const struct miniport_config *config,
 					const struct miniport_events *events, void *listener)
 {
-	struct miniport *miniport = mem_zalloc(sizeof(*miniport));
+	struct miniport *miniport = mem_zalloc_apart(sizeof(*miniport));
 	char name[128];
 
 	if (!miniport)

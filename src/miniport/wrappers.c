@@ -15,7 +15,7 @@
 
 NTSTATUS miniport_client_create(struct miniport *miniport, struct miniport_client **client_out)
 {
-	struct miniport_client *client = mem_zalloc(sizeof(*client));
+	struct miniport_client *client = mem_zalloc_apart(sizeof(*client));
 
 	(void)miniport;
 	if (!client)

@@ -18,7 +18,7 @@ const struct object_class adapter_open_class = { "an adapter", adapter_open_dest
 
 NTSTATUS adapter_create(const struct miniport_config *config, struct dxg_adapter **adapter_out)
 {
-	struct dxg_adapter *adapter = mem_zalloc(sizeof(*adapter));
+	struct dxg_adapter *adapter = mem_zalloc_apart(sizeof(*adapter));
 
 	if (!adapter)
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,

@@ -45,7 +45,7 @@ const struct object_class device_class = { "a device", device_finish };
 NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 		       const struct device_options *options, struct dxg_device **device_out)
 {
-	struct dxg_device *device = mem_zalloc(sizeof(*device));
+	struct dxg_device *device = mem_zalloc_apart(sizeof(*device));
 
 	if (!device)
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a device");

@@ -20,7 +20,7 @@
 
 NTSTATUS process_create(uint32_t id, struct share_space *shares, struct dxg_process **process_out)
 {
-	struct dxg_process *process = mem_zalloc(sizeof(*process));
+	struct dxg_process *process = mem_zalloc_apart(sizeof(*process));
 
 	if (!process)
 		goto no_memory;
@@ -110,7 +110,7 @@ static struct process_adapter *find_joined_locked(struct dxg_process *process,
 static struct process_adapter *join_adapter_locked(struct dxg_process *process,
 						   struct dxg_adapter *adapter)
 {
-	struct process_adapter *joined = mem_zalloc(sizeof(*joined));
+	struct process_adapter *joined = mem_zalloc_apart(sizeof(*joined));
 
 	if (!joined)
 		return NULL;
