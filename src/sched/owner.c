@@ -48,12 +48,9 @@ void sched_owner_finish(struct sched_owner *owner)
 	sched_unlock(sched);
 }
 
-uint64_t sched_owner_tickets(struct sched_owner *owner)
+uint64_t sched_owner_tickets(const struct sched_owner *owner)
 {
-	sched_lock(owner->sched);
-	uint64_t tickets = owner->last_ticket;
-	sched_unlock(owner->sched);
-	return tickets;
+	return atomic_load(&owner->last_ticket);
 }
 
 /* ---- loss ---- */
@@ -206,36 +203,58 @@ void owner_retired_locked(struct sched_owner *owner, struct sched_place *place)
 	atomic_fetch_sub(&owner->pending, 1);
 }
 
-/* Over at once when there is nothing to wait for. */
-static void wait_for_row(struct sched_owner *owner, const struct list *places, struct list *waits,
-			 const uint64_t *last_ticket, struct sched_wait *wait)
+/* Behind those for the same or an earlier ticket: who comes last is mostly the last. */
+static void waits_insert_locked(struct list *waits, struct sched_wait *wait)
 {
-	sched_lock(owner->sched);
-	bool is_over = list_is_empty(places);
-	if (!is_over) {
-		wait->ticket = *last_ticket;
-		list_push_back(waits, &wait->link);
+	struct list *before = waits->prev;
+
+	while (before != waits &&
+	       container_of(before, struct sched_wait, link)->ticket > wait->ticket)
+		before = before->prev;
+	list_insert_between(&wait->link, before, before->next);
+}
+
+/* False when there is nothing to wait for. */
+static bool wait_joins_locked(const struct list *places, struct list *waits, uint64_t ticket,
+			      struct sched_wait *wait)
+{
+	if (oldest_ticket(places) > ticket)
+		return false;
+	wait->ticket = ticket;
+	waits_insert_locked(waits, wait);
+	return true;
+}
+
+void sched_after_ticket(struct sched_owner *owner, uint64_t ticket, struct sched_wait *wait)
+{
+	bool waits = false;
+
+	if (UNLIKELY(!sched_owner_is_idle(owner))) {
+		sched_lock(owner->sched);
+		waits = wait_joins_locked(&owner->packets, &owner->waits, ticket, wait);
+		sched_unlock(owner->sched);
 	}
-	sched_unlock(owner->sched);
-	if (is_over)
+	if (!waits)
 		wait->over(wait);
 }
 
 void sched_after_owner(struct sched_owner *owner, struct sched_wait *wait)
 {
-	if (LIKELY(atomic_load_explicit(&owner->pending, memory_order_acquire) == 0))
-		wait->over(wait);
-	else
-		wait_for_row(owner, &owner->packets, &owner->waits, &owner->last_ticket, wait);
+	sched_after_ticket(owner, sched_owner_tickets(owner), wait);
 }
 
 void sched_after_submitted(struct sched_owner *owner, struct sched_wait *wait)
 {
-	if (LIKELY(atomic_load_explicit(&owner->pending, memory_order_acquire) == 0))
+	bool waits = false;
+
+	if (UNLIKELY(!sched_owner_is_idle(owner))) {
+		sched_lock(owner->sched);
+		waits = wait_joins_locked(&owner->submitted, &owner->submitted_waits,
+					  owner->last_submitted_ticket, wait);
+		sched_unlock(owner->sched);
+	}
+	if (!waits)
 		wait->over(wait);
-	else
-		wait_for_row(owner, &owner->submitted, &owner->submitted_waits,
-			     &owner->last_submitted_ticket, wait);
 }
 
 /* ---- holding everybody ---- */

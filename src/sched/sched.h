@@ -243,14 +243,14 @@ struct sched_owner {
 	bool is_system;      /* the kernel's own: never lost, comes first */
 	const void *process; /* in-process priority counts between queues of the same */
 
-	/* Guarded by the scheduler's lock; `pending` and `is_lost` are read freely. */
+	/* Guarded by the scheduler's lock; what is atomic is read freely. */
 	struct list link;            /* all owners */
 	struct list queues;          /* sched_queue.owner_link */
 	struct list packets;         /* sched_place.link: not retired, oldest first */
 	struct list submitted;       /* sched_place.link: the hardware has it, oldest first */
 	struct list waits;           /* sched_wait.link, by ticket */
 	struct list submitted_waits; /* likewise */
-	uint64_t last_ticket;
+	_Atomic uint64_t last_ticket;
 	uint64_t last_submitted_ticket;
 	_Atomic uint32_t pending; /* packets; a look without the lock: 0 means idle */
 	uint32_t suspensions;
@@ -274,8 +274,8 @@ static inline bool sched_owner_is_idle(const struct sched_owner *owner)
 	return atomic_load_explicit(&owner->pending, memory_order_acquire) == 0;
 }
 
-/* How many packets it has queued since its beginning. */
-uint64_t sched_owner_tickets(struct sched_owner *owner);
+/* A look: how many packets it has queued since its beginning, which is the number of the last. */
+uint64_t sched_owner_tickets(const struct sched_owner *owner);
 
 /* Its queues are gone. */
 void sched_owner_finish(struct sched_owner *owner);
@@ -325,6 +325,9 @@ struct sched_wait {
  * costs one look). What is queued later does not count.
  */
 void sched_after_owner(struct sched_owner *owner, struct sched_wait *wait);
+
+/* The same for what was queued up to `ticket`, one of sched_owner_tickets(). */
+void sched_after_ticket(struct sched_owner *owner, uint64_t ticket, struct sched_wait *wait);
 
 /*
  * The same for what the hardware has and may still touch, when the rest does not matter: used for

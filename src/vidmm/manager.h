@@ -408,6 +408,7 @@ struct vidmm_binding {
 	bool is_ended;        /* its device has the allocation no more */
 	bool is_promised;     /* asked for, and not there yet: what is queued does not need it */
 	bool is_needed;       /* counted in vidmm_device.needed_count */
+	_Atomic uint64_t wait_ticket; /* the last work that counts; read without the lock */
 	uint64_t wait_end_ns; /* with is_waiting: who needs its room waits as well, until then */
 	struct list device_link;
 	struct list place_link; /* vidmm_place.listings; with count > 0 */

@@ -610,7 +610,7 @@ static void binding_wait_over(struct sched_wait *wait)
 	if (binding->must_wait_again) {
 		binding->must_wait_again = false;
 		lock_release(&manager->lock);
-		sched_after_owner(binding->device->owner, &binding->wait);
+		binding_wait_start(binding);
 		return;
 	}
 	place = binding_place(binding);
@@ -627,6 +627,8 @@ bool binding_wait_locked(struct vidmm_binding *binding)
 {
 	struct vidmm_place *place = binding_place(binding);
 
+	/* As of now: what is queued later may wait for what happens when this is over. */
+	binding->wait_ticket = sched_owner_tickets(binding->device->owner);
 	if (binding->is_waiting) {
 		binding->must_wait_again = true;
 		return false;
@@ -642,7 +644,7 @@ bool binding_wait_locked(struct vidmm_binding *binding)
 void binding_wait_start(struct vidmm_binding *binding)
 {
 	binding->wait.over = binding_wait_over;
-	sched_after_owner(binding->device->owner, &binding->wait);
+	sched_after_ticket(binding->device->owner, binding->wait_ticket, &binding->wait);
 }
 
 /* ---- where it is ---- */

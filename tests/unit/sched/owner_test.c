@@ -52,6 +52,28 @@ TEST(owner, a_wait_is_over_when_everything_queued_before_it_is_retired)
 	world_finish();
 }
 
+TEST(owner, a_wait_for_a_ticket_is_over_with_what_was_queued_up_to_it)
+{
+	world_start();
+	struct noted_wait all = NOTED('1');
+	struct noted_wait some = NOTED('2');
+	struct noted_wait past = NOTED('3');
+	struct sched_queue *queue = world_queue(0, 1);
+	work(queue, 'a');
+	uint64_t ticket = sched_owner_tickets(&world.owners[0]);
+	work(queue, 'b');
+	sched_after_owner(&world.owners[0], &all.wait);
+	sched_after_ticket(&world.owners[0], ticket, &some.wait); /* before who came first */
+	happened();
+	fake_gpu_complete(&world.gpu, 1, 1);
+	EXPECT_STR(happened(), "a. 2");
+	sched_after_ticket(&world.owners[0], ticket, &past.wait);
+	EXPECT_STR(happened(), "3");
+	fake_gpu_complete(&world.gpu, 1, 1);
+	EXPECT_STR(happened(), "b. 1");
+	world_finish();
+}
+
 static struct noted_wait inner;
 
 static void wait_from_inside(struct fake_packet *packet)

@@ -94,12 +94,9 @@ void gpu_slice_over(struct client *client)
 	vidmm_trim(the_gpu->manager, NULL, 0);
 }
 
-uint64_t sched_owner_tickets(struct sched_owner *owner)
+uint64_t sched_owner_tickets(const struct sched_owner *owner)
 {
-	lock_acquire(&the_gpu->lock);
-	uint64_t tickets = owner->last_ticket;
-	lock_release(&the_gpu->lock);
-	return tickets;
+	return atomic_load(&owner->last_ticket);
 }
 
 void sched_owner_suspend(struct sched_owner *owner)
@@ -147,11 +144,8 @@ void sched_release_clients(struct sched *sched)
 	(void)sched;
 }
 
-void sched_after_owner(struct sched_owner *owner, struct sched_wait *wait)
+void sched_after_ticket(struct sched_owner *owner, uint64_t ticket, struct sched_wait *wait)
 {
-	lock_acquire(&the_gpu->lock);
-	uint64_t ticket = owner->last_ticket;
-	lock_release(&the_gpu->lock);
 	wait_add(owner, &owner->waits, ticket, wait);
 }
 

@@ -227,6 +227,25 @@ TEST(offer, offered_again_it_waits_for_the_work_in_between)
 	scene_finish(&scene);
 }
 
+/* … and for nothing that came after: that may wait for the room it gives. */
+TEST(offer, offered_again_it_does_not_wait_for_the_work_behind_it)
+{
+	struct scene scene;
+	enum vidmm_reclaim_result result;
+
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	gpu_work(&scene.client);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
+	gpu_work(&scene.client);
+	gpu_retire(&scene.client);
+	EXPECT(binding_place(&scene.thing.binding)->is_offer_due);
+	gpu_retire(&scene.client);
+	scene_finish(&scene);
+}
+
 TEST(offer, made_resident_it_is_listed_and_comes_in_with_its_reclaim)
 {
 	struct scene scene;
