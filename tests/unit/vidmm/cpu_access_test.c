@@ -235,11 +235,10 @@ TEST(lock, of_cached_memory_whose_eviction_is_pending_does_not_wait_for_held_up_
 	struct scene scene;
 	struct locker locker;
 
-	gpu_init(&scene.gpu, &(struct gpu_config){ .is_hidden = false });
-	client_init(&scene.client, &scene.gpu.process);
+	scene_init(&scene, NULL);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, 4 * MIB, SET_LOCAL | SET_SYSTEM);
 	wishes.traits.is_cached = true;
-	thing_init_as(&scene.thing, &scene.client, &wishes);
+	scene_add_thing_as(&scene, &wishes);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'c');
 	sched_owner_suspend(&scene.client.owner);
