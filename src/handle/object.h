@@ -118,14 +118,6 @@ static inline void object_publish_and_get(struct object *object)
 	object_publish_with(object, 1);
 }
 
-/* The same for what nobody else has a reference on yet, and no way to get one. */
-static inline void object_publish_new(struct object *object, bool is_kept)
-{
-	assert(atomic_load_explicit(&object->slot->state, memory_order_relaxed) == 1);
-	atomic_store_explicit(&object->slot->state, ((uint64_t)object->handle << 32) + 1 + is_kept,
-			      memory_order_release);
-}
-
 /* From now on it does not. True for the one caller that ended it: that one destroys. */
 MUST_CHECK bool object_retire(struct object *object);
 

@@ -186,7 +186,7 @@ TEST(handle, is_retired_alone_by_who_has_the_only_reference_besides_its_own)
 	EXPECT(thing);
 	thing->destroyed = &destroyed;
 	EXPECT_EQ(object_init(&thing->object, &thing_class, &table), STATUS_SUCCESS);
-	object_publish_new(&thing->object, true);
+	object_publish_and_get(&thing->object);
 	uint32_t handle = thing->object.handle;
 	EXPECT(handle_find(&table, handle, &thing_class, &object, &found) == HANDLE_FOUND);
 	EXPECT(object == &thing->object);
