@@ -157,11 +157,17 @@ SPECIALIZED NTSTATUS body_build(struct dxg_device *device, struct dxg_resource *
 	if (UNLIKELY(!body))
 		return no_memory();
 	struct dxg_allocation *allocation = &body->maker;
-	*allocation = (struct dxg_allocation){
-		.device = device,
-		.resource = resource,
-		.body = body,
-	};
+	/* One by one: to wipe it all takes the processor longer. The object is object_init()'s. */
+	allocation->device = device;
+	allocation->resource = resource;
+	allocation->body = body;
+	allocation->driver_binding = NULL;
+	atomic_init(&allocation->is_ready, false);
+	atomic_init(&allocation->binding, NULL);
+	atomic_init(&allocation->addresses, NULL);
+	atomic_init(&allocation->lock_count, 0);
+	atomic_init(&allocation->uses, 0);
+	allocation->is_claimed = false;
 	if (UNLIKELY(!NT_SUCCESS(object_init(&allocation->object, &allocation_class,
 					     &device->process->handles)))) {
 		mem_give(body, body_bytes(item->private_bytes));
