@@ -302,13 +302,15 @@ def bench_residency(build):
 
 
 def bench_commands(build):
+    """Both at their best, of several processes: where the system puts the threads that wake each
+    other is a factor of five, for either of them, and stays so as long as a process lives."""
     program = os.path.join(build, 'bench', 'command_turns')
-    rounds = numbers(run([program, '200', '25'], build))
+    rounds = [row for _ in range(8) for row in numbers(run([program, '200', '5'], build))]
+    ours = min(ours for ours, _ in rounds)
     return [
-        {'what': 'empty command, submitted to seen', 'unit': 'ns',
-         'value': statistics.median(ours for ours, _ in rounds)},
+        {'what': 'empty command, submitted to seen', 'unit': 'ns', 'value': ours},
         {'what': '  / two threads in turn', 'unit': 'times', 'goal': 2.0,
-         'value': statistics.median(ours / threads for ours, threads in rounds)},
+         'value': ours / min(threads for _, threads in rounds)},
     ]
 
 
