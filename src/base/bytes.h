@@ -38,4 +38,24 @@ static inline void bytes_copy(void *to, const void *from, size_t count)
 		memcpy(target + count - 8, source + count - 8, 8);
 }
 
+/*
+ * As memcpy(), for a count that the compiler knows: word by word, as clients have just written
+ * their structs. A processor waits for a wider piece until all words of it are in memory.
+ */
+static inline void bytes_copy_words(void *to, const void *from, size_t count)
+{
+	char *target = to;
+	const char *source = from;
+	size_t at = 0;
+
+	for (; count - at >= sizeof(uint64_t); at += sizeof(uint64_t)) {
+		uint64_t word;
+
+		memcpy(&word, source + at, sizeof(word));
+		__asm__("" : "+r"(word)); /* or the compiler makes wider pieces of them */
+		memcpy(target + at, &word, sizeof(word));
+	}
+	memcpy(target + at, source + at, count - at);
+}
+
 #endif

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "dispatch/decode.h"
 
 /* Behind the functions below. */
@@ -114,7 +115,7 @@ SPECIALIZED NTSTATUS call_capture(struct call *call, void *client_args, size_t a
 	call->taken = NULL;
 	if (UNLIKELY(!client_args))
 		return refused(call_refuse_no_struct());
-	memcpy(call->args.bytes, client_args, args_bytes);
+	bytes_copy_words(call->args.bytes, client_args, args_bytes);
 	call_is_copied();
 #pragma GCC unroll 16
 	for (unsigned i = 0; i < count; i++) {
