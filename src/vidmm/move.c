@@ -396,7 +396,7 @@ static void move_end_locked(struct vidmm_place *place, NTSTATUS status)
 static NTSTATUS judge_locked(struct vidmm_place *place, NTSTATUS status)
 {
 	struct place_move *move = &place->move;
-	bool is_stale = place->manager->is_gone || paging_job_is_stale(&move->job);
+	bool is_stale = atomic_load(&place->manager->is_gone) || paging_job_is_stale(&move->job);
 
 	if (move->is_in)
 		return is_stale ? STATUS_DEVICE_REMOVED : status;
@@ -509,7 +509,7 @@ static bool needs_job(struct vidmm_place *place)
 	bool is_needed;
 
 	lock_acquire(&place->manager->lock);
-	is_needed = has_rows(place) && !place->manager->is_gone;
+	is_needed = has_rows(place) && !atomic_load(&place->manager->is_gone);
 	if (!is_needed)
 		place_show_locked(place, place->move.is_in);
 	lock_release(&place->manager->lock);
@@ -540,7 +540,7 @@ static NTSTATUS in_prepare_locked(struct vidmm_place *place)
 	struct vidmm_allocation *allocation = place->allocation;
 	NTSTATUS status = STATUS_SUCCESS;
 
-	if (place->manager->is_gone)
+	if (atomic_load(&place->manager->is_gone))
 		return STATUS_DEVICE_REMOVED;
 	if (place->segment->is_system) {
 		if (allocation_content(allocation) == VIDMM_CONTENT_NONE)

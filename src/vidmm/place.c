@@ -120,7 +120,7 @@ bool place_is_lost(const struct vidmm_place *place)
 
 bool place_is_dropped(const struct vidmm_place *place)
 {
-	if (place->is_dying || place->manager->is_gone || place_is_lost(place))
+	if (place->is_dying || atomic_load(&place->manager->is_gone) || place_is_lost(place))
 		return true;
 	return place_is_given(place) &&
 	       !(vidmm_options(place->manager) & VIDMM_NEVER_DISCARD_OFFERS);

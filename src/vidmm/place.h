@@ -145,7 +145,8 @@ struct vidmm {
 	_Atomic uint32_t options; /* see control.h */
 
 	uint64_t resets;
-	bool is_gone; /* there is no GPU any more, and no job is run */
+	_Atomic bool
+		is_gone; /* there is no GPU any more, and no job is run; read without the lock */
 
 	struct notice changed; /* something left or came */
 

@@ -90,7 +90,8 @@ static void places_lose(struct vidmm *manager)
 		lock_acquire(&manager->lock);
 		struct vidmm_place *place = next_place_locked(manager);
 		if (place)
-			has_notice = !manager->is_gone && move_out_notice(place, &notice);
+			has_notice =
+				!atomic_load(&manager->is_gone) && move_out_notice(place, &notice);
 		lock_release(&manager->lock);
 		if (!place)
 			return;
@@ -113,7 +114,7 @@ void vidmm_reset(struct vidmm *manager)
 void vidmm_give_up(struct vidmm *manager)
 {
 	lock_acquire(&manager->lock);
-	manager->is_gone = true;
+	atomic_store(&manager->is_gone, true);
 	manager->resets++;
 	manager->epoch++;
 	lock_release(&manager->lock);
