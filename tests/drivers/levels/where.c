@@ -29,7 +29,6 @@ static struct aperture {
 static ULONG mapped_count;
 static ULONGLONG entered;
 static bool is_full;
-static bool has_addresses; /* of the GPU */
 static bool forgets_nothing;
 
 static void lock(void)
@@ -201,9 +200,6 @@ static void paged(const DXGKARG_BUILDPAGINGBUFFER *args)
 	case DXGK_OPERATION_INIT_CONTEXT_RESOURCE:
 		remember_own(args->InitContextResource.hAllocation);
 		break;
-	case DXGK_OPERATION_UPDATE_PAGE_TABLE:
-		has_addresses = true;
-		break;
 	default:
 		break;
 	}
@@ -227,9 +223,12 @@ void where_destroyed(const DXGKARG_DESTROYALLOCATION *args)
 void where_was_reset(void)
 {
 	lock();
-	if (has_addresses && !forgets_nothing) {
+	if (!forgets_nothing) {
 		RtlZeroMemory(residents, sizeof(residents));
 		resident_count = 0;
+		for (ULONG i = 0; i < APERTURES; i++)
+			RtlZeroMemory(apertures[i].pages, sizeof(apertures[i].pages));
+		mapped_count = 0;
 	}
 	unlock();
 }

@@ -21,7 +21,10 @@ void where_paged(const DXGKARG_BUILDPAGINGBUFFER *args);
 
 void where_destroyed(const DXGKARG_DESTROYALLOCATION *args);
 
-/* The adapter was reset: with GPU addresses the driver is not told what it lost. */
+/*
+ * The adapter was reset: all is lost. A driver is not told everything that was: with GPU addresses
+ * nothing, without them not what was on its way in.
+ */
 void where_was_reset(void);
 
 /* From now on nothing leaves any more, as far as this is concerned. */
