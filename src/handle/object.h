@@ -97,15 +97,14 @@ static inline void object_put_several(struct object *object, uint64_t references
 		object_end(object);
 }
 
-/* Until it is published only its maker has references, and nobody else counts them. */
 static inline void object_publish_with(struct object *object, uint64_t references)
 {
-	_Atomic uint64_t *state = &object->slot->state;
-	uint64_t before = atomic_load_explicit(state, memory_order_relaxed);
+	uint64_t before = atomic_fetch_add_explicit(&object->slot->state,
+						    ((uint64_t)object->handle << 32) + references,
+						    memory_order_release);
 
 	assert(SLOT_HANDLE(before) == 0);
-	atomic_store_explicit(state, before + ((uint64_t)object->handle << 32) + references,
-			      memory_order_release);
+	(void)before;
 }
 
 /* From now on the handle finds it. The second one takes a reference in the same moment. */
@@ -116,6 +115,17 @@ static inline void object_publish(struct object *object)
 static inline void object_publish_and_get(struct object *object)
 {
 	object_publish_with(object, 1);
+}
+
+/*
+ * The same for what nobody else has a reference on yet, nor a way to get one: it is in no list, or
+ * in one whose lock is held since it came in.
+ */
+static inline void object_publish_new(struct object *object, bool is_kept)
+{
+	assert(atomic_load_explicit(&object->slot->state, memory_order_relaxed) == 1);
+	atomic_store_explicit(&object->slot->state, ((uint64_t)object->handle << 32) + 1 + is_kept,
+			      memory_order_release);
 }
 
 /* From now on it does not. True for the one caller that ended it: that one destroys. */

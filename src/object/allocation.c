@@ -653,7 +653,7 @@ static NTSTATUS single_make(struct dxg_device *device, struct allocation_item *i
 		return status;
 	}
 	body_take_answer(body, &answer, item, NULL);
-	object_publish(&body->maker.object);
+	object_publish_new(&body->maker.object, false);
 	status = miniport_visit_open(&visit, device->driver_device, private_data, private_bytes,
 				     body->driver_allocation, &binding);
 	if (UNLIKELY(!NT_SUCCESS(status))) {

@@ -234,7 +234,7 @@ static void publish_locked(struct dxg_sync_object *sync, struct list *owners,
 			.gpu_address = sync->gpu_address,
 		};
 	/* With its reference, or another thread could end it under the caller. */
-	object_publish_with(&sync->object, !names_out);
+	object_publish_new(&sync->object, !names_out);
 }
 
 /* All of a device's openings hold it with one reference, which the first takes and the last gives.
