@@ -31,8 +31,16 @@ static void set_halted(struct soft_engine *engine, BOOLEAN is_halted)
 
 	KeAcquireSpinLock(&engine->lock, &irql);
 	engine->is_halted = is_halted;
-	if (is_halted)
-		engine->last_completed_fence = engine->last_submitted_fence;
+	KeReleaseSpinLock(&engine->lock, irql);
+}
+
+/* What was aborted counts as over. */
+static void complete_aborted(struct soft_engine *engine)
+{
+	KIRQL irql;
+
+	KeAcquireSpinLock(&engine->lock, &irql);
+	engine->last_completed_fence = engine->last_submitted_fence;
 	KeReleaseSpinLock(&engine->lock, irql);
 }
 
@@ -48,8 +56,11 @@ NTSTATUS APIENTRY soft_reset_from_timeout(IN_CONST_HANDLE hAdapter)
 	if (!adapter)
 		return STATUS_INVALID_PARAMETER;
 	for (ULONG node = 0; node < adapter->node_count; node++) {
-		soft_engine_reset(&adapter->engines[node]);
-		set_halted(&adapter->engines[node], TRUE);
+		struct soft_engine *engine = &adapter->engines[node];
+
+		set_halted(engine, TRUE); /* first: what comes meanwhile must not begin */
+		soft_engine_reset(engine);
+		complete_aborted(engine);
 	}
 	soft_hw_queues_reset(adapter);
 	if (adapter->settings.loses_memory)

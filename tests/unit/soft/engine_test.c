@@ -3,6 +3,7 @@
  * reset. The test builds page tables in local memory and is the only other user of the GPU. Time
  * matters here, so it is virtual: these run with a seed.
  */
+#include "base/thread.h"
 #include "host.h"
 
 enum {
@@ -516,6 +517,46 @@ TEST(engine, after_an_adapter_reset_nothing_runs_until_the_restart)
 	host_wait_completed(HOST_NODE_3D, fence);
 	EXPECT_EQ(data64(0), 9);
 	finish(context);
+}
+
+enum { LATE_PACKETS = 8 };
+
+struct late {
+	HANDLE context;
+	UINT size_bytes; /* of the commands */
+	UINT fence;      /* of the last packet */
+};
+
+static void submit_late(void *argument)
+{
+	struct late *late = argument;
+
+	for (int i = 0; i < LATE_PACKETS; i++)
+		late->fence =
+			host_submit_virtual(late->context, BASE + COMMANDS, late->size_bytes, 0);
+}
+
+/* The memory may be somebody else's when the reset has returned. */
+TEST(engine, what_comes_while_the_adapter_is_reset_waits_for_the_restart)
+{
+	struct late late = { .context = start_virtual_context(HOST_NODE_3D) };
+	struct thread *thread;
+
+	add_busy(100);
+	add_write(BASE + DATA, 9);
+	late.size_bytes = commands_used;
+	for (int round = 0; round < 20; round++) {
+		EXPECT_EQ(thread_create("late", submit_late, &late, &thread), STATUS_SUCCESS);
+		EXPECT_EQ(host.ddi.DxgkDdiResetFromTimeout(host.adapter), STATUS_SUCCESS);
+		memset(host.local + DATA, 0, 8);
+		host_pass_time(1000);
+		EXPECT_EQ(data64(0), 0);
+		thread_join(thread);
+		EXPECT_EQ(host.ddi.DxgkDdiRestartFromTimeout(host.adapter), STATUS_SUCCESS);
+		host_pass_time(2000);
+	}
+	commands_used = 0;
+	finish(late.context);
 }
 
 TEST(engine, a_hung_engine_does_not_keep_the_adapter_from_stopping)
