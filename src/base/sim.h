@@ -58,6 +58,5 @@ void sim_thread_forget(struct sim_thread *thread); /* it never started */
 
 void sim_enter(void);
 void sim_leave(void);
-uint32_t sim_self_ordinal(void);
 
 #endif

@@ -8,8 +8,8 @@
  *
  * They run on the adapter's undertaker thread, one after the other, as they become ready. Those of
  * one resource run in the order in which they were started: it is not destroyed in the driver
- *before an allocation of it that went earlier. Nobody else waits for another: memory that is said
- *to be in use no more goes, whatever was destroyed before it and has to wait for work.
+ * before an allocation of it that went earlier. Nobody else waits for another: memory that is said
+ * to be in use no more goes, whatever was destroyed before it and has to wait for work.
  */
 #ifndef OBJECT_DEFERRAL_H
 #define OBJECT_DEFERRAL_H

@@ -72,12 +72,6 @@ void gpu_addresses_remove_context(const struct process_adapter *joined,
 MUST_CHECK NTSTATUS allocation_addresses(struct dxg_allocation *allocation,
 					 struct space_memory **memory_out);
 
-/* A look: was something mapped through this opening? */
-static inline bool allocation_has_addresses(struct dxg_allocation *allocation)
-{
-	return atomic_load(&allocation->addresses) != NULL;
-}
-
 /* Its addresses are gone, and no TLB has them, when it returns. Not on the pager's thread. */
 void allocation_end_addresses(struct dxg_allocation *allocation);
 

@@ -219,8 +219,7 @@ static NTSTATUS registration_add_locked(struct dxg_device *device, struct notifi
 {
 	lock_assert_held(&device->lock);
 	if (device->is_dying)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
-			      "0x%08x was destroyed during the call", device->object.handle);
+		return device_refuse_dying(device);
 	lock_acquire(&notifier->lock);
 	bool has_room = notifier->count < NOTIFICATION_MOST;
 	if (has_room) {

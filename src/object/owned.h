@@ -1,8 +1,8 @@
 /*
  * owned.h - an object that is in a list of its owner, and ends with it.
  *
- *	list and handle begin together	under the owner's lock: whoever finds it in the list can end
- *it its end takes it off the list	unless the owner's end, which takes all, was there first
+ *	list and handle begin together    under the owner's lock: whoever finds it there can end it
+ *	its end takes it off the list     unless the owner's end, which takes all, was there first
  *
  * Locks: the owner's (a device's or a process's), which guards the list.
  */

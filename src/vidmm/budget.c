@@ -10,8 +10,8 @@
  *
  * So a process alone may have everything; when others come, it keeps what they do not want, and
  * never gets less than its share. Who is suspended claims what it reserved. Half of a group can be
- *reserved. A tester may set limits that are smaller (control.h); they count for nobody else's
- *budget.
+ * reserved. A tester may set limits that are smaller (control.h); they count for nobody else's
+ * budget.
  *
  * Locks: the manager's. Listeners are called without it.
  */

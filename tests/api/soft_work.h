@@ -1,7 +1,7 @@
 /*
  * soft_work.h - work for the software GPU, as a client in the virtual address model has it. With
  * TEST_MODEL=physical it is rendered by allocation list: addresses are offsets in the worker's
- *data.
+ * data.
  *
  *	worker_open(&worker, adapter)     a device, its queues, memory for commands and for data
  *	write_to(&row, worker.data, 7)    commands, one after the other
