@@ -59,4 +59,9 @@ MUST_CHECK static inline bool checked_align_up(uint64_t value, uint64_t alignmen
 	return true;
 }
 
+static inline uint64_t lower_of(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 #endif

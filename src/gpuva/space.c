@@ -32,11 +32,6 @@ void gpuva_space_finish(struct gpuva_space *space)
 	*space = (struct gpuva_space){ 0 };
 }
 
-static uint64_t lower_of(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* From `page`, which lies in `range`, to its end. */
 static void view_range(const struct gpuva_range *range, uint64_t page, struct gpuva_view *view)
 {

@@ -150,17 +150,24 @@ MUST_CHECK static inline NTSTATUS object_init(struct object *object,
 
 enum handle_verdict { HANDLE_FOUND, HANDLE_UNKNOWN, HANDLE_OTHER_KIND };
 
+/* Where the handle would be; NULL when nothing is there. */
+static inline struct handle_slot *handle_slot_of(const struct handle_table *table, uint32_t handle)
+{
+	uint32_t ordinal = (handle - HANDLE_FIRST) / HANDLE_GAP;
+
+	if (UNLIKELY(handle < HANDLE_FIRST))
+		return NULL;
+	struct handle_chunk *chunk = atomic_load_explicit(&table->directory[ordinal / HANDLE_CHUNK],
+							  memory_order_acquire);
+	return LIKELY(chunk) ? &chunk->slots[ordinal % HANDLE_CHUNK] : NULL;
+}
+
 /* Where the object would be, for fetching it ahead and nothing else: it may be gone. */
 static inline const struct object *handle_glance(const struct handle_table *table, uint32_t handle)
 {
-	if (UNLIKELY(handle < HANDLE_FIRST))
-		return NULL;
-	uint32_t ordinal = (handle - HANDLE_FIRST) / HANDLE_GAP;
-	const struct handle_chunk *chunk = atomic_load_explicit(
-		&table->directory[ordinal / HANDLE_CHUNK], memory_order_acquire);
-	return LIKELY(chunk) ? atomic_load_explicit(&chunk->slots[ordinal % HANDLE_CHUNK].object,
-						    memory_order_relaxed)
-			     : NULL;
+	const struct handle_slot *slot = handle_slot_of(table, handle);
+
+	return LIKELY(slot) ? atomic_load_explicit(&slot->object, memory_order_relaxed) : NULL;
 }
 
 /*
@@ -173,15 +180,10 @@ MUST_CHECK static inline enum handle_verdict handle_find(struct handle_table *ta
 							 struct object **object_out,
 							 const struct object_class **found_out)
 {
-	if (UNLIKELY(handle < HANDLE_FIRST || (handle & 0x3f) != table->tag))
-		return HANDLE_UNKNOWN;
-	uint32_t ordinal = (handle - HANDLE_FIRST) >> 6;
-	struct handle_chunk *chunk = atomic_load_explicit(&table->directory[ordinal / HANDLE_CHUNK],
-							  memory_order_acquire);
-	if (UNLIKELY(!chunk))
-		return HANDLE_UNKNOWN;
+	struct handle_slot *slot = handle_slot_of(table, handle);
 
-	struct handle_slot *slot = &chunk->slots[ordinal % HANDLE_CHUNK];
+	if (UNLIKELY(!slot || (handle & (HANDLE_GAP - 1)) != table->tag))
+		return HANDLE_UNKNOWN;
 	uint64_t state = atomic_load_explicit(&slot->state, memory_order_relaxed);
 	do {
 		if (UNLIKELY(SLOT_HANDLE(state) != handle))

@@ -1,14 +1,10 @@
 /*
  * memory_sizes.c - see memory_sizes.h.
  */
+#include "base/checked.h"
 #include "object/memory_sizes.h"
 
 #define MIB (UINT64_C(1) << 20)
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* Before WDDM 2 no segment is marked; then every one counts. */
 static bool marks_application_target(const struct miniport_info *info)
@@ -45,10 +41,11 @@ void memory_sizes_compute(const struct miniport_info *info, uint64_t ram_bytes,
 		else
 			sizes.non_budget_bytes += segment->size_bytes;
 	}
-	sizes.dedicated_system_bytes = smaller(sizes.dedicated_system_bytes, graphics_ram);
+	sizes.dedicated_system_bytes = lower_of(sizes.dedicated_system_bytes, graphics_ram);
 	if (info->aperture_commit_limit_bytes != 0)
-		apertures = smaller(apertures, info->aperture_commit_limit_bytes);
-	sizes.shared_system_bytes = smaller(apertures, graphics_ram - sizes.dedicated_system_bytes);
+		apertures = lower_of(apertures, info->aperture_commit_limit_bytes);
+	sizes.shared_system_bytes =
+		lower_of(apertures, graphics_ram - sizes.dedicated_system_bytes);
 	sizes.non_local_bytes += sizes.shared_system_bytes;
 	*sizes_out = sizes;
 }

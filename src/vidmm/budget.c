@@ -15,6 +15,7 @@
  *
  * Locks: the manager's. Listeners are called without it.
  */
+#include "base/checked.h"
 #include "base/refusal.h"
 #include "vidmm/place.h"
 
@@ -44,16 +45,11 @@ uint64_t budget_share_locked(const struct vidmm_process *process, enum vidmm_gro
 	       (manager->claimed_bytes[group] - claim_of(process, group));
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 uint64_t budget_of_locked(const struct vidmm_process *process, enum vidmm_group group)
 {
-	return smaller(budget_share_locked(process, group),
-		       smaller(process->manager->budget_limit_bytes[group],
-			       process->budget_limit_bytes[group]));
+	return lower_of(budget_share_locked(process, group),
+			lower_of(process->manager->budget_limit_bytes[group],
+				 process->budget_limit_bytes[group]));
 }
 
 void budget_recount_locked(struct vidmm *manager)

@@ -6,13 +6,9 @@
  */
 #include <assert.h>
 
+#include "base/checked.h"
 #include "vidmm/root_change.h"
 #include "vidmm/table_tree.h"
-
-static uint64_t lower_of(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 NTSTATUS root_change_begin(struct root_change *change, struct page_tables *tables,
 			   uint64_t end_page)

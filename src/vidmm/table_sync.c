@@ -14,6 +14,7 @@
  */
 #include <assert.h>
 
+#include "base/checked.h"
 #include "base/machine.h"
 #include "vidmm/table_tree.h"
 
@@ -32,11 +33,6 @@ struct miniport_pte table_entry_of_kind(const struct page_tables *tables, enum g
 		.is_valid = true,
 		.is_read_only = config->mmu.flags & TABLES_HAVE_READ_ONLY,
 	};
-}
-
-static uint64_t lower_of(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* Where in its memory a view begins, and how many pages go on from there. */
