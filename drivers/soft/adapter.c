@@ -13,11 +13,7 @@
 
 PVOID soft_pool_allocate(POOL_TYPE type, SIZE_T size_bytes)
 {
-	PVOID memory = ExAllocatePoolWithTag(type, size_bytes, SOFT_POOL_TAG);
-
-	if (memory)
-		RtlZeroMemory(memory, size_bytes);
-	return memory;
+	return ExAllocatePoolZero(type, size_bytes, SOFT_POOL_TAG);
 }
 
 void soft_pool_free(PVOID memory)

@@ -83,18 +83,17 @@ static void fill_info(const struct soft_adapter *adapter, const struct softgpu_s
 	const ULONG aperture = 1u << (SOFTGPU_SEGMENT_APERTURE - 1);
 	ULONG flags = surface->allocation.flags;
 	ULONG segments = local | aperture;
+	DXGK_SEGMENTPREFERENCE preferred = { .SegmentId0 = SOFTGPU_SEGMENT_LOCAL,
+					     .SegmentId1 = SOFTGPU_SEGMENT_APERTURE };
 
-	info->PreferredSegment.Value = 0;
 	if (flags & SOFTGPU_SYSTEM_ONLY) {
 		segments = aperture;
-		info->PreferredSegment.SegmentId0 = SOFTGPU_SEGMENT_APERTURE;
+		preferred.Value = SOFTGPU_SEGMENT_APERTURE;
 	} else if (flags & SOFTGPU_LOCAL_ONLY) {
 		segments = local;
-		info->PreferredSegment.SegmentId0 = SOFTGPU_SEGMENT_LOCAL;
-	} else {
-		info->PreferredSegment.SegmentId0 = SOFTGPU_SEGMENT_LOCAL;
-		info->PreferredSegment.SegmentId1 = SOFTGPU_SEGMENT_APERTURE;
+		preferred.Value = SOFTGPU_SEGMENT_LOCAL;
 	}
+	info->PreferredSegment.Value = preferred.Value;
 
 	info->Alignment = surface->allocation.alignment > PAGE_SIZE
 				  ? (UINT)surface->allocation.alignment
@@ -110,14 +109,15 @@ static void fill_info(const struct soft_adapter *adapter, const struct softgpu_s
 	info->AllocationPriority = D3DDDI_ALLOCATIONPRIORITY_NORMAL;
 	info->Flags2.Value = 0;
 
-	info->FlagsWddm2.Value = 0;
-	info->FlagsWddm2.CpuVisible = (flags & SOFTGPU_CPU_VISIBLE) != 0;
-	info->FlagsWddm2.Cached = (flags & SOFTGPU_CACHED) != 0;
-	info->FlagsWddm2.ExistingSysMem =
-		(surface->surface_flags & SOFTGPU_SURFACE_EXISTING_MEMORY) != 0;
-	/* Without page tables everything is reached by one physical address. */
-	info->FlagsWddm2.AccessedPhysically = (flags & SOFTGPU_CONTIGUOUS) != 0 ||
-					      adapter->settings.model == SOFTGPU_MODEL_PHYSICAL;
+	const DXGK_ALLOCATIONINFOFLAGS_WDDM2_0 kind = {
+		.CpuVisible = (flags & SOFTGPU_CPU_VISIBLE) != 0,
+		.Cached = (flags & SOFTGPU_CACHED) != 0,
+		.ExistingSysMem = (surface->surface_flags & SOFTGPU_SURFACE_EXISTING_MEMORY) != 0,
+		/* Without page tables everything is reached by one physical address. */
+		.AccessedPhysically = (flags & SOFTGPU_CONTIGUOUS) != 0 ||
+				      adapter->settings.model == SOFTGPU_MODEL_PHYSICAL,
+	};
+	info->FlagsWddm2.Value = kind.Value; /* at once, as it is read next */
 }
 
 static void allocation_free(struct soft_adapter *adapter, struct soft_allocation *allocation)

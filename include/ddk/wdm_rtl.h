@@ -146,11 +146,11 @@ NTKERNELAPI int DxgkRt_vswprintf_s(WCHAR *Buffer, size_t Count, const WCHAR *For
 
 /* Memory. */
 
-#define RtlCopyMemory(destination, source, size) memcpy((destination), (source), (size))
-#define RtlMoveMemory(destination, source, size) memmove((destination), (source), (size))
-#define RtlFillMemory(destination, size, fill)   memset((destination), (fill), (size))
-#define RtlZeroMemory(destination, size)         memset((destination), 0, (size))
-#define RtlEqualMemory(first, second, size)      (!memcmp((first), (second), (size)))
+#define RtlCopyMemory(destination, source, size) __builtin_memcpy((destination), (source), (size))
+#define RtlMoveMemory(destination, source, size) __builtin_memmove((destination), (source), (size))
+#define RtlFillMemory(destination, size, fill)   __builtin_memset((destination), (fill), (size))
+#define RtlZeroMemory(destination, size)         __builtin_memset((destination), 0, (size))
+#define RtlEqualMemory(first, second, size)      (!__builtin_memcmp((first), (second), (size)))
 #define RtlCopyBytes                             RtlCopyMemory
 #define RtlZeroBytes                             RtlZeroMemory
 #define RtlFillBytes                             RtlFillMemory
