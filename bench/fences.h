@@ -6,11 +6,18 @@
 
 #include "allocations.h"
 
+/* As plain_creation in allocations.h. */
+static const D3DKMT_CREATESYNCHRONIZATIONOBJECT2 plain_fence = {
+	.Info = { .Type = D3DDDI_MONITORED_FENCE },
+};
+
 static inline D3DKMT_HANDLE create_fence(D3DKMT_HANDLE device)
 {
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 args = { .hDevice = device };
+	const D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *fence_template = &plain_fence;
 
-	args.Info.Type = D3DDDI_MONITORED_FENCE;
+	__asm__("" : "+r"(fence_template));
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 args = *fence_template;
+	args.hDevice = device;
 	if (!NT_SUCCESS(D3DKMTCreateSynchronizationObject2(&args)))
 		fail("D3DKMTCreateSynchronizationObject2");
 	return args.hSyncObject;
