@@ -80,6 +80,17 @@ SPECIALIZED NTSTATUS capture_handle(struct call *call, const struct call_field *
 	return STATUS_SUCCESS;
 }
 
+SPECIALIZED void fetch_first_slot(const struct call *call, const struct call_field *field)
+{
+	const uint32_t *list;
+
+	memcpy(&list, call->args.bytes + field->offset, sizeof(list));
+	if (LIKELY(list && call_read_u32(call, field->count_offset) != 0))
+		__builtin_prefetch(
+			handle_slot_of(&call->process->handles, *(const volatile uint32_t *)list),
+			1);
+}
+
 SPECIALIZED NTSTATUS capture_field(struct call *call, const struct call_field *field)
 {
 	switch ((enum call_field_kind)field->kind) {
@@ -95,6 +106,9 @@ SPECIALIZED NTSTATUS capture_field(struct call *call, const struct call_field *f
 	case FIELD_BYTES_INOUT:
 	case FIELD_ARRAY_OUT:
 		return call_capture_buffer(call, field);
+	case FIELD_SOON:
+		fetch_first_slot(call, field);
+		break;
 	case FIELD_OPAQUE:
 	case FIELD_OUT:
 		break;
@@ -151,6 +165,7 @@ SPECIALIZED void call_hand_back_fields(const struct call *call, const struct cal
 		case FIELD_HANDLE_OR_0:
 		case FIELD_FLAGS:
 		case FIELD_OPAQUE:
+		case FIELD_SOON:
 			break;
 		}
 	}

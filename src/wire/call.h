@@ -36,6 +36,7 @@ enum call_field_kind {
 	FIELD_BYTES_INOUT,
 	FIELD_ARRAY_OUT,
 	FIELD_OPAQUE,
+	FIELD_SOON,
 	FIELD_OUT,
 };
 
@@ -58,7 +59,7 @@ struct call_field {
 	uint8_t object_kind; /* enum call_object_kind, for handles */
 	uint16_t offset;
 	uint16_t size_bytes;
-	uint16_t count_offset; /* buffers: the 32-bit count */
+	uint16_t count_offset; /* buffers and lists: the 32-bit count */
 	const char *count_name;
 	uint32_t element_bytes; /* buffers */
 	uint32_t limit;         /* flags: the known bits; buffers: how many elements at most */
