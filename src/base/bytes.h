@@ -30,9 +30,7 @@ static inline void bytes_copy(void *to, const void *from, size_t count)
 			memcpy(to, from, count);
 		return;
 	}
-	for (; count - at >= 16; at += 16)
-		memcpy(target + at, source + at, 16);
-	if (count & 8)
+	for (; count - at >= 8; at += 8)
 		memcpy(target + at, source + at, 8);
 	if (UNLIKELY(count & 7))
 		memcpy(target + count - 8, source + count - 8, 8);

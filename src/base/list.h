@@ -57,6 +57,13 @@ static inline void list_remove(struct list *link)
 	list_init(link);
 }
 
+/* Its neighbours will be written soon. */
+static inline void list_prefetch(const struct list *link)
+{
+	__builtin_prefetch(link->next, 1);
+	__builtin_prefetch(link->prev, 1);
+}
+
 /* The first link, taken off the list; NULL when there is none. */
 static inline struct list *list_pop_front(struct list *head)
 {

@@ -73,4 +73,13 @@ MUST_CHECK static inline bool refcount_put_quickly(struct refcount *refs)
 	return refcount_put(refs);
 }
 
+/* The same for one of two that the caller has; the other one it keeps. */
+static inline void refcount_put_one_of_two(struct refcount *refs)
+{
+	if (LIKELY(atomic_load_explicit(&refs->count, memory_order_acquire) == 2))
+		atomic_store_explicit(&refs->count, 1, memory_order_relaxed);
+	else
+		(void)!refcount_put(refs);
+}
+
 #endif

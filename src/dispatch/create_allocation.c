@@ -332,8 +332,9 @@ static NTSTATUS create_single(struct call *call, D3DKMT_CREATEALLOCATION *args,
 	item.private_bytes = element->PrivateDriverDataSize;
 	item.has_priority = element->Flags.OverridePriority;
 	item.priority = element->Priority;
-	status = allocation_create_single(call_device(call, 0), &item, private_data,
-					  args->PrivateDriverDataSize);
+	struct dxg_device *device = call_device(call, 0);
+	call_forget_object(call, 0);
+	status = allocation_create_single(device, &item, private_data, args->PrivateDriverDataSize);
 	if (!NT_SUCCESS(status))
 		return status;
 	args->pAllocationInfo2->hAllocation = item.handle;
@@ -342,7 +343,8 @@ static NTSTATUS create_single(struct call *call, D3DKMT_CREATEALLOCATION *args,
 		bytes_copy(element->pPrivateDriverData, item.private_data, item.private_bytes);
 	args->hResource = 0;
 	args->hGlobalShare = 0;
-	args->Flags.Zeroed = true;
+	/* All flags at once, as they are read next. */
+	args->Flags = (D3DKMT_CREATEALLOCATIONFLAGS){ .Zeroed = true };
 	return STATUS_SUCCESS;
 }
 
@@ -365,7 +367,7 @@ NTSTATUS dispatch_create_allocation2(struct call *call, D3DKMT_CREATEALLOCATION 
 	if (LIKELY(args->NumAllocations == 1 && args->pAllocationInfo2 && !has_flags(args->Flags) &&
 		   args->hResource == 0 && args->PrivateRuntimeDataSize == 0)) {
 		D3DDDI_ALLOCATIONINFO2 element;
-		memcpy(&element, args->pAllocationInfo2, sizeof(element));
+		bytes_copy_words(&element, args->pAllocationInfo2, sizeof(element));
 		call_is_copied();
 		if (LIKELY(!element.pSystemMem))
 			return create_single(call, args, &element);

@@ -73,7 +73,7 @@ static void allocation_finish(struct object *object)
 	allocation_body_put(body);
 	if (resource)
 		object_put(&resource->object);
-	object_put(&device->object);
+	object_put(device ? &device->object : NULL);
 }
 
 const struct object_class allocation_class = { "an allocation", allocation_finish };
@@ -147,7 +147,10 @@ static void group_free_room(struct group *group)
 	mem_free(group->bindings);
 }
 
-/* A body with one reference, and its maker's binding with another. */
+/*
+ * A body with one reference, and its maker's binding with another. It has the caller's reference to
+ * the device from now on, unless this fails.
+ */
 SPECIALIZED NTSTATUS body_build(struct dxg_device *device, struct dxg_resource *resource,
 				const struct allocation_item *item,
 				struct allocation_body **body_out)
@@ -174,7 +177,6 @@ SPECIALIZED NTSTATUS body_build(struct dxg_device *device, struct dxg_resource *
 		return no_memory();
 	}
 	list_init(&allocation->owner_link);
-	object_get(&device->object);
 	if (resource)
 		object_get(&resource->object);
 
@@ -241,8 +243,10 @@ static NTSTATUS group_build_objects(struct group *group)
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++) {
 		status = body_build(group->device, group->resource, &request->items[i],
 				    &group->bodies[i]);
-		if (NT_SUCCESS(status))
+		if (NT_SUCCESS(status)) {
+			object_get(&group->device->object);
 			group->built++;
+		}
 	}
 	if (NT_SUCCESS(status) && request->items[0].has_section)
 		status = section_map(request->items[0].section, request->existing_heap_bytes,
@@ -643,10 +647,10 @@ static NTSTATUS single_make(struct dxg_device *device, struct allocation_item *i
 		.private_data = body->private_data,
 		.private_bytes = body->private_bytes,
 	};
+	struct dxg_adapter *adapter = device->adapter;
 	struct miniport_visit visit;
-	NTSTATUS status =
-		miniport_visit_create(&visit, device->adapter->miniport, device->joined->client,
-				      private_data, private_bytes, &answer);
+	NTSTATUS status = miniport_visit_create(&visit, adapter->miniport, device->joined->client,
+						private_data, private_bytes, &answer);
 
 	if (UNLIKELY(!NT_SUCCESS(status))) {
 		single_undo(body, false, false);
@@ -661,7 +665,8 @@ static NTSTATUS single_make(struct dxg_device *device, struct allocation_item *i
 		return status;
 	}
 	body->maker.driver_binding = binding.driver_binding;
-	/* Before the joining: once it is listed another thread can end it at any time. */
+	/* Before the joining: once it is listed another thread can end it at any time, and the
+	   device with it. */
 	item->handle = binding.handle;
 	if (item->private_bytes)
 		bytes_copy(item->private_data, body->private_data, item->private_bytes);
@@ -670,7 +675,7 @@ static NTSTATUS single_make(struct dxg_device *device, struct allocation_item *i
 		single_undo(body, true, true);
 		return status;
 	}
-	adapter_leave(device->adapter);
+	adapter_leave(adapter);
 	return STATUS_SUCCESS;
 }
 
@@ -682,8 +687,10 @@ NTSTATUS allocation_create_single(struct dxg_device *device, struct allocation_i
 
 	if (NT_SUCCESS(status))
 		status = body_build(device, NULL, item, &body);
-	if (!NT_SUCCESS(status))
+	if (UNLIKELY(!NT_SUCCESS(status))) {
+		object_put(&device->object);
 		return status;
+	}
 	status = adapter_enter(device->adapter);
 	if (UNLIKELY(!NT_SUCCESS(status))) {
 		body_free(body);

@@ -39,7 +39,8 @@ struct dxg_allocation {
 	struct object object;
 
 	/* Set at creation. Read freely afterwards. */
-	struct dxg_device *device;     /* with a reference, given back after the driver closed it */
+	struct dxg_device *device;     /* with a reference, given back after the driver closed it;
+					  NULL: was given back */
 	struct dxg_resource *resource; /* of the same device; NULL: alone */
 	struct allocation_body *body;
 	void *driver_binding;
@@ -150,6 +151,15 @@ static inline void allocation_prefetch(const struct object *object)
 		__builtin_prefetch((const void *)(body + at), 1);
 }
 
+/* What the driver calls by these handles is its own affair; mostly it is memory like ours. */
+static inline void allocation_prefetch_driver(const struct dxg_allocation *allocation)
+{
+	uintptr_t made = (uintptr_t)allocation->body->driver_allocation;
+
+	__builtin_prefetch(allocation->driver_binding, 1);
+	__builtin_prefetch((const void *)(made - 32), 1); /* where its pool block begins */
+}
+
 /* Where it stands on the device's residency list; made now if this is the first need. */
 MUST_CHECK NTSTATUS allocation_binding(struct dxg_allocation *allocation,
 				       struct vidmm_binding **binding_out);
@@ -163,7 +173,10 @@ MUST_CHECK bool allocation_unlock(struct dxg_allocation *allocation);
 /* All or nothing: on failure no handle is valid and the driver has nothing. */
 MUST_CHECK NTSTATUS allocation_create(struct allocation_request *request);
 
-/* The same for one alone, of nobody's memory: what nearly all calls make. */
+/*
+ * The same for one alone, of nobody's memory: what nearly all calls make. The caller's reference to
+ * the device goes with it, also when it fails.
+ */
 MUST_CHECK NTSTATUS allocation_create_single(struct dxg_device *device,
 					     struct allocation_item *item, const void *private_data,
 					     uint32_t private_bytes);

@@ -180,15 +180,14 @@ static void tell_driver(struct farewell *farewell)
 	destroy_bodies(farewell);
 }
 
-/* The same for a list of one, which nearly all are, in one visit. */
-static void tell_driver_of_single(struct farewell *farewell)
+/* The same for a list of one, which nearly all are and whose use is over, in one visit. */
+static void tell_driver_of_single(struct farewell *farewell, bool is_hidden)
 {
 	struct dxg_allocation *allocation = farewell->allocations[0];
 	struct allocation_body *body = allocation->body;
 	struct dxg_device *device = farewell->device;
 	struct miniport_visit visit;
 
-	end_use(allocation);
 	miniport_visit_close(&visit, device->adapter->miniport, device->joined->client,
 			     device->driver_device, allocation->driver_binding);
 	if (LIKELY(refcount_put_quickly(&body->refs))) {
@@ -196,7 +195,8 @@ static void tell_driver_of_single(struct farewell *farewell)
 		farewell->dying = 1;
 	}
 	/* While the driver holds it, it is waited for: not on a visit. */
-	if (LIKELY(farewell->dying == 1 && hold_end_unless_held(&body->holds))) {
+	if (LIKELY(farewell->dying == 1 && (is_hidden ? hold_end_hidden_unless_held(&body->holds)
+						      : hold_end_unless_held(&body->holds)))) {
 		miniport_visit_destroy(
 			&visit, body->driver_allocation,
 			farewell->resource ? &farewell->resource->body->driver_resource : NULL);
@@ -213,8 +213,9 @@ SPECIALIZED void give_back(struct farewell *farewell)
 {
 	for (uint32_t i = 0; i < farewell->count; i++) {
 		struct dxg_allocation *allocation = farewell->allocations[i];
+		/* The allocation looks at it, too, as long as it has a reference. */
 		if (i < farewell->dying)
-			allocation_body_put(allocation->body);
+			refcount_put_one_of_two(&allocation->body->lookers);
 		object_put_several(&allocation->object, farewell->references);
 	}
 }
@@ -382,6 +383,85 @@ RARE static NTSTATUS defer_list(struct dxg_device *device, uint32_t count,
 	return STATUS_SUCCESS;
 }
 
+/*
+ * One in no resource that no other thread has found or will find: retired in one step, and nobody
+ * is kept waiting for it.
+ */
+static bool claim_hidden(struct dxg_device *device, struct dxg_allocation *allocation)
+{
+	if (allocation->resource)
+		return false;
+	lock_acquire(&device->lock);
+	list_prefetch(&allocation->owner_link);
+	bool is_ours = !allocation->is_claimed && object_retire_alone(&allocation->object);
+	if (LIKELY(is_ours))
+		list_remove(&allocation->owner_link);
+	lock_release(&device->lock);
+	return is_ours;
+}
+
+/* Most that come and go so were never put to use. */
+static void end_hidden_use(struct dxg_allocation *allocation)
+{
+	bool has_use = atomic_load_explicit(&allocation->binding, memory_order_relaxed) ||
+		       atomic_load_explicit(&allocation->addresses, memory_order_relaxed);
+
+	if (UNLIKELY(has_use || !vidmm_allocation_retire_untouched(&allocation->body->memory)))
+		end_use(allocation);
+}
+
+static void end_hidden(struct farewell *farewell)
+{
+	struct dxg_device *device = farewell->device;
+	struct dxg_allocation *allocation = farewell->allocations[0];
+
+	end_hidden_use(allocation);
+	tell_driver_of_single(farewell, true);
+	adapter_leave(device->adapter);
+	allocation->device = NULL; /* its reference goes with the caller's */
+	give_back(farewell);
+	object_put_several(&device->object, 2);
+}
+
+static NTSTATUS end_in_turn(struct farewell *farewell)
+{
+	struct dxg_device *device = farewell->device;
+	struct dxg_allocation *allocation = farewell->allocations[0];
+
+	lock_acquire(&device->destroying);
+	NTSTATUS status = claim_list(device, 1, &allocation);
+	if (NT_SUCCESS(status)) {
+		end_use(allocation);
+		tell_driver_of_single(farewell, false);
+	}
+	lock_release(&device->destroying);
+	adapter_leave(device->adapter);
+	if (NT_SUCCESS(status))
+		give_back(farewell);
+	object_put(&device->object);
+	return status;
+}
+
+static NTSTATUS destroy_single_now(struct dxg_device *device, struct dxg_allocation *allocation)
+{
+	void *pointer;
+	struct farewell farewell = {
+		.device = device,
+		.resource = allocation->resource,
+		.count = 1,
+		.allocations = &allocation,
+		.pointers = &pointer,
+	};
+
+	adapter_enter_to_release(device->adapter);
+	bool is_hidden = claim_hidden(device, allocation);
+	farewell.references = is_hidden ? 1 : 2;
+	if (UNLIKELY(!is_hidden))
+		return end_in_turn(&farewell);
+	end_hidden(&farewell);
+	return STATUS_SUCCESS;
+}
+
 static NTSTATUS destroy_list_now(struct dxg_device *device, uint32_t count,
 				 struct dxg_allocation **allocations)
 {
@@ -404,15 +484,13 @@ static NTSTATUS destroy_list_now(struct dxg_device *device, uint32_t count,
 	adapter_enter_to_release(device->adapter);
 	lock_acquire(&device->destroying);
 	NTSTATUS status = claim_list(device, count, allocations);
-	if (LIKELY(NT_SUCCESS(status) && count == 1))
-		tell_driver_of_single(&farewell);
-	else if (NT_SUCCESS(status))
+	if (NT_SUCCESS(status))
 		tell_driver(&farewell);
 	lock_release(&device->destroying);
 	adapter_leave(device->adapter);
-	if (LIKELY(NT_SUCCESS(status)))
+	if (NT_SUCCESS(status))
 		give_back(&farewell);
-	if (UNLIKELY(farewell.pointers != few))
+	if (farewell.pointers != few)
 		mem_free(farewell.pointers);
 	return status;
 }
@@ -426,6 +504,16 @@ NTSTATUS destruction_of_list(struct dxg_device *device, uint32_t count,
 	if (has_to_wait(device) || is_any_paged(count, allocations))
 		return defer_list(device, count, allocations, options);
 	return destroy_list_now(device, count, allocations);
+}
+
+NTSTATUS destruction_of_single(struct dxg_device *device, struct dxg_allocation *allocation,
+			       const struct destruction_options *options)
+{
+	if (LIKELY(!has_to_wait(device) && !is_paged(allocation)))
+		return destroy_single_now(device, allocation);
+	NTSTATUS status = defer_list(device, 1, &allocation, options);
+	object_put(&device->object);
+	return status;
 }
 
 /* ---- a resource ---- */

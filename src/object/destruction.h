@@ -39,6 +39,11 @@ MUST_CHECK NTSTATUS destruction_of_list(struct dxg_device *device, uint32_t coun
 					struct dxg_allocation **allocations,
 					const struct destruction_options *options);
 
+/* The same for one. The caller's reference to the device goes, too, whatever comes of it. */
+MUST_CHECK NTSTATUS destruction_of_single(struct dxg_device *device,
+					  struct dxg_allocation *allocation,
+					  const struct destruction_options *options);
+
 /* Ends the resource and what is in it; refused when another thread was faster. */
 MUST_CHECK NTSTATUS destruction_of_resource(struct dxg_resource *resource,
 					    const struct destruction_options *options);

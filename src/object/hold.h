@@ -53,4 +53,13 @@ MUST_CHECK static inline bool hold_end_unless_held(struct hold_count *holds)
 	return atomic_compare_exchange_strong(&holds->count, &count, HOLD_ENDED);
 }
 
+/* The same for what nobody can find any more: none comes, and the last may only go. */
+MUST_CHECK static inline bool hold_end_hidden_unless_held(struct hold_count *holds)
+{
+	if (UNLIKELY(atomic_load_explicit(&holds->count, memory_order_acquire) != 0))
+		return false;
+	atomic_store_explicit(&holds->count, HOLD_ENDED, memory_order_relaxed);
+	return true;
+}
+
 #endif

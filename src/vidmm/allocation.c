@@ -100,6 +100,15 @@ void vidmm_allocation_retire(struct vidmm_allocation *allocation)
 	lock_release(&allocation->lock);
 }
 
+bool vidmm_allocation_retire_untouched(struct vidmm_allocation *allocation)
+{
+	if (allocation_content(allocation) != VIDMM_CONTENT_NONE || vidmm_is_paged(allocation) ||
+	    cpu_view_page_count(&allocation->view) != 0)
+		return false;
+	allocation_set_life(allocation, VIDMM_DYING);
+	return true;
+}
+
 void vidmm_allocation_finish(struct vidmm_allocation *allocation)
 {
 	if (allocation->size_bytes == 0)

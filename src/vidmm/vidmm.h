@@ -159,8 +159,7 @@ static inline void vidmm_allocation_init(struct vidmm_allocation *allocation,
 	allocation->view = (struct cpu_view){ 0 };
 	atomic_init(&allocation->place, NULL);
 	atomic_init(&allocation->mapped, NULL);
-	trace_allocation_live(allocation->id, allocation->size_bytes,
-			      allocation->supported_segments);
+	trace_allocation_live(wishes->id, wishes->size_bytes, wishes->supported_segments);
 	if (wishes->existing_memory)
 		vidmm_allocation_take_memory(allocation, wishes->existing_memory);
 }
@@ -170,6 +169,12 @@ static inline void vidmm_allocation_init(struct vidmm_allocation *allocation,
  * is refused. The memory stays, for the sake of work that is under way.
  */
 void vidmm_allocation_retire(struct vidmm_allocation *allocation);
+
+/*
+ * The same for one that nobody else can reach. False, and nothing is done, when it has pages or was
+ * shown to the CPU or a GPU: then there is more to end.
+ */
+MUST_CHECK bool vidmm_allocation_retire_untouched(struct vidmm_allocation *allocation);
 
 /* Everything is given back, retired before or not. Nobody else is inside any more. */
 void vidmm_allocation_finish(struct vidmm_allocation *allocation);
