@@ -29,6 +29,20 @@ TEST(refcount, a_dying_object_cannot_be_got)
 	EXPECT(!refcount_get_unless_zero(&refs));
 }
 
+TEST(refcount, one_of_two_goes_and_the_other_destroys)
+{
+	struct refcount refs;
+
+	for (uint32_t others = 0; others < 3; others++) {
+		refcount_init_to(&refs, 2 + others);
+		refcount_put_one_of_two(&refs);
+		for (uint32_t i = 0; i < others; i++)
+			EXPECT(!refcount_put(&refs));
+		EXPECT(refcount_is_last(&refs));
+		EXPECT(refcount_put(&refs));
+	}
+}
+
 #ifndef NDEBUG
 
 static void get_from_the_dead(void *argument)

@@ -7,6 +7,7 @@
 #include "support/test.h"
 
 #include "base/mem.h"
+#include "base/probe.h"
 #include "base/thread.h"
 #include "drivers/recorder/recorder.h"
 #include "object/deferral.h"
@@ -45,6 +46,7 @@ enum { WAITS_MAX = 16 };
 
 struct fake {
 	struct work_source source;
+	bool is_idle;                  /* neither work nor paging */
 	_Atomic unsigned device_count; /* counted after the wait is in its place */
 	struct sched_wait *device_waits[WAITS_MAX];
 	_Atomic unsigned paging_count;
@@ -53,16 +55,14 @@ struct fake {
 
 static bool fake_is_idle(struct work_source *source, struct dxg_device *device)
 {
-	(void)source;
 	(void)device;
-	return false;
+	return container_of(source, struct fake, source)->is_idle;
 }
 
 static bool fake_is_paged(struct work_source *source, const struct dxg_allocation *allocation)
 {
-	(void)source;
 	(void)allocation;
-	return true;
+	return !container_of(source, struct fake, source)->is_idle;
 }
 
 static void fake_after_device(struct work_source *source, struct dxg_device *device,
@@ -179,6 +179,18 @@ static NTSTATUS destroy_one(struct world *world, struct dxg_allocation *allocati
 	if (!NT_SUCCESS(status))
 		object_put(&allocation->object);
 	return status;
+}
+
+/* The same for whose door is one allocation; with the reference that make() left. */
+static NTSTATUS destroy_single(struct world *world, struct dxg_allocation *allocation)
+{
+	object_get(&world->device->object); /* as the call that found it */
+	return destruction_of_single(world->device, allocation, &defaults);
+}
+
+static uint64_t references_to(const struct object *object)
+{
+	return atomic_load(&object->slot->state) & SLOT_REFS;
 }
 
 /* ---- the claims ---- */
@@ -316,6 +328,98 @@ TEST(destruction, of_one_twice_in_a_list_asks_nobody_to_wait)
 	EXPECT_EQ(destruction_of_list(world.device, 2, twice, &defaults), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(world.fake.paging_count, 0);
 	object_put(&allocation->object);
+	world_finish(&world);
+}
+
+/* ---- one that may be known to nobody else ---- */
+
+TEST(single, that_nobody_else_knows_is_gone_at_once)
+{
+	struct world world;
+	struct dxg_allocation *allocation;
+
+	world_init(&world);
+	world.fake.is_idle = true;
+	uint64_t references = references_to(&world.device->object);
+	make(&world, 1, false, &allocation, NULL);
+	EXPECT_EQ(references_to(&world.device->object), references + 1);
+	EXPECT_EQ(destroy_single(&world, allocation), STATUS_SUCCESS);
+	EXPECT_EQ(notes_of("CloseAllocation"), 1);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
+	EXPECT_EQ(references_to(&world.device->object), references);
+	world_finish(&world);
+}
+
+TEST(single, that_somebody_looks_at_goes_from_the_driver_and_stays_for_the_looker)
+{
+	struct world world;
+	struct dxg_allocation *allocation;
+
+	world_init(&world);
+	world.fake.is_idle = true;
+	uint64_t references = references_to(&world.device->object);
+	make(&world, 1, false, &allocation, NULL);
+	object_get(&allocation->object); /* another call */
+	EXPECT_EQ(destroy_single(&world, allocation), STATUS_SUCCESS);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
+	EXPECT(allocation->device == world.device);
+	EXPECT(!object_retire(&allocation->object));
+	EXPECT_EQ(references_to(&world.device->object), references + 1);
+	object_put(&allocation->object);
+	EXPECT_EQ(references_to(&world.device->object), references);
+	world_finish(&world);
+}
+
+TEST(single, that_the_cpu_sees_is_hidden_from_it)
+{
+	struct world world;
+	struct dxg_allocation *allocation;
+	void *pointer;
+
+	world_init(&world);
+	world.fake.is_idle = true;
+	make(&world, 1, false, &allocation, NULL);
+	EXPECT_EQ(allocation_lock(allocation, false, &pointer), STATUS_SUCCESS);
+	EXPECT(probe_is_readable(pointer, 1));
+	EXPECT_EQ(destroy_single(&world, allocation), STATUS_SUCCESS);
+	EXPECT(!probe_is_readable(pointer, 1));
+	world_finish(&world);
+}
+
+TEST(single, of_a_resource_leaves_the_resource)
+{
+	struct world world;
+	struct dxg_allocation *allocations[2];
+	struct dxg_resource *resource;
+
+	world_init(&world);
+	world.fake.is_idle = true;
+	make(&world, 2, true, allocations, &resource);
+	EXPECT_EQ(destroy_single(&world, allocations[0]), STATUS_SUCCESS);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
+	EXPECT_EQ(resource->allocation_count, 1);
+	object_put(&allocations[1]->object);
+	EXPECT_EQ(destruction_of_resource(resource, &defaults), STATUS_SUCCESS);
+	object_put(&resource->object);
+	recorder_note("CreateAllocation, for the balance of world_finish()");
+	world_finish(&world);
+}
+
+TEST(single, that_is_claimed_already_is_refused_and_only_the_device_is_let_go)
+{
+	struct world world;
+	struct dxg_allocation *allocation;
+
+	world_init(&world);
+	world.fake.is_idle = true;
+	make(&world, 1, false, &allocation, NULL);
+	uint64_t references = references_to(&world.device->object);
+	allocation->is_claimed = true;
+	EXPECT_EQ(destroy_single(&world, allocation), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(notes_of("CloseAllocation"), 0);
+	EXPECT_EQ(references_to(&world.device->object), references);
+	allocation->is_claimed = false;
+	EXPECT_EQ(destroy_single(&world, allocation), STATUS_SUCCESS);
 	world_finish(&world);
 }
 

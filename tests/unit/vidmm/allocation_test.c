@@ -356,6 +356,24 @@ TEST(retire, the_view_goes_at_once_and_the_memory_stays)
 	world_finish(&world);
 }
 
+TEST(retire, untouched_means_no_pages_and_no_view)
+{
+	struct world world;
+
+	world_init(&world, 64);
+	struct vidmm_allocation *fresh = world_new(&world, 64 * KIB);
+	struct vidmm_allocation *locked = world_new(&world, 64 * KIB);
+	world_lock(&world, locked);
+	EXPECT(!vidmm_allocation_retire_untouched(locked));
+	EXPECT_EQ(locked->life, VIDMM_LIVE);
+	EXPECT(world_unlock(locked)); /* it has its pages still */
+	EXPECT(!vidmm_allocation_retire_untouched(locked));
+	EXPECT(vidmm_allocation_retire_untouched(fresh));
+	EXPECT_EQ(fresh->life, VIDMM_DYING);
+	world_check(&world);
+	world_finish(&world);
+}
+
 TEST(finish, nothing_is_nothing)
 {
 	struct vidmm_allocation zeroed = { 0 };
