@@ -76,22 +76,23 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	work_init(&device->release, device_release);
 
 	status = process_join_adapter(process, adapter, &device->joined);
+	if (NT_SUCCESS(status))
+		status = adapter_enter(adapter);
 	if (!NT_SUCCESS(status))
 		goto give_back_number;
+	status = process_introduce(process, device->joined);
+	if (!NT_SUCCESS(status)) {
+		adapter_leave(adapter);
+		goto give_back_number;
+	}
 	/* From here on a reset takes it along. */
 	vidmm_device_init(&device->memory, &device->joined->memory, &device->work, NULL);
 	sched_owner_init(&device->work, adapter->sched, false);
 	vidmm_device_begin(&device->memory);
 	/* Before the driver has it: it may want memory for the device at once. */
 	context_memory_begin(&device->driver_memory, device, NULL, device);
-	status = adapter_enter(adapter);
-	if (!NT_SUCCESS(status))
-		goto forget_memory;
-	status = process_introduce(process, device->joined);
-	if (NT_SUCCESS(status))
-		status = miniport_create_device(adapter->miniport, device->joined->client, device,
-						device->joined->driver_process,
-						&device->driver_device);
+	status = miniport_create_device(adapter->miniport, device->joined->client, device,
+					device->joined->driver_process, &device->driver_device);
 	adapter_leave(adapter);
 	if (!NT_SUCCESS(status))
 		goto forget_memory;

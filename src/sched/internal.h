@@ -118,7 +118,7 @@ struct sched {
 	uint32_t holds;        /* of all nodes */
 	uint32_t client_holds; /* nothing new of any owner but the kernel's */
 	struct list holding;   /* sched_wait.link: until the hardware has nothing of theirs */
-	const char *broken;    /* an adapter reset is due, and why */
+	const char *broken;    /* an adapter reset is due, and why; nothing begins before it */
 	const char *dead;      /* the hardware is gone, and why */
 	bool is_stopped;       /* by sched_stop() */
 	bool is_ending;

@@ -32,7 +32,8 @@ bool node_is_free_locked(const struct sched_node *node)
 {
 	const struct sched *sched = node->sched;
 
-	return node->holds == 0 && sched->holds == 0 && !sched->dead && !sched->is_stopped;
+	return node->holds == 0 && sched->holds == 0 && !sched->broken && !sched->dead &&
+	       !sched->is_stopped;
 }
 
 static bool node_is_open_locked(const struct sched_node *node)

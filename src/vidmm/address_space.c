@@ -594,7 +594,7 @@ NTSTATUS address_space_start(struct address_space *space, void *driver_process)
 	row_queue(row, &(struct space_listener){ root_done, &status });
 	wait_until_idle(space);
 	pager_flush(space->pager); /* an idle pager is one with nothing to do */
-	return NT_SUCCESS(status) ? status : address_space_refuse(status);
+	return status;
 }
 
 NTSTATUS address_space_create(struct page_tables_config *config, struct pager *pager,

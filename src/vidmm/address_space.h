@@ -92,7 +92,11 @@ struct space_memory {
 MUST_CHECK NTSTATUS address_space_create(struct page_tables_config *config, struct pager *pager,
 					 struct address_space **space_out);
 
-/* Its driver's process is known. Returns when the root can be used. Not on the pager's thread. */
+/*
+ * Its driver's process is known. Returns when the root can be used. STATUS_DEVICE_REMOVED: the
+ * adapter is reset or lost; after a reset it may be tried again. Refuses nothing itself. Not on the
+ * pager's thread.
+ */
 MUST_CHECK NTSTATUS address_space_start(struct address_space *space, void *driver_process);
 
 /* No context uses it, nobody makes a request any more. Waits for its jobs. Accepts NULL. */

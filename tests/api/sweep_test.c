@@ -305,6 +305,26 @@ TEST(sweep, each_call_of_each_other_entry_point_answers_what_is_no_answer)
 	sweep_entries(STATUS_PENDING);
 }
 
+/*
+ * Page tables that cannot be given to the GPU cost the adapter a reset. Who makes a device
+ * meanwhile has one of after it.
+ */
+TEST(device, is_made_although_its_first_page_table_meets_a_reset)
+{
+	struct scene scene;
+
+	if (scene_is_physical())
+		return; /* there are none */
+	scene_begin(&scene);
+	fault_plan(&(struct fault){ "SubmitCommandVirtual", .nth = 1,
+				    .status = STATUS_INSUFFICIENT_RESOURCES });
+	EXPECT_OK(scene_open_device(&scene));
+	EXPECT(fault_has_fired());
+	fault_plan(&(struct fault){ 0 });
+	EXPECT(!scene_look_lost(&scene));
+	scene_end(&scene);
+}
+
 int main(int argc, char **argv)
 {
 	static char profile[1024];
