@@ -6,10 +6,9 @@
  */
 #include <assert.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
-#include "vidmm/place.h"
+#include "vidmm/blocking.h"
 #include "vidmm/work_set.h"
 
 /* ---- listed and not ---- */
@@ -134,36 +133,6 @@ void vidmm_work_set_remove(struct vidmm_work_set *set, struct work_set_member *m
 
 /* ---- update ---- */
 
-/* On the stack of who waits, who may go on as soon as it is over: so the notice is elsewhere. */
-struct blocking_request {
-	struct vidmm_request request;
-	struct vidmm *manager;
-	_Atomic bool is_over;
-	NTSTATUS status;
-};
-
-static void request_over(struct vidmm_request *request, NTSTATUS status)
-{
-	struct blocking_request *blocking = container_of(request, struct blocking_request, request);
-
-	struct vidmm *manager = blocking->manager;
-
-	blocking->status = status;
-	atomic_store(&blocking->is_over, true);
-	notice_give(&manager->changed);
-}
-
-static void wait_until(struct vidmm *manager, _Atomic bool *is_over)
-{
-	for (;;) {
-		uint32_t seen = notice_read(&manager->changed);
-
-		if (atomic_load(is_over))
-			return;
-		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
-	}
-}
-
 /* As it was before bring_in(), and, if it is there, kept where it is. */
 static bool pin(struct vidmm_binding *binding, bool is_wanted)
 {
@@ -184,19 +153,20 @@ static bool pin(struct vidmm_binding *binding, bool is_wanted)
 
 static NTSTATUS bring_in(struct vidmm_binding *binding)
 {
-	struct blocking_request blocking = { .request.done = request_over,
-					     .manager = binding->device->process->manager };
+	struct blocking_request blocking;
 	uint64_t excess_bytes;
+
+	blocking_request_init(&blocking, binding->device->process->manager);
 	NTSTATUS status =
 		vidmm_make_resident(binding->device, &binding, 1, VIDMM_WHATEVER_THE_BUDGET,
 				    &blocking.request, &excess_bytes);
 
 	if (status != STATUS_PENDING)
 		return status;
-	wait_until(blocking.manager, &blocking.is_over);
-	if (!NT_SUCCESS(blocking.status))
+	status = blocking_request_wait(&blocking);
+	if (!NT_SUCCESS(status))
 		(void)pin(binding, false);
-	return blocking.status;
+	return status;
 }
 
 static void unpin(struct vidmm_place *place)
@@ -290,7 +260,7 @@ static NTSTATUS run_update(struct vidmm_place *place, void *private_data, uint32
 	update.job.next = update_next;
 	update.job.done = update_done;
 	paging_job_queue(&update.job);
-	wait_until(place->manager, &update.is_over);
+	blocking_wait_until(place->manager, &update.is_over);
 	mem_free(runs);
 	return update.status;
 }
