@@ -406,7 +406,8 @@ struct vidmm_binding {
 	bool is_waiting;   /* `wait` is under way */
 	bool must_wait_again; /* work came after that counts, too */
 	bool is_ended;        /* its device has the allocation no more */
-	bool is_promised;     /* asked for, and not there yet: what is queued does not need it */
+	bool is_promised;     /* asked for or reclaimed, and not there yet: what is queued does not
+			     need it */
 	bool is_needed;       /* counted in vidmm_device.needed_count */
 	_Atomic uint64_t wait_ticket; /* the last work that counts; read without the lock */
 	uint64_t wait_end_ns; /* with is_waiting: who needs its room waits as well, until then */
@@ -444,6 +445,7 @@ struct vidmm_request {
 	/* The manager's own. */
 	struct list link;
 	struct vidmm_want *wants;
+	uint32_t want_count;
 	uint32_t pending;
 	NTSTATUS status;
 };

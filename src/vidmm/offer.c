@@ -172,7 +172,9 @@ static enum vidmm_reclaim_result reclaim_memory_locked(struct vidmm_binding *bin
 	return allocation_reclaim_locked(allocation);
 }
 
-static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding, struct actions *actions)
+/* `request` waits for what comes back in; NULL: nobody does. */
+static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding,
+					     struct vidmm_request *request, struct actions *actions)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
 	struct vidmm *manager = binding->device->process->manager;
@@ -191,11 +193,16 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding, stru
 	/* It was being dropped: too late. */
 	if (place->state == PLACE_LEAVING && place->is_doomed)
 		result = VIDMM_RECLAIM_DISCARDED;
+	/* Of the device's work only what comes behind the reclaim may use it again. */
+	if (request && place_is_given(place))
+		binding->is_promised |= binding->count > 0;
 	place->is_offered = false;
 	place->is_offer_due = false;
 	decommit_unlink_locked(place);
 	bindings_sort_locked(place, actions);
 	place_settle_locked(place, actions);
+	if (request)
+		request_want_locked(binding, request);
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
 	return result;
@@ -207,7 +214,7 @@ void vidmm_unoffer(struct vidmm_device *device, struct vidmm_binding *binding)
 	struct actions actions;
 
 	actions_init(&actions);
-	(void)reclaim_one(binding, &actions);
+	(void)reclaim_one(binding, NULL, &actions);
 	lock_acquire(&manager->lock);
 	actions_run_locked(manager, &actions);
 }
@@ -251,35 +258,44 @@ bool vidmm_reclaim_untouched(struct vidmm_binding *const bindings[], uint32_t co
 	/* Another thread has given it a place meanwhile. */
 	actions_init(&actions);
 	for (; done < count; done++)
-		results[done] = reclaim_one(bindings[done], &actions);
+		results[done] = reclaim_one(bindings[done], NULL, &actions);
 	lock_acquire(&manager->lock);
 	actions_run_locked(manager, &actions);
 	return true;
+}
+
+/* Nothing takes memory any more, but what was decommitted. */
+static NTSTATUS reclaim_prepared(struct vidmm *manager, struct vidmm_binding *const bindings[],
+				 uint32_t count, enum vidmm_reclaim_result results[],
+				 struct vidmm_request *request)
+{
+	struct actions actions;
+	NTSTATUS status;
+
+	actions_init(&actions);
+	for (uint32_t i = 0; i < count; i++)
+		results[i] = reclaim_one(bindings[i], request, &actions);
+	lock_acquire(&manager->lock);
+	status = request_start_locked(manager, request, &actions);
+	if (NT_SUCCESS(status))
+		return status;
+	/* Not a failure of the reclaim: whoever waits for what comes in is told so. */
+	request->done(request, status);
+	return STATUS_PENDING;
 }
 
 NTSTATUS vidmm_reclaim_bindings(struct vidmm_device *device, struct vidmm_binding *const bindings[],
 				uint32_t count, enum vidmm_reclaim_result results[],
 				struct vidmm_request *request)
 {
-	struct vidmm *manager = device->process->manager;
-	struct actions actions;
 	NTSTATUS status;
 
 	if (vidmm_reclaim_untouched(bindings, count, results))
 		return STATUS_SUCCESS;
-	actions_init(&actions);
 	status = request_prepare(bindings, count, request);
 	if (!NT_SUCCESS(status))
 		return request_refuse(status);
-	for (uint32_t i = 0; i < count; i++)
-		results[i] = reclaim_one(bindings[i], &actions);
-	lock_acquire(&manager->lock);
-	status = request_start_locked(manager, bindings, count, request, &actions);
-	if (NT_SUCCESS(status))
-		return status;
-	/* Not a failure of the reclaim: whoever waits for what comes in is told so. */
-	request->done(request, status);
-	return STATUS_PENDING;
+	return reclaim_prepared(device->process->manager, bindings, count, results, request);
 }
 
 /* ---- the process's side ---- */

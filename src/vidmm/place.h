@@ -262,13 +262,14 @@ void binding_need_locked(struct vidmm_binding *binding, struct actions *actions)
 /* Memory for everything that could be needed, before anything changes. */
 MUST_CHECK NTSTATUS request_prepare(struct vidmm_binding *const bindings[], uint32_t count,
 				    struct vidmm_request *request);
+/* It waits for this one of them, if that has to come in; at most once for each. */
+void request_want_locked(struct vidmm_binding *binding, struct vidmm_request *request);
 /*
  * STATUS_SUCCESS: everything is in place. STATUS_PENDING: request->done() comes. Otherwise it is
  * known already that it cannot be. Lets go of the lock.
  */
-MUST_CHECK NTSTATUS request_start_locked(struct vidmm *manager,
-					 struct vidmm_binding *const bindings[], uint32_t count,
-					 struct vidmm_request *request, struct actions *actions);
+MUST_CHECK NTSTATUS request_start_locked(struct vidmm *manager, struct vidmm_request *request,
+					 struct actions *actions);
 
 /* ---- offer.c ---- */
 

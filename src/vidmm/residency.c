@@ -298,25 +298,22 @@ static NTSTATUS list_add_locked(struct vidmm_binding *const bindings[], uint32_t
 	return STATUS_NO_MEMORY;
 }
 
-static uint32_t wants_add_locked(struct vidmm_binding *const bindings[], uint32_t count,
-				 struct vidmm_request *request)
+void request_want_locked(struct vidmm_binding *binding, struct vidmm_request *request)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		struct vidmm_place *place = binding_place(bindings[i]);
-		struct vidmm_want *want = &request->wants[request->pending];
+	struct vidmm_place *place = binding_place(binding);
+	struct vidmm_want *want;
 
-		if (bindings[i]->is_ended || place->state == PLACE_IN || !place_is_wanted(place))
-			continue;
-		/* Nobody brings it in for a device that is lost. */
-		if (!place_is_needed(place))
-			continue;
-		/* New hope for who is asked for anew. */
-		place->given_up_at = 0;
-		want->request = request;
-		list_push_back(&place->wants, &want->link);
-		request->pending++;
-	}
-	return request->pending;
+	if (binding->is_ended || place->state == PLACE_IN || !place_is_wanted(place))
+		return;
+	/* Nobody brings it in for a device that is lost. */
+	if (!place_is_needed(place))
+		return;
+	/* New hope for who is asked for anew. */
+	place->given_up_at = 0;
+	want = &request->wants[request->want_count++];
+	want->request = request;
+	list_push_back(&place->wants, &want->link);
+	request->pending++;
 }
 
 NTSTATUS request_prepare(struct vidmm_binding *const bindings[], uint32_t count,
@@ -328,28 +325,28 @@ NTSTATUS request_prepare(struct vidmm_binding *const bindings[], uint32_t count,
 		if (!NT_SUCCESS(status))
 			return status;
 	}
-	request->pending = 0;
+	/* One more, so that it cannot end before request_start_locked() has looked what can be had
+	 * at once.
+	 */
+	request->pending = 1;
+	request->want_count = 0;
 	request->status = STATUS_SUCCESS;
 	request->wants = mem_zalloc_array(count, sizeof(*request->wants));
 	return request->wants ? STATUS_SUCCESS : STATUS_NO_MEMORY;
 }
 
-NTSTATUS request_start_locked(struct vidmm *manager, struct vidmm_binding *const bindings[],
-			      uint32_t count, struct vidmm_request *request,
+NTSTATUS request_start_locked(struct vidmm *manager, struct vidmm_request *request,
 			      struct actions *actions)
 {
 	struct vidmm_want *wants = request->wants;
 
-	/* One more, so that it cannot end before this looked at what can be had at once. */
-	uint32_t want_count = wants_add_locked(bindings, count, request);
-	request->pending = want_count + 1;
 	actions_run_locked(manager, actions);
 
 	lock_acquire(&manager->lock);
 	NTSTATUS status = request->status;
 	bool is_over = --request->pending == 0 || !NT_SUCCESS(status);
 	/* What cannot all be had is had by nobody: the rest is not waited for. */
-	for (uint32_t i = 0; is_over && i < want_count; i++)
+	for (uint32_t i = 0; is_over && i < request->want_count; i++)
 		list_remove(&wants[i].link);
 	lock_release(&manager->lock);
 	if (!is_over)
@@ -406,8 +403,10 @@ static NTSTATUS make_resident_slowly(struct vidmm_device *device,
 		status = STATUS_INVALID_PARAMETER;
 	else
 		status = list_add_locked(bindings, count, flags, &actions, bytes_to_trim_out);
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
+		request_want_locked(bindings[i], request);
 	if (NT_SUCCESS(status)) {
-		status = request_start_locked(manager, bindings, count, request, &actions);
+		status = request_start_locked(manager, request, &actions);
 		if (NT_SUCCESS(status))
 			return status;
 		*bytes_to_trim_out = list_bytes(bindings, count);

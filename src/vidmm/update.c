@@ -129,8 +129,10 @@ NTSTATUS vidmm_update_anywhere(struct vidmm_binding *binding, const struct vidmm
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
 	lock_acquire(&manager->lock);
-	if (NT_SUCCESS(status))
-		return request_start_locked(manager, &binding, 1, request, &actions);
+	if (NT_SUCCESS(status)) {
+		request_want_locked(binding, request);
+		return request_start_locked(manager, request, &actions);
+	}
 	lock_release(&manager->lock);
 	mem_free(request->wants);
 	request->wants = NULL;

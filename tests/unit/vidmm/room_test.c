@@ -583,6 +583,56 @@ TEST(room, a_suspended_device_that_lists_too_much_does_not_wait_for_itself)
 	scene_finish(&scene);
 }
 
+/* The same with a reclaim: what was offered is not what queued work needs, either. */
+TEST(room, a_suspended_device_that_reclaims_too_much_does_not_wait_for_itself)
+{
+	struct scene scene;
+	struct thing used;
+	struct thing next;
+	struct thing others;
+	enum vidmm_reclaim_result result;
+
+	scene_init_two(&scene, NULL);
+	thing_init(&used, &scene.client, 5 * MIB, SET_LOCAL);
+	thing_init(&next, &scene.client, 5 * MIB, SET_LOCAL);
+	thing_init(&others, &scene.other, 5 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_demand(&next), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(thing_offer(&next), STATUS_SUCCESS);
+	EXPECT_EQ(thing_demand(&used), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(!thing_is_in(&next));
+	thing_render(&used, 'u');
+	EXPECT_EQ(thing_demand(&others), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(scene.client.owner.suspensions, 1);
+	gpu_work(&scene.client);
+	vidmm_device_has_work(&scene.client.device);
+	EXPECT_EQ(thing_evict(&used, 0), STATUS_SUCCESS);
+	next.done = 0;
+	EXPECT_EQ(thing_reclaim(&next, &result), STATUS_PENDING);
+	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
+	for (int i = 0; i < 20 && scene.client.submitted == 0; i++) {
+		gpu_run(&scene.gpu, 1);
+		(void)gpu_tick(&scene.gpu);
+		gpu_check(&scene.gpu);
+	}
+	EXPECT_EQ(scene.client.submitted, 1);
+	EXPECT(thing_is_in(&used));
+	EXPECT(thing_holds(&used, 'u'));
+	EXPECT_EQ(next.done, 0);
+	gpu_retire(&scene.client);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(next.done, 1);
+	EXPECT_EQ(next.status, STATUS_SUCCESS);
+	EXPECT(thing_is_in(&next));
+	EXPECT(!thing_is_in(&used));
+	thing_finish(&others);
+	thing_finish(&next);
+	thing_finish(&used);
+	scene_finish(&scene);
+}
+
 TEST(room, two_devices_that_do_not_fit_together_take_turns)
 {
 	struct scene scene;
