@@ -33,7 +33,7 @@ static NTSTATUS find_resources(struct call *call, struct dxg_device *device,
 	NTSTATUS status = call_copy_list(call, "pResources", client_handles, "NumAllocations",
 					 count, sizeof(D3DKMT_HANDLE), &handles);
 
-	if (!NT_SUCCESS(status))
+	if (!NT_SUCCESS(status) || !handles) /* of none */
 		return status;
 	targets->parts = call_take(call, (uint64_t)count * sizeof(*targets->parts));
 	if (!targets->parts)
@@ -121,6 +121,8 @@ static NTSTATUS decode_targets(struct call *call, struct dxg_device *device,
 	return status;
 }
 
+/* ---- offer ---- */
+
 NTSTATUS dispatch_offer_allocations(struct call *call, D3DKMT_OFFERALLOCATIONS *args)
 {
 	struct dxg_device *device = call_device(call, 0);
@@ -149,22 +151,45 @@ NTSTATUS dispatch_offer_allocations(struct call *call, D3DKMT_OFFERALLOCATIONS *
 	return status;
 }
 
+/* ---- reclaim ---- */
+
+/* What both calls have in common: the list, and room for what became of each. */
+static NTSTATUS decode_reclaim(struct call *call, struct dxg_device *device,
+			       const D3DKMT_HANDLE *resources, const D3DKMT_HANDLE *handles,
+			       uint32_t count, struct target_list *targets,
+			       enum vidmm_reclaim_result **results_out)
+{
+	NTSTATUS status = device_check_alive(device);
+
+	if (NT_SUCCESS(status))
+		status = decode_targets(call, device, resources, handles, count, targets);
+	if (!NT_SUCCESS(status))
+		return status;
+	*results_out = call_take_room(call, (uint64_t)targets->count * sizeof(**results_out));
+	if (!*results_out) {
+		targets_put(targets);
+		return STATUS_NO_MEMORY;
+	}
+	return STATUS_SUCCESS;
+}
+
 /* A resource is as well off as the worst of its allocations. */
-static void hand_back_results(D3DDDI_RECLAIM_RESULT *client, uint32_t elements,
-			      const struct target_list *targets,
+static void hand_back_results(UINT *client, uint32_t elements, const struct target_list *targets,
 			      const enum vidmm_reclaim_result *results)
 {
+	if (!client)
+		return;
 	if (!targets->element_of) {
 		for (uint32_t i = 0; i < targets->count; i++)
-			client[i] = (D3DDDI_RECLAIM_RESULT)results[i];
+			client[i] = (UINT)results[i];
 		return;
 	}
 	for (uint32_t i = 0; i < elements; i++)
-		client[i] = D3DDDI_RECLAIM_RESULT_OK;
+		client[i] = VIDMM_RECLAIM_OK;
 	for (uint32_t i = 0; i < targets->count; i++) {
-		D3DDDI_RECLAIM_RESULT *element = &client[targets->element_of[i]];
-		if ((uint32_t)results[i] > (uint32_t)*element)
-			*element = (D3DDDI_RECLAIM_RESULT)results[i];
+		UINT *element = &client[targets->element_of[i]];
+		if ((UINT)results[i] > *element)
+			*element = (UINT)results[i];
 	}
 }
 
@@ -172,22 +197,46 @@ NTSTATUS dispatch_reclaim_allocations2(struct call *call, D3DKMT_RECLAIMALLOCATI
 {
 	struct dxg_paging_queue *queue = call_paging_queue(call, 0);
 	struct target_list targets = { 0 };
-	NTSTATUS status = device_check_alive(queue->device);
+	enum vidmm_reclaim_result *results;
+	uint64_t fence_value = 0;
+	NTSTATUS status = decode_reclaim(call, queue->device, args->pResources, args->HandleList,
+					 args->NumAllocations, &targets, &results);
 
-	if (NT_SUCCESS(status))
-		status = decode_targets(call, queue->device, args->pResources, args->HandleList,
-					args->NumAllocations, &targets);
 	if (!NT_SUCCESS(status))
 		return status;
-	enum vidmm_reclaim_result *results =
-		call_take_room(call, (uint64_t)targets.count * sizeof(*results));
-	uint64_t fence_value = 0;
-	status = results ? residency_reclaim(queue, targets.bindings, targets.count, results,
-					     &fence_value)
-			 : STATUS_NO_MEMORY;
+	status = residency_reclaim(queue, targets.bindings, targets.count, results, &fence_value);
 	args->PagingFenceValue = fence_value;
-	if (NT_SUCCESS(status) && args->pResults)
-		hand_back_results(args->pResults, args->NumAllocations, &targets, results);
+	if (NT_SUCCESS(status))
+		hand_back_results((UINT *)args->pResults, args->NumAllocations, &targets, results);
+	targets_put(&targets);
+	return status;
+}
+
+/* As a BOOL says it. */
+static void results_become_bools(enum vidmm_reclaim_result *results, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (results[i] != VIDMM_RECLAIM_OK)
+			results[i] = VIDMM_RECLAIM_DISCARDED;
+	}
+}
+
+NTSTATUS dispatch_reclaim_allocations(struct call *call, D3DKMT_RECLAIMALLOCATIONS *args)
+{
+	struct dxg_device *device = call_device(call, 0);
+	struct target_list targets = { 0 };
+	enum vidmm_reclaim_result *results;
+	NTSTATUS status = decode_reclaim(call, device, args->pResources, args->HandleList,
+					 args->NumAllocations, &targets, &results);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = residency_reclaim_now(device, targets.bindings, targets.count, results);
+	if (NT_SUCCESS(status)) {
+		results_become_bools(results, targets.count);
+		hand_back_results((UINT *)args->pDiscarded, args->NumAllocations, &targets,
+				  results);
+	}
 	targets_put(&targets);
 	return status;
 }

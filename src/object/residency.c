@@ -154,6 +154,21 @@ NTSTATUS residency_reclaim(struct dxg_paging_queue *queue, struct vidmm_binding 
 	return move_settle(move, status, fence_value_out);
 }
 
+NTSTATUS residency_reclaim_now(struct dxg_device *device, struct vidmm_binding *const bindings[],
+			       uint32_t count, enum vidmm_reclaim_result results[])
+{
+	NTSTATUS status;
+
+	if (count == 0)
+		return STATUS_SUCCESS;
+	status = vidmm_reclaim_now(&device->memory, bindings, count, results);
+	if (status == STATUS_DEVICE_REMOVED)
+		device_lose(device, DEVICE_OUT_OF_MEMORY, NULL);
+	/* Lost while this waited, it may have got nothing back. */
+	return NT_SUCCESS(status) || status == STATUS_DEVICE_REMOVED ? device_check_alive(device)
+								     : status;
+}
+
 /* ---- properties ---- */
 
 static uint32_t all_segments(const struct miniport_info *info)

@@ -45,6 +45,14 @@ MUST_CHECK NTSTATUS residency_reclaim(struct dxg_paging_queue *queue,
 				      enum vidmm_reclaim_result results[],
 				      uint64_t *fence_value_out);
 
+/*
+ * The same without a queue: returns when what comes back is there. Nothing is left without memory;
+ * STATUS_NO_MEMORY, and nothing has changed.
+ */
+MUST_CHECK NTSTATUS residency_reclaim_now(struct dxg_device *device,
+					  struct vidmm_binding *const bindings[], uint32_t count,
+					  enum vidmm_reclaim_result results[]);
+
 /* What a client wants to change about an allocation; what is not set stays. */
 struct residency_properties {
 	bool sets_supported_segments;

@@ -373,17 +373,31 @@ NTSTATUS vidmm_offer(struct vidmm_allocation *allocation, enum vidmm_offer_prior
 	return status;
 }
 
+NTSTATUS allocation_recommit_locked(struct vidmm_allocation *allocation)
+{
+	NTSTATUS status;
+
+	lock_assert_held(&allocation->lock);
+	if (allocation->offer != VIDMM_DECOMMITTED)
+		return STATUS_SUCCESS;
+	status = allocation_commit_locked(allocation, UINT64_MAX);
+	if (NT_SUCCESS(status))
+		allocation_set_offer(allocation, VIDMM_DISCARDED,
+				     (enum vidmm_offer_priority)allocation->offer_priority);
+	return status;
+}
+
 enum vidmm_reclaim_result allocation_reclaim_locked(struct vidmm_allocation *allocation)
 {
 	enum vidmm_reclaim_result result = VIDMM_RECLAIM_OK;
 
 	lock_assert_held(&allocation->lock);
-	if (allocation->offer == VIDMM_DISCARDED || allocation->offer == VIDMM_DECOMMITTED)
+	if (UNLIKELY(allocation->offer == VIDMM_DECOMMITTED) &&
+	    !NT_SUCCESS(allocation_recommit_locked(allocation)))
+		return VIDMM_RECLAIM_NOT_COMMITTED;
+	if (allocation->offer == VIDMM_DISCARDED)
 		result = VIDMM_RECLAIM_DISCARDED;
-	if (allocation->offer == VIDMM_DECOMMITTED &&
-	    !NT_SUCCESS(allocation_commit_locked(allocation, UINT64_MAX)))
-		result = VIDMM_RECLAIM_NOT_COMMITTED;
-	if (allocation->offer != VIDMM_NOT_OFFERED && result != VIDMM_RECLAIM_NOT_COMMITTED)
+	if (allocation->offer != VIDMM_NOT_OFFERED)
 		allocation_set_offer(allocation, VIDMM_NOT_OFFERED, 0);
 	return result;
 }

@@ -36,6 +36,8 @@ void allocation_update_locked(struct vidmm_allocation *allocation,
 MUST_CHECK NTSTATUS allocation_check_offer_locked(const struct vidmm_allocation *allocation);
 MUST_CHECK NTSTATUS allocation_offer_locked(struct vidmm_allocation *allocation,
 					    enum vidmm_offer_priority priority, bool may_decommit);
+/* Memory again, of zeroes, for what was decommitted: it is only discarded then. */
+MUST_CHECK NTSTATUS allocation_recommit_locked(struct vidmm_allocation *allocation);
 /* Takes the offer back and says what became of the content. What was not offered is fine. */
 enum vidmm_reclaim_result allocation_reclaim_locked(struct vidmm_allocation *allocation);
 MUST_CHECK bool allocation_decommit_locked(struct vidmm_allocation *allocation);

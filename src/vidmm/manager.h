@@ -580,6 +580,15 @@ MUST_CHECK NTSTATUS vidmm_reclaim_bindings(struct vidmm_device *device,
 					   enum vidmm_reclaim_result results[],
 					   struct vidmm_request *request);
 
+/*
+ * The same for who waits, and has to have the memory: when it returns, all have theirs, and what is
+ * on the residency list is in place. STATUS_NO_MEMORY: nothing changed. STATUS_DEVICE_REMOVED:
+ * reclaimed, but what the device lists cannot be in place, or the device is lost.
+ */
+MUST_CHECK NTSTATUS vidmm_reclaim_now(struct vidmm_device *device,
+				      struct vidmm_binding *const bindings[], uint32_t count,
+				      enum vidmm_reclaim_result results[]);
+
 /* ---- CPU access, pinning, the end of an allocation ---- */
 
 /*

@@ -15,8 +15,8 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "vidmm/allocation.h"
+#include "vidmm/blocking.h"
 #include "vidmm/control.h"
-#include "vidmm/place.h"
 #include "vidmm/states.h"
 
 /* ---- what could be decommitted ---- */
@@ -298,6 +298,100 @@ NTSTATUS vidmm_reclaim_bindings(struct vidmm_device *device, struct vidmm_bindin
 	return reclaim_prepared(device->process->manager, bindings, count, results, request);
 }
 
+/* ---- reclaim for who has to have the memory ---- */
+
+/* It has memory from now on, and keeps it. It has a place, or is being destroyed. */
+static NTSTATUS claim(struct vidmm_binding *binding)
+{
+	struct vidmm_allocation *allocation = binding->allocation;
+	struct vidmm_process *process = binding->device->process;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	lock_acquire(&allocation->lock);
+	struct vidmm_place *place = binding_place(binding);
+	bool is_decommitted = allocation->offer == VIDMM_DECOMMITTED;
+	if (is_decommitted && (vidmm_process_options(process) & VIDMM_FAIL_COMMIT_ON_RECLAIM))
+		status = STATUS_NO_MEMORY;
+	if (NT_SUCCESS(status))
+		status = allocation_recommit_locked(allocation);
+	if (NT_SUCCESS(status) && place) {
+		lock_acquire(&process->manager->lock);
+		place->claims++;
+		place->is_recommitted |= is_decommitted;
+		lock_release(&process->manager->lock);
+	}
+	lock_release(&allocation->lock);
+	return status;
+}
+
+/* What is still offered is as it was before. */
+static void unclaim(struct vidmm_binding *binding)
+{
+	struct vidmm_allocation *allocation = binding->allocation;
+	struct vidmm *manager = binding->device->process->manager;
+	bool must_decommit = false;
+
+	lock_acquire(&allocation->lock);
+	lock_acquire(&manager->lock);
+	struct vidmm_place *place = binding_place(binding);
+	if (place && --place->claims == 0) {
+		must_decommit = place->is_recommitted;
+		place->is_recommitted = false;
+	}
+	lock_release(&manager->lock);
+	if (must_decommit && allocation->offer == VIDMM_DISCARDED)
+		(void)!allocation_decommit_locked(allocation);
+	lock_release(&allocation->lock);
+}
+
+static void unclaim_all(struct vidmm_binding *const bindings[], uint32_t count)
+{
+	while (count > 0)
+		unclaim(bindings[--count]);
+}
+
+static NTSTATUS claim_all(struct vidmm_binding *const bindings[], uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		NTSTATUS status = claim(bindings[i]);
+
+		if (!NT_SUCCESS(status)) {
+			unclaim_all(bindings, i);
+			return refuse(status, RULE_MM_NO_PAGES, NULL,
+				      "The machine has no memory left for an allocation of %llu "
+				      "bytes that was decommitted",
+				      (unsigned long long)bindings[i]->allocation->size_bytes);
+		}
+	}
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS vidmm_reclaim_now(struct vidmm_device *device, struct vidmm_binding *const bindings[],
+			   uint32_t count, enum vidmm_reclaim_result results[])
+{
+	struct vidmm *manager = device->process->manager;
+	struct blocking_request blocking;
+	NTSTATUS status;
+
+	/* What can be decommitted has a place. */
+	if (vidmm_reclaim_untouched(bindings, count, results))
+		return STATUS_SUCCESS;
+	blocking_request_init(&blocking, manager);
+	status = request_prepare(bindings, count, &blocking.request);
+	if (!NT_SUCCESS(status))
+		return request_refuse(status);
+	status = claim_all(bindings, count);
+	if (!NT_SUCCESS(status)) {
+		mem_free(blocking.request.wants);
+		return status;
+	}
+	status = reclaim_prepared(manager, bindings, count, results, &blocking.request);
+	unclaim_all(bindings, count);
+	if (status == STATUS_PENDING && !NT_SUCCESS(blocking_request_wait(&blocking)))
+		return STATUS_DEVICE_REMOVED;
+	return STATUS_SUCCESS;
+}
+
 /* ---- the process's side ---- */
 
 static uint64_t decommittable_bytes(const struct vidmm_place *place)
@@ -305,7 +399,7 @@ static uint64_t decommittable_bytes(const struct vidmm_place *place)
 	const struct vidmm_allocation *allocation = place->allocation;
 
 	/* In GPU memory it has no commitment; in system memory it may be in use by work. */
-	if (!place->is_offer_due || place->state != PLACE_OUT ||
+	if (!place->is_offer_due || place->state != PLACE_OUT || place->claims > 0 ||
 	    allocation_content(allocation) != VIDMM_CONTENT_BACKED ||
 	    allocation->backing.is_clients)
 		return 0;
@@ -346,6 +440,25 @@ static struct vidmm_place *decommit_pick_locked(struct vidmm_process *process)
 		}
 	}
 	return NULL;
+}
+
+/* False: a reclaim was faster, and it may not be any more. */
+static bool decommit(struct vidmm_process *process, struct vidmm_place *place)
+{
+	struct vidmm_allocation *allocation = place->allocation;
+	bool has_gone = false;
+
+	lock_acquire(&allocation->lock);
+	lock_acquire(&process->manager->lock);
+	bool is_claimed = place->claims > 0;
+	/* It may fail yet. */
+	if (is_claimed && place->is_offered)
+		decommit_link_locked(place, process);
+	lock_release(&process->manager->lock);
+	if (!is_claimed)
+		has_gone = allocation_decommit_locked(allocation);
+	lock_release(&allocation->lock);
+	return has_gone;
 }
 
 static void decommit_let_go(struct vidmm *manager, struct vidmm_place *place)
@@ -391,17 +504,15 @@ uint64_t vidmm_process_decommit(struct vidmm_process *process, uint64_t wanted_b
 	decommit_make_out_locked(process, &actions);
 	actions_run_locked(manager, &actions);
 	while (freed_bytes < wanted_bytes) {
-		struct vidmm_allocation *allocation;
 		struct vidmm_place *place;
 
 		lock_acquire(&manager->lock);
 		place = decommit_pick_locked(process);
-		allocation = place ? place->allocation : NULL;
 		lock_release(&manager->lock);
 		if (!place)
 			break;
-		if (vidmm_decommit(allocation))
-			freed_bytes += allocation->size_bytes;
+		if (decommit(process, place))
+			freed_bytes += place->allocation->size_bytes;
 		decommit_let_go(manager, place);
 	}
 	return freed_bytes;

@@ -93,6 +93,8 @@ struct vidmm_place {
 	bool is_offered;
 	bool is_offer_due; /* work queued before the offer is over: until then it is needed */
 	uint8_t offer_priority;
+	bool is_recommitted; /* for the first of `claims`, after it was decommitted */
+	uint32_t claims;     /* reclaims that cannot do without its memory: it is not decommitted */
 	bool is_locked;      /* by the CPU */
 	bool must_be_system; /* moved for a lock */
 	bool is_dying;

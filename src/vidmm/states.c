@@ -32,7 +32,7 @@ bool offer_may_become(enum vidmm_offer from, enum vidmm_offer to)
 		/* To itself: the priority changes. */
 		[VIDMM_OFFERED] = { true, true, true, true },
 		[VIDMM_DISCARDED] = { [VIDMM_NOT_OFFERED] = true, [VIDMM_DECOMMITTED] = true },
-		[VIDMM_DECOMMITTED] = { [VIDMM_NOT_OFFERED] = true },
+		[VIDMM_DECOMMITTED] = { [VIDMM_DISCARDED] = true },
 	};
 
 	return may[from][to];

@@ -7,7 +7,7 @@
  *
  *	life      LIVE ──retire──▶ DYING ──finish──▶ DEAD
  *	content   NONE ─▶ BACKED ⇄ LOCAL          system memory is taken at the first use
- *	offer     NOT_OFFERED ⇄ OFFERED ─▶ DISCARDED | DECOMMITTED
+ *	offer     NOT_OFFERED ⇄ OFFERED ─▶ DISCARDED ⇄ DECOMMITTED, from all of them back
  *	use       CPU locks (the GPU's use comes with residency)
  *
  * An allocation that nobody ever touched costs its struct and nothing else: no page, no address, no

@@ -148,12 +148,25 @@ static void make_budget(struct player *player, const struct thing *thing)
 	}
 }
 
-static void thing_reclaim(struct player *player, struct thing *thing)
+/* By the one call or the other. */
+static D3DDDI_RECLAIM_RESULT reclaim_somehow(struct player *player, const struct thing *thing)
 {
 	D3DDDI_RECLAIM_RESULT result = (D3DDDI_RECLAIM_RESULT)GARBAGE;
+	BOOL is_discarded = GARBAGE;
 
+	if (next_random(&player->random) % 2) {
+		EXPECT_OK(reclaim(&player->client, &thing->handle, 1, &result));
+		return result;
+	}
+	EXPECT_OK(reclaim_now(&player->client, &thing->handle, 1, &is_discarded));
+	EXPECT(is_discarded == TRUE || is_discarded == FALSE);
+	return is_discarded ? D3DDDI_RECLAIM_RESULT_DISCARDED : D3DDDI_RECLAIM_RESULT_OK;
+}
+
+static void thing_reclaim(struct player *player, struct thing *thing)
+{
 	make_budget(player, thing);
-	EXPECT_OK(reclaim(&player->client, &thing->handle, 1, &result));
+	D3DDDI_RECLAIM_RESULT result = reclaim_somehow(player, thing);
 	EXPECT(result == D3DDDI_RECLAIM_RESULT_OK || result == D3DDDI_RECLAIM_RESULT_DISCARDED);
 	EXPECT(thing->is_offered || result == D3DDDI_RECLAIM_RESULT_OK);
 	thing->is_offered = false;

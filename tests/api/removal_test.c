@@ -49,6 +49,8 @@ static void expect_gone_and_release(struct worker *worker, unsigned state)
 	EXPECT_REFUSED(worker_submit(worker, &row), STATUS_DEVICE_REMOVED, "API-DEVICE-GONE", "");
 	EXPECT_REFUSED(try_make_resident(&worker->client, worker->memory), STATUS_DEVICE_REMOVED,
 		       "API-DEVICE-GONE", "");
+	EXPECT_REFUSED(reclaim_now(&worker->client, &worker->memory, 1, NULL),
+		       STATUS_DEVICE_REMOVED, "API-DEVICE-GONE", "");
 	worker->last_value = 1;
 	worker_wait(worker);
 	EXPECT_EQ(*worker->value, UINT64_MAX);

@@ -271,6 +271,7 @@ TEST(adapter_reset, leaves_memory_that_can_only_be_released)
 	EXPECT_EQ(state_of(&worker), RESET);
 	EXPECT_GONE(try_make_resident(&worker.client, &spare));
 	EXPECT_GONE(try_reclaim(&worker.client, &offered));
+	EXPECT_GONE(reclaim_now(&worker.client, &offered, 1, NULL));
 	EXPECT_GONE(offer(&worker.client, &spare, 1, 1, 0));
 	EXPECT_GONE(try_map(&worker.client, spare, MIB, &address));
 	EXPECT_GONE(try_reserve(&worker.client));

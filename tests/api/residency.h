@@ -206,6 +206,17 @@ static inline NTSTATUS reclaim(const struct client *client, const D3DKMT_HANDLE 
 	return status;
 }
 
+static inline NTSTATUS reclaim_now(const struct client *client, const D3DKMT_HANDLE *handles,
+				   unsigned count, BOOL *discarded)
+{
+	D3DKMT_RECLAIMALLOCATIONS args = { .hDevice = client->device,
+					   .HandleList = handles,
+					   .pDiscarded = discarded,
+					   .NumAllocations = count };
+
+	return D3DKMTReclaimAllocations(&args);
+}
+
 /* ---- content ---- */
 
 static inline uint64_t pattern(uint64_t seed, uint64_t at)

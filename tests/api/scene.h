@@ -13,7 +13,7 @@
 #ifndef TESTS_API_SCENE_H
 #define TESTS_API_SCENE_H
 
-#include "api/residency.h"
+#include "api/control.h"
 
 enum { SCENE_BYTES = 256 * KIB, SCENE_COMMANDS = 64 * KIB, SCENE_ADDRESSES = 4 * MIB };
 enum { A, B, THINGS };
@@ -264,6 +264,14 @@ static inline NTSTATUS scene_reclaim(struct scene *scene, D3DKMT_HANDLE handle,
 	return scene_wait_paging(scene, status, args.PagingFenceValue);
 }
 
+/* What is offered in GPU memory is dropped from there. */
+static inline NTSTATUS scene_evict_everything(struct scene *scene)
+{
+	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_EVICT };
+
+	return vidmm(&scene->client, &args);
+}
+
 /* ---- GPU addresses ---- */
 
 static inline NTSTATUS scene_map(struct scene *scene, D3DKMT_HANDLE handle, uint64_t size_bytes,
@@ -475,6 +483,24 @@ static inline void scene_offer(struct scene *scene)
 	scene_expect(scene, scene->things[B], 3);
 }
 
+/* The same with the call that waits. */
+static inline void scene_offer_and_wait(struct scene *scene)
+{
+	BOOL discarded = GARBAGE;
+
+	DO(scene, offer(&scene->client, &scene->things[B], 1, 2, 0));
+	DO(scene, scene_evict_everything(scene));
+	DO(scene, reclaim_now(&scene->client, &scene->things[B], 1, &discarded));
+	if (scene_look_lost(scene))
+		return;
+	EXPECT(discarded == TRUE || discarded == FALSE);
+	if (!discarded)
+		scene_expect(scene, scene->things[B], 3);
+	/* It is on the list, and here: nobody has to wait. */
+	scene_copy(scene, B, A, 0);
+	scene_expect(scene, scene->things[B], 3);
+}
+
 static inline void scene_map_anew(struct scene *scene)
 {
 	DO(scene, scene_free(scene, scene->addresses[B], SCENE_BYTES));
@@ -499,6 +525,7 @@ static inline void scene_play(struct scene *scene)
 	scene_set_up(scene);
 	scene_move(scene);
 	scene_offer(scene);
+	scene_offer_and_wait(scene);
 	if (!scene_is_physical())
 		scene_map_anew(scene);
 }

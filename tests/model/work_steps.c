@@ -350,6 +350,19 @@ void step_residency(struct work_run *run, struct work_device *device)
 	}
 }
 
+/* By the one call or the other. */
+static NTSTATUS reclaim_somehow(struct work_run *run, const struct client *client,
+				const D3DKMT_HANDLE *handle, D3DDDI_RECLAIM_RESULT *result_out)
+{
+	BOOL is_discarded = FALSE;
+
+	if (one_in(run, 2))
+		return reclaim(client, handle, 1, result_out);
+	NTSTATUS status = reclaim_now(client, handle, 1, &is_discarded);
+	*result_out = is_discarded ? D3DDDI_RECLAIM_RESULT_DISCARDED : D3DDDI_RECLAIM_RESULT_OK;
+	return status;
+}
+
 /* What is queued before an offer is done first; nothing is thrown away while it waits. */
 void step_offer(struct work_run *run, struct work_device *device)
 {
@@ -367,7 +380,8 @@ void step_offer(struct work_run *run, struct work_device *device)
 		return;
 	}
 	bool is_held_up = memory->queued > 0;
-	GIVES(run, work_status(device), reclaim(&device->client, &memory->handle, 1, &result));
+	GIVES(run, work_status(device),
+	      reclaim_somehow(run, &device->client, &memory->handle, &result));
 	if (device->is_lost)
 		return;
 	memory->is_offered = false;

@@ -109,6 +109,16 @@ static bool reclaim(struct thing *thing)
 	return result == VIDMM_RECLAIM_OK;
 }
 
+static bool reclaim_now(struct thing *thing)
+{
+	struct vidmm_binding *list[] = { &thing->binding };
+	enum vidmm_reclaim_result result;
+
+	REQUIRE(vidmm_reclaim_now(thing->binding.device, list, 1, &result) == STATUS_SUCCESS);
+	REQUIRE(result != VIDMM_RECLAIM_NOT_COMMITTED);
+	return result == VIDMM_RECLAIM_OK;
+}
+
 static char swap_content(struct thing *thing, char expected, char next)
 {
 	void *pointer;
@@ -152,9 +162,12 @@ static void run_client(void *argument)
 		case 3:
 			REQUIRE(vidmm_binding_offer(&thing->binding, VIDMM_OFFER_NORMAL,
 						    round % 3 == 0, false) == STATUS_SUCCESS);
+			/* Its own, or while that one reclaims. */
 			if (round % 2)
-				(void)vidmm_process_decommit(&crowd.processes[me], PAGE, false);
-			if (!reclaim(thing))
+				(void)vidmm_process_decommit(
+					&crowd.processes[random_below(&random, CLIENTS)], PAGE,
+					false);
+			if (!(next % 2 ? reclaim(thing) : reclaim_now(thing)))
 				content[at] = 0;
 			break;
 		case 4:

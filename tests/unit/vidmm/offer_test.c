@@ -382,4 +382,102 @@ TEST(decommit, without_memory_a_reclaim_says_not_committed_and_it_stays_offered)
 	scene_finish(&scene);
 }
 
+/* ---- reclaims that have to have the memory ---- */
+
+static NTSTATUS reclaim_now(struct scene *scene, struct thing *things[], uint32_t count,
+			    enum vidmm_reclaim_result results[])
+{
+	struct vidmm_binding *list[4];
+
+	for (uint32_t i = 0; i < count; i++)
+		list[i] = &things[i]->binding;
+	return vidmm_reclaim_now(&scene->client.device, list, count, results);
+}
+
+static void offer_and_decommit(struct scene *scene, struct thing *thing)
+{
+	thing_write(thing, 'a');
+	EXPECT_EQ(vidmm_binding_offer(&thing->binding, VIDMM_OFFER_LOW, true, false),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_process_decommit(&scene->gpu.process, UINT64_MAX, false),
+		  thing->memory->size_bytes);
+}
+
+TEST(reclaim_now, with_memory_for_one_of_two_changes_neither)
+{
+	struct scene scene;
+	struct thing second;
+	enum vidmm_reclaim_result results[2];
+	uint64_t taken;
+
+	scene_init_with(&scene, NULL, 16 * MIB, SET_SYSTEM);
+	thing_init(&second, &scene.client, 16 * MIB, SET_SYSTEM);
+	struct thing *both[] = { &scene.thing, &second };
+	offer_and_decommit(&scene, &scene.thing);
+	offer_and_decommit(&scene, &second);
+	EXPECT_EQ(machine_alloc_contiguous(32 * MIB, 0, 0, UINT64_MAX, 0, &taken), STATUS_SUCCESS);
+	uint64_t pages = machine_usage().taken_pages;
+	EXPECT_EQ(reclaim_now(&scene, both, 2, results), STATUS_NO_MEMORY);
+	EXPECT_RULE("MM-NO-PAGES");
+	EXPECT_EQ(machine_usage().taken_pages, pages);
+	EXPECT_EQ(scene.thing.memory->offer, VIDMM_DECOMMITTED);
+	EXPECT_EQ(second.memory->offer, VIDMM_DECOMMITTED);
+	gpu_check(&scene.gpu);
+	/* One after the other would have done. */
+	EXPECT_EQ(reclaim_now(&scene, both, 1, results), STATUS_SUCCESS);
+	EXPECT_EQ(results[0], VIDMM_RECLAIM_DISCARDED);
+	EXPECT(machine_free_contiguous(taken));
+	EXPECT_EQ(reclaim_now(&scene, both, 2, results), STATUS_SUCCESS);
+	EXPECT_EQ(results[0], VIDMM_RECLAIM_OK);
+	EXPECT_EQ(results[1], VIDMM_RECLAIM_DISCARDED);
+	EXPECT(thing_holds(&second, 0));
+	thing_finish(&second);
+	scene_finish(&scene);
+}
+
+TEST(reclaim_now, of_the_same_twice_takes_it_back_once)
+{
+	struct scene scene;
+	enum vidmm_reclaim_result results[2];
+
+	scene_init_with(&scene, NULL, MIB, SET_SYSTEM);
+	struct thing *twice[] = { &scene.thing, &scene.thing };
+	offer_and_decommit(&scene, &scene.thing);
+	EXPECT_EQ(reclaim_now(&scene, twice, 2, results), STATUS_SUCCESS);
+	EXPECT_EQ(results[0], VIDMM_RECLAIM_DISCARDED);
+	EXPECT_EQ(results[1], VIDMM_RECLAIM_OK);
+	EXPECT_EQ(binding_place(&scene.thing.binding)->claims, 0);
+	scene_finish(&scene);
+}
+
+/* What it was before it was claimed, it is again. */
+TEST(reclaim_now, when_each_block_of_memory_fails_changes_nothing)
+{
+	struct scene scene;
+	struct thing kept;
+	bool has_failed = true;
+
+	scene_init_with(&scene, NULL, MIB, SET_SYSTEM);
+	thing_init(&kept, &scene.client, MIB, SET_SYSTEM);
+	struct thing *both[] = { &scene.thing, &kept };
+	for (unsigned nth = 1; has_failed; nth++) {
+		enum vidmm_reclaim_result results[2];
+
+		offer_and_decommit(&scene, &scene.thing);
+		EXPECT_EQ(thing_offer(&kept), STATUS_SUCCESS);
+		mem_fail_nth(nth);
+		NTSTATUS status = reclaim_now(&scene, both, 2, results);
+		has_failed = mem_fail_stop();
+		EXPECT_EQ(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+		EXPECT_EQ(scene.thing.memory->offer,
+			  has_failed ? VIDMM_DECOMMITTED : VIDMM_NOT_OFFERED);
+		EXPECT_EQ(kept.memory->offer, has_failed ? VIDMM_OFFERED : VIDMM_NOT_OFFERED);
+		gpu_check(&scene.gpu);
+		if (has_failed)
+			EXPECT_EQ(reclaim_now(&scene, both, 2, results), STATUS_SUCCESS);
+	}
+	thing_finish(&kept);
+	scene_finish(&scene);
+}
+
 TEST_MAIN("vidmm/offer")
