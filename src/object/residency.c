@@ -36,7 +36,7 @@ static void move_done(struct vidmm_request *request, NTSTATUS status)
 	struct paging_operation *operation =
 		&container_of(request, struct move, request)->operation;
 
-	if (status == STATUS_NO_MEMORY)
+	if (!NT_SUCCESS(status))
 		device_lose(operation->queue->device, DEVICE_OUT_OF_MEMORY, NULL);
 	paging_operation_over(operation);
 }
@@ -62,6 +62,9 @@ static NTSTATUS move_settle(struct move *move, NTSTATUS status, uint64_t *fence_
 		*fence_value_out = paging_queue_add(&move->operation);
 		return status;
 	}
+	/* It could not be brought in: whoever loses the device for that may not be there yet. */
+	if (status == STATUS_DEVICE_REMOVED)
+		device_lose(move->operation.queue->device, DEVICE_OUT_OF_MEMORY, NULL);
 	paging_operation_abandon(&move->operation);
 	mem_free(move);
 	return status;

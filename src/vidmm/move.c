@@ -414,7 +414,8 @@ static void in_failed_locked(struct vidmm_place *place, NTSTATUS status, struct 
 
 	if (is_hopeless || !place_is_needed(place)) {
 		place->given_up_at = place->manager->epoch;
-		place_answer_locked(place, is_hopeless ? STATUS_NO_MEMORY : status, actions);
+		/* Not for want of memory: who waits for it is lost, and has nothing to trim. */
+		place_answer_locked(place, STATUS_DEVICE_REMOVED, actions);
 	}
 	if (is_hopeless)
 		place_starve_locked(place, actions);

@@ -550,7 +550,9 @@ TEST(job, one_that_fails_on_the_way_in_leaves_the_content_where_it_was)
 	scene.gpu.next_status = STATUS_UNSUCCESSFUL;
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
 	EXPECT_EQ(thing.done, 1);
-	EXPECT(!NT_SUCCESS(thing.status));
+	/* Its device is lost: there is nothing that it could trim. */
+	EXPECT_EQ(thing.status, STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(scene.gpu.starved, 1);
 	EXPECT(thing_holds(&thing, 'b'));
 	gpu_check(&scene.gpu);
 	thing_finish(&thing);
