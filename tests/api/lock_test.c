@@ -415,8 +415,9 @@ TEST(lock2, more_than_the_machine_has_is_refused_and_leaves_nothing)
 	D3DKMT_HANDLE allocation = create_with(SOFTGPU_CPU_VISIBLE, 1ull << 46);
 	void *pointer = NULL;
 
-	NTSTATUS status = lock2(device, allocation, &pointer);
-	EXPECT(status == STATUS_NO_MEMORY || status == STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+	/* Addresses, to begin with. */
+	EXPECT_REFUSED(lock2(device, allocation, &pointer), STATUS_GRAPHICS_NO_VIDEO_MEMORY,
+		       "MM-NO-ADDRESSES", "");
 	EXPECT(pointer == NULL);
 	EXPECT_REFUSED(unlock2(device, allocation), STATUS_INVALID_PARAMETER, "API-VALUE",
 		       "hAllocation");

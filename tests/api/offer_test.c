@@ -162,9 +162,9 @@ TEST(reclaim, changes_nothing_when_there_is_no_memory)
 		flush(&client);
 		dxgk_test_fail_nth_allocation(nth);
 		NTSTATUS status = reclaim(&client, list, 2, results);
-		(void)dxgk_test_fail_stop();
-		has_succeeded = NT_SUCCESS(status);
-		EXPECT(has_succeeded || status == STATUS_NO_MEMORY);
+		bool has_fired = dxgk_test_fail_stop();
+		has_succeeded = status == STATUS_SUCCESS;
+		EXPECT_EQ(status, has_fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		if (!has_succeeded)
 			EXPECT_BAD(lock2(client.device, list[0], &pointer), "MM-LOCK-OFFERED",
 				   "hAllocation");

@@ -50,7 +50,7 @@ static inline bool scene_is_physical(void)
  * The test's: may this status come from the fault that is planned? It may once, unless what is to
  * fail fails whenever it is tried.
  */
-static bool fault_excuses(NTSTATUS status);
+static bool fault_excuses(NTSTATUS status, unsigned times_before);
 static bool fault_is_for_ever(void);
 
 static inline bool scene_look_lost(struct scene *scene)
@@ -66,7 +66,7 @@ static inline bool scene_look_lost(struct scene *scene)
 }
 
 static inline bool scene_did(struct scene *scene, const char *file, int line, const char *what,
-			     bool is_again, NTSTATUS status)
+			     unsigned times_before, NTSTATUS status)
 {
 	if (status == STATUS_SUCCESS)
 		return true;
@@ -76,14 +76,15 @@ static inline bool scene_did(struct scene *scene, const char *file, int line, co
 			      why.reason, why.rule);
 	if (scene_look_lost(scene) && status == STATUS_DEVICE_REMOVED)
 		return true; /* as good as done: nothing else is asked of it */
-	if (!is_again && fault_excuses(status))
+	if (fault_excuses(status, times_before))
 		return false;
-	if (is_again && fault_is_for_ever()) {
+	if (times_before > 0 && fault_is_for_ever()) {
 		scene->is_lost = true; /* there is no way past it */
 		return true;
 	}
 	print_error("%s:%d: %s%s gave 0x%08x: %s: %s (%s)\n", file, line, what,
-		    is_again ? ", again," : "", (unsigned)status, why.call, why.reason, why.rule);
+		    times_before > 0 ? ", again," : "", (unsigned)status, why.call, why.reason,
+		    why.rule);
 	_fail(file, line);
 	return false;
 }
@@ -91,9 +92,10 @@ static inline bool scene_did(struct scene *scene, const char *file, int line, co
 /* Once more when it failed. */
 #define DO(scene, call)                                                                            \
 	do {                                                                                       \
-		if (!(scene)->is_lost &&                                                           \
-		    !scene_did(scene, __FILE__, __LINE__, #call, false, (call)))                   \
-			scene_did(scene, __FILE__, __LINE__, #call, true, (call));                 \
+		unsigned do_times = 0;                                                             \
+		while (!(scene)->is_lost &&                                                        \
+		       !scene_did(scene, __FILE__, __LINE__, #call, do_times, (call)))             \
+			do_times++;                                                                \
 	} while (0)
 
 /* ---- waits; a lost device's are over ---- */

@@ -263,7 +263,7 @@ TEST(memory, may_fail_anywhere_and_nothing_is_opened)
 		dxgk_test_fail_nth_allocation(++n);
 		NTSTATUS status = open_nt(&opening, set.handle);
 		fired = dxgk_test_fail_stop();
-		EXPECT_EQ(NT_SUCCESS(status), !fired);
+		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		if (fired)
 			EXPECT_EQ(dxgk_test_memory().blocks, before.blocks);
 		expect_valid();

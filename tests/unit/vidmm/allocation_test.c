@@ -193,8 +193,8 @@ TEST(lock, what_the_machine_does_not_have_is_refused_and_nothing_changed)
 		NTSTATUS status = vidmm_lock(allocation, false, &pointer);
 
 		/* No pages for what would have addresses; no addresses beyond 1 TiB. */
-		EXPECT(status == STATUS_NO_MEMORY || status == STATUS_GRAPHICS_NO_VIDEO_MEMORY);
-		EXPECT(sizes[i] < UINT64_C(1) << 40 || status == STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+		EXPECT_EQ(status, sizes[i] < UINT64_C(1) << 40 ? STATUS_NO_MEMORY
+							       : STATUS_GRAPHICS_NO_VIDEO_MEMORY);
 		EXPECT(!pointer);
 		EXPECT_EQ(allocation->content, VIDMM_CONTENT_NONE);
 		EXPECT_EQ(vidmm_lock_count(allocation), 0);
