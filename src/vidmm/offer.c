@@ -172,6 +172,20 @@ static enum vidmm_reclaim_result reclaim_memory_locked(struct vidmm_binding *bin
 	return allocation_reclaim_locked(allocation);
 }
 
+/* Others that list it have no fence to wait for: their work waits itself until it is back. */
+static void others_wait_locked(struct vidmm_place *place)
+{
+	struct list *link;
+
+	list_for_each (link, &place->listings) {
+		struct vidmm_binding *binding =
+			container_of(link, struct vidmm_binding, place_link);
+
+		if (binding->is_needed)
+			device_suspend_locked(binding->device);
+	}
+}
+
 /* `request` waits for what comes back in; NULL: nobody does. */
 static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding,
 					     struct vidmm_request *request, struct actions *actions)
@@ -200,6 +214,7 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding,
 	place->is_offer_due = false;
 	decommit_unlink_locked(place);
 	bindings_sort_locked(place, actions);
+	others_wait_locked(place);
 	place_settle_locked(place, actions);
 	if (request)
 		request_want_locked(binding, request);

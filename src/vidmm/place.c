@@ -305,6 +305,14 @@ static void dependents_collect_locked(struct vidmm_place *place)
 	}
 }
 
+void device_suspend_locked(struct vidmm_device *device)
+{
+	if (device->is_lost || device->is_suspended)
+		return;
+	device->is_suspended = true;
+	sched_owner_suspend(device->owner);
+}
+
 /* New work waits until it is back. */
 static void devices_suspend_locked(struct vidmm_place *place)
 {
@@ -312,15 +320,8 @@ static void devices_suspend_locked(struct vidmm_place *place)
 
 	if (place_is_given(place))
 		return;
-	list_for_each (link, &place->listings) {
-		struct vidmm_device *device =
-			container_of(link, struct vidmm_binding, place_link)->device;
-
-		if (device->is_lost || device->is_suspended)
-			continue;
-		device->is_suspended = true;
-		sched_owner_suspend(device->owner);
-	}
+	list_for_each (link, &place->listings)
+		device_suspend_locked(container_of(link, struct vidmm_binding, place_link)->device);
 }
 
 void place_leave_locked(struct vidmm_place *place, struct actions *actions)

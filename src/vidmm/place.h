@@ -223,6 +223,9 @@ bool place_is_lost(const struct vidmm_place *place);
 bool place_is_dropped(const struct vidmm_place *place);
 void place_free(struct vidmm_place *place);
 
+/* It begins nothing new before it has what it needs. */
+void device_suspend_locked(struct vidmm_device *device);
+
 /* From a list of its device to the other, as its place is. */
 void binding_sort_locked(struct vidmm_binding *binding, struct actions *actions);
 /* The same for all who list it. */

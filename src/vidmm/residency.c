@@ -227,7 +227,6 @@ bool binding_could_be_listed_locked(struct vidmm_binding *binding)
 
 void binding_need_locked(struct vidmm_binding *binding, struct actions *actions)
 {
-	struct vidmm_device *device = binding->device;
 	struct vidmm_place *place = binding_place(binding);
 	enum vidmm_group group = VIDMM_LOCAL;
 
@@ -236,10 +235,8 @@ void binding_need_locked(struct vidmm_binding *binding, struct actions *actions)
 	binding_list_locked(binding, group, actions);
 	place->may_leave_soon = false;
 	place->is_clean = false;
-	if (place->state == PLACE_IN || device->is_lost || device->is_suspended)
-		return;
-	device->is_suspended = true;
-	sched_owner_suspend(device->owner);
+	if (place->state != PLACE_IN)
+		device_suspend_locked(binding->device);
 }
 
 static void list_take_off_locked(struct vidmm_binding *const bindings[], uint32_t count,

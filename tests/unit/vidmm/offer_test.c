@@ -286,6 +286,34 @@ TEST(offer, reclaimed_it_can_be_locked_at_once)
 	scene_finish(&scene);
 }
 
+/* It has no fence of the reclaim to wait for. */
+TEST(offer, reclaimed_by_one_device_the_others_that_list_it_wait_until_it_is_back)
+{
+	struct scene scene;
+	struct thing opened;
+	enum vidmm_reclaim_result result;
+
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_add_second(&scene);
+	thing_open(&opened, &scene.other, &scene.thing);
+	thing_bring_in(&scene.thing);
+	thing_bring_in(&opened);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
+	vidmm_evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(!thing_is_in(&scene.thing));
+	EXPECT_EQ(scene.other.owner.suspensions, 0);
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_PENDING);
+	EXPECT_EQ(scene.client.owner.suspensions, 0);
+	EXPECT_EQ(scene.other.owner.suspensions, 1);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(thing_is_in(&scene.thing));
+	EXPECT_EQ(scene.other.owner.suspensions, 0);
+	gpu_check(&scene.gpu);
+	thing_close(&opened);
+	scene_finish(&scene);
+}
+
 TEST(offer, of_something_untouched_takes_no_memory_and_no_place)
 {
 	struct scene scene;
