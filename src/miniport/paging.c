@@ -472,6 +472,12 @@ static NTSTATUS accept(const struct miniport_paging_op *op, const DXGKARG_BUILDP
 	return status;
 }
 
+/* With the level taken: a reset, which is alone at its level, is over or cannot begin. */
+static bool is_of_before(const struct miniport_paging_buffer *buffer)
+{
+	return buffer->epoch.now && atomic_load(buffer->epoch.now) != buffer->epoch.mine;
+}
+
 NTSTATUS miniport_build_paging(struct miniport *miniport, const struct miniport_paging_op *op,
 			       struct miniport_paging_buffer *buffer, uint32_t *multipass)
 {
@@ -489,9 +495,11 @@ NTSTATUS miniport_build_paging(struct miniport *miniport, const struct miniport_
 	args.MultipassOffset = *multipass;
 
 	ddi_enter(&crossing, miniport, NULL, DDI_BUILD_PAGING_BUFFER);
-	status = miniport->ddi.DxgkDdiBuildPagingBuffer(miniport->context, &args);
+	bool is_late = is_of_before(buffer);
+	status = is_late ? STATUS_DEVICE_REMOVED
+			 : miniport->ddi.DxgkDdiBuildPagingBuffer(miniport->context, &args);
 	ddi_leave_as_it_is(&crossing, status);
 
 	mem_free(arrays.many);
-	return accept(op, &args, buffer, multipass, status);
+	return is_late ? status : accept(op, &args, buffer, multipass, status);
 }

@@ -227,6 +227,12 @@ struct miniport_paging_buffer {
 	uint32_t private_bytes;
 	uint32_t used_bytes; /* of memory */
 	uint32_t private_used_bytes;
+
+	/* A reset of the adapter counts it up first: what is of before does not enter after. */
+	struct {
+		const _Atomic uint32_t *now; /* NULL: it may enter whenever */
+		uint32_t mine;
+	} epoch;
 };
 
 /* So many entries or copies in one operation need no memory; more can fail for lack of it. */
@@ -244,6 +250,8 @@ enum { MINIPORT_FEW_ENTRIES = 64 };
  *		transfer, discard: idle it, come again with is_idle
  *	STATUS_NO_MEMORY
  *		the driver was not asked (MINIPORT_FEW_ENTRIES)
+ *	STATUS_DEVICE_REMOVED
+ *		the driver was not asked, because a reset has begun
  *	STATUS_DRIVER_INTERNAL_ERROR
  *		anything else; also a fresh buffer and no progress
  */

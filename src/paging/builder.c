@@ -92,6 +92,8 @@ static enum build_result build_pass(struct pager *pager, const struct miniport_p
 
 	uint32_t used = memory->used_bytes;
 	uint32_t private_used = memory->private_used_bytes;
+	memory->epoch.now = &pager->epoch;
+	memory->epoch.mine = pager->built_epoch;
 	NTSTATUS status = pager->ops->build(pager->driver, op, memory, &build->multipass);
 
 	*status_out = status;
@@ -132,7 +134,8 @@ static enum build_result build_step(struct pager *pager, struct miniport_paging_
 			return result;
 		if (status == STATUS_SUCCESS)
 			break;
-		if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
+		if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER ||
+		    status == STATUS_DEVICE_REMOVED) /* stale by now */
 			continue;
 		if (status == STATUS_NO_MEMORY) /* ours, on the way to the driver */
 			return fail(build, status);

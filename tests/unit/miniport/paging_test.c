@@ -100,6 +100,23 @@ TEST(buffer, what_the_driver_wrote_is_how_far_it_moved_its_pointer)
 	end(&pager);
 }
 
+TEST(buffer, of_before_a_reset_does_not_enter_the_driver_any_more)
+{
+	_Atomic uint32_t epoch = 7;
+	struct pager pager;
+
+	begin(&pager, NUMBER("PagingPrivateBytes", 8));
+	pager.buffer.epoch.now = &epoch;
+	pager.buffer.epoch.mine = 7;
+	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
+	epoch = 8;
+	EXPECT_EQ(build(&pager, &fill), STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(pager.buffer.used_bytes, 64);
+	EXPECT_STR(pager.host.notes, "BuildPagingBuffer irql=0 operation=1 room=4096\n");
+	EXPECT_EQ(host_reports.count, 0);
+	end(&pager);
+}
+
 TEST(buffer, a_fresh_one_has_the_reported_size_and_zeroed_private_data)
 {
 	struct pager pager;

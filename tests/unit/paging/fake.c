@@ -402,6 +402,10 @@ static NTSTATUS fake_build(void *driver, const struct miniport_paging_op *op,
 		      op->update_table.mode == MINIPORT_TABLE_CPU_VIRTUAL;
 
 	lock_assert_none_held("a driver");
+	if (fake->door)
+		fake->door(fake, op);
+	if (buffer->epoch.now && atomic_load(buffer->epoch.now) != buffer->epoch.mine)
+		return STATUS_DEVICE_REMOVED;
 	CHECK(is_now == (buffer->memory == NULL));
 	if (buffer->memory)
 		check_buffer(fake, buffer);

@@ -116,6 +116,8 @@ struct fake {
 	bool is_cached[FAKE_TLB_PAGES];
 	bool is_tlb_cold;
 
+	/* On the way into the driver, before it is its turn. On the pager's thread. */
+	void (*door)(struct fake *fake, const struct miniport_paging_op *op);
 	/* Instead of building: STATUS_PENDING goes on as usual. On the pager's thread. */
 	NTSTATUS(*hook)
 	(struct fake *fake, const struct miniport_paging_op *op,

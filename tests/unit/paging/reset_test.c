@@ -236,6 +236,40 @@ TEST(reset, what_is_in_the_buffer_when_it_begins_never_runs)
 	fake_destroy(fake);
 }
 
+/* The reset is over when the thread that was on its way into the driver gets there. */
+static void suspend_at_the_door(struct fake *fake, const struct miniport_paging_op *op)
+{
+	(void)op;
+	if (fake->hook_count++ == 1)
+		pager_suspend(fake->pager);
+}
+
+TEST(reset, nobody_of_before_enters_the_driver_afterwards)
+{
+	struct fake *fake = fake_create(&plain);
+	struct fake_job job;
+
+	fake->door = suspend_at_the_door;
+	fake_job_init(&job, fake);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct paging_op *op = fake_job_add(&job, PAGING_FILL);
+		op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
+		op->fill.size_bytes = 4096;
+	}
+	uint32_t before = fake->log_count;
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	EXPECT_EQ(job.status, STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(fake->hook_count, 2);
+	EXPECT_EQ(fake->log_count, before + 1);
+	pager_restart(fake->pager);
+	fake->door = NULL;
+	queue_fill(&job, fake, 9);
+	fake_job_complete(&job);
+	EXPECT_EQ(job.status, STATUS_SUCCESS);
+	fake_destroy(fake);
+}
+
 TEST(reset, an_operation_can_be_told_without_being_run)
 {
 	struct fake *fake = fake_create(&plain);
