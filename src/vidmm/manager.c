@@ -125,6 +125,7 @@ NTSTATUS vidmm_create(const struct vidmm_config *config, struct vidmm **manager_
 	atomic_store(&manager->trim_at_ns, CLOCK_FOREVER);
 	lock_init(&manager->lock, LOCK_RANK_SEGMENT, "memory of an adapter");
 	list_init(&manager->places);
+	list_init(&manager->ghosts);
 	list_init(&manager->processes);
 	list_init(&manager->gathers);
 	list_init(&manager->rooms);
@@ -155,6 +156,7 @@ void vidmm_destroy(struct vidmm *manager)
 	notice_give(&manager->tick);
 	thread_join(manager->ticker);
 	assert(list_is_empty(&manager->places) && list_is_empty(&manager->processes));
+	assert(list_is_empty(&manager->ghosts));
 	assert(list_is_empty(&manager->rooms));
 	segments_finish(manager);
 	lock_finish(&manager->lock);

@@ -278,6 +278,7 @@ static bool job_next(struct paging_job *job, struct paging_op *op_out)
 	struct vidmm_place *place = job_place(job);
 	struct place_move *move = &place->move;
 
+	move->built = move->step;
 	while (move->step < MOVE_STEPS) {
 		enum move_step step = move->step;
 		bool has_more = step == MOVE_MAPPINGS_OUT || step == MOVE_MAPPINGS_IN;
@@ -448,6 +449,8 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 		mappings_failed(place, status);
 	lock_acquire(&allocation->lock);
 	lock_acquire(&manager->lock);
+	if (paging_job_is_stale(job))
+		place_owe_locked(place, NT_SUCCESS(status));
 	status = judge_locked(place, status);
 	move_end_locked(place, status);
 	if (NT_SUCCESS(status))
@@ -469,25 +472,6 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 }
 
 /* ---- the start ---- */
-
-bool move_out_notice(const struct vidmm_place *place, struct miniport_paging_op *op_out)
-{
-	if (place->state == PLACE_OUT)
-		return false;
-	if (place->wish.form == FORM_MAPPED) {
-		*op_out = aperture_op(place, false);
-		return true;
-	}
-	if (place->segment->is_system || place->manager->config.has_gpu_mmu)
-		return false;
-	*op_out = (struct miniport_paging_op){
-		.kind = MINIPORT_PAGING_TRANSFER,
-		.driver_allocation = place->driver_allocation,
-		.transfer = { .source = { .segment = place->segment->id,
-					  .offset_bytes = place_offset_bytes(place) } },
-	};
-	return true;
-}
 
 static bool has_rows(const struct vidmm_place *place)
 {

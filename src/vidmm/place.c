@@ -201,15 +201,27 @@ static bool place_goes_now(const struct vidmm_place *place)
 	       !(place->is_locked && !place->segment->is_system);
 }
 
+/* The thread that waits for a driver's own is in the driver, which a reset waits for. */
+static bool place_may_end(const struct vidmm_place *place)
+{
+	return place->departure && place->waits == 0 && place->pins == 0 &&
+	       (!place->debt.segment || place->allocation->driver);
+}
+
 static void place_end_locked(struct vidmm_place *place, struct actions *actions)
 {
-	if (!place->departure || place->waits > 0 || place->pins > 0)
+	if (!place_may_end(place))
 		return;
 	list_push_back(&actions->departures, &place->departure->link);
 	atomic_store_explicit(&place->allocation->place, NULL, memory_order_release);
 	list_remove(&place->all_link);
 	actions->has_changes = true;
-	place_free(place);
+	/* The driver knows that it has no memory there any more; the aperture has to hear it. */
+	place->driver_allocation = NULL;
+	if (place->debt.segment && place->debt.is_mapping)
+		list_push_back(&place->manager->ghosts, &place->all_link);
+	else
+		place_free(place);
 }
 
 void place_settle_locked(struct vidmm_place *place, struct actions *actions)
@@ -272,6 +284,7 @@ void place_enter_locked(struct vidmm_place *place, const struct placement *where
 	place->wish = where->wish;
 	place->pages = *pages;
 	place->has_changed_group = false;
+	place->moved_at = pager_epoch(place->manager->config.pager);
 	place->segment->entering_bytes += place_bytes(place);
 	place_set_state(place, PLACE_ENTERING);
 	bindings_sort_locked(place, actions);
@@ -329,6 +342,7 @@ void place_leave_locked(struct vidmm_place *place, struct actions *actions)
 	assert(place->state == PLACE_IN && place->pins == 0);
 	place_unsort_locked(place);
 	place->is_doomed = false; /* known when its way out starts */
+	place->moved_at = pager_epoch(place->manager->config.pager);
 	place->segment->leaving_bytes += place_bytes(place);
 	place_set_state(place, PLACE_LEAVING);
 	dependents_collect_locked(place);

@@ -48,7 +48,8 @@ enum move_content { MOVE_NOTHING, MOVE_FILL, MOVE_COPY, MOVE_DROP };
 struct place_move {
 	struct paging_job job;
 	struct vidmm_mapping_cursor cursor;
-	enum move_step step;
+	enum move_step step;  /* the next row */
+	enum move_step built; /* rows before it are in the driver's hands completely */
 	enum move_content content;
 	bool is_in;
 	bool is_copy_good;    /* out: what is in system memory is the content */
@@ -60,6 +61,19 @@ struct place_move {
 	struct miniport_page_run local_one;
 	struct miniport_page_run system_one;
 	struct miniport_mdl *mdl;
+};
+
+/*
+ * What a driver was told to put somewhere and not to take away again: due when the adapter was
+ * reset (reset.c).
+ */
+struct place_debt {
+	struct vidmm_segment *segment; /* NULL: nothing is */
+	uint64_t first_page;
+	uint64_t page_count;
+	bool is_mapping; /* in an aperture */
+	bool is_content; /* of a memory segment, in the physical model */
+	bool is_news;    /* that it is resident */
 };
 
 struct vidmm_place {
@@ -98,13 +112,16 @@ struct vidmm_place {
 	bool is_locked;      /* by the CPU */
 	bool must_be_system; /* moved for a lock */
 	bool is_dying;
-	bool is_doomed;       /* LEAVING, and its content goes; too late for a reclaim */
-	uint32_t epoch;       /* of the pager, when it came in: a later one took the content */
-	uint64_t reset_at;    /* vidmm.resets: seen to by that one */
+	bool is_doomed;    /* LEAVING, and its content goes; too late for a reclaim */
+	uint32_t epoch;    /* of the pager, when it came in: a later one took the content */
+	uint64_t reset_at; /* vidmm.resets: seen to by that one */
+	uint32_t moved_at; /* epoch of the pager in which its way in or out was decided */
+	uint32_t told_at;  /* epoch of the reset that told the driver of its end; 0: none did */
+	struct place_debt debt;
 	uint64_t given_up_at; /* vidmm.epoch: it could not enter, or leave, as things were then */
 	struct vidmm_departure *departure;
 
-	struct list all_link;      /* vidmm.places */
+	struct list all_link;      /* vidmm.places; with a debt only, vidmm.ghosts */
 	struct list action_link;   /* actions: about to enter or leave */
 	struct list decommit_link; /* vidmm_process.decommittable */
 	struct vidmm_process *decommit_process;
@@ -130,6 +147,7 @@ struct vidmm {
 	/* Guarded by lock. */
 	struct vidmm_segment segments[VIDMM_MAX_SEGMENTS];
 	struct list places;    /* vidmm_place.all_link */
+	struct list ghosts;    /* likewise: nobody's any more, but the driver does not know it */
 	struct list processes; /* vidmm_process.link */
 	struct list rooms;     /* vidmm_room.link: what page tables have */
 	struct list gathers;   /* vidmm_gather.link: whose turn it is, first in front */
@@ -304,10 +322,13 @@ void room_look_again(struct vidmm *manager, uint64_t at_ns);
 /* Without a lock. QUEUED: the job's end comes back by itself. Otherwise whoever started it says so
    to the place. */
 enum move_result { MOVE_QUEUED, MOVE_DONE, MOVE_FAILED };
-/* What the driver has to know of a place that was lost; false: nothing. Under the lock. */
-bool move_out_notice(const struct vidmm_place *place, struct miniport_paging_op *op_out);
 MUST_CHECK enum move_result move_in_start(struct vidmm_place *place);
 MUST_CHECK enum move_result move_out_start(struct vidmm_place *place);
+
+/* ---- reset.c ---- */
+
+/* Its job met a reset: what the driver has of it is due. It is not out yet. */
+void place_owe_locked(struct vidmm_place *place, bool is_built);
 
 /* ---- budget.c ---- */
 

@@ -8,6 +8,13 @@
  * hears of it on the pager's thread (move.c). What a list of a submission still holds goes when it
  * lets go. What the CPU has locked in GPU memory stays there to be seen, whatever is in it now.
  *
+ * The driver is told of everything it was told to put there, between the reset and the restart:
+ * a mapping is undone, content of the physical model is transferred with a size of 0, and a
+ * residency it had to know of is over. The pager ends jobs as soon as a reset begins, because
+ * threads in the driver may wait for them; what the driver has of such a place is then a debt. A
+ * place with a debt does not end before it is told here, because the handle ends with it. Only a
+ * driver's own does, and stays behind as a ghost.
+ *
  * Page tables are not looked at: they are lost as well, and written anew from what is true then
  * (space_rewrite.c).
  *
@@ -17,6 +24,120 @@
 #include "vidmm/place.h"
 #include "vidmm/states.h"
 #include "vidmm/work_set.h"
+
+/* ---- what the driver hears ---- */
+
+static struct place_debt debt_of(const struct vidmm_place *place)
+{
+	struct place_debt debt = {
+		.segment = place->segment,
+		.page_count = place->allocation->size_bytes >> MACHINE_PAGE_SHIFT,
+		.is_mapping = place->wish.form == FORM_MAPPED,
+		.is_content = place->wish.form != FORM_MAPPED && !place->segment->is_system &&
+			      !place->manager->config.has_gpu_mmu,
+		.is_news = place->allocation->traits.wants_residency_news,
+	};
+
+	if (place->pages.run_count > 0)
+		debt.first_page = page_set_runs(&place->pages)[0].first_page;
+	return debt;
+}
+
+/* Where everything of a row was built, as far as was handed over: the driver has what came in. */
+void place_owe_locked(struct vidmm_place *place, bool is_built)
+{
+	const struct place_move *move = &place->move;
+	struct place_debt debt = debt_of(place);
+
+	lock_assert_held(&place->manager->lock);
+	/* The reset of a later epoch has told it already. */
+	if ((int32_t)(place->told_at - move->job.epoch) > 0 ||
+	    atomic_load(&place->manager->is_gone))
+		return;
+	if (move->is_in) {
+		debt.is_mapping &= move->step > MOVE_MAP;
+		debt.is_content &= move->step > MOVE_CONTENT;
+		debt.is_news &= move->step > MOVE_NOTIFY_IN;
+	} else {
+		debt.is_mapping &= !is_built && move->built <= MOVE_UNMAP;
+		debt.is_content &= !is_built && move->built <= MOVE_CONTENT;
+		debt.is_news &= !is_built && move->built <= MOVE_NOTIFY_OUT;
+	}
+	if (debt.is_mapping || debt.is_content || debt.is_news)
+		place->debt = debt;
+}
+
+/* What is due of a place now; it counts as told. */
+static struct place_debt debt_take_locked(struct vidmm_place *place)
+{
+	struct place_debt debt = place->debt;
+	uint32_t epoch = pager_epoch(place->manager->config.pager);
+
+	place->debt = (struct place_debt){ 0 };
+	place->told_at = epoch;
+	if (debt.segment || place->state == PLACE_OUT)
+		return debt;
+	/* Nothing was built of it. */
+	if (place->state == PLACE_ENTERING && place->moved_at == epoch)
+		return debt;
+	debt = debt_of(place);
+	debt.is_news &= place->pins == 0; /* its way out says it */
+	return debt;
+}
+
+static void tell(const struct vidmm_place *place, const struct miniport_paging_op *op)
+{
+	/* What it answers is reported there; the memory is lost all the same. */
+	(void)!pager_tell(place->manager->config.pager, op);
+}
+
+static void debt_pay(const struct vidmm_place *place, const struct place_debt *debt)
+{
+	uint64_t offset_bytes = debt->first_page * MACHINE_PAGE_BYTES;
+	struct miniport_paging_op op = { .driver_allocation = place->driver_allocation };
+
+	if (debt->is_news) {
+		op.kind = MINIPORT_PAGING_NOTIFY_RESIDENCY;
+		op.notify_residency.segment = debt->segment->id;
+		op.notify_residency.offset_bytes = offset_bytes;
+		op.notify_residency.is_resident = false;
+		tell(place, &op);
+	}
+	op = (struct miniport_paging_op){ .driver_allocation = place->driver_allocation };
+	if (debt->is_mapping) {
+		op.kind = MINIPORT_PAGING_UNMAP_APERTURE;
+		op.aperture.driver_device = place->driver_device;
+		op.aperture.segment = debt->segment->id;
+		op.aperture.first_page = debt->first_page;
+		op.aperture.page_count = debt->page_count;
+		op.aperture.dummy_address = place->manager->config.dummy_page_address;
+		tell(place, &op);
+	} else if (debt->is_content) {
+		op.kind = MINIPORT_PAGING_TRANSFER;
+		op.transfer.source.segment = debt->segment->id;
+		op.transfer.source.offset_bytes = offset_bytes;
+		tell(place, &op);
+	}
+}
+
+static void ghosts_end(struct vidmm *manager)
+{
+	for (;;) {
+		lock_acquire(&manager->lock);
+		struct list *link = list_pop_front(&manager->ghosts);
+		lock_release(&manager->lock);
+		if (!link)
+			return;
+
+		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
+		place->debt.is_news = false;
+		if (!atomic_load(&manager->is_gone))
+			debt_pay(place, &place->debt);
+		place_free(place);
+	}
+}
+
+/* ---- what becomes of it ---- */
 
 /* One after the other, each once; held, so that it stays. */
 static struct vidmm_place *next_place_locked(struct vidmm *manager)
@@ -84,22 +205,20 @@ static void place_lose(struct vidmm_place *place)
 static void places_lose(struct vidmm *manager)
 {
 	for (;;) {
-		struct miniport_paging_op notice;
-		bool has_notice = false;
+		struct place_debt debt = { 0 };
 
 		lock_acquire(&manager->lock);
 		struct vidmm_place *place = next_place_locked(manager);
 		if (place)
-			has_notice =
-				!atomic_load(&manager->is_gone) && move_out_notice(place, &notice);
+			debt = debt_take_locked(place);
 		lock_release(&manager->lock);
 		if (!place)
-			return;
-		/* What it answers is reported there; the memory is lost all the same. */
-		if (has_notice)
-			(void)!pager_tell(manager->config.pager, &notice);
+			break;
+		if (debt.segment && !atomic_load(&manager->is_gone))
+			debt_pay(place, &debt);
 		place_lose(place);
 	}
+	ghosts_end(manager);
 }
 
 void vidmm_reset(struct vidmm *manager)

@@ -221,18 +221,6 @@ bool paging_job_is_stale(const struct paging_job *job)
 	return job->epoch != the_gpu->epoch;
 }
 
-NTSTATUS pager_tell(struct pager *pager, const struct miniport_paging_op *op)
-{
-	(void)pager;
-	EXPECT(op->driver_allocation);
-	if (op->kind == MINIPORT_PAGING_TRANSFER)
-		EXPECT_EQ(op->transfer.size_bytes, 0);
-	else
-		EXPECT_EQ(op->kind, MINIPORT_PAGING_UNMAP_APERTURE);
-	log_add(op->kind == MINIPORT_PAGING_TRANSFER ? 't' : 'u');
-	return STATUS_SUCCESS;
-}
-
 void paging_job_queue(struct paging_job *job)
 {
 	lock_assert_none_held("paging_job_queue");
@@ -322,6 +310,24 @@ static void run_as_it_is(const struct miniport_paging_op *op)
 	else
 		EXPECT(false);
 	the_gpu->discards += op->kind == MINIPORT_PAGING_DISCARD_CONTENT;
+}
+
+/* Of a range that is nobody's any more, in capitals. */
+NTSTATUS pager_tell(struct pager *pager, const struct miniport_paging_op *op)
+{
+	(void)pager;
+	if (op->kind == MINIPORT_PAGING_TRANSFER) {
+		EXPECT(op->driver_allocation);
+		EXPECT_EQ(op->transfer.size_bytes, 0);
+		log_add('t');
+	} else if (op->kind == MINIPORT_PAGING_UNMAP_APERTURE && !op->driver_allocation) {
+		EXPECT(!op->aperture.driver_device);
+		run_aperture(op);
+		the_gpu->log[strlen(the_gpu->log) - 1] = 'U';
+	} else {
+		run_as_it_is(op);
+	}
+	return STATUS_SUCCESS;
 }
 
 static bool is_of_tables(const struct paging_op *op)

@@ -1,0 +1,388 @@
+/*
+ * reset_news_test.c - what a driver hears of memory that an adapter reset took.
+ *
+ * Whatever it was told to put into a segment or to show in an aperture, and not yet to take away
+ * again, it is told between ResetFromTimeout and RestartFromTimeout: afterwards nothing is mapped
+ * and nothing is in place. Also when the pager ended the move before anybody came to tell.
+ */
+#include "scene.h"
+#include "vidmm/allocation.h"
+#include "vidmm/work_set.h"
+
+static void begin_reset(struct scene *scene)
+{
+	vidmm_device_lose(&scene->client.device);
+	scene->gpu.epoch++;
+}
+
+static void fail_job(struct scene *scene)
+{
+	scene->gpu.next_status = STATUS_DEVICE_REMOVED;
+	EXPECT_EQ(gpu_run(&scene->gpu, 1), 1);
+}
+
+static struct vidmm_place *place_of(struct thing *thing)
+{
+	return atomic_load(&thing->memory->place);
+}
+
+static void init(struct scene *scene, uint32_t segments)
+{
+	scene_init(scene, &(struct gpu_config){ .is_physical = true });
+	scene_add_thing(scene, MIB, segments);
+}
+
+static void init_with_news(struct scene *scene, uint32_t segments)
+{
+	scene_init(scene, &(struct gpu_config){ .is_physical = true });
+	struct vidmm_wishes wishes = thing_wishes(&scene->gpu, MIB, segments);
+	wishes.traits.wants_residency_news = true;
+	scene_add_thing_as(scene, &wishes);
+}
+
+static void start_entering(struct scene *scene)
+{
+	EXPECT_EQ(thing_make_resident(&scene->thing), STATUS_PENDING);
+}
+
+static void start_leaving(struct scene *scene)
+{
+	thing_bring_in(&scene->thing);
+	EXPECT_EQ(thing_evict(&scene->thing, 0), STATUS_SUCCESS);
+	memset(scene->gpu.log, 0, sizeof(scene->gpu.log));
+}
+
+static void expect_nothing_is_mapped(const struct scene *scene)
+{
+	uint64_t dummy = scene->gpu.manager->config.dummy_page_address;
+
+	for (unsigned i = 0; i < GPU_APERTURE_PAGES; i++)
+		EXPECT(scene->gpu.aperture[i] == 0 || scene->gpu.aperture[i] == dummy);
+}
+
+/* The reset takes memory, the next one too; what is told is told by the first of them. */
+static void expect_told(struct scene *scene, const char *log)
+{
+	vidmm_reset(scene->gpu.manager);
+	EXPECT_STR(scene->gpu.log, log);
+	expect_nothing_is_mapped(scene);
+	gpu_run(&scene->gpu, 0);
+	vidmm_reset(scene->gpu.manager);
+	EXPECT_STR(scene->gpu.log, log);
+	gpu_check(&scene->gpu);
+}
+
+/* ---- on the way in ---- */
+
+TEST(entering, a_mapping_that_was_just_built_is_told)
+{
+	struct scene scene;
+
+	init(&scene, SET_APERTURE);
+	start_entering(&scene);
+	begin_reset(&scene);
+	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
+	EXPECT(!thing_is_in(&scene.thing));
+	expect_told(&scene, "mu");
+	scene_finish(&scene);
+}
+
+TEST(entering, content_that_was_just_built_is_told)
+{
+	struct scene scene;
+
+	init(&scene, SET_LOCAL);
+	start_entering(&scene);
+	begin_reset(&scene);
+	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
+	expect_told(&scene, "ft");
+	scene_finish(&scene);
+}
+
+TEST(entering, what_was_not_begun_is_nothing_to_tell)
+{
+	struct scene scene;
+
+	init(&scene, SET_APERTURE);
+	start_entering(&scene);
+	begin_reset(&scene);
+	fail_job(&scene);
+	expect_told(&scene, "");
+	scene_finish(&scene);
+}
+
+/* The job is there when memory is seen to be lost: how far it came is not known, so it is told. */
+TEST(entering, that_ends_afterwards_was_told_before)
+{
+	struct scene scene;
+
+	init(&scene, SET_APERTURE);
+	start_entering(&scene);
+	begin_reset(&scene);
+	vidmm_reset(scene.gpu.manager);
+	EXPECT_STR(scene.gpu.log, "u");
+	fail_job(&scene);
+	expect_told(&scene, "u");
+	scene_finish(&scene);
+}
+
+/* Built when the adapter works again. */
+TEST(entering, that_begins_during_the_reset_is_nothing_to_tell)
+{
+	struct scene scene;
+	struct client other;
+	struct thing opened;
+
+	init(&scene, SET_APERTURE);
+	client_init(&other, &scene.gpu.process);
+	thing_open(&opened, &other, &scene.thing);
+	begin_reset(&scene);
+	EXPECT_EQ(thing_make_resident(&opened), STATUS_PENDING);
+	vidmm_reset(scene.gpu.manager);
+	EXPECT_STR(scene.gpu.log, "");
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
+	EXPECT(thing_is_in(&opened));
+	EXPECT_STR(scene.gpu.log, "m");
+	thing_close(&opened);
+	client_finish(&other);
+	scene_finish(&scene);
+}
+
+/* Decided before, queued during the first reset, built after it, and met by the second. */
+TEST(entering, that_two_resets_meet_is_told_by_the_second)
+{
+	struct scene scene;
+	struct client other;
+	struct thing opened;
+
+	init(&scene, SET_APERTURE);
+	client_init(&other, &scene.gpu.process);
+	thing_open(&opened, &other, &scene.thing);
+	EXPECT_EQ(thing_make_resident(&opened), STATUS_PENDING);
+	begin_reset(&scene);
+	place_of(&opened)->move.job.epoch = scene.gpu.epoch;
+	vidmm_reset(scene.gpu.manager);
+	EXPECT_STR(scene.gpu.log, "u");
+	vidmm_device_lose(&other.device);
+	scene.gpu.epoch++;
+	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
+	expect_told(&scene, "umu");
+	thing_close(&opened);
+	client_finish(&other);
+	scene_finish(&scene);
+}
+
+/* ---- on the way out ---- */
+
+TEST(leaving, that_was_not_built_is_told)
+{
+	struct scene scene;
+
+	init(&scene, SET_APERTURE);
+	start_leaving(&scene);
+	begin_reset(&scene);
+	fail_job(&scene);
+	expect_told(&scene, "u");
+	scene_finish(&scene);
+}
+
+TEST(leaving, that_was_built_is_told_once)
+{
+	struct scene scene;
+
+	init(&scene, SET_APERTURE);
+	start_leaving(&scene);
+	begin_reset(&scene);
+	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
+	expect_told(&scene, "u");
+	scene_finish(&scene);
+}
+
+TEST(leaving, content_that_was_not_carried_out_is_told)
+{
+	struct scene scene;
+
+	init(&scene, SET_LOCAL);
+	start_leaving(&scene);
+	begin_reset(&scene);
+	fail_job(&scene);
+	expect_told(&scene, "t");
+	scene_finish(&scene);
+}
+
+static void on_departed(struct vidmm_departure *departure)
+{
+	departure->done = NULL;
+}
+
+/* Destroyed while it leaves; its job fails before anybody is told. */
+static void destroy_leaving(struct scene *scene, struct vidmm_departure *departure)
+{
+	start_leaving(scene);
+	vidmm_binding_finish(&scene->thing.binding);
+	vidmm_allocation_retire(scene->thing.memory);
+	EXPECT(!vidmm_allocation_depart(scene->thing.memory, departure));
+	begin_reset(scene);
+	fail_job(scene);
+}
+
+static void finish_destroyed(struct scene *scene)
+{
+	struct world *world = &scene->gpu.world;
+
+	world->count--;
+	vidmm_allocation_finish(scene->thing.memory);
+	free(scene->thing.memory);
+	scene->has_thing = false;
+	gpu_check(&scene->gpu);
+	scene_finish(scene);
+}
+
+static void expect_told_before_the_end(uint32_t segments, const char *log)
+{
+	struct vidmm_departure departure = { .done = on_departed };
+	struct scene scene;
+
+	init(&scene, segments);
+	destroy_leaving(&scene, &departure);
+	EXPECT(departure.done);
+	vidmm_reset(scene.gpu.manager);
+	EXPECT_STR(scene.gpu.log, log);
+	EXPECT(!departure.done);
+	expect_nothing_is_mapped(&scene);
+	finish_destroyed(&scene);
+}
+
+/* Until then its handle means something to the driver. */
+TEST(leaving, of_what_is_destroyed_ends_when_it_was_told)
+{
+	expect_told_before_the_end(SET_APERTURE, "u");
+	expect_told_before_the_end(SET_LOCAL, "t");
+}
+
+TEST(leaving, of_what_is_destroyed_ends_with_the_adapter)
+{
+	struct vidmm_departure departure = { .done = on_departed };
+	struct scene scene;
+
+	init(&scene, SET_APERTURE);
+	destroy_leaving(&scene, &departure);
+	vidmm_give_up(scene.gpu.manager);
+	EXPECT_STR(scene.gpu.log, "");
+	EXPECT(!departure.done);
+	finish_destroyed(&scene);
+}
+
+static void unload_at_once(struct driver_memory *memory, struct sched_wait *over)
+{
+	(void)memory;
+	over->over(over);
+}
+
+static struct driver_memory own = { .unload = unload_at_once, .is_initialized = true };
+
+static void init_own(struct scene *scene, uint32_t segments)
+{
+	scene_init(scene, &(struct gpu_config){ .is_physical = true });
+	struct vidmm_wishes wishes = thing_wishes(&scene->gpu, MIB, segments);
+	wishes.driver = &own;
+	scene_add_thing_as(scene, &wishes);
+}
+
+/* The driver waits for it, and the reset for the driver: nobody's range is what is told later. */
+TEST(leaving, of_a_drivers_own_ends_at_once)
+{
+	struct vidmm_departure departure = { .done = on_departed };
+	struct scene scene;
+
+	init_own(&scene, SET_APERTURE);
+	destroy_leaving(&scene, &departure);
+	EXPECT(!departure.done);
+	EXPECT_STR(scene.gpu.log, "");
+	vidmm_reset(scene.gpu.manager);
+	EXPECT_STR(scene.gpu.log, "U");
+	expect_nothing_is_mapped(&scene);
+	finish_destroyed(&scene);
+}
+
+TEST(leaving, content_of_a_drivers_own_is_nothing_to_tell)
+{
+	struct vidmm_departure departure = { .done = on_departed };
+	struct scene scene;
+
+	init_own(&scene, SET_LOCAL);
+	destroy_leaving(&scene, &departure);
+	EXPECT(!departure.done);
+	vidmm_reset(scene.gpu.manager);
+	EXPECT_STR(scene.gpu.log, "");
+	finish_destroyed(&scene);
+}
+
+TEST(leaving, of_a_drivers_own_is_forgotten_with_the_adapter)
+{
+	struct vidmm_departure departure = { .done = on_departed };
+	struct scene scene;
+
+	init_own(&scene, SET_APERTURE);
+	destroy_leaving(&scene, &departure);
+	vidmm_give_up(scene.gpu.manager);
+	EXPECT_STR(scene.gpu.log, "");
+	finish_destroyed(&scene);
+}
+
+/* ---- in place ---- */
+
+/* It stays where the CPU sees it; for the driver it has left like everything else. */
+TEST(in_place, what_is_locked_in_gpu_memory_is_told_as_well)
+{
+	struct scene scene;
+	void *pointer;
+
+	init(&scene, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, false, &pointer),
+		  STATUS_SUCCESS);
+	begin_reset(&scene);
+	vidmm_reset(scene.gpu.manager);
+	EXPECT_STR(scene.gpu.log, "ft");
+	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, scene.thing.memory));
+	scene_finish(&scene);
+}
+
+/* Who was told of every commitment hears of every end, once each. */
+TEST(residency_news, say_that_it_is_gone)
+{
+	struct scene scene;
+
+	init_with_news(&scene, SET_APERTURE);
+	thing_bring_in(&scene.thing);
+	begin_reset(&scene);
+	expect_told(&scene, "mNnu");
+	scene_finish(&scene);
+}
+
+TEST(residency_news, say_it_of_what_just_came_in)
+{
+	struct scene scene;
+
+	init_with_news(&scene, SET_LOCAL);
+	start_entering(&scene);
+	begin_reset(&scene);
+	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
+	expect_told(&scene, "fNnt");
+	scene_finish(&scene);
+}
+
+TEST(residency_news, are_not_repeated_for_what_has_left)
+{
+	struct scene scene;
+
+	init_with_news(&scene, SET_APERTURE);
+	start_leaving(&scene);
+	begin_reset(&scene);
+	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
+	expect_told(&scene, "nu");
+	scene_finish(&scene);
+}
+
+TEST_MAIN("vidmm/reset_news")
