@@ -27,8 +27,7 @@ static void enter(struct visit *visit, enum levels_entry entry)
 	ENTRY(RemoveDevice, IN_CONST_PVOID)                                                        \
 	ENTRY(DestroyDevice, IN_CONST_HANDLE)                                                      \
 	ENTRY(DestroyContext, IN_CONST_HANDLE)                                                     \
-	ENTRY(DestroyHwContext, IN_CONST_HANDLE)                                                   \
-	ENTRY(RestartFromTimeout, IN_CONST_HANDLE)
+	ENTRY(DestroyHwContext, IN_CONST_HANDLE)
 
 #define ENTRIES_2(ENTRY)                                                                           \
 	ENTRY(AddDevice, IN_CONST_PDEVICE_OBJECT, OUT_PPVOID)                                      \
@@ -274,6 +273,7 @@ static NTSTATUS APIENTRY watched_SubmitCommand(IN_CONST_HANDLE adapter,
 
 	enter(&visit, LEVELS_SubmitCommand);
 	work_submitted(args->NodeOrdinal, args->SubmissionFenceId);
+	where_submitted();
 	NTSTATUS status = real.DxgkDdiSubmitCommand(adapter, args);
 	visit_end(&visit);
 	return status;
@@ -286,6 +286,7 @@ static NTSTATUS APIENTRY watched_SubmitCommandVirtual(IN_CONST_HANDLE adapter,
 
 	enter(&visit, LEVELS_SubmitCommandVirtual);
 	work_submitted(args->NodeOrdinal, args->SubmissionFenceId);
+	where_submitted();
 	NTSTATUS status = real.DxgkDdiSubmitCommandVirtual(adapter, args);
 	visit_end(&visit);
 	return status;
@@ -299,6 +300,7 @@ static NTSTATUS APIENTRY watched_SubmitCommandToHwQueue(
 	visit_begin(&visit, LEVELS_SubmitCommandToHwQueue, args->hHwQueue);
 	probe(LEVELS_SubmitCommandToHwQueue);
 	work_queued(args->hHwQueue, args->HwQueueProgressFenceId, args->HwQueueProgressFenceCpuVa);
+	where_submitted();
 	NTSTATUS status = real.DxgkDdiSubmitCommandToHwQueue(adapter, args);
 	visit_end(&visit);
 	return status;
@@ -348,6 +350,17 @@ static NTSTATUS APIENTRY watched_ResetFromTimeout(IN_CONST_HANDLE adapter)
 	NTSTATUS status = real.DxgkDdiResetFromTimeout(adapter);
 	work_is_all_gone();
 	where_was_reset();
+	visit_end(&visit);
+	return status;
+}
+
+static NTSTATUS APIENTRY watched_RestartFromTimeout(IN_CONST_HANDLE adapter)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_RestartFromTimeout);
+	where_restarts();
+	NTSTATUS status = real.DxgkDdiRestartFromTimeout(adapter);
 	visit_end(&visit);
 	return status;
 }
@@ -416,8 +429,9 @@ static void replace(DRIVER_INITIALIZATION_DATA *data){
 					PUT(ResetEngine) PUT(BuildPagingBuffer)
 						PUT(DestroyAllocation) PUT(ResetHwEngine)
 							PUT(DestroyHwQueue) PUT(ResetFromTimeout)
-								PUT(NotifySurpriseRemoval)
-									PUT(Escape)
+								PUT(RestartFromTimeout)
+									PUT(NotifySurpriseRemoval)
+										PUT(Escape)
 }
 
 NTSTATUS watched_initialize(PDRIVER_OBJECT driver, PUNICODE_STRING path,

@@ -5,6 +5,7 @@
  * any more, and nothing is complained about.
  */
 #include "where.h"
+#include "inside.h"
 
 enum {
 	BUCKETS = 1024,
@@ -29,6 +30,8 @@ static struct aperture {
 static ULONG mapped_count;
 static ULONGLONG entered;
 static bool is_full;
+static bool has_addresses; /* of the GPU */
+static bool is_reset;      /* and not restarted yet */
 static bool forgets_nothing;
 
 static void lock(void)
@@ -200,16 +203,39 @@ static void paged(const DXGKARG_BUILDPAGINGBUFFER *args)
 	case DXGK_OPERATION_INIT_CONTEXT_RESOURCE:
 		remember_own(args->InitContextResource.hAllocation);
 		break;
+	case DXGK_OPERATION_UPDATE_PAGE_TABLE:
+		has_addresses = true;
+		break;
 	default:
 		break;
 	}
+}
+
+/* What a driver may be told while its GPU is not to be touched. */
+static bool is_notice(const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	switch ((int)args->Operation) {
+	case DXGK_OPERATION_TRANSFER:
+		return args->Transfer.TransferSize == 0;
+	case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
+		return true;
+	case DXGK_OPERATION_NOTIFY_RESIDENCY:
+		return !args->NotifyResidency.Resident;
+	default:
+		break;
+	}
+	return false;
 }
 
 void where_paged(const DXGKARG_BUILDPAGINGBUFFER *args)
 {
 	lock();
 	paged(args);
+	bool is_out_of_turn = is_reset && !is_notice(args);
 	unlock();
+	if (is_out_of_turn)
+		inside_complain("DxgkDdiBuildPagingBuffer",
+				"with more than a notice between a reset and the restart");
 }
 
 void where_destroyed(const DXGKARG_DESTROYALLOCATION *args)
@@ -223,14 +249,28 @@ void where_destroyed(const DXGKARG_DESTROYALLOCATION *args)
 void where_was_reset(void)
 {
 	lock();
-	if (!forgets_nothing) {
+	is_reset = true;
+	if (has_addresses && !forgets_nothing) {
 		RtlZeroMemory(residents, sizeof(residents));
 		resident_count = 0;
-		for (ULONG i = 0; i < APERTURES; i++)
-			RtlZeroMemory(apertures[i].pages, sizeof(apertures[i].pages));
-		mapped_count = 0;
 	}
 	unlock();
+}
+
+void where_restarts(void)
+{
+	lock();
+	is_reset = false;
+	unlock();
+}
+
+void where_submitted(void)
+{
+	lock();
+	bool is_out_of_turn = is_reset;
+	unlock();
+	if (is_out_of_turn)
+		inside_complain("A submission", "between a reset and the restart");
 }
 
 void where_forget_nothing(void)

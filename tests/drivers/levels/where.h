@@ -22,10 +22,14 @@ void where_paged(const DXGKARG_BUILDPAGINGBUFFER *args);
 void where_destroyed(const DXGKARG_DESTROYALLOCATION *args);
 
 /*
- * The adapter was reset: all is lost. A driver is not told everything that was: with GPU addresses
- * nothing, without them not what was on its way in.
+ * The adapter was reset. What was in memory segments is lost, and of that a driver with GPU
+ * addresses is not told; everything else it is told before it restarts, and nothing but that.
  */
 void where_was_reset(void);
+void where_restarts(void);
+
+/* Something was given to the GPU. */
+void where_submitted(void);
 
 /* From now on nothing leaves any more, as far as this is concerned. */
 void where_forget_nothing(void);
