@@ -62,6 +62,8 @@ static NTSTATUS scheduling_accept(const DXGK_DRIVERCAPS *caps, struct miniport_i
 	info->is_preemption_aware = scheduling->PreemptionAware;
 	info->is_cancel_command_aware = scheduling->CancelCommandAware;
 	info->has_no_64bit_atomics = info->wddm_version >= 2000 && scheduling->No64BitAtomics;
+	if (info->wddm_version >= 2000)
+		info->packets_per_node_max = scheduling->HwQueuePacketCap;
 	return STATUS_SUCCESS;
 }
 

@@ -112,6 +112,7 @@ struct miniport_info {
 	bool is_preemption_aware;
 	bool is_cancel_command_aware;
 	bool has_no_64bit_atomics;
+	uint32_t packets_per_node_max; /* that the hardware takes; 0: the driver does not say */
 	bool supports_per_engine_tdr;
 	bool supports_virtual_addressing;
 	bool supports_gpu_mmu;

@@ -203,6 +203,7 @@ static struct sched_config config_of(struct dxg_adapter *adapter)
 		.adapter_id = adapter->id,
 		.node_count = info->node_count,
 		.paging_node = info->paging_node,
+		.outstanding_max = info->packets_per_node_max,
 		.is_preemption_aware = info->is_preemption_aware,
 		.has_engine_reset = info->supports_per_engine_tdr,
 		.has_hw_engine_reset = miniport_has_hw_engine_reset(adapter->miniport),

@@ -113,9 +113,11 @@ TEST(caps, bits_of_later_versions_mean_nothing_to_earlier_ones)
 	caps.WDDMVersion = (DXGK_WDDMVERSION)0x1300;
 	caps.MemoryManagementCaps.Value = 0xFFFFFFFF;
 	caps.MiscCaps.Value = 0xFFFFFFFF;
+	caps.SchedulingCaps.Value |= 0xFFFFFFE0;
 	EXPECT_EQ(caps_accept(&caps, &info), STATUS_SUCCESS);
 	EXPECT(!info.supports_virtual_addressing && !info.supports_gpu_mmu);
 	EXPECT(!info.is_compute_only);
+	EXPECT_EQ(info.packets_per_node_max, 0);
 }
 
 TEST(caps, a_driver_is_not_newer_than_it_registered)

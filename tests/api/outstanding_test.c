@@ -1,0 +1,177 @@
+/*
+ * outstanding_test.c - how much may be under way: a queue that is full makes its client wait,
+ * whatever it is given, and the hardware has no more of it than the driver says it can take.
+ */
+#include "api/hw_queue.h"
+#include "api/render.h"
+
+enum { WITH_QUEUES, WITH_LISTS, WITH_A_CAP, OUTSTANDING_ADAPTERS };
+enum { FULL = 256, CAP = 3 };
+
+struct more {
+	NTSTATUS (*give)(struct more *more);
+	D3DKMT_HANDLE context;
+	struct hw_queue queue;
+	struct painter painter;
+	D3DKMT_HANDLE fence;
+	UINT64 count;
+	NTSTATUS status;
+};
+
+static NTSTATUS give_work(struct more *more)
+{
+	return submit(more->context, 3);
+}
+
+static NTSTATUS give_signal(struct more *more)
+{
+	return queue_signal(more->context, more->fence, more->count + 1);
+}
+
+static NTSTATUS give_wait(struct more *more)
+{
+	return queue_wait(more->context, more->fence, 1);
+}
+
+static NTSTATUS give_hw_work(struct more *more)
+{
+	return hw_submit(more->queue, more->count, 3);
+}
+
+static NTSTATUS give_hw_signal(struct more *more)
+{
+	return hw_signal(more->queue, more->fence, more->count + 1);
+}
+
+static NTSTATUS give_hw_wait(struct more *more)
+{
+	return hw_wait(more->queue, more->fence, 1);
+}
+
+static NTSTATUS give_list(struct more *more)
+{
+	return paint(&more->painter, 8);
+}
+
+static NTSTATUS give(struct more *more)
+{
+	more->count++;
+	return more->give(more);
+}
+
+static void give_one_more(void *argument)
+{
+	struct more *more = argument;
+
+	more->status = give(more);
+	mark("there was room");
+}
+
+/* Behind a wait for `fence`, until nobody may give more without waiting. */
+static void expect_waits_for_room(struct more *more, unsigned held)
+{
+	for (unsigned i = held; i < FULL; i++)
+		EXPECT_OK(give(more));
+	struct dxgk_test_thread *thread = dxgk_test_thread_create(give_one_more, more);
+	EXPECT(thread);
+	settle();
+	EXPECT_EQ(notes_count("there was room"), 0);
+	mark("made room");
+	EXPECT_OK(signal_fence(more->fence, 1));
+	AWAIT(notes_count("there was room") > 0 || (pending(0) > 0 && complete(0) == 0));
+	dxgk_test_thread_join(thread);
+	EXPECT_OK(more->status);
+	EXPECT(notes_in_order("made room", "there was room"));
+	EXPECT_OK(destroy_device(device));
+}
+
+static void try_context(NTSTATUS (*kind)(struct more *more))
+{
+	struct more more = { .give = kind };
+
+	begin_on(WITH_QUEUES);
+	more.fence = create_fence(0, 0, NULL);
+	more.context = create_virtual(0);
+	EXPECT_OK(queue_wait(more.context, more.fence, 1));
+	expect_waits_for_room(&more, 1);
+}
+
+TEST(full, queue_takes_no_more_work)
+{
+	try_context(give_work);
+}
+
+TEST(full, queue_takes_no_more_signals)
+{
+	try_context(give_signal);
+}
+
+TEST(full, queue_takes_no_more_waits)
+{
+	try_context(give_wait);
+}
+
+static void try_hw_queue_of(NTSTATUS (*kind)(struct more *more))
+{
+	struct more more = { .give = kind };
+
+	begin_on(WITH_QUEUES);
+	more.fence = create_fence(0, 0, NULL);
+	more.queue = create_hw_queue(0);
+	EXPECT_OK(hw_wait(more.queue, more.fence, 1));
+	expect_waits_for_room(&more, 1);
+}
+
+TEST(full, hardware_queue_takes_no_more_work)
+{
+	try_hw_queue_of(give_hw_work);
+}
+
+TEST(full, hardware_queue_takes_no_more_signals)
+{
+	try_hw_queue_of(give_hw_signal);
+}
+
+TEST(full, hardware_queue_takes_no_more_waits)
+{
+	try_hw_queue_of(give_hw_wait);
+}
+
+TEST(full, queue_takes_no_more_lists)
+{
+	struct more more = { .give = give_list };
+
+	begin_on(WITH_LISTS);
+	more.fence = create_fence(0, 0, NULL);
+	more.painter = painter_on(0);
+	EXPECT_OK(queue_wait(more.painter.context, more.fence, 1));
+	expect_waits_for_room(&more, 1);
+}
+
+TEST(hardware, has_no_more_than_the_driver_can_take)
+{
+	begin_on(WITH_A_CAP);
+	D3DKMT_HANDLE context = create_virtual(0);
+
+	for (unsigned i = 0; i < 8; i++)
+		EXPECT_OK(submit(context, 1 + i));
+	for (unsigned left = 8; left > 0; left--) {
+		AWAIT(pending(0) == (left < CAP ? left : CAP));
+		settle();
+		EXPECT(pending(0) <= CAP);
+		AWAIT(complete(0) != 0);
+	}
+	EXPECT_OK(destroy_device(device));
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const registries[OUTSTANDING_ADAPTERS] = {
+		[WITH_QUEUES] = "\"HwQueues\": 1",
+		[WITH_LISTS] = "\"Model\": \"physical\"",
+		[WITH_A_CAP] = "\"SchedulingCaps\": 405", /* 0x15, HwQueuePacketCap 3 */
+	};
+
+	crank_profile_of(registries, OUTSTANDING_ADAPTERS, "\"HandCranked\": 1, ");
+	return api_main("api/outstanding", argc, argv);
+}
