@@ -46,6 +46,9 @@ struct miniport_events {
 
 	/* The hardware asks for a reset of this node. */
 	void (*node_timed_out)(void *listener, uint32_t node);
+
+	/* Nothing of the context that was suspended with this fence is on the hardware any more. */
+	void (*context_suspended)(void *listener, uint64_t fence);
 };
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/refusal.h"
 #include "miniport/internal.h"
 #include "miniport/work.h"
+#include "nt/report.h"
 
 bool miniport_has_hw_queues(const struct miniport *miniport)
 {
@@ -53,6 +54,37 @@ void miniport_destroy_hw_context(struct miniport *miniport, struct miniport_clie
 
 	ddi_enter(&crossing, miniport, client, DDI_DESTROY_HW_CONTEXT);
 	ddi_leave(&crossing, miniport->ddi.DxgkDdiDestroyHwContext(driver_hw_context));
+}
+
+bool miniport_has_suspension(const struct miniport *miniport)
+{
+	return miniport->ddi.DxgkDdiSuspendContext;
+}
+
+bool miniport_suspend_context(struct miniport *miniport, void *driver_context, uint64_t fence)
+{
+	DXGKARG_SUSPENDCONTEXT args = { .hContext = driver_context, .contextSuspendFence = fence };
+	struct ddi_crossing crossing;
+
+	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_SUSPEND_CONTEXT);
+	NTSTATUS status = miniport->ddi.DxgkDdiSuspendContext(miniport->context, &args);
+	ddi_leave_as_it_is(&crossing, status);
+	if (status != STATUS_SUCCESS && status != STATUS_PENDING)
+		nt_report(RULE_DDI_STATUS_UNDOCUMENTED,
+			  "DxgkDdiSuspendContext returned %s: the context counts as not suspended",
+			  status_name(status));
+	return status == STATUS_SUCCESS;
+}
+
+void miniport_resume_context(struct miniport *miniport, void *driver_context)
+{
+	DXGKARG_RESUMECONTEXT args = { .hContext = driver_context };
+	struct ddi_crossing crossing;
+
+	if (!miniport->ddi.DxgkDdiResumeContext)
+		return;
+	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_RESUME_CONTEXT);
+	ddi_leave(&crossing, miniport->ddi.DxgkDdiResumeContext(miniport->context, &args));
 }
 
 NTSTATUS miniport_create_hw_queue(struct miniport *miniport, struct miniport_client *client,

@@ -31,10 +31,12 @@ struct interrupt_record {
 		INTERRUPT_PREEMPTED,
 		INTERRUPT_FAULTED,
 		INTERRUPT_FENCE_WRITTEN,
-		INTERRUPT_TIMED_OUT
+		INTERRUPT_TIMED_OUT,
+		INTERRUPT_SUSPENDED
 	} kind;
-	uint32_t node;
+	uint32_t node; /* INTERRUPT_SUSPENDED: of none */
 	uint32_t fence;
+	uint64_t suspend_fence;
 	uint32_t last_completed;
 	struct miniport_fault fault;
 	uint64_t serial; /* they are delivered in this order */

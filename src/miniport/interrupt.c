@@ -147,7 +147,7 @@ static bool record_add(struct interrupt *interrupt, struct interrupt_record *rec
 	lock_acquire(&interrupt->records_lock);
 	struct interrupt_record *newest = newest_of_node_locked(interrupt, record->node);
 
-	if (interrupt->ignored_nodes >> record->node & 1) {
+	if (record->kind != INTERRUPT_SUSPENDED && (interrupt->ignored_nodes >> record->node & 1)) {
 		/* It is being reset, and what it says now is about nothing that is still there. */
 	} else if (replaces(newest, record)) {
 		record->serial = newest->serial;
@@ -270,7 +270,6 @@ static const char *why_meaningless(DXGK_INTERRUPT_TYPE type)
 		return "there is no display";
 	case DXGK_INTERRUPT_HWCONTEXTLIST_SWITCH_COMPLETED:
 	case DXGK_INTERRUPT_SCHEDULING_LOG_INTERRUPT:
-	case DXGK_INTERRUPT_SUSPEND_CONTEXT_COMPLETED:
 		return "the hardware was not asked to schedule";
 	case DXGK_INTERRUPT_NATIVE_FENCE_SIGNALED:
 	case DXGK_INTERRUPT_GPU_ENGINE_STATE_CHANGE:
@@ -327,6 +326,13 @@ static bool record_from(const struct miniport *miniport,
 			.node = data->GpuEngineTimeout.NodeOrdinal,
 		};
 		*engine_out = data->GpuEngineTimeout.EngineOrdinal;
+		return true;
+	case DXGK_INTERRUPT_SUSPEND_CONTEXT_COMPLETED:
+		*record_out = (struct interrupt_record){
+			.kind = INTERRUPT_SUSPENDED,
+			.suspend_fence = data->SuspendContextCompleted.ContextSuspendFence,
+		};
+		*engine_out = 0;
 		return true;
 	default:
 		return false;
@@ -414,6 +420,10 @@ static void tell(struct miniport *miniport, const struct interrupt_record *recor
 	case INTERRUPT_TIMED_OUT:
 		if (events->node_timed_out)
 			events->node_timed_out(listener, record->node);
+		break;
+	case INTERRUPT_SUSPENDED:
+		if (events->context_suspended)
+			events->context_suspended(listener, record->suspend_fence);
 		break;
 	}
 }

@@ -502,6 +502,16 @@ MUST_CHECK NTSTATUS miniport_create_hw_context(struct miniport *miniport,
 					       void **driver_hw_context_out);
 void miniport_destroy_hw_context(struct miniport *miniport, struct miniport_client *client,
 				 void *driver_hw_context);
+
+/*
+ * Hardware that schedules itself is told when nothing of a context may stay on it. True: it is so
+ * already; false: events.context_suspended() comes with this fence, or never. Runs again when it is
+ * resumed.
+ */
+bool miniport_has_suspension(const struct miniport *miniport);
+MUST_CHECK bool miniport_suspend_context(struct miniport *miniport, void *driver_context,
+					 uint64_t fence);
+void miniport_resume_context(struct miniport *miniport, void *driver_context);
 MUST_CHECK NTSTATUS miniport_create_hw_queue(struct miniport *miniport,
 					     struct miniport_client *client,
 					     const struct miniport_hw_queue_desc *desc,

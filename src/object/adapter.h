@@ -19,6 +19,7 @@
 #include "base/worker.h"
 #include "handle/object.h"
 #include "miniport/miniport.h"
+#include "object/hw_suspend.h"
 #include "sched/sched.h"
 #include "vidmm/account.h"
 
@@ -54,6 +55,7 @@ struct dxg_adapter {
 	_Atomic(struct sched *) sched;   /* NULL: the driver starts, or has stopped */
 	struct sched_owner system_work;  /* the kernel's own: paging */
 	struct context_switch *switches; /* one per node */
+	struct hw_suspensions suspensions;
 	struct context_books books;
 
 	/* See adapter_memory.h. */

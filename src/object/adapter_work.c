@@ -86,12 +86,19 @@ static void on_written(void *listener, uint32_t node)
 		sched_on_fence_written(sched);
 }
 
+static void on_suspended(void *listener, uint64_t fence)
+{
+	if (sched_of(listener))
+		hw_suspend_reached(listener, fence);
+}
+
 const struct miniport_events adapter_work_events = {
 	.fence_completed = on_completed,
 	.fence_preempted = on_preempted,
 	.node_faulted = on_faulted,
 	.fence_written = on_written,
 	.node_timed_out = on_timed_out,
+	.context_suspended = on_suspended,
 };
 
 /* ---- from the scheduler to the objects ---- */
@@ -231,8 +238,10 @@ NTSTATUS adapter_work_start(struct dxg_adapter *adapter)
 		return refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for a scheduler");
 	}
 	sched_owner_init(&adapter->system_work, sched, true);
+	hw_suspensions_init(&adapter->suspensions);
 	status = context_switches_start(adapter);
 	if (!NT_SUCCESS(status)) {
+		hw_suspensions_finish(&adapter->suspensions);
 		sched_owner_finish(&adapter->system_work);
 		sched_destroy(sched);
 		worker_finish(&adapter->undertaker);
@@ -287,5 +296,6 @@ void adapter_work_stop(struct dxg_adapter *adapter)
 	atomic_store(&adapter->sched, NULL);
 	/* Who found it before is through with it. */
 	miniport_flush_events(adapter->miniport);
+	hw_suspensions_finish(&adapter->suspensions);
 	sched_destroy(sched);
 }

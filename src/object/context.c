@@ -20,6 +20,7 @@ static void context_finish(struct object *object)
 	struct dxg_device *device = context->device;
 
 	sched_queue_finish(&context->queue, device_work_ending(device));
+	hw_suspension_end(&context->hw_queues.suspension); /* of one that was never reached */
 	render_stream_destroy(context->render);
 	gpu_addresses_remove_context(device->joined, &context->in_space);
 	adapter_enter_to_release(device->adapter);
@@ -68,6 +69,8 @@ static void begin_hw_queues(struct dxg_context *context)
 		.has_no_gpu_timeout = context->has_no_gpu_timeout,
 	};
 	list_init(&context->hw_queues.queues);
+	if (context->has_hw_queues)
+		hw_suspension_begin(&context->hw_queues.suspension, &context->hw_queues);
 }
 
 /* By list is submitted where there are no GPU addresses. The driver forgets it on failure. */
@@ -173,6 +176,7 @@ bool context_destroy(struct dxg_context *context)
 	/* Now: the last reference may be that of a call which waits for room in it. */
 	sched_queue_end(&context->queue, device_work_ending(context->device));
 	hw_queue_destroy_all(&context->hw_queues);
+	hw_suspension_end(&context->hw_queues.suspension);
 	object_put(&context->object);
 	return true;
 }

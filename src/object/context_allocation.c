@@ -220,7 +220,9 @@ static void unloading_go_on(struct unloading *unloading)
 	uint32_t node = nodes ? (uint32_t)__builtin_ctzll(nodes) : 0;
 
 	if (nodes == 0) {
-		unloading->over->over(unloading->over);
+		if (!hw_suspend_next(unloading->allocation->adapter, unloading->allocation->owner,
+				     &unloading->switched))
+			unloading->over->over(unloading->over);
 		return;
 	}
 	unloading->nodes_left |= UINT64_C(1) << node;

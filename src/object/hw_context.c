@@ -20,6 +20,7 @@ static void hw_context_finish(struct object *object)
 		object_cast(object, &hw_context_class, struct dxg_hw_context, object);
 	struct dxg_device *device = context->device;
 
+	hw_suspension_end(&context->hw_queues.suspension); /* of one that was never reached */
 	gpu_addresses_remove_context(device->joined, &context->in_space);
 	adapter_enter_to_release(device->adapter);
 	miniport_destroy_hw_context(device->adapter->miniport, device->joined->client,
@@ -82,6 +83,7 @@ static void begin_queues(struct dxg_hw_context *context, uint32_t node)
 		.has_no_gpu_timeout = context->device->has_no_gpu_timeout,
 	};
 	list_init(&context->hw_queues.queues);
+	hw_suspension_begin(&context->hw_queues.suspension, &context->hw_queues);
 }
 
 NTSTATUS hw_context_create(struct dxg_device *device, const struct hw_context_options *options,
@@ -137,6 +139,7 @@ bool hw_context_destroy(struct dxg_hw_context *context)
 		return false;
 	owned_leave(&context->device->lock, &context->owned);
 	hw_queue_destroy_all(&context->hw_queues);
+	hw_suspension_end(&context->hw_queues.suspension);
 	object_put(&context->object);
 	return true;
 }

@@ -298,6 +298,7 @@ static NTSTATUS submission_submit(struct sched_packet *packet, const struct sche
 	};
 
 	(void)how;
+	hw_suspension_before_work(&queue->parent->suspension);
 	return miniport_submit_to_hw_queue(queue->device->adapter->miniport, &what);
 }
 

@@ -23,6 +23,7 @@
 #include "base/list.h"
 #include "handle/object.h"
 #include "object/device.h"
+#include "object/hw_suspend.h"
 #include "object/sync_object.h"
 #include "object/work_target.h"
 
@@ -36,6 +37,7 @@ struct hw_queue_parent {
 	uint32_t node;
 	bool is_hw_context;
 	bool has_no_gpu_timeout;
+	struct hw_suspension suspension;
 
 	/* Guarded by the device's lock. */
 	struct list queues; /* dxg_hw_queue.owned */

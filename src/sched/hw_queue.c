@@ -212,7 +212,8 @@ static struct sched_owner *only_owner_locked(const struct sched_node *node, bool
 	list_for_each (link, &node->hw_queues) {
 		struct sched_queue *queue = queue_of_hw_link(link);
 
-		if (list_is_empty(&queue->hw_submitted) || (is_late && !is_late_locked(queue)))
+		if (list_is_empty(&queue->hw_submitted) || queue->owner->is_system ||
+		    (is_late && !is_late_locked(queue)))
 			continue;
 		if (owner && owner != queue->owner)
 			return NULL;
@@ -254,11 +255,11 @@ void sched_on_hw_context_hit(struct sched_owner *owner, const void *context, boo
 	struct list *link;
 
 	sched_lock(sched);
-	list_for_each (link, &owner->queues) {
-		struct sched_queue *queue = container_of(link, struct sched_queue, owner_link);
-
-		if (queue_is_hw(queue) && is_among(context, queue->hw.context_names))
-			hit_queue_locked(queue);
+	for (uint32_t i = 0; i < sched->config.node_count; i++) {
+		list_for_each (link, &sched->nodes[i].hw_queues) {
+			if (is_among(context, queue_of_hw_link(link)->hw.context_names))
+				hit_queue_locked(queue_of_hw_link(link));
+		}
 	}
 	fault = is_collateral ? NULL : blamed_fault_locked(sched);
 	owner_lose_and_tell_locked(owner, is_collateral ? SCHED_STATE_RESET : tdr_state_of(fault),

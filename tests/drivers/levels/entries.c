@@ -55,6 +55,8 @@ static void enter(struct visit *visit, enum levels_entry entry)
 	ENTRY(UnmapCpuHostAperture, IN_CONST_HANDLE, IN_CONST_PDXGKARG_UNMAPCPUHOSTAPERTURE)       \
 	ENTRY(CreateHwContext, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEHWCONTEXT)                    \
 	ENTRY(CreateHwQueue, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEHWQUEUE)                        \
+	ENTRY(SuspendContext, IN_CONST_HANDLE, IN_CONST_PDXGKARG_SUSPENDCONTEXT)                   \
+	ENTRY(ResumeContext, IN_CONST_HANDLE, IN_CONST_PDXGKARG_RESUMECONTEXT)                     \
 	ENTRY(ResumeHwEngine, IN_CONST_HANDLE, INOUT_PDXGKARG_RESUMEHWENGINE)
 
 #define ENTRIES_3(ENTRY)                                                                           \

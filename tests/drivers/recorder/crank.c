@@ -109,6 +109,10 @@ void fill_interrupt(DXGKARGCB_NOTIFY_INTERRUPT_DATA *data, const struct recorder
 		data->GpuEngineTimeout.NodeOrdinal = escape->node;
 		data->GpuEngineTimeout.EngineOrdinal = escape->engine;
 		break;
+	case DXGK_INTERRUPT_SUSPEND_CONTEXT_COMPLETED:
+		data->SuspendContextCompleted.hContext = (HANDLE)(ULONG_PTR)escape->object;
+		data->SuspendContextCompleted.ContextSuspendFence = escape->wide_fence;
+		break;
 	default:
 		break;
 	}

@@ -15,6 +15,7 @@ struct hw_queue {
 	ULONG node;
 	volatile LONG64 *fence;
 	BOOLEAN is_faulted;
+	BOOLEAN is_suspended;
 	ULONG count;
 	ULONGLONG progress[QUEUED]; /* the oldest first */
 	ULONG bytes[QUEUED];
@@ -25,6 +26,7 @@ struct hw_crank {
 	NTSTATUS submit_status;
 	LONG submit_fail_at;
 	LONG submissions;
+	PVOID volatile suspending;
 	struct hw_queue queues[QUEUES];
 };
 
@@ -108,6 +110,7 @@ static BOOLEAN NTAPI do_begin(PVOID context)
 		queue->fence = turn->fence;
 		queue->count = 0;
 		queue->is_faulted = FALSE;
+		queue->is_suspended = FALSE;
 		return TRUE;
 	}
 	return FALSE;
@@ -146,6 +149,8 @@ static BOOLEAN NTAPI do_submit(PVOID context)
 		complain("a submission to a hardware queue that is not there");
 		return FALSE;
 	}
+	if (queue->is_suspended)
+		complain("work for a context that is suspended");
 	if (work->HwQueueProgressFenceCpuVa != queue->fence)
 		complain("a submission with another progress fence than the queue's");
 	if (queue->count && queue->progress[queue->count - 1] >= work->HwQueueProgressFenceId)
@@ -261,6 +266,23 @@ static BOOLEAN NTAPI do_take_guilty(PVOID context)
 
 		if (queue->handle && queue->context == turn->context)
 			queue->count = 0;
+	}
+	return TRUE;
+}
+
+/* Those of the context; `result` says which it is to be. */
+static BOOLEAN NTAPI do_suspend(PVOID context)
+{
+	struct hw_turn *turn = context;
+
+	for (ULONG i = 0; i < QUEUES; i++) {
+		struct hw_queue *queue = &turn->adapter->hw_crank->queues[i];
+
+		if (!queue->handle || queue->context != turn->context)
+			continue;
+		if (turn->result && queue->count != 0)
+			complain("a context is suspended that has work");
+		queue->is_suspended = turn->result != 0;
 	}
 	return TRUE;
 }
@@ -433,6 +455,11 @@ static NTSTATUS APIENTRY reset_hw_engine(const HANDLE context, DXGKARG_RESETHWEN
 		return status;
 	turn.adapter = adapter;
 	turn.node = args->NodeOrdinal;
+	turn.context = InterlockedExchangePointer(&adapter->hw_crank->suspending, NULL);
+	if (turn.context) {
+		hit(adapter, turn.context, FALSE);
+		is_first = FALSE;
+	}
 	while ((is_first || setting("HwCollateral", 0)) && take_turn(&turn, do_take_guilty)) {
 		hit(adapter, turn.context, !is_first);
 		is_first = FALSE;
@@ -447,6 +474,36 @@ static NTSTATUS APIENTRY resume_hw_engine(const HANDLE context, DXGKARG_RESUMEHW
 	return step("ResumeHwEngine");
 }
 
+/* Hardware that does not answer names whoever was to be suspended last, when it is reset. */
+static NTSTATUS APIENTRY suspend_context(const HANDLE context, const DXGKARG_SUSPENDCONTEXT *args)
+{
+	struct adapter *adapter = adapter_of(context);
+	struct hw_turn turn = { 0 };
+
+	note("SuspendContext", "fence", (ULONG)args->contextSuspendFence, NULL, 0);
+	adapter_of_context(args->hContext);
+	turn.adapter = adapter;
+	turn.context = args->hContext;
+	turn.result = TRUE;
+	take_turn(&turn, do_suspend);
+	if (setting("HwSuspend", 0) == 1)
+		return STATUS_SUCCESS;
+	InterlockedExchangePointer(&adapter->hw_crank->suspending, args->hContext);
+	return STATUS_PENDING;
+}
+
+static NTSTATUS APIENTRY resume_context(const HANDLE context, const DXGKARG_RESUMECONTEXT *args)
+{
+	struct hw_turn turn = { 0 };
+
+	note("ResumeContext", NULL, 0, NULL, 0);
+	adapter_of_context(args->hContext);
+	turn.adapter = adapter_of(context);
+	turn.context = args->hContext;
+	take_turn(&turn, do_suspend);
+	return step("ResumeContext");
+}
+
 void fill_in_hw_queues(DRIVER_INITIALIZATION_DATA *data)
 {
 	if (!setting("HwQueues", 0))
@@ -456,6 +513,10 @@ void fill_in_hw_queues(DRIVER_INITIALIZATION_DATA *data)
 	data->DxgkDdiCreateHwQueue = create_hw_queue;
 	data->DxgkDdiDestroyHwQueue = destroy_hw_queue;
 	data->DxgkDdiSubmitCommandToHwQueue = submit_command_to_hw_queue;
+	if (setting("HwSuspend", 0)) {
+		data->DxgkDdiSuspendContext = suspend_context;
+		data->DxgkDdiResumeContext = resume_context;
+	}
 	if (setting("HwEngineReset", 1)) {
 		data->DxgkDdiResetHwEngine = reset_hw_engine;
 		data->DxgkDdiResumeHwEngine = resume_hw_engine;

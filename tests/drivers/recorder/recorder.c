@@ -34,6 +34,7 @@
  *   HwEngineReset        0: there is no ResetHwEngine
  *   HwCollateral         1: it hits all contexts of the node that have something, not only one
  *   HwHitsNobody         1: nobody
+ *   HwSuspend            1: a context is suspended at once; 2: when an escape says so
  *   ReserveMiB           DxgkCbReserveGpuVirtualAddressRange in CreateProcess
  *   the name of a field  DependentNodeOrdinalMask, Responsive, …
  *

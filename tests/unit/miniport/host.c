@@ -73,12 +73,19 @@ static void timed_out(void *listener, uint32_t node)
 		 &(struct host_event){ .kind = 't', .node = node, .irql = nt_irql_current() });
 }
 
+static void suspended(void *listener, uint64_t fence)
+{
+	remember(listener,
+		 &(struct host_event){ .kind = 's', .fence = fence, .irql = nt_irql_current() });
+}
+
 static const struct miniport_events events = {
 	.fence_completed = completed,
 	.fence_preempted = preempted,
 	.node_faulted = faulted,
 	.fence_written = written,
 	.node_timed_out = timed_out,
+	.context_suspended = suspended,
 };
 
 void host_init(struct host *host)

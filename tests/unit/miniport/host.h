@@ -25,7 +25,7 @@
 enum { HOST_EVENTS = 64 };
 
 struct host_event {
-	char kind; /* 'c'ompleted, 'p'reempted, 'f'aulted, 'w'ritten, 't'imed out */
+	char kind; /* 'c'ompleted, 'p'reempted, 'f'aulted, 'w'ritten, 't'imed out, 's'uspended */
 	uint32_t node;
 	uint64_t fence;
 	uint64_t last_completed;

@@ -166,6 +166,23 @@ TEST(news, fences_that_hardware_wrote_and_engines_that_ask_for_a_reset)
 	host_finish_reported(&host);
 }
 
+/* It says which by its fence, and belongs to no node. */
+TEST(news, of_a_suspended_context_come_whoever_is_ignored)
+{
+	struct host host;
+
+	begin(&host);
+	miniport_ignore_node_events(host.miniport, 0, true);
+	interrupt(&host, (struct recorder_escape){ .type = DXGK_INTERRUPT_SUSPEND_CONTEXT_COMPLETED,
+						   .wide_fence = UINT64_C(0x100000002) });
+	EXPECT_EQ(host.event_count, 1);
+	EXPECT_EQ(host.events[0].kind, 's');
+	EXPECT_EQ(host.events[0].fence, UINT64_C(0x100000002));
+	EXPECT_EQ(host.events[0].irql, DISPATCH_LEVEL);
+	miniport_ignore_node_events(host.miniport, 0, false);
+	host_finish(&host);
+}
+
 TEST(news, that_makes_no_sense_here_is_reported_with_the_reason)
 {
 	static const struct {
@@ -177,7 +194,7 @@ TEST(news, that_makes_no_sense_here_is_reported_with_the_reason)
 		{ DXGK_INTERRUPT_CRTC_VSYNC_WITH_MULTIPLANE_OVERLAY2, "there is no display" },
 		{ DXGK_INTERRUPT_PERIODIC_MONITORED_FENCE_SIGNALED, "there is no display" },
 		{ DXGK_INTERRUPT_HWCONTEXTLIST_SWITCH_COMPLETED, "not asked to schedule" },
-		{ DXGK_INTERRUPT_SUSPEND_CONTEXT_COMPLETED, "not asked to schedule" },
+		{ DXGK_INTERRUPT_SCHEDULING_LOG_INTERRUPT, "not asked to schedule" },
 		{ DXGK_INTERRUPT_NATIVE_FENCE_SIGNALED, "native fences" },
 		{ 77, "no such type" },
 	};
