@@ -291,17 +291,22 @@ void visit_end(struct visit *visit)
 
 /* ---- the GPU's work ---- */
 
+/* What was preempted may come again with the fence that it had. */
 void work_submitted(ULONG node, ULONG fence)
 {
 	lock();
 	work[node % NODES].submitted = fence;
+	if ((LONG)(fence - work[node % NODES].completed) <= 0)
+		work[node % NODES].completed = fence - 1;
 	unlock();
 }
 
+/* Said late, after a reset, it is about something that is gone. */
 void work_completed(ULONG node, ULONG fence)
 {
 	lock();
-	work[node % NODES].completed = fence;
+	if ((LONG)(fence - work[node % NODES].completed) > 0)
+		work[node % NODES].completed = fence;
 	unlock();
 }
 
