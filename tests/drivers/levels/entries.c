@@ -23,11 +23,7 @@ static void enter(struct visit *visit, enum levels_entry entry)
 
 /* ---- those that are all the same ---- */
 
-#define ENTRIES_1(ENTRY)                                                                           \
-	ENTRY(RemoveDevice, IN_CONST_PVOID)                                                        \
-	ENTRY(DestroyDevice, IN_CONST_HANDLE)                                                      \
-	ENTRY(DestroyContext, IN_CONST_HANDLE)                                                     \
-	ENTRY(DestroyHwContext, IN_CONST_HANDLE)
+#define ENTRIES_1(ENTRY) ENTRY(RemoveDevice, IN_CONST_PVOID)
 
 #define ENTRIES_2(ENTRY)                                                                           \
 	ENTRY(AddDevice, IN_CONST_PDEVICE_OBJECT, OUT_PPVOID)                                      \
@@ -35,8 +31,6 @@ static void enter(struct visit *visit, enum levels_entry entry)
 	ENTRY(QueryAdapterInfo, IN_CONST_HANDLE, IN_CONST_PDXGKARG_QUERYADAPTERINFO)               \
 	ENTRY(CreateProcess, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEPROCESS)                        \
 	ENTRY(DestroyProcess, IN_CONST_HANDLE, IN_CONST_HANDLE)                                    \
-	ENTRY(CreateDevice, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEDEVICE)                          \
-	ENTRY(CreateContext, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATECONTEXT)                        \
 	ENTRY(CreateAllocation, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEALLOCATION)                  \
 	ENTRY(DescribeAllocation, IN_CONST_HANDLE, INOUT_PDXGKARG_DESCRIBEALLOCATION)              \
 	ENTRY(GetStandardAllocationDriverData, IN_CONST_HANDLE,                                    \
@@ -51,9 +45,7 @@ static void enter(struct visit *visit, enum levels_entry entry)
 	ENTRY(QueryEngineStatus, IN_CONST_HANDLE, INOUT_PDXGKARG_QUERYENGINESTATUS)                \
 	ENTRY(QueryDependentEngineGroup, IN_CONST_HANDLE, INOUT_DXGKARG_QUERYDEPENDENTENGINEGROUP) \
 	ENTRY(CollectDbgInfo, IN_CONST_HANDLE, IN_CONST_PDXGKARG_COLLECTDBGINFO)                   \
-	ENTRY(MapCpuHostAperture, IN_CONST_HANDLE, IN_CONST_PDXGKARG_MAPCPUHOSTAPERTURE)           \
 	ENTRY(UnmapCpuHostAperture, IN_CONST_HANDLE, IN_CONST_PDXGKARG_UNMAPCPUHOSTAPERTURE)       \
-	ENTRY(CreateHwContext, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEHWCONTEXT)                    \
 	ENTRY(CreateHwQueue, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEHWQUEUE)                        \
 	ENTRY(SuspendContext, IN_CONST_HANDLE, IN_CONST_PDXGKARG_SUSPENDCONTEXT)                   \
 	ENTRY(ResumeContext, IN_CONST_HANDLE, IN_CONST_PDXGKARG_RESUMECONTEXT)                     \
@@ -102,6 +94,40 @@ static void enter(struct visit *visit, enum levels_entry entry)
 ENTRIES_1(DEFINE_1)
 ENTRIES_2(DEFINE_2)
 ENTRIES_3(DEFINE_3)
+
+/* ---- those that own something ---- */
+
+#define OWNERS(OWNER)                                                                              \
+	OWNER(Device, INOUT_PDXGKARG_CREATEDEVICE, hDevice)                                        \
+	OWNER(Context, INOUT_PDXGKARG_CREATECONTEXT, hContext)                                     \
+	OWNER(HwContext, INOUT_PDXGKARG_CREATEHWCONTEXT, hHwContext)
+
+#define DEFINE_OWNER(kind, arguments, member)                                                      \
+	static NTSTATUS APIENTRY watched_Create##kind(IN_CONST_HANDLE parent, arguments args)      \
+	{                                                                                          \
+		HANDLE kernel = args->member;                                                      \
+		struct visit visit;                                                                \
+                                                                                                   \
+		enter(&visit, LEVELS_Create##kind);                                                \
+		NTSTATUS status = real.DxgkDdiCreate##kind(parent, args);                          \
+		if (NT_SUCCESS(status))                                                            \
+			where_owner_made(kernel, args->member);                                    \
+		visit_end(&visit);                                                                 \
+		return status;                                                                     \
+	}                                                                                          \
+                                                                                                   \
+	static NTSTATUS APIENTRY watched_Destroy##kind(IN_CONST_HANDLE handle)                     \
+	{                                                                                          \
+		struct visit visit;                                                                \
+                                                                                                   \
+		enter(&visit, LEVELS_Destroy##kind);                                               \
+		NTSTATUS status = real.DxgkDdiDestroy##kind(handle);                               \
+		where_owner_ended(handle);                                                         \
+		visit_end(&visit);                                                                 \
+		return status;                                                                     \
+	}
+
+OWNERS(DEFINE_OWNER)
 
 /* ---- those that are not ---- */
 
@@ -247,9 +273,24 @@ static NTSTATUS APIENTRY watched_BuildPagingBuffer(IN_CONST_HANDLE adapter,
 	struct visit visit;
 
 	enter(&visit, LEVELS_BuildPagingBuffer);
+	HANDLE name = where_own_translate(args);
 	NTSTATUS status = real.DxgkDdiBuildPagingBuffer(adapter, args);
+	where_own_restore(args, name);
 	if (status == STATUS_SUCCESS)
 		where_paged(args);
+	visit_end(&visit);
+	return status;
+}
+
+static NTSTATUS APIENTRY watched_MapCpuHostAperture(IN_CONST_HANDLE adapter,
+						    IN_CONST_PDXGKARG_MAPCPUHOSTAPERTURE args)
+{
+	DXGKARG_MAPCPUHOSTAPERTURE same = *args;
+	struct visit visit;
+
+	enter(&visit, LEVELS_MapCpuHostAperture);
+	same.hAllocation = where_own_cookie(args->hAllocation);
+	NTSTATUS status = real.DxgkDdiMapCpuHostAperture(adapter, &same);
 	visit_end(&visit);
 	return status;
 }
@@ -418,22 +459,21 @@ static NTSTATUS APIENTRY watched_Escape(IN_CONST_HANDLE adapter, IN_CONST_PDXGKA
 #define PUT(member)                                                                                \
 	if (real.DxgkDdi##member)                                                                  \
 		data->DxgkDdi##member = watched_##member;
+#define PUT_OWNER(kind, arguments, member)  PUT(Create##kind) PUT(Destroy##kind)
 #define PUT_1(member, first)                PUT(member)
 #define PUT_2(member, first, second)        PUT(member)
 #define PUT_3(member, first, second, third) PUT(member)
 
 static void replace(DRIVER_INITIALIZATION_DATA *data){
-	ENTRIES_1(PUT_1) ENTRIES_2(PUT_2) ENTRIES_3(PUT_3) PUT(StartDevice) PUT(StopDevice) PUT(
-		Unload) PUT(InterruptRoutine) PUT(DpcRoutine) PUT(ResetDevice)
+	OWNERS(PUT_OWNER) ENTRIES_1(PUT_1) ENTRIES_2(PUT_2) ENTRIES_3(PUT_3) PUT(StartDevice) PUT(
+		StopDevice) PUT(Unload) PUT(InterruptRoutine) PUT(DpcRoutine) PUT(ResetDevice)
 		PUT(ControlEtwLogging) PUT(SetPowerState) PUT(CalibrateGpuClock) PUT(OpenAllocation)
-			PUT(SetRootPageTable) PUT(GetRootPageTableSize) PUT(SubmitCommand)
-				PUT(SubmitCommandVirtual) PUT(SubmitCommandToHwQueue)
-					PUT(ResetEngine) PUT(BuildPagingBuffer)
-						PUT(DestroyAllocation) PUT(ResetHwEngine)
-							PUT(DestroyHwQueue) PUT(ResetFromTimeout)
-								PUT(RestartFromTimeout)
-									PUT(NotifySurpriseRemoval)
-										PUT(Escape)
+			PUT(SetRootPageTable) PUT(GetRootPageTableSize) PUT(SubmitCommand) PUT(
+				SubmitCommandVirtual) PUT(SubmitCommandToHwQueue) PUT(ResetEngine)
+				PUT(BuildPagingBuffer) PUT(DestroyAllocation) PUT(ResetHwEngine)
+					PUT(DestroyHwQueue) PUT(ResetFromTimeout)
+						PUT(RestartFromTimeout) PUT(MapCpuHostAperture)
+							PUT(NotifySurpriseRemoval) PUT(Escape)
 }
 
 NTSTATUS watched_initialize(PDRIVER_OBJECT driver, PUNICODE_STRING path,

@@ -7,6 +7,7 @@
  * The second is what an entry point does that waits for its hardware.
  */
 #include "probe.h"
+#include "where.h"
 
 enum { MEETING_EVERY = 16, DPC_EVERY = 16, PATIENCE_S = 20 };
 
@@ -61,6 +62,28 @@ static VOID APIENTRY notify_interrupt(IN_CONST_HANDLE handle,
 	os.DxgkCbNotifyInterrupt(handle, data);
 }
 
+static NTSTATUS APIENTRY create_context_allocation(INOUT_PDXGKARGCB_CREATECONTEXTALLOCATION args)
+{
+	HANDLE cookie = args->hDriverAllocation;
+	HANDLE name = where_own_begins(cookie, args->hContext ? args->hContext : args->hDevice);
+
+	args->hDriverAllocation = name;
+	NTSTATUS status = os.DxgkCbCreateContextAllocation(args);
+	args->hDriverAllocation = cookie;
+	where_own_made(name, NT_SUCCESS(status) ? args->hAllocation : NULL);
+	return status;
+}
+
+static NTSTATUS APIENTRY destroy_context_allocation(IN_CONST_HANDLE adapter,
+						    IN_CONST_HANDLE allocation)
+{
+	NTSTATUS status = os.DxgkCbDestroyContextAllocation(adapter, allocation);
+
+	if (NT_SUCCESS(status))
+		where_own_ended(allocation);
+	return status;
+}
+
 /* ---- the other thread ---- */
 
 static BOOLEAN NTAPI interrupt(PVOID context)
@@ -91,6 +114,8 @@ NTSTATUS probe_start(DXGKRNL_INTERFACE *interface)
 	os = *interface;
 	interface->DxgkCbSynchronizeExecution = synchronize_execution;
 	interface->DxgkCbNotifyInterrupt = notify_interrupt;
+	interface->DxgkCbCreateContextAllocation = create_context_allocation;
+	interface->DxgkCbDestroyContextAllocation = destroy_context_allocation;
 	KeInitializeEvent(&other.wanted, SynchronizationEvent, FALSE);
 	KeInitializeEvent(&other.done, SynchronizationEvent, FALSE);
 	other.is_ending = FALSE;

@@ -11,6 +11,7 @@ enum {
 	BUCKETS = 1024,
 	SLOTS = 16,
 	OWN_MAX = 64,
+	OWNERS_MAX = 1024,
 	APERTURES = 2,
 	PAGES = 1 << 19, /* 2 GiB of an aperture */
 	BITS = 8,
@@ -21,8 +22,15 @@ static volatile LONG is_locked;
 /* Guarded by is_locked. */
 static HANDLE residents[BUCKETS][SLOTS];
 static ULONG resident_count;
-static HANDLE own[OWN_MAX]; /* the driver's own */
-static ULONG own_count;
+static struct {
+	HANDLE cookie; /* what the driver below calls it; NULL: there is none */
+	HANDLE kernel; /* what the kernel does */
+	HANDLE owner;  /* the kernel's name of the context, or device, it is for */
+} own[OWN_MAX];
+static struct {
+	HANDLE driver; /* NULL: nobody's */
+	HANDLE kernel;
+} owners[OWNERS_MAX];
 static struct aperture {
 	UINT segment; /* 0: none yet */
 	UCHAR pages[PAGES / BITS];
@@ -58,15 +66,6 @@ static HANDLE *find(HANDLE allocation, HANDLE wanted)
 	return NULL;
 }
 
-static bool is_own(HANDLE allocation)
-{
-	for (ULONG i = 0; i < own_count; i++) {
-		if (own[i] == allocation)
-			return true;
-	}
-	return false;
-}
-
 static void leaves(HANDLE allocation)
 {
 	HANDLE *slot = allocation && !forgets_nothing ? find(allocation, allocation) : NULL;
@@ -77,21 +76,9 @@ static void leaves(HANDLE allocation)
 	resident_count--;
 }
 
-/* It was filled before anybody said whose it is. */
-static void remember_own(HANDLE allocation)
-{
-	leaves(allocation);
-	if (is_own(allocation))
-		return;
-	if (own_count < OWN_MAX)
-		own[own_count++] = allocation;
-	else
-		is_full = true;
-}
-
 static void enters(HANDLE allocation)
 {
-	if (!allocation || is_own(allocation))
+	if (!allocation)
 		return;
 	entered++;
 	if (find(allocation, allocation))
@@ -170,6 +157,153 @@ static void map_pages(UINT segment, SIZE_T first, SIZE_T count, bool is_mapped)
 		map_page(aperture->pages, first + i, is_mapped);
 }
 
+/* ---- what a driver asked for itself ---- */
+
+/* A name that is nobody else's: the driver below may call all of its own the same. */
+HANDLE where_own_begins(HANDLE cookie, HANDLE owner)
+{
+	HANDLE name = cookie;
+
+	lock();
+	for (ULONG i = 0; i < OWN_MAX; i++) {
+		if (own[i].cookie)
+			continue;
+		own[i].cookie = cookie;
+		own[i].kernel = NULL;
+		own[i].owner = owner;
+		name = &own[i];
+		break;
+	}
+	is_full |= name == cookie;
+	unlock();
+	return name;
+}
+
+static ULONG own_index(HANDLE name)
+{
+	ULONG_PTR offset = (ULONG_PTR)name - (ULONG_PTR)own;
+
+	return name >= (HANDLE)own && offset < sizeof(own) ? (ULONG)(offset / sizeof(own[0]))
+							   : OWN_MAX;
+}
+
+void where_own_made(HANDLE name, HANDLE kernel)
+{
+	ULONG index = own_index(name);
+
+	lock();
+	if (index < OWN_MAX && kernel)
+		own[index].kernel = kernel;
+	else if (index < OWN_MAX)
+		own[index].cookie = NULL;
+	unlock();
+}
+
+/* It is gone when the callback returns, without another word. */
+void where_own_ended(HANDLE kernel)
+{
+	lock();
+	for (ULONG i = 0; i < OWN_MAX; i++) {
+		if (!own[i].cookie || own[i].kernel != kernel)
+			continue;
+		leaves(&own[i]);
+		own[i].cookie = NULL;
+	}
+	unlock();
+}
+
+void where_owner_made(HANDLE kernel, HANDLE driver)
+{
+	bool is_remembered = false;
+
+	lock();
+	for (ULONG i = 0; i < OWNERS_MAX && !is_remembered; i++) {
+		if (owners[i].driver)
+			continue;
+		owners[i].driver = driver;
+		owners[i].kernel = kernel;
+		is_remembered = true;
+	}
+	is_full |= !is_remembered;
+	unlock();
+}
+
+static void leave_leaked(HANDLE owner)
+{
+	for (ULONG i = 0; i < OWN_MAX; i++) {
+		if (!own[i].cookie || own[i].owner != owner)
+			continue;
+		leaves(&own[i]);
+		own[i].cookie = NULL;
+	}
+}
+
+void where_owner_ended(HANDLE driver)
+{
+	lock();
+	for (ULONG i = 0; i < OWNERS_MAX; i++) {
+		if (!driver || owners[i].driver != driver)
+			continue;
+		leave_leaked(owners[i].kernel);
+		owners[i].driver = NULL;
+	}
+	unlock();
+}
+
+static HANDLE *subject_of(DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	switch ((int)args->Operation) {
+	case DXGK_OPERATION_TRANSFER:
+		return &args->Transfer.hAllocation;
+	case DXGK_OPERATION_FILL:
+		return &args->Fill.hAllocation;
+	case DXGK_OPERATION_DISCARD_CONTENT:
+		return &args->DiscardContent.hAllocation;
+	case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+		return &args->MapApertureSegment.hAllocation;
+	case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
+		return &args->UnmapApertureSegment.hAllocation;
+	case DXGK_OPERATION_VIRTUAL_TRANSFER:
+		return &args->TransferVirtual.hAllocation;
+	case DXGK_OPERATION_VIRTUAL_FILL:
+		return &args->FillVirtual.hAllocation;
+	case DXGK_OPERATION_INIT_CONTEXT_RESOURCE:
+		return &args->InitContextResource.hAllocation;
+	case DXGK_OPERATION_UPDATE_PAGE_TABLE:
+		return &args->UpdatePageTable.hAllocation;
+	case DXGK_OPERATION_NOTIFY_RESIDENCY:
+		return &args->NotifyResidency.hAllocation;
+	default:
+		break;
+	}
+	return NULL;
+}
+
+HANDLE where_own_cookie(HANDLE name)
+{
+	ULONG index = own_index(name);
+
+	return index < OWN_MAX ? own[index].cookie : name;
+}
+
+HANDLE where_own_translate(DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	HANDLE *subject = subject_of(args);
+	HANDLE name = subject ? *subject : NULL;
+
+	if (subject)
+		*subject = where_own_cookie(name);
+	return name;
+}
+
+void where_own_restore(DXGKARG_BUILDPAGINGBUFFER *args, HANDLE name)
+{
+	HANDLE *subject = subject_of(args);
+
+	if (subject)
+		*subject = name;
+}
+
 /* ---- what is told ---- */
 
 static void paged(const DXGKARG_BUILDPAGINGBUFFER *args)
@@ -201,7 +335,8 @@ static void paged(const DXGKARG_BUILDPAGINGBUFFER *args)
 		enters(args->FillVirtual.hAllocation);
 		break;
 	case DXGK_OPERATION_INIT_CONTEXT_RESOURCE:
-		remember_own(args->InitContextResource.hAllocation);
+		if (is_memory(args->InitContextResource.Destination.SegmentId))
+			enters(args->InitContextResource.hAllocation);
 		break;
 	case DXGK_OPERATION_UPDATE_PAGE_TABLE:
 		has_addresses = true;

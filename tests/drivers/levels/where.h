@@ -6,7 +6,9 @@
  *	                  any more after a transfer from it, DISCARD_CONTENT, or its destruction
  *	apertures         a page is mapped, or it is not
  *
- * What a driver asked for itself (context allocations) ends without a word, and is not looked at.
+ * What a driver asked for itself (context allocations) is known to the kernel by names that are made
+ * here, and has left when the driver's call to destroy it returns. Page tables end without a word,
+ * and are not looked at.
  */
 #ifndef TESTS_DRIVERS_LEVELS_WHERE_H
 #define TESTS_DRIVERS_LEVELS_WHERE_H
@@ -18,6 +20,17 @@
 
 /* A paging operation that was built to its end. */
 void where_paged(const DXGKARG_BUILDPAGINGBUFFER *args);
+
+HANDLE where_own_begins(HANDLE cookie, HANDLE owner);
+void where_own_made(HANDLE name, HANDLE kernel); /* NULL: it was not */
+void where_own_ended(HANDLE kernel);
+HANDLE where_own_cookie(HANDLE name);
+/* Devices and contexts; with one goes what the driver leaked of it. */
+void where_owner_made(HANDLE kernel, HANDLE driver);
+void where_owner_ended(HANDLE driver);
+/* What the driver below calls it; and back. */
+HANDLE where_own_translate(DXGKARG_BUILDPAGINGBUFFER *args);
+void where_own_restore(DXGKARG_BUILDPAGINGBUFFER *args, HANDLE name);
 
 void where_destroyed(const DXGKARG_DESTROYALLOCATION *args);
 
