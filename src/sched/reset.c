@@ -12,8 +12,8 @@
  *
  * A paging packet that was aborted, or an engine that cannot be reset, is the adapter's affair:
  *
- *	debug information 0x117 ▶ nobody submits ▶ every owner is lost ▶ reset ▶ what the hardware
- *	had is aborted, fences are where the last submission was ▶ restart
+ *	debug information 0x117 ▶ nobody submits ▶ the pager knows ▶ every owner is lost ▶ reset ▶
+ *	what the hardware had is aborted, fences are where the last submission was ▶ restart
  *
  * Where Windows stops with a bug check, the adapter is lost: nothing else would ever end.
  */
@@ -149,6 +149,9 @@ static void blame_locked(struct sched_node *node, uint32_t aborted, struct blame
 		blame->owner = packet->queue->owner;
 		blame->was_aborted = true;
 		blame->is_paging = packet->keeps_fence;
+		/* The adapter's reset, which follows, ends it with everything else. */
+		if (blame->is_paging)
+			return;
 		node_abort_packet_locked(node, packet);
 	}
 	node->completed_fence = aborted;
@@ -324,7 +327,6 @@ static const char *reset_and_restart_locked(struct sched *sched, uint32_t node)
 {
 	sched_unlock(sched);
 	sched->ops->flush_events(sched->gpu);
-	call_listener(sched, sched->listener.adapter_reset_begins);
 	reset_step(sched, node, "reset adapter");
 	bool was_reset = sched->ops->reset_adapter(sched->gpu);
 	sched_lock(sched);
@@ -360,8 +362,12 @@ void reset_adapter_locked(struct sched *sched, uint32_t node, const struct reset
 		reset_give_up_locked(sched, guilty, "a thread does not leave the driver");
 		return;
 	}
-	guilty = guilty_locked(&sched->nodes[node], cause);
 	set_deaf_locked(sched, true);
+	/* First: paging that is cancelled by it is to know why. */
+	sched_unlock(sched);
+	call_listener(sched, sched->listener.adapter_reset_begins);
+	sched_lock(sched);
+	guilty = guilty_locked(&sched->nodes[node], cause);
 	if (guilty)
 		owner_lose_and_tell_locked(guilty, tdr_state_of(cause->fault), cause->fault);
 	sched_lose_all_locked(sched, guilty, SCHED_STATE_HUNG, SCHED_STATE_RESET);
