@@ -222,6 +222,7 @@ static uint64_t op_size_bytes(const struct paging_op *op)
 	case PAGING_FILL:
 		return op->fill.size_bytes;
 	case PAGING_UPDATE_TABLE:
+	case PAGING_COPY_ENTRIES:
 	case PAGING_INIT_CONTEXT:
 	case PAGING_UPDATE_CONTEXT:
 	case PAGING_MAP_APERTURE:
@@ -364,6 +365,7 @@ static bool may_act_at_once(const struct pager *pager, const struct paging_op *o
 		       is_written_now(&op->as_it_is);
 	case PAGING_COPY:
 	case PAGING_FILL:
+	case PAGING_COPY_ENTRIES:
 	case PAGING_INIT_CONTEXT:
 	case PAGING_UPDATE_CONTEXT:
 		break;

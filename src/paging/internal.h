@@ -173,7 +173,8 @@ struct pager_space {
 	struct pager_slot *big;
 	uint32_t next_small;
 	uint32_t next_big;
-	struct miniport_pte *entries; /* of the piece that is being built */
+	struct miniport_pte *entries; /* of the piece that is being built … */
+	struct miniport_table_copy copies[MINIPORT_FEW_ENTRIES]; /* … and these */
 
 	/* Writing all tables: which one comes next. */
 	struct paging_job job;

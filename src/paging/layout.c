@@ -31,7 +31,7 @@ static uint32_t table_pages_max(const struct miniport_gpu_mmu *mmu)
 		if (these > pages)
 			pages = these;
 	}
-	return pages;
+	return (uint32_t)up(pages, ROW_PAGES);
 }
 
 /* The leaf tables are mapped by leaf tables, themselves included. */

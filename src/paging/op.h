@@ -26,6 +26,7 @@ enum paging_op_kind {
 	PAGING_COPY,
 	PAGING_FILL,
 	PAGING_UPDATE_TABLE, /* by whichever way the driver wants its tables written */
+	PAGING_COPY_ENTRIES, /* from one page table to another, by the GPU */
 	PAGING_INIT_CONTEXT, /* first content of a context allocation */
 	PAGING_UPDATE_CONTEXT,
 	PAGING_MAP_APERTURE, /* pages of the machine show up in an aperture */
@@ -67,6 +68,14 @@ struct paging_op {
 			void *driver_process;
 			uint64_t first_address;
 		} update_table;
+		struct {
+			struct paging_place source; /* two tables, each contiguous */
+			struct paging_place destination;
+			/* Where in them; their addresses are found later. At most
+			 * MINIPORT_FEW_ENTRIES. */
+			const struct miniport_table_copy *copies;
+			uint32_t count;
+		} copy_entries;
 		struct {
 			struct paging_place place; /* contiguous in a segment */
 			uint64_t size_bytes;

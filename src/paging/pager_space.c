@@ -207,6 +207,28 @@ static enum build_result begin_update_table(struct pager *pager)
 	return map_whole(pager, table, pages - (table->first_byte >> MACHINE_PAGE_SHIFT));
 }
 
+/* Each in a window of its own, which begins at a multiple of 64 KiB as the driver expects. */
+static enum build_result begin_copy_entries(struct pager *pager)
+{
+	const struct paging_op *op = &pager->build.job->op;
+	const struct paging_place *source = &op->copy_entries.source;
+	const struct paging_place *destination = &op->copy_entries.destination;
+	uint32_t window_pages = pager->space.layout.small_pages;
+	struct pager_slot *slot;
+
+	assert(source->run_count == 1 && source->runs[0].count <= window_pages);
+	assert(destination->run_count == 1 && destination->runs[0].count <= window_pages);
+	assert(op->copy_entries.count > 0 && op->copy_entries.count <= MINIPORT_FEW_ENTRIES);
+	slot = slot_take(pager, false);
+	if (!slot)
+		return BUILD_BLOCKED;
+	use_slot(pager, slot);
+	add_window(pager, source, 0, source->runs[0].count, slot->address);
+	add_window(pager, destination, 0, destination->runs[0].count,
+		   slot->address + ((uint64_t)window_pages << MACHINE_PAGE_SHIFT));
+	return BUILD_DONE;
+}
+
 enum build_result space_begin_piece(struct pager *pager)
 {
 	switch (pager->build.job->op.kind) {
@@ -216,6 +238,8 @@ enum build_result space_begin_piece(struct pager *pager)
 		return begin_fill(pager);
 	case PAGING_UPDATE_TABLE:
 		return begin_update_table(pager);
+	case PAGING_COPY_ENTRIES:
+		return begin_copy_entries(pager);
 	case PAGING_INIT_CONTEXT:
 	case PAGING_UPDATE_CONTEXT:
 		return begin_context(pager);
@@ -299,7 +323,9 @@ static struct miniport_paging_op write_entries(const struct pager *pager, uint32
 	return (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
 		.driver_allocation =
-			op->kind == PAGING_UPDATE_TABLE ? NULL : op->driver_allocation,
+			op->kind == PAGING_UPDATE_TABLE || op->kind == PAGING_COPY_ENTRIES
+				? NULL
+				: op->driver_allocation,
 		.update_table = {
 			.mode = (enum miniport_table_update_mode)space->mmu.update_mode,
 			.cpu_table = table->pointer,
@@ -399,6 +425,23 @@ static void make_update_table(const struct pager *pager, struct miniport_paging_
 	op_out->update_table.first_address = op->update_table.first_address;
 }
 
+static void make_copy_entries(struct pager *pager, struct miniport_paging_op *op_out)
+{
+	const struct pager_build *build = &pager->build;
+	const struct paging_op *op = &build->job->op;
+
+	for (uint32_t i = 0; i < op->copy_entries.count; i++) {
+		struct miniport_table_copy *copy = &pager->space.copies[i];
+
+		*copy = op->copy_entries.copies[i];
+		copy->source_table = build->windows[0].address;
+		copy->destination_table = build->windows[1].address;
+	}
+	op_out->kind = MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES;
+	op_out->copy_entries.copies = pager->space.copies;
+	op_out->copy_entries.count = op->copy_entries.count;
+}
+
 static void make_init_context(const struct pager *pager, struct miniport_paging_op *op_out)
 {
 	const struct pager_build *build = &pager->build;
@@ -418,7 +461,7 @@ static void make_init_context(const struct pager *pager, struct miniport_paging_
 }
 
 /* What all the mapping was for. */
-static void make_last(const struct pager *pager, struct miniport_paging_op *op_out)
+static void make_last(struct pager *pager, struct miniport_paging_op *op_out)
 {
 	const struct pager_build *build = &pager->build;
 	const struct paging_op *op = &build->job->op;
@@ -437,6 +480,9 @@ static void make_last(const struct pager *pager, struct miniport_paging_op *op_o
 		break;
 	case PAGING_UPDATE_TABLE:
 		make_update_table(pager, op_out);
+		break;
+	case PAGING_COPY_ENTRIES:
+		make_copy_entries(pager, op_out);
 		break;
 	case PAGING_INIT_CONTEXT:
 		make_init_context(pager, op_out);

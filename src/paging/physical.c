@@ -74,6 +74,7 @@ static NTSTATUS begin(struct pager *pager)
 		return pager_build_mdl(pager, &op->context.place, 0,
 				       pages_of(op->context.size_bytes));
 	case PAGING_UPDATE_TABLE:
+	case PAGING_COPY_ENTRIES:
 	case PAGING_UPDATE_CONTEXT:
 	case PAGING_MAP_APERTURE:
 	case PAGING_SETTLE:

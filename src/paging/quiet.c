@@ -24,7 +24,7 @@ enum { CAPS_REQUIRE_IDLE = 1 << 5 };
 static bool changes_clients_tables(const struct pager *pager, const struct paging_job *job)
 {
 	return pager->has_space && (pager->space.mmu.flags & CAPS_REQUIRE_IDLE) &&
-	       job->op.kind == PAGING_UPDATE_TABLE;
+	       (job->op.kind == PAGING_UPDATE_TABLE || job->op.kind == PAGING_COPY_ENTRIES);
 }
 
 /* True when nobody wants it any more: the caller releases. */

@@ -148,6 +148,18 @@ static void execute_entries(struct fake *fake, const struct command *command)
 	}
 }
 
+/* Entry by entry, from where the first one is. */
+static void execute_copy_entries(struct fake *fake, const struct command *command)
+{
+	for (uint64_t i = 0; i < command->entry_count; i++) {
+		uint64_t entry = __atomic_load_n(
+			(uint64_t *)translate(fake, command->entries[0] + i * 8), __ATOMIC_ACQUIRE);
+
+		__atomic_store_n((uint64_t *)translate(fake, command->entries[1] + i * 8), entry,
+				 __ATOMIC_RELEASE);
+	}
+}
+
 static void execute_aperture(struct fake *fake, const struct miniport_paging_op *op)
 {
 	for (uint64_t i = 0; i < op->aperture.page_count; i++) {
@@ -204,6 +216,9 @@ static void execute(struct fake *fake, const struct command *command)
 	case MINIPORT_PAGING_UPDATE_PAGE_TABLE:
 		execute_entries(fake, command);
 		break;
+	case MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES:
+		execute_copy_entries(fake, command);
+		break;
 	case MINIPORT_PAGING_MAP_APERTURE:
 	case MINIPORT_PAGING_UNMAP_APERTURE:
 		execute_aperture(fake, op);
@@ -222,7 +237,6 @@ static void execute(struct fake *fake, const struct command *command)
 		break;
 	case MINIPORT_PAGING_DISCARD_CONTENT:
 	case MINIPORT_PAGING_SPECIAL_LOCK_TRANSFER:
-	case MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES:
 	case MINIPORT_PAGING_NOTIFY_RESIDENCY:
 	case MINIPORT_PAGING_SIGNAL_MONITORED_FENCE:
 		break;
@@ -289,6 +303,28 @@ static NTSTATUS build_entries(const struct miniport_paging_op *op,
 		if (!emit(buffer, &command))
 			return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
 		*multipass += command.entry_count;
+	}
+	return STATUS_SUCCESS;
+}
+
+/* One command for each range, so that an operation may end in the middle. */
+static NTSTATUS build_copy_entries(const struct miniport_paging_op *op,
+				   struct miniport_paging_buffer *buffer, uint32_t *multipass)
+{
+	for (; *multipass < op->copy_entries.count; ++*multipass) {
+		const struct miniport_table_copy *copy = &op->copy_entries.copies[*multipass];
+		struct command command = {
+			.magic = COMMAND_MAGIC,
+			.op = *op,
+			.entry_count = copy->count,
+			.entries = { copy->source_table + copy->source_index * 8ULL,
+				     copy->destination_table + copy->destination_index * 8ULL }
+		};
+
+		CHECK(copy->source_table % 65536 == 0 && copy->destination_table % 65536 == 0);
+		CHECK(copy->count > 0);
+		if (!emit(buffer, &command))
+			return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
 	}
 	return STATUS_SUCCESS;
 }
@@ -387,6 +423,8 @@ static NTSTATUS build_one(struct fake *fake, const struct miniport_paging_op *op
 
 	if (op->kind == MINIPORT_PAGING_UPDATE_PAGE_TABLE)
 		return build_entries(op, buffer, multipass);
+	if (op->kind == MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES)
+		return build_copy_entries(op, buffer, multipass);
 	if (op->kind == MINIPORT_PAGING_TRANSFER || op->kind == MINIPORT_PAGING_VIRTUAL_TRANSFER)
 		return build_transfer(fake, op, buffer, multipass);
 	if (op->kind == MINIPORT_PAGING_DISCARD_CONTENT)

@@ -48,6 +48,23 @@ TEST(layout, with_room_a_window_holds_eight_mebibytes)
 	EXPECT_EQ(layout.first_big % 512, 0); /* whole leaf tables */
 }
 
+/* COPY_PAGE_TABLE_ENTRIES says where tables are by addresses that are multiples of 64 KiB. */
+TEST(layout, every_window_begins_at_a_multiple_of_64k)
+{
+	static const uint32_t sizes[] = { 4096, 65536, 17 * 4096, 262144 };
+	struct pager_layout layout;
+
+	for (uint32_t i = 0; i < 4; i++) {
+		struct miniport_gpu_mmu mmu = mmu_of(2, 48, 3, 12, sizes[i]);
+
+		EXPECT(pager_layout_plan(&mmu, 3, 8, &layout));
+		expect_sound(&layout, &mmu);
+		EXPECT_EQ(layout.first_small % 16, 0);
+		EXPECT_EQ(layout.small_pages % 16, 0);
+		EXPECT(layout.small_pages >= sizes[i] / 4096);
+	}
+}
+
 TEST(layout, little_space_means_fewer_and_smaller_windows)
 {
 	struct pager_layout layout;

@@ -8,6 +8,7 @@
 
 static const struct miniport_page_run table_run = { 32, 1 };
 static const struct miniport_page_run local_run = { 16, 16 };
+static const struct miniport_page_run local_page = { 48, 1 };
 static const struct miniport_pte entry = { .page = 5, .segment = FAKE_LOCAL, .is_valid = true };
 
 static struct fake *create(uint32_t flags)
@@ -29,6 +30,19 @@ static void queue_table(struct fake_job *job, struct fake *fake)
 	op->update_table.table = fake_place(FAKE_LOCAL, &table_run);
 	op->update_table.entries = &entry;
 	op->update_table.count = 1;
+	paging_job_queue(&job->job);
+}
+
+static void queue_copy_of_entries(struct fake_job *job, struct fake *fake)
+{
+	static const struct miniport_table_copy copy = { .count = 1 };
+
+	fake_job_init(job, fake);
+	struct paging_op *op = fake_job_add(job, PAGING_COPY_ENTRIES);
+	op->copy_entries.source = fake_place(FAKE_LOCAL, &local_page);
+	op->copy_entries.destination = fake_place(FAKE_LOCAL, &table_run);
+	op->copy_entries.copies = &copy;
+	op->copy_entries.count = 1;
 	paging_job_queue(&job->job);
 }
 
@@ -83,6 +97,24 @@ TEST(quiet, is_waited_for_before_a_table_changes)
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
 	EXPECT_EQ(*table(fake), fake_encode(&entry));
+	await_holds(fake, 0);
+	fake_destroy(fake);
+}
+
+TEST(quiet, is_waited_for_before_entries_are_copied)
+{
+	struct fake *fake = create(FAKE_REQUIRES_IDLE);
+	struct fake_job job;
+
+	memset(fake->local + 48 * MACHINE_PAGE_BYTES, 0x5A, 8);
+	*table(fake) = 0;
+	set_busy(fake);
+	queue_copy_of_entries(&job, fake);
+	await_holds(fake, 1);
+	EXPECT_EQ(*table(fake), 0);
+	fake_clients_idle(fake);
+	fake_job_wait(&job);
+	EXPECT_EQ(*table(fake), 0x5A5A5A5A5A5A5A5A);
 	await_holds(fake, 0);
 	fake_destroy(fake);
 }

@@ -473,6 +473,49 @@ TEST(space, a_table_the_cpu_writes_waits_for_the_jobs_copies)
 	fake_pages_finish(&pages);
 }
 
+/* Both tables are mapped, each at a multiple of 64 KiB (fake.c), and the GPU reads what was there
+ * when its turn came. */
+TEST(space, entries_are_copied_from_table_to_table_at_addresses_of_the_kernels)
+{
+	static const uint32_t modes[] = { VIRT, PHYS };
+
+	for (uint32_t m = 0; m < 2; m++) {
+		struct fake *fake = create(modes[m], false);
+		struct miniport_page_run from = { 40, 1 };
+		struct miniport_page_run to = { 50, 1 };
+		struct miniport_table_copy copies[2] = {
+			{ .source_index = 3, .destination_index = 500, .count = 12 },
+			{ .source_index = 511, .destination_index = 0, .count = 1 }
+		};
+		uint64_t *source = (uint64_t *)(fake->local + 40 * 4096);
+		const uint64_t *destination = (uint64_t *)(fake->local + 50 * 4096);
+		struct fake_job job;
+		uint32_t before = atomic_load(&fake->log_count);
+
+		fake_job_init(&job, fake);
+		struct paging_op *op = fake_job_add(&job, PAGING_COPY_ENTRIES);
+		op->copy_entries.source = fake_place(FAKE_LOCAL, &from);
+		op->copy_entries.destination = fake_place(FAKE_LOCAL, &to);
+		op->copy_entries.copies = copies;
+		op->copy_entries.count = 2;
+		paging_job_queue(&job.job);
+		fake_wait_submitted(fake, 1);
+		for (uint64_t i = 0; i < 512; i++)
+			source[i] = 0x1000 + i;
+		fake_job_complete(&job);
+		EXPECT_EQ(job.status, STATUS_SUCCESS);
+		EXPECT_EQ(destination[499], 0xEEEEEEEEEEEEEEEE);
+		for (uint64_t i = 0; i < 12; i++)
+			EXPECT_EQ(destination[500 + i], 0x1003 + i);
+		EXPECT_EQ(destination[0], 0x1000 + 511);
+		EXPECT_EQ(destination[1], 0xEEEEEEEEEEEEEEEE);
+		EXPECT_EQ(fake_count(fake, before, MINIPORT_PAGING_UPDATE_PAGE_TABLE), 2);
+		EXPECT_EQ(fake_count(fake, before, MINIPORT_PAGING_FLUSH_TLB), 1);
+		EXPECT_EQ(fake_count(fake, before, MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES), 1);
+		fake_destroy(fake);
+	}
+}
+
 TEST(space, a_table_in_a_segment_the_cpu_sees_is_written_through_its_pointer)
 {
 	struct fake *fake = create(CPU, true);
