@@ -83,11 +83,13 @@ static bool check_bare(struct recount *recount, uint64_t first_page, uint64_t pa
 	return walk_page(recount, first_page + page_count - 1, &entry);
 }
 
+static bool check_table(struct recount *recount, const struct table *table);
+
 static bool check_unreachable(struct recount *recount, const struct table *table)
 {
 	recount->table_count++;
 	if (table->is_written)
-		return fail(recount, table->first_page, "a table is behind a large page");
+		return fail(recount, table->first_page, "a table is where nothing leads to it");
 	for (uint32_t i = 0; table->level > 0 && i < table->entry_count; i++) {
 		if (table->below[i] && !check_unreachable(recount, table->below[i]))
 			return false;
@@ -111,6 +113,25 @@ static bool check_large(struct recount *recount, const struct table *below,
 	return true;
 }
 
+/* One that was made for what was refused then: it is as if there were none. */
+static bool check_waiting(struct recount *recount, const struct table *below, uint64_t given)
+{
+	struct page_tables *tables = recount->tables;
+	uint64_t pages = gpuva_shape_table_pages(&tables->config->shape, below->level);
+
+	if ((given != 0) != tables_is_zero_locked(tables, below->first_page, pages))
+		return fail(recount, below->first_page, "a table was never written, or not all");
+	return check_unreachable(recount, below) && check_bare(recount, below->first_page, pages);
+}
+
+static bool check_below(struct recount *recount, const struct table *table, uint32_t index)
+{
+	const struct table *below = table->below[index];
+
+	return below->is_written ? check_table(recount, below)
+				 : check_waiting(recount, below, table_given(table, index));
+}
+
 static bool check_table(struct recount *recount, const struct table *table)
 {
 	struct page_tables *tables = recount->tables;
@@ -128,7 +149,7 @@ static bool check_table(struct recount *recount, const struct table *table)
 		if (pte_pack(&entry) != table_given(table, i))
 			return fail(recount, first_page, "an entry leads to another table");
 		if (entry.is_large    ? !check_large(recount, table->below[i], entry)
-		    : table->below[i] ? !check_table(recount, table->below[i])
+		    : table->below[i] ? !check_below(recount, table, i)
 				      : !check_bare(recount, first_page, pages))
 			return false;
 	}
