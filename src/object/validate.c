@@ -323,7 +323,7 @@ static void check_addresses(struct survey *survey, const struct process_adapter 
 	if (!space || atomic_load(&joined->adapter->is_lost) || address_space_is_broken(space) ||
 	    !pager_is_idle(pager) || atomic_load(&space->pending) > 0)
 		return;
-	const char *why = page_tables_validate(&space->tables, NULL, NULL, &page);
+	const char *why = address_space_validate(space, &page);
 	if (why && pager_is_idle(pager))
 		survey_wrong(survey, "GPU address 0x%" PRIx64 ": %s", page << GPUVA_PAGE_SHIFT,
 			     why);

@@ -61,6 +61,7 @@ bool space_row_next(struct space_row *row, struct paging_op *op_out)
 	if (row->next_range == 0 && row->range_count > 0) {
 		table_sync_init(&row->sync, &row->space->tables, row->ranges[0].first_page,
 				row->ranges[0].page_count);
+		row->sync.may_copy = row->may_copy;
 		row->next_range = 1;
 	}
 	for (;;) {
@@ -156,10 +157,9 @@ static NTSTATUS make_tables_locked(struct address_space *space, const struct gpu
 	return STATUS_SUCCESS;
 }
 
-/* A plan that was made or refused; lets go of the lock. */
-static NTSTATUS carry_out_locked(struct address_space *space, struct gpuva_plan *plan,
-				 NTSTATUS status, bool is_change,
-				 const struct space_listener *listener, uint64_t *address_out)
+NTSTATUS space_carry_out_locked(struct address_space *space, struct gpuva_plan *plan,
+				NTSTATUS status, bool is_change,
+				const struct space_listener *listener, uint64_t *address_out)
 {
 	struct space_row *row = NULL;
 	bool is_written = false;
@@ -183,9 +183,8 @@ static NTSTATUS carry_out_locked(struct address_space *space, struct gpuva_plan 
 	return STATUS_PENDING;
 }
 
-/* Does a plan show anything above the root? Then the end of that. */
-static bool is_above_root_locked(const struct address_space *space, const struct gpuva_plan *plan,
-				 uint64_t *end_page_out)
+bool space_is_above_root_locked(const struct address_space *space, const struct gpuva_plan *plan,
+				uint64_t *end_page_out)
 {
 	*end_page_out = 0;
 	for (size_t i = 0; i < plan->step_count; i++) {
@@ -224,11 +223,11 @@ NTSTATUS address_space_reserve(struct address_space *space,
 	lock_acquire(&space->tables.lock);
 	do {
 		status = gpuva_plan_reserve(&space->tables.space, request, &plan);
-		if (!NT_SUCCESS(status) || !is_above_root_locked(space, &plan, &end_page))
+		if (!NT_SUCCESS(status) || !space_is_above_root_locked(space, &plan, &end_page))
 			break;
 		status = grow_for_plan_locked(space, &plan, end_page);
 	} while (NT_SUCCESS(status));
-	return carry_out_locked(space, &plan, status, false, listener, address_out);
+	return space_carry_out_locked(space, &plan, status, false, listener, address_out);
 }
 
 NTSTATUS address_space_map(struct address_space *space, const struct gpuva_map_request *request,
@@ -241,11 +240,11 @@ NTSTATUS address_space_map(struct address_space *space, const struct gpuva_map_r
 	lock_acquire(&space->tables.lock);
 	do {
 		status = gpuva_plan_map(&space->tables.space, request, &plan);
-		if (!NT_SUCCESS(status) || !is_above_root_locked(space, &plan, &end_page))
+		if (!NT_SUCCESS(status) || !space_is_above_root_locked(space, &plan, &end_page))
 			break;
 		status = grow_for_plan_locked(space, &plan, end_page);
 	} while (NT_SUCCESS(status));
-	return carry_out_locked(space, &plan, status, true, listener, address_out);
+	return space_carry_out_locked(space, &plan, status, true, listener, address_out);
 }
 
 NTSTATUS address_space_map_from_driver(struct address_space *space,
@@ -263,11 +262,11 @@ NTSTATUS address_space_map_from_driver(struct address_space *space,
 	    (within.window.maximum == 0 || within.window.maximum > end_page << GPUVA_PAGE_SHIFT))
 		within.window.maximum = end_page << GPUVA_PAGE_SHIFT;
 	status = gpuva_plan_map(&space->tables.space, &within, &plan);
-	if (NT_SUCCESS(status) && is_above_root_locked(space, &plan, &end_page))
+	if (NT_SUCCESS(status) && space_is_above_root_locked(space, &plan, &end_page))
 		status = refuse(STATUS_NO_MEMORY, RULE_VA_ROOT, "BaseAddress",
 				"is above the root page table, which does not grow while a driver "
 				"waits for it");
-	return carry_out_locked(space, &plan, status, true, listener, address_out);
+	return space_carry_out_locked(space, &plan, status, true, listener, address_out);
 }
 
 uint64_t address_space_best_alignment(const struct address_space *space, uint64_t page_count)
@@ -283,7 +282,7 @@ NTSTATUS address_space_free(struct address_space *space, uint64_t base, uint64_t
 	NTSTATUS status;
 
 	lock_acquire(&space->tables.lock);
-	status = carry_out_locked(
+	status = space_carry_out_locked(
 		space, &plan,
 		gpuva_plan_free(&space->tables.space, base, size_bytes, is_from_driver, &plan),
 		true, listener, &address);
@@ -309,6 +308,20 @@ static struct space_memory *find_view(struct address_space *space, struct mapped
 	return found;
 }
 
+struct space_memory *space_add_memory_locked(struct address_space *space,
+					     struct mapped_memory *memory)
+{
+	struct space_memory *added = mem_zalloc(sizeof(*added));
+
+	if (!added)
+		return NULL;
+	memory_view_init(&added->view, memory, &space->tables);
+	added->space = space;
+	added->references = 1;
+	list_push_back(&space->memories, &added->space_link);
+	return added;
+}
+
 NTSTATUS address_space_memory(struct address_space *space, struct mapped_memory *memory,
 			      struct space_memory **memory_out)
 {
@@ -318,15 +331,8 @@ NTSTATUS address_space_memory(struct address_space *space, struct mapped_memory 
 	found = find_view(space, memory);
 	if (found && found->is_gone)
 		found = NULL;
-	if (!found) {
-		found = mem_zalloc(sizeof(*found));
-		if (found) {
-			memory_view_init(&found->view, memory, &space->tables);
-			found->space = space;
-			found->references = 1;
-			list_push_back(&space->memories, &found->space_link);
-		}
-	}
+	if (!found)
+		found = space_add_memory_locked(space, memory);
 	lock_release(&space->tables.lock);
 	*memory_out = found;
 	return found ? STATUS_SUCCESS
@@ -444,7 +450,8 @@ static struct space_memory *take_view(struct mapped_memory *memory,
 		struct space_memory *candidate =
 			container_of(link, struct space_memory, view.memory_link);
 
-		if (!candidate->dropped && (!space || candidate->space == space)) {
+		if (!candidate->dropped &&
+		    (!space || candidate->space == space || candidate->space->user == space)) {
 			candidate->dropped = drop_count_down;
 			found = candidate;
 			break;
@@ -541,6 +548,9 @@ void address_space_destroy(struct address_space *space)
 	assert(!pager_is_current_thread(space->pager));
 	space_quit(space);
 	wait_until_idle(space);
+	space->tables.pools = NULL;
+	address_space_destroy(space->pools);
+	wait_until_idle(space); /* a job of theirs may have failed, and broken this one */
 	end = (struct space_end){ .space = space,
 				  /* No entry of a root alone ever led anywhere. */
 				  .is_flushed =
@@ -597,8 +607,8 @@ NTSTATUS address_space_start(struct address_space *space, void *driver_process)
 	return status;
 }
 
-NTSTATUS address_space_create(struct page_tables_config *config, struct pager *pager,
-			      struct address_space **space_out)
+static NTSTATUS space_create(struct page_tables_config *config, struct pager *pager,
+			     struct address_space *user, struct address_space **space_out)
 {
 	struct address_space *space = mem_zalloc(sizeof(*space));
 	NTSTATUS status;
@@ -608,9 +618,11 @@ NTSTATUS address_space_create(struct page_tables_config *config, struct pager *p
 			      "There is no memory for an address space");
 	space->pager = pager;
 	space->config = config;
+	space->user = user;
 	list_init(&space->memories);
 	list_init(&space->contexts);
-	status = page_tables_init(&space->tables, config, NULL);
+	status = user ? page_tables_init_pools(&space->tables, config, user->tables.driver_process)
+		      : page_tables_init(&space->tables, config, NULL);
 	if (!NT_SUCCESS(status)) {
 		mem_free(space);
 		return status;
@@ -619,4 +631,20 @@ NTSTATUS address_space_create(struct page_tables_config *config, struct pager *p
 	space_join(space);
 	*space_out = space;
 	return STATUS_SUCCESS;
+}
+
+NTSTATUS address_space_create(struct page_tables_config *config, struct pager *pager,
+			      struct address_space **space_out)
+{
+	return space_create(config, pager, NULL, space_out);
+}
+
+NTSTATUS space_create_pools(struct address_space *user, struct address_space **pools_out)
+{
+	NTSTATUS status = space_create(user->config, user->pager, user, pools_out);
+
+	/* Its root is written with the first pool, and no context begins there. */
+	if (NT_SUCCESS(status))
+		atomic_store(&(*pools_out)->has_started, true);
+	return status;
 }

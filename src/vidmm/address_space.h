@@ -63,6 +63,10 @@ struct address_space {
 	struct lock root_lock; /* LOCK_RANK_VA_ROOT */
 	struct list contexts;  /* space_context.link */
 	struct space_root_job root;
+
+	/* Where its tile pools are kept mapped (space_pools.c). No context begins there. */
+	struct address_space *pools; /* root_lock; NULL until an update needs them */
+	struct address_space *user;  /* of pools: whose they are. Set when they are made. */
 };
 
 /* Whoever begins at the root. */
@@ -148,7 +152,7 @@ MUST_CHECK NTSTATUS address_space_free(struct address_space *space, uint64_t bas
 				       const struct space_listener *listener);
 
 /*
- * All addresses of `memory` in one space (NULL: in all) go. Needs no memory. True: they are gone;
+ * All addresses of `memory` in one space and its pools (NULL: in all) go. Needs no memory. True: they are gone;
  * else done() comes.
  */
 struct memory_drop {
@@ -181,6 +185,12 @@ NTSTATUS address_space_refuse(NTSTATUS status);
 
 /* For page_tables_config.failed. */
 void address_space_tables_failed(struct page_tables *tables, NTSTATUS status);
+
+/*
+ * page_tables_validate() for what a GPU finds, and for what is copied from. Nobody ends the space
+ * meanwhile.
+ */
+const char *address_space_validate(struct address_space *space, uint64_t *page_out);
 
 /* ---- updates that wait for their turn ---- */
 

@@ -1,5 +1,5 @@
 /*
- * address_space_parts.h - what address_space.c and space_update.c have in common. For them alone.
+ * address_space_parts.h - what the files of an address space have in common. For them alone.
  */
 #ifndef VIDMM_ADDRESS_SPACE_PARTS_H
 #define VIDMM_ADDRESS_SPACE_PARTS_H
@@ -17,6 +17,7 @@ struct space_row {
 	struct address_space *space;
 	struct space_listener listener;
 	struct table_sync sync;
+	bool may_copy;     /* an update's (table_sync) */
 	size_t next_range; /* 0: not begun */
 	size_t range_count;
 	struct space_range_of_pages ranges[];
@@ -28,6 +29,40 @@ bool space_row_next(struct space_row *row, struct paging_op *op_out);
 
 /* From its beginning, in a job of another one's or this one's. */
 void space_row_rewind(struct space_row *row);
+
+/*
+ * A plan that was made or refused: its tables are made, it is applied and finished, and written
+ * when that is called for. Lets go of the lock.
+ */
+MUST_CHECK NTSTATUS space_carry_out_locked(struct address_space *space, struct gpuva_plan *plan,
+					   NTSTATUS status, bool is_change,
+					   const struct space_listener *listener,
+					   uint64_t *address_out);
+
+/* Does a plan show anything above the root? Then the end of that. */
+bool space_is_above_root_locked(const struct address_space *space, const struct gpuva_plan *plan,
+				uint64_t *end_page_out);
+
+/* One more view of `memory`. NULL: there is no memory for it. */
+struct space_memory *space_add_memory_locked(struct address_space *space,
+					     struct mapped_memory *memory);
+
+/* Where nothing is mapped yet. */
+MUST_CHECK NTSTATUS space_create_pools(struct address_space *user,
+				       struct address_space **pools_out);
+
+/* ---- space_pools.c ---- */
+
+/* From now on there are pools, where the GPU can copy entries. */
+MUST_CHECK NTSTATUS space_pools_begin(struct address_space *space);
+
+/*
+ * Whatever memory the plan shows is kept mapped in the pools, so that its entries can be copied
+ * when their turn comes. *end_page_out is not 0: their root has to grow that far first. The lock of
+ * the space is held.
+ */
+MUST_CHECK NTSTATUS space_pools_keep_locked(struct address_space *space,
+					    const struct gpuva_plan *plan, uint64_t *end_page_out);
 
 /* A job that wrote its tables failed; all of them are written anew. */
 void space_break(struct address_space *space, NTSTATUS status);

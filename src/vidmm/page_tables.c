@@ -418,23 +418,38 @@ NTSTATUS page_tables_make_locked(struct page_tables *tables, uint64_t first_page
 
 /* ---- life ---- */
 
-NTSTATUS page_tables_init(struct page_tables *tables, const struct page_tables_config *config,
-			  void *driver_process)
+static NTSTATUS init_tables(struct page_tables *tables, const struct page_tables_config *config,
+			    void *driver_process, bool are_pools)
 {
 	struct table_size size;
 	NTSTATUS status = size_first_root(config, &size);
 
-	*tables = (struct page_tables){ .config = config, .driver_process = driver_process };
+	*tables = (struct page_tables){ .config = config,
+					.driver_process = driver_process,
+					.are_pools = are_pools };
 	if (NT_SUCCESS(status))
 		status = table_make(tables, gpuva_shape_root(&config->shape), &size, 0,
 				    &tables->root);
 	if (!NT_SUCCESS(status))
 		return status;
-	lock_init(&tables->lock, LOCK_RANK_VA_SPACE, "gpu addresses");
+	lock_init(&tables->lock, are_pools ? LOCK_RANK_VA_POOLS : LOCK_RANK_VA_SPACE,
+		  are_pools ? "gpu addresses of tile pools" : "gpu addresses");
 	gpuva_space_init(&tables->space, config->shape.page_count,
 			 gpuva_shape_table_pages(&config->shape, 0));
 	tables_reach(tables, table_end(tables, tables->root));
 	return STATUS_SUCCESS;
+}
+
+NTSTATUS page_tables_init(struct page_tables *tables, const struct page_tables_config *config,
+			  void *driver_process)
+{
+	return init_tables(tables, config, driver_process, false);
+}
+
+NTSTATUS page_tables_init_pools(struct page_tables *tables, const struct page_tables_config *config,
+				void *driver_process)
+{
+	return init_tables(tables, config, driver_process, true);
 }
 
 static void free_tree(struct page_tables *tables, struct table *table)

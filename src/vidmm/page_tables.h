@@ -19,6 +19,10 @@
  * the page can fall apart when something in it changes; they are written from end to end before
  * anything leads to them.
  *
+ * What an update shows the GPU copies, where it writes tables itself: from the leaves of another
+ * space of the same process, where tile pools are kept mapped (space_pools.c, table_copy.c). Those
+ * leaves are always there, so that space has no large pages.
+ *
  * Entries that lead nowhere are never written again where they are known to be invalid: a driver
  * may have put its own tables there (DxgkCbReserveGpuVirtualAddressRange).
  *
@@ -71,6 +75,8 @@ enum { TABLES_FEW_ENTRIES = 512 };
 /* What the operation points at that was made last. The pager's thread's. */
 struct table_scratch {
 	struct miniport_page_run run;
+	struct miniport_page_run source_run;
+	struct miniport_table_copy copies[MINIPORT_FEW_ENTRIES];
 	struct miniport_pte entries[TABLES_FEW_ENTRIES];
 	uint64_t packed[TABLES_FEW_ENTRIES]; /* the same (table_tree.h) */
 };
@@ -129,8 +135,11 @@ struct page_tables {
 	const struct page_tables_config *config;
 	void *driver_process;
 
-	struct lock lock; /* LOCK_RANK_VA_SPACE */
+	bool are_pools; /* entries are copied from here */
+
+	struct lock lock; /* LOCK_RANK_VA_SPACE, …_POOLS */
 	struct gpuva_space space;
+	struct page_tables *pools; /* where an update's entries may come from; NULL: nowhere */
 	struct table *root;
 	uint64_t end_page; /* of what the root covers: tables can be made below */
 	struct table
@@ -142,6 +151,11 @@ struct page_tables {
 /* An empty space and its root, which is written by the first sync of anything. */
 MUST_CHECK NTSTATUS page_tables_init(struct page_tables *tables,
 				     const struct page_tables_config *config, void *driver_process);
+
+/* The same for tables that others copy from. Their lock is taken with that of those held. */
+MUST_CHECK NTSTATUS page_tables_init_pools(struct page_tables *tables,
+					   const struct page_tables_config *config,
+					   void *driver_process);
 
 /* No job is under way. With TABLES_END_INVALID a sync with `is_ending` came last. */
 void page_tables_finish(struct page_tables *tables);
@@ -174,6 +188,7 @@ struct table_sync {
 	uint64_t first_page;
 	uint64_t end_page;
 	bool is_ending; /* all entries of all tables become invalid instead */
+	bool may_copy;  /* an update: entries come from page_tables.pools, where they are there */
 
 	/* Its own. */
 	bool has_begun;

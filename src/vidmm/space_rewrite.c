@@ -81,6 +81,8 @@ static void rewrite_done(struct paging_job *job, NTSTATUS status)
 
 void space_break(struct address_space *space, NTSTATUS status)
 {
+	if (space->user) /* what was copied from here may be anything, too */
+		space_break(space->user, status);
 	space_tell_broken(space, status);
 	space->must_rewrite = true;
 	if (space->is_rewriting)

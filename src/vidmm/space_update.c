@@ -10,6 +10,9 @@
  * The second plan is made on the pager's thread, in its order among all other changes of tables.
  * When there is no memory for it the update waits for some, and fails if none comes.
  *
+ * Where the GPU writes tables, memory that an update shows is kept mapped elsewhere from the first
+ * plan on, and its entries are copied from there (space_pools.c).
+ *
  * Locks: page_tables.lock.
  */
 #include "base/clock.h"
@@ -184,11 +187,12 @@ static struct space_update *update_create(struct address_space *space,
 		};
 	}
 	row->range_count = count;
+	row->may_copy = true;
 	return update;
 }
 
-/* As things are now; tables for whatever it will show. */
-static NTSTATUS check_locked(struct space_update *update)
+/* As things are now; tables for whatever it will show, and places to copy it from. */
+static NTSTATUS check_locked(struct space_update *update, uint64_t *end_page_out)
 {
 	static const struct gpuva_state anything = { .kind = GPUVA_KIND_MAPPED };
 	struct page_tables *tables = &update->space->tables;
@@ -197,7 +201,10 @@ static NTSTATUS check_locked(struct space_update *update)
 	NTSTATUS status =
 		gpuva_plan_update(&tables->space, update->operations, update->count, &plan);
 
+	*end_page_out = 0;
 	update->source = plan.source;
+	if (NT_SUCCESS(status))
+		status = space_pools_keep_locked(update->space, &plan, end_page_out);
 	gpuva_plan_finish(&plan);
 	for (size_t i = 0; NT_SUCCESS(status) && i < row->range_count; i++)
 		status = page_tables_make_locked(tables, row->ranges[i].first_page,
@@ -215,6 +222,36 @@ static void hold_memory_locked(struct space_update *update)
 	}
 }
 
+static bool shows_memory(const struct space_update *update)
+{
+	for (uint32_t i = 0; i < update->count; i++) {
+		if (update->operations[i].kind != GPUVA_OPERATION_UNMAP)
+			return true;
+	}
+	return false;
+}
+
+static NTSTATUS check_and_hold(struct space_update *update)
+{
+	struct address_space *space = update->space;
+	NTSTATUS status = shows_memory(update) ? space_pools_begin(space) : STATUS_SUCCESS;
+	uint64_t end_page = 0;
+
+	do {
+		if (end_page > 0)
+			status = space_grow_root(space->pools, end_page);
+		if (!NT_SUCCESS(status))
+			return status;
+		lock_acquire(&space->tables.lock);
+		/* What it may show lies in a reservation of zeroes, and those the root reaches. */
+		status = check_locked(update, &end_page);
+		if (NT_SUCCESS(status) && end_page == 0)
+			hold_memory_locked(update);
+		lock_release(&space->tables.lock);
+	} while (NT_SUCCESS(status) && end_page > 0);
+	return status;
+}
+
 NTSTATUS address_space_update(struct address_space *space, const struct gpuva_operation *operations,
 			      uint32_t count, const struct space_listener *listener,
 			      struct space_update **update_out)
@@ -229,12 +266,7 @@ NTSTATUS address_space_update(struct address_space *space, const struct gpuva_op
 	update->count = count;
 	wait_for_room(space, count);
 	space_enter(space);
-	lock_acquire(&space->tables.lock);
-	/* What it may show lies in a reservation of zeroes, and those the root reaches. */
-	status = check_locked(update);
-	if (NT_SUCCESS(status))
-		hold_memory_locked(update);
-	lock_release(&space->tables.lock);
+	status = check_and_hold(update);
 	if (NT_SUCCESS(status)) {
 		*update_out = update;
 		return STATUS_SUCCESS;

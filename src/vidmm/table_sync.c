@@ -35,8 +35,7 @@ struct miniport_pte table_entry_of_kind(const struct page_tables *tables, enum g
 	};
 }
 
-/* Where in its memory a view begins, and how many pages go on from there. */
-static uint64_t view_offset(const struct gpuva_view *view, uint64_t *page_count_out)
+uint64_t table_view_offset(const struct gpuva_view *view, uint64_t *page_count_out)
 {
 	const struct gpuva_state *state = &view->state;
 
@@ -47,7 +46,7 @@ static uint64_t view_offset(const struct gpuva_view *view, uint64_t *page_count_
 	return state->offset_pages + state->phase_pages;
 }
 
-static const struct mapped_memory *view_memory(const struct gpuva_view *view)
+const struct mapped_memory *table_view_memory(const struct gpuva_view *view)
 {
 	return container_of(view->state.owner, struct memory_view, owner)->memory;
 }
@@ -92,8 +91,8 @@ struct miniport_pte table_first_entry_locked(const struct page_tables *tables,
 	*count = view->page_count;
 	if (view->state.kind != GPUVA_KIND_MAPPED)
 		return table_entry_of_kind(tables, view->state.kind);
-	offset = view_offset(view, &page_count);
-	run = look(tables, view_memory(view), offset, page_count);
+	offset = table_view_offset(view, &page_count);
+	run = look(tables, table_view_memory(view), offset, page_count);
 	*count = run.page_count;
 	return memory_entry(tables, view, &run);
 }
@@ -129,13 +128,14 @@ bool table_is_large_locked(const struct page_tables *tables, const struct table 
 	struct gpuva_view view;
 	struct shown_run run;
 
-	if (!config->shape.answer.has_large_pages || table == tables->root || table->is_zeroes)
+	if (!config->shape.answer.has_large_pages || tables->are_pools || table == tables->root ||
+	    table->is_zeroes)
 		return false;
 	gpuva_space_look(&tables->space, table->first_page, &view);
 	if (view.page_count < pages || view.state.kind != GPUVA_KIND_MAPPED ||
 	    view.state.period_pages != 0 || view.state.driver_protection != 0)
 		return false;
-	run = look(tables, view_memory(&view), view.state.offset_pages, pages);
+	run = look(tables, table_view_memory(&view), view.state.offset_pages, pages);
 	if (!run.is_shown || run.page_count < pages ||
 	    (run.segment == 0 && !(config->mmu.flags & TABLES_HAVE_LARGE_SYSTEM)))
 		return false;
@@ -245,22 +245,27 @@ static bool give_entries(struct table *table, uint32_t first_index, uint32_t cou
 	return was_valid;
 }
 
+struct paging_place table_place(const struct table *table, struct miniport_page_run *run)
+{
+	*run = (struct miniport_page_run){
+		.first_pfn = table->place.offset_bytes >> MACHINE_PAGE_SHIFT,
+		.count = table->size_bytes >> MACHINE_PAGE_SHIFT,
+	};
+	return (struct paging_place){ .segment = table->place.segment,
+				      .run_count = 1,
+				      .runs = run };
+}
+
 void table_update_op(const struct page_tables *tables, const struct table *table,
 		     uint32_t first_index, uint32_t count, struct paging_op *op_out)
 {
 	struct table_scratch *scratch = tables->config->scratch;
 	uint64_t pages = gpuva_shape_entry_pages(&tables->config->shape, table->level);
 
-	scratch->run = (struct miniport_page_run){
-		.first_pfn = table->place.offset_bytes >> MACHINE_PAGE_SHIFT,
-		.count = table->size_bytes >> MACHINE_PAGE_SHIFT,
-	};
 	/* One by one, and not the whole of it: there are as many of these as tables. */
 	op_out->kind = PAGING_UPDATE_TABLE;
 	op_out->driver_allocation = NULL;
-	op_out->update_table.table = (struct paging_place){ .segment = table->place.segment,
-							    .run_count = 1,
-							    .runs = &scratch->run };
+	op_out->update_table.table = table_place(table, &scratch->run);
 	op_out->update_table.pointer = table->place.pointer;
 	op_out->update_table.level = table->level;
 	op_out->update_table.entries = scratch->entries;
@@ -277,9 +282,9 @@ void table_update_op(const struct page_tables *tables, const struct table *table
 					     << GPUVA_PAGE_SHIFT;
 }
 
-static void make_update(struct page_tables *tables, struct table *table, uint32_t first_index,
-			uint32_t count, bool was_valid, struct table_changes *changes,
-			struct paging_op *op_out)
+static void note_entries(const struct page_tables *tables, const struct table *table,
+			 uint32_t first_index, uint32_t count, bool was_valid,
+			 struct table_changes *changes)
 {
 	uint64_t pages = gpuva_shape_entry_pages(&tables->config->shape, table->level);
 
@@ -287,6 +292,21 @@ static void make_update(struct page_tables *tables, struct table *table, uint32_
 	if (!table->is_zeroes && (table->is_written || was_valid))
 		note_change(tables, changes, table->first_page + first_index * pages, count * pages,
 			    was_valid);
+}
+
+void table_give_locked(struct page_tables *tables, struct table *table, uint32_t first_index,
+		       uint32_t count, const uint64_t *packed, struct table_changes *changes)
+{
+	bool was_valid = give_entries(table, first_index, count, packed);
+
+	note_entries(tables, table, first_index, count, was_valid, changes);
+}
+
+static void make_update(struct page_tables *tables, struct table *table, uint32_t first_index,
+			uint32_t count, bool was_valid, struct table_changes *changes,
+			struct paging_op *op_out)
+{
+	note_entries(tables, table, first_index, count, was_valid, changes);
 	table_update_op(tables, table, first_index, count, op_out);
 }
 
@@ -294,9 +314,9 @@ static void make_update(struct page_tables *tables, struct table *table, uint32_
 static void make_several(struct page_tables *tables, struct table *table, uint32_t first_index,
 			 uint32_t count, struct table_changes *changes, struct paging_op *op_out)
 {
-	bool was_valid = give_entries(table, first_index, count, tables->config->scratch->packed);
-
-	make_update(tables, table, first_index, count, was_valid, changes, op_out);
+	table_give_locked(tables, table, first_index, count, tables->config->scratch->packed,
+			  changes);
+	table_update_op(tables, table, first_index, count, op_out);
 }
 
 /* The same entry all over. */
@@ -383,7 +403,7 @@ static uint32_t fill_entries(struct page_tables *tables, const struct gpuva_view
 		filled = fill_run(tables, view, &run, filled);
 		if (filled == count)
 			return filled;
-		run = look(tables, view_memory(view), offset_pages + filled, count - filled);
+		run = look(tables, table_view_memory(view), offset_pages + filled, count - filled);
 		if (!run.is_shown) /* left meanwhile: the next operation says so */
 			return filled;
 	}
@@ -393,9 +413,9 @@ static void make_memory(struct page_tables *tables, struct table *table,
 			const struct gpuva_view *view, uint64_t *page,
 			struct table_changes *changes, struct paging_op *op_out)
 {
-	const struct mapped_memory *memory = view_memory(view);
+	const struct mapped_memory *memory = table_view_memory(view);
 	uint64_t count;
-	uint64_t offset = view_offset(view, &count);
+	uint64_t offset = table_view_offset(view, &count);
 	struct shown_run run = look(tables, memory, offset, count);
 	uint32_t index = table_index(tables, table, *page);
 
@@ -416,13 +436,16 @@ static void make_memory(struct page_tables *tables, struct table *table,
 	*page += count;
 }
 
-/*
- * The next operation for leaf entries of `table` from *page on; *page moves on. False: nothing is
- * left to be written below `stop_page`.
- */
-static bool write_leaf(struct page_tables *tables, struct table *table, uint64_t *page,
-		       uint64_t stop_page, struct table_changes *changes, struct paging_op *op_out)
+/* The next operation for leaf entries of the table that is at turn. False: nothing is left to be
+ * written there. */
+static bool write_leaf(struct table_sync *sync, struct paging_op *op_out)
 {
+	struct page_tables *tables = sync->tables;
+	struct table *table = sync->table;
+	struct table_changes *changes = &sync->changes;
+	uint64_t *page = &sync->page;
+	uint64_t stop_page = sync->stop_page;
+
 	assert(table->level == 0);
 	while (*page < stop_page) {
 		uint32_t index = table_index(tables, table, *page);
@@ -431,6 +454,9 @@ static bool write_leaf(struct page_tables *tables, struct table *table, uint64_t
 		gpuva_space_look(&tables->space, *page, &view);
 		view.page_count = lower_of(view.page_count, stop_page - *page);
 		if (view.state.kind == GPUVA_KIND_MAPPED) {
+			if (sync->may_copy && tables->pools &&
+			    table_copy_locked(tables, table, &view, page, changes, op_out))
+				return true;
 			make_memory(tables, table, &view, page, changes, op_out);
 		} else {
 			*page += view.page_count;
@@ -630,8 +656,6 @@ static struct table *next_table(const struct table_sync *sync)
 
 static bool write_level(struct table_sync *sync, struct paging_op *op_out)
 {
-	struct page_tables *tables = sync->tables;
-
 	if (write_zeroes(sync, op_out))
 		return true;
 	for (;;) {
@@ -643,9 +667,7 @@ static bool write_level(struct table_sync *sync, struct paging_op *op_out)
 				return true;
 		}
 		if (sync->page < sync->stop_page &&
-		    (sync->level == 0 ? write_leaf(tables, sync->table, &sync->page,
-						   sync->stop_page, &sync->changes, op_out)
-				      : write_above(sync, op_out)))
+		    (sync->level == 0 ? write_leaf(sync, op_out) : write_above(sync, op_out)))
 			return true;
 		if (sync->page >= sync->stop_page)
 			end_of_table(sync);
@@ -686,9 +708,11 @@ static bool end_level(struct table_sync *sync, struct paging_op *op_out)
 void table_sync_again(struct table_sync *sync, uint64_t first_page, uint64_t page_count)
 {
 	struct table_changes changes = sync->changes;
+	bool may_copy = sync->may_copy;
 
 	table_sync_init(sync, sync->tables, first_page, page_count);
 	sync->changes = changes;
+	sync->may_copy = may_copy;
 }
 
 bool table_sync_flush(struct table_sync *sync, struct paging_op *op_out)

@@ -4,6 +4,7 @@
  *	page_tables.c     which tables there are, and their memory
  *	root_change.c     another root
  *	table_sync.c      what has to be written, as paging operations
+ *	table_copy.c      … by copying what is written elsewhere
  *	mapped_memory.c   the same, for memory that moves
  *	table_validate.c  recounting
  *
@@ -129,6 +130,16 @@ bool tables_is_zero_locked(const struct page_tables *tables, uint64_t first_page
 void table_update_op(const struct page_tables *tables, const struct table *table,
 		     uint32_t first_index, uint32_t count, struct paging_op *op_out);
 
+/* The table as an operation names it. `run` lives until the operation is built. */
+struct paging_place table_place(const struct table *table, struct miniport_page_run *run);
+
+/*
+ * From now on the driver was given these, packed: what was there before is noted, where a TLB may
+ * have it.
+ */
+void table_give_locked(struct page_tables *tables, struct table *table, uint32_t first_index,
+		       uint32_t count, const uint64_t *packed, struct table_changes *changes);
+
 /* A packed entry back as it was. */
 struct miniport_pte pte_unpack(uint64_t packed);
 
@@ -139,6 +150,10 @@ struct miniport_pte table_entry_of_kind(const struct page_tables *tables, enum g
 struct miniport_pte table_first_entry_locked(const struct page_tables *tables,
 					     const struct gpuva_view *view, uint64_t *count);
 
+/* Where in its memory a view begins, and how many pages go on from there. */
+uint64_t table_view_offset(const struct gpuva_view *view, uint64_t *page_count_out);
+const struct mapped_memory *table_view_memory(const struct gpuva_view *view);
+
 /* Is all that a table shows one page of the level above? Then *entry_out is the entry there. */
 bool table_is_large_locked(const struct page_tables *tables, const struct table *table,
 			   struct miniport_pte *entry_out);
@@ -146,5 +161,15 @@ bool table_is_large_locked(const struct page_tables *tables, const struct table 
 /* What entry `index` of a table above the leaves is to be. */
 struct miniport_pte table_entry_above_locked(const struct page_tables *tables,
 					     const struct table *table, uint32_t index);
+
+/* ---- table_copy.c ---- */
+
+/*
+ * An operation that copies entries for what `view` shows from *page on, as many as there are where
+ * its memory is kept mapped; *page moves on. False: there are none.
+ */
+bool table_copy_locked(struct page_tables *tables, struct table *table,
+		       const struct gpuva_view *view, uint64_t *page, struct table_changes *changes,
+		       struct paging_op *op_out);
 
 #endif

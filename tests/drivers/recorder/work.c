@@ -39,6 +39,21 @@ static void check_fresh(const DXGKARG_BUILDPAGINGBUFFER *args)
 	}
 }
 
+/* Tables begin at multiples of 64 KiB. */
+static void note_copied_entries(const DXGK_BUILDPAGINGBUFFER_COPYPAGETABLEENTRIES *copies)
+{
+	for (UINT i = 0; i < copies->NumRanges; i++) {
+		const DXGK_BUILDPAGINGBUFFER_COPY_RANGE *range = &copies->pRanges[i];
+
+		note("copied entries", "first", range->SrcStartPteIndex, "count",
+		     range->NumPageTableEntries);
+		note("copied entries", "to", range->DstStartPteIndex, NULL, 0);
+		if ((range->SrcPageTableAddress | range->DstPageTableAddress) % 65536 != 0 ||
+		    range->SrcPageTableAddress == range->DstPageTableAddress)
+			complain("page tables for a copy where they cannot be");
+	}
+}
+
 static void save_paging(struct adapter *adapter, const DXGKARG_BUILDPAGINGBUFFER *args)
 {
 	const void *list = NULL;
@@ -52,6 +67,7 @@ static void save_paging(struct adapter *adapter, const DXGKARG_BUILDPAGINGBUFFER
 		list = args->UpdatePageTable.pPageTableEntries;
 		list_bytes = count * sizeof(DXGK_PTE);
 	} else if (args->Operation == DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES) {
+		note_copied_entries(&args->CopyPageTableEntries);
 		list = args->CopyPageTableEntries.pRanges;
 		list_bytes = args->CopyPageTableEntries.NumRanges *
 			     sizeof(DXGK_BUILDPAGINGBUFFER_COPY_RANGE);
