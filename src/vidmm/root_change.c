@@ -34,26 +34,28 @@ NTSTATUS root_change_begin(struct root_change *change, struct page_tables *table
 	return status;
 }
 
+/*
+ * The two exchange everything but themselves: whoever is in the middle of writing the root goes on
+ * with the other one, and what hangs below it still finds it.
+ */
 static void exchange_locked(struct root_change *change)
 {
-	struct page_tables *tables = change->tables;
-	struct table *from = tables->root;
-	struct table *to = change->table;
+	struct table *root = change->tables->root;
+	struct table *other = change->table;
+	struct table was = *root;
 
-	to->is_run = false;
-	for (uint32_t i = 0; i < to->entry_count; i++) {
-		struct table *below = i < from->entry_count ? from->below[i] : NULL;
+	other->is_run = false;
+	for (uint32_t i = 0; i < other->entry_count; i++) {
+		bool is_there = i < root->entry_count;
 
-		to->given[i] = i < from->entry_count ? table_given(from, i) : 0;
-		to->below[i] = below;
-		if (below)
-			below->above = to;
+		other->given[i] = is_there ? table_given(root, i) : 0;
+		other->below[i] = is_there ? root->below[i] : NULL;
 	}
-	to->is_written = from->is_written;
-	to->is_behind = from->is_behind;
-	to->left_out = from->left_out;
-	tables->root = to;
-	change->table = from;
+	other->is_written = root->is_written;
+	other->is_behind = root->is_behind;
+	other->left_out = root->left_out;
+	*root = *other;
+	*other = was;
 }
 
 static void make_invalid(struct page_tables *tables, const struct table *table,
