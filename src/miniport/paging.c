@@ -210,22 +210,46 @@ static DXGK_PAGETABLEUPDATEADDRESS table_address(const struct miniport_paging_op
 	};
 }
 
-static NTSTATUS fill_update_table(const struct miniport_paging_op *op, struct arrays *arrays,
-				  DXGKARG_BUILDPAGINGBUFFER *args)
+/* Two pointers in each entry: to a table of 4 KiB pages, and to one of 64 KiB pages. */
+static bool has_two_pointers(const struct miniport *miniport, const struct miniport_paging_op *op)
 {
-	uint32_t count = op->update_table.is_repeated ? 1 : op->update_table.count;
-	void *array;
-	NTSTATUS status = array_take(arrays, count, sizeof(DXGK_PTE), &array);
+	const struct miniport_gpu_mmu *mmu = &miniport->info.gpu_mmu;
+	const DXGK_GPUMMUCAPS caps = { .Value = mmu->flags };
 
-	if (!NT_SUCCESS(status))
-		return status;
-	DXGK_PTE *entries = array;
+	return op->update_table.level == 1 && caps.DualPteSupported &&
+	       mmu->leaf_table_size_64k_bytes != 0;
+}
 
+static void fill_entries(const struct miniport_paging_op *op, uint32_t count, DXGK_PTE *entries,
+			 DXGK_PTE *wide_entries)
+{
 	if (op->update_table.is_run)
 		pte_write_run(op->update_table.entries, count, entries);
 	else
 		for (uint32_t i = 0; i < count; i++)
 			entries[i] = pte_from(&op->update_table.entries[i]);
+	for (uint32_t i = 0; wide_entries && i < count; i++)
+		wide_entries[i] = op->update_table.wide_entries
+					  ? pte_from(&op->update_table.wide_entries[i])
+					  : (DXGK_PTE){ .Flags = 0 };
+}
+
+static NTSTATUS fill_update_table(const struct miniport *miniport,
+				  const struct miniport_paging_op *op, struct arrays *arrays,
+				  DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	uint32_t count = op->update_table.is_repeated ? 1 : op->update_table.count;
+	bool is_double = has_two_pointers(miniport, op);
+	void *array;
+	NTSTATUS status =
+		array_take(arrays, is_double ? 2 * count : count, sizeof(DXGK_PTE), &array);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	DXGK_PTE *entries = array;
+	DXGK_PTE *wide_entries = is_double ? entries + count : NULL;
+
+	fill_entries(op, count, entries, wide_entries);
 	args->Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE;
 	args->UpdatePageTable = (DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE){
 		.PageTableLevel = op->update_table.level,
@@ -242,6 +266,7 @@ static NTSTATUS fill_update_table(const struct miniport_paging_op *op, struct ar
 		.AllocationOffsetInBytes = op->update_table.offset_in_allocation_bytes,
 		.hProcess = op->update_table.driver_process,
 		.UpdateMode = (DXGK_PAGETABLEUPDATEMODE)op->update_table.mode,
+		.pPageTableEntries64KB = wide_entries,
 		.FirstPteVirtualAddress = op->update_table.first_address,
 	};
 	return STATUS_SUCCESS;
@@ -342,7 +367,7 @@ static NTSTATUS fill_operation(const struct miniport *miniport, const struct min
 		fill_init_context(miniport, op, args);
 		break;
 	case MINIPORT_PAGING_UPDATE_PAGE_TABLE:
-		return fill_update_table(op, arrays, args);
+		return fill_update_table(miniport, op, arrays, args);
 	case MINIPORT_PAGING_FLUSH_TLB:
 		fill_flush_tlb(op, args);
 		break;

@@ -173,6 +173,9 @@ struct miniport_paging_op {
 			uint32_t segment;   /* GPU_PHYSICAL */
 			uint64_t offset_bytes;
 			const struct miniport_pte *entries; /* one with is_repeated or is_run */
+			/* Level 1 with DualPteSupported: as many pointers to tables of 64 KiB pages.
+			 * NULL: they are invalid. */
+			const struct miniport_pte *wide_entries;
 			uint32_t first_index;
 			uint32_t count;
 			bool is_repeated;

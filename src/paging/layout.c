@@ -25,6 +25,8 @@ static uint32_t table_pages_max(const struct miniport_gpu_mmu *mmu)
 {
 	uint32_t pages = SMALL_PAGES;
 
+	if (pages < mmu->leaf_table_size_64k_bytes >> MACHINE_PAGE_SHIFT)
+		pages = mmu->leaf_table_size_64k_bytes >> MACHINE_PAGE_SHIFT;
 	for (uint32_t level = 0; level < mmu->level_count; level++) {
 		uint32_t these = mmu->levels[level].table_size_bytes >> MACHINE_PAGE_SHIFT;
 

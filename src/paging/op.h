@@ -57,12 +57,17 @@ struct paging_op {
 			void *pointer; /* CPU_VIRTUAL: for the CPU; NULL: it is in system memory */
 			uint32_t level;
 			const struct miniport_pte *entries; /* one with is_repeated or is_run */
+			/* The same, of pointers to tables of 64 KiB pages, where entries have two.
+			 * NULL: they are invalid. */
+			const struct miniport_pte *wide_entries;
 			uint32_t first_index;
 			uint32_t count;
 			bool is_repeated;
 			bool is_run; /* each next entry is for the next page */
 			bool is_initial;
 			bool is_eviction;
+			bool has_64k_pages;
+			bool needs_quiet; /* no context may run from here to the end of the job */
 			uint64_t driver_protection;
 			uint64_t offset_in_allocation_bytes;
 			void *driver_process;

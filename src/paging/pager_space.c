@@ -418,6 +418,8 @@ static void make_update_table(const struct pager *pager, struct miniport_paging_
 	op_out->update_table.is_run = op->update_table.is_run;
 	op_out->update_table.is_initial = op->update_table.is_initial;
 	op_out->update_table.is_eviction = op->update_table.is_eviction;
+	op_out->update_table.wide_entries = op->update_table.wide_entries;
+	op_out->update_table.has_64k_pages = op->update_table.has_64k_pages;
 	op_out->update_table.driver_protection = op->update_table.driver_protection;
 	op_out->update_table.offset_in_allocation_bytes =
 		op->update_table.offset_in_allocation_bytes;

@@ -1,6 +1,7 @@
 /*
- * quiet.c - GPUs whose page tables must not change while a context runs
- * (PageTableUpdateRequireAddressSpaceIdle).
+ * quiet.c - page tables that must not change while a context runs: all of a GPU that says so
+ * (PageTableUpdateRequireAddressSpaceIdle), else those that become others (64 KiB pages that become
+ * pages of 4 KiB).
  *
  *	the first job that changes tables ─▶ ASKED: nothing new of any client is submitted
  *	the hardware has nothing of theirs ─▶ REACHED: such jobs are built
@@ -21,10 +22,15 @@
 
 enum { CAPS_REQUIRE_IDLE = 1 << 5 };
 
-static bool changes_clients_tables(const struct pager *pager, const struct paging_job *job)
+/* Some changes need it whatever the GPU says. */
+static bool needs_quiet(const struct pager *pager, const struct paging_op *op)
 {
-	return pager->has_space && (pager->space.mmu.flags & CAPS_REQUIRE_IDLE) &&
-	       (job->op.kind == PAGING_UPDATE_TABLE || job->op.kind == PAGING_COPY_ENTRIES);
+	bool changes_tables = op->kind == PAGING_UPDATE_TABLE || op->kind == PAGING_COPY_ENTRIES;
+
+	if (!pager->has_space || !changes_tables)
+		return false;
+	return (pager->space.mmu.flags & CAPS_REQUIRE_IDLE) ||
+	       (op->kind == PAGING_UPDATE_TABLE && op->update_table.needs_quiet);
 }
 
 /* True when nobody wants it any more: the caller releases. */
@@ -54,7 +60,7 @@ bool pager_is_quiet_for(struct pager *pager, struct paging_job *job)
 {
 	bool must_ask = false;
 
-	if (!changes_clients_tables(pager, job))
+	if (!needs_quiet(pager, &job->op))
 		return true;
 	lock_acquire(&pager->lock);
 	if (!job->needs_quiet) {

@@ -571,6 +571,37 @@ static struct miniport_paging_op update_of(const struct miniport_pte *entries, u
 	};
 }
 
+/* DualPteSupported: as many entries again for level 1, invalid where nothing was said. */
+TEST(operation, entries_with_two_pointers_come_twice)
+{
+	static const struct miniport_pte entries[] = {
+		{ .page = 0x123, .segment = 1, .is_valid = true },
+		{ .page = 0x124, .segment = 1, .is_valid = true },
+	};
+	static const struct miniport_pte wide_entries[] = {
+		{ .page = 0x223, .segment = 1, .is_valid = true },
+		{ .is_valid = false },
+	};
+	struct pager pager;
+	DXGK_PTE pte[2];
+
+	begin(&pager, NUMBER("PagingBytes", 64), NUMBER("GpuMmuCaps", 0x94),
+	      NUMBER("LeafPageTableSizeFor64KPagesInBytes", 4096));
+	struct miniport_paging_op op = update_of(entries, 2);
+	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
+	EXPECT(!seen(&pager, NULL, 0).UpdatePageTable.pPageTableEntries64KB);
+
+	op.update_table.level = 1;
+	op.update_table.wide_entries = wide_entries;
+	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
+	const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE update =
+		seen(&pager, pte, sizeof(pte)).UpdatePageTable;
+	EXPECT(update.pPageTableEntries64KB == update.pPageTableEntries + 2);
+	EXPECT_EQ(update.NumPageTableEntries, 2);
+	EXPECT_EQ(pte[1].PageAddress, 0x124);
+	end(&pager);
+}
+
 TEST(operation, update_page_table)
 {
 	static const struct miniport_pte entries[] = {

@@ -65,6 +65,17 @@ TEST(layout, every_window_begins_at_a_multiple_of_64k)
 	}
 }
 
+TEST(layout, a_window_holds_a_leaf_table_of_64k_pages)
+{
+	struct miniport_gpu_mmu mmu = mmu_of(1, 48, 3, 12, 4096);
+	struct pager_layout layout;
+
+	mmu.leaf_table_size_64k_bytes = 40 * 4096;
+	EXPECT(pager_layout_plan(&mmu, 3, 8, &layout));
+	expect_sound(&layout, &mmu);
+	EXPECT(layout.small_pages >= 40);
+}
+
 TEST(layout, little_space_means_fewer_and_smaller_windows)
 {
 	struct pager_layout layout;

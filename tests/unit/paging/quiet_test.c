@@ -119,6 +119,30 @@ TEST(quiet, is_waited_for_before_entries_are_copied)
 	fake_destroy(fake);
 }
 
+/* 64 KiB pages that become pages of 4 KiB. */
+TEST(quiet, is_for_a_change_that_needs_it_whatever_the_gpu_says)
+{
+	struct fake *fake = create(0);
+	struct fake_job job;
+
+	*table(fake) = 0;
+	set_busy(fake);
+	fake_job_init(&job, fake);
+	struct paging_op *op = fake_job_add(&job, PAGING_UPDATE_TABLE);
+	op->update_table.table = fake_place(FAKE_LOCAL, &table_run);
+	op->update_table.entries = &entry;
+	op->update_table.count = 1;
+	op->update_table.needs_quiet = true;
+	paging_job_queue(&job.job);
+	await_holds(fake, 1);
+	EXPECT_EQ(*table(fake), 0);
+	fake_clients_idle(fake);
+	fake_job_wait(&job);
+	EXPECT_EQ(*table(fake), fake_encode(&entry));
+	await_holds(fake, 0);
+	fake_destroy(fake);
+}
+
 TEST(quiet, is_held_until_the_last_of_several_is_done)
 {
 	struct fake *fake = create(FAKE_REQUIRES_IDLE);
