@@ -71,6 +71,8 @@ static DXGK_PTE pte_of(const struct miniport_pte *entry)
 	pte.NoExecute = entry->is_no_execute;
 	pte.Segment = entry->segment;
 	pte.LargePage = entry->is_large;
+	pte.PageTablePageSize =
+		entry->is_table_64k ? DXGK_PTE_PAGE_TABLE_PAGE_64KB : DXGK_PTE_PAGE_TABLE_PAGE_4KB;
 	pte.PageAddress = entry->page;
 	return pte;
 }
@@ -81,19 +83,25 @@ static NTSTATUS check_path(const struct gpuva_shape *shape, const D3DKMT_GET_PTE
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "PageTableLevel",
 			      "is %u, and there are %u levels", args->PageTableLevel,
 			      shape->answer.level_count);
-	if (args->b64KBPte)
-		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "b64KBPte",
-			      "is set, and tables of 64 KiB pages are not made");
+	if (args->b64KBPte &&
+	    (shape->answer.leaf_table_64k_bytes == 0 || args->PageTableLevel > 1 ||
+	     (args->PageTableLevel == 1 && !shape->answer.has_dual_entries)))
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "b64KBPte",
+			      "is set, and tables of level %u have no entries for 64 KiB pages",
+			      args->PageTableLevel);
 	if (args->NumPtes == 0 || args->NumPtes > D3DKMT_GET_PTE_MAX)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "NumPtes",
 			      "is %u, not 1 to %d", args->NumPtes, D3DKMT_GET_PTE_MAX);
 	for (uint32_t level = args->PageTableLevel; level < shape->answer.level_count; level++) {
-		if (args->PageTableIndex[level] >= gpuva_shape_entry_count(shape, level))
-			return refuse_item(
-				STATUS_INVALID_PARAMETER, RULE_API_VALUE, "PageTableIndex", level,
-				"is %u, and a table of that level has %llu entries",
-				args->PageTableIndex[level],
-				(unsigned long long)gpuva_shape_entry_count(shape, level));
+		uint64_t count = level == 0 && args->b64KBPte
+					 ? gpuva_shape_wide_count(shape)
+					 : gpuva_shape_entry_count(shape, level);
+
+		if (args->PageTableIndex[level] >= count)
+			return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
+					   "PageTableIndex", level,
+					   "is %u, and a table of that level has %llu entries",
+					   args->PageTableIndex[level], (unsigned long long)count);
 	}
 	return STATUS_SUCCESS;
 }
@@ -103,7 +111,7 @@ static NTSTATUS get_pte(const struct escape *escape, D3DKMT_GET_PTE *args)
 	struct miniport_pte entries[D3DKMT_GET_PTE_MAX];
 	const struct gpuva_shape *shape;
 	const struct control_table table = { args->PageTableLevel, args->PageTableIndex,
-					     args->NumPtes };
+					     args->NumPtes, args->b64KBPte };
 	uint32_t count = 0;
 	NTSTATUS status = check_adapter_index(args->PhysicalAdapterIndex);
 

@@ -182,6 +182,8 @@ uint64_t gpuva_shape_best_alignment(const struct gpuva_shape *shape, uint64_t pa
 {
 	uint64_t best = 0;
 
+	if (shape->answer.leaf_table_64k_bytes != 0 && page_count >= GPUVA_WIDE_PAGES)
+		best = GPUVA_WIDE_PAGES;
 	for (uint32_t level = 1; level < shape->answer.level_count; level++) {
 		uint64_t pages = gpuva_shape_entry_pages(shape, level);
 

@@ -116,6 +116,13 @@ bool gpuva_shape_fits_64k(const struct gpuva_shape *shape, const struct gpuva_ru
  */
 uint32_t gpuva_shape_large_level(const struct gpuva_shape *shape, const struct gpuva_run *run);
 
+/* What one entry of a leaf table of 64 KiB pages covers, and how many such a table has. */
+enum { GPUVA_WIDE_SHIFT = 4, GPUVA_WIDE_PAGES = 1 << GPUVA_WIDE_SHIFT };
+static inline uint64_t gpuva_shape_wide_count(const struct gpuva_shape *shape)
+{
+	return UINT64_C(1) << (shape->entry_shift[1] - GPUVA_WIDE_SHIFT);
+}
+
 /* From what multiple on `page_count` pages can be large ones, the largest there are; 0: never. */
 uint64_t gpuva_shape_best_alignment(const struct gpuva_shape *shape, uint64_t page_count);
 

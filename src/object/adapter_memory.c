@@ -178,6 +178,7 @@ static NTSTATUS start_tables(struct dxg_adapter *adapter)
 	*adapter->tables = (struct page_tables_config){
 		.mmu = info->gpu_mmu,
 		.implicit_system_segment = info->implicit_system_segment_id,
+		.segments_of_64k_pages = info->segments_of_64k_pages,
 		.take_room = vidmm_take_table,
 		.give_room = vidmm_give_table,
 		.memory = adapter->memory,

@@ -117,7 +117,7 @@ NTSTATUS control_read_table(struct dxg_process *process, struct dxg_adapter *ada
 	NTSTATUS status = gpu_addresses_of(process, adapter, &space);
 
 	if (NT_SUCCESS(status))
-		*count_out = page_tables_read(&space->tables, table->level, table->path, entries,
-					      table->count);
+		*count_out = page_tables_read(&space->tables, table->level, table->path,
+					      table->is_wide, entries, table->count);
 	return status;
 }

@@ -34,6 +34,7 @@ struct control_table {
 	uint32_t level;
 	const uint32_t *path; /* an index for each level from `level` on; [level] is the first */
 	uint32_t count;       /* at most that many, and as many as there are in the table */
+	bool is_wide;         /* of 64 KiB pages; above, the second pointers of entries */
 };
 
 /* `*count_out` is 0 where there is no such table. */

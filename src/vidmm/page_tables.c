@@ -29,6 +29,8 @@ static void describe_shape(const struct miniport_gpu_mmu *mmu, struct gpuva_shap
 		.leaf_table_64k_bytes = mmu->leaf_table_size_64k_bytes,
 		.has_large_pages = mmu->flags & TABLES_HAVE_LARGE,
 		.has_unaligned_large_pages = mmu->flags & TABLES_HAVE_UNALIGNED,
+		.has_dual_entries =
+			mmu->leaf_table_size_64k_bytes != 0 && (mmu->flags & TABLES_ARE_DUAL),
 	};
 	for (uint32_t level = 0; level < mmu->level_count && level < GPUVA_MAX_LEVELS; level++)
 		answer->levels[level] = (struct gpuva_level){
@@ -161,8 +163,10 @@ void table_free(struct page_tables *tables, struct table *table)
 		tables->table_count--;
 		tables->table_bytes -= table->size_bytes;
 	}
+	table_free(tables, table->wide);
 	mem_free(table->below);
 	mem_free(table->given);
+	mem_free(table->given_wide);
 	mem_free(table);
 }
 
@@ -182,13 +186,18 @@ NTSTATUS table_make(struct page_tables *tables, uint32_t level, const struct tab
 	if (!table)
 		return refuse_memory();
 	table->level = level;
+	table->shift = tables->config->shape.entry_shift[level];
 	table->first_page = first_page;
 	table->entry_count = size->entry_count;
 	table_set_given(table, 0, 0);
 	table->given = mem_zalloc_array(table->entry_count, sizeof(*table->given));
 	if (level > 0)
 		table->below = mem_zalloc_array(table->entry_count, sizeof(struct table *));
-	if (!table->given || (level > 0 && !table->below))
+	if (level == 1 && tables_are_dual(tables))
+		table->given_wide =
+			mem_zalloc_array(table->entry_count, sizeof(*table->given_wide));
+	if (!table->given || (level > 0 && !table->below) ||
+	    (level == 1 && tables_are_dual(tables) && !table->given_wide))
 		status = refuse_memory();
 	if (NT_SUCCESS(status))
 		status = take_place(tables->config, level, size_bytes, &table->place);
@@ -211,6 +220,26 @@ static NTSTATUS make_table(struct page_tables *tables, uint32_t level, uint64_t 
 
 	return NT_SUCCESS(status) ? table_make(tables, level, &size, first_page, table_out)
 				  : status;
+}
+
+/* The same addresses in pages of 64 KiB: both places are there before either is written. */
+static NTSTATUS make_wide(struct page_tables *tables, struct table *leaf)
+{
+	const struct gpuva_shape *shape = &tables->config->shape;
+	struct table_size size = { .bytes = shape->answer.leaf_table_64k_bytes };
+	struct table *wide = NULL;
+	NTSTATUS status;
+
+	if (size.bytes == 0)
+		return STATUS_SUCCESS;
+	size.entry_count = (uint32_t)gpuva_shape_wide_count(shape);
+	status = table_make(tables, 0, &size, leaf->first_page, &wide);
+	if (!NT_SUCCESS(status))
+		return status;
+	wide->is_wide = true;
+	wide->shift = GPUVA_WIDE_SHIFT;
+	leaf->wide = wide;
+	return STATUS_SUCCESS;
 }
 
 /* ---- the tree ---- */
@@ -358,6 +387,10 @@ static NTSTATUS make_entry(struct making *making, struct table *table, uint32_t 
 		below->made_before = making->made;
 		making->made = below;
 		table->below[index] = below;
+		if (below->level == 0)
+			status = make_wide(tables, below);
+		if (!NT_SUCCESS(status))
+			return status;
 		/* What goes on to show zeroes around it needs tables of them. */
 		if (below->level > 0 && tables_is_zero_locked(tables, first_page, pages)) {
 			status = make_zeroes(making, below->level - 1);
@@ -478,11 +511,15 @@ struct page_tables_root page_tables_root(const struct page_tables *tables)
 					  .entry_count = tables->root->entry_count };
 }
 
-static void forget_table(struct table *table)
+void table_forget(struct table *table)
 {
 	table->is_written = false;
 	table->is_behind = false;
 	table_set_given(table, 0, 0);
+	for (uint32_t i = 0; table->given_wide && i < table->entry_count; i++)
+		table->given_wide[i] = 0;
+	if (table->wide)
+		table_forget(table->wide);
 }
 
 static void forget_tree(struct table *table)
@@ -491,7 +528,7 @@ static void forget_tree(struct table *table)
 		if (table->below[i])
 			forget_tree(table->below[i]);
 	}
-	forget_table(table);
+	table_forget(table);
 }
 
 void page_tables_forget(struct page_tables *tables)
@@ -500,7 +537,7 @@ void page_tables_forget(struct page_tables *tables)
 	forget_tree(tables->root);
 	for (uint32_t level = 0; level < GPUVA_MAX_LEVELS; level++) {
 		if (tables->zeroes[level])
-			forget_table(tables->zeroes[level]);
+			table_forget(tables->zeroes[level]);
 	}
 	lock_release(&tables->lock);
 }

@@ -19,6 +19,11 @@
  * the page can fall apart when something in it changes; they are written from end to end before
  * anything leads to them.
  *
+ * Where the GPU has leaf tables of 64 KiB pages each leaf has two places, taken at once: one for
+ * entries of 4 KiB and a twin of 64 KiB (table_wide.c). Either an entry above leads to one of the
+ * two: to the twin, until something in it is no 64 KiB page, and from then on to the other; or it
+ * leads to both (TABLES_ARE_DUAL), and each 64 KiB are valid in one of them.
+ *
  * What an update shows the GPU copies, where it writes tables itself: from the leaves of another
  * space of the same process, where tile pools are kept mapped (space_pools.c, table_copy.c). Those
  * leaves are always there, so that space has no large pages.
@@ -56,7 +61,9 @@ enum {
 	TABLES_END_INVALID = 1 << 3, /* ExplicitPageTableInvalidation */
 	TABLES_HAVE_CACHE_COHERENT = 1 << 4,
 	TABLES_HAVE_LARGE = 1 << 6,         /* LargePageSupported */
+	TABLES_ARE_DUAL = 1 << 7,           /* DualPteSupported */
 	TABLES_HAVE_UNALIGNED = 1 << 8,     /* AllowNonAlignedLargePageAddress */
+	TABLES_HAVE_64K_SYSTEM = 1 << 9,    /* SysMem64KBPageSupported */
 	TABLES_CACHE_NO_INVALID = 1 << 10,  /* InvalidTlbEntriesNotCached */
 	TABLES_HAVE_LARGE_SYSTEM = 1 << 11, /* SysMemLargePageSupported */
 };
@@ -79,6 +86,9 @@ struct table_scratch {
 	struct miniport_table_copy copies[MINIPORT_FEW_ENTRIES];
 	struct miniport_pte entries[TABLES_FEW_ENTRIES];
 	uint64_t packed[TABLES_FEW_ENTRIES]; /* the same (table_tree.h) */
+	/* Two pointers in an entry: those to tables of 64 KiB pages. */
+	struct miniport_pte wide_entries[TABLES_FEW_ENTRIES];
+	uint64_t wide_packed[TABLES_FEW_ENTRIES];
 };
 
 /* For DxgkDdiSetRootPageTable. */
@@ -92,6 +102,7 @@ struct page_tables_root {
 struct page_tables_config {
 	struct miniport_gpu_mmu mmu;
 	uint32_t implicit_system_segment; /* another name of system memory; 0: there is none */
+	uint32_t segments_of_64k_pages;   /* bit n - 1: segment n is managed in those */
 
 	/* Room in a segment that is not system memory. Must not wait. */
 	NTSTATUS(*take_room)
@@ -324,10 +335,11 @@ void mapped_memory_failed(struct mapped_memory *memory, NTSTATUS status);
 
 /*
  * Entries of the table of `level` that the indices of `path` above it lead to, from path[level] on,
- * as the driver was given them. Returns how many; 0 where there is no such table.
+ * as the driver was given them. With is_wide: of a leaf its entries of 64 KiB, of a table above it
+ * the second pointers. Returns how many; 0 where there is no such table.
  */
 uint32_t page_tables_read(struct page_tables *tables, uint32_t level, const uint32_t path[],
-			  struct miniport_pte entries[], uint32_t count);
+			  bool is_wide, struct miniport_pte entries[], uint32_t count);
 
 /* ---- recounting ---- */
 

@@ -50,6 +50,8 @@ static void exchange_locked(struct root_change *change)
 
 		other->given[i] = is_there ? table_given(root, i) : 0;
 		other->below[i] = is_there ? root->below[i] : NULL;
+		if (other->given_wide)
+			other->given_wide[i] = is_there ? root->given_wide[i] : 0;
 	}
 	other->is_written = root->is_written;
 	other->is_behind = root->is_behind;
@@ -72,6 +74,7 @@ static bool write_given_locked(struct root_change *change, struct paging_op *op_
 	struct page_tables *tables = change->tables;
 	const struct table *root = tables->root;
 	struct miniport_pte *entries = tables->config->scratch->entries;
+	struct miniport_pte *wide_entries = tables->config->scratch->wide_entries;
 	uint32_t index = change->next_index;
 	uint32_t count = 0;
 
@@ -83,11 +86,16 @@ static bool write_given_locked(struct root_change *change, struct paging_op *op_
 		if (given == 0)
 			break;
 		entries[count] = pte_unpack(given);
+		if (root->given_wide)
+			wide_entries[count] = pte_unpack(root->given_wide[index + count]);
 	}
 	change->next_index = index + count;
-	if (count > 0)
-		table_update_op(tables, root, index, count, op_out);
-	return count > 0;
+	if (count == 0)
+		return false;
+	table_update_op(tables, root, index, count, op_out);
+	if (root->given_wide)
+		op_out->update_table.wide_entries = wide_entries;
+	return true;
 }
 
 static bool write_locked(struct root_change *change, struct paging_op *op_out)

@@ -83,7 +83,8 @@ static bool next_range_locked(struct page_tables *tables, struct copy_source *so
 	const struct table *table = tables_at_locked(source->pools, 0, page);
 
 	/* One operation names two tables. */
-	if (!table || !table->is_written || (source->table && table != source->table))
+	if (!table || !table->is_written || table->shows_wide ||
+	    (source->table && table != source->table))
 		return false;
 	part.page_count = lower_of(part.page_count, table_end(source->pools, table) - page);
 	part.page_count = lower_of(part.page_count, TABLES_FEW_ENTRIES);
@@ -123,12 +124,27 @@ static uint32_t fill_copies_locked(struct page_tables *tables, struct table *tab
 	return filled;
 }
 
+static void make_copy(const struct page_tables *tables, const struct table *from,
+		      const struct table *to, uint32_t filled, struct paging_op *op_out)
+{
+	struct table_scratch *scratch = tables->config->scratch;
+
+	*op_out = (struct paging_op){
+		.kind = PAGING_COPY_ENTRIES,
+		.copy_entries = {
+			.source = table_place(from, &scratch->source_run),
+			.destination = table_place(to, &scratch->run),
+			.copies = scratch->copies,
+			.count = filled,
+		},
+	};
+}
+
 bool table_copy_locked(struct page_tables *tables, struct table *table,
 		       const struct gpuva_view *view, uint64_t *page, struct table_changes *changes,
 		       struct paging_op *op_out)
 {
 	struct page_tables *pools = tables->pools;
-	struct table_scratch *scratch = tables->config->scratch;
 	struct copy_source source = { .pools = pools };
 	uint32_t filled = 0;
 
@@ -136,15 +152,68 @@ bool table_copy_locked(struct page_tables *tables, struct table *table,
 	if (find_memory_locked(pools, view, &source.memory_page))
 		filled = fill_copies_locked(tables, table, &source, view, page, changes);
 	if (filled > 0)
-		*op_out = (struct paging_op){
-			.kind = PAGING_COPY_ENTRIES,
-			.copy_entries = {
-				.source = table_place(source.table, &scratch->source_run),
-				.destination = table_place(table, &scratch->run),
-				.copies = scratch->copies,
-				.count = filled,
-			},
-		};
+		make_copy(tables, source.table, table, filled, op_out);
 	lock_release(&pools->lock);
 	return filled > 0;
+}
+
+/* ---- pages of 64 KiB ---- */
+
+/* The twin that shows the page; NULL: what the GPU finds there is no 64 KiB page. */
+static const struct table *wide_at_locked(const struct page_tables *pools, uint64_t page)
+{
+	const struct table *leaf = tables_at_locked(pools, 0, page);
+
+	if (!leaf || !leaf->is_written || !leaf->wide ||
+	    !(leaf->shows_wide || tables_are_dual(pools)))
+		return NULL;
+	return leaf->wide->is_written ? leaf->wide : NULL;
+}
+
+static bool copy_wide_locked(struct page_tables *tables, struct table *wide,
+			     const struct wide_part *part, uint64_t memory_page, uint64_t *page,
+			     struct table_changes *changes, struct paging_op *op_out)
+{
+	const struct page_tables *pools = tables->pools;
+	struct table_scratch *scratch = tables->config->scratch;
+	uint64_t source_page = memory_page + part->offset_pages;
+	const struct table *source = wide_at_locked(pools, source_page);
+	uint32_t index = table_index(tables, wide, *page);
+	uint32_t source_index;
+	uint32_t equal = 0;
+
+	if (!source || !is_aligned(source_page, GPUVA_WIDE_PAGES))
+		return false;
+	source_index = table_index(pools, source, source_page);
+	while (equal < part->count && source_index + equal < source->entry_count &&
+	       table_given(source, source_index + equal) == scratch->packed[equal])
+		equal++;
+	if (equal == 0)
+		return false;
+	table_give_locked(tables, wide, index, equal, scratch->packed, changes);
+	scratch->copies[0] = (struct miniport_table_copy){
+		.source_index = source_index,
+		.destination_index = index,
+		.count = equal,
+	};
+	make_copy(tables, source, wide, 1, op_out);
+	*page += (uint64_t)equal << GPUVA_WIDE_SHIFT;
+	return true;
+}
+
+bool table_copy_wide_locked(struct page_tables *tables, struct table *wide,
+			    const struct wide_part *part, uint64_t *page,
+			    struct table_changes *changes, struct paging_op *op_out)
+{
+	struct page_tables *pools = tables->pools;
+	struct gpuva_view view;
+	uint64_t memory_page;
+	bool is_copied;
+
+	gpuva_space_look(&tables->space, *page, &view);
+	lock_acquire(&pools->lock);
+	is_copied = find_memory_locked(pools, &view, &memory_page) &&
+		    copy_wide_locked(tables, wide, part, memory_page, page, changes, op_out);
+	lock_release(&pools->lock);
+	return is_copied;
 }

@@ -3,7 +3,10 @@
  *
  *	page_tables.c     which tables there are, and their memory
  *	root_change.c     another root
- *	table_sync.c      what has to be written, as paging operations
+ *	table_entries.c   what entries are to be
+ *	table_wide.c      … where pages have 64 KiB
+ *	table_give.c      what the driver was given, and operations that say so
+ *	table_sync.c      what has to be written
  *	table_copy.c      … by copying what is written elsewhere
  *	mapped_memory.c   the same, for memory that moves
  *	table_validate.c  recounting
@@ -17,6 +20,7 @@
 
 struct table {
 	uint32_t level;
+	uint32_t shift; /* log2 of pages that an entry covers */
 	uint32_t entry_count;
 	uint64_t first_page; /* of the space */
 	uint64_t size_bytes;
@@ -25,6 +29,10 @@ struct table {
 	bool is_behind;    /* some of them are not what they should be; who comes writes all */
 	uint32_t left_out; /* how often entries were left out, for a large page's sake */
 	bool is_zeroes;
+	bool is_wide;         /* a twin: its entries are 64 KiB pages */
+	bool shows_wide;      /* a leaf: its twin is what the entry above leads to, alone … */
+	bool stays_narrow;    /* … and never again: there was something of 4 KiB in it */
+	struct table *wide;   /* a leaf's twin; NULL: the GPU has no such tables */
 	struct table *above;  /* NULL: the root, or zeroes */
 	struct table **below; /* above the leaves: entry_count of them, NULL where there is none */
 	struct table *made_before; /* while a call makes some */
@@ -36,7 +44,8 @@ struct table {
 	bool is_run;
 	uint64_t run_first;
 	uint64_t run_step;
-	uint64_t *given; /* without is_run */
+	uint64_t *given;      /* without is_run */
+	uint64_t *given_wide; /* of level 1, with two pointers in an entry: the second one */
 };
 
 static inline uint64_t table_given(const struct table *table, uint32_t index)
@@ -54,15 +63,20 @@ static inline void table_set_given(struct table *table, uint64_t first, uint64_t
 
 static inline uint64_t table_end(const struct page_tables *tables, const struct table *table)
 {
-	return table->first_page +
-	       ((uint64_t)table->entry_count << tables->config->shape.entry_shift[table->level]);
+	(void)tables;
+	return table->first_page + ((uint64_t)table->entry_count << table->shift);
 }
 
 static inline uint32_t table_index(const struct page_tables *tables, const struct table *table,
 				   uint64_t page)
 {
-	return (uint32_t)((page - table->first_page) >>
-			  tables->config->shape.entry_shift[table->level]);
+	(void)tables;
+	return (uint32_t)((page - table->first_page) >> table->shift);
+}
+
+static inline bool tables_are_dual(const struct page_tables *tables)
+{
+	return tables->config->shape.answer.has_dual_entries;
 }
 
 enum {
@@ -73,6 +87,7 @@ enum {
 	PACKED_CACHE_COHERENT = 1 << 4,
 	PACKED_SEGMENT_SHIFT = 5,
 	PACKED_LARGE = 1 << 10,
+	PACKED_TABLE_64K = 1 << 11,
 	PACKED_PAGE_SHIFT = 12,
 };
 
@@ -85,7 +100,7 @@ static inline uint64_t pte_pack(const struct miniport_pte *entry)
 	       (entry->is_read_only ? PACKED_READ_ONLY : 0) |
 	       (entry->is_no_execute ? PACKED_NO_EXECUTE : 0) |
 	       (entry->is_cache_coherent ? PACKED_CACHE_COHERENT : 0) |
-	       (entry->is_large ? PACKED_LARGE : 0);
+	       (entry->is_large ? PACKED_LARGE : 0) | (entry->is_table_64k ? PACKED_TABLE_64K : 0);
 }
 
 /* ---- page_tables.c ---- */
@@ -103,6 +118,8 @@ MUST_CHECK NTSTATUS table_size_root(const struct page_tables_config *config, uin
 MUST_CHECK NTSTATUS table_make(struct page_tables *tables, uint32_t level,
 			       const struct table_size *size, uint64_t first_page,
 			       struct table **table_out);
+/* Nothing counts as written, and nothing leads anywhere. */
+void table_forget(struct table *table);
 /* Accepts NULL. */
 void table_free(struct page_tables *tables, struct table *table);
 
@@ -124,7 +141,7 @@ struct table *tables_next_locked(const struct page_tables *tables, uint32_t leve
 bool tables_is_zero_locked(const struct page_tables *tables, uint64_t first_page,
 			   uint64_t page_count);
 
-/* ---- table_sync.c ---- */
+/* ---- table_give.c ---- */
 
 /* An update of `count` entries, which are in the scratch, or one of which is. */
 void table_update_op(const struct page_tables *tables, const struct table *table,
@@ -139,6 +156,29 @@ struct paging_place table_place(const struct table *table, struct miniport_page_
  */
 void table_give_locked(struct page_tables *tables, struct table *table, uint32_t first_index,
 		       uint32_t count, const uint64_t *packed, struct table_changes *changes);
+
+bool table_is_all_invalid(const struct table *table, uint32_t first_index, uint32_t count);
+
+/*
+ * An update of entries, which the driver was given from then on: those in the scratch, the same all
+ * over, all of a table that is none yet, pages in a row of which this is the first.
+ */
+void table_make_several(struct page_tables *tables, struct table *table, uint32_t first_index,
+			uint32_t count, struct table_changes *changes, struct paging_op *op_out);
+void table_make_repeated(struct page_tables *tables, struct table *table, uint32_t first_index,
+			 uint32_t count, struct miniport_pte entry, struct table_changes *changes,
+			 struct paging_op *op_out);
+void table_make_initial(struct page_tables *tables, struct table *table, struct miniport_pte entry,
+			struct table_changes *changes, struct paging_op *op_out);
+void table_make_run(struct page_tables *tables, struct table *table, uint32_t first_index,
+		    uint32_t count, struct miniport_pte entry, struct table_changes *changes,
+		    struct paging_op *op_out);
+
+/* The TLB, where what was written asks for it; false: nothing does. Forgets the changes. */
+bool table_make_flush(struct page_tables *tables, struct table_changes *changes,
+		      struct paging_op *op_out);
+
+/* ---- table_entries.c ---- */
 
 /* A packed entry back as it was. */
 struct miniport_pte pte_unpack(uint64_t packed);
@@ -158,9 +198,37 @@ const struct mapped_memory *table_view_memory(const struct gpuva_view *view);
 bool table_is_large_locked(const struct page_tables *tables, const struct table *table,
 			   struct miniport_pte *entry_out);
 
+/* Where pages of memory are, and the entry of the first of them. */
+struct shown_run table_look(const struct page_tables *tables, const struct mapped_memory *memory,
+			    uint64_t offset_pages, uint64_t page_count);
+struct miniport_pte table_memory_entry(const struct page_tables *tables,
+				       const struct gpuva_view *view, const struct shown_run *run);
+
+/* The second pointer of entry `index` of a table of level 1 with two. */
+struct miniport_pte table_wide_entry_above_locked(const struct page_tables *tables,
+						  const struct table *table, uint32_t index);
+
 /* What entry `index` of a table above the leaves is to be. */
 struct miniport_pte table_entry_above_locked(const struct page_tables *tables,
 					     const struct table *table, uint32_t index);
+
+/* ---- table_wide.c ---- */
+
+struct wide_part {
+	uint32_t count; /* of entries; 0: the next 64 KiB are no page */
+	bool is_repeated;
+	bool is_invalid; /* all of them */
+	uint64_t driver_protection;
+	const struct mapped_memory *memory; /* NULL: none … */
+	uint64_t offset_pages;              /* … and where in it */
+};
+
+/*
+ * As many entries of 64 KiB as are in a row from `page` on, a multiple of that, to be written in one
+ * operation. They are in the scratch, packed too; one with is_repeated.
+ */
+void table_wide_part_locked(const struct page_tables *tables, uint64_t page, uint64_t end_page,
+			    struct wide_part *part_out);
 
 /* ---- table_copy.c ---- */
 
@@ -171,5 +239,10 @@ struct miniport_pte table_entry_above_locked(const struct page_tables *tables,
 bool table_copy_locked(struct page_tables *tables, struct table *table,
 		       const struct gpuva_view *view, uint64_t *page, struct table_changes *changes,
 		       struct paging_op *op_out);
+
+/* The same for entries of 64 KiB, which `part` says and the scratch holds. */
+bool table_copy_wide_locked(struct page_tables *tables, struct table *wide,
+			    const struct wide_part *part, uint64_t *page,
+			    struct table_changes *changes, struct paging_op *op_out);
 
 #endif

@@ -24,6 +24,11 @@ static bool fail(struct recount *recount, uint64_t page, const char *wrong)
 	return false;
 }
 
+static void count_table(struct recount *recount, const struct table *table)
+{
+	recount->table_count += table->wide ? 2 : 1;
+}
+
 static bool walk_page(struct recount *recount, uint64_t page, const struct miniport_pte *expected)
 {
 	struct miniport_pte found;
@@ -36,23 +41,25 @@ static bool walk_page(struct recount *recount, uint64_t page, const struct minip
 	return true;
 }
 
-static bool check_leaf(struct recount *recount, const struct table *table)
+/* Pages [page, end_page) of a leaf: what a walk finds, and with `is_given` the entries of 4 KiB. */
+static bool check_pages(struct recount *recount, const struct table *table, uint64_t page,
+			uint64_t end_page, bool is_given)
 {
 	struct page_tables *tables = recount->tables;
-	uint64_t page = table->first_page;
 
-	while (page < table_end(tables, table)) {
+	while (page < end_page) {
 		struct gpuva_view view;
 		struct miniport_pte entry;
 		uint64_t count;
 
 		gpuva_space_look(&tables->space, page, &view);
-		if (view.page_count > table_end(tables, table) - page)
-			view.page_count = table_end(tables, table) - page;
+		if (view.page_count > end_page - page)
+			view.page_count = end_page - page;
 		entry = table_first_entry_locked(tables, &view, &count);
 		for (uint64_t i = 0; i < count; i++, page++) {
-			if (pte_pack(&entry) !=
-			    table_given(table, table_index(tables, table, page)))
+			if (is_given &&
+			    pte_pack(&entry) !=
+				    table_given(table, table_index(tables, table, page)))
 				return fail(recount, page, "the driver was given another entry");
 			if (!walk_page(recount, page, &entry))
 				return false;
@@ -61,6 +68,73 @@ static bool check_leaf(struct recount *recount, const struct table *table)
 		}
 	}
 	return true;
+}
+
+static bool check_wide_entries(struct recount *recount, const struct table *wide, uint64_t page,
+			       const struct wide_part *part)
+{
+	const struct page_tables *tables = recount->tables;
+	const uint64_t *packed = tables->config->scratch->packed;
+	uint32_t index = table_index(tables, wide, page);
+
+	for (uint32_t i = 0; i < part->count; i++) {
+		if (table_given(wide, index + i) != packed[part->is_repeated ? 0 : i])
+			return fail(recount, page + i * (uint64_t)GPUVA_WIDE_PAGES,
+				    "the driver was given another entry of 64 KiB");
+	}
+	return true;
+}
+
+/* Valid in one of the two at most: of its entries here nothing is. */
+static bool check_invalid(struct recount *recount, const struct table *table, uint64_t page,
+			  uint64_t page_count)
+{
+	uint32_t index = table_index(recount->tables, table, page);
+
+	for (uint32_t i = 0; i < page_count >> table->shift; i++) {
+		if (table_given(table, index + i) != 0)
+			return fail(recount, page, "the same 64 KiB are valid twice");
+	}
+	return true;
+}
+
+/* A leaf that has a twin, which is led to alone or beside it. */
+static bool check_wide(struct recount *recount, const struct table *table)
+{
+	struct page_tables *tables = recount->tables;
+	uint64_t end_page = table_end(tables, table);
+	uint64_t page_count;
+
+	for (uint64_t page = table->first_page; page < end_page; page += page_count) {
+		struct wide_part part;
+		bool is_right;
+
+		table_wide_part_locked(tables, page, end_page, &part);
+		page_count = part.count > 0 ? (uint64_t)part.count << GPUVA_WIDE_SHIFT
+					    : GPUVA_WIDE_PAGES;
+		if (part.count == 0 && table->shows_wide)
+			return fail(recount, page, "what is shown is no 64 KiB page");
+		if (part.count == 0)
+			is_right = check_invalid(recount, table->wide, page, page_count) &&
+				   check_pages(recount, table, page, page + page_count, true);
+		else
+			is_right = check_wide_entries(recount, table->wide, page, &part) &&
+				   (table->shows_wide ||
+				    check_invalid(recount, table, page, page_count)) &&
+				   check_pages(recount, table, page, page + page_count, false);
+		if (!is_right)
+			return false;
+	}
+	return true;
+}
+
+static bool check_leaf(struct recount *recount, const struct table *table)
+{
+	const struct page_tables *tables = recount->tables;
+
+	if (table->shows_wide || (table->wide && tables_are_dual(tables)))
+		return check_wide(recount, table);
+	return check_pages(recount, table, table->first_page, table_end(tables, table), true);
 }
 
 /* What has no table shows zeroes or nothing, from end to end. */
@@ -87,7 +161,7 @@ static bool check_table(struct recount *recount, const struct table *table);
 
 static bool check_unreachable(struct recount *recount, const struct table *table)
 {
-	recount->table_count++;
+	count_table(recount, table);
 	if (table->is_written)
 		return fail(recount, table->first_page, "a table is where nothing leads to it");
 	for (uint32_t i = 0; table->level > 0 && i < table->entry_count; i++) {
@@ -132,12 +206,23 @@ static bool check_below(struct recount *recount, const struct table *table, uint
 				 : check_waiting(recount, below, table_given(table, index));
 }
 
+static bool is_second_right(const struct page_tables *tables, const struct table *table,
+			    uint32_t index)
+{
+	struct miniport_pte entry;
+
+	if (!table->given_wide)
+		return true;
+	entry = table_wide_entry_above_locked(tables, table, index);
+	return pte_pack(&entry) == table->given_wide[index];
+}
+
 static bool check_table(struct recount *recount, const struct table *table)
 {
 	struct page_tables *tables = recount->tables;
 	uint64_t pages = gpuva_shape_entry_pages(&tables->config->shape, table->level);
 
-	recount->table_count++;
+	count_table(recount, table);
 	if (!table->is_written || table->is_behind)
 		return fail(recount, table->first_page, "a table was never written, or not all");
 	if (table->level == 0)
@@ -146,7 +231,7 @@ static bool check_table(struct recount *recount, const struct table *table)
 		struct miniport_pte entry = table_entry_above_locked(tables, table, i);
 		uint64_t first_page = table->first_page + i * pages;
 
-		if (pte_pack(&entry) != table_given(table, i))
+		if (pte_pack(&entry) != table_given(table, i) || !is_second_right(tables, table, i))
 			return fail(recount, first_page, "an entry leads to another table");
 		if (entry.is_large    ? !check_large(recount, table->below[i], entry)
 		    : table->below[i] ? !check_below(recount, table, i)

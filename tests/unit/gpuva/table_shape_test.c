@@ -252,6 +252,14 @@ TEST(large, what_fills_a_large_page_is_best_where_the_largest_of_those_begins)
 	EXPECT_EQ(gpuva_shape_best_alignment(&shape, 512), 512);
 	EXPECT_EQ(gpuva_shape_best_alignment(&shape, (1 << 18) - 1), 512);
 	EXPECT_EQ(gpuva_shape_best_alignment(&shape, 1 << 18), 1 << 18);
+
+	/* Smaller ones can be pages of 64 KiB. */
+	answer.leaf_table_64k_bytes = 4096;
+	EXPECT_EQ(gpuva_shape_init(&shape, &answer), STATUS_SUCCESS);
+	EXPECT_EQ(gpuva_shape_best_alignment(&shape, 15), 0);
+	EXPECT_EQ(gpuva_shape_best_alignment(&shape, 16), 16);
+	EXPECT_EQ(gpuva_shape_best_alignment(&shape, 512), 512);
+	EXPECT_EQ(gpuva_shape_wide_count(&shape), 32);
 }
 
 TEST_MAIN("gpuva/table_shape")

@@ -140,6 +140,38 @@ static void do_reserve(struct model *model, int w)
 		};
 }
 
+static void free_range(struct model *model, int w, uint64_t first, uint64_t count)
+{
+	struct gpuva_plan plan;
+
+	lock_acquire(&model->world->tables.lock);
+	NTSTATUS status = gpuva_plan_free(&model->world->tables.space,
+					  (model->world->windows[w] + first) << GPUVA_PAGE_SHIFT,
+					  count << GPUVA_PAGE_SHIFT, false, &plan);
+	if (!NT_SUCCESS(carry_out(model, &plan, status)))
+		return;
+	for (uint64_t i = first; i < first + count; i++)
+		model->pages[w][i] = (struct model_page){ 0 };
+}
+
+static void do_free(struct model *model, int w)
+{
+	uint64_t first = below(model, WINDOW_PAGES);
+
+	free_range(model, w, first, 1 + below(model, WINDOW_PAGES - first));
+}
+
+/* Whatever is there goes. */
+static void make_room(struct model *model, int w, uint64_t first, uint64_t count)
+{
+	const struct model_page *pages = model->pages[w];
+
+	for (uint64_t i = first; i < first + count; i++) {
+		if (pages[i].kind != GPUVA_KIND_FREE || pages[i].reserved_as != GPUVA_KIND_FREE)
+			free_range(model, w, i, 1);
+	}
+}
+
 static void do_map(struct model *model, int w)
 {
 	uint64_t kind = below(model, 6);
@@ -152,6 +184,12 @@ static void do_map(struct model *model, int w)
 	if (below(model, 3) == 0) {
 		first = first / 16 * 16;
 		offset = offset / 16 * 16;
+	} else if (model->world->shape->leaf_64k_bytes != 0 && below(model, 2)) {
+		/* And 64 KiB pages. */
+		first = first / 32 * 32;
+		offset = 0;
+		count = first > 0 && below(model, 2) ? 16 : 32;
+		make_room(model, w, first, count);
 	}
 	struct memory *memory = kind < 4 ? &model->world->memories[below(model, MEMORIES)] : NULL;
 	uint64_t protection = memory ? below(model, 4) : kind == 4 ? GPUVA_ZERO : GPUVA_NO_ACCESS;
@@ -178,22 +216,6 @@ static void do_map(struct model *model, int w)
 		page->offset = offset + i;
 		page->protection = protection;
 	}
-}
-
-static void do_free(struct model *model, int w)
-{
-	uint64_t first = below(model, WINDOW_PAGES);
-	uint64_t count = 1 + below(model, WINDOW_PAGES - first);
-	struct gpuva_plan plan;
-
-	lock_acquire(&model->world->tables.lock);
-	NTSTATUS status = gpuva_plan_free(&model->world->tables.space,
-					  (model->world->windows[w] + first) << GPUVA_PAGE_SHIFT,
-					  count << GPUVA_PAGE_SHIFT, false, &plan);
-	if (!NT_SUCCESS(carry_out(model, &plan, status)))
-		return;
-	for (uint64_t i = first; i < first + count; i++)
-		model->pages[w][i] = (struct model_page){ 0 };
 }
 
 static void do_update(struct model *model, int w)
@@ -358,6 +380,9 @@ static void run(const struct shape *shape, uint64_t seed)
 	EXPECT_EQ(model.world->huge_walks > 0,
 		  (shape->flags & TABLES_HAVE_LARGE) && shape->level_count == 4);
 	EXPECT_EQ(model.world->growths > 0, shape->level_count == 2 && shape->index_bits[1] < 8);
+	EXPECT_EQ(model.world->wide_walks > 0, shape->leaf_64k_bytes != 0);
+	EXPECT_EQ(model.world->conversions > 0,
+		  shape->leaf_64k_bytes != 0 && !(shape->flags & TABLES_ARE_DUAL));
 	world_destroy(model.world);
 }
 
@@ -386,5 +411,10 @@ RANDOM_TEST(large_pages_anywhere_show_what_the_model_says, 7)
 RANDOM_TEST(large_pages_in_a_growing_root_show_what_the_model_says, 8)
 RANDOM_TEST(large_pages_of_two_levels_show_what_the_model_says, 9)
 RANDOM_TEST(large_pages_of_three_levels_show_what_the_model_says, 10)
+RANDOM_TEST(pages_of_64k_show_what_the_model_says, 11)
+RANDOM_TEST(pages_of_64k_anywhere_show_what_the_model_says, 12)
+RANDOM_TEST(pages_of_64k_and_large_ones_show_what_the_model_says, 13)
+RANDOM_TEST(two_tables_in_each_entry_show_what_the_model_says, 14)
+RANDOM_TEST(two_tables_in_a_growing_root_show_what_the_model_says, 15)
 
 TEST_MAIN("page_tables_random")

@@ -526,12 +526,12 @@ TEST(tables, what_was_given_is_read_back_also_of_a_table_that_was_written_at_onc
 	memory_place(memory, LOCAL, 5, true);
 	EXPECT_EQ(world_reserve(world, 512 * 8, 1024, true, 0), STATUS_SUCCESS);
 	EXPECT_EQ(world_operate(world, &operation, 1), STATUS_SUCCESS);
-	EXPECT_EQ(page_tables_read(&world->tables, 0, path, entries, 600), 512);
+	EXPECT_EQ(page_tables_read(&world->tables, 0, path, false, entries, 600), 512);
 	for (uint32_t i = 0; i < 512; i++) {
 		EXPECT(entries[i].is_valid);
 		EXPECT_EQ(entries[i].page, memory_page(memory, 3));
 	}
-	EXPECT_EQ(page_tables_read(&world->tables, 0, no_path, entries, 600), 0);
+	EXPECT_EQ(page_tables_read(&world->tables, 0, no_path, false, entries, 600), 0);
 	world_destroy(world);
 }
 

@@ -263,7 +263,7 @@ TEST(read, entries_are_those_the_driver_was_given_also_where_they_are_in_a_row)
 
 	memory_place(&world->memories[0], 0, 101, true); /* system memory: no large pages */
 	map(world, 16, &world->memories[0]);
-	EXPECT_EQ(page_tables_read(&world->tables, 0, path, entries, 8), 8);
+	EXPECT_EQ(page_tables_read(&world->tables, 0, path, false, entries, 8), 8);
 	for (uint32_t i = 0; i < 8; i++)
 		EXPECT(entries[i].is_valid && entries[i].page == 101 + i);
 	world_destroy(world);
@@ -277,9 +277,9 @@ TEST(read, a_large_page_is_an_entry_of_its_table_and_has_no_table_below)
 
 	memory_place(&world->memories[0], LOCAL, 128, true);
 	map(world, 16, &world->memories[0]);
-	EXPECT_EQ(page_tables_read(&world->tables, 1, path, &entry, 1), 1);
+	EXPECT_EQ(page_tables_read(&world->tables, 1, path, false, &entry, 1), 1);
 	EXPECT(entry.is_valid && entry.is_large && entry.page == 128);
-	EXPECT_EQ(page_tables_read(&world->tables, 0, path, &entry, 1), 0);
+	EXPECT_EQ(page_tables_read(&world->tables, 0, path, false, &entry, 1), 0);
 	world_destroy(world);
 }
 

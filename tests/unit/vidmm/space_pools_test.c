@@ -45,15 +45,20 @@ static NTSTATUS note_copies(struct fake *fake, const struct miniport_paging_op *
 	return answer;
 }
 
-static void start_pools(struct world *world, uint32_t mode)
+static void start_noting(struct world *world)
 {
-	start_as(world, mode, TABLES_HAVE_ZERO | TABLES_HAVE_READ_ONLY);
 	memset(&asked, 0, sizeof(asked));
 	asked.answer = STATUS_PENDING;
 	asked.fails = MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES;
-	EXPECT_EQ(reserve(world, BASE, 2048, true), STATUS_PENDING);
 	flush(world);
 	world->fake->hook = note_copies;
+}
+
+static void start_pools(struct world *world, uint32_t mode)
+{
+	start_as(world, mode, TABLES_HAVE_ZERO | TABLES_HAVE_READ_ONLY);
+	EXPECT_EQ(reserve(world, BASE, 2048, true), STATUS_PENDING);
+	start_noting(world);
 }
 
 static NTSTATUS try_update(struct world *world, const struct gpuva_operation *operations,
@@ -523,6 +528,61 @@ TEST(pools, a_pool_that_cannot_be_written_breaks_the_space_that_copies_from_it)
 	expect_broken_and_mended(&world, &watched);
 	EXPECT(shows(&world, 1200, &world.memories[1], 0));
 	finish(&world);
+}
+
+/* ---- pages of 64 KiB ---- */
+
+static struct page_tables_config describe_wide(struct world *world, uint32_t update_mode,
+					       uint32_t flags)
+{
+	struct page_tables_config config = describe(world, update_mode, flags);
+
+	config.mmu.leaf_table_size_64k_bytes = 4096;
+	config.segments_of_64k_pages = 1 << (FAKE_LOCAL - 1);
+	return config;
+}
+
+/* What the GPU finds in the twin of a leaf. */
+static uint64_t wide_entry(struct world *world, uint64_t page)
+{
+	const struct table *wide = tables_at_locked(&world->space->tables, 0, page)->wide;
+	uint64_t entry;
+
+	memcpy(&entry,
+	       fake_pointer(world->fake, wide->place.segment,
+			    wide->place.offset_bytes + page % 512 / 16 * 8),
+	       8);
+	return entry;
+}
+
+TEST(pools, pages_of_64k_are_copied_as_such)
+{
+	for (int m = 0; m < 2; m++) {
+		for (int is_dual = 0; is_dual < 2; is_dual++) {
+			struct world world;
+			struct memory *memory = &world.memories[0];
+
+			start_with(&world, gpu_modes[m], describe_wide,
+				   TABLES_HAVE_ZERO | (is_dual ? TABLES_ARE_DUAL : 0));
+			memory->first_page = 2048;
+			EXPECT_EQ(reserve(&world, BASE, 512, true), STATUS_PENDING);
+			start_noting(&world);
+			update_one(&world, 1104, 32, memory);
+			EXPECT_EQ(asked.count, 1);
+			EXPECT_EQ(asked.copies[0].source_index, 1);
+			EXPECT_EQ(asked.copies[0].destination_index, 1104 % 512 / 16);
+			EXPECT_EQ(asked.copies[0].count, 2);
+			EXPECT_EQ(wide_entry(&world, 1104),
+				  UINT64_C(2048) << MACHINE_PAGE_SHIFT | FAKE_LOCAL << 1 | 1);
+			EXPECT_EQ(wide_entry(&world, 1120),
+				  UINT64_C(2064) << MACHINE_PAGE_SHIFT | FAKE_LOCAL << 1 | 1);
+			/* Pages of 4 KiB are not to be found where those of 64 KiB are. */
+			asked.count = 0;
+			update_one(&world, 1140, 2, memory);
+			EXPECT_EQ(asked.count, 0);
+			finish(&world);
+		}
+	}
 }
 
 /* ---- a root that grows ---- */

@@ -39,6 +39,8 @@ struct shape {
 	uint32_t index_bits[GPUVA_MAX_LEVELS];
 	uint32_t segments[GPUVA_MAX_LEVELS];
 	uint32_t flags;
+	uint32_t leaf_64k_bytes; /* 0: there are no tables of 64 KiB pages */
+	uint32_t segments_of_64k_pages;
 };
 
 static const struct shape shapes[] = {
@@ -91,7 +93,51 @@ static const struct shape shapes[] = {
 	  { 0, LOCAL, LOCAL, LOCAL },
 	  TABLES_HAVE_LARGE | TABLES_HAVE_UNALIGNED | TABLES_HAVE_LARGE_SYSTEM |
 		  TABLES_CACHE_NO_INVALID | TABLES_END_INVALID },
+	{ "64 KiB pages of local memory",
+	  3,
+	  31,
+	  { 5, 7, 7 },
+	  { LOCAL, LOCAL, 0 },
+	  TABLES_HAVE_ZERO | TABLES_HAVE_READ_ONLY,
+	  4096,
+	  1 },
+	{ "64 KiB pages in any memory, a root that grows",
+	  2,
+	  24,
+	  { 5, 2 },
+	  { 0, LOCAL },
+	  TABLES_HAVE_64K_SYSTEM | TABLES_CACHE_NO_INVALID | TABLES_END_INVALID,
+	  4096,
+	  1 },
+	{ "64 KiB pages and large pages of 128 KiB",
+	  3,
+	  31,
+	  { 5, 7, 7 },
+	  { LOCAL, LOCAL, LOCAL },
+	  TABLES_HAVE_ZERO | TABLES_HAVE_LARGE,
+	  8192,
+	  1 },
+	{ "two tables in each entry, for 4 and for 64 KiB pages",
+	  3,
+	  31,
+	  { 5, 7, 7 },
+	  { LOCAL, LOCAL, LOCAL },
+	  TABLES_HAVE_ZERO | TABLES_HAVE_READ_ONLY | TABLES_ARE_DUAL,
+	  4096,
+	  1 },
+	{ "two tables in each entry of a root that grows, large pages",
+	  2,
+	  24,
+	  { 5, 2 },
+	  { 0, LOCAL },
+	  TABLES_HAVE_64K_SYSTEM | TABLES_HAVE_LARGE | TABLES_CACHE_NO_INVALID |
+		  TABLES_END_INVALID | TABLES_ARE_DUAL,
+	  4096,
+	  1 },
 };
+
+/* Those with tables of 64 KiB pages. */
+enum { FIRST_WIDE_SHAPE = 11, FIRST_DUAL_SHAPE = 14, ALL_SHAPES = 16 };
 
 /* The first of them have leaves of 32 pages at least, and no large pages. */
 enum { SHAPES = 6 };
@@ -116,6 +162,7 @@ struct known_table {
 	uint32_t segment;
 	uint64_t offset_bytes;
 	uint32_t level;
+	bool is_wide; /* its entries are 64 KiB pages */
 };
 
 struct world {
@@ -133,6 +180,8 @@ struct world {
 	uint32_t known_count;
 	uint64_t large_walks;
 	uint64_t huge_walks;          /* … above level 1 */
+	uint64_t wide_walks;          /* … in a table of 64 KiB pages */
+	uint32_t conversions;         /* of those to tables of 4 KiB pages */
 	struct page_tables_root root; /* as the GPU was told */
 	bool is_held;                 /* it runs nothing */
 	uint32_t growths;
@@ -188,7 +237,7 @@ static inline void world_give(void *memory, const struct pager_table *table, uin
 static inline uint64_t world_root_bytes(void *driver, uint32_t *entry_count)
 {
 	(void)driver;
-	return *entry_count * UINT64_C(8);
+	return *entry_count * UINT64_C(16); /* also for two pointers each */
 }
 
 static inline uint64_t *world_pointer(struct world *world, uint32_t segment, uint64_t offset_bytes)
@@ -241,6 +290,56 @@ static inline struct known_table *world_known(struct world *world, uint32_t segm
 	return NULL;
 }
 
+static inline bool world_is_dual(const struct world *world)
+{
+	return world->config.shape.answer.has_dual_entries;
+}
+
+/* Where a driver of ours keeps entry `index`: two words where there are two pointers. */
+static inline uint64_t world_word(const struct world *world, uint32_t level, uint64_t index)
+{
+	return level == 1 && world_is_dual(world) ? 2 * index : index;
+}
+
+static inline uint64_t *world_below(struct world *world, uint64_t entry, bool is_wide)
+{
+	uint32_t segment = (uint32_t)(entry >> PACKED_SEGMENT_SHIFT & 31);
+	uint64_t offset = entry >> PACKED_PAGE_SHIFT << MACHINE_PAGE_SHIFT;
+	const struct known_table *known = world_known(world, segment, offset);
+
+	/* A table was made one before anything leads to it. */
+	EXPECT(known && known->is_wide == is_wide);
+	return world_pointer(world, segment, offset);
+}
+
+/* The page of 4 KiB that an entry of 64 KiB shows there. */
+static inline uint64_t world_of_wide(struct world *world, uint64_t entry, uint64_t page)
+{
+	world->wide_walks++;
+	if (!(entry & PACKED_VALID))
+		return entry;
+	EXPECT_EQ((entry >> PACKED_PAGE_SHIFT) % 16, 0);
+	return entry + (page % 16 << PACKED_PAGE_SHIFT);
+}
+
+/* The leaf that one or two pointers lead to. */
+static inline uint64_t world_leaf(struct world *world, const uint64_t *pointers, uint64_t page)
+{
+	uint64_t index = gpuva_shape_place(&world->config.shape, 0, page).entry;
+	uint64_t narrow;
+	uint64_t wide = 0;
+
+	if (pointers[0] & PACKED_TABLE_64K)
+		return world_of_wide(world, world_below(world, pointers[0], true)[index / 16],
+				     page);
+	narrow = world_below(world, pointers[0], false)[index];
+	if (world_is_dual(world) && (pointers[1] & PACKED_VALID))
+		wide = world_below(world, pointers[1], true)[index / 16];
+	/* Never both. */
+	EXPECT(narrow == 0 || wide == 0);
+	return wide != 0 ? world_of_wide(world, wide, page) : narrow;
+}
+
 static inline uint64_t world_walk_packed(struct world *world, uint64_t page)
 {
 	struct page_tables_root root = world->root;
@@ -248,14 +347,16 @@ static inline uint64_t world_walk_packed(struct world *world, uint64_t page)
 	uint32_t segment = root.segment;
 	uint64_t offset = root.offset_bytes;
 
-	for (uint32_t level = shape->answer.level_count; level-- > 0;) {
+	for (uint32_t level = shape->answer.level_count; level-- > 1;) {
 		uint64_t index = gpuva_shape_place(shape, level, page).entry;
 		uint64_t entry;
 
 		if (level == shape->answer.level_count - 1 && index >= root.entry_count)
 			return 0;
-		entry = world_pointer(world, segment, offset)[index];
-		if (level == 0 || !(entry & PACKED_VALID))
+		const uint64_t *words =
+			world_pointer(world, segment, offset) + world_word(world, level, index);
+		entry = *words;
+		if (!(entry & PACKED_VALID))
 			return entry;
 		if (entry & PACKED_LARGE) {
 			world->large_walks++;
@@ -263,10 +364,11 @@ static inline uint64_t world_walk_packed(struct world *world, uint64_t page)
 			index = page & (gpuva_shape_entry_pages(shape, level) - 1);
 			return (entry & ~(uint64_t)PACKED_LARGE) + (index << PACKED_PAGE_SHIFT);
 		}
+		if (level == 1)
+			return world_leaf(world, words, page);
+		(void)world_below(world, entry, false);
 		segment = (uint32_t)(entry >> PACKED_SEGMENT_SHIFT & 31);
 		offset = entry >> PACKED_PAGE_SHIFT << MACHINE_PAGE_SHIFT;
-		/* A table was made one before anything leads to it. */
-		EXPECT(world_known(world, segment, offset) != NULL);
 	}
 	return 0;
 }
@@ -337,6 +439,27 @@ static inline void world_flush(struct world *world, const struct miniport_paging
 	}
 }
 
+/* Whoever leads from a table of 64 KiB pages to one of 4 KiB pages has all contexts stand still. */
+static inline void world_store(struct world *world, const struct paging_op *op, uint64_t *words,
+			       uint32_t i)
+{
+	uint64_t entry = op_entry(op, i);
+	bool is_first = op->update_table.is_initial; /* what was there is anything */
+
+	if (!is_first && op->update_table.level == 1 && (words[0] & PACKED_TABLE_64K) &&
+	    (entry & PACKED_VALID) && !(entry & (PACKED_TABLE_64K | PACKED_LARGE))) {
+		EXPECT(op->update_table.needs_quiet);
+		world->conversions++;
+	}
+	words[0] = entry;
+	if (op->update_table.level == 1 && world_is_dual(world))
+		words[1] = op->update_table.wide_entries
+				   ? pte_pack(&op->update_table.wide_entries[i])
+				   : 0;
+	else
+		EXPECT(!op->update_table.wide_entries);
+}
+
 static inline void world_update(struct world *world, const struct paging_op *op)
 {
 	uint64_t offset = op->update_table.table.runs[0].first_pfn << MACHINE_PAGE_SHIFT;
@@ -347,7 +470,9 @@ static inline void world_update(struct world *world, const struct paging_op *op)
 	EXPECT(table == op->update_table.pointer);
 	EXPECT_EQ(op->update_table.table.run_count, 1);
 	EXPECT(op->update_table.count > 0);
-	EXPECT((op->update_table.first_index + op->update_table.count) * UINT64_C(8) <=
+	EXPECT(world_word(world, op->update_table.level,
+			  op->update_table.first_index + op->update_table.count) *
+		       UINT64_C(8) <=
 	       op->update_table.table.runs[0].count * MACHINE_PAGE_BYTES);
 	EXPECT(op->update_table.is_repeated || op->update_table.count <= TABLES_FEW_ENTRIES);
 	EXPECT(op->update_table.driver_process == &world_process);
@@ -358,12 +483,17 @@ static inline void world_update(struct world *world, const struct paging_op *op)
 		if (!known) {
 			EXPECT(world->known_count < MAX_TABLES);
 			known = &world->known[world->known_count++];
-			*known = (struct known_table){ segment, offset, op->update_table.level };
+			*known = (struct known_table){ segment, offset, op->update_table.level,
+						       op->update_table.has_64k_pages };
 		}
 	}
-	EXPECT(known && known->level == op->update_table.level);
+	EXPECT(known && known->level == op->update_table.level &&
+	       known->is_wide == op->update_table.has_64k_pages);
 	for (uint32_t i = 0; i < op->update_table.count; i++)
-		table[op->update_table.first_index + i] = op_entry(op, i);
+		world_store(world, op,
+			    table + world_word(world, op->update_table.level,
+					       op->update_table.first_index + i),
+			    i);
 	if (op->update_table.level == 0)
 		world->last_leaf = *op;
 }
@@ -452,12 +582,15 @@ static inline void memory_end(struct memory *memory)
 static inline void world_describe(struct world *world, const struct shape *shape)
 {
 	struct miniport_gpu_mmu *mmu = &world->config.mmu;
+	bool is_dual = shape->flags & TABLES_ARE_DUAL;
 
 	*mmu = (struct miniport_gpu_mmu){ .flags = shape->flags,
 					  .address_bits = shape->address_bits,
+					  .leaf_table_size_64k_bytes = shape->leaf_64k_bytes,
 					  .level_count = shape->level_count };
 	for (uint32_t level = 0; level < shape->level_count; level++) {
-		uint64_t bytes = UINT64_C(8) << shape->index_bits[level];
+		uint64_t bytes = UINT64_C(8)
+				 << (shape->index_bits[level] + (level == 1 && is_dual));
 
 		mmu->levels[level] = (struct miniport_page_table_level){
 			.index_bits = shape->index_bits[level],
@@ -468,6 +601,7 @@ static inline void world_describe(struct world *world, const struct shape *shape
 		};
 	}
 	world->config.implicit_system_segment = IMPLICIT;
+	world->config.segments_of_64k_pages = shape->segments_of_64k_pages;
 	world->config.take_room = world_take;
 	world->config.give_room = world_give;
 	world->config.memory = world;
