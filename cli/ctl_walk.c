@@ -11,7 +11,7 @@
 
 #include "cli/ctl.h"
 
-enum { PAGE_SHIFT = 12 };
+enum { PAGE_SHIFT = 12, WIDE_SHIFT = 16 };
 
 static bool ask(const struct control_client *client, D3DKMT_VIDMM_ESCAPE *args,
 		D3DKMT_VAD_ESCAPE_COMMAND command)
@@ -21,7 +21,7 @@ static bool ask(const struct control_client *client, D3DKMT_VIDMM_ESCAPE *args,
 	return ctl_escape(client, "walk", D3DKMT_ESCAPE_VIDMM, args, sizeof(*args));
 }
 
-static void print_entry(uint32_t level, uint32_t index, const DXGK_PTE *entry)
+static void print_entry(uint32_t level, uint32_t index, bool is_wide, const DXGK_PTE *entry)
 {
 	printf("  level %u  index %5u  ", level, index);
 	if (entry->Zero) {
@@ -32,10 +32,13 @@ static void print_entry(uint32_t level, uint32_t index, const DXGK_PTE *entry)
 		printf("invalid\n");
 		return;
 	}
-	printf("%s of segment %u at 0x%" PRIx64 "%s%s%s\n",
+	printf("%s%s of segment %u at 0x%" PRIx64 "%s%s%s\n",
 	       entry->LargePage ? "large page"
 	       : level > 0      ? "table"
 				: "page",
+	       is_wide                    ? " of 64 KiB"
+	       : entry->PageTablePageSize ? " of 64 KiB pages"
+					  : "",
 	       (unsigned)entry->Segment, (uint64_t)entry->PageAddress << PAGE_SHIFT,
 	       entry->ReadOnly ? ", read-only" : "", entry->NoExecute ? ", no-execute" : "",
 	       entry->CacheCoherent ? ", coherent" : "");
@@ -55,30 +58,48 @@ static void print_end(uint64_t address, uint32_t level, uint64_t page_bytes, con
 		       ((uint64_t)entry->PageAddress << PAGE_SHIFT) + offset);
 }
 
-/* One level; false when there is no table any more, or no answer. */
+/* One level; false when there is no table any more, or no answer. `is_wide`: of 64 KiB pages. */
 static bool read_entry(const struct control_client *client, const uint32_t *path, uint32_t level,
-		       DXGK_PTE *entry, int *exit_status)
+		       bool is_wide, DXGK_PTE *entry, int *exit_status)
 {
 	D3DKMT_VIDMM_ESCAPE args = { 0 };
 
 	args.GetVads.GetPte.PageTableLevel = level;
 	args.GetVads.GetPte.NumPtes = 1;
+	args.GetVads.GetPte.b64KBPte = is_wide;
 	for (uint32_t i = 0; i < DXGK_MAX_PAGE_TABLE_LEVEL_COUNT; i++)
 		args.GetVads.GetPte.PageTableIndex[i] = path[i];
+	if (is_wide)
+		args.GetVads.GetPte.PageTableIndex[0] >>= WIDE_SHIFT - PAGE_SHIFT;
 	if (!ask(client, &args, D3DKMT_VAD_ESCAPE_GET_PTE)) {
 		*exit_status = CTL_FAILED;
 		return false;
 	}
 	*entry = args.GetVads.GetPte.Pte[0];
-	if (args.GetVads.GetPte.NumPtes == 0)
+	if (args.GetVads.GetPte.NumPtes == 0 && !is_wide)
 		printf("  level %u  no table\nends at level %u: nothing is there\n", level, level);
 	return args.GetVads.GetPte.NumPtes > 0;
+}
+
+/* Of two leaf tables the one of 64 KiB pages goes first, where it says anything. */
+static bool is_in_wide_leaf(const struct control_client *client, const uint32_t *path,
+			    const DXGK_ESCAPE_GPUMMUCAPS *caps, const DXGK_PTE *above)
+{
+	int exit_status = 0;
+	DXGK_PTE entry;
+
+	if (!caps->DualPteSupported)
+		return above->PageTablePageSize == DXGK_PTE_PAGE_TABLE_PAGE_64KB;
+	return read_entry(client, path, 1, true, &entry, &exit_status) && entry.Valid &&
+	       read_entry(client, path, 0, true, &entry, &exit_status) &&
+	       (entry.Valid || entry.Zero);
 }
 
 static int walk(const struct control_client *client, uint64_t address,
 		const DXGK_ESCAPE_GPUMMUCAPS *caps)
 {
 	uint32_t path[DXGK_MAX_PAGE_TABLE_LEVEL_COUNT] = { 0 };
+	bool is_wide = false;
 	int exit_status = 0;
 
 	for (uint32_t level = 0; level < caps->PageTableLevelCount; level++) {
@@ -88,18 +109,21 @@ static int walk(const struct control_client *client, uint64_t address,
 	}
 	printf("address 0x%" PRIx64 ", %u levels\n", address, caps->PageTableLevelCount);
 	for (uint32_t level = caps->PageTableLevelCount; level-- > 0;) {
+		uint64_t entry_pages = caps->PageTableLevelDesk[level].EntryCoverageInPages;
 		DXGK_PTE entry;
 
-		if (!read_entry(client, path, level, &entry, &exit_status))
+		if (!read_entry(client, path, level, is_wide, &entry, &exit_status))
 			return exit_status;
-		print_entry(level, path[level], &entry);
+		print_entry(level, is_wide ? path[0] >> (WIDE_SHIFT - PAGE_SHIFT) : path[level],
+			    is_wide, &entry);
 		if (level == 0 || !entry.Valid || entry.Zero || entry.LargePage) {
 			print_end(address, level,
-				  caps->PageTableLevelDesk[level].EntryCoverageInPages
-					  << PAGE_SHIFT,
+				  is_wide ? UINT64_C(1) << WIDE_SHIFT : entry_pages << PAGE_SHIFT,
 				  &entry);
 			break;
 		}
+		if (level == 1)
+			is_wide = is_in_wide_leaf(client, path, caps, &entry);
 	}
 	return 0;
 }

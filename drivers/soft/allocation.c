@@ -95,9 +95,12 @@ static void fill_info(const struct soft_adapter *adapter, const struct softgpu_s
 	}
 	info->PreferredSegment.Value = preferred.Value;
 
-	info->Alignment = surface->allocation.alignment > PAGE_SIZE
-				  ? (UINT)surface->allocation.alignment
+	UINT page_bytes = (segments & local) && adapter->settings.pages_64k != SOFT_64K_NONE
+				  ? 1u << SOFT_64K_BITS
 				  : PAGE_SIZE;
+	info->Alignment = surface->allocation.alignment > page_bytes
+				  ? (UINT)surface->allocation.alignment
+				  : page_bytes;
 	info->Size = surface->allocation.size_bytes;
 	info->PitchAlignedSize = 0;
 	info->HintedBank.Value = 0;

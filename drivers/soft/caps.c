@@ -53,6 +53,9 @@ void soft_caps_gpummu(const struct soft_settings *settings, DXGK_GPUMMUCAPS *cap
 	caps_out->CacheCoherentMemorySupported = 1;
 	caps_out->LargePageSupported = 1;
 	caps_out->InvalidTlbEntriesNotCached = 1; /* no translation is kept at all */
+	if (settings->pages_64k != SOFT_64K_NONE)
+		caps_out->LeafPageTableSizeFor64KPagesInBytes = PAGE_SIZE;
+	caps_out->DualPteSupported = settings->pages_64k == SOFT_64K_DUAL;
 }
 
 NTSTATUS soft_caps_level(const struct soft_settings *settings, ULONG level,
@@ -61,6 +64,7 @@ NTSTATUS soft_caps_level(const struct soft_settings *settings, ULONG level,
 	/* The CPU cannot be asked to write tables that may move in local memory. */
 	ULONG segment = settings->update_mode == SOFT_UPDATE_CPU ? SOFTGPU_SEGMENT_SYSTEM
 								 : SOFTGPU_SEGMENT_LOCAL;
+	BOOLEAN is_double = level == 1 && settings->pages_64k == SOFT_64K_DUAL;
 
 	if (level >= settings->page_table_levels)
 		return STATUS_INVALID_PARAMETER;
@@ -68,11 +72,15 @@ NTSTATUS soft_caps_level(const struct soft_settings *settings, ULONG level,
 	/* A root of two levels begins with a page, and grows (soft_get_root_page_table_size). */
 	if (settings->page_table_levels == 2 && index_bits > SOFT_TABLE_BITS)
 		index_bits = SOFT_TABLE_BITS;
+	/* Two pages of system memory have to be asked for by the name that WDDM 2 adds. */
+	if (is_double && segment == SOFTGPU_SEGMENT_SYSTEM)
+		segment = SOFT_SEGMENT_COUNT + 1;
 	*desc_out = (DXGK_PAGE_TABLE_LEVEL_DESC){
 		.PageTableIndexBitCount = index_bits,
 		.PageTableSegmentId = segment,
 		.PagingProcessPageTableSegmentId = segment,
-		.PageTableSizeInBytes = (UINT)ROUND_TO_PAGES(sizeof(ULONGLONG) << index_bits),
+		.PageTableSizeInBytes = (UINT)ROUND_TO_PAGES(sizeof(ULONGLONG) << index_bits)
+					<< is_double,
 		.PageTableAlignmentInBytes = PAGE_SIZE,
 	};
 	return STATUS_SUCCESS;

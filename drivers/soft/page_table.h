@@ -27,7 +27,7 @@ struct soft_translation {
 	/* The entry that says so, for who wants to look at those behind it in the same table. */
 	ULONGLONG entry;
 	ULONG entry_segment;
-	ULONG entries_behind; /* 0 for large pages */
+	ULONG entries_behind; /* 0 for all but pages of 4 KiB */
 	ULONGLONG entry_offset;
 };
 

@@ -224,25 +224,86 @@ static NTSTATUS build_unmap_aperture(const struct soft_adapter *adapter,
 
 /* ---- page tables ---- */
 
-static void update_now(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+/* Those to tables of 64 KiB pages, behind all others: NULL where an entry has one pointer. */
+static const DXGK_PTE *second_pointers(const struct soft_adapter *adapter,
+				       const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+{
+	BOOLEAN has_two =
+		adapter->settings.pages_64k == SOFT_64K_DUAL && update->PageTableLevel == 1;
+
+	return has_two ? update->pPageTableEntries64KB : NULL;
+}
+
+static void update_now(const struct soft_adapter *adapter,
+		       const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
 {
 	ULONGLONG *table = (ULONGLONG *)update->PageTableAddress.CpuVirtual + update->StartIndex;
+	const DXGK_PTE *second = second_pointers(adapter, update);
 
+	if (second)
+		soft_pte_store(table + (1u << SOFT_TABLE_BITS), second, update->NumPageTableEntries,
+			       update->Flags.Repeat != 0);
 	soft_pte_store(table, update->pPageTableEntries, update->NumPageTableEntries,
 		       update->Flags.Repeat != 0);
 }
 
-static NTSTATUS build_update_page_table(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
+/* As many entries as are left from `done` on, of those that are at `table`. */
+static NTSTATUS emit_run(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start,
+			 const struct soft_place *table, const DXGK_PTE *ptes, ULONGLONG done,
+			 ULONGLONG *length_out)
 {
 	const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &args->UpdatePageTable;
-	const ULONGLONG entry_bytes = sizeof(ULONGLONG);
+	struct soft_place first = *table;
+	ULONGLONG stride = 0;
+	ULONGLONG value;
+
+	*length_out = update->NumPageTableEntries;
+	if (update->Flags.Repeat)
+		value = soft_pte_encode(ptes);
+	else
+		*length_out = soft_pte_run(&ptes[done], update->NumPageTableEntries - done, &value,
+					   &stride);
+	first.offset += done * sizeof(ULONGLONG);
+	return emit_entries(args, start, &first, *length_out, value, stride);
+}
+
+/* Passes count the entries of both kinds, one after the other. */
+static NTSTATUS emit_update(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start,
+			    const struct soft_place *table, const DXGK_PTE *second)
+{
+	const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &args->UpdatePageTable;
+	ULONGLONG count = update->NumPageTableEntries;
+	ULONGLONG total = second ? 2 * count : count;
+	struct soft_place behind = *table;
+
+	behind.offset += sizeof(ULONGLONG) << SOFT_TABLE_BITS;
+	while (args->MultipassOffset < total) {
+		BOOLEAN is_second = args->MultipassOffset >= count;
+		ULONGLONG length;
+		NTSTATUS status =
+			emit_run(args, start, is_second ? &behind : table,
+				 is_second ? second : update->pPageTableEntries,
+				 args->MultipassOffset - (is_second ? count : 0), &length);
+
+		if (!NT_SUCCESS(status))
+			return status;
+		args->MultipassOffset += (UINT)length;
+	}
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS build_update_page_table(const struct soft_adapter *adapter,
+					DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
+{
+	const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &args->UpdatePageTable;
 	struct soft_place table = { 0 };
 
-	if (!update->pPageTableEntries || update->Flags.Use64KBPages)
+	if (!update->pPageTableEntries ||
+	    (update->Flags.Use64KBPages && adapter->settings.pages_64k == SOFT_64K_NONE))
 		return STATUS_INVALID_PARAMETER;
 	switch ((ULONG)update->UpdateMode) {
 	case DXGK_PAGETABLEUPDATE_CPU_VIRTUAL:
-		update_now(update);
+		update_now(adapter, update);
 		return STATUS_SUCCESS;
 	case DXGK_PAGETABLEUPDATE_GPU_VIRTUAL:
 		table = place_virtual(update->PageTableAddress.GpuVirtual);
@@ -254,27 +315,8 @@ static NTSTATUS build_update_page_table(DXGKARG_BUILDPAGINGBUFFER *args, const V
 	default:
 		return STATUS_INVALID_PARAMETER;
 	}
-
-	table.offset += update->StartIndex * entry_bytes;
-	if (update->Flags.Repeat)
-		return emit_entries(args, start, &table, update->NumPageTableEntries,
-				    soft_pte_encode(update->pPageTableEntries), 0);
-	while (args->MultipassOffset < update->NumPageTableEntries) {
-		ULONGLONG done = args->MultipassOffset;
-		struct soft_place first = table;
-		ULONGLONG value;
-		ULONGLONG stride;
-		ULONGLONG length =
-			soft_pte_run(&update->pPageTableEntries[done],
-				     update->NumPageTableEntries - done, &value, &stride);
-
-		first.offset += done * entry_bytes;
-		NTSTATUS status = emit_entries(args, start, &first, length, value, stride);
-		if (!NT_SUCCESS(status))
-			return status;
-		args->MultipassOffset += (UINT)length;
-	}
-	return STATUS_SUCCESS;
+	table.offset += update->StartIndex * sizeof(ULONGLONG);
+	return emit_update(args, start, &table, second_pointers(adapter, update));
 }
 
 static NTSTATUS build_copy_entries(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
@@ -337,7 +379,7 @@ NTSTATUS APIENTRY soft_build_paging_buffer(IN_CONST_HANDLE hAdapter,
 	case DXGK_OPERATION_VIRTUAL_FILL:
 		return build_virtual_fill(args, start);
 	case DXGK_OPERATION_UPDATE_PAGE_TABLE:
-		return build_update_page_table(args, start);
+		return build_update_page_table(adapter, args, start);
 	case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES:
 		return build_copy_entries(args, start);
 	case DXGK_OPERATION_SIGNAL_MONITORED_FENCE:

@@ -27,6 +27,7 @@ NTSTATUS soft_memory_start(struct soft_memory *memory, const struct soft_setting
 	*memory = (struct soft_memory){
 		.local_bytes = (ULONGLONG)settings->local_mib << 20,
 		.aperture_pages = ((ULONGLONG)settings->aperture_mib << 20) >> PAGE_SHIFT,
+		.has_64k_pages = settings->pages_64k != SOFT_64K_NONE,
 	};
 	/* The system hands this out untouched; pages come into being when somebody writes. */
 	memory->local = MmAllocateContiguousMemorySpecifyCache(memory->local_bytes, lowest, highest,
@@ -78,6 +79,7 @@ NTSTATUS soft_memory_describe(const struct soft_memory *memory, DXGK_QUERYSEGMEN
 	local->Flags.CpuVisible = 1;
 	local->Flags.ApplicationTarget = 1;
 	local->Flags.LocalBudgetGroup = 1;
+	local->Flags.Use64KBPages = memory->has_64k_pages;
 
 	DXGK_SEGMENTDESCRIPTOR4 *aperture =
 		(DXGK_SEGMENTDESCRIPTOR4 *)(out->pSegmentDescriptor + out->SegmentDescriptorStride);

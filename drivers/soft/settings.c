@@ -15,6 +15,9 @@ static const char *const update_words[] = { "gpu_physical", "gpu_virtual", "cpu_
 static const ULONG update_values[] = { SOFT_UPDATE_GPU_PHYSICAL, SOFT_UPDATE_GPU_VIRTUAL,
 				       SOFT_UPDATE_CPU };
 
+static const char *const pages_64k_words[] = { "none", "single", "dual", NULL };
+static const ULONG pages_64k_values[] = { SOFT_64K_NONE, SOFT_64K_SINGLE, SOFT_64K_DUAL };
+
 #define OFFSET(field) __builtin_offsetof(struct soft_settings, field)
 
 const struct soft_setting soft_setting_table[] = {
@@ -37,6 +40,8 @@ const struct soft_setting soft_setting_table[] = {
 	  NULL, "0 or 1" },
 	{ L"LoseMemoryOnReset", "LoseMemoryOnReset", OFFSET(loses_memory), 0, 1, NULL, NULL,
 	  "0 or 1" },
+	{ L"Pages64KiB", "Pages64KiB", OFFSET(pages_64k), 0, 0, pages_64k_words, pages_64k_values,
+	  "none, single or dual" },
 };
 const ULONG soft_setting_count = RTL_NUMBER_OF(soft_setting_table);
 
@@ -112,6 +117,11 @@ NTSTATUS soft_settings_finish(struct soft_settings *settings, PCSTR *problem_out
 	if (settings->hw_queues && settings->model != SOFTGPU_MODEL_GPUMMU) {
 		*problem_out = "HwQueues needs AddressModel gpummu: hardware queues are given "
 			       "commands by virtual address";
+		return STATUS_INVALID_PARAMETER;
+	}
+	/* A root of two levels has no fixed place for its second pointers. */
+	if (settings->pages_64k == SOFT_64K_DUAL && settings->page_table_levels == 2) {
+		*problem_out = "Pages64KiB dual needs PageTableLevels 3 or more";
 		return STATUS_INVALID_PARAMETER;
 	}
 	/* Tables that the CPU updates are in system memory, where a table is at most a page. */

@@ -14,7 +14,12 @@ enum {
 	SOFT_MAX_LEVELS = 5,
 	SOFT_PAGE_BITS = 12,
 	SOFT_TABLE_BITS = 9, /* 512 entries of 8 bytes: a table is a page */
+	SOFT_64K_BITS = 16,
+	SOFT_64K_TABLE_BITS = SOFT_TABLE_BITS - (SOFT_64K_BITS - SOFT_PAGE_BITS),
 };
+
+/* Leaf tables of 64 KiB pages: none, instead of one of 4 KiB pages, or beside it. */
+enum soft_pages_64k { SOFT_64K_NONE, SOFT_64K_SINGLE, SOFT_64K_DUAL };
 
 enum soft_update_mode { SOFT_UPDATE_GPU_PHYSICAL, SOFT_UPDATE_GPU_VIRTUAL, SOFT_UPDATE_CPU };
 
@@ -29,6 +34,7 @@ struct soft_settings {
 	ULONG hw_queues;          /* 1: there are hardware queues; needs virtual addresses */
 	ULONG has_placed_buffers; /* those of physical contexts are in the aperture */
 	ULONG loses_memory;       /* with a reset of the adapter; else it happens to stay */
+	ULONG pages_64k;          /* enum soft_pages_64k */
 };
 
 /* One registry value. A number has a range; a text is one of a few words. */

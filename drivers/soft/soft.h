@@ -83,6 +83,7 @@ struct soft_memory {
 	 * engine, each with one store. */
 	ULONGLONG *aperture;
 	ULONGLONG aperture_pages;
+	BOOLEAN has_64k_pages; /* local memory is managed in those */
 };
 
 /* Work for one engine. On the free list or the queue of its engine, or running. */

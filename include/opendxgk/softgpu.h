@@ -274,19 +274,22 @@ SOFTGPU_ASSERT_SIZE(struct softgpu_escape_work, 208);
 /*
  * ---- page-table entries ----
  *
- *	 63                                12 11     9 8       4 3     2        1    0
- *	| page number                        | zero   | segment | large | read | zero | valid |
- *	                                                                  only
+ *	 63                                12 11 10  9  8       4 3     2        1    0
+ *	| page number                        | 0   |64K| segment | large | read | zero | valid |
+ *	                                                                   only
  *
  * Page number and segment as in DXGK_PTE: 4 KiB pages from the start of the segment, or of physical
  * memory for segment 0. A table above the leaves says where the next table is; with `large` set in
  * level 1, where a page is that covers as much as that table would. `zero` reads as zeroes and
- * drops writes.
+ * drops writes. With `64K` in level 1 the table below has 32 entries for pages of 64 KiB instead of
+ * 512 for pages of 4 KiB. Where each entry of level 1 has two pointers (Pages64KiB dual), those to
+ * tables of 64 KiB pages are the second 512 of its table, and what is valid there goes first.
  */
 #define SOFTGPU_PTE_VALID         UINT64_C(0x001)
 #define SOFTGPU_PTE_ZERO          UINT64_C(0x002)
 #define SOFTGPU_PTE_READ_ONLY     UINT64_C(0x004)
 #define SOFTGPU_PTE_LARGE         UINT64_C(0x008)
+#define SOFTGPU_PTE_TABLE_64K     UINT64_C(0x200)
 #define SOFTGPU_PTE_SEGMENT_SHIFT 4
 #define SOFTGPU_PTE_SEGMENT_MASK  UINT64_C(0x1f0)
 #define SOFTGPU_PTE_ADDRESS_MASK  UINT64_C(0xfffffffffffff000)

@@ -2,6 +2,7 @@
  * gpuva_access_test.c - what the GPU finds at its addresses: memory wherever that is, zeroes, or a
  * fault that says where. Runs with page tables of all shapes and all ways of writing them.
  */
+#include "api/control.h"
 #include "api/gpu.h"
 
 /* ---- memory ---- */
@@ -82,6 +83,81 @@ TEST(memory, of_many_tables_is_mapped_in_one_call)
 	gpu_fill(&gpu, BASE + MIB + 3 * PAGE, SIZE_BYTES, 0xabcdef01);
 	EXPECT(gpu_run(&gpu));
 	EXPECT_WORDS(&gpu, memory, 0, SIZE_BYTES, 0xabcdef01);
+}
+
+/* ---- pages of 64 KiB ---- */
+
+/* The entry of `address` as the driver was given it; false: there is none of that kind. */
+static bool read_entry(const struct gpu *gpu, UINT64 address, unsigned level, bool is_wide,
+		       DXGK_PTE *entry_out)
+{
+	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_GET_VAD_INFO };
+	D3DKMT_GET_PTE *get = &args.GetVads.GetPte;
+	unsigned levels = soft_info(gpu->client.adapter).adapter.page_table_levels;
+
+	args.GetVads.Command = D3DKMT_VAD_ESCAPE_GET_PTE;
+	get->PageTableLevel = level;
+	get->NumPtes = 1;
+	get->b64KBPte = is_wide;
+	for (unsigned i = 0; i < levels; i++)
+		get->PageTableIndex[i] =
+			(UINT)(address >> (12 + 9 * i) & (i + 1 < levels ? 511 : 4095));
+	if (is_wide && level == 0)
+		get->PageTableIndex[0] /= 16;
+	if (escape_of(&gpu->client, D3DKMT_ESCAPE_VIDMM, &args, sizeof(args)) != STATUS_SUCCESS)
+		return false;
+	*entry_out = get->Pte[0];
+	return get->NumPtes == 1;
+}
+
+/* What the profile says of pages of 64 KiB. */
+static const char *has_64k_pages(void)
+{
+	const char *words = getenv("TEST_PAGES_64K");
+
+	return words && strcmp(words, "none") != 0 ? words : NULL;
+}
+
+static bool is_64k(const char *word)
+{
+	return has_64k_pages() && strcmp(has_64k_pages(), word) == 0;
+}
+
+static bool is_64k_page(const struct gpu *gpu, UINT64 address)
+{
+	DXGK_PTE entry;
+
+	return read_entry(gpu, address, 0, true, &entry) && entry.Valid;
+}
+
+TEST(memory, of_whole_64k_pages_is_mapped_in_those_until_something_smaller_comes)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE memory = create_resident(&gpu, 4 * K64, SOFTGPU_LOCAL_ONLY);
+	D3DKMT_HANDLE small = create_resident(&gpu, PAGE, SOFTGPU_SYSTEM_ONLY);
+	DXGK_PTE entry;
+
+	map(&gpu, memory, BASE, 64, WRITE);
+	EXPECT_EQ(is_64k_page(&gpu, BASE + 3 * K64), has_64k_pages() != NULL);
+	EXPECT(read_entry(&gpu, BASE, 1, false, &entry));
+	EXPECT_EQ(entry.PageTablePageSize, is_64k("single"));
+	gpu_fill(&gpu, BASE, 4 * K64, 1);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_WORDS(&gpu, memory, 0, 4 * K64, 1);
+
+	/* In the middle of a page; the rest of it stays what it is. */
+	map(&gpu, small, BASE + K64 + PAGE, 1, WRITE);
+	EXPECT(read_entry(&gpu, BASE, 1, false, &entry));
+	EXPECT_EQ(entry.PageTablePageSize, 0);
+	EXPECT_EQ(is_64k_page(&gpu, BASE), is_64k("dual"));
+	EXPECT(!is_64k_page(&gpu, BASE + K64));
+	gpu_fill(&gpu, BASE, 4 * K64, 2);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_WORDS(&gpu, memory, 0, K64 + PAGE, 2);
+	EXPECT_WORDS(&gpu, memory, K64 + PAGE, PAGE, 1);
+	EXPECT_WORDS(&gpu, memory, K64 + 2 * PAGE, 3 * K64 - 2 * PAGE, 2);
+	EXPECT_WORDS(&gpu, small, 0, PAGE, 2);
+	expect_valid();
 }
 
 TEST(memory, is_found_at_both_ends_of_the_space)

@@ -303,6 +303,58 @@ TEST(page_table, a_large_page_covers_what_its_table_would)
 	EXPECT_EQ(to.size_bytes, 0x200000 - 0x12345);
 }
 
+TEST(page_table, an_entry_says_that_the_table_below_has_64k_pages)
+{
+	DXGK_PTE entry = { .Valid = 1, .Segment = 1, .PageAddress = 7 };
+
+	entry.PageTablePageSize = DXGK_PTE_PAGE_TABLE_PAGE_64KB;
+	EXPECT_EQ(soft_pte_encode(&entry),
+		  pte(0x7000, 1, SOFTGPU_PTE_VALID | SOFTGPU_PTE_TABLE_64K));
+}
+
+TEST(page_table, a_table_of_64k_pages_has_32_entries)
+{
+	struct soft_settings settings = shape(4, 48);
+	struct soft_translation to;
+	struct soft_walk_fault fault;
+
+	map(&settings, 0x5000, 0);
+	tables.entries[2][0] |= SOFTGPU_PTE_TABLE_64K;
+	tables.entries[3][31] = pte(0x40000, 1, SOFTGPU_PTE_VALID);
+	EXPECT(walk(&settings, 0x1f0000 + 0x4321, TRUE, &to, &fault));
+	EXPECT_EQ(tables.reads, 4);
+	EXPECT_EQ(to.offset, 0x40000 + 0x4321);
+	EXPECT_EQ(to.size_bytes, 0x10000 - 0x4321);
+	EXPECT_EQ(to.entries_behind, 0);
+	EXPECT(!walk(&settings, 0x1e0000, FALSE, &to, &fault));
+	EXPECT_EQ(fault.level, 0);
+}
+
+/* The second pointers stand behind the first; what is valid there goes first. */
+TEST(page_table, of_two_tables_the_one_of_64k_pages_is_asked_first)
+{
+	struct soft_settings settings = shape(4, 48);
+	struct soft_translation to;
+	struct soft_walk_fault fault;
+
+	settings.pages_64k = SOFT_64K_DUAL;
+	map(&settings, 0x5000, pte(0x7000, 1, SOFTGPU_PTE_VALID));
+	EXPECT(walk(&settings, 0x5000, FALSE, &to, &fault));
+	EXPECT_EQ(to.offset, 0x7000);
+
+	tables.entries[2][512] = pte(table_at(8), 1, SOFTGPU_PTE_VALID);
+	tables.entries[8][1] = pte(0x40000, 1, SOFTGPU_PTE_VALID | SOFTGPU_PTE_READ_ONLY);
+	EXPECT(walk(&settings, 0x5000, FALSE, &to, &fault));
+	EXPECT_EQ(to.offset, 0x7000);
+	EXPECT(walk(&settings, 0x12345, FALSE, &to, &fault));
+	EXPECT_EQ(to.offset, 0x42345);
+	EXPECT(!walk(&settings, 0x12345, TRUE, &to, &fault));
+	EXPECT(fault.is_write_protected);
+	tables.entries[8][2] = SOFTGPU_PTE_ZERO;
+	EXPECT(walk(&settings, 0x20000, TRUE, &to, &fault));
+	EXPECT(to.is_zero);
+}
+
 TEST(page_table, a_table_that_is_not_in_memory_is_a_fault)
 {
 	struct soft_settings settings = shape(4, 48);
