@@ -187,6 +187,23 @@ def test_walk_prints_each_level_and_where_it_ends(root):
         assert 'addresses have 48 bits' in client.ctl('walk', '0x1000000000000', status=1)
 
 
+def test_walk_finds_pages_of_64_kib(root):
+    for pages in ('single', 'dual'):
+        profile = os.path.join(root, pages + '.json')
+        with open(profile, 'w', encoding='utf-8') as file:
+            file.write('{"adapters": [{"driver": "soft", "name": "soft", "registry": '
+                       f'{{"Pages64KiB": "{pages}"}}}}]}}')
+        with Client(root, DXGK_PROFILE=profile) as client:
+            address = int(client.address, 16)
+            assert address % 0x10000 == 0, client.address
+            said = client.ctl('walk', hex(address + 0x12345)).splitlines()
+            above = 'table of 64 KiB pages of' if pages == 'single' else 'table of'
+            assert re.match(rf'  level 1  index +\d+  {above} segment 1 at 0x', said[-3]), said
+            assert re.match(r'  level 0  index +\d+  page of 64 KiB of segment 1 at 0x', said[-2]), said
+            where = re.match(r'ends at level 0: in its segment at 0x[0-9a-f]+2345$', said[-1])
+            assert where, said
+
+
 def test_tdr_resets_and_is_counted(root):
     with Client(root) as client:
         client.ctl('tdr', 'adapter')

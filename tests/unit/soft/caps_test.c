@@ -149,6 +149,31 @@ TEST(caps, tables_that_the_cpu_writes_are_in_system_memory)
 	EXPECT(desc.PageTableSizeInBytes <= 4096);
 }
 
+TEST(caps, tables_of_64k_pages_are_said_with_their_size)
+{
+	for (ULONG pages = SOFT_64K_NONE; pages <= SOFT_64K_DUAL; pages++) {
+		struct soft_settings settings;
+		DXGK_PAGE_TABLE_LEVEL_DESC level;
+		DXGK_GPUMMUCAPS caps;
+		PCSTR problem = NULL;
+
+		soft_settings_init(&settings);
+		settings.pages_64k = pages;
+		settings.update_mode = SOFT_UPDATE_CPU;
+		EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_SUCCESS);
+		soft_caps_gpummu(&settings, &caps);
+		EXPECT_EQ(caps.LeafPageTableSizeFor64KPagesInBytes,
+			  pages == SOFT_64K_NONE ? 0 : PAGE_SIZE);
+		EXPECT_EQ(caps.DualPteSupported, pages == SOFT_64K_DUAL);
+		/* Two pointers are two pages, which are not in segment 0. */
+		EXPECT_EQ(soft_caps_level(&settings, 1, &level), STATUS_SUCCESS);
+		EXPECT_EQ(level.PageTableSizeInBytes,
+			  pages == SOFT_64K_DUAL ? 2 * PAGE_SIZE : PAGE_SIZE);
+		EXPECT_EQ(level.PageTableSegmentId,
+			  pages == SOFT_64K_DUAL ? SOFT_SEGMENT_COUNT + 1 : 0);
+	}
+}
+
 TEST(caps, a_client_learns_the_model_and_the_nodes)
 {
 	struct softgpu_adapter_info info;

@@ -201,6 +201,24 @@ TEST(settings, tables_that_the_cpu_writes_are_no_larger_than_a_page)
 	EXPECT_CONTAINS(problem, "cpu_virtual");
 }
 
+TEST(settings, pages_of_64k_beside_others_need_a_table_below_the_root)
+{
+	struct soft_settings settings;
+	PCSTR problem = NULL;
+
+	soft_settings_init(&settings);
+	EXPECT_EQ(settings.pages_64k, SOFT_64K_NONE);
+	settings.pages_64k = SOFT_64K_SINGLE;
+	settings.page_table_levels = 2;
+	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_SUCCESS);
+	settings.pages_64k = SOFT_64K_DUAL;
+	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_INVALID_PARAMETER);
+	EXPECT(problem && strstr(problem, "Pages64KiB"));
+	soft_settings_init(&settings);
+	settings.pages_64k = SOFT_64K_DUAL;
+	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_SUCCESS);
+}
+
 TEST(settings, nodes_are_3d_then_copy_then_paging)
 {
 	struct soft_settings settings = defaults();
