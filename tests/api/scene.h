@@ -50,7 +50,7 @@ static inline bool scene_is_physical(void)
  * The test's: may this status come from the fault that is planned? It may once, unless what is to
  * fail fails whenever it is tried.
  */
-static bool fault_excuses(NTSTATUS status, unsigned times_before);
+static bool fault_excuses(NTSTATUS status);
 static bool fault_is_for_ever(void);
 
 static inline bool scene_look_lost(struct scene *scene)
@@ -66,7 +66,7 @@ static inline bool scene_look_lost(struct scene *scene)
 }
 
 static inline bool scene_did(struct scene *scene, const char *file, int line, const char *what,
-			     unsigned times_before, NTSTATUS status)
+			     bool is_again, NTSTATUS status)
 {
 	if (status == STATUS_SUCCESS)
 		return true;
@@ -76,15 +76,14 @@ static inline bool scene_did(struct scene *scene, const char *file, int line, co
 			      why.reason, why.rule);
 	if (scene_look_lost(scene) && status == STATUS_DEVICE_REMOVED)
 		return true; /* as good as done: nothing else is asked of it */
-	if (fault_excuses(status, times_before))
+	if (!is_again && fault_excuses(status))
 		return false;
-	if (times_before > 0 && fault_is_for_ever()) {
+	if (is_again && fault_is_for_ever()) {
 		scene->is_lost = true; /* there is no way past it */
 		return true;
 	}
 	print_error("%s:%d: %s%s gave 0x%08x: %s: %s (%s)\n", file, line, what,
-		    times_before > 0 ? ", again," : "", (unsigned)status, why.call, why.reason,
-		    why.rule);
+		    is_again ? ", again," : "", (unsigned)status, why.call, why.reason, why.rule);
 	_fail(file, line);
 	return false;
 }
@@ -92,10 +91,9 @@ static inline bool scene_did(struct scene *scene, const char *file, int line, co
 /* Once more when it failed. */
 #define DO(scene, call)                                                                            \
 	do {                                                                                       \
-		unsigned do_times = 0;                                                             \
-		while (!(scene)->is_lost &&                                                        \
-		       !scene_did(scene, __FILE__, __LINE__, #call, do_times, (call)))             \
-			do_times++;                                                                \
+		if (!(scene)->is_lost &&                                                           \
+		    !scene_did(scene, __FILE__, __LINE__, #call, false, (call)))                   \
+			scene_did(scene, __FILE__, __LINE__, #call, true, (call));                 \
 	} while (0)
 
 /* ---- waits; a lost device's are over ---- */

@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-enum { ENTRIES_MAX = 32, REQUEST_MAX = 512, RESET_TRIES = 1000 };
+enum { ENTRIES_MAX = 32, REQUEST_MAX = 512 };
 
 /* ---- the fault ---- */
 
@@ -154,19 +154,12 @@ static bool fault_may_lose(void)
 	       (planned.fault.entry && strcmp(planned.fault.entry, "BuildPagingBuffer") == 0);
 }
 
-static bool fault_excuses(NTSTATUS status, unsigned times_before)
+static bool fault_excuses(NTSTATUS status)
 {
-	if (!fault_has_fired() || status != fault_gives())
-		return false;
-	/* Who tries again at once may meet the reset a second time. */
-	if (times_before > 0 && fault_is_of_a_submission()) {
-		usleep(1000);
-		return times_before < RESET_TRIES;
-	}
-	if (times_before > 0 || planned.is_excused)
+	if (!fault_has_fired() || planned.is_excused)
 		return false;
 	planned.is_excused = true;
-	return true;
+	return status == fault_gives();
 }
 
 static bool fault_is_for_ever(void)
