@@ -148,7 +148,12 @@ void sched_changed_locked(struct sched *sched);
 bool sched_wait_locked(struct sched *sched, uint64_t deadline_ns);
 /* Lets go: tells the listener of owners that were lost. */
 void sched_tell_lost_locked(struct sched *sched);
-/* Every owner is lost but the kernel's, whose queued work is cancelled. */
+/* Every owner is lost but the kernel's. */
+void sched_lose_owners_locked(struct sched *sched, struct sched_owner *guilty,
+			      uint32_t guilty_state, uint32_t state);
+/* The kernel's queued work comes back undone. */
+void sched_cancel_kernels_locked(struct sched *sched);
+/* Both. */
 void sched_lose_all_locked(struct sched *sched, struct sched_owner *guilty, uint32_t guilty_state,
 			   uint32_t state);
 

@@ -12,8 +12,9 @@
  *
  * A paging packet that was aborted, or an engine that cannot be reset, is the adapter's affair:
  *
- *	debug information 0x117 ▶ nobody submits ▶ the pager knows ▶ every owner is lost ▶ reset ▶
- *	what the hardware had is aborted, fences are where the last submission was ▶ restart
+ *	debug information 0x117 ▶ nobody submits ▶ every owner is lost ▶ the pager knows, and has
+ *	its packets back ▶ reset ▶ what the hardware had is aborted, fences are where the last
+ *	submission was ▶ restart
  *
  * Where Windows stops with a bug check, the adapter is lost: nothing else would ever end.
  */
@@ -363,17 +364,20 @@ void reset_adapter_locked(struct sched *sched, uint32_t node, const struct reset
 		return;
 	}
 	set_deaf_locked(sched, true);
-	/* First: paging that is cancelled by it is to know why. */
-	sched_unlock(sched);
-	call_listener(sched, sched->listener.adapter_reset_begins);
-	sched_lock(sched);
 	guilty = guilty_locked(&sched->nodes[node], cause);
 	if (guilty)
 		owner_lose_and_tell_locked(guilty, tdr_state_of(cause->fault), cause->fault);
-	sched_lose_all_locked(sched, guilty, SCHED_STATE_HUNG, SCHED_STATE_RESET);
-	sched->broken = NULL;
+	/* Everybody knows before a byte of theirs is gone, the pager before its packets come back.
+	 */
+	sched_lose_owners_locked(sched, guilty, SCHED_STATE_HUNG, SCHED_STATE_RESET);
 	sched_retire_locked(sched);
 	sched_tell_lost_locked(sched);
+	sched_unlock(sched);
+	call_listener(sched, sched->listener.adapter_reset_begins);
+	sched_lock(sched);
+	sched_cancel_kernels_locked(sched);
+	sched->broken = NULL;
+	sched_retire_locked(sched);
 	const char *failure = reset_and_restart_locked(sched, node);
 	set_deaf_locked(sched, false);
 	give_batons_locked(sched, nodes);

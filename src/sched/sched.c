@@ -253,8 +253,19 @@ void sched_destroy(struct sched *sched)
 
 /* ---- stopping and quiescing ---- */
 
-void sched_lose_all_locked(struct sched *sched, struct sched_owner *guilty, uint32_t guilty_state,
-			   uint32_t state)
+void sched_lose_owners_locked(struct sched *sched, struct sched_owner *guilty,
+			      uint32_t guilty_state, uint32_t state)
+{
+	struct list *link;
+
+	list_for_each (link, &sched->owners) {
+		struct sched_owner *owner = container_of(link, struct sched_owner, link);
+
+		owner_lose_and_tell_locked(owner, owner == guilty ? guilty_state : state, NULL);
+	}
+}
+
+void sched_cancel_kernels_locked(struct sched *sched)
 {
 	struct list *owner_link;
 	struct list *link;
@@ -262,12 +273,18 @@ void sched_lose_all_locked(struct sched *sched, struct sched_owner *guilty, uint
 	list_for_each (owner_link, &sched->owners) {
 		struct sched_owner *owner = container_of(owner_link, struct sched_owner, link);
 
-		owner_lose_and_tell_locked(owner, owner == guilty ? guilty_state : state, NULL);
 		if (!owner->is_system)
 			continue;
 		list_for_each (link, &owner->queues)
 			queue_cancel_locked(container_of(link, struct sched_queue, owner_link));
 	}
+}
+
+void sched_lose_all_locked(struct sched *sched, struct sched_owner *guilty, uint32_t guilty_state,
+			   uint32_t state)
+{
+	sched_lose_owners_locked(sched, guilty, guilty_state, state);
+	sched_cancel_kernels_locked(sched);
 }
 
 /* Nobody is in the driver to give it something, and it has nothing. */

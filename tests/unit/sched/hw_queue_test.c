@@ -416,9 +416,9 @@ TEST(reset, that_fails_or_is_not_there_is_the_adapters_affair)
 		const char *log = happened();
 		EXPECT_STR(words_of(log, RETIREMENTS), "a!");
 		EXPECT_STR(words_of(log, THE_REST),
-			   way == 0   ? "D141@1 H1 D117@1 begin W3 X2 Y2 Z2 A lost restart end"
-			   : way == 1 ? "D141@1 H1 R1 D117@1 begin W3 X2 Y2 Z2 A lost restart end"
-				      : "D117@1 begin W3 X2 Y2 Z2 A lost restart end");
+			   way == 0   ? "D141@1 H1 D117@1 W3 X2 Y2 Z2 begin A lost restart end"
+			   : way == 1 ? "D141@1 H1 R1 D117@1 W3 X2 Y2 Z2 begin A lost restart end"
+				      : "D117@1 W3 X2 Y2 Z2 begin A lost restart end");
 		finish();
 	}
 }
@@ -431,7 +431,7 @@ TEST(reset, that_hits_nobody_is_tried_once_more)
 	sched_on_timed_out(world.sched, 1);
 	EXPECT_STR(happened(), "D141@1 H1 R1");
 	sched_on_timed_out(world.sched, 1);
-	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 D117@1 begin W2 X2 Y2 Z2 A lost restart end");
+	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 D117@1 W2 X2 Y2 Z2 begin A lost restart end");
 	finish();
 }
 
@@ -455,7 +455,7 @@ TEST(reset, that_twice_hits_others_than_who_is_late_is_the_adapters_affair)
 	EXPECT_STREAMS("", "x!", "D141@1 H1 R1 X3");
 	world.gpu.on_hw_reset = NULL;
 	pass_time(DELAY_NS);
-	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 D117@1 begin W2 Y2 Z2 A lost restart end");
+	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 D117@1 W2 Y2 Z2 begin A lost restart end");
 	finish();
 }
 
@@ -476,7 +476,7 @@ TEST(reset, that_is_not_there_takes_whose_queue_is_late_for_the_guilty_one)
 	reach(other, 1);
 	EXPECT_STR(happened(), "1:a1 1:x1 1:y2 x.");
 	pass_time(DELAY_NS - NS_PER_S);
-	EXPECT_STREAMS("", "a! y!", "D117@1 begin W3 X2 Y2 Z2 A lost restart end");
+	EXPECT_STREAMS("", "a! y!", "D117@1 W3 X2 Y2 Z2 begin A lost restart end");
 	finish();
 }
 

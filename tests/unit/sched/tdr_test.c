@@ -177,7 +177,7 @@ TEST(tdr, without_engine_reset_the_adapter_is_reset)
 	fake_gpu_preempted(&world.gpu, 2, 0);
 	EXPECT_STR(happened(), "P1:1 P2:1 2:b2+");
 	pass_time(DELAY_NS);
-	EXPECT_STR(happened(), "Q1 D117@1 begin W3 X2 Y2 A a! b! lost restart end");
+	EXPECT_STR(happened(), "Q1 D117@1 W3 X2 Y2 begin A a! b! lost restart end");
 	EXPECT(world.owners[2].is_lost);
 
 	/* Ids go on, also where events of before come late. */
@@ -204,7 +204,7 @@ TEST(tdr, an_engine_that_cannot_be_reset_is_the_adapters_affair)
 	world.gpu.nodes[1].reset_status = STATUS_UNSUCCESSFUL;
 	pass_time(2 * DELAY_NS);
 	EXPECT_STR(happened(),
-		   "1:a1 P1:1 Q1 D141@1 E1 D117@1 begin W3 X2 Y2 Z2 A a! lost restart end");
+		   "1:a1 P1:1 Q1 D141@1 E1 D117@1 W3 X2 Y2 Z2 begin A a! lost restart end");
 	world_finish();
 }
 
@@ -217,7 +217,7 @@ TEST(tdr, a_paging_packet_that_was_aborted_is_the_adapters_affair_and_nobodys_fa
 	EXPECT_STR(happened(), "0:p1 0:a2 0:q3");
 	pass_time(2 * DELAY_NS);
 	EXPECT_STR(happened(),
-		   "P0:1 Q0 D141@0 E0 D117@0 begin W2 X2 Y2 Z2 A p! q! a! lost restart end");
+		   "P0:1 Q0 D141@0 E0 D117@0 W2 X2 Y2 Z2 begin A p! q! a! lost restart end");
 	EXPECT(!world.system.is_lost);
 	paging('r');
 	EXPECT_STR(happened(), "0:r4");
@@ -234,7 +234,7 @@ TEST(tdr, the_kernels_queued_work_is_cancelled_by_an_adapter_reset)
 	paging('q');
 	EXPECT_STR(happened(), "0:p1");
 	sched_force_recovery(world.sched, SCHED_FORCE_ADAPTER_RESET, 0);
-	EXPECT_STR(happened(), "D117@0 begin W2 X2 Y2 Z2 A p! q- lost restart end");
+	EXPECT_STR(happened(), "D117@0 W2 X2 Y2 Z2 begin A p! q- lost restart end");
 	world_finish();
 }
 
@@ -266,8 +266,8 @@ TEST(tdr, a_driver_that_fails_to_reset_or_restart_loses_the_adapter)
 		world.gpu.fails_restart = i == 1;
 		happened();
 		sched_force_recovery(world.sched, SCHED_FORCE_ADAPTER_RESET, 1);
-		EXPECT_STR(happened(), i == 0 ? "D117@1 begin W3 X2 Y2 Z2 A a! dead"
-					      : "D117@1 begin W3 X2 Y2 Z2 A a! lost restart dead");
+		EXPECT_STR(happened(), i == 0 ? "D117@1 W3 X2 Y2 Z2 begin A a! dead"
+					      : "D117@1 W3 X2 Y2 Z2 begin A a! lost restart dead");
 		world.gpu.nodes[1].count = 0;
 		world_finish();
 	}
@@ -329,7 +329,7 @@ TEST(tdr, resets_that_blame_nobody_end_with_the_adapter)
 	sched_force_recovery(world.sched, SCHED_FORCE_ENGINE_RESET, 1);
 	EXPECT_STR(happened(), "1:a1 D141@1 E1 1:a2+");
 	sched_force_recovery(world.sched, SCHED_FORCE_ENGINE_RESET, 1);
-	EXPECT_STR(happened(), "D141@1 E1 D117@1 begin a! W2 X2 Y2 Z2 A lost restart end");
+	EXPECT_STR(happened(), "D141@1 E1 D117@1 a! W2 X2 Y2 Z2 begin A lost restart end");
 	world_finish();
 }
 
@@ -431,7 +431,7 @@ TEST(tdr, a_fault_may_need_the_whole_adapter)
 	work(world_queue(1, 2), 'b');
 	happened();
 	fake_gpu_page_fault(&world.gpu, 1, true);
-	EXPECT_STR(happened(), "W7f D117@1 begin X2 Y2 Z2 A a! b! lost restart end");
+	EXPECT_STR(happened(), "W7f D117@1 X2 Y2 Z2 begin A a! b! lost restart end");
 	world_finish();
 }
 
@@ -472,7 +472,7 @@ TEST(tdr, a_refused_paging_packet_resets_the_adapter)
 	packet->packet.keeps_fence = true;
 	packet->submit_status = STATUS_UNSUCCESSFUL;
 	QUEUE(&world.system_queue, packet);
-	EXPECT_STREAMS("", "p!", "D117@0 begin W2 X2 Y2 Z2 A lost restart end");
+	EXPECT_STREAMS("", "p!", "D117@0 W2 X2 Y2 Z2 begin A lost restart end");
 	world_finish();
 }
 
