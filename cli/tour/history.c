@@ -190,7 +190,7 @@ static bool move(struct reader *reader, struct life *life, const char *place, ui
 static bool change_place(struct reader *reader, struct life *life, const char *line,
 			 uint64_t now_ns)
 {
-	static const char *const places[] = { "out", "entering", "in", "leaving" };
+	static const char *const places[] = { "out", "entering", "in", "leaving", "shifting" };
 	uint64_t segment = number_behind(line, "\"segment\":");
 	char wanted[32];
 

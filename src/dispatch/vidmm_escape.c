@@ -221,6 +221,10 @@ static NTSTATUS defrag(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
 	struct vidmm *memory = escape->adapter->memory;
 	struct vidmm_fragmentation before;
 	struct vidmm_fragmentation after;
+	const struct vidmm_defragmentation how = {
+		.is_upward = args->Defrag.Operation == D3DKMT_DEFRAG_ESCAPE_DEFRAG_UPWARD,
+		.must_verify = args->Defrag.Operation == D3DKMT_DEFRAG_ESCAPE_VERIFY_TRANSFER,
+	};
 	uint32_t segment = args->Defrag.SegmentId;
 	NTSTATUS status = check_defrag(escape, args);
 
@@ -230,7 +234,9 @@ static NTSTATUS defrag(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Defrag.SegmentId",
 			      "is %u, which is no segment with addresses of its own", segment);
 	if (args->Defrag.Operation != D3DKMT_DEFRAG_ESCAPE_GET_FRAGMENTATION_STATS)
-		vidmm_defragment(memory, segment);
+		status = vidmm_defragment(memory, segment, &how);
+	if (!NT_SUCCESS(status))
+		return status;
 	(void)!vidmm_fragmentation(memory, segment, &after);
 	args->Defrag.TotalCommitted = after.taken_bytes;
 	args->Defrag.TotalFree = after.free_bytes;

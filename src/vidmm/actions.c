@@ -16,6 +16,7 @@
 void actions_init(struct actions *actions)
 {
 	list_init(&actions->leaving);
+	list_init(&actions->shifting);
 	list_init(&actions->entering);
 	list_init(&actions->devices);
 	list_init(&actions->requests);
@@ -29,6 +30,7 @@ struct ended {
 	struct list in;
 	struct list out;
 	struct list stayed;
+	struct list unmoved;
 	struct list failed;
 };
 
@@ -50,6 +52,10 @@ static void moves_start(struct actions *actions, struct ended *ended)
 			list_push_back(result == MOVE_DONE ? &ended->out : &ended->stayed,
 				       &place->action_link);
 	}
+	while ((place = place_pop(&actions->shifting))) {
+		if (move_shift_start(place) != MOVE_QUEUED)
+			list_push_back(&ended->unmoved, &place->action_link);
+	}
 	while ((place = place_pop(&actions->entering))) {
 		enum move_result result = move_in_start(place);
 
@@ -67,6 +73,8 @@ static void moves_end_locked(struct ended *ended, struct actions *actions)
 		place_out_locked(place, actions);
 	while ((place = place_pop(&ended->stayed)))
 		place_stay_locked(place, actions);
+	while ((place = place_pop(&ended->unmoved)))
+		place_settle_down_locked(place, false, actions);
 	while ((place = place_pop(&ended->in)))
 		place_arrive_locked(place, actions);
 	/* Not again before something changed, or a little later: the machine may have memory then.
@@ -152,9 +160,10 @@ static void devices_tell(struct vidmm *manager, struct list *devices)
 
 static bool actions_have_any(const struct actions *actions)
 {
-	return !list_is_empty(&actions->leaving) || !list_is_empty(&actions->entering) ||
-	       !list_is_empty(&actions->devices) || !list_is_empty(&actions->requests) ||
-	       !list_is_empty(&actions->departures) || !list_is_empty(&actions->news);
+	return !list_is_empty(&actions->leaving) || !list_is_empty(&actions->shifting) ||
+	       !list_is_empty(&actions->entering) || !list_is_empty(&actions->devices) ||
+	       !list_is_empty(&actions->requests) || !list_is_empty(&actions->departures) ||
+	       !list_is_empty(&actions->news);
 }
 
 void actions_run_locked(struct vidmm *manager, struct actions *actions)
@@ -164,6 +173,7 @@ void actions_run_locked(struct vidmm *manager, struct actions *actions)
 	list_init(&ended.in);
 	list_init(&ended.out);
 	list_init(&ended.stayed);
+	list_init(&ended.unmoved);
 	list_init(&ended.failed);
 	for (;;) {
 		lock_assert_held(&manager->lock);

@@ -138,7 +138,8 @@ static bool is_moving_locked(const struct vidmm *manager, bool with_entering)
 	for (uint32_t i = 0; i < manager->segment_count; i++) {
 		const struct vidmm_segment *segment = &manager->segments[i];
 
-		if (segment->leaving_bytes > 0 || (with_entering && segment->entering_bytes > 0))
+		if (segment->leaving_bytes > 0 ||
+		    (with_entering && (segment->entering_bytes > 0 || segment->shifting_bytes > 0)))
 			return true;
 	}
 	return false;
@@ -191,68 +192,6 @@ void vidmm_evict_selected(struct vidmm *manager, const struct vidmm_selection *s
 {
 	evict_selected(manager, selection);
 	manager_settle(manager, false);
-}
-
-/* ---- order ---- */
-
-static bool has_addresses(const struct vidmm *manager, uint32_t segment)
-{
-	return segment > 0 && segment <= manager->segment_count &&
-	       !manager->segments[segment - 1].config.is_implicit_system;
-}
-
-static struct vidmm_fragmentation fragmentation_locked(const struct vidmm_segment *segment)
-{
-	return (struct vidmm_fragmentation){
-		.taken_bytes = segment->space.taken_units * MACHINE_PAGE_BYTES,
-		.free_bytes = space_free_units(&segment->space) * MACHINE_PAGE_BYTES,
-		.largest_gap_bytes = space_largest_free(&segment->space) * MACHINE_PAGE_BYTES,
-	};
-}
-
-bool vidmm_fragmentation(struct vidmm *manager, uint32_t segment,
-			 struct vidmm_fragmentation *fragmentation_out)
-{
-	if (!has_addresses(manager, segment))
-		return false;
-	lock_acquire(&manager->lock);
-	*fragmentation_out = fragmentation_locked(&manager->segments[segment - 1]);
-	lock_release(&manager->lock);
-	return true;
-}
-
-static bool moves_in_order(const struct vidmm_place *place, const struct vidmm_segment *segment)
-{
-	return place->state == PLACE_IN && place->segment == segment &&
-	       place->eviction.is_resident && !place->allocation->traits.is_unmoveable;
-}
-
-void vidmm_defragment(struct vidmm *manager, uint32_t segment_id)
-{
-	struct vidmm_segment *segment = &manager->segments[segment_id - 1];
-	struct vidmm_fragmentation before;
-	struct actions actions;
-	struct list *link;
-
-	if (!has_addresses(manager, segment_id) ||
-	    (vidmm_options(manager) & VIDMM_NEVER_MOVE_TO_DEFRAG))
-		return;
-	actions_init(&actions);
-	lock_acquire(&manager->lock);
-	before = fragmentation_locked(segment);
-	if (before.largest_gap_bytes < before.free_bytes) {
-		/* Nobody enters between those who leave: there would be the same holes again. */
-		segment->is_emptying = true;
-		list_for_each (link, &manager->places) {
-			struct vidmm_place *place =
-				container_of(link, struct vidmm_place, all_link);
-
-			if (moves_in_order(place, segment))
-				place_leave_locked(place, &actions);
-		}
-	}
-	actions_run_locked(manager, &actions);
-	manager_settle(manager, true);
 }
 
 /* ---- recounting ---- */

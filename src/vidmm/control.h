@@ -106,12 +106,26 @@ struct vidmm_fragmentation {
 MUST_CHECK bool vidmm_fragmentation(struct vidmm *manager, uint32_t segment,
 				    struct vidmm_fragmentation *fragmentation_out);
 
+struct vidmm_defragmentation {
+	bool is_upward;   /* at the upper end */
+	bool must_verify; /* the CPU compares each copy; what is not the same stays where it was */
+};
+
 /*
- * Puts what is in the segment together at its lower end: all of it leaves, and what is on a list
- * comes back in, lowest offset first. What is on none stays out. Nothing moves when the free memory
- * is in one piece.
+ * Puts what is in the segment together at its lower end, from page to page of it. What finds no
+ * room there to stand aside leaves, and comes back in when it is on a list. Returns when it is
+ * done: when the free memory is in one piece, or nothing is gained any more. Refused when a copy
+ * was not the same, or cannot be looked at, and when there is no memory to plan it.
  */
-void vidmm_defragment(struct vidmm *manager, uint32_t segment);
+MUST_CHECK NTSTATUS vidmm_defragment(struct vidmm *manager, uint32_t segment,
+				     const struct vidmm_defragmentation *how);
+
+/* Copies within segments that were not the same, since the start; and the last of them. */
+struct vidmm_wrong_transfers {
+	uint64_t count;
+	uint64_t allocation_id;
+	uint64_t offset_bytes;
+};
 
 /*
  * As vidmm_manager_validate(), for a manager at work: what only its own lock guards is recounted,

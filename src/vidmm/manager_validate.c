@@ -16,6 +16,7 @@ struct recount {
 	uint64_t resident_bytes[VIDMM_MAX_SEGMENTS];
 	uint64_t leaving_bytes[VIDMM_MAX_SEGMENTS];
 	uint64_t entering_bytes[VIDMM_MAX_SEGMENTS];
+	uint64_t shifting_bytes[VIDMM_MAX_SEGMENTS];
 	uint64_t committed_bytes[VIDMM_MAX_SEGMENTS];
 	uint64_t page_count[VIDMM_MAX_SEGMENTS];
 	uint64_t range_count[VIDMM_MAX_SEGMENTS];
@@ -71,6 +72,27 @@ static const char *check_content(const struct vidmm_place *place)
 	return NULL;
 }
 
+/* The pages that it goes to, or comes from. */
+static const char *check_shift_of(const struct vidmm_place *place, struct recount *recount)
+{
+	uint32_t at = place->segment->id - 1;
+	uint64_t bytes = segment_bytes(place->segment, &place->wish);
+	const struct page_run *runs = page_set_runs(&place->other_pages);
+	uint64_t pages = 0;
+
+	if (place->state != PLACE_SHIFTING)
+		return place->other_pages.run_count == 0 ? NULL : "has pages twice";
+	for (uint32_t i = 0; i < place->other_pages.run_count; i++)
+		pages += runs[i].count;
+	if (pages * MACHINE_PAGE_BYTES != bytes)
+		return "goes to more or fewer pages than its size";
+	recount->resident_bytes[at] += bytes;
+	recount->shifting_bytes[at] += bytes;
+	recount->page_count[at] += pages;
+	recount->range_count[at] += place->other_pages.run_count;
+	return NULL;
+}
+
 static const char *check_segment_of(const struct vidmm_place *place, struct recount *recount)
 {
 	const struct vidmm_segment *segment = place->segment;
@@ -116,6 +138,8 @@ static const char *check_place(const struct vidmm_place *place, struct recount *
 		wrong = "is a candidate for eviction and not in place, or the other way round";
 	if (!wrong && place->segment)
 		wrong = check_segment_of(place, recount);
+	if (!wrong && place->segment)
+		wrong = check_shift_of(place, recount);
 	return wrong;
 }
 
@@ -146,7 +170,8 @@ static const char *check_segment(const struct vidmm_segment *segment, const stru
 	if (segment->resident_bytes != recount->resident_bytes[at])
 		return "resident bytes were miscounted";
 	if (segment->leaving_bytes != recount->leaving_bytes[at] ||
-	    segment->entering_bytes != recount->entering_bytes[at])
+	    segment->entering_bytes != recount->entering_bytes[at] ||
+	    segment->shifting_bytes != recount->shifting_bytes[at])
 		return "bytes on their way were miscounted";
 	if (segment->committed_bytes != recount->committed_bytes[at])
 		return "committed bytes were miscounted";

@@ -1,12 +1,9 @@
 /*
- * move.c - one allocation's way into a segment, or out of it, as a job of the pager.
+ * move.c - one allocation's way into a segment, out of it, or within it, as a job of the pager.
  *
- *   in:   a place that is ENTERING or LEAVING
- *   out:  a row of operations; at its end the content state and the place say what became of it
- *
- *	in    [fill with zeroes | copy from system memory] [map the aperture] [the driver's init]
- *	      [notify] [GPU addresses]
- *	out   [GPU addresses] [notify] [unmap | copy to system memory | discard]
+ *   in:   a place that is ENTERING, LEAVING or SHIFTING
+ *   out:  a job (its rows: move_rows.c); at its end the content state and the place say what became
+ *         of it
  *
  * The system memory of what went into a memory segment is given up, unless the allocation keeps it;
  * on the way out it is taken again, which can fail: then it stays. CPU views of memory that moves
@@ -73,224 +70,9 @@ static bool system_runs_make(struct vidmm_place *place)
 	return move->system != NULL;
 }
 
-/* ---- operations ---- */
-
-static struct paging_place local_place(const struct vidmm_place *place)
-{
-	if (place->segment->is_system)
-		return (struct paging_place){
-			.run_count = place->move.system_count,
-			.runs = place->move.system,
-		};
-	return (struct paging_place){
-		.segment = place->segment->id,
-		.run_count = place->move.local_count,
-		.runs = place->move.local,
-	};
-}
-
-static struct paging_place system_place(const struct vidmm_place *place)
-{
-	return (struct paging_place){
-		.run_count = place->move.system_count,
-		.runs = place->move.system,
-	};
-}
-
-static bool mappings_next(struct vidmm_place *place, enum vidmm_mapping_change change,
-			  struct paging_op *op)
-{
-	const struct vidmm_config *config = &place->manager->config;
-	struct paging_place where = local_place(place);
-
-	return config->mappings &&
-	       config->mappings->next(config->mappings_context, place->allocation, change, &where,
-				      &place->move.cursor, op);
-}
-
-static uint64_t place_offset_bytes(const struct vidmm_place *place)
-{
-	return place->pages.run_count > 0
-		       ? page_set_runs(&place->pages)[0].first_page * MACHINE_PAGE_BYTES
-		       : 0;
-}
-
-static struct miniport_paging_op notify_op(const struct vidmm_place *place, bool is_resident)
-{
-	return (struct miniport_paging_op){
-		.kind = MINIPORT_PAGING_NOTIFY_RESIDENCY,
-		.driver_allocation = place->driver_allocation,
-		.notify_residency = { .segment = place->segment->id,
-				      .offset_bytes = place_offset_bytes(place),
-				      .is_resident = is_resident },
-	};
-}
-
-static struct miniport_paging_op aperture_op(const struct vidmm_place *place, bool is_map)
-{
-	return (struct miniport_paging_op){
-		.kind = is_map ? MINIPORT_PAGING_MAP_APERTURE : MINIPORT_PAGING_UNMAP_APERTURE,
-		.driver_allocation = place->driver_allocation,
-		.aperture = {
-			.driver_device = place->driver_device,
-			.segment = place->segment->id,
-			.first_page = page_set_runs(&place->pages)[0].first_page,
-			.page_count = place->allocation->size_bytes >> MACHINE_PAGE_SHIFT,
-			.mdl = is_map ? place->move.mdl : NULL,
-			.dummy_address = is_map ? 0 : place->manager->config.dummy_page_address,
-			.is_cache_coherent = is_map && place->segment->config.is_cache_coherent &&
-					     place->allocation->traits.is_cached,
-		},
-	};
-}
-
-static struct miniport_paging_op discard_op(const struct vidmm_place *place)
-{
-	return (struct miniport_paging_op){
-		.kind = MINIPORT_PAGING_DISCARD_CONTENT,
-		.driver_allocation = place->driver_allocation,
-		.discard = { .segment = place->segment->id,
-			     .offset_bytes = place_offset_bytes(place) },
-	};
-}
-
-static void content_op(const struct vidmm_place *place, struct paging_op *op)
-{
-	const struct place_move *move = &place->move;
-
-	if (move->content == MOVE_FILL) {
-		op->kind = PAGING_FILL;
-		op->fill.destination = local_place(place);
-		op->fill.size_bytes = segment_bytes(place->segment, &place->wish);
-		return;
-	}
-	op->kind = PAGING_COPY;
-	op->copy.source = move->is_in ? system_place(place) : local_place(place);
-	op->copy.destination = move->is_in ? local_place(place) : system_place(place);
-	op->copy.size_bytes = place->allocation->size_bytes;
-	op->copy.is_start = true;
-	op->copy.is_end = true;
-}
-
-static void tail_op(const struct vidmm_place *place, struct paging_op *op)
-{
-	uint64_t size_bytes = place->allocation->size_bytes;
-
-	op->kind = PAGING_FILL;
-	op->fill.destination = local_place(place);
-	op->fill.destination.first_byte = size_bytes;
-	op->fill.offset_bytes = size_bytes;
-	op->fill.size_bytes = segment_bytes(place->segment, &place->wish) - size_bytes;
-}
-
-/* Where the driver finds it, which is in the aperture for what is mapped there. */
-static void driver_init_op(const struct vidmm_place *place, struct paging_op *op)
-{
-	op->kind = PAGING_INIT_CONTEXT;
-	op->context.place = local_place(place);
-	if (place->wish.form == FORM_MAPPED)
-		op->context.place = (struct paging_place){
-			.segment = place->segment->id,
-			.run_count = place->move.local_count,
-			.runs = place->move.local,
-		};
-	op->context.size_bytes = place->allocation->size_bytes;
-	op->context.pointer = place->allocation->driver->pointer;
-}
-
-/* Is this one of the rows of this move? */
-static bool step_applies(const struct vidmm_place *place, enum move_step step)
-{
-	const struct place_move *move = &place->move;
-	const struct vidmm_config *config = &place->manager->config;
-
-	switch (step) {
-	case MOVE_MAPPINGS_OUT:
-	case MOVE_MAPPINGS_IN:
-		return move->is_in == (step == MOVE_MAPPINGS_IN) && config->mappings;
-	case MOVE_NOTIFY_OUT:
-	case MOVE_NOTIFY_IN:
-		return move->is_in == (step == MOVE_NOTIFY_IN) &&
-		       place->allocation->traits.wants_residency_news;
-	case MOVE_UNMAP:
-		return !move->is_in && place->wish.form == FORM_MAPPED;
-	case MOVE_MAP:
-		return move->is_in && place->wish.form == FORM_MAPPED;
-	case MOVE_DRIVER_INIT:
-		return move->is_in && place->allocation->driver &&
-		       !place->allocation->driver->is_initialized;
-	case MOVE_DISCARD:
-		return move->content == MOVE_DROP && !config->has_gpu_mmu;
-	case MOVE_CONTENT:
-		return move->content == MOVE_FILL || move->content == MOVE_COPY;
-	case MOVE_CONTENT_ZEROES:
-		return move->content == MOVE_COPY && move->is_in &&
-		       segment_bytes(place->segment, &place->wish) > place->allocation->size_bytes;
-	case MOVE_STEPS:
-		break;
-	}
-	return false;
-}
-
-/* The operation of a row; false: there are no more in it. */
-static bool step_next(struct vidmm_place *place, enum move_step step, struct paging_op *op)
-{
-	*op = (struct paging_op){ .kind = PAGING_AS_IT_IS,
-				  .driver_allocation = place->driver_allocation };
-	switch (step) {
-	case MOVE_MAPPINGS_OUT:
-		return mappings_next(place, VIDMM_MAPPINGS_OUT, op);
-	case MOVE_MAPPINGS_IN:
-		return mappings_next(place, VIDMM_MAPPINGS_IN, op);
-	case MOVE_NOTIFY_OUT:
-	case MOVE_NOTIFY_IN:
-		op->as_it_is = notify_op(place, step == MOVE_NOTIFY_IN);
-		return true;
-	case MOVE_UNMAP:
-	case MOVE_MAP:
-		op->as_it_is = aperture_op(place, step == MOVE_MAP);
-		return true;
-	case MOVE_DRIVER_INIT:
-		driver_init_op(place, op);
-		return true;
-	case MOVE_DISCARD:
-		op->as_it_is = discard_op(place);
-		return true;
-	case MOVE_CONTENT:
-		content_op(place, op);
-		return true;
-	case MOVE_CONTENT_ZEROES:
-		tail_op(place, op);
-		return true;
-	case MOVE_STEPS:
-		break;
-	}
-	return false;
-}
-
 static struct vidmm_place *job_place(struct paging_job *job)
 {
 	return container_of(job, struct vidmm_place, move.job);
-}
-
-static bool job_next(struct paging_job *job, struct paging_op *op_out)
-{
-	struct vidmm_place *place = job_place(job);
-	struct place_move *move = &place->move;
-
-	move->built = move->step;
-	while (move->step < MOVE_STEPS) {
-		enum move_step step = move->step;
-		bool has_more = step == MOVE_MAPPINGS_OUT || step == MOVE_MAPPINGS_IN;
-
-		if (step_applies(place, step) && step_next(place, step, op_out)) {
-			if (!has_more)
-				move->step++;
-			return true;
-		}
-		move->step++;
-	}
-	return false;
 }
 
 /* The job began after everything that uses it. */
@@ -352,6 +134,8 @@ static void count_locked(struct vidmm_place *place)
 		traffic->unmapped_bytes += bytes;
 	if (place->move.content == MOVE_FILL) {
 		vidmm_count(&traffic->filled, bytes);
+	} else if (place->move.content == MOVE_COPY && place->move.is_shift) {
+		vidmm_count(&traffic->shifted, bytes);
 	} else if (place->move.content == MOVE_DROP) {
 		vidmm_count(&traffic->discarded, bytes);
 	} else if (place->move.content == MOVE_COPY && is_in) {
@@ -436,6 +220,48 @@ static void mappings_failed(struct vidmm_place *place, NTSTATUS status)
 		config->mappings->failed(config->mappings_context, place->allocation, status);
 }
 
+static void way_done_locked(struct vidmm_place *place, NTSTATUS status, struct actions *actions)
+{
+	status = judge_locked(place, status);
+	move_end_locked(place, status);
+	if (NT_SUCCESS(status))
+		count_locked(place);
+	if (!NT_SUCCESS(status) && place->move.is_in) {
+		in_failed_locked(place, status, actions);
+	} else if (!NT_SUCCESS(status)) {
+		place_stay_locked(place, actions);
+	} else if (place->move.is_in) {
+		place_arrive_locked(place, actions);
+	} else {
+		place_out_locked(place, actions);
+	}
+}
+
+/* With a reset in between it is lost here and there. */
+static void shift_done_locked(struct vidmm_place *place, NTSTATUS status, struct actions *actions)
+{
+	struct place_move *move = &place->move;
+
+	if (atomic_load(&place->manager->is_gone) || paging_job_is_stale(&move->job) ||
+	    place->epoch != move->job.epoch) {
+		move->content = MOVE_DROP;
+		out_done_locked(place);
+		count_locked(place);
+		place_out_locked(place, actions);
+		return;
+	}
+	bool has_moved = NT_SUCCESS(status) && !move->is_wrong;
+	if (has_moved)
+		count_locked(place);
+	if (NT_SUCCESS(status) && move->is_wrong)
+		place->manager->wrong_transfers = (struct vidmm_wrong_transfers){
+			.count = place->manager->wrong_transfers.count + 1,
+			.allocation_id = place->allocation->id,
+			.offset_bytes = move->wrong_at_bytes,
+		};
+	place_settle_down_locked(place, has_moved, actions);
+}
+
 static void job_done(struct paging_job *job, NTSTATUS status)
 {
 	struct vidmm_place *place = job_place(job);
@@ -451,19 +277,10 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 	lock_acquire(&manager->lock);
 	if (paging_job_is_stale(job))
 		place_owe_locked(place, NT_SUCCESS(status));
-	status = judge_locked(place, status);
-	move_end_locked(place, status);
-	if (NT_SUCCESS(status))
-		count_locked(place);
-	if (!NT_SUCCESS(status) && place->move.is_in) {
-		in_failed_locked(place, status, &actions);
-	} else if (!NT_SUCCESS(status)) {
-		place_stay_locked(place, &actions);
-	} else if (place->move.is_in) {
-		place_arrive_locked(place, &actions);
-	} else {
-		place_out_locked(place, &actions);
-	}
+	if (place->move.is_shift)
+		shift_done_locked(place, status, &actions);
+	else
+		way_done_locked(place, status, &actions);
 	/* The allocation may be gone once the manager's lock is let go, its end being an action. */
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
@@ -473,28 +290,13 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 
 /* ---- the start ---- */
 
-static bool has_rows(const struct vidmm_place *place)
-{
-	const struct vidmm_config *config = &place->manager->config;
-
-	if (config->mappings &&
-	    config->mappings->is_mapped(config->mappings_context, place->allocation))
-		return true;
-	for (int step = 0; step < MOVE_STEPS; step++) {
-		if (step != MOVE_MAPPINGS_IN && step != MOVE_MAPPINGS_OUT &&
-		    step_applies(place, (enum move_step)step))
-			return true;
-	}
-	return false;
-}
-
 /* With nothing to be built, addresses that somebody maps from now on find it as it will be. */
 static bool needs_job(struct vidmm_place *place)
 {
 	bool is_needed;
 
 	lock_acquire(&place->manager->lock);
-	is_needed = has_rows(place) && !atomic_load(&place->manager->is_gone);
+	is_needed = move_has_rows(place) && !atomic_load(&place->manager->is_gone);
 	if (!is_needed)
 		place_show_locked(place, place->move.is_in);
 	lock_release(&place->manager->lock);
@@ -508,7 +310,7 @@ static void move_init(struct vidmm_place *place, bool is_in)
 	*move = (struct place_move){ .is_in = is_in };
 	paging_job_init(&move->job, place->manager->config.pager);
 	move->job.done = job_done;
-	move->job.next = job_next;
+	move->job.next = move_next;
 	move->job.idle = job_idle;
 }
 
@@ -613,9 +415,25 @@ static void driver_unload(struct driver_memory *memory, struct paging_job *job)
 	memory->unload(memory, paging_job_after_wait(job, &memory->dependency));
 }
 
-enum move_result move_out_start(struct vidmm_place *place)
+/* Behind the work that the hardware has. */
+static void queue_behind_users(struct vidmm_place *place)
 {
 	struct list *link;
+
+	if (place->allocation->driver)
+		driver_unload(place->allocation->driver, &place->move.job);
+	list_for_each (link, &place->dependents) {
+		struct vidmm_binding *binding =
+			container_of(link, struct vidmm_binding, leave_link);
+
+		paging_job_after_submitted(&place->move.job, binding->device->owner,
+					   &binding->dependency);
+	}
+	paging_job_queue(&place->move.job);
+}
+
+enum move_result move_out_start(struct vidmm_place *place)
+{
 	bool is_dropped;
 	bool is_clean;
 	NTSTATUS status;
@@ -634,15 +452,29 @@ enum move_result move_out_start(struct vidmm_place *place)
 	lock_release(&place->allocation->lock);
 	if (!NT_SUCCESS(status) || !needs_job(place))
 		return move_end_now(place, status);
-	if (place->allocation->driver)
-		driver_unload(place->allocation->driver, &place->move.job);
-	list_for_each (link, &place->dependents) {
-		struct vidmm_binding *binding =
-			container_of(link, struct vidmm_binding, leave_link);
+	queue_behind_users(place);
+	return MOVE_QUEUED;
+}
 
-		paging_job_after_submitted(&place->move.job, binding->device->owner,
-					   &binding->dependency);
+enum move_result move_shift_start(struct vidmm_place *place)
+{
+	const struct page_run *target = page_set_runs(&place->other_pages);
+	bool is_ready;
+
+	move_init(place, false);
+	place->move.is_shift = true;
+	place->move.must_verify = place->must_verify;
+	place->move.content = MOVE_COPY;
+	place->move.target = (struct miniport_page_run){ target->first_page, target->count };
+	assert(place->other_pages.run_count == 1 && !place->segment->is_system);
+	lock_acquire(&place->allocation->lock);
+	is_ready = !atomic_load(&place->manager->is_gone) &&
+		   cpu_view_hide(&place->allocation->view) && local_runs_make(place);
+	lock_release(&place->allocation->lock);
+	if (!is_ready) {
+		move_finish(place);
+		return MOVE_FAILED;
 	}
-	paging_job_queue(&place->move.job);
+	queue_behind_users(place);
 	return MOVE_QUEUED;
 }

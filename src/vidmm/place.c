@@ -251,11 +251,11 @@ void place_answer_locked(struct vidmm_place *place, NTSTATUS status, struct acti
 	}
 }
 
-/* ---- the four states ---- */
+/* ---- the states ---- */
 
 static void place_set_state(struct vidmm_place *place, enum place_state state)
 {
-	static const char *const names[] = { "out", "entering", "in", "leaving" };
+	static const char *const names[] = { "out", "entering", "in", "leaving", "shifting" };
 
 	place->state = state;
 	trace_allocation_place(place->allocation->id, names[state],
@@ -337,18 +337,35 @@ static void devices_suspend_locked(struct vidmm_place *place)
 		device_suspend_locked(container_of(link, struct vidmm_binding, place_link)->device);
 }
 
-void place_leave_locked(struct vidmm_place *place, struct actions *actions)
+/* Nobody uses it from now on, but what the hardware has already. */
+static void place_part_locked(struct vidmm_place *place, enum place_state state,
+			      struct actions *actions)
 {
 	assert(place->state == PLACE_IN && place->pins == 0);
 	place_unsort_locked(place);
-	place->is_doomed = false; /* known when its way out starts */
 	place->moved_at = pager_epoch(place->manager->config.pager);
-	place->segment->leaving_bytes += place_bytes(place);
-	place_set_state(place, PLACE_LEAVING);
+	place_set_state(place, state);
 	dependents_collect_locked(place);
 	devices_suspend_locked(place);
 	bindings_sort_locked(place, actions);
+}
+
+void place_leave_locked(struct vidmm_place *place, struct actions *actions)
+{
+	place->is_doomed = false; /* known when its way out starts */
+	place->segment->leaving_bytes += place_bytes(place);
+	place_part_locked(place, PLACE_LEAVING, actions);
 	list_push_back(&actions->leaving, &place->action_link);
+}
+
+void place_shift_locked(struct vidmm_place *place, const struct page_set *pages,
+			struct actions *actions)
+{
+	place->other_pages = *pages;
+	place->has_switched = false;
+	place->segment->shifting_bytes += place_bytes(place);
+	place_part_locked(place, PLACE_SHIFTING, actions);
+	list_push_back(&actions->shifting, &place->action_link);
 }
 
 static void dependents_release_locked(struct vidmm_place *place, struct actions *actions)
@@ -357,12 +374,55 @@ static void dependents_release_locked(struct vidmm_place *place, struct actions 
 		actions->has_changes = true;
 }
 
+static void pages_switch_locked(struct vidmm_place *place)
+{
+	struct page_set pages = place->pages;
+
+	place->pages = place->other_pages;
+	place->other_pages = pages;
+	place->has_switched = !place->has_switched;
+	place->shown_version++;
+}
+
 void place_show_locked(struct vidmm_place *place, bool is_shown)
 {
 	lock_assert_held(&place->manager->lock);
+	if (is_shown && place->state == PLACE_SHIFTING && !place->has_switched)
+		pages_switch_locked(place);
 	if (is_shown && !place->is_shown)
 		place->shown_version++;
 	place->is_shown = is_shown;
+}
+
+/* In both it has the content, or has lost it: whichever they are, the others can go. */
+static void shift_end_locked(struct vidmm_place *place, bool has_moved)
+{
+	if (place->has_switched != has_moved)
+		pages_switch_locked(place);
+	place->has_switched = false;
+	place->segment->shifting_bytes -= place_bytes(place);
+	segment_give(place->segment, &place->wish, &place->other_pages);
+}
+
+static void place_back_in_locked(struct vidmm_place *place, struct actions *actions)
+{
+	dependents_release_locked(place, actions);
+	place_set_state(place, PLACE_IN);
+	bindings_sort_locked(place, actions);
+	place_answer_locked(place, STATUS_SUCCESS, actions);
+	actions->has_changes = true;
+	place_settle_locked(place, actions);
+}
+
+void place_settle_down_locked(struct vidmm_place *place, bool has_moved, struct actions *actions)
+{
+	assert(place->state == PLACE_SHIFTING);
+	shift_end_locked(place, has_moved);
+	if (!has_moved) {
+		place->shift_failed_at = place->manager->defragments;
+		place->slide_to = 0;
+	}
+	place_back_in_locked(place, actions);
 }
 
 void place_stay_locked(struct vidmm_place *place, struct actions *actions)
@@ -373,12 +433,7 @@ void place_stay_locked(struct vidmm_place *place, struct actions *actions)
 	place->may_leave_soon = false;
 	place->must_be_system = false;
 	place->given_up_at = place->manager->epoch;
-	dependents_release_locked(place, actions);
-	place_set_state(place, PLACE_IN);
-	bindings_sort_locked(place, actions);
-	place_answer_locked(place, STATUS_SUCCESS, actions);
-	actions->has_changes = true;
-	place_settle_locked(place, actions);
+	place_back_in_locked(place, actions);
 }
 
 static void place_count_left_locked(struct vidmm_place *place)
@@ -396,6 +451,8 @@ void place_out_locked(struct vidmm_place *place, struct actions *actions)
 	place_show_locked(place, false);
 	if (place->state == PLACE_LEAVING)
 		place->segment->leaving_bytes -= place_bytes(place);
+	if (place->state == PLACE_SHIFTING)
+		shift_end_locked(place, false);
 	if (place->state == PLACE_ENTERING)
 		place->segment->entering_bytes -= place_bytes(place);
 	else
@@ -405,6 +462,7 @@ void place_out_locked(struct vidmm_place *place, struct actions *actions)
 		place->manager->aperture_committed_bytes -= place->wish.size_bytes;
 	segment_give(place->segment, &place->wish, &place->pages);
 	place->segment = NULL;
+	place->slide_to = 0;
 	place->may_leave_soon = false;
 	/* Room for good is hope; room that its owner wants back is not. */
 	if (!place_is_wanted(place))

@@ -7,6 +7,10 @@
  * is nobody else's before its job is done. A place has one job at a time; what is decided
  * meanwhile counts when it is over.
  *
+ *	IN ──other pages of the segment were taken──▶ SHIFTING ──job done──▶ IN
+ *
+ * While it shifts it has both; when the job is done, those it is in.
+ *
  * Who waits for a place to be IN:
  *	missing bindings   devices that list it: their turn comes in vidmm.gathers (room.c)
  *	wants              requests of calls that answered STATUS_PENDING
@@ -22,10 +26,11 @@
 
 #include "base/notice.h"
 #include "base/thread.h"
+#include "vidmm/control.h"
 #include "vidmm/manager.h"
 #include "vidmm/segment.h"
 
-enum place_state { PLACE_OUT, PLACE_ENTERING, PLACE_IN, PLACE_LEAVING };
+enum place_state { PLACE_OUT, PLACE_ENTERING, PLACE_IN, PLACE_LEAVING, PLACE_SHIFTING };
 
 /* Rows of a job, in the order in which they are made; which are skipped depends (move.c). */
 enum move_step {
@@ -35,6 +40,7 @@ enum move_step {
 	MOVE_DISCARD,
 	MOVE_CONTENT,
 	MOVE_CONTENT_ZEROES, /* the end of a granule behind the content */
+	MOVE_VERIFY,         /* a look of the CPU at both copies, for testers */
 	MOVE_MAP,
 	MOVE_DRIVER_INIT, /* the driver gives memory of its own the first content */
 	MOVE_NOTIFY_IN,
@@ -52,6 +58,11 @@ struct place_move {
 	enum move_step built; /* rows before it are in the driver's hands completely */
 	enum move_content content;
 	bool is_in;
+	bool is_shift;    /* neither in nor out: from page to page of the segment */
+	bool must_verify; /* … and the CPU looks at what came there */
+	bool has_settled; /* … which it can now */
+	bool is_wrong;    /* … and it was not the same */
+	uint64_t wrong_at_bytes;
 	bool is_copy_good;    /* out: what is in system memory is the content */
 	bool has_taken_pages; /* to be copied to: nothing is in them yet */
 	uint32_t local_count;
@@ -60,6 +71,7 @@ struct place_move {
 	struct miniport_page_run *system;
 	struct miniport_page_run local_one;
 	struct miniport_page_run system_one;
+	struct miniport_page_run target; /* shift: of the segment */
 	struct miniport_mdl *mdl;
 };
 
@@ -88,8 +100,14 @@ struct vidmm_place {
 	struct vidmm_segment *segment; /* NULL: OUT */
 	struct segment_wish wish;      /* how it sits there */
 	struct page_set pages;
-	bool is_shown;          /* GPU addresses lead there, as of what was built (mappings.h) */
-	uint64_t shown_version; /* counts the times it came to be */
+	struct page_set other_pages; /* SHIFTING: where it goes; has_switched: where it was */
+	bool has_switched;           /* `pages` are already those it goes to */
+	bool must_verify;            /* SHIFTING: the CPU compares before addresses lead there */
+	uint64_t slide_to; /* page + 1 that it goes on to, from where it stands aside; 0: none */
+	uint64_t shift_failed_at; /* vidmm.defragments: that one does not try again … */
+	uint64_t sent_away_at;    /* … and sends it away once */
+	bool is_shown;            /* GPU addresses lead there, as of what was built (mappings.h) */
+	uint64_t shown_version;   /* counts the times it came to be */
 	struct evict_entry eviction; /* segment->candidates, or … */
 	struct list held_link;       /* segment->held; one of both while IN */
 
@@ -152,6 +170,8 @@ struct vidmm {
 	struct list rooms;     /* vidmm_room.link: what page tables have */
 	struct list gathers;   /* vidmm_gather.link: whose turn it is, first in front */
 	uint64_t use_clock;
+	uint64_t defragments; /* how often something was put in order; above 0 then */
+	struct vidmm_wrong_transfers wrong_transfers;
 	uint64_t epoch; /* counts what gives those hope who gave up; above 0 */
 	uint64_t aperture_committed_bytes;
 	uint32_t process_count;
@@ -181,6 +201,7 @@ struct vidmm {
 /* What was decided and has to be done without the lock, in this order. */
 struct actions {
 	struct list leaving;    /* vidmm_place.action_link */
+	struct list shifting;   /* vidmm_place.action_link */
 	struct list entering;   /* vidmm_place.action_link */
 	struct list devices;    /* vidmm_device.action_link: to resume, to tell that they starve */
 	struct list requests;   /* vidmm_request.link */
@@ -217,7 +238,12 @@ void place_arrive_locked(struct vidmm_place *place, struct actions *actions);
 void place_leave_locked(struct vidmm_place *place, struct actions *actions);
 /* The way out failed: IN as before. */
 void place_stay_locked(struct vidmm_place *place, struct actions *actions);
-/* GPU addresses lead there from now on, or no more. */
+/* Other pages of its segment were taken for it: SHIFTING; as above for devices. */
+void place_shift_locked(struct vidmm_place *place, const struct page_set *pages,
+			struct actions *actions);
+/* IN; `has_moved`: there, else where it was. The other pages are given back. */
+void place_settle_down_locked(struct vidmm_place *place, bool has_moved, struct actions *actions);
+/* GPU addresses lead there from now on, or no more. For what shifts: to where it goes. */
 void place_show_locked(struct vidmm_place *place, bool is_shown);
 /* OUT, from anywhere; pages are given back. */
 void place_out_locked(struct vidmm_place *place, struct actions *actions);
@@ -317,6 +343,13 @@ void place_starve_locked(struct vidmm_place *place, struct actions *actions);
 /* Let the ticker look, not later than that. */
 void room_look_again(struct vidmm *manager, uint64_t at_ns);
 
+/* ---- move_rows.c ---- */
+
+/* For paging_job.next. */
+bool move_next(struct paging_job *job, struct paging_op *op_out);
+/* Is there anything for the pager in it? Under the lock. */
+bool move_has_rows(const struct vidmm_place *place);
+
 /* ---- move.c ---- */
 
 /* Without a lock. QUEUED: the job's end comes back by itself. Otherwise whoever started it says so
@@ -324,6 +357,7 @@ void room_look_again(struct vidmm *manager, uint64_t at_ns);
 enum move_result { MOVE_QUEUED, MOVE_DONE, MOVE_FAILED };
 MUST_CHECK enum move_result move_in_start(struct vidmm_place *place);
 MUST_CHECK enum move_result move_out_start(struct vidmm_place *place);
+MUST_CHECK enum move_result move_shift_start(struct vidmm_place *place);
 
 /* ---- reset.c ---- */
 
@@ -359,6 +393,27 @@ void trim_look_locked(struct vidmm *manager, struct actions *actions);
 void trim_now_locked(struct vidmm_process *process, uint32_t flags, struct actions *actions);
 /* It leaves, and listens no more. */
 void trim_forget_locked(struct vidmm_process *process);
+
+/* ---- defragment.c ---- */
+
+/* One try to put a segment in order, in rounds; a round is over when nothing shifts there. */
+struct defragment {
+	struct vidmm *manager;
+	struct vidmm_segment *segment;
+	struct vidmm_defragmentation how;
+	uint64_t number; /* vidmm.defragments */
+	uint64_t rounds_left;
+
+	/* During a look. */
+	struct actions *actions;
+	struct resident *residents; /* by their first page */
+	size_t count;
+};
+enum defragment_round { DEFRAGMENT_DONE, DEFRAGMENT_SHIFTS, DEFRAGMENT_SENDS_AWAY };
+void defragment_init(struct defragment *order, struct vidmm *manager, uint32_t segment_id,
+		     const struct vidmm_defragmentation *how);
+/* Begins the next one. */
+MUST_CHECK NTSTATUS defragment_step(struct defragment *order, enum defragment_round *round_out);
 
 /* ---- control.c ---- */
 

@@ -518,8 +518,8 @@ static bool binding_is_going_locked(const struct vidmm_binding *binding)
 		return binding->leaves_soon;
 	if (place->state == PLACE_LEAVING)
 		return true;
-	return place->state == PLACE_IN && place->may_leave_soon &&
-	       !place->allocation->traits.is_pinned &&
+	return (place->state == PLACE_IN || place->state == PLACE_SHIFTING) &&
+	       place->may_leave_soon && !place->allocation->traits.is_pinned &&
 	       !(place->is_locked && !place->segment->is_system);
 }
 
@@ -655,7 +655,7 @@ enum vidmm_residency vidmm_where(struct vidmm_allocation *allocation)
 	if (place) {
 		lock_acquire(&place->manager->lock);
 		/* What leaves is there, and the GPU reaches it, until it has left. */
-		if (place->state == PLACE_IN || place->state == PLACE_LEAVING)
+		if (place->state != PLACE_OUT && place->state != PLACE_ENTERING)
 			where = place->segment->is_system ? VIDMM_RESIDENT_IN_SHARED_MEMORY
 							  : VIDMM_RESIDENT_IN_GPU_MEMORY;
 		lock_release(&place->manager->lock);

@@ -167,15 +167,22 @@ static bool segment_has_victims(const struct seeker *seeker, struct vidmm_segmen
 	return found >= bytes;
 }
 
+/* What leaves, and what stands in two places while it shifts. */
+static uint64_t soon_free_bytes(const struct vidmm_segment *segment)
+{
+	return segment->leaving_bytes + segment->shifting_bytes;
+}
+
 /* Makes enough leave; true when what leaves, or soon may, is worth waiting for. */
 static bool segment_make_room(const struct seeker *seeker, const struct placement *where,
 			      struct hope *hope)
 {
 	struct vidmm_segment *segment = where->segment;
 	uint64_t need = segment_bytes(segment, &where->wish) + segment->claimed_bytes;
-	uint64_t free_soon = segment_free_bytes(segment, where->wish.form) + segment->leaving_bytes;
+	uint64_t free_soon =
+		segment_free_bytes(segment, where->wish.form) + soon_free_bytes(segment);
 	/* Enough in pieces is not enough: more has to go. */
-	bool is_broken = is_in_one_piece(where->wish.form) && segment->leaving_bytes == 0;
+	bool is_broken = is_in_one_piece(where->wish.form) && soon_free_bytes(segment) == 0;
 
 	struct evict_walk walk;
 
@@ -191,7 +198,7 @@ static bool segment_make_room(const struct seeker *seeker, const struct placemen
 		is_broken = false;
 		place_leave_locked(place, seeker->actions);
 	}
-	if (segment->leaving_bytes == 0)
+	if (soon_free_bytes(segment) == 0)
 		return false;
 	segment->claimed_bytes += segment_bytes(segment, &where->wish);
 	return true;
@@ -203,7 +210,7 @@ static bool segment_is_busy(const struct vidmm_segment *segment)
 	struct list *link;
 
 	/* What enters can go again when it is in, even if it enters for the one that looks. */
-	if (segment->leaving_bytes > 0 || segment->entering_bytes > 0)
+	if (soon_free_bytes(segment) > 0 || segment->entering_bytes > 0)
 		return true;
 
 	list_for_each (link, &segment->held) {

@@ -152,6 +152,16 @@ static NTSTATUS take_for_large_pages(struct vidmm_segment *segment, const struct
 	return status;
 }
 
+static struct page_set one_run(struct space_range *range)
+{
+	range->next = NULL;
+	return (struct page_set){
+		.one = { (uint32_t)range->first, (uint32_t)range->count },
+		.run_count = 1,
+		.ranges = range,
+	};
+}
+
 static NTSTATUS take_contiguous(struct vidmm_segment *segment, const struct segment_wish *wish,
 				struct page_set *pages)
 {
@@ -164,12 +174,7 @@ static NTSTATUS take_contiguous(struct vidmm_segment *segment, const struct segm
 		status = take_at(segment, wish, wish_alignment_pages(segment, wish), &range);
 	if (!NT_SUCCESS(status))
 		return status;
-	range->next = NULL;
-	*pages = (struct page_set){
-		.one = { (uint32_t)range->first, (uint32_t)range->count },
-		.run_count = 1,
-		.ranges = range,
-	};
+	*pages = one_run(range);
 	return STATUS_SUCCESS;
 }
 
@@ -204,4 +209,71 @@ void segment_give(struct vidmm_segment *segment, const struct segment_wish *wish
 	if (is_system_form(wish->form))
 		segment->committed_bytes -= wish->size_bytes;
 	segment->resident_bytes -= segment_bytes(segment, wish);
+}
+
+/* ---- for what is there already ---- */
+
+/* What large pages show now they show there, too. */
+static uint64_t alignment_again(const struct vidmm_segment *segment,
+				const struct segment_wish *wish, const struct page_set *pages_now)
+{
+	uint64_t alignment = wish_alignment_pages(segment, wish);
+	uint64_t first = page_set_runs(pages_now)[0].first_page;
+
+	for (unsigned i = 0; i < VIDMM_LARGE_PAGES && pages_now->run_count == 1; i++) {
+		uint64_t large_pages = segment->config.large_pages[i];
+
+		if (large_pages > alignment && large_pages <= wish_pages(segment, wish) &&
+		    is_aligned(first, large_pages))
+			alignment = large_pages;
+	}
+	return alignment;
+}
+
+NTSTATUS segment_take_again(struct vidmm_segment *segment, const struct segment_wish *wish,
+			    const struct page_set *pages_now, const struct segment_stretch *where,
+			    struct page_set *pages)
+{
+	uint64_t alignment = alignment_again(segment, wish, pages_now);
+	struct space_range *range = NULL;
+	NTSTATUS status;
+
+	assert(pages->run_count == 0 && !segment->is_system);
+	if (where->is_from_end)
+		status = space_take_from_end_within(&segment->space, wish_pages(segment, wish),
+						    alignment, where->first, where->end, &range);
+	else
+		status = space_take_within(&segment->space, wish_pages(segment, wish), alignment,
+					   where->first, where->end, &range);
+	if (!NT_SUCCESS(status))
+		return status;
+	*pages = one_run(range);
+	segment->resident_bytes += segment_bytes(segment, wish);
+	return STATUS_SUCCESS;
+}
+
+uint64_t segment_first_in(const struct vidmm_segment *segment, const struct segment_wish *wish,
+			  const struct page_set *pages_now, const struct segment_stretch *where)
+{
+	uint64_t alignment = alignment_again(segment, wish, pages_now);
+
+	return where->is_from_end ? align_down(where->end - wish_pages(segment, wish), alignment)
+				  : align_down(where->first + alignment - 1, alignment);
+}
+
+struct segment_stretch segment_bank_of(const struct vidmm_segment *segment,
+				       const struct segment_wish *wish,
+				       const struct page_set *pages_now)
+{
+	const struct page_run *run = page_set_runs(pages_now);
+	struct segment_stretch bank = { .end = segment->page_count };
+	uint32_t index = wish->bank - 1;
+
+	if (wish->bank == 0 || index >= segment->config.bank_count)
+		return bank;
+	bank.first = index > 0 ? bank_end_page(segment, index - 1) : 0;
+	bank.end = bank_end_page(segment, index);
+	if (run->first_page < bank.first || run->first_page + run->count > bank.end)
+		return (struct segment_stretch){ .end = segment->page_count };
+	return bank;
 }

@@ -42,6 +42,7 @@ struct vidmm_segment {
 	bool is_budgeted;            /* counts for what applications can have */
 	bool is_emptying;            /* nobody enters before all that leaves is out */
 	uint64_t entering_bytes;     /* of those, on their way in */
+	uint64_t shifting_bytes;     /* of those, twice: where they were and where they go */
 	uint64_t claimed_bytes;      /* during one look at who waits: promised to those in front */
 
 	struct vidmm_traffic traffic;
@@ -76,5 +77,26 @@ MUST_CHECK NTSTATUS segment_take(struct vidmm_segment *segment, const struct seg
 				 struct page_set *pages);
 void segment_give(struct vidmm_segment *segment, const struct segment_wish *wish,
 		  struct page_set *pages);
+
+/*
+ * In one stretch of the pages [first, end), for what is in the segment already and has taken
+ * `pages_now`: aligned as it wished, and no worse for large pages than it is now.
+ */
+struct segment_stretch {
+	uint64_t first;
+	uint64_t end;
+	bool is_from_end;
+};
+MUST_CHECK NTSTATUS segment_take_again(struct vidmm_segment *segment,
+				       const struct segment_wish *wish,
+				       const struct page_set *pages_now,
+				       const struct segment_stretch *where, struct page_set *pages);
+/* Where it would begin there, if all of that were free. */
+uint64_t segment_first_in(const struct vidmm_segment *segment, const struct segment_wish *wish,
+			  const struct page_set *pages_now, const struct segment_stretch *where);
+/* The pages of the bank that it wished for and is in; all of them where there is none. */
+struct segment_stretch segment_bank_of(const struct vidmm_segment *segment,
+				       const struct segment_wish *wish,
+				       const struct page_set *pages_now);
 
 #endif

@@ -316,20 +316,37 @@ NTSTATUS space_take_from_end(struct space *space, uint64_t count, uint64_t align
 	return take_fitting(space, &wish, range_out);
 }
 
+static NTSTATUS take_searched(struct space *space, const struct wish *wish,
+			      struct space_range **range_out)
+{
+	struct space_range *range;
+	uint64_t place;
+
+	assert(wish->count > 0 && is_power_of_two(wish->alignment) &&
+	       wish->end <= space->unit_count);
+	if (wish->first >= wish->end || wish->count > wish->end - wish->first ||
+	    wish->alignment > space->unit_count)
+		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+	range = search(space, wish, &place);
+	if (!range)
+		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+	return range_take(space, range, place, wish->count, range_out);
+}
+
 NTSTATUS space_take_within(struct space *space, uint64_t count, uint64_t alignment, uint64_t first,
 			   uint64_t end, struct space_range **range_out)
 {
 	struct wish wish = { count, alignment, first, end, false };
-	struct space_range *range;
-	uint64_t place;
 
-	assert(count > 0 && is_power_of_two(alignment) && end <= space->unit_count);
-	if (first >= end || count > end - first || alignment > space->unit_count)
-		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
-	range = search(space, &wish, &place);
-	if (!range)
-		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
-	return range_take(space, range, place, count, range_out);
+	return take_searched(space, &wish, range_out);
+}
+
+NTSTATUS space_take_from_end_within(struct space *space, uint64_t count, uint64_t alignment,
+				    uint64_t first, uint64_t end, struct space_range **range_out)
+{
+	struct wish wish = { count, alignment, first, end, true };
+
+	return take_searched(space, &wish, range_out);
 }
 
 static struct space_range *zone_largest(const struct space_zone *zone)

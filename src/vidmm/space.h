@@ -89,6 +89,10 @@ MUST_CHECK NTSTATUS space_take_from_end(struct space *space, uint64_t count, uin
  */
 MUST_CHECK NTSTATUS space_take_within(struct space *space, uint64_t count, uint64_t alignment,
 				      uint64_t first, uint64_t end, struct space_range **range_out);
+/* The same, highest first. */
+MUST_CHECK NTSTATUS space_take_from_end_within(struct space *space, uint64_t count,
+					       uint64_t alignment, uint64_t first, uint64_t end,
+					       struct space_range **range_out);
 
 /*
  * As much as one of the largest stretches has, at most `count`: a piece of something scattered.

@@ -87,9 +87,10 @@ static void wait_for_arrival(struct vidmm_binding *binding)
 
 		lock_acquire(&manager->lock);
 		const struct vidmm_place *place = binding_place(binding);
-		bool is_entering = !binding->is_ended && place && place->state == PLACE_ENTERING;
+		bool is_coming = !binding->is_ended && place &&
+				 (place->state == PLACE_ENTERING || place->state == PLACE_SHIFTING);
 		lock_release(&manager->lock);
-		if (!is_entering)
+		if (!is_coming)
 			return;
 		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
 	}

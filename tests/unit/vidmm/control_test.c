@@ -2,40 +2,8 @@
  * control_test.c - options, limits and actions of a tester, on a GPU that is turned by hand.
  */
 #include "scene.h"
+#include "turner.h"
 #include "vidmm/control.h"
-
-/* Somebody else turns the crank, for calls that return when something has moved. */
-struct turner {
-	struct gpu *gpu;
-	struct thread *thread;
-	struct notice pause;
-	_Atomic bool is_over;
-};
-
-static void turner_run(void *argument)
-{
-	struct turner *turner = argument;
-
-	while (!atomic_load(&turner->is_over)) {
-		uint32_t seen = notice_read(&turner->pause);
-
-		if (gpu_run(turner->gpu, 10) == 0)
-			notice_wait(&turner->pause, seen, clock_deadline(NS_PER_MS));
-	}
-}
-
-static void turner_start(struct turner *turner, struct gpu *gpu)
-{
-	*turner = (struct turner){ .gpu = gpu };
-	EXPECT_EQ(thread_create("turner", turner_run, turner, &turner->thread), STATUS_SUCCESS);
-}
-
-static void turner_stop(struct turner *turner)
-{
-	atomic_store(&turner->is_over, true);
-	notice_give(&turner->pause);
-	thread_join(turner->thread);
-}
 
 TEST(offers, are_always_discarded_when_the_work_before_is_over)
 {
@@ -156,42 +124,6 @@ TEST(demotion, is_forced_or_forbidden)
 	scene_finish(&scene);
 }
 
-TEST(order, is_made_by_moving_everything_that_may_move)
-{
-	struct scene scene;
-	struct thing things[3];
-	struct turner turner;
-	struct vidmm_fragmentation before;
-	struct vidmm_fragmentation after;
-
-	scene_init_with(&scene, &(struct gpu_config){ .is_physical = true }, MIB, SET_LOCAL);
-	for (int i = 0; i < 3; i++) {
-		thing_init(&things[i], &scene.client, MIB, SET_LOCAL);
-		thing_write(&things[i], (char)(i + 1));
-		thing_bring_in(&things[i]);
-	}
-	thing_finish(&things[1]);
-	EXPECT(vidmm_fragmentation(scene.gpu.manager, SEGMENT_LOCAL, &before));
-	EXPECT_EQ(before.taken_bytes, 2 * MIB);
-	EXPECT_EQ(before.free_bytes, 6 * MIB);
-	EXPECT(before.largest_gap_bytes < before.free_bytes);
-	turner_start(&turner, &scene.gpu);
-	vidmm_defragment(scene.gpu.manager, SEGMENT_LOCAL);
-	EXPECT(vidmm_fragmentation(scene.gpu.manager, SEGMENT_LOCAL, &after));
-	EXPECT_EQ(after.taken_bytes, 2 * MIB);
-	EXPECT_EQ(after.largest_gap_bytes, 6 * MIB);
-	EXPECT(thing_holds(&things[0], 1));
-	EXPECT(thing_holds(&things[2], 3));
-	/* In order, nothing moves. */
-	uint64_t copied = scene.gpu.copied_out_bytes;
-	vidmm_defragment(scene.gpu.manager, SEGMENT_LOCAL);
-	EXPECT_EQ(scene.gpu.copied_out_bytes, copied);
-	turner_stop(&turner);
-	thing_finish(&things[0]);
-	thing_finish(&things[2]);
-	scene_finish(&scene);
-}
-
 TEST(order, is_of_segments_that_have_addresses)
 {
 	struct scene scene;
@@ -201,7 +133,9 @@ TEST(order, is_of_segments_that_have_addresses)
 	EXPECT(!vidmm_fragmentation(scene.gpu.manager, 0, &found));
 	EXPECT(!vidmm_fragmentation(scene.gpu.manager, SEGMENT_SYSTEM, &found));
 	EXPECT(!vidmm_fragmentation(scene.gpu.manager, SEGMENT_SYSTEM + 1, &found));
-	vidmm_defragment(scene.gpu.manager, SEGMENT_SYSTEM);
+	EXPECT_EQ(vidmm_defragment(scene.gpu.manager, SEGMENT_SYSTEM,
+				   &(struct vidmm_defragmentation){ 0 }),
+		  STATUS_SUCCESS);
 	scene_finish(&scene);
 }
 

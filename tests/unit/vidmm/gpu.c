@@ -251,11 +251,44 @@ static char *place_byte(const struct paging_place *place, uint64_t offset)
 	return NULL;
 }
 
+/* No page of both: what a driver does then nobody knows. */
+static void expect_apart(const struct paging_place *source, const struct paging_place *destination)
+{
+	for (uint32_t i = 0; i < source->run_count; i++) {
+		for (uint32_t k = 0; k < destination->run_count; k++) {
+			const struct miniport_page_run *from = &source->runs[i];
+			const struct miniport_page_run *to = &destination->runs[k];
+
+			EXPECT(from->first_pfn + from->count <= to->first_pfn ||
+			       to->first_pfn + to->count <= from->first_pfn);
+		}
+	}
+}
+
+static void run_copy_within(const struct paging_op *op)
+{
+	uint64_t size_bytes = op->copy.size_bytes;
+
+	EXPECT(op->copy.is_start && op->copy.is_end);
+	expect_apart(&op->copy.source, &op->copy.destination);
+	for (uint64_t at = 0; at < size_bytes; at += PAGE)
+		memcpy(place_byte(&op->copy.destination, at), place_byte(&op->copy.source, at),
+		       PAGE);
+	if (the_gpu->copies_wrong)
+		place_byte(&op->copy.destination, size_bytes - PAGE)[PAGE - 1] ^= 1;
+	the_gpu->copied_within_bytes += size_bytes;
+	log_add('c');
+}
+
 static void run_copy(const struct paging_op *op)
 {
 	bool is_in = op->copy.destination.segment != 0;
 
-	EXPECT(is_in != (op->copy.source.segment != 0));
+	if (is_in && op->copy.source.segment != 0) {
+		run_copy_within(op);
+		return;
+	}
+	EXPECT(is_in || op->copy.source.segment != 0);
 	EXPECT(op->copy.is_start && op->copy.is_end);
 	for (uint64_t at = 0; at < op->copy.size_bytes; at += PAGE)
 		memcpy(place_byte(&op->copy.destination, at), place_byte(&op->copy.source, at),
@@ -344,12 +377,18 @@ static void job_run(struct gpu *gpu, struct paging_job *job)
 	gpu->next_status = STATUS_SUCCESS;
 	gpu->jobs++;
 	while (NT_SUCCESS(status) && job->next(job, &op)) {
+		if (gpu->fail_op > 0 && --gpu->fail_op == 0) {
+			status = STATUS_DRIVER_INTERNAL_ERROR;
+			break;
+		}
 		if (op.kind == PAGING_COPY)
 			run_copy(&op);
 		else if (op.kind == PAGING_FILL)
 			run_fill(&op);
 		else if (gpu->tables && is_of_tables(&op))
 			gpu->tables(gpu, &op);
+		else if (op.kind == PAGING_SETTLE)
+			log_add('s');
 		else
 			run_as_it_is(&op.as_it_is);
 	}

@@ -24,6 +24,7 @@ struct model {
 	bool is_unknown[THINGS];
 	uint64_t discarded;
 	uint64_t evicted;
+	uint64_t shifts;
 	bool is_physical;
 };
 
@@ -152,7 +153,8 @@ static bool is_moving(struct thing *thing)
 {
 	struct vidmm_place *place = binding_place(&thing->binding);
 
-	return place && (place->state == PLACE_ENTERING || place->state == PLACE_LEAVING);
+	return place && (place->state == PLACE_ENTERING || place->state == PLACE_LEAVING ||
+			 place->state == PLACE_SHIFTING);
 }
 
 static void lock(struct model *model, uint32_t i)
@@ -199,6 +201,19 @@ static void render(struct model *model, uint32_t i)
 	model->is_unknown[i] = false;
 	model->content[i] = (char)('A' + pick(model, 26));
 	thing_render(thing, model->content[i]);
+}
+
+/* A round of it begins; another one before it is over is none of its business. */
+static void put_in_order(struct model *model)
+{
+	struct vidmm_defragmentation how = { .is_upward = pick(model, 4) == 0,
+					     .must_verify = pick(model, 4) == 0 };
+	enum defragment_round round;
+	struct defragment order;
+
+	defragment_init(&order, model->gpu.manager, SEGMENT_LOCAL, &how);
+	EXPECT_EQ(defragment_step(&order, &round), STATUS_SUCCESS);
+	model->shifts += round == DEFRAGMENT_SHIFTS;
 }
 
 static void check_whole(struct model *model)
@@ -255,6 +270,8 @@ static void step(struct model *model)
 		(void)vidmm_process_decommit(&model->gpu.process, pick(model, 1 << 20), false);
 	else if (what < 94)
 		gpu_tick(&model->gpu);
+	else if (what < 96)
+		put_in_order(model);
 	else
 		gpu_run(&model->gpu, 1 + pick(model, 3));
 }
@@ -301,6 +318,7 @@ static void model_run(uint64_t seed, bool is_physical, unsigned fail_every)
 	gpu_finish(&model.gpu);
 	EXPECT(model.discarded > 0);
 	EXPECT(model.evicted > 0);
+	EXPECT(model.shifts > 0);
 }
 
 TEST(model, behind_page_tables_no_byte_is_lost)

@@ -357,6 +357,129 @@ TEST(mappings, the_first_address_of_an_allocation_survives_no_memory)
 	finish(&mapped);
 }
 
+/* One round of it; true when something shifts. */
+static bool put_in_order(struct mapped_gpu *mapped)
+{
+	enum defragment_round round;
+	struct defragment order;
+
+	defragment_init(&order, mapped->gpu.manager, SEGMENT_LOCAL,
+			&(struct vidmm_defragmentation){ 0 });
+	EXPECT_EQ(defragment_step(&order, &round), STATUS_SUCCESS);
+	return round == DEFRAGMENT_SHIFTS;
+}
+
+/* Two in a row, of which the lower one is about to go. */
+static void start_with_hole(struct mapped_gpu *mapped, struct client *client,
+			    struct mapped_thing *thing)
+{
+	struct thing lower;
+
+	start(mapped);
+	client_init(client, &mapped->gpu.process);
+	thing_init(&lower, client, THING_PAGES * PAGE, SET_LOCAL);
+	thing_bring_in(&lower);
+	thing_init(&thing->thing, client, THING_PAGES * PAGE, SET_LOCAL);
+	map(mapped, thing, 1, FIRST_PAGE);
+	map(mapped, thing, 0, FIRST_PAGE);
+	thing_bring_in(&thing->thing);
+	thing_render(&thing->thing, 'x');
+	thing_finish(&lower);
+	memset(mapped->gpu.log, 0, sizeof(mapped->gpu.log));
+}
+
+static void end_with_hole(struct mapped_gpu *mapped, struct client *client,
+			  struct mapped_thing *thing)
+{
+	EXPECT(is_shown(mapped, thing, 0));
+	EXPECT(is_shown(mapped, thing, 1));
+	EXPECT(thing_holds(&thing->thing, 'x'));
+	unmap(mapped, thing, 0);
+	unmap(mapped, thing, 1);
+	thing_finish(&thing->thing);
+	client_finish(client);
+	finish(mapped);
+}
+
+TEST(mappings, follow_what_shifts_when_its_copy_is_there)
+{
+	struct mapped_gpu mapped;
+	struct client client;
+	struct mapped_thing thing = { 0 };
+
+	start_with_hole(&mapped, &client, &thing);
+	char *before = thing_byte(&thing.thing, 0);
+	EXPECT(put_in_order(&mapped));
+	EXPECT(byte_at(&mapped, 0, FIRST_PAGE) == before);
+	gpu_run(&mapped.gpu, 9);
+	EXPECT(thing_byte(&thing.thing, 0) != before);
+	/* Never invalid in between; and the TLBs forget. */
+	EXPECT_STR(mapped.gpu.log, "cseT");
+	end_with_hole(&mapped, &client, &thing);
+}
+
+/* Whoever maps it meanwhile finds the pages that it has then. */
+TEST(mappings, that_come_while_it_shifts_show_it)
+{
+	struct mapped_gpu mapped;
+	struct client client;
+	struct mapped_thing thing = { 0 };
+
+	start_with_hole(&mapped, &client, &thing);
+	unmap(&mapped, &thing, 0);
+	EXPECT(put_in_order(&mapped));
+	map(&mapped, &thing, 0, FIRST_PAGE);
+	EXPECT_EQ(*byte_at(&mapped, 0, FIRST_PAGE), 'x');
+	gpu_run(&mapped.gpu, 9);
+	end_with_hole(&mapped, &client, &thing);
+}
+
+TEST(mappings, of_a_copy_that_failed_are_as_they_were)
+{
+	struct mapped_gpu mapped;
+	struct client client;
+	struct mapped_thing thing = { 0 };
+
+	start_with_hole(&mapped, &client, &thing);
+	char *before = thing_byte(&thing.thing, 0);
+	EXPECT(put_in_order(&mapped));
+	mapped.gpu.fail_op = 1;
+	gpu_run(&mapped.gpu, 9);
+	EXPECT_STR(mapped.gpu.log, "");
+	EXPECT(thing_byte(&thing.thing, 0) == before);
+	end_with_hole(&mapped, &client, &thing);
+}
+
+static unsigned broken_spaces;
+
+static void space_broke(struct page_tables *tables, NTSTATUS status)
+{
+	(void)tables;
+	EXPECT_EQ(status, STATUS_DRIVER_INTERNAL_ERROR);
+	broken_spaces++;
+}
+
+/* Nobody knows what they show: both spaces are told, and the content is where it was. */
+TEST(mappings, that_failed_in_the_middle_are_given_up_and_the_content_is_not)
+{
+	struct mapped_gpu mapped;
+	struct client client;
+	struct mapped_thing thing = { 0 };
+
+	start_with_hole(&mapped, &client, &thing);
+	mapped.config.failed = space_broke;
+	broken_spaces = 0;
+	char *before = thing_byte(&thing.thing, 0);
+	EXPECT(put_in_order(&mapped));
+	mapped.gpu.fail_op = 3; /* the copy, the settling, the first entries */
+	gpu_run(&mapped.gpu, 9);
+	EXPECT_EQ(broken_spaces, 2);
+	EXPECT(thing_byte(&thing.thing, 0) == before);
+	sync_pages(&mapped, 0, FIRST_PAGE, THING_PAGES);
+	sync_pages(&mapped, 1, FIRST_PAGE, THING_PAGES);
+	end_with_hole(&mapped, &client, &thing);
+}
+
 /* More than fits, so that they push each other out, scattered, under addresses that come and go. */
 TEST(mappings, random_moves_are_followed_page_by_page)
 {
@@ -381,7 +504,7 @@ TEST(mappings, random_moves_are_followed_page_by_page)
 
 		for (int n = 0; n < THINGS; n++)
 			listed += is_listed[n];
-		switch (random_below(&random, 4)) {
+		switch (random_below(&random, 5)) {
 		case 0:
 			if (!is_listed[i] && listed < 4) {
 				thing_bring_in(&things[i].thing);
@@ -402,6 +525,9 @@ TEST(mappings, random_moves_are_followed_page_by_page)
 				unmap(&mapped, &things[i], 0);
 			has_view[i] = !has_view[i];
 			break;
+		case 3:
+			(void)put_in_order(&mapped);
+			break;
 		default:
 			vidmm_evict_segment(mapped.gpu.manager, 0);
 			break;
@@ -420,6 +546,7 @@ TEST(mappings, random_moves_are_followed_page_by_page)
 			unmap(&mapped, &things[i], 0);
 		thing_finish(&things[i].thing);
 	}
+	EXPECT(mapped.gpu.copied_within_bytes > 0);
 	client_finish(&client);
 	finish(&mapped);
 }
