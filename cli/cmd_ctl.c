@@ -116,22 +116,39 @@ static int budget(const struct control_client *client, char **arguments)
 	return 0;
 }
 
-static int defrag(const struct control_client *client, char **arguments)
+static int put_in_order(const struct control_client *client, const char *verb, const char *text,
+			D3DKMT_DEFRAG_ESCAPE_OPERATION operation)
 {
 	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_DEFRAG };
 	uint64_t segment;
 
-	if (!ctl_number(arguments[0], &segment) || segment > UINT32_MAX)
-		return ctl_complain("defrag", arguments[0]);
-	args.Defrag.Operation = D3DKMT_DEFRAG_ESCAPE_DEFRAG_PASS;
+	if (!ctl_number(text, &segment) || segment > UINT32_MAX)
+		return ctl_complain(verb, text);
+	args.Defrag.Operation = operation;
 	args.Defrag.SegmentId = (UINT)segment;
-	if (!vidmm(client, "defrag", &args))
+	if (!vidmm(client, verb, &args))
 		return CTL_FAILED;
 	printf("taken %" PRIu64 " bytes, free %" PRIu64 " bytes; the largest gap was %" PRIu64
 	       " bytes and is %" PRIu64 " bytes\n",
 	       (uint64_t)args.Defrag.TotalCommitted, (uint64_t)args.Defrag.TotalFree,
 	       (uint64_t)args.Defrag.LargestGapBefore, (uint64_t)args.Defrag.LargestGapAfter);
 	return 0;
+}
+
+static int defrag(const struct control_client *client, char **arguments)
+{
+	return put_in_order(client, "defrag", arguments[0], D3DKMT_DEFRAG_ESCAPE_DEFRAG_PASS);
+}
+
+static int defrag_up(const struct control_client *client, char **arguments)
+{
+	return put_in_order(client, "defrag-up", arguments[0], D3DKMT_DEFRAG_ESCAPE_DEFRAG_UPWARD);
+}
+
+static int verify_transfer(const struct control_client *client, char **arguments)
+{
+	return put_in_order(client, "verify-transfer", arguments[0],
+			    D3DKMT_DEFRAG_ESCAPE_VERIFY_TRANSFER);
 }
 
 static int delay(const struct control_client *client, char **arguments)
@@ -221,6 +238,9 @@ static const struct {
 	{ "budget", 2, budget, "budget LOCAL SYSTEM",
 	  "no process is granted more (none: no limit)" },
 	{ "defrag", 1, defrag, "defrag SEGMENT", "puts together what is in the segment" },
+	{ "defrag-up", 1, defrag_up, "defrag-up SEGMENT", "the same, at its upper end" },
+	{ "verify-transfer", 1, verify_transfer, "verify-transfer SEGMENT",
+	  "as defrag, and the CPU compares each copy" },
 	{ "delay", 2, delay, "delay QUEUE MS", "a paging queue stands still for a while" },
 	{ "validate", 0, validate, "validate", "recounts the memory manager's books" },
 	{ "wake", 0, wake, "wake", "who waits for room looks again, and what moves arrives" },

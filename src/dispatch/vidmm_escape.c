@@ -195,20 +195,15 @@ static NTSTATUS check_defrag(const struct escape *escape, const D3DKMT_VIDMM_ESC
 {
 	switch (args->Defrag.Operation) {
 	case D3DKMT_DEFRAG_ESCAPE_GET_FRAGMENTATION_STATS:
+	case D3DKMT_DEFRAG_ESCAPE_DEFRAG_UPWARD:
 	case D3DKMT_DEFRAG_ESCAPE_DEFRAG_DOWNWARD:
+	case D3DKMT_DEFRAG_ESCAPE_VERIFY_TRANSFER:
 		return STATUS_SUCCESS;
 	case D3DKMT_DEFRAG_ESCAPE_DEFRAG_PASS:
 		if (vidmm_options(escape->adapter->memory) & VIDMM_FAIL_DEFRAG)
 			return refuse(STATUS_UNSUCCESSFUL, RULE_MM_CONTROL, "Defrag.Operation",
 				      "fails because FailDefragPass is set");
 		return STATUS_SUCCESS;
-	case D3DKMT_DEFRAG_ESCAPE_DEFRAG_UPWARD:
-		return not_built("Defrag.Operation",
-				 "is DEFRAG_UPWARD, and memory is put together at the lower end");
-	case D3DKMT_DEFRAG_ESCAPE_VERIFY_TRANSFER:
-		return not_built("Defrag.Operation",
-				 "is VERIFY_TRANSFER, and nothing moves within a segment: content "
-				 "goes out and comes back");
 	default:
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Defrag.Operation",
 			      "is %u, not 0 to 4", (unsigned)args->Defrag.Operation);
@@ -330,7 +325,9 @@ static NTSTATUS set_eviction_config(const struct escape *escape, D3DKMT_VIDMM_ES
 {
 	(void)escape;
 	(void)args;
-	return not_built("Type", "is SET_EVICTION_CONFIG, and evictions wait for no timer here");
+	return not_built("Type",
+			 "is SET_EVICTION_CONFIG: of its timer neither the unit nor what it "
+			 "delays is documented, and evictions wait for none here");
 }
 
 static NTSTATUS test_hardware(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)

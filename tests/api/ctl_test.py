@@ -130,7 +130,8 @@ def test_a_budget_is_set_and_taken_away(root):
 def test_the_other_controls_answer(root):
     with Client(root) as client:
         assert client.ctl('validate') == 'everything adds up\n'
-        assert 'the largest gap was' in client.ctl('defrag', '1')
+        for verb in ('defrag', 'defrag-up', 'verify-transfer'):
+            assert 'the largest gap was' in client.ctl(verb, '1')
         assert 'paging fence value' in client.ctl('delay', client.queue, '1')
         for words in (['offers', 'always'], ['offers', 'never'], ['offers', 'default'],
                       ['sync-evict', 'on'], ['sync-evict', 'off'], ['fail-reclaim', 'on'],
