@@ -279,9 +279,56 @@ TEST(pressure, one_client_keeps_every_byte_though_all_is_forced_out_at_every_ste
 	expect_valid();
 }
 
+/* ---- put in order, at every step ---- */
+
+static void put_in_order(const struct client *client, unsigned operation)
+{
+	D3DKMT_VIDMM_ESCAPE order = { .Type = D3DKMT_VIDMMESCAPETYPE_DEFRAG };
+	D3DKMT_ESCAPE args = { .hAdapter = client->adapter,
+			       .Type = D3DKMT_ESCAPE_VIDMM,
+			       .pPrivateDriverData = &order,
+			       .PrivateDriverDataSize = sizeof(order) };
+
+	order.Defrag.Operation = (D3DKMT_DEFRAG_ESCAPE_OPERATION)operation;
+	order.Defrag.SegmentId = 1;
+	NTSTATUS status = D3DKMTEscape(&args);
+	if (status == STATUS_NOT_SUPPORTED) /* the CPU does not see it */
+		EXPECT_STR(last_refusal().rule, "MM-VERIFY-TRANSFER");
+	else
+		EXPECT_OK(status);
+}
+
+TEST(pressure, one_client_keeps_every_byte_though_all_is_put_in_order_at_every_step)
+{
+	struct player player = { .client = begin(), .random = seed_of_run() * 16807 + 1 };
+
+	for (unsigned step = 0; step < STEPS / 10; step++) {
+		play_step(&player);
+		put_in_order(&player.client, 1 + step % D3DKMT_DEFRAG_ESCAPE_VERIFY_TRANSFER);
+		if (step % 20 == 0)
+			expect_valid();
+	}
+	play_end(&player);
+	expect_valid();
+}
+
 /* ---- many at once ---- */
 
 enum { PLAYERS = 10 };
+
+struct tester {
+	struct client client;
+	_Atomic bool is_over;
+};
+
+static void *put_in_order_again(void *argument)
+{
+	struct tester *tester = argument;
+
+	for (unsigned i = 0; !tester->is_over; i++)
+		put_in_order(&tester->client, 1 + i % D3DKMT_DEFRAG_ESCAPE_VERIFY_TRANSFER);
+	return NULL;
+}
 
 static void *play(void *argument)
 {
@@ -293,11 +340,13 @@ static void *play(void *argument)
 	return NULL;
 }
 
-static void play_together(unsigned count, unsigned steps)
+static void play_together(unsigned count, unsigned steps, bool with_tester)
 {
 	static struct player players[PLAYERS];
 	pthread_t threads[PLAYERS];
 	struct client first = begin();
+	struct tester tester = { .client = first };
+	pthread_t tester_thread;
 
 	for (unsigned i = 0; i < count; i++) {
 		memset(&players[i], 0, sizeof(players[i]));
@@ -307,8 +356,13 @@ static void play_together(unsigned count, unsigned steps)
 	}
 	for (unsigned i = 0; i < count; i++)
 		EXPECT_EQ(pthread_create(&threads[i], NULL, play, &players[i]), 0);
+	if (with_tester)
+		EXPECT_EQ(pthread_create(&tester_thread, NULL, put_in_order_again, &tester), 0);
 	for (unsigned i = 0; i < count; i++)
 		EXPECT_EQ(pthread_join(threads[i], NULL), 0);
+	tester.is_over = true;
+	if (with_tester)
+		EXPECT_EQ(pthread_join(tester_thread, NULL), 0);
 	expect_valid();
 	for (unsigned i = 0; i < count; i++)
 		EXPECT_OK(destroy_device(players[i].client.device));
@@ -317,13 +371,18 @@ static void play_together(unsigned count, unsigned steps)
 
 TEST(pressure, four_devices_at_once_keep_every_byte)
 {
-	play_together(4, STEPS / 4);
+	play_together(4, STEPS / 4, false);
+}
+
+TEST(pressure, four_devices_at_once_keep_every_byte_while_a_tester_puts_memory_in_order)
+{
+	play_together(4, STEPS / 20, true);
 }
 
 /* As many as ten processes have, and next to no room for each. */
 TEST(pressure, ten_devices_at_once_keep_every_byte)
 {
-	play_together(PLAYERS, STEPS / 12);
+	play_together(PLAYERS, STEPS / 12, false);
 }
 
 /* ---- destroyed while another thread uses it ---- */
