@@ -182,9 +182,21 @@ static bool move(struct reader *reader, struct life *life, const char *place, ui
 	}
 	if (before == id)
 		return true;
+	uint64_t room_bytes = life->size_bytes - life->lent_bytes;
+	life->lent_bytes = 0;
 	return set_level(segment, now_ns,
-			 id != 0 ? segment->now_bytes + life->size_bytes
-				 : segment->now_bytes - life->size_bytes);
+			 id != 0 ? segment->now_bytes + room_bytes
+				 : segment->now_bytes - room_bytes);
+}
+
+/* Who is about to enter there has it from now on. */
+static bool lend(struct reader *reader, struct life *life, const char *line, uint64_t now_ns)
+{
+	struct segment_history *segment = &reader->history->segments[life->segment];
+	uint64_t lent_bytes = number_behind(line, "\"lent_bytes\":");
+
+	life->lent_bytes += lent_bytes;
+	return set_level(segment, now_ns, segment->now_bytes - lent_bytes);
 }
 
 static bool change_place(struct reader *reader, struct life *life, const char *line,
@@ -236,6 +248,8 @@ static bool change(struct reader *reader, struct life *life, const char *line, u
 	if (has(line, "\"name\":\"allocation place\"")) {
 		if (!change_place(reader, life, line, now_ns))
 			return false;
+	} else if (has(line, "\"name\":\"allocation lends\"")) {
+		return lend(reader, life, line, now_ns);
 	} else if (has(line, "\"name\":\"allocation offer\"")) {
 		change_offer(life, line);
 	} else {

@@ -36,6 +36,7 @@ struct life {
 	/* While it is read. */
 	const char *place;
 	uint32_t segment;
+	uint64_t lent_bytes; /* of its room, to others */
 	const char *offer;
 	bool is_over;
 };

@@ -399,6 +399,7 @@ enum build_result pager_build_job(struct pager *pager)
 	struct pager_build *build = &pager->build;
 	struct paging_job *job = build->job;
 
+	pager_job_look_behind(pager, job);
 	build->is_tried_again = false;
 	while (fetch_op(build)) {
 		if (!pager_may_build(pager))

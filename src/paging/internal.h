@@ -205,8 +205,11 @@ MUST_CHECK bool space_step(struct pager *pager, struct miniport_paging_op *op_ou
 /* Something of `job` is in the buffer that is being filled. */
 void pager_job_written(struct pager *pager, struct paging_job *job);
 
-/* It is built, as far as it ever will be: done when its packets are retired. */
-void pager_job_built(struct pager *pager, struct paging_job *job, NTSTATUS status);
+/* The packet that it is behind may have been forgotten before there was one to tell. */
+void pager_job_look_behind(struct pager *pager, struct paging_job *job);
+
+/* It is built, as far as it ever will be: done when its packets are retired. What it has met. */
+NTSTATUS pager_job_built(struct pager *pager, struct paging_job *job, NTSTATUS status);
 
 /* Calls done() of one whose packets are. True when there was one. */
 MUST_CHECK bool pager_finish_job(struct pager *pager);

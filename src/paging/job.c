@@ -93,6 +93,20 @@ struct sched_wait *paging_job_after_wait(struct paging_job *job,
 	return &dependency->wait;
 }
 
+uint64_t paging_job_last_packet(struct paging_job *built)
+{
+	lock_acquire(&built->pager->lock);
+	uint64_t packet = built->last_sequence;
+	lock_release(&built->pager->lock);
+	return packet;
+}
+
+void paging_job_behind(struct paging_job *job, uint64_t packet)
+{
+	assert(atomic_load(&job->state) == JOB_NEW);
+	job->last_sequence = packet;
+}
+
 void paging_job_queue(struct paging_job *job)
 {
 	struct pager *pager = job->pager;
@@ -201,13 +215,24 @@ void pager_job_written(struct pager *pager, struct paging_job *job)
 	lock_release(&pager->lock);
 }
 
-void pager_job_built(struct pager *pager, struct paging_job *job, NTSTATUS status)
+void pager_job_look_behind(struct pager *pager, struct paging_job *job)
+{
+	bool has_more = pager->current && pager->current->memory.used_bytes > 0;
+
+	lock_acquire(&pager->lock);
+	if (job->last_sequence > pager->submitted_sequence && !has_more)
+		job->last_sequence = pager->submitted_sequence;
+	lock_release(&pager->lock);
+}
+
+NTSTATUS pager_job_built(struct pager *pager, struct paging_job *job, NTSTATUS status)
 {
 	struct list *before;
 
 	lock_acquire(&pager->lock);
 	if (NT_SUCCESS(job->status))
 		job->status = status;
+	status = job->status;
 	job->has_op = false;
 	atomic_store(&job->state, JOB_BUILT);
 	list_remove(&job->link);
@@ -217,6 +242,7 @@ void pager_job_built(struct pager *pager, struct paging_job *job, NTSTATUS statu
 		before = before->prev;
 	list_insert_between(&job->link, before, before->next);
 	lock_release(&pager->lock);
+	return status;
 }
 
 static struct paging_job *take_finished(struct pager *pager, struct list *followers_out)

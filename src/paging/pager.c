@@ -170,7 +170,10 @@ static void end_build(struct pager *pager, NTSTATUS status)
 	struct paging_job *job = pager->build.job;
 
 	pager_build_abandon(pager);
-	pager_job_built(pager, job, status);
+	pager_job_look_behind(pager, job);
+	status = pager_job_built(pager, job, status);
+	if (NT_SUCCESS(status) && job->built)
+		job->built(job);
 }
 
 static void stall_job(struct pager *pager)

@@ -126,6 +126,13 @@ struct paging_job {
 	bool (*next)(struct paging_job *job, struct paging_op *op_out);
 
 	/*
+	 * All of it was built: what is queued from now on is built behind it, and the hardware does
+	 * it behind it. Unless the adapter is reset it is done with success. On the pager's thread,
+	 * no lock held, before done(). May be NULL.
+	 */
+	void (*built)(struct paging_job *job);
+
+	/*
 	 * A transfer or discard was answered with STATUS_GRAPHICS_ALLOCATION_BUSY: returns when no
 	 * queued work refers to the allocation. May wait for the scheduler, not for a job. NULL:
 	 * nothing refers to it.
@@ -140,9 +147,9 @@ struct paging_job {
 	struct list followers;    /* paging_dependency.link */
 	uint64_t ticket;
 	uint64_t first_sequence; /* packets that carry something of it; 0: none does yet */
-	uint64_t last_sequence;
-	uint32_t epoch;   /* of the pager when it was queued */
-	bool needs_quiet; /* the clients' contexts stand still until it is done */
+	uint64_t last_sequence;  /* or of one that it is behind */
+	uint32_t epoch;          /* of the pager when it was queued */
+	bool needs_quiet;        /* the clients' contexts stand still until it is done */
 	_Atomic uint8_t state;
 	NTSTATUS status;
 
@@ -174,6 +181,13 @@ void paging_job_after_submitted(struct paging_job *job, struct sched_owner *owne
 /* … after its over() was called. */
 struct sched_wait *paging_job_after_wait(struct paging_job *job,
 					 struct paging_dependency *dependency);
+
+/*
+ * `job` has to do with what another has left, all of which was built: whatever becomes of it, it is
+ * done behind that one's packets, and what acts at once waits for them. Before paging_job_queue().
+ */
+uint64_t paging_job_last_packet(struct paging_job *built);
+void paging_job_behind(struct paging_job *job, uint64_t packet);
 
 /* Cannot fail. `done` may run before it returns, on another thread. */
 void paging_job_queue(struct paging_job *job);

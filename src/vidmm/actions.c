@@ -7,11 +7,8 @@
  * What ends at once (nothing to move) is brought back under the lock and may let others go on, so
  * it goes round until nothing is left. Ways out first: they make the room that others wait for.
  */
-#include "base/clock.h"
 #include "base/mem.h"
 #include "vidmm/place.h"
-
-#define RETRY_NS (100 * NS_PER_MS)
 
 void actions_init(struct actions *actions)
 {
@@ -77,14 +74,8 @@ static void moves_end_locked(struct ended *ended, struct actions *actions)
 		place_settle_down_locked(place, false, actions);
 	while ((place = place_pop(&ended->in)))
 		place_arrive_locked(place, actions);
-	/* Not again before something changed, or a little later: the machine may have memory then.
-	 */
-	while ((place = place_pop(&ended->failed))) {
-		place->given_up_at = place->manager->epoch;
-		room_look_again(place->manager, clock_deadline(RETRY_NS));
-		place_answer_locked(place, STATUS_NO_MEMORY, actions);
-		place_out_locked(place, actions);
-	}
+	while ((place = place_pop(&ended->failed)))
+		place_turn_back_locked(place, actions);
 }
 
 static void requests_answer(struct list *requests)

@@ -282,7 +282,7 @@ static bool entry_is_there(const struct vidmm_list_entry *entry)
 	return place &&
 	       (place->state == PLACE_IN ||
 		((place->state == PLACE_LEAVING || place->state == PLACE_SHIFTING) &&
-		 binding->count > 0 &&
+		 !list_is_linked(&place->parting_link) && binding->count > 0 &&
 		 atomic_load_explicit(&binding->device->is_suspended, memory_order_relaxed)));
 }
 

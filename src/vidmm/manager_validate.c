@@ -17,6 +17,7 @@ struct recount {
 	uint64_t leaving_bytes[VIDMM_MAX_SEGMENTS];
 	uint64_t entering_bytes[VIDMM_MAX_SEGMENTS];
 	uint64_t shifting_bytes[VIDMM_MAX_SEGMENTS];
+	uint64_t lent_bytes[VIDMM_MAX_SEGMENTS];
 	uint64_t committed_bytes[VIDMM_MAX_SEGMENTS];
 	uint64_t page_count[VIDMM_MAX_SEGMENTS];
 	uint64_t range_count[VIDMM_MAX_SEGMENTS];
@@ -98,19 +99,25 @@ static const char *check_segment_of(const struct vidmm_place *place, struct reco
 	const struct vidmm_segment *segment = place->segment;
 	uint32_t at = segment->id - 1;
 	uint64_t bytes = segment_bytes(segment, &place->wish);
+	uint64_t kept_bytes = bytes - place->lent_bytes;
 	const struct page_run *runs = page_set_runs(&place->pages);
 	uint64_t pages = 0;
 
+	if (place->lent_bytes > 0 && !list_is_linked(&place->parting_link))
+		return "has lent its room and does not leave it";
+	if (list_is_linked(&place->parting_link) && place->state != PLACE_LEAVING)
+		return "is about to leave its room and does not leave";
 	if (!(place->allocation->supported_segments & (UINT32_C(1) << at)) &&
 	    place->state == PLACE_ENTERING)
 		return "enters a segment outside its supported set";
 	for (uint32_t i = 0; i < place->pages.run_count; i++)
 		pages += runs[i].count;
-	if (place->wish.form != FORM_SYSTEM && pages * MACHINE_PAGE_BYTES != bytes)
+	if (place->wish.form != FORM_SYSTEM && pages * MACHINE_PAGE_BYTES != kept_bytes)
 		return "has more or fewer pages of its segment than its size";
 	if (place->wish.form != FORM_SCATTERED && place->pages.run_count > 1)
 		return "is scattered and must not be";
-	recount->resident_bytes[at] += bytes;
+	recount->resident_bytes[at] += kept_bytes;
+	recount->lent_bytes[at] += place->lent_bytes;
 	recount->leaving_bytes[at] += place->state == PLACE_LEAVING ? bytes : 0;
 	recount->entering_bytes[at] += place->state == PLACE_ENTERING ? bytes : 0;
 	recount->page_count[at] += pages;
@@ -171,7 +178,8 @@ static const char *check_segment(const struct vidmm_segment *segment, const stru
 		return "resident bytes were miscounted";
 	if (segment->leaving_bytes != recount->leaving_bytes[at] ||
 	    segment->entering_bytes != recount->entering_bytes[at] ||
-	    segment->shifting_bytes != recount->shifting_bytes[at])
+	    segment->shifting_bytes != recount->shifting_bytes[at] ||
+	    segment->lent_bytes != recount->lent_bytes[at])
 		return "bytes on their way were miscounted";
 	if (segment->committed_bytes != recount->committed_bytes[at])
 		return "committed bytes were miscounted";

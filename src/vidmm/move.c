@@ -81,6 +81,19 @@ static void job_idle(struct paging_job *job)
 	(void)job;
 }
 
+/* Whoever waits for room need not wait until the bytes are out. */
+static void out_built(struct paging_job *job)
+{
+	struct vidmm_place *place = job_place(job);
+	struct vidmm *manager = place->manager;
+	struct actions actions;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	place_part_from_room_locked(place);
+	actions_run_locked(manager, &actions);
+}
+
 /* ---- the end ---- */
 
 static void system_memory_give_locked(struct vidmm_allocation *allocation)
@@ -175,7 +188,7 @@ static void move_end_locked(struct vidmm_place *place, NTSTATUS status)
 
 /*
  * With a reset in between, what was brought in is lost, and so is what was not carried out before
- * it. Its way out has come to its end then, and that of what dies as well, whatever the job met:
+ * it; and what another has the room of already cannot stay, when the adapter is about to go. Its way out has come to its end then, and that of what dies as well, whatever the job met:
  * nothing else would ever end it.
  */
 static NTSTATUS judge_locked(struct vidmm_place *place, NTSTATUS status)
@@ -186,7 +199,8 @@ static NTSTATUS judge_locked(struct vidmm_place *place, NTSTATUS status)
 	if (move->is_in)
 		return is_stale ? STATUS_DEVICE_REMOVED : status;
 	bool is_lost = !place->segment->is_system &&
-		       (place->epoch != move->job.epoch || (is_stale && !NT_SUCCESS(status)));
+		       (place->epoch != move->job.epoch || (is_stale && !NT_SUCCESS(status)) ||
+			(place->lent_bytes > 0 && !NT_SUCCESS(status)));
 	if (is_lost && !move->is_copy_good)
 		move->content = MOVE_DROP;
 	return is_lost || is_stale || place->is_dying ? STATUS_SUCCESS : status;
@@ -223,7 +237,11 @@ static void mappings_failed(struct vidmm_place *place, NTSTATUS status)
 static void way_done_locked(struct vidmm_place *place, NTSTATUS status, struct actions *actions)
 {
 	status = judge_locked(place, status);
-	move_end_locked(place, status);
+	move_end_locked(place, NT_SUCCESS(status) ? place->move.turned_back : status);
+	if (NT_SUCCESS(status) && !NT_SUCCESS(place->move.turned_back)) {
+		place_turn_back_locked(place, actions);
+		return;
+	}
 	if (NT_SUCCESS(status))
 		count_locked(place);
 	if (!NT_SUCCESS(status) && place->move.is_in) {
@@ -393,6 +411,13 @@ static enum move_result move_end_now(struct vidmm_place *place, NTSTATUS status)
 	return NT_SUCCESS(status) ? MOVE_DONE : MOVE_FAILED;
 }
 
+/* The room is nobody's before who was there has left: that is waited for. */
+static void turn_back_behind(struct vidmm_place *place, NTSTATUS status)
+{
+	place->move.turned_back = status;
+	place->move.job.next = NULL;
+}
+
 enum move_result move_in_start(struct vidmm_place *place)
 {
 	NTSTATUS status;
@@ -403,8 +428,11 @@ enum move_result move_in_start(struct vidmm_place *place)
 	if (NT_SUCCESS(status))
 		status = move_describe(place);
 	lock_release(&place->allocation->lock);
-	if (!NT_SUCCESS(status) || !needs_job(place))
+	if (!NT_SUCCESS(status) && place->behind_packet > 0)
+		turn_back_behind(place, status);
+	else if (!NT_SUCCESS(status) || !needs_job(place))
 		return move_end_now(place, status);
+	paging_job_behind(&place->move.job, place->behind_packet);
 	paging_job_queue(&place->move.job);
 	return MOVE_QUEUED;
 }
@@ -452,6 +480,7 @@ enum move_result move_out_start(struct vidmm_place *place)
 	lock_release(&place->allocation->lock);
 	if (!NT_SUCCESS(status) || !needs_job(place))
 		return move_end_now(place, status);
+	place->move.job.built = out_built;
 	queue_behind_users(place);
 	return MOVE_QUEUED;
 }

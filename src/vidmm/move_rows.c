@@ -71,6 +71,8 @@ static bool mappings_next(struct vidmm_place *place, enum vidmm_mapping_change c
 
 static uint64_t place_offset_bytes(const struct vidmm_place *place)
 {
+	if (place->lent_bytes > 0)
+		return place->parting_page * MACHINE_PAGE_BYTES;
 	return place->pages.run_count > 0
 		       ? page_set_runs(&place->pages)[0].first_page * MACHINE_PAGE_BYTES
 		       : 0;

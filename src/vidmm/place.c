@@ -7,10 +7,14 @@
  */
 #include <assert.h>
 
+#include "base/checked.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "trace/trace.h"
 #include "vidmm/control.h"
 #include "vidmm/place.h"
+
+#define RETRY_NS (100 * NS_PER_MS)
 
 /* ---- making one ---- */
 
@@ -27,6 +31,7 @@ static struct vidmm_place *place_new(const struct vidmm_binding *binding)
 	if (!binding->allocation->driver)
 		place->driver_device = binding->device->driver_device;
 	list_init(&place->held_link);
+	list_init(&place->parting_link);
 	list_init(&place->eviction.link);
 	list_init(&place->listings);
 	list_init(&place->dependents);
@@ -406,6 +411,8 @@ static void shift_end_locked(struct vidmm_place *place, bool has_moved)
 
 static void place_back_in_locked(struct vidmm_place *place, struct actions *actions)
 {
+	assert(place->lent_bytes == 0);
+	list_remove(&place->parting_link);
 	dependents_release_locked(place, actions);
 	place_set_state(place, PLACE_IN);
 	bindings_sort_locked(place, actions);
@@ -436,6 +443,49 @@ void place_stay_locked(struct vidmm_place *place, struct actions *actions)
 	place_back_in_locked(place, actions);
 }
 
+/* ---- room that changes hands before it is left ---- */
+
+void place_part_from_room_locked(struct vidmm_place *place)
+{
+	if (place->state != PLACE_LEAVING || place->segment->is_system)
+		return;
+	place->parting_page = page_set_runs(&place->pages)[0].first_page;
+	list_push_back(&place->segment->parting, &place->parting_link);
+}
+
+static void place_lend_locked(struct vidmm_place *place, uint64_t bytes)
+{
+	uint64_t size_bytes = place->allocation->size_bytes;
+
+	/* Of the content's size: granules are nobody's business there. */
+	trace_allocation_lends(
+		place->allocation->id, place->segment->id,
+		lower_of(bytes, size_bytes - lower_of(place->lent_bytes, size_bytes)));
+	place->lent_bytes += bytes;
+	place->segment->lent_bytes += bytes;
+}
+
+/* What the driver gives its first content may be written by the CPU, at once. */
+bool place_take_over_locked(struct vidmm_place *place, const struct placement *where,
+			    struct page_set *pages)
+{
+	struct list *link;
+
+	if (place->allocation->driver)
+		return false;
+	list_for_each (link, &where->segment->parting) {
+		struct vidmm_place *parting = container_of(link, struct vidmm_place, parting_link);
+
+		if (!NT_SUCCESS(segment_take_over(where->segment, &where->wish, &parting->pages,
+						  pages)))
+			continue;
+		place_lend_locked(parting, segment_bytes(where->segment, &where->wish));
+		place->behind_packet = paging_job_last_packet(&parting->move.job);
+		return true;
+	}
+	return false;
+}
+
 static void place_count_left_locked(struct vidmm_place *place)
 {
 	struct vidmm_traffic *traffic = &place->segment->traffic;
@@ -445,12 +495,23 @@ static void place_count_left_locked(struct vidmm_place *place)
 		vidmm_count(&traffic->closed, place->allocation->size_bytes);
 }
 
+void place_turn_back_locked(struct vidmm_place *place, struct actions *actions)
+{
+	place->given_up_at = place->manager->epoch;
+	room_look_again(place->manager, clock_deadline(RETRY_NS));
+	place_answer_locked(place, STATUS_NO_MEMORY, actions);
+	place_out_locked(place, actions);
+}
+
 void place_out_locked(struct vidmm_place *place, struct actions *actions)
 {
 	assert(place->state != PLACE_OUT);
 	place_show_locked(place, false);
 	if (place->state == PLACE_LEAVING)
 		place->segment->leaving_bytes -= place_bytes(place);
+	list_remove(&place->parting_link);
+	place->segment->lent_bytes -= place->lent_bytes;
+	place->lent_bytes = 0;
 	if (place->state == PLACE_SHIFTING)
 		shift_end_locked(place, false);
 	if (place->state == PLACE_ENTERING)

@@ -7,6 +7,10 @@
  * is nobody else's before its job is done. A place has one job at a time; what is decided
  * meanwhile counts when it is over.
  *
+ * Except: when the way out is built, another may have the room (place_take_over_locked()). Its way in
+ * is built behind that, and the hardware does both in this order. The memory is lent only to what
+ * comes by the hardware: for who writes with the CPU it is free when the job is done.
+ *
  *	IN ──other pages of the segment were taken──▶ SHIFTING ──job done──▶ IN
  *
  * While it shifts it has both; when the job is done, those it is in.
@@ -72,6 +76,7 @@ struct place_move {
 	struct miniport_page_run local_one;
 	struct miniport_page_run system_one;
 	struct miniport_page_run target; /* shift: of the segment */
+	NTSTATUS turned_back;            /* in: it could not begin */
 	struct miniport_mdl *mdl;
 };
 
@@ -103,6 +108,10 @@ struct vidmm_place {
 	struct page_set other_pages; /* SHIFTING: where it goes; has_switched: where it was */
 	bool has_switched;           /* `pages` are already those it goes to */
 	bool must_verify;            /* SHIFTING: the CPU compares before addresses lead there */
+	struct list parting_link;    /* segment->parting: LEAVING, and all of that is built */
+	uint64_t lent_bytes;         /* of its room that others have already */
+	uint64_t parting_page;       /* where it begins, or began */
+	uint64_t behind_packet;      /* ENTERING such a room: what was there has left then */
 	uint64_t slide_to; /* page + 1 that it goes on to, from where it stands aside; 0: none */
 	uint64_t shift_failed_at; /* vidmm.defragments: that one does not try again … */
 	uint64_t sent_away_at;    /* … and sends it away once */
@@ -234,6 +243,9 @@ void place_enter_locked(struct vidmm_place *place, const struct placement *where
 			const struct page_set *pages, struct actions *actions);
 /* IN; who waits is told. */
 void place_arrive_locked(struct vidmm_place *place, struct actions *actions);
+/* OUT again: there was no memory to begin with. Not again before something changed, or a little
+   later. */
+void place_turn_back_locked(struct vidmm_place *place, struct actions *actions);
 /* LEAVING; devices that list it are suspended. */
 void place_leave_locked(struct vidmm_place *place, struct actions *actions);
 /* The way out failed: IN as before. */
@@ -243,6 +255,11 @@ void place_shift_locked(struct vidmm_place *place, const struct page_set *pages,
 			struct actions *actions);
 /* IN; `has_moved`: there, else where it was. The other pages are given back. */
 void place_settle_down_locked(struct vidmm_place *place, bool has_moved, struct actions *actions);
+/* LEAVING, and all of that is built: its room may be another's. */
+void place_part_from_room_locked(struct vidmm_place *place);
+/* `wish` of the room of somebody who parts from it; false: there is none. */
+MUST_CHECK bool place_take_over_locked(struct vidmm_place *place, const struct placement *where,
+				       struct page_set *pages);
 /* GPU addresses lead there from now on, or no more. For what shifts: to where it goes. */
 void place_show_locked(struct vidmm_place *place, bool is_shown);
 /* OUT, from anywhere; pages are given back. */

@@ -38,7 +38,9 @@ static struct place_debt debt_of(const struct vidmm_place *place)
 		.is_news = place->allocation->traits.wants_residency_news,
 	};
 
-	if (place->pages.run_count > 0)
+	if (place->lent_bytes > 0)
+		debt.first_page = place->parting_page;
+	else if (place->pages.run_count > 0)
 		debt.first_page = page_set_runs(&place->pages)[0].first_page;
 	return debt;
 }

@@ -170,7 +170,7 @@ static bool segment_has_victims(const struct seeker *seeker, struct vidmm_segmen
 /* What leaves, and what stands in two places while it shifts. */
 static uint64_t soon_free_bytes(const struct vidmm_segment *segment)
 {
-	return segment->leaving_bytes + segment->shifting_bytes;
+	return segment->leaving_bytes - segment->lent_bytes + segment->shifting_bytes;
 }
 
 /* Makes enough leave; true when what leaves, or soon may, is worth waiting for. */
@@ -283,8 +283,10 @@ static bool room_take(struct seeker *seeker, struct vidmm_place *place,
 {
 	struct page_set pages = { .run_count = 0 };
 
+	place->behind_packet = 0;
 	if (!aperture_has_room(seeker->manager, where) ||
-	    !NT_SUCCESS(segment_take(where->segment, &where->wish, &pages)))
+	    (!NT_SUCCESS(segment_take(where->segment, &where->wish, &pages)) &&
+	     !place_take_over_locked(place, where, &pages)))
 		return false;
 	if (where->segment->is_system)
 		seeker->manager->aperture_committed_bytes += where->wish.size_bytes;

@@ -36,6 +36,7 @@ NTSTATUS segment_init(struct vidmm_segment *segment, uint32_t id,
 		.is_system = config->is_aperture || config->is_implicit_system,
 	};
 	list_init(&segment->held);
+	list_init(&segment->parting);
 	status = evict_set_init(&segment->candidates, policy);
 	if (!NT_SUCCESS(status) || config->is_implicit_system)
 		return status;
@@ -201,14 +202,48 @@ NTSTATUS segment_take(struct vidmm_segment *segment, const struct segment_wish *
 	return STATUS_SUCCESS;
 }
 
+/* What others took over is theirs. */
+static uint64_t pages_left_bytes(const struct segment_wish *wish, const struct page_set *pages)
+{
+	const struct page_run *runs = page_set_runs(pages);
+	uint64_t bytes = 0;
+
+	if (wish->form == FORM_SYSTEM)
+		return wish->size_bytes;
+	for (uint32_t i = 0; i < pages->run_count; i++)
+		bytes += runs[i].count * MACHINE_PAGE_BYTES;
+	return bytes;
+}
+
 void segment_give(struct vidmm_segment *segment, const struct segment_wish *wish,
 		  struct page_set *pages)
 {
+	segment->resident_bytes -= pages_left_bytes(wish, pages);
 	if (wish->form != FORM_SYSTEM)
 		page_pool_give(&segment->space, pages);
 	if (is_system_form(wish->form))
 		segment->committed_bytes -= wish->size_bytes;
-	segment->resident_bytes -= segment_bytes(segment, wish);
+}
+
+NTSTATUS segment_take_over(struct vidmm_segment *segment, const struct segment_wish *wish,
+			   struct page_set *from, struct page_set *pages)
+{
+	uint64_t count = wish_pages(segment, wish);
+	struct space_range *range = from->ranges;
+	struct space_range *rest = NULL;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	assert(pages->run_count == 0 && !segment->is_system);
+	if (from->run_count != 1 || range->count < count ||
+	    !is_aligned(range->first, wish_alignment_pages(segment, wish)))
+		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+	if (range->count > count)
+		status = space_split(&segment->space, range, count, &rest);
+	if (!NT_SUCCESS(status))
+		return status;
+	*pages = one_run(range);
+	*from = rest ? one_run(rest) : (struct page_set){ .run_count = 0 };
+	return STATUS_SUCCESS;
 }
 
 /* ---- for what is there already ---- */

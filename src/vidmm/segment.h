@@ -38,11 +38,13 @@ struct vidmm_segment {
 	struct list held;            /* vidmm_place.held_link, of those that may not */
 	uint64_t committed_bytes;    /* apertures and system memory */
 	uint64_t resident_bytes;     /* of places that have pages here */
-	uint64_t leaving_bytes;      /* of those, on their way out */
+	uint64_t leaving_bytes;      /* of places on their way out */
+	uint64_t lent_bytes;         /* of those, others have the room already */
+	struct list parting;         /* vidmm_place.parting_link: their way out is built */
 	bool is_budgeted;            /* counts for what applications can have */
 	bool is_emptying;            /* nobody enters before all that leaves is out */
-	uint64_t entering_bytes;     /* of those, on their way in */
-	uint64_t shifting_bytes;     /* of those, twice: where they were and where they go */
+	uint64_t entering_bytes;     /* on their way in */
+	uint64_t shifting_bytes;     /* resident twice: where they were and where they go */
 	uint64_t claimed_bytes;      /* during one look at who waits: promised to those in front */
 
 	struct vidmm_traffic traffic;
@@ -77,6 +79,14 @@ MUST_CHECK NTSTATUS segment_take(struct vidmm_segment *segment, const struct seg
 				 struct page_set *pages);
 void segment_give(struct vidmm_segment *segment, const struct segment_wish *wish,
 		  struct page_set *pages);
+
+/*
+ * The same out of what another has there and is about to leave: the first of its pages, which are
+ * in one stretch.
+ */
+MUST_CHECK NTSTATUS segment_take_over(struct vidmm_segment *segment,
+				      const struct segment_wish *wish, struct page_set *from,
+				      struct page_set *pages);
 
 /*
  * In one stretch of the pages [first, end), for what is in the segment already and has taken

@@ -400,6 +400,20 @@ NTSTATUS space_take_piece(struct space *space, uint64_t count, uint64_t granule,
 	return range_take(space, range, first, units, range_out);
 }
 
+NTSTATUS space_split(struct space *space, struct space_range *range, uint64_t count,
+		     struct space_range **rest_out)
+{
+	struct space_range *rest = mem_alloc(sizeof(*rest));
+
+	assert(!range->is_free && count > 0 && count < range->count);
+	if (!rest)
+		return STATUS_NO_MEMORY;
+	range_cut(range, count, rest);
+	space->taken_ranges++;
+	*rest_out = rest;
+	return STATUS_SUCCESS;
+}
+
 uint64_t space_largest_free(const struct space *space)
 {
 	uint64_t largest = 0;

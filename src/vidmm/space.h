@@ -101,6 +101,10 @@ MUST_CHECK NTSTATUS space_take_from_end_within(struct space *space, uint64_t cou
 MUST_CHECK NTSTATUS space_take_piece(struct space *space, uint64_t count, uint64_t granule,
 				     bool is_from_end, struct space_range **range_out);
 
+/* A taken range becomes two: it keeps the first `count` units, and the rest is another. */
+MUST_CHECK NTSTATUS space_split(struct space *space, struct space_range *range, uint64_t count,
+				struct space_range **rest_out);
+
 /* Free again, joined with its free neighbours. Never fails. */
 void space_give(struct space *space, struct space_range *range);
 

@@ -84,7 +84,7 @@ bool vidmm_process_segment_usage(const struct vidmm_process *process, uint32_t i
 
 		if (place->segment != &manager->segments[id - 1] || !place_is_of(place, process))
 			continue;
-		bytes = segment_bytes(place->segment, &place->wish);
+		bytes = segment_bytes(place->segment, &place->wish) - place->lent_bytes;
 		preference = preference_of(place);
 		vidmm_count(&usage_out->resident, bytes);
 		vidmm_count(preference < PREFERENCES ? &usage_out->by_preference[preference]

@@ -205,6 +205,26 @@ TEST(defragment, moves_nothing_where_nothing_is_gained)
 	row_finish(&row);
 }
 
+/* |- - - -|x|a|x|-|: in the large gap it would stand in the way, and leave a small one. */
+TEST(defragment, takes_no_gap_for_one_that_would_be_smaller)
+{
+	struct row row;
+
+	row_init(&row, &physical, (const unsigned[]){ 4 }, 1);
+	for (int i = 1; i < 4; i++) {
+		struct vidmm_wishes wishes = thing_wishes(&row.scene.gpu, MIB, SET_LOCAL);
+
+		wishes.traits.is_unmoveable = i != 2;
+		row_add(&row, &wishes);
+	}
+	row_take_out(&row, 0);
+	EXPECT_EQ(fragmentation(&row).largest_gap_bytes, 4 * MIB);
+	EXPECT_EQ(put_in_order(&row, &downward), 0);
+	EXPECT_EQ(first_mib(&row, 2), 5);
+	EXPECT_EQ(fragmentation(&row).largest_gap_bytes, 4 * MIB);
+	row_finish(&row);
+}
+
 /* |-|a a|-|: the gap below it and itself would be room enough, were it not in it. */
 TEST(defragment, never_copies_over_itself)
 {

@@ -7,11 +7,6 @@
 
 struct gpu *the_gpu;
 
-struct miniport_mdl {
-	uint32_t run_count;
-	struct miniport_page_run runs[];
-};
-
 /* ---- the scheduler ---- */
 
 static struct client *client_of(struct sched_owner *owner)
@@ -157,298 +152,12 @@ void sched_after_submitted(struct sched_owner *owner, struct sched_wait *wait)
 	wait_add(owner, &client_of(owner)->submitted_waits, ticket, wait);
 }
 
-/* ---- the pager ---- */
-
-enum { JOB_NEW, JOB_READY, JOB_DONE };
-
-void paging_job_init(struct paging_job *job, struct pager *pager)
-{
-	memset(job, 0, sizeof(*job));
-	job->pager = pager;
-	list_init(&job->link);
-	atomic_store(&job->pending, 1);
-}
-
-static void job_count_down(struct paging_job *job)
-{
-	if (atomic_fetch_sub(&job->pending, 1) > 1)
-		return;
-	lock_acquire(&the_gpu->lock);
-	job->state = JOB_READY;
-	list_push_back(&the_gpu->ready, &job->link);
-	lock_release(&the_gpu->lock);
-}
-
-static void dependency_over(struct sched_wait *wait)
-{
-	job_count_down(container_of(wait, struct paging_dependency, wait)->job);
-}
-
-void paging_job_after_submitted(struct paging_job *job, struct sched_owner *owner,
-				struct paging_dependency *dependency)
-{
-	dependency->job = job;
-	dependency->wait.over = dependency_over;
-	atomic_fetch_add(&job->pending, 1);
-	sched_after_submitted(owner, &dependency->wait);
-}
-
-struct sched_wait *paging_job_after_wait(struct paging_job *job,
-					 struct paging_dependency *dependency)
-{
-	dependency->job = job;
-	dependency->wait.over = dependency_over;
-	atomic_fetch_add(&job->pending, 1);
-	return &dependency->wait;
-}
-
-static void log_add(char what)
-{
-	size_t length = strlen(the_gpu->log);
-
-	if (length + 1 < GPU_MAX_LOG)
-		the_gpu->log[length] = what;
-}
-
-uint32_t pager_epoch(const struct pager *pager)
-{
-	(void)pager;
-	return the_gpu->epoch;
-}
-
-bool paging_job_is_stale(const struct paging_job *job)
-{
-	return job->epoch != the_gpu->epoch;
-}
-
-void paging_job_queue(struct paging_job *job)
-{
-	lock_assert_none_held("paging_job_queue");
-	job->epoch = the_gpu->epoch;
-	job_count_down(job);
-}
-
-static char *place_byte(const struct paging_place *place, uint64_t offset)
-{
-	uint64_t at = place->first_byte + offset;
-
-	for (uint32_t i = 0; i < place->run_count; i++) {
-		uint64_t bytes = place->runs[i].count * PAGE;
-
-		if (at < bytes) {
-			uint64_t address = place->runs[i].first_pfn * PAGE + at;
-
-			if (place->segment != 0) {
-				EXPECT_EQ(place->segment, SEGMENT_LOCAL);
-				EXPECT(address < the_gpu->local_bytes);
-				return the_gpu->local + address;
-			}
-			return machine_to_pointer(address);
-		}
-		at -= bytes;
-	}
-	EXPECT(false);
-	return NULL;
-}
-
-/* No page of both: what a driver does then nobody knows. */
-static void expect_apart(const struct paging_place *source, const struct paging_place *destination)
-{
-	for (uint32_t i = 0; i < source->run_count; i++) {
-		for (uint32_t k = 0; k < destination->run_count; k++) {
-			const struct miniport_page_run *from = &source->runs[i];
-			const struct miniport_page_run *to = &destination->runs[k];
-
-			EXPECT(from->first_pfn + from->count <= to->first_pfn ||
-			       to->first_pfn + to->count <= from->first_pfn);
-		}
-	}
-}
-
-static void run_copy_within(const struct paging_op *op)
-{
-	uint64_t size_bytes = op->copy.size_bytes;
-
-	EXPECT(op->copy.is_start && op->copy.is_end);
-	expect_apart(&op->copy.source, &op->copy.destination);
-	for (uint64_t at = 0; at < size_bytes; at += PAGE)
-		memcpy(place_byte(&op->copy.destination, at), place_byte(&op->copy.source, at),
-		       PAGE);
-	if (the_gpu->copies_wrong)
-		place_byte(&op->copy.destination, size_bytes - PAGE)[PAGE - 1] ^= 1;
-	the_gpu->copied_within_bytes += size_bytes;
-	log_add('c');
-}
-
-static void run_copy(const struct paging_op *op)
-{
-	bool is_in = op->copy.destination.segment != 0;
-
-	if (is_in && op->copy.source.segment != 0) {
-		run_copy_within(op);
-		return;
-	}
-	EXPECT(is_in || op->copy.source.segment != 0);
-	EXPECT(op->copy.is_start && op->copy.is_end);
-	for (uint64_t at = 0; at < op->copy.size_bytes; at += PAGE)
-		memcpy(place_byte(&op->copy.destination, at), place_byte(&op->copy.source, at),
-		       PAGE);
-	if (is_in)
-		the_gpu->copied_in_bytes += op->copy.size_bytes;
-	else
-		the_gpu->copied_out_bytes += op->copy.size_bytes;
-	log_add(is_in ? 'i' : 'o');
-}
-
-static void run_fill(const struct paging_op *op)
-{
-	EXPECT_EQ(op->fill.destination.segment, SEGMENT_LOCAL);
-	EXPECT_EQ(op->fill.pattern, 0);
-	for (uint64_t at = 0; at < op->fill.size_bytes; at += PAGE)
-		memset(place_byte(&op->fill.destination, at), 0, PAGE);
-	the_gpu->filled_bytes += op->fill.size_bytes;
-	log_add('f');
-}
-
-static void run_aperture(const struct miniport_paging_op *op)
-{
-	uint64_t page = op->aperture.first_page;
-	bool is_map = op->kind == MINIPORT_PAGING_MAP_APERTURE;
-
-	EXPECT_EQ(op->aperture.segment, SEGMENT_APERTURE);
-	if (!is_map)
-		for (uint64_t i = 0; i < op->aperture.page_count; i++)
-			the_gpu->aperture[page++] = op->aperture.dummy_address;
-	for (uint32_t i = 0; is_map && i < op->aperture.mdl->run_count; i++) {
-		const struct miniport_page_run *run = &op->aperture.mdl->runs[i];
-
-		for (uint64_t at = 0; at < run->count; at++)
-			the_gpu->aperture[page++] = (run->first_pfn + at) * PAGE;
-	}
-	EXPECT_EQ(page, op->aperture.first_page + op->aperture.page_count);
-	log_add(is_map ? 'm' : 'u');
-}
-
-static void run_as_it_is(const struct miniport_paging_op *op)
-{
-	EXPECT(op->driver_allocation);
-	if (op->kind == MINIPORT_PAGING_MAP_APERTURE || op->kind == MINIPORT_PAGING_UNMAP_APERTURE)
-		run_aperture(op);
-	else if (op->kind == MINIPORT_PAGING_NOTIFY_RESIDENCY)
-		log_add(op->notify_residency.is_resident ? 'N' : 'n');
-	else if (op->kind == MINIPORT_PAGING_FLUSH_TLB)
-		log_add('T');
-	else if (op->kind == MINIPORT_PAGING_DISCARD_CONTENT)
-		log_add('d');
-	else
-		EXPECT(false);
-	the_gpu->discards += op->kind == MINIPORT_PAGING_DISCARD_CONTENT;
-}
-
-/* Of a range that is nobody's any more, in capitals. */
-NTSTATUS pager_tell(struct pager *pager, const struct miniport_paging_op *op)
-{
-	(void)pager;
-	if (op->kind == MINIPORT_PAGING_TRANSFER) {
-		EXPECT(op->driver_allocation);
-		EXPECT_EQ(op->transfer.size_bytes, 0);
-		log_add('t');
-	} else if (op->kind == MINIPORT_PAGING_UNMAP_APERTURE && !op->driver_allocation) {
-		EXPECT(!op->aperture.driver_device);
-		run_aperture(op);
-		the_gpu->log[strlen(the_gpu->log) - 1] = 'U';
-	} else {
-		run_as_it_is(op);
-	}
-	return STATUS_SUCCESS;
-}
-
-static bool is_of_tables(const struct paging_op *op)
-{
-	return op->kind == PAGING_UPDATE_TABLE || op->kind == PAGING_SETTLE ||
-	       (op->kind == PAGING_AS_IT_IS && op->as_it_is.kind == MINIPORT_PAGING_FLUSH_TLB);
-}
-
-static void job_run(struct gpu *gpu, struct paging_job *job)
-{
-	NTSTATUS status = gpu->next_status;
-	struct paging_op op;
-
-	gpu->next_status = STATUS_SUCCESS;
-	gpu->jobs++;
-	while (NT_SUCCESS(status) && job->next(job, &op)) {
-		if (gpu->fail_op > 0 && --gpu->fail_op == 0) {
-			status = STATUS_DRIVER_INTERNAL_ERROR;
-			break;
-		}
-		if (op.kind == PAGING_COPY)
-			run_copy(&op);
-		else if (op.kind == PAGING_FILL)
-			run_fill(&op);
-		else if (gpu->tables && is_of_tables(&op))
-			gpu->tables(gpu, &op);
-		else if (op.kind == PAGING_SETTLE)
-			log_add('s');
-		else
-			run_as_it_is(&op.as_it_is);
-	}
-	job->state = JOB_DONE;
-	job->done(job, status);
-}
-
-unsigned gpu_run(struct gpu *gpu, unsigned count)
-{
-	unsigned ran = 0;
-
-	for (; ran < count; ran++) {
-		struct list *link;
-
-		lock_acquire(&gpu->lock);
-		link = list_pop_front(&gpu->ready);
-		lock_release(&gpu->lock);
-		if (!link)
-			break;
-		job_run(gpu, container_of(link, struct paging_job, link));
-	}
-	return ran;
-}
-
-unsigned gpu_ready(struct gpu *gpu)
-{
-	struct list *link;
-	unsigned count = 0;
-
-	lock_acquire(&gpu->lock);
-	list_for_each (link, &gpu->ready)
-		count++;
-	lock_release(&gpu->lock);
-	return count;
-}
-
 bool gpu_tick(struct gpu *gpu)
 {
 	return vidmm_tick(gpu->manager);
 }
 
 /* ---- what the manager asks for ---- */
-
-static NTSTATUS mdl_create(const struct miniport_page_run *runs, uint32_t count,
-			   struct miniport_mdl **mdl_out)
-{
-	struct miniport_mdl *mdl = mem_zalloc(sizeof(*mdl) + count * sizeof(*runs));
-
-	if (!mdl)
-		return STATUS_NO_MEMORY;
-	mdl->run_count = count;
-	memcpy(mdl->runs, runs, count * sizeof(*runs));
-	*mdl_out = mdl;
-	return STATUS_SUCCESS;
-}
-
-static void mdl_destroy(struct miniport_mdl *mdl)
-{
-	mem_free(mdl);
-}
 
 static void on_trim(void *listener, struct vidmm_process *process, uint32_t flags, uint64_t bytes)
 {
@@ -502,6 +211,7 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 	world_init(&gpu->world, (unsigned)or_default(config->machine_mib, 64));
 	lock_init(&gpu->lock, LOCK_RANK_NODE, "GPU turned by hand");
 	list_init(&gpu->ready);
+	list_init(&gpu->built);
 	gpu->local_bytes = or_default(config->local_bytes, 8 * MIB);
 	EXPECT_EQ(machine_alloc_contiguous(gpu->local_bytes, 0, 0, UINT64_MAX, 0,
 					   &gpu->local_address),
@@ -532,7 +242,7 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 		.slice_ns = or_default(config->slice_ns, 3600 * NS_PER_S),
 		.is_ticked_by_hand = !config->has_clock,
 		.policy = &evict_lru,
-		.mdls = { mdl_create, mdl_destroy },
+		.mdls = { gpu_mdl_create, gpu_mdl_destroy },
 		.mappings = config->mappings,
 		.mappings_context = gpu,
 		.listener = { on_trim, on_budget, on_starved },
@@ -558,6 +268,7 @@ void gpu_finish(struct gpu *gpu)
 {
 	gpu_check(gpu);
 	EXPECT_EQ(gpu_ready(gpu), 0);
+	EXPECT(list_is_empty(&gpu->built));
 	vidmm_process_finish(&gpu->process);
 	vidmm_destroy(gpu->manager);
 	EXPECT(machine_free_contiguous(gpu->local_address));

@@ -54,6 +54,8 @@ struct gpu {
 
 	struct lock lock; /* LOCK_RANK_NODE */
 	struct list ready;
+	struct list built; /* in this order */
+	uint64_t built_count;
 	bool is_running_at_once;
 	NTSTATUS next_status; /* of the next job */
 	uint32_t fail_op;  /* the n-th operation from now on is answered with an error; 0: none */
@@ -103,6 +105,18 @@ void gpu_slice_over(struct client *client);
 /* Runs at most `count` jobs that may begin; returns how many. */
 unsigned gpu_run(struct gpu *gpu, unsigned count);
 unsigned gpu_ready(struct gpu *gpu);
+
+/* One that may begin is built, and no more; false: there is none. It has no page tables. */
+bool gpu_build(struct gpu *gpu);
+/* The hardware does what was built first, and it is done; false: there is none. */
+bool gpu_complete(struct gpu *gpu);
+/* What was built first comes back undone, when it is completed. */
+void gpu_fail_built(struct gpu *gpu, NTSTATUS status);
+
+/* Of the manager's config. */
+NTSTATUS gpu_mdl_create(const struct miniport_page_run *runs, uint32_t count,
+			struct miniport_mdl **mdl_out);
+void gpu_mdl_destroy(struct miniport_mdl *mdl);
 
 /* The manager's clock strikes, whenever it was set for. False: it was not. */
 bool gpu_tick(struct gpu *gpu);

@@ -220,6 +220,45 @@ TEST(space, no_memory_is_a_status_and_changes_nothing)
 	EXPECT_EQ(mem_usage().blocks, usage.blocks);
 }
 
+TEST(space, within_a_stretch_the_end_of_it_can_be_asked_for)
+{
+	struct space_range *range;
+
+	EXPECT_EQ(space_init(&space, 64), STATUS_SUCCESS);
+	EXPECT_EQ(space_take_from_end_within(&space, 4, 4, 8, 30, &range), STATUS_SUCCESS);
+	EXPECT_EQ(range->first, 24);
+	EXPECT_EQ(space_take_from_end_within(&space, 4, 4, 24, 30, &range),
+		  STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+	EXPECT(!space_validate(&space));
+	space_finish(&space);
+}
+
+TEST(space, a_taken_range_becomes_two)
+{
+	struct mem_usage usage = mem_usage();
+	struct space_range *range;
+	struct space_range *rest;
+
+	EXPECT_EQ(space_init(&space, 64), STATUS_SUCCESS);
+	range = take(16, 1);
+	mem_fail_nth(1);
+	EXPECT_EQ(space_split(&space, range, 5, &rest), STATUS_NO_MEMORY);
+	EXPECT(mem_fail_stop());
+	EXPECT_EQ(range->count, 16);
+	EXPECT_EQ(space_split(&space, range, 5, &rest), STATUS_SUCCESS);
+	EXPECT_EQ(range->count, 5);
+	EXPECT_EQ(rest->first, range->first + 5);
+	EXPECT_EQ(rest->count, 11);
+	EXPECT(!space_validate(&space));
+	/* Each is given back on its own. */
+	give(range);
+	EXPECT_EQ(space_free_units(&space), 53);
+	give(rest);
+	EXPECT_EQ(space_largest_free(&space), 64);
+	space_finish(&space);
+	EXPECT_EQ(mem_usage().blocks, usage.blocks);
+}
+
 enum { UNITS = 3000 };
 
 /* From below, from above, or from a bank [low, high). */
@@ -238,7 +277,11 @@ static struct space_range *take_somehow(struct random *random, uint64_t count, u
 	default:
 		*low = random_below(random, UNITS / 2);
 		*high = *low + 1 + random_below(random, UNITS - *low);
-		status = space_take_within(&space, count, alignment, *low, *high, &range);
+		if (random_below(random, 2) == 0)
+			status = space_take_within(&space, count, alignment, *low, *high, &range);
+		else
+			status = space_take_from_end_within(&space, count, alignment, *low, *high,
+							    &range);
 		break;
 	}
 	EXPECT(status == STATUS_SUCCESS || status == STATUS_GRAPHICS_NO_VIDEO_MEMORY);
