@@ -27,6 +27,7 @@ struct queue_wait {
 	struct sched_packet packet;
 	struct refcount refs; /* the queue's, and the watch's while it is out */
 	struct sync_watch watch;
+	_Atomic(struct wait_item *) watched; /* for whom the watch is out; NULL: for nobody */
 
 	struct lock lock; /* LOCK_RANK_PACKET */
 	bool is_over;
@@ -50,6 +51,7 @@ static void wait_try_again(struct sync_watch *watch)
 	struct queue_wait *wait = container_of(watch, struct queue_wait, watch);
 
 	lock_acquire(&wait->lock);
+	atomic_store(&wait->watched, NULL);
 	if (!wait->is_over)
 		sched_queue_kick(wait->packet.queue);
 	lock_release(&wait->lock);
@@ -81,10 +83,15 @@ static bool wait_try(struct sched_packet *packet)
 	struct queue_wait *wait = container_of(packet, struct queue_wait, packet);
 	struct wait_item *missing;
 
+	/* Tried again without a kick: work before it was preempted, and has been submitted again. */
+	if (atomic_load(&wait->watched))
+		return false;
 	while ((missing = first_missing(wait)) != NULL) {
 		refcount_get(&wait->refs);
+		atomic_store(&wait->watched, missing);
 		if (sync_body_watch(missing->body, missing->value, &wait->watch))
 			return false;
+		atomic_store(&wait->watched, NULL);
 		wait_put(wait); /* it came meanwhile */
 	}
 	return true;
@@ -98,13 +105,10 @@ static void wait_retired(struct sched_packet *packet, enum sched_outcome outcome
 	lock_acquire(&wait->lock);
 	wait->is_over = true;
 	lock_release(&wait->lock);
-	/* Told of none of them any more; one that is telling right now holds its reference. */
-	for (uint32_t i = 0; i < wait->count; i++) {
-		if (sync_body_watch_cancel(wait->items[i].body, &wait->watch)) {
-			wait_put(wait);
-			break;
-		}
-	}
+	/* It is told no more; who is telling right now holds the watch's reference. */
+	struct wait_item *watched = atomic_load(&wait->watched);
+	if (watched && sync_body_watch_cancel(watched->body, &wait->watch))
+		wait_put(wait);
 	wait_put(wait);
 }
 

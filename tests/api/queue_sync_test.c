@@ -647,4 +647,37 @@ TEST(memory, that_is_missing_leaves_nothing_queued)
 	close(event);
 }
 
+/* ---- a wait that stands behind what is preempted ---- */
+
+TEST(wait, behind_preempted_work_is_over_once_and_ends_where_it_waits)
+{
+	const volatile UINT64 *view;
+
+	for (int is_destroyed = 0; is_destroyed < 2; is_destroyed++) {
+		begin_by_hand();
+		D3DKMT_HANDLE low = create_virtual(0);
+		D3DKMT_HANDLE high = create_virtual(0);
+		D3DKMT_HANDLE gates[2] = { create_fence(0, 0, &view), create_fence(0, 0, &view) };
+		const struct list both = { 2, { gates[0], gates[1] }, { 1, 1 } };
+
+		EXPECT_OK(set_priority(high, 5));
+		EXPECT_OK(submit(low, 1));
+		EXPECT_OK(wait_by(GPU, low, both));
+		EXPECT_OK(submit(low, 2));
+		EXPECT_OK(signal_fence(gates[0], 1)); /* from now on it waits for the other one */
+		EXPECT_OK(submit(high, 7));
+		AWAIT(strcmp(pending_tags(0), "7 1 ") == 0);
+		EXPECT_EQ(complete(0), 7);
+		if (is_destroyed) {
+			EXPECT_EQ(complete(0), 1);
+			EXPECT_OK(destroy_context(low));
+			EXPECT_OK(signal_fence(gates[1], 1));
+		} else {
+			EXPECT_OK(signal_fence(gates[1], 1));
+			complete_all(0, 2);
+		}
+		EXPECT_OK(signal_fence(gates[1], 2));
+	}
+}
+
 CRANK_TEST_MAIN("api/queue_sync", "")

@@ -193,13 +193,6 @@ TEST(submit, without_memory_queues_nothing)
 
 /* ---- priorities ---- */
 
-static NTSTATUS set_priority(D3DKMT_HANDLE context, int priority)
-{
-	D3DKMT_SETCONTEXTSCHEDULINGPRIORITY args = { context, priority };
-
-	return D3DKMTSetContextSchedulingPriority(&args);
-}
-
 static int get_priority(D3DKMT_HANDLE context)
 {
 	D3DKMT_GETCONTEXTSCHEDULINGPRIORITY args = { .hContext = context, .Priority = 99 };
