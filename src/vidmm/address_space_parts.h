@@ -27,6 +27,9 @@ struct space_row {
 struct space_row *space_row_create(struct address_space *space, size_t range_count);
 bool space_row_next(struct space_row *row, struct paging_op *op_out);
 
+/* A job of its own; `listener` may be NULL. */
+void space_row_queue(struct space_row *row, const struct space_listener *listener);
+
 /* From its beginning, in a job of another one's or this one's. */
 void space_row_rewind(struct space_row *row);
 
