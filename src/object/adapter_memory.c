@@ -15,6 +15,7 @@
 #include "vidmm/address_space.h"
 #include "vidmm/manager.h"
 #include "vidmm/mappings.h"
+#include "vidmm/table_room.h"
 
 /* ---- what the manager tells ---- */
 

@@ -26,13 +26,4 @@ void vidmm_look(void *context, const struct mapped_memory *memory, uint64_t offs
 MUST_CHECK NTSTATUS vidmm_mapped_memory(struct vidmm_allocation *allocation,
 					void *driver_allocation, struct mapped_memory **memory_out);
 
-/*
- * Contiguous room in a memory segment that stays until it is given back; for page_tables_config and
- * pager_config, `manager` is a struct vidmm. Nobody is evicted for it:
- * STATUS_GRAPHICS_NO_VIDEO_MEMORY.
- */
-MUST_CHECK NTSTATUS vidmm_take_table(void *manager, uint32_t segment, uint64_t size_bytes,
-				     uint64_t align_bytes, struct pager_table *table_out);
-void vidmm_give_table(void *manager, const struct pager_table *table, uint64_t size_bytes);
-
 #endif

@@ -437,7 +437,7 @@ MUST_CHECK NTSTATUS defragment_step(struct defragment *order, enum defragment_ro
 /* Returns when nothing is on its way out any more, or in; or after a long while. */
 void manager_settle(struct vidmm *manager, bool with_entering);
 
-/* ---- mappings.c ---- */
+/* ---- table_room.c ---- */
 
 /* Adds what page tables have, by segment. */
 void rooms_recount(const struct vidmm *manager, uint64_t resident_bytes[], uint64_t page_count[],

@@ -7,6 +7,7 @@
 #include "gpuva/plan.h"
 #include "op_entry.h"
 #include "vidmm/mappings.h"
+#include "vidmm/table_room.h"
 #include "vidmm/table_tree.h"
 
 enum { SPACES = 2, FIRST_PAGE = 512, THING_PAGES = 64, STRIDE = 128 };
