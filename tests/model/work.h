@@ -197,6 +197,9 @@ void run_destroy_context(struct work_run *run, struct work_device *device, int c
 /* In a seeded run every call is a turn of the others. */
 void run_let_others(struct work_run *run);
 
+/* The same for who waits for something and has done so often: on a busy machine that takes time. */
+void run_wait(struct work_run *run, unsigned turns);
+
 void run_check_fences(struct work_run *run);
 void run_check_driver(struct work_run *run);
 void run_check_kernel(struct work_run *run);

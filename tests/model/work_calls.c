@@ -34,6 +34,13 @@ void run_let_others(struct work_run *run)
 	sched_yield();
 }
 
+void run_wait(struct work_run *run, unsigned turns)
+{
+	run_let_others(run);
+	if (turns > 100)
+		usleep(100);
+}
+
 /* ---- queues ---- */
 
 NTSTATUS call_submit(struct work_device *device, int context, const struct row *row)
@@ -272,9 +279,7 @@ void run_check_kernel(struct work_run *run)
 	for (unsigned i = 0; i < SOON; i++) {
 		if (dxgk_test_validate(problem, sizeof(problem)))
 			return;
-		run_let_others(run);
-		if (i > 100)
-			usleep(100);
+		run_wait(run, i);
 	}
 	run_fail(run, "the kernel is not sound: %s", problem);
 }
@@ -313,6 +318,6 @@ void run_check_driver(struct work_run *run)
 	for (unsigned i = 0; !is_driver_right(run); i++) {
 		if (i == SOON)
 			run_fail(run, "the driver holds other things than the model");
-		run_let_others(run);
+		run_wait(run, i);
 	}
 }
