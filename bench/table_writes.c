@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 	};
 	is_in_large_pages = argc == 4;
 	must_succeed(page_tables_config_init(&config));
-	must_succeed(page_tables_init(&tables, &config, NULL));
+	must_succeed(page_tables_init(&tables, &config, NULL, NULL, NULL));
 
 	struct mapped_memory memory;
 	struct memory_view view;

@@ -62,7 +62,8 @@ struct dxg_adapter {
 	struct vidmm *memory;
 	struct pager *pager;
 	struct page_tables_config *tables; /* NULL: there are no GPU addresses */
-	struct vidmm_account account;      /* of what outlives the process that made it, too */
+	struct worker herald;         /* with them: tells contexts where root page tables are */
+	struct vidmm_account account; /* of what outlives the process that made it, too */
 	uint64_t dummy_page_address;
 
 	struct work_source *work_source; /* who knows what the GPU still does (deferral.h) */

@@ -16,6 +16,7 @@
 #include "vidmm/manager.h"
 #include "vidmm/mappings.h"
 #include "vidmm/table_room.h"
+#include "vidmm/table_states.h"
 
 /* ---- what the manager tells ---- */
 
@@ -180,22 +181,30 @@ static NTSTATUS start_tables(struct dxg_adapter *adapter)
 		.mmu = info->gpu_mmu,
 		.implicit_system_segment = info->implicit_system_segment_id,
 		.segments_of_64k_pages = info->segments_of_64k_pages,
-		.take_room = vidmm_take_table,
+		.take_room = vidmm_take_room,
 		.give_room = vidmm_give_table,
 		.memory = adapter->memory,
+		.find_room = vidmm_find_room,
+		.hold = vidmm_tables_hold,
+		.release = vidmm_tables_release,
+		.await = vidmm_tables_await,
 		.root_bytes = root_bytes,
 		.set_root = set_root,
 		.driver = adapter->miniport,
 		.look = vidmm_look,
 		.failed = address_space_tables_failed,
 	};
-	return page_tables_config_init(adapter->tables);
+	NTSTATUS status = page_tables_config_init(adapter->tables);
+	if (!NT_SUCCESS(status))
+		return status;
+	return worker_init(&adapter->herald, "page table roots");
 }
 
 static void stop_tables(struct dxg_adapter *adapter)
 {
 	if (!adapter->tables)
 		return;
+	worker_finish(&adapter->herald);
 	page_tables_config_finish(adapter->tables);
 	mem_free(adapter->tables);
 	adapter->tables = NULL;

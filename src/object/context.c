@@ -87,18 +87,13 @@ static NTSTATUS context_get_buffers(struct dxg_context *context)
 	return status;
 }
 
-NTSTATUS context_create(struct dxg_device *device, const struct context_options *options,
-			struct dxg_context **context_out)
+/* The page tables are held. */
+static NTSTATUS context_make(struct dxg_device *device, const struct context_options *options,
+			     struct dxg_context **context_out)
 {
-	NTSTATUS status = context_check(device, options);
-
-	if (!NT_SUCCESS(status))
-		return status;
-	status = device_check_alive(device);
-	if (!NT_SUCCESS(status))
-		return status;
-
+	NTSTATUS status;
 	struct dxg_context *context = mem_zalloc(sizeof(*context));
+
 	if (!context)
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 			      "no memory for a context");
@@ -165,6 +160,22 @@ give_back_number:
 	object_abandon(&context->object);
 free_context:
 	mem_free(context);
+	return status;
+}
+
+NTSTATUS context_create(struct dxg_device *device, const struct context_options *options,
+			struct dxg_context **context_out)
+{
+	NTSTATUS status = context_check(device, options);
+
+	if (NT_SUCCESS(status))
+		status = device_check_alive(device);
+	if (NT_SUCCESS(status))
+		status = gpu_addresses_hold(device->joined);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = context_make(device, options, context_out);
+	gpu_addresses_release(device->joined);
 	return status;
 }
 

@@ -7,6 +7,7 @@
 #include "object/deferral.h"
 #include "object/destruction.h"
 #include "object/device.h"
+#include "object/gpu_addresses.h"
 #include "object/hw_context.h"
 #include "object/notification.h"
 #include "object/paging_queue.h"
@@ -77,13 +78,16 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 
 	status = process_join_adapter(process, adapter, &device->joined);
 	if (NT_SUCCESS(status))
-		status = adapter_enter(adapter);
+		status = gpu_addresses_hold(device->joined);
 	if (!NT_SUCCESS(status))
 		goto give_back_number;
+	status = adapter_enter(adapter);
+	if (!NT_SUCCESS(status))
+		goto release_tables;
 	status = process_introduce(process, device->joined);
 	if (!NT_SUCCESS(status)) {
 		adapter_leave(adapter);
-		goto give_back_number;
+		goto release_tables;
 	}
 	/* From here on a reset takes it along. */
 	vidmm_device_init(&device->memory, &device->joined->memory, &device->work, NULL);
@@ -97,6 +101,7 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	if (!NT_SUCCESS(status))
 		goto forget_memory;
 
+	gpu_addresses_release(device->joined);
 	device->memory.driver_device = device->driver_device;
 	atomic_fetch_add(&process->driver_devices, 1);
 	lock_acquire(&process->lock);
@@ -119,6 +124,8 @@ forget_memory:
 	context_memory_end(&device->driver_memory);
 	vidmm_device_finish(&device->memory);
 	sched_owner_finish(&device->work);
+release_tables:
+	gpu_addresses_release(device->joined);
 give_back_number:
 	object_abandon(&device->object);
 free_device:

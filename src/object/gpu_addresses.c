@@ -6,6 +6,7 @@
 #include "miniport/work.h"
 #include "object/gpu_addresses.h"
 #include "vidmm/mappings.h"
+#include "vidmm/table_states.h"
 
 /* ---- spaces ---- */
 
@@ -16,13 +17,36 @@ static void tables_are_broken(void *context, NTSTATUS status)
 			status == STATUS_NO_MEMORY ? DEVICE_OUT_OF_MEMORY : DEVICE_DMA_FAULT);
 }
 
+/*
+ * On a thread of the adapter's own: the pager's may not enter the driver, and others may wait for
+ * what waits for this.
+ */
+void gpu_addresses_tell_root(struct work *work)
+{
+	struct process_adapter *joined = container_of(work, struct process_adapter, root_work);
+
+	if (NT_SUCCESS(adapter_enter(joined->adapter))) {
+		address_space_tell_contexts(joined->addresses);
+		adapter_leave(joined->adapter);
+	}
+	address_space_root_told(joined->addresses);
+}
+
+static void root_has_moved(void *context)
+{
+	struct process_adapter *joined = context;
+
+	(void)worker_post(&joined->adapter->herald, &joined->root_work);
+}
+
 NTSTATUS gpu_addresses_create(struct process_adapter *joined)
 {
 	const struct dxg_adapter *adapter = joined->adapter;
 
 	if (!adapter->tables)
 		return STATUS_SUCCESS;
-	NTSTATUS status = address_space_create(adapter->tables, adapter->pager, &joined->addresses);
+	NTSTATUS status = address_space_create(adapter->tables, adapter->pager, &joined->memory,
+					       &joined->addresses);
 	if (NT_SUCCESS(status))
 		address_space_watch(joined->addresses,
 				    &(struct space_listener){ tables_are_broken, joined });
@@ -39,10 +63,11 @@ NTSTATUS gpu_addresses_start(struct process_adapter *joined)
 
 	if (!joined->addresses)
 		return STATUS_SUCCESS;
-	status = address_space_start(joined->addresses, joined->driver_process);
+	const struct space_root_listener root = { root_has_moved, joined };
+	status = address_space_start(joined->addresses, joined->driver_process, &root);
 	while (status == STATUS_DEVICE_REMOVED && !atomic_load(&joined->adapter->is_lost)) {
 		clock_sleep_until(clock_deadline(NS_PER_MS));
-		status = address_space_start(joined->addresses, joined->driver_process);
+		status = address_space_start(joined->addresses, joined->driver_process, &root);
 	}
 	return NT_SUCCESS(status) ? status : address_space_refuse(status);
 }
@@ -51,6 +76,22 @@ void gpu_addresses_destroy(struct process_adapter *joined)
 {
 	address_space_destroy(joined->addresses);
 	joined->addresses = NULL;
+}
+
+NTSTATUS gpu_addresses_hold(struct process_adapter *joined)
+{
+	NTSTATUS status;
+
+	vidmm_tables_hold(&joined->memory);
+	status = vidmm_tables_await(&joined->memory, NULL, 0);
+	if (!NT_SUCCESS(status))
+		vidmm_tables_release(&joined->memory);
+	return status;
+}
+
+void gpu_addresses_release(struct process_adapter *joined)
+{
+	vidmm_tables_release(&joined->memory);
 }
 
 /* ---- what a driver reserves ---- */

@@ -20,6 +20,16 @@ MUST_CHECK NTSTATUS gpu_addresses_create(struct process_adapter *joined);
 MUST_CHECK NTSTATUS gpu_addresses_start(struct process_adapter *joined);
 void gpu_addresses_destroy(struct process_adapter *joined);
 
+/*
+ * The page tables are in place, and stay there until the release; for who has the driver make
+ * something that counts on where they are, or maps memory for it. No lock held, not in the driver.
+ */
+MUST_CHECK NTSTATUS gpu_addresses_hold(struct process_adapter *joined);
+void gpu_addresses_release(struct process_adapter *joined);
+
+/* For process_adapter.root_work: the contexts hear where the root is now. */
+void gpu_addresses_tell_root(struct work *work);
+
 /* While the driver makes its process it may reserve addresses for it. */
 void gpu_addresses_open_to_driver(struct process_adapter *joined, bool is_open);
 
@@ -46,7 +56,7 @@ MUST_CHECK NTSTATUS gpu_addresses_map_now(struct address_space *space,
 					  const struct gpuva_map_request *request,
 					  uint64_t *address_out);
 
-/* … on a thread that is inside the driver. */
+/* … on a thread that is inside the driver, and does not wait for others to make room for tables. */
 MUST_CHECK NTSTATUS gpu_addresses_map_from_driver(struct address_space *space,
 						  const struct gpuva_map_request *request,
 						  uint64_t *address_out);

@@ -86,14 +86,13 @@ static void begin_queues(struct dxg_hw_context *context, uint32_t node)
 	hw_suspension_begin(&context->hw_queues.suspension, &context->hw_queues);
 }
 
-NTSTATUS hw_context_create(struct dxg_device *device, const struct hw_context_options *options,
-			   struct dxg_hw_context **context_out)
+/* The page tables are held. */
+static NTSTATUS hw_context_make(struct dxg_device *device, const struct hw_context_options *options,
+				struct dxg_hw_context **context_out)
 {
-	NTSTATUS status = hw_context_check(device, options);
-
-	if (!NT_SUCCESS(status))
-		return status;
+	NTSTATUS status;
 	struct dxg_hw_context *context = mem_zalloc(sizeof(*context));
+
 	if (!context)
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 			      "no memory for a hardware context");
@@ -130,6 +129,20 @@ give_back_number:
 	object_abandon(&context->object);
 free_context:
 	mem_free(context);
+	return status;
+}
+
+NTSTATUS hw_context_create(struct dxg_device *device, const struct hw_context_options *options,
+			   struct dxg_hw_context **context_out)
+{
+	NTSTATUS status = hw_context_check(device, options);
+
+	if (NT_SUCCESS(status))
+		status = gpu_addresses_hold(device->joined);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = hw_context_make(device, options, context_out);
+	gpu_addresses_release(device->joined);
 	return status;
 }
 

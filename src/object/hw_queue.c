@@ -9,6 +9,7 @@
 #include "base/refusal.h"
 #include "miniport/work.h"
 #include "object/context.h"
+#include "object/gpu_addresses.h"
 #include "object/hw_context.h"
 #include "object/hw_queue.h"
 #include "trace/trace.h"
@@ -133,15 +134,15 @@ static NTSTATUS join_parent(struct dxg_hw_queue *queue)
 	return status;
 }
 
-NTSTATUS hw_queue_create(struct hw_queue_parent *parent, const struct hw_queue_options *options,
-			 struct dxg_hw_queue **queue_out)
+/* The page tables are held: the driver may want to map memory for the queue. */
+static NTSTATUS hw_queue_make(struct hw_queue_parent *parent,
+			      const struct hw_queue_options *options,
+			      struct dxg_hw_queue **queue_out)
 {
 	struct dxg_device *device = parent->device;
-	NTSTATUS status = device_check_alive(device);
-
-	if (!NT_SUCCESS(status))
-		return status;
+	NTSTATUS status;
 	struct dxg_hw_queue *queue = mem_zalloc(sizeof(*queue));
+
 	if (!queue)
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 			      "no memory for a hardware queue");
@@ -179,6 +180,21 @@ give_back_number:
 	object_abandon(&queue->object);
 free_queue:
 	mem_free(queue);
+	return status;
+}
+
+NTSTATUS hw_queue_create(struct hw_queue_parent *parent, const struct hw_queue_options *options,
+			 struct dxg_hw_queue **queue_out)
+{
+	struct process_adapter *joined = parent->device->joined;
+	NTSTATUS status = device_check_alive(parent->device);
+
+	if (NT_SUCCESS(status))
+		status = gpu_addresses_hold(joined);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = hw_queue_make(parent, options, queue_out);
+	gpu_addresses_release(joined);
 	return status;
 }
 

@@ -124,9 +124,11 @@ static struct process_adapter *join_adapter_locked(struct dxg_process *process,
 	lock_init(&joined->updates_lock, LOCK_RANK_PACKET, "updates of GPU addresses");
 	list_init(&joined->updates);
 	list_init(&joined->introduced);
+	work_init(&joined->root_work, gpu_addresses_tell_root);
 	lock_init(&joined->fence_lock, LOCK_RANK_PACKET, "GPU addresses of fences");
 	list_init(&joined->fence_addresses);
 	vidmm_process_init(&joined->memory, adapter->memory, &adapter->account);
+	joined->memory.id = process->id;
 	list_push_back(&process->adapters, &joined->link);
 	return joined;
 }

@@ -38,6 +38,8 @@ struct process_adapter {
 	struct list updates;             /* gpu_update.link: those that wait for a fence */
 	struct list introduced;          /* context_books.introduced, guarded by that lock */
 
+	struct work root_work; /* see gpu_addresses_tell_root() */
+
 	/* See fence_address.h. */
 	struct lock fence_lock; /* LOCK_RANK_PACKET */
 	struct list fence_addresses;

@@ -15,6 +15,7 @@ void actions_init(struct actions *actions)
 	list_init(&actions->leaving);
 	list_init(&actions->shifting);
 	list_init(&actions->entering);
+	list_init(&actions->tables);
 	list_init(&actions->devices);
 	list_init(&actions->requests);
 	list_init(&actions->departures);
@@ -152,9 +153,9 @@ static void devices_tell(struct vidmm *manager, struct list *devices)
 static bool actions_have_any(const struct actions *actions)
 {
 	return !list_is_empty(&actions->leaving) || !list_is_empty(&actions->shifting) ||
-	       !list_is_empty(&actions->entering) || !list_is_empty(&actions->devices) ||
-	       !list_is_empty(&actions->requests) || !list_is_empty(&actions->departures) ||
-	       !list_is_empty(&actions->news);
+	       !list_is_empty(&actions->entering) || !list_is_empty(&actions->tables) ||
+	       !list_is_empty(&actions->devices) || !list_is_empty(&actions->requests) ||
+	       !list_is_empty(&actions->departures) || !list_is_empty(&actions->news);
 }
 
 void actions_run_locked(struct vidmm *manager, struct actions *actions)
@@ -177,6 +178,7 @@ void actions_run_locked(struct vidmm *manager, struct actions *actions)
 		if (!list_is_empty(&actions->devices) || !list_is_empty(&actions->news))
 			actions->has_changes = true;
 		moves_start(actions, &ended);
+		tables_move(&actions->tables);
 		devices_tell(manager, &actions->devices);
 		requests_answer(&actions->requests);
 		departures_answer(&actions->departures);

@@ -9,19 +9,32 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "vidmm/address_space_parts.h"
+#include "vidmm/table_states.h"
 
 /* ---- counting ---- */
 
-void space_enter(struct address_space *space)
+void space_count(struct address_space *space)
 {
 	atomic_fetch_add(&space->pending, 1);
 }
 
-void space_leave(struct address_space *space)
+void space_uncount(struct address_space *space)
 {
 	/* Nobody reads the space after the last one left, but for the notice. */
 	if (atomic_fetch_sub(&space->pending, 1) == 1)
 		notice_give(&space->changed);
+}
+
+void space_enter(struct address_space *space)
+{
+	vidmm_tables_hold(space->tables.process);
+	space_count(space);
+}
+
+void space_leave(struct address_space *space)
+{
+	vidmm_tables_release(space->tables.process);
+	space_uncount(space);
 }
 
 static void wait_until_idle(struct address_space *space)
@@ -386,13 +399,16 @@ void address_space_destroy(struct address_space *space)
 	assert(!pager_is_current_thread(space->pager));
 	space_quit(space);
 	wait_until_idle(space);
+	space_stays(space);
 	space->tables.pools = NULL;
 	address_space_destroy(space->pools);
 	wait_until_idle(space); /* a job of theirs may have failed, and broken this one */
 	end = (struct space_end){ .space = space,
-				  /* No entry of a root alone ever led anywhere. */
-				  .is_flushed =
-					  !space->has_started || space->tables.table_count == 1,
+				  /* No entry of a root alone ever led anywhere; nor does one that
+				     is nowhere. */
+				  .is_flushed = !space->has_started ||
+						space->tables.table_count == 1 ||
+						space->tables.is_out,
 				  .is_ending =
 					  space->tables.config->mmu.flags & TABLES_END_INVALID };
 	paging_job_init(&end.job, space->pager);
@@ -428,7 +444,8 @@ static void root_done(void *context, NTSTATUS status)
 }
 
 /* The root, with nothing in it. */
-NTSTATUS address_space_start(struct address_space *space, void *driver_process)
+NTSTATUS address_space_start(struct address_space *space, void *driver_process,
+			     const struct space_root_listener *root)
 {
 	struct space_row *row = space_row_create(space, 1);
 	NTSTATUS status = STATUS_NO_MEMORY;
@@ -442,11 +459,35 @@ NTSTATUS address_space_start(struct address_space *space, void *driver_process)
 	space_row_queue(row, &(struct space_listener){ root_done, &status });
 	wait_until_idle(space);
 	pager_flush(space->pager); /* an idle pager is one with nothing to do */
+	if (NT_SUCCESS(status)) {
+		space->root_listener = *root;
+		space_may_leave(space);
+	}
+	return status;
+}
+
+/* There may have to be room for the root first. */
+static NTSTATUS make_root(struct address_space *space, struct vidmm_process *process)
+{
+	struct page_tables_config *config = space->config;
+	struct table_rooms rooms = { 0 };
+	NTSTATUS status;
+
+	vidmm_tables_hold(process);
+	do {
+		status = page_tables_init(&space->tables, config, process, NULL, &rooms);
+		if (status != STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+			break;
+		status = table_rooms_await(&rooms, config, process);
+	} while (NT_SUCCESS(status));
+	table_rooms_finish(&rooms, config);
+	vidmm_tables_release(process);
 	return status;
 }
 
 static NTSTATUS space_create(struct page_tables_config *config, struct pager *pager,
-			     struct address_space *user, struct address_space **space_out)
+			     struct vidmm_process *process, struct address_space *user,
+			     struct address_space **space_out)
 {
 	struct address_space *space = mem_zalloc(sizeof(*space));
 	NTSTATUS status;
@@ -460,7 +501,7 @@ static NTSTATUS space_create(struct page_tables_config *config, struct pager *pa
 	list_init(&space->memories);
 	list_init(&space->contexts);
 	status = user ? page_tables_init_pools(&space->tables, config, user->tables.driver_process)
-		      : page_tables_init(&space->tables, config, NULL);
+		      : make_root(space, process);
 	if (!NT_SUCCESS(status)) {
 		mem_free(space);
 		return status;
@@ -472,14 +513,14 @@ static NTSTATUS space_create(struct page_tables_config *config, struct pager *pa
 }
 
 NTSTATUS address_space_create(struct page_tables_config *config, struct pager *pager,
-			      struct address_space **space_out)
+			      struct vidmm_process *process, struct address_space **space_out)
 {
-	return space_create(config, pager, NULL, space_out);
+	return space_create(config, pager, process, NULL, space_out);
 }
 
 NTSTATUS space_create_pools(struct address_space *user, struct address_space **pools_out)
 {
-	NTSTATUS status = space_create(user->config, user->pager, user, pools_out);
+	NTSTATUS status = space_create(user->config, user->pager, NULL, user, pools_out);
 
 	/* Its root is written with the first pool, and no context begins there. */
 	if (NT_SUCCESS(status))

@@ -37,6 +37,16 @@ struct space_listener {
 	void *context;
 };
 
+/*
+ * Who tells all contexts of the process where the root is now, and then address_space_root_told().
+ * Called on the pager's thread, where no driver may be told: it may answer with a request to the
+ * pager, and wait for that (DxgkCbUpdateContextAllocation).
+ */
+struct space_root_listener {
+	void (*moved)(void *context);
+	void *context;
+};
+
 struct address_space {
 	struct page_tables tables;
 	struct pager *pager;
@@ -63,6 +73,14 @@ struct address_space {
 	struct lock root_lock; /* LOCK_RANK_VA_ROOT */
 	struct list contexts;  /* space_context.link */
 	struct space_root_job root;
+
+	/* Tables that leave and come back (space_eviction.c). The job's, one at a time. */
+	struct space_root_listener root_listener;
+	struct paging_job tables_job;
+	struct table_sync tables_sync;
+	bool has_tables_begun;
+	bool is_root_flushed;
+	bool has_leave_failed; /* the way in is to where they were */
 
 	/* Where its tile pools are kept mapped (space_pools.c). No context begins there. */
 	struct address_space *pools; /* root_lock; NULL until an update needs them */
@@ -92,16 +110,25 @@ struct space_memory {
 	void *dropped_context;
 };
 
-/* Empty. Requests may be made, but none that has to be written. */
+/*
+ * Empty. Requests may be made, but none that has to be written. `process` is whose room the tables
+ * have; NULL: they stay where they are. May wait for room, as all requests that make tables.
+ */
 MUST_CHECK NTSTATUS address_space_create(struct page_tables_config *config, struct pager *pager,
+					 struct vidmm_process *process,
 					 struct address_space **space_out);
 
 /*
- * Its driver's process is known. Returns when the root can be used. STATUS_DEVICE_REMOVED: the
- * adapter is reset or lost; after a reset it may be tried again. Refuses nothing itself. Not on the
- * pager's thread.
+ * Its driver's process is known. Returns when the root can be used; from then on the tables may
+ * leave while the process does nothing, and `root` is told when they are back.
+ * STATUS_DEVICE_REMOVED: the adapter is reset or lost; after a reset it may be tried again. Refuses
+ * nothing itself. Not on the pager's thread.
  */
-MUST_CHECK NTSTATUS address_space_start(struct address_space *space, void *driver_process);
+MUST_CHECK NTSTATUS address_space_start(struct address_space *space, void *driver_process,
+					const struct space_root_listener *root);
+
+/* All contexts know the root; any thread, no lock held. What waited for that goes on. */
+void address_space_root_told(struct address_space *space);
 
 /* No context uses it, nobody makes a request any more. Waits for its jobs. Accepts NULL. */
 void address_space_destroy(struct address_space *space);
@@ -114,6 +141,9 @@ void address_space_add_context(struct address_space *space, struct space_context
 			       void *driver_context);
 void address_space_remove_context(struct address_space *space, struct space_context *context);
 
+/* All of them are told again: the tables were elsewhere. The driver is entered. */
+void address_space_tell_contexts(struct address_space *space);
+
 /*
  * `memory` in this space, made at the first need. Stays until address_space_drop() or the end of
  * the space.
@@ -123,8 +153,8 @@ MUST_CHECK NTSTATUS address_space_memory(struct address_space *space, struct map
 
 /*
  * STATUS_SUCCESS: nothing had to be written, nobody is told. STATUS_PENDING: done() comes, perhaps
- * before it returns. What is refused changed nothing: statuses of gpuva/plan.h, and those of
- * page_tables_make_locked().
+ * before it returns. What is refused changed nothing: statuses of gpuva/plan.h, and
+ * STATUS_GRAPHICS_NO_VIDEO_MEMORY when nothing more can be evicted for tables.
  */
 MUST_CHECK NTSTATUS address_space_reserve(struct address_space *space,
 					  const struct gpuva_reserve_request *request,
@@ -135,8 +165,8 @@ MUST_CHECK NTSTATUS address_space_map(struct address_space *space,
 				      const struct space_listener *listener, uint64_t *address_out);
 
 /*
- * The same on a thread that is inside the driver, where the root cannot grow: what it does not
- * reach is refused.
+ * The same on a thread that is inside the driver, where the root cannot grow, and nobody waits
+ * for others to make room: what it does not reach, or has no room, is refused.
  */
 MUST_CHECK NTSTATUS address_space_map_from_driver(struct address_space *space,
 						  const struct gpuva_map_request *request,

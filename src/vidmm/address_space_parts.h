@@ -35,10 +35,12 @@ void space_row_rewind(struct space_row *row);
 
 /*
  * A plan that was made or refused: its tables are made, it is applied and finished, and written
- * when that is called for. Lets go of the lock.
+ * when that is called for. Lets go of the lock. STATUS_GRAPHICS_NO_VIDEO_MEMORY: there is no room
+ * for its tables, which is not refused here; `rooms` is what was waited for, or NULL.
  */
 MUST_CHECK NTSTATUS space_carry_out_locked(struct address_space *space, struct gpuva_plan *plan,
 					   NTSTATUS status, bool is_change,
+					   struct table_rooms *rooms,
 					   const struct space_listener *listener,
 					   uint64_t *address_out);
 
@@ -81,9 +83,19 @@ void space_quit(struct address_space *space);
 MUST_CHECK NTSTATUS space_grow_root(struct address_space *space, uint64_t end_page);
 
 /* One more thing that is not over, and one fewer. */
+void space_count(struct address_space *space);
+void space_uncount(struct address_space *space);
+
+/* The same, and the tables stay where they are meanwhile. */
 void space_enter(struct address_space *space);
 void space_leave(struct address_space *space);
 
 void space_memory_put(struct space_memory *memory);
+
+/* ---- space_eviction.c ---- */
+
+/* From now on the tables may leave; no more, and they are on no way when it returns. */
+void space_may_leave(struct address_space *space);
+void space_stays(struct address_space *space);
 
 #endif

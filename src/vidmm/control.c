@@ -166,6 +166,35 @@ void manager_settle(struct vidmm *manager, bool with_entering)
 	}
 }
 
+/* Page tables have no size by which one would choose them. */
+static bool are_tables_selected(struct vidmm_process *process,
+				const struct vidmm_selection *selection)
+{
+	uint32_t segments = rooms_segments(&process->tables.rooms);
+
+	if (selection->allocation || selection->least_bytes != 0 || selection->most_bytes != 0 ||
+	    (selection->process && selection->process != process))
+		return false;
+	return selection->segment == 0 ? segments != 0
+				       : segments & UINT32_C(1) << (selection->segment - 1);
+}
+
+static void tables_leave_selected_locked(struct vidmm *manager,
+					 const struct vidmm_selection *selection,
+					 struct actions *actions)
+{
+	struct list *link;
+
+	list_for_each (link, &manager->processes) {
+		struct vidmm_process *process = container_of(link, struct vidmm_process, link);
+
+		/* Who writes them just now keeps them. */
+		if (process->tables.ops && process_is_idle_locked(process) &&
+		    are_tables_selected(process, selection))
+			(void)!tables_leave_locked(&process->tables, actions);
+	}
+}
+
 static void evict_selected(struct vidmm *manager, const struct vidmm_selection *selection)
 {
 	struct actions actions;
@@ -180,6 +209,7 @@ static void evict_selected(struct vidmm *manager, const struct vidmm_selection *
 		    is_selected(place, selection))
 			place_leave_locked(place, &actions);
 	}
+	tables_leave_selected_locked(manager, selection, &actions);
 	actions_run_locked(manager, &actions);
 }
 

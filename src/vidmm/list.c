@@ -187,7 +187,7 @@ static NTSTATUS list_start(struct vidmm *manager, struct vidmm_list *list, uint3
 		lock_release(&manager->lock);
 		return status;
 	}
-	list->gather.is_list = true;
+	list->gather.kind = VIDMM_GATHER_LIST;
 	list_init(&list->gather.link);
 	if (list_look_locked(list, false, &actions)) {
 		lock_release(&manager->lock);

@@ -9,6 +9,7 @@
 #include "vidmm/control.h"
 #include "vidmm/place.h"
 #include "vidmm/states.h"
+#include "vidmm/table_states.h"
 
 /* Long enough for a frame, and for a few GiB to be worth moving. */
 #define SLICE_NS (20 * NS_PER_MS)
@@ -177,6 +178,17 @@ static void wait_for_none_locked(struct vidmm *manager, const uint32_t *count)
 	}
 }
 
+static void wait_until_unlinked_locked(struct vidmm *manager, const struct list *link)
+{
+	while (list_is_linked(link)) {
+		uint32_t seen = notice_read(&manager->changed);
+
+		lock_release(&manager->lock);
+		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
+		lock_acquire(&manager->lock);
+	}
+}
+
 void vidmm_process_init(struct vidmm_process *process, struct vidmm *manager,
 			struct vidmm_account *adapter_account)
 {
@@ -189,6 +201,9 @@ void vidmm_process_init(struct vidmm_process *process, struct vidmm *manager,
 	list_init(&process->link);
 	list_init(&process->devices);
 	list_init(&process->news_link);
+	list_init(&process->tables.rooms);
+	list_init(&process->tables.dependents);
+	list_init(&process->tables.action_link);
 	for (int i = 0; i < 3; i++)
 		list_init(&process->decommittable[i]);
 	actions_init(&actions);
@@ -206,7 +221,7 @@ void vidmm_process_finish(struct vidmm_process *process)
 		return;
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
-	assert(list_is_empty(&process->devices));
+	assert(list_is_empty(&process->devices) && list_is_empty(&process->tables.rooms));
 	trim_forget_locked(process);
 	for (int i = 0; i < 3; i++) {
 		struct list *link;
@@ -237,7 +252,9 @@ void vidmm_device_init(struct vidmm_device *device, struct vidmm_process *proces
 	list_init(&device->coming);
 	list_init(&device->gather.link);
 	list_init(&device->action_link);
+	list_init(&device->leave_link);
 	lock_acquire(&process->manager->lock);
+	assert(vidmm_tables_are_in(process));
 	list_push_back(&process->devices, &device->link);
 	lock_release(&process->manager->lock);
 }
@@ -253,7 +270,9 @@ void vidmm_device_finish(struct vidmm_device *device)
 	assert(list_is_empty(&device->listed) && list_is_empty(&device->missing) &&
 	       list_is_empty(&device->coming));
 	list_remove(&device->link);
+	list_remove(&device->gather.link); /* it waited for its process's page tables */
 	wait_for_none_locked(manager, &device->action_count);
+	wait_until_unlinked_locked(manager, &device->leave_link);
 	lock_release(&manager->lock);
 }
 

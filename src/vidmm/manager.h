@@ -182,7 +182,9 @@ struct vidmm_traffic {
 	struct vidmm_counter shifted;   /* copied from page to page of the segment */
 	uint64_t mapped_bytes;          /* into an aperture */
 	uint64_t unmapped_bytes;
-	uint64_t evicted_by_band[5]; /* bytes copied out, by enum evict_band */
+	uint64_t evicted_by_band[5];      /* bytes copied out, by enum evict_band */
+	struct vidmm_counter tables_left; /* page tables, apart from all of the above */
+	struct vidmm_counter tables_back;
 };
 
 struct vidmm_segment_usage {
@@ -198,6 +200,7 @@ struct vidmm_segment_usage {
 	uint64_t offered_by_priority[3]; /* low, normal, high */
 	uint32_t resident_count;         /* allocations that have pages there */
 	uint32_t listed_count;           /* of those, on somebody's list */
+	uint64_t table_bytes;            /* of resident_bytes, page tables */
 	struct vidmm_traffic traffic;
 	enum vidmm_group group;
 };
@@ -226,10 +229,39 @@ struct vidmm_trim_state {
 	bool has_told_idle;  /* it had none since the one before, either */
 };
 
+enum vidmm_tables_state {
+	VIDMM_TABLES_IN,
+	VIDMM_TABLES_LEAVING,
+	VIDMM_TABLES_OUT,
+	VIDMM_TABLES_ENTERING
+};
+
+/* Whose page tables they are. No lock held; each ends as table_states.h says. */
+struct vidmm_tables_ops {
+	void (*leave)(void *context);
+	void (*enter)(void *context);
+};
+
+/* Where the page tables of a process are: see table_states.h. */
+struct vidmm_tables {
+	_Atomic uint32_t word; /* enum vidmm_tables_state, and above it how often they are held */
+
+	/* Guarded by the manager's lock. */
+	const struct vidmm_tables_ops *ops; /* NULL: they stay */
+	void *context;
+	struct list rooms;       /* vidmm_room.tables_link */
+	struct list dependents;  /* vidmm_device.leave_link: whose work the way out waits for */
+	struct list action_link; /* actions: about to enter or leave */
+	uint64_t given_up_at;    /* vidmm.epoch: they could not enter, or leave */
+	const void *waited_by;   /* whose turn it was when they were found in use … */
+	uint64_t wait_end_ns;    /* … and how long that one waits for it */
+};
+
 struct vidmm_process {
 	/* Set at init. */
 	struct vidmm *manager;
 	struct vidmm_account account; /* for vidmm_wishes.account */
+	uint32_t id;                  /* for traces; set by the caller afterwards */
 
 	/* Guarded by the manager's lock. */
 	struct list link;
@@ -252,6 +284,7 @@ struct vidmm_process {
 	uint64_t budget_limit_bytes[VIDMM_GROUPS]; /* see control.h */
 	bool is_suspended;                         /* see control.h */
 	bool wakes_on_work;                        /* … and goes on when it has something to do */
+	struct vidmm_tables tables;
 
 	_Atomic uint32_t options; /* see control.h */
 };
@@ -327,9 +360,14 @@ uint64_t vidmm_process_decommit(struct vidmm_process *process, uint64_t wanted_b
 /* ---- devices ---- */
 
 /* Whoever has to have everything at once waits for its turn in a row (room.c). */
+enum vidmm_gather_kind {
+	VIDMM_GATHER_DEVICE,
+	VIDMM_GATHER_LIST,  /* a vidmm_list */
+	VIDMM_GATHER_ROOMS, /* room_request: a call that makes page tables */
+};
 struct vidmm_gather {
 	struct list link; /* vidmm.gathers */
-	bool is_list;     /* a vidmm_list, else a device */
+	enum vidmm_gather_kind kind;
 };
 
 struct vidmm_device {
@@ -357,9 +395,14 @@ struct vidmm_device {
 	bool is_lost;
 	bool is_starved;
 	bool must_tell_starved;
-	bool was_compacted; /* since it was whole, or another list */
+	bool was_compacted;     /* since it was whole, or another list */
+	struct list leave_link; /* vidmm_tables.dependents */
+
+	/* Of the job that takes its process's page tables away. */
+	struct paging_dependency dependency;
 };
 
+/* The process's page tables are in, and held until the owner is there. */
 void vidmm_device_init(struct vidmm_device *device, struct vidmm_process *process,
 		       struct sched_owner *owner, void *driver_device);
 

@@ -10,6 +10,7 @@
 #include "base/machine.h"
 #include "vidmm/place.h"
 #include "vidmm/states.h"
+#include "vidmm/table_states.h"
 
 struct recount {
 	bool is_at_work; /* what an allocation's lock guards is not looked at */
@@ -233,7 +234,9 @@ static const char *check_device(const struct vidmm_device *device,
 				uint64_t usage_bytes[VIDMM_GROUPS])
 {
 	const char *wrong = check_bindings(device, &device->listed, true, usage_bytes);
-	bool is_whole = list_is_empty(&device->missing) && list_is_empty(&device->coming);
+	bool has_tables = device->is_lost || vidmm_tables_are_in(device->process);
+	bool is_whole =
+		list_is_empty(&device->missing) && list_is_empty(&device->coming) && has_tables;
 
 	if (!wrong)
 		wrong = check_bindings(device, &device->missing, false, usage_bytes);
@@ -244,8 +247,10 @@ static const char *check_device(const struct vidmm_device *device,
 	if (!wrong &&
 	    count_needed(&device->missing) + count_needed(&device->coming) != device->needed_count)
 		wrong = "has miscounted what it needs";
-	if (!wrong && device->needed_count == 0 && device->is_suspended)
+	if (!wrong && device->needed_count == 0 && has_tables && device->is_suspended)
 		wrong = "is suspended and misses nothing that it needs";
+	if (!wrong && !has_tables && !device->is_suspended)
+		wrong = "may run while its page tables are nowhere";
 	return wrong;
 }
 
@@ -316,7 +321,11 @@ static bool validate_locked(struct vidmm *manager, bool is_at_work, char *wrong,
 			    check_place(place, &recount)))
 			return false;
 	}
-	rooms_recount(manager, recount.resident_bytes, recount.page_count, recount.range_count);
+	if (!report(wrong, wrong_size, "page tables", manager->process_count,
+		    rooms_recount(manager, recount.resident_bytes, recount.page_count,
+				  recount.range_count, recount.leaving_bytes,
+				  recount.entering_bytes)))
+		return false;
 	for (uint32_t i = 0; i < manager->segment_count; i++) {
 		if (!report(wrong, wrong_size, "segment", i + 1,
 			    check_segment(&manager->segments[i], &recount)))

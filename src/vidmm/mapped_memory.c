@@ -58,10 +58,30 @@ void memory_view_init(struct memory_view *view, struct mapped_memory *memory,
 	atomic_fetch_add(&memory->view_count, 1);
 }
 
-static void move_end(struct memory_move *move)
+/* An operation of it may wait for its turn when it was made: the tables stay until the end. */
+static void move_hold(struct memory_view *view)
 {
-	mem_free(move->ranges);
-	*move = (struct memory_move){ 0 };
+	const struct page_tables *tables = view->tables;
+
+	if (tables->config->hold)
+		tables->config->hold(tables->process);
+	view->move.is_holding = true;
+}
+
+static void move_end(struct memory_view *view)
+{
+	const struct page_tables *tables = view->tables;
+	bool was_holding = view->move.is_holding;
+
+	mem_free(view->move.ranges);
+	view->move = (struct memory_move){ 0 };
+	if (was_holding && tables->config->release)
+		tables->config->release(tables->process);
+}
+
+void memory_view_forget_move(struct memory_view *view)
+{
+	move_end(view);
 }
 
 void memory_view_finish(struct memory_view *view)
@@ -69,7 +89,7 @@ void memory_view_finish(struct memory_view *view)
 	struct mapped_memory *memory = view->memory;
 
 	assert(view->owner.range_count == 0);
-	move_end(&view->move);
+	move_end(view);
 	lock_acquire(&memory->lock);
 	list_remove(&view->memory_link);
 	lock_release(&memory->lock);
@@ -133,7 +153,8 @@ static void write_ranges_down(struct memory_view *view)
 
 static void move_begin(struct memory_view *view)
 {
-	move_end(&view->move);
+	move_end(view);
+	move_hold(view);
 	table_sync_init(&view->move.sync, view->tables, 0, 0);
 	lock_acquire(&view->tables->lock);
 	if (view->owner.range_count > 0)
@@ -211,7 +232,7 @@ bool mapped_memory_next(struct mapped_memory *memory, struct mapped_memory_curso
 			if (next_in_view(view, cursor, op_out))
 				return true;
 			if (cursor->step == MOVE_FLUSH)
-				move_end(&view->move);
+				move_end(view);
 			cursor->view_id = view->id + 1;
 			cursor->has_begun = false;
 		}
@@ -226,6 +247,7 @@ void mapped_memory_failed(struct mapped_memory *memory, NTSTATUS status)
 
 	while ((view = view_from(memory, next_id)) != NULL) {
 		next_id = view->id + 1;
+		move_end(view);
 		if (view->tables->config->failed)
 			view->tables->config->failed(view->tables, status);
 	}

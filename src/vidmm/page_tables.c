@@ -1,11 +1,11 @@
 /*
- * page_tables.c - which tables a space has, and their memory. See page_tables.h.
+ * page_tables.c - which tables a space has. See page_tables.h; where they are is in table_memory.c.
  *
  *	in:   ranges that are going to show something
  *	out:  a tree with all tables that takes; or none of them, and a status
  *
  * An entry above the leaves that has no table below it stands for pages that all show zeroes or
- * nothing at all; that is what page_tables_make_locked() sees to.
+ * nothing at all; that is what table_making_add_locked() sees to.
  *
  * Locks: page_tables.lock.
  */
@@ -75,38 +75,6 @@ void page_tables_config_finish(struct page_tables_config *config)
 
 /* ---- one table ---- */
 
-static bool is_in_system_memory(const struct page_tables_config *config, uint32_t segment)
-{
-	return segment == 0 || segment == config->implicit_system_segment;
-}
-
-static NTSTATUS take_place(const struct page_tables_config *config, uint32_t level,
-			   uint64_t size_bytes, struct pager_table *place_out)
-{
-	const struct miniport_page_table_level *desc = &config->mmu.levels[level];
-	uint64_t align_bytes = desc->alignment_bytes > MACHINE_PAGE_BYTES ? desc->alignment_bytes
-									  : MACHINE_PAGE_BYTES;
-	NTSTATUS status;
-	uint64_t address;
-
-	if (!is_in_system_memory(config, desc->segment_id))
-		return config->take_room(config->memory, desc->segment_id, size_bytes, align_bytes,
-					 place_out);
-	status = machine_alloc_contiguous(size_bytes, align_bytes, 0, highest_address, 0, &address);
-	if (NT_SUCCESS(status))
-		*place_out = (struct pager_table){ .offset_bytes = address,
-						   .pointer = machine_to_pointer(address) };
-	return status;
-}
-
-static void give_place(const struct page_tables_config *config, const struct table *table)
-{
-	if (table->place.segment != 0)
-		config->give_room(config->memory, &table->place, table->size_bytes);
-	else if (!machine_free_contiguous(table->place.offset_bytes))
-		assert(!"the run is ours");
-}
-
 static NTSTATUS size_table(const struct page_tables_config *config, uint32_t level,
 			   struct table_size *size_out)
 {
@@ -131,7 +99,7 @@ NTSTATUS table_size_root(const struct page_tables_config *config, uint64_t wante
 		return refuse(STATUS_NOT_SUPPORTED, RULE_MM_PAGING_TABLES, NULL,
 			      "a root page table would have %llu entries",
 			      (unsigned long long)wanted);
-	size_out->bytes = config->root_bytes(config->driver, &fitting);
+	*size_out = (struct table_size){ .bytes = config->root_bytes(config->driver, &fitting) };
 	if (fitting < wanted || size_out->bytes == 0)
 		return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_PAGING_ANSWER, NULL,
 			      "a root page table of %llu entries was said to have room for %u in "
@@ -159,7 +127,7 @@ void table_free(struct page_tables *tables, struct table *table)
 	if (!table)
 		return;
 	if (table->size_bytes > 0) {
-		give_place(tables->config, table);
+		table_give_place(tables->config, table);
 		tables->table_count--;
 		tables->table_bytes -= table->size_bytes;
 	}
@@ -176,9 +144,35 @@ static NTSTATUS refuse_memory(void)
 		      "There is no memory for a page table");
 }
 
-NTSTATUS table_make(struct page_tables *tables, uint32_t level, const struct table_size *size,
-		    uint64_t first_page, struct table **table_out)
+/* Without room for it the table is only counted, and so are all that follow. */
+static NTSTATUS place_table(struct table_making *making, struct table *table, uint64_t size_bytes)
 {
+	struct page_tables *tables = making->tables;
+	NTSTATUS status = table_take_place(making, table->level, size_bytes, &table->place);
+
+	if (table->level == gpuva_shape_root(&tables->config->shape))
+		making->root_bytes = size_bytes;
+	if (table->is_wide)
+		making->made_wide_count++;
+	else
+		making->made_count[table->level]++;
+	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY) {
+		making->is_short = true;
+		return STATUS_SUCCESS;
+	}
+	if (!NT_SUCCESS(status))
+		return status;
+	table->size_bytes = size_bytes;
+	tables->table_count++;
+	tables->table_bytes += size_bytes;
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS make_sized(struct table_making *making, uint32_t level,
+			   const struct table_size *size, uint64_t first_page,
+			   struct table **table_out)
+{
+	struct page_tables *tables = making->tables;
 	uint64_t size_bytes = align_down(size->bytes + MACHINE_PAGE_BYTES - 1, MACHINE_PAGE_BYTES);
 	struct table *table = mem_zalloc(sizeof(*table));
 	NTSTATUS status = STATUS_SUCCESS;
@@ -186,6 +180,7 @@ NTSTATUS table_make(struct page_tables *tables, uint32_t level, const struct tab
 	if (!table)
 		return refuse_memory();
 	table->level = level;
+	table->is_wide = size->is_wide;
 	table->shift = tables->config->shape.entry_shift[level];
 	table->first_page = first_page;
 	table->entry_count = size->entry_count;
@@ -200,43 +195,53 @@ NTSTATUS table_make(struct page_tables *tables, uint32_t level, const struct tab
 	    (level == 1 && tables_are_dual(tables) && !table->given_wide))
 		status = refuse_memory();
 	if (NT_SUCCESS(status))
-		status = take_place(tables->config, level, size_bytes, &table->place);
+		status = place_table(making, table, size_bytes);
 	if (!NT_SUCCESS(status)) {
 		table_free(tables, table);
 		return status;
 	}
-	table->size_bytes = size_bytes;
-	tables->table_count++;
-	tables->table_bytes += size_bytes;
 	*table_out = table;
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS make_table(struct page_tables *tables, uint32_t level, uint64_t first_page,
+static NTSTATUS make_table(struct table_making *making, uint32_t level, uint64_t first_page,
 			   struct table **table_out)
 {
 	struct table_size size;
-	NTSTATUS status = size_table(tables->config, level, &size);
+	NTSTATUS status = size_table(making->tables->config, level, &size);
 
-	return NT_SUCCESS(status) ? table_make(tables, level, &size, first_page, table_out)
+	return NT_SUCCESS(status) ? make_sized(making, level, &size, first_page, table_out)
 				  : status;
 }
 
-/* The same addresses in pages of 64 KiB: both places are there before either is written. */
-static NTSTATUS make_wide(struct page_tables *tables, struct table *leaf)
+NTSTATUS table_make(struct page_tables *tables, uint32_t level, const struct table_size *size,
+		    struct table_rooms *rooms, struct table **table_out)
 {
-	const struct gpuva_shape *shape = &tables->config->shape;
-	struct table_size size = { .bytes = shape->answer.leaf_table_64k_bytes };
+	struct table_making making = { .tables = tables, .rooms = rooms };
+	NTSTATUS status = make_sized(&making, level, size, 0, table_out);
+
+	if (!NT_SUCCESS(status) || !making.is_short)
+		return status;
+	table_free(tables, *table_out);
+	*table_out = NULL;
+	table_note_need(&making);
+	return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+}
+
+/* The same addresses in pages of 64 KiB: both places are there before either is written. */
+static NTSTATUS make_wide(struct table_making *making, struct table *leaf)
+{
+	const struct gpuva_shape *shape = &making->tables->config->shape;
+	struct table_size size = { .bytes = shape->answer.leaf_table_64k_bytes, .is_wide = true };
 	struct table *wide = NULL;
 	NTSTATUS status;
 
 	if (size.bytes == 0)
 		return STATUS_SUCCESS;
 	size.entry_count = (uint32_t)gpuva_shape_wide_count(shape);
-	status = table_make(tables, 0, &size, leaf->first_page, &wide);
+	status = make_sized(making, 0, &size, leaf->first_page, &wide);
 	if (!NT_SUCCESS(status))
 		return status;
-	wide->is_wide = true;
 	wide->shift = GPUVA_WIDE_SHIFT;
 	leaf->wide = wide;
 	return STATUS_SUCCESS;
@@ -297,16 +302,7 @@ bool tables_is_zero_locked(const struct page_tables *tables, uint64_t first_page
 
 /* ---- making ---- */
 
-/* What one call makes, so that it can be undone. */
-struct making {
-	struct page_tables *tables;
-	uint64_t first_page;
-	uint64_t end_page;
-	enum gpuva_kind kind;
-	struct table *made;
-};
-
-static NTSTATUS make_zeroes(struct making *making, uint32_t level)
+static NTSTATUS make_zeroes(struct table_making *making, uint32_t level)
 {
 	struct page_tables *tables = making->tables;
 
@@ -316,7 +312,7 @@ static NTSTATUS make_zeroes(struct making *making, uint32_t level)
 
 		if (tables->zeroes[below])
 			continue;
-		status = make_table(tables, below, 0, &table);
+		status = make_table(making, below, 0, &table);
 		if (!NT_SUCCESS(status))
 			return status;
 		assert(table);
@@ -328,7 +324,7 @@ static NTSTATUS make_zeroes(struct making *making, uint32_t level)
 	return STATUS_SUCCESS;
 }
 
-static void forget_made(struct making *making, const struct table *table)
+static void forget_made(struct table_making *making, const struct table *table)
 {
 	struct page_tables *tables = making->tables;
 	struct table *above = table->above;
@@ -339,7 +335,7 @@ static void forget_made(struct making *making, const struct table *table)
 		tables->zeroes[table->level] = NULL;
 }
 
-static void unmake(struct making *making)
+static void unmake(struct table_making *making)
 {
 	while (making->made) {
 		struct table *table = making->made;
@@ -351,7 +347,7 @@ static void unmake(struct making *making)
 }
 
 /* Does the entry need a table of its own, whose pages [first, end) are covered by `making`? */
-static bool needs_table(const struct making *making, uint64_t first_page, uint64_t end_page)
+static bool needs_table(const struct table_making *making, uint64_t first_page, uint64_t end_page)
 {
 	bool is_whole = making->first_page <= first_page && end_page <= making->end_page;
 
@@ -364,9 +360,9 @@ static bool needs_table(const struct making *making, uint64_t first_page, uint64
 	       tables_is_zero_locked(making->tables, first_page, end_page - first_page);
 }
 
-static NTSTATUS make_below(struct making *making, struct table *table);
+static NTSTATUS make_below(struct table_making *making, struct table *table);
 
-static NTSTATUS make_entry(struct making *making, struct table *table, uint32_t index)
+static NTSTATUS make_entry(struct table_making *making, struct table *table, uint32_t index)
 {
 	struct page_tables *tables = making->tables;
 	uint64_t pages = gpuva_shape_entry_pages(&tables->config->shape, table->level);
@@ -379,7 +375,7 @@ static NTSTATUS make_entry(struct making *making, struct table *table, uint32_t 
 			return making->kind == GPUVA_KIND_ZERO
 				       ? make_zeroes(making, table->level - 1)
 				       : STATUS_SUCCESS;
-		status = make_table(tables, table->level - 1, first_page, &below);
+		status = make_table(making, table->level - 1, first_page, &below);
 		if (!NT_SUCCESS(status))
 			return status;
 		assert(below);
@@ -388,7 +384,7 @@ static NTSTATUS make_entry(struct making *making, struct table *table, uint32_t 
 		making->made = below;
 		table->below[index] = below;
 		if (below->level == 0)
-			status = make_wide(tables, below);
+			status = make_wide(making, below);
 		if (!NT_SUCCESS(status))
 			return status;
 		/* What goes on to show zeroes around it needs tables of them. */
@@ -401,7 +397,7 @@ static NTSTATUS make_entry(struct making *making, struct table *table, uint32_t 
 	return make_below(making, below);
 }
 
-static NTSTATUS make_below(struct making *making, struct table *table)
+static NTSTATUS make_below(struct table_making *making, struct table *table)
 {
 	struct page_tables *tables = making->tables;
 	uint64_t end_page = table_end(tables, table);
@@ -423,45 +419,59 @@ static NTSTATUS make_below(struct making *making, struct table *table)
 	return STATUS_SUCCESS;
 }
 
+NTSTATUS table_making_add_locked(struct table_making *making, uint64_t first_page,
+				 uint64_t page_count, const struct gpuva_state *state)
+{
+	lock_assert_held(&making->tables->lock);
+	making->first_page = first_page;
+	making->end_page = first_page + page_count;
+	making->kind = state->kind;
+	/* Tables of zeroes are everybody's: those with a protection of their own go without. */
+	if (state->kind == GPUVA_KIND_ZERO && state->driver_protection != 0)
+		making->kind = GPUVA_KIND_MAPPED;
+	assert(making->end_page <= making->tables->end_page ||
+	       (making->kind != GPUVA_KIND_MAPPED && making->kind != GPUVA_KIND_ZERO));
+	if (making->end_page > making->tables->end_page)
+		making->end_page = making->tables->end_page;
+	return making->first_page < making->end_page ? make_below(making, making->tables->root)
+						     : STATUS_SUCCESS;
+}
+
+NTSTATUS table_making_end_locked(struct table_making *making, NTSTATUS status)
+{
+	if (NT_SUCCESS(status) && !making->is_short)
+		return status;
+	unmake(making);
+	if (!NT_SUCCESS(status))
+		return status;
+	table_note_need(making);
+	return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+}
+
 NTSTATUS page_tables_make_locked(struct page_tables *tables, uint64_t first_page,
 				 uint64_t page_count, const struct gpuva_state *state)
 {
-	struct making making = { .tables = tables,
-				 .first_page = first_page,
-				 .end_page = first_page + page_count,
-				 .kind = state->kind };
-	NTSTATUS status;
+	struct table_making making = { .tables = tables };
 
-	/* Tables of zeroes are everybody's: those with a protection of their own go without. */
-	if (state->kind == GPUVA_KIND_ZERO && state->driver_protection != 0)
-		making.kind = GPUVA_KIND_MAPPED;
-
-	lock_assert_held(&tables->lock);
-	assert(making.end_page <= tables->end_page ||
-	       (making.kind != GPUVA_KIND_MAPPED && making.kind != GPUVA_KIND_ZERO));
-	if (making.end_page > tables->end_page)
-		making.end_page = tables->end_page;
-	if (making.first_page >= making.end_page)
-		return STATUS_SUCCESS;
-	status = make_below(&making, tables->root);
-	if (!NT_SUCCESS(status))
-		unmake(&making);
-	return status;
+	return table_making_end_locked(
+		&making, table_making_add_locked(&making, first_page, page_count, state));
 }
 
 /* ---- life ---- */
 
 static NTSTATUS init_tables(struct page_tables *tables, const struct page_tables_config *config,
-			    void *driver_process, bool are_pools)
+			    struct vidmm_process *process, void *driver_process,
+			    struct table_rooms *rooms, bool are_pools)
 {
 	struct table_size size;
 	NTSTATUS status = size_first_root(config, &size);
 
 	*tables = (struct page_tables){ .config = config,
+					.process = process,
 					.driver_process = driver_process,
 					.are_pools = are_pools };
 	if (NT_SUCCESS(status))
-		status = table_make(tables, gpuva_shape_root(&config->shape), &size, 0,
+		status = table_make(tables, gpuva_shape_root(&config->shape), &size, rooms,
 				    &tables->root);
 	if (!NT_SUCCESS(status))
 		return status;
@@ -474,15 +484,18 @@ static NTSTATUS init_tables(struct page_tables *tables, const struct page_tables
 }
 
 NTSTATUS page_tables_init(struct page_tables *tables, const struct page_tables_config *config,
-			  void *driver_process)
+			  struct vidmm_process *process, void *driver_process,
+			  struct table_rooms *rooms)
 {
-	return init_tables(tables, config, driver_process, false);
+	return init_tables(tables, config, process, driver_process, rooms, false);
 }
 
 NTSTATUS page_tables_init_pools(struct page_tables *tables, const struct page_tables_config *config,
 				void *driver_process)
 {
-	return init_tables(tables, config, driver_process, true);
+	NTSTATUS status = init_tables(tables, config, NULL, driver_process, NULL, true);
+
+	return status == STATUS_GRAPHICS_NO_VIDEO_MEMORY ? table_rooms_refuse() : status;
 }
 
 static void free_tree(struct page_tables *tables, struct table *table)
@@ -531,13 +544,18 @@ static void forget_tree(struct table *table)
 	table_forget(table);
 }
 
-void page_tables_forget(struct page_tables *tables)
+void tables_forget_locked(struct page_tables *tables)
 {
-	lock_acquire(&tables->lock);
 	forget_tree(tables->root);
 	for (uint32_t level = 0; level < GPUVA_MAX_LEVELS; level++) {
 		if (tables->zeroes[level])
 			table_forget(tables->zeroes[level]);
 	}
+}
+
+void page_tables_forget(struct page_tables *tables)
+{
+	lock_acquire(&tables->lock);
+	tables_forget_locked(tables);
 	lock_release(&tables->lock);
 }

@@ -10,9 +10,11 @@
  * on the pager's thread, from what is true then; so it does not matter how often a range is
  * written, or that what a job was queued for has changed meanwhile.
  *
- * Memory for tables is taken when a call is made (page_tables_make), so that a job cannot fail for
- * lack of it. Tables stay until the space ends. What shows zeroes all over needs none of its own:
- * each space has one table of zeroes per level, which any number of entries above point at.
+ * Memory for tables is taken when a call is made (table_making), so that a job cannot fail for lack
+ * of it. Tables stay until the space ends; the memory they are in goes and comes back, all of it at
+ * once, while nothing of the process runs (space_eviction.c). What shows zeroes all over needs none
+ * of its own: each space has one table of zeroes per level, which any number of entries above point
+ * at.
  *
  * Where both sides allow, an entry above the leaves is a large page: what the table below it would
  * show is one run of memory with no driver protection. The table and those below it stay, so that
@@ -52,6 +54,7 @@
 struct page_tables;
 struct table;
 struct mapped_memory;
+struct vidmm_process;
 
 /* DXGK_GPUMMUCAPS, the bits that count here. */
 enum {
@@ -98,18 +101,49 @@ struct page_tables_root {
 	uint32_t entry_count;
 };
 
+/* Room for one table. */
+struct table_room {
+	uint32_t level;
+	uint32_t segment;
+	uint64_t size_bytes;
+	uint64_t align_bytes;
+	struct pager_table place; /* with is_taken */
+	bool is_taken;
+};
+
+/* Room that a call waited for, because there was none. Zeroed at its start. */
+struct table_rooms {
+	struct table_room *rooms;
+	uint32_t count;
+	uint32_t needed[GPUVA_MAX_LEVELS]; /* tables, when there is none again */
+	uint32_t needed_wide;              /* leaves of 64 KiB pages */
+	uint64_t root_bytes;               /* of a root among them */
+};
+
 /* One adapter's. Outlives its spaces. */
 struct page_tables_config {
 	struct miniport_gpu_mmu mmu;
 	uint32_t implicit_system_segment; /* another name of system memory; 0: there is none */
 	uint32_t segments_of_64k_pages;   /* bit n - 1: segment n is managed in those */
 
-	/* Room in a segment that is not system memory. Must not wait. */
+	/*
+	 * Room in a segment that is not system memory. Does not wait:
+	 * STATUS_GRAPHICS_NO_VIDEO_MEMORY, which the caller refuses.
+	 */
 	NTSTATUS(*take_room)
-	(void *memory, uint32_t segment, uint64_t size_bytes, uint64_t align_bytes,
-	 struct pager_table *table_out);
+	(void *memory, struct vidmm_process *process, uint32_t segment, uint64_t size_bytes,
+	 uint64_t align_bytes, struct pager_table *table_out);
 	void (*give_room)(void *memory, const struct pager_table *table, uint64_t size_bytes);
 	void *memory;
+
+	/*
+	 * Where room that tables are in comes and goes (table_room.h); else NULL, all of them:
+	 * where it is now, it stays where it is meanwhile, and waiting for some.
+	 */
+	void (*find_room)(void *memory, struct pager_table *table);
+	void (*hold)(struct vidmm_process *process);
+	void (*release)(struct vidmm_process *process);
+	NTSTATUS (*await)(struct vidmm_process *process, struct table_room rooms[], uint32_t count);
 
 	/* Two levels only: bytes for a root of at least so many entries; says how many fit. */
 	uint64_t (*root_bytes)(void *driver, uint32_t *entry_count);
@@ -144,6 +178,7 @@ void page_tables_config_finish(struct page_tables_config *config);
 struct page_tables {
 	/* Set at init. */
 	const struct page_tables_config *config;
+	struct vidmm_process *process; /* whose room the tables have; NULL: it stays for ever */
 	void *driver_process;
 
 	bool are_pools; /* entries are copied from here */
@@ -151,6 +186,7 @@ struct page_tables {
 	struct lock lock; /* LOCK_RANK_VA_SPACE, …_POOLS */
 	struct gpuva_space space;
 	struct page_tables *pools; /* where an update's entries may come from; NULL: nowhere */
+	bool is_out; /* the tables have no memory, and nothing is written; the pager's thread's */
 	struct table *root;
 	uint64_t end_page; /* of what the root covers: tables can be made below */
 	struct table
@@ -159,9 +195,14 @@ struct page_tables {
 	uint64_t table_bytes;
 };
 
-/* An empty space and its root, which is written by the first sync of anything. */
+/*
+ * An empty space and its root, which is written by the first sync of anything. `rooms` is what was
+ * waited for, or NULL.
+ */
 MUST_CHECK NTSTATUS page_tables_init(struct page_tables *tables,
-				     const struct page_tables_config *config, void *driver_process);
+				     const struct page_tables_config *config,
+				     struct vidmm_process *process, void *driver_process,
+				     struct table_rooms *rooms);
 
 /* The same for tables that others copy from. Their lock is taken with that of those held. */
 MUST_CHECK NTSTATUS page_tables_init_pools(struct page_tables *tables,
@@ -175,15 +216,61 @@ void page_tables_finish(struct page_tables *tables);
 struct page_tables_root page_tables_root(const struct page_tables *tables);
 
 /*
- * All tables that are needed to let [first_page, first_page + page_count) show `state`, which is
- * nothing above end_page. All or none. The lock is held, and the plan is applied before it is let
- * go.
+ * All tables that are needed to let ranges show something, which is nothing above end_page: all or
+ * none. The lock is held from the beginning to the end, and what was planned is applied before it is
+ * let go.
  */
+struct table_making {
+	/* Set at its beginning. */
+	struct page_tables *tables;
+	struct table_rooms *rooms; /* what was waited for; may be NULL */
+
+	uint64_t first_page;
+	uint64_t end_page;
+	enum gpuva_kind kind;
+	struct table *made;
+	uint32_t made_count[GPUVA_MAX_LEVELS];
+	uint32_t made_wide_count; /* of 64 KiB pages, besides */
+	uint64_t root_bytes;
+	bool is_short; /* there was no room for one; the rest is only counted */
+};
+
+MUST_CHECK NTSTATUS table_making_add_locked(struct table_making *making, uint64_t first_page,
+					    uint64_t page_count, const struct gpuva_state *state);
+
+/*
+ * `status` is that of what was added and of everything else that could fail.
+ * STATUS_GRAPHICS_NO_VIDEO_MEMORY: wait for table_rooms.needed, and try again.
+ */
+MUST_CHECK NTSTATUS table_making_end_locked(struct table_making *making, NTSTATUS status);
+
+/* The same for one range, with the room there is. */
 MUST_CHECK NTSTATUS page_tables_make_locked(struct page_tables *tables, uint64_t first_page,
 					    uint64_t page_count, const struct gpuva_state *state);
 
+/*
+ * Returns when there is room for everything that was needed, and whatever the process has in place
+ * is; refused when nothing more can go. No lock held, not on the pager's thread.
+ */
+MUST_CHECK NTSTATUS table_rooms_await(struct table_rooms *rooms,
+				      const struct page_tables_config *config,
+				      struct vidmm_process *process);
+
+/* The refusal for who does not wait. */
+MUST_CHECK NTSTATUS table_rooms_refuse(void);
+
+/* What was not used goes back. */
+void table_rooms_finish(struct table_rooms *rooms, const struct page_tables_config *config);
+
 /* After an adapter reset: nothing counts as written. A sync of everything writes it anew. */
 void page_tables_forget(struct page_tables *tables);
+
+/*
+ * Their memory goes, and is somewhere again: nothing counts as written either time. On the pager's
+ * thread.
+ */
+void page_tables_go_out(struct page_tables *tables);
+void page_tables_come_in(struct page_tables *tables);
 
 /* ---- making the tables show what is true ---- */
 
@@ -198,8 +285,9 @@ struct table_sync {
 	struct page_tables *tables;
 	uint64_t first_page;
 	uint64_t end_page;
-	bool is_ending; /* all entries of all tables become invalid instead */
-	bool may_copy;  /* an update: entries come from page_tables.pools, where they are there */
+	bool is_ending;  /* all entries of all tables become invalid instead */
+	bool is_leaving; /* … because their memory goes */
+	bool may_copy;   /* an update: entries come from page_tables.pools, where they are there */
 
 	/* Its own. */
 	bool has_begun;
@@ -293,6 +381,7 @@ struct memory_move {
 	uint64_t range_count;
 	uint64_t next;      /* of them */
 	uint64_t next_page; /* without them */
+	bool is_holding;    /* the tables, where they are */
 };
 
 /* One allocation in one space: whom its ranges there belong to. */
@@ -310,6 +399,9 @@ void memory_view_init(struct memory_view *view, struct mapped_memory *memory,
 
 /* It has no ranges any more. On the pager's thread, or when no job is under way. */
 void memory_view_finish(struct memory_view *view);
+
+/* A move that was under way begins anew, or never. On the pager's thread. */
+void memory_view_forget_move(struct memory_view *view);
 
 /*
  * Must the job of a move have nothing with the hardware before it goes on? Where the CPU writes the

@@ -176,7 +176,7 @@ struct vidmm {
 	struct list places;    /* vidmm_place.all_link */
 	struct list ghosts;    /* likewise: nobody's any more, but the driver does not know it */
 	struct list processes; /* vidmm_process.link */
-	struct list rooms;     /* vidmm_room.link: what page tables have */
+	struct list rooms;     /* vidmm_room.link: what page tables have, or had */
 	struct list gathers;   /* vidmm_gather.link: whose turn it is, first in front */
 	uint64_t use_clock;
 	uint64_t defragments; /* how often something was put in order; above 0 then */
@@ -199,6 +199,8 @@ struct vidmm {
 
 	struct notice changed; /* something left or came */
 
+	_Atomic bool awaits_tables; /* somebody found page tables held that he would like gone */
+
 	/* The clock of slices. */
 	struct thread *ticker;
 	struct notice tick;
@@ -212,6 +214,7 @@ struct actions {
 	struct list leaving;    /* vidmm_place.action_link */
 	struct list shifting;   /* vidmm_place.action_link */
 	struct list entering;   /* vidmm_place.action_link */
+	struct list tables;     /* vidmm_tables.action_link: about to leave or enter */
 	struct list devices;    /* vidmm_device.action_link: to resume, to tell that they starve */
 	struct list requests;   /* vidmm_request.link */
 	struct list departures; /* vidmm_departure.link */
@@ -286,7 +289,8 @@ void place_free(struct vidmm_place *place);
 
 /* It begins nothing new before it has what it needs. */
 void device_suspend_locked(struct vidmm_device *device);
-
+/* It has everything and goes on, or waits for its turn. */
+void device_settle_locked(struct vidmm_device *device, struct actions *actions);
 /* From a list of its device to the other, as its place is. */
 void binding_sort_locked(struct vidmm_binding *binding, struct actions *actions);
 /* The same for all who list it. */
@@ -437,11 +441,81 @@ MUST_CHECK NTSTATUS defragment_step(struct defragment *order, enum defragment_ro
 /* Returns when nothing is on its way out any more, or in; or after a long while. */
 void manager_settle(struct vidmm *manager, bool with_entering);
 
-/* ---- table_room.c ---- */
+/* ---- page tables: table_room.c, table_states.c, table_request.c ---- */
 
-/* Adds what page tables have, by segment. */
-void rooms_recount(const struct vidmm *manager, uint64_t resident_bytes[], uint64_t page_count[],
-		   uint64_t range_count[]);
+/* Memory of a segment that no allocation has. */
+struct vidmm_room {
+	struct list link;            /* vidmm.rooms */
+	struct list tables_link;     /* vidmm_tables.rooms, or room_request.rooms */
+	struct vidmm_tables *tables; /* NULL: the kernel's own */
+	struct vidmm_segment *segment;
+	struct segment_wish wish;
+	struct page_set pages;
+	bool is_placed;
+};
+
+/* A call that waits for its turn; on its stack. */
+struct room_request {
+	struct vidmm_gather gather;
+	struct vidmm_process *process;
+	struct list rooms; /* vidmm_room.tables_link: to be placed all at once */
+	NTSTATUS status;
+	_Atomic bool is_answered;
+};
+
+/* vidmm_tables.word */
+enum { TABLES_STATE_MASK = 3, TABLES_ONE_HOLD = 4 };
+
+static inline enum vidmm_tables_state tables_state(const struct vidmm_tables *tables)
+{
+	return (enum vidmm_tables_state)(atomic_load(&tables->word) & TABLES_STATE_MASK);
+}
+
+static inline struct vidmm_process *tables_process(struct vidmm_tables *tables)
+{
+	return container_of(tables, struct vidmm_process, tables);
+}
+
+static inline struct vidmm_room *room_of(const struct list *tables_link)
+{
+	return container_of(tables_link, struct vidmm_room, tables_link);
+}
+
+static inline uint64_t room_bytes(const struct vidmm_room *room)
+{
+	return segment_bytes(room->segment, &room->wish);
+}
+
+/* NULL, refused: there is no memory for it. Not placed. */
+struct vidmm_room *room_create(struct vidmm *manager, struct vidmm_process *process,
+			       uint32_t segment_id, uint64_t size_bytes, uint64_t align_bytes);
+/* Where it is. It is placed, and stays so meanwhile. */
+struct pager_table room_place(struct vidmm_room *room);
+void room_displace_locked(struct vidmm *manager, struct vidmm_room *room);
+
+/* Nothing of it runs: it has no work queued, or only such as waits for its device's turn. */
+bool process_is_idle_locked(const struct vidmm_process *process);
+/* All of them, or none. */
+MUST_CHECK bool rooms_place_locked(struct vidmm *manager, struct list *rooms);
+/* What they take up, or would, in one segment. */
+uint64_t rooms_bytes(const struct list *rooms, const struct vidmm_segment *segment);
+uint32_t rooms_segments(const struct list *rooms);
+/* LEAVING, with the process's devices suspended. False: somebody holds them. */
+bool tables_leave_locked(struct vidmm_tables *tables, struct actions *actions);
+/* Their rooms were placed: ENTERING. */
+void tables_enter_locked(struct vidmm_tables *tables, struct actions *actions);
+/* They have one room fewer. */
+void tables_lost_room_locked(struct vidmm_tables *tables);
+/* After the lock: what was decided is begun. */
+void tables_move(struct list *moving);
+void room_request_answer_locked(struct room_request *request, NTSTATUS status,
+				struct actions *actions);
+
+/* Adds what page tables have, by segment. NULL, or what does not add up. */
+const char *rooms_recount(const struct vidmm *manager, uint64_t resident_bytes[],
+			  uint64_t page_count[], uint64_t range_count[], uint64_t leaving_bytes[],
+			  uint64_t entering_bytes[]);
+uint64_t rooms_count_bytes(const struct vidmm *manager, const struct vidmm_segment *segment);
 
 /* ---- manager_validate.c ---- */
 

@@ -19,13 +19,21 @@
 #include "trace/trace.h"
 #include "vidmm/control.h"
 #include "vidmm/place.h"
+#include "vidmm/table_states.h"
 
 /* ---- a device and its lists ---- */
 
-static void device_settle_locked(struct vidmm_device *device, struct actions *actions)
+/* Something is not there that its work may use. */
+static bool device_must_wait(const struct vidmm_device *device)
+{
+	return device->needed_count > 0 || !vidmm_tables_are_in(device->process);
+}
+
+void device_settle_locked(struct vidmm_device *device, struct actions *actions)
 {
 	struct vidmm *manager = device->process->manager;
-	bool is_whole = list_is_empty(&device->missing) && list_is_empty(&device->coming);
+	bool is_whole = list_is_empty(&device->missing) && list_is_empty(&device->coming) &&
+			vidmm_tables_are_in(device->process);
 
 	if (is_whole || device->is_lost) {
 		list_remove(&device->gather.link);
@@ -38,7 +46,7 @@ static void device_settle_locked(struct vidmm_device *device, struct actions *ac
 	 * What a call has asked for is used by work behind its fence only. Work in front of it does
 	 * not wait for it: there may be no room before that work is over.
 	 */
-	if (!device->is_suspended || (device->needed_count > 0 && !device->is_lost))
+	if (!device->is_suspended || (device_must_wait(device) && !device->is_lost))
 		return;
 	device->is_suspended = false;
 	device->slice_end_ns = clock_deadline(manager->config.slice_ns);

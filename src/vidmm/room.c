@@ -10,6 +10,7 @@
  *	3. leftovers that no list names any more
  *	4. what other devices list, the lowest priority and longest unused first. Such a device is
  *	   suspended and gets its own turn, to have it all back: time slicing.
+ *	5. page tables of processes that do nothing: their devices get their turn likewise
  * The first in the row may do all of that, those behind it 1 to 3 only: two devices that take from
  * each other what they are still gathering would never run. Devices without work, and without a
  * call that waits, come after all others: they get back what they lost when there is room. What is
@@ -20,24 +21,10 @@
  * the request is answered with STATUS_NO_MEMORY and the device starves.
  */
 #include "base/clock.h"
+#include "base/machine.h"
 #include "vidmm/control.h"
 #include "vidmm/place.h"
-
-enum room { ROOM_FOUND, ROOM_SOON, ROOM_NEVER, ROOM_SKIPPED };
-
-/* How long work of a device that was idle may wait when nobody says that there is some. */
-#define IDLE_LOOK_NS (100 * NS_PER_MS)
-
-/* Who looks for room. */
-struct seeker {
-	struct vidmm *manager;
-	struct actions *actions;
-	struct vidmm_device *device; /* NULL: a list of a submission */
-	struct vidmm_device *own;    /* its device, or that of the submission */
-	bool is_first;
-	uint32_t taken_segments; /* somebody in front waits for room there */
-	uint64_t now_ns;
-};
+#include "vidmm/room_parts.h"
 
 void room_look_again(struct vidmm *manager, uint64_t at_ns)
 {
@@ -51,25 +38,14 @@ void room_look_again(struct vidmm *manager, uint64_t at_ns)
 
 /* ---- victims ---- */
 
-/* What keeps those who do not go now. */
-struct hope {
-	uint64_t until_ns; /* somebody's time is over then; CLOCK_FOREVER: nobody's will be */
-	bool is_work;      /* in front of what was evicted or offered */
-};
-
-static void hope_until(struct hope *hope, uint64_t at_ns)
-{
-	if (at_ns < hope->until_ns)
-		hope->until_ns = at_ns;
-}
-
 /* False: it keeps what it has, until `hope->until_ns`. */
 static bool device_gives(const struct seeker *seeker, const struct vidmm_device *device,
 			 struct hope *hope)
 {
 	if (device->is_lost || device->is_held)
 		return true;
-	if (device == seeker->own)
+	/* Who makes page tables does not take what they are to show. */
+	if (device == seeker->own || (!seeker->own && device->process == seeker->process))
 		return false;
 	if (seeker->now_ns >= device->slice_end_ns ||
 	    atomic_load_explicit(&device->owner->pending, memory_order_relaxed) == 0)
@@ -164,6 +140,8 @@ static bool segment_has_victims(const struct seeker *seeker, struct vidmm_segmen
 	evict_walk_begin(&walk, seeker->manager->use_clock);
 	while (found < bytes && (place = victim(seeker, segment, &walk, hope)))
 		found += segment_bytes(segment, &place->wish);
+	if (found < bytes)
+		found += tables_give(seeker, segment, bytes - found, false, hope);
 	return found >= bytes;
 }
 
@@ -198,6 +176,10 @@ static bool segment_make_room(const struct seeker *seeker, const struct placemen
 		is_broken = false;
 		place_leave_locked(place, seeker->actions);
 	}
+	if (free_soon < need)
+		(void)tables_give(seeker, segment, need - free_soon, true, hope);
+	else if (is_broken)
+		(void)tables_give(seeker, segment, 1, true, hope);
 	if (soon_free_bytes(segment) == 0)
 		return false;
 	segment->claimed_bytes += segment_bytes(segment, &where->wish);
@@ -245,8 +227,7 @@ static bool device_compact(const struct seeker *seeker, const struct placement *
 	return segment->leaving_bytes > 0;
 }
 
-static enum room room_make(struct seeker *seeker, const struct placement placements[],
-			   uint32_t count)
+enum room room_make(struct seeker *seeker, const struct placement placements[], uint32_t count)
 {
 	struct hope hope = { .until_ns = CLOCK_FOREVER };
 	bool is_busy = !seeker->is_first;
@@ -294,11 +275,7 @@ static bool room_take(struct seeker *seeker, struct vidmm_place *place,
 	return true;
 }
 
-/*
- * Between what leaves one by one there would be the same holes again: whoever enters waits until
- * all are out.
- */
-static bool segments_are_emptying(const struct placement placements[], uint32_t count)
+bool segments_are_emptying(const struct placement placements[], uint32_t count)
 {
 	bool are_emptying = false;
 
@@ -393,7 +370,7 @@ static void place_give_up_locked(struct vidmm_place *place, struct actions *acti
 	place_answer_locked(place, STATUS_NO_MEMORY, actions);
 }
 
-static void device_starve_locked(struct vidmm_device *device, struct actions *actions)
+void device_starve_locked(struct vidmm_device *device, struct actions *actions)
 {
 	if (device->is_starved)
 		return;
@@ -427,7 +404,7 @@ void place_starve_locked(struct vidmm_place *place, struct actions *actions)
 		struct vidmm_gather *gather = container_of(link, struct vidmm_gather, link);
 		struct vidmm_list *list = container_of(gather, struct vidmm_list, gather);
 
-		if (gather->is_list && list_names(list, place))
+		if (gather->kind == VIDMM_GATHER_LIST && list_names(list, place))
 			list_fail_locked(list, actions);
 	}
 }
@@ -443,7 +420,8 @@ static bool device_is_eager(const struct vidmm_device *device, bool *is_stuck_ou
 	const struct list *link;
 	bool has_wants = false;
 
-	*is_stuck_out = false;
+	*is_stuck_out = tables_state(&device->process->tables) == VIDMM_TABLES_OUT &&
+			device->process->tables.given_up_at == device->process->manager->epoch;
 	list_for_each (link, &device->missing) {
 		const struct vidmm_place *place =
 			binding_place(container_of(link, struct vidmm_binding, device_link));
@@ -477,7 +455,9 @@ static bool device_look_locked(struct seeker *seeker, struct vidmm_device *devic
 	(void)device_is_eager(device, &is_stuck);
 	seeker->device = device;
 	seeker->own = device;
+	seeker->process = device->process;
 	list_init(&passed_over);
+	is_soon = device_look_for_tables_locked(seeker, device, was_first && !is_stuck);
 	/* One that was found leaves the list by itself, and takes its twins along. */
 	while (!is_soon && (link = device->missing.next) != &device->missing) {
 		struct vidmm_binding *binding =
@@ -508,7 +488,8 @@ static bool device_look_locked(struct seeker *seeker, struct vidmm_device *devic
 	list_splice_back(&passed_over, &device->missing);
 	list_splice_back(&device->missing, &passed_over);
 	seeker->is_first = was_first;
-	return is_soon || !list_is_empty(&device->coming);
+	return is_soon || !list_is_empty(&device->coming) ||
+	       tables_are_on_their_way(device->process);
 }
 
 /*
@@ -542,6 +523,7 @@ static bool submission_look_locked(struct seeker *seeker, struct vidmm_list *lis
 {
 	seeker->device = NULL;
 	seeker->own = list->device;
+	seeker->process = list->device->process;
 	if (list_look_locked(list, seeker->is_first, seeker->actions))
 		return false;
 	for (uint32_t i = 0; seeker->is_first && i < list->count; i++) {
@@ -563,15 +545,18 @@ static bool gather_is_eager(const struct vidmm_gather *gather)
 {
 	bool is_stuck;
 
-	return gather->is_list ||
+	return gather->kind != VIDMM_GATHER_DEVICE ||
 	       device_is_eager(container_of(gather, struct vidmm_device, gather), &is_stuck);
 }
 
-/* Its process is suspended: it gets nothing back before it goes on. */
+/* Its process is suspended: it gets nothing back before it goes on. Calls are carried out. */
 static bool gather_is_held(const struct vidmm_gather *gather)
 {
-	return gather->is_list ? container_of(gather, struct vidmm_list, gather)->device->is_held
-			       : container_of(gather, struct vidmm_device, gather)->is_held;
+	if (gather->kind == VIDMM_GATHER_ROOMS)
+		return false;
+	return gather->kind == VIDMM_GATHER_LIST
+		       ? container_of(gather, struct vidmm_list, gather)->device->is_held
+		       : container_of(gather, struct vidmm_device, gather)->is_held;
 }
 
 /* Those who need it now, or those who only would like it back. */
@@ -586,9 +571,12 @@ static void gathers_look_locked(struct seeker *seeker, bool are_eager)
 
 		if (gather_is_held(gather) || gather_is_eager(gather) != are_eager)
 			continue;
-		if (gather->is_list)
+		if (gather->kind == VIDMM_GATHER_LIST)
 			is_its_turn = submission_look_locked(
 				seeker, container_of(gather, struct vidmm_list, gather));
+		else if (gather->kind == VIDMM_GATHER_ROOMS)
+			is_its_turn = request_look_locked(
+				seeker, container_of(gather, struct room_request, gather));
 		else
 			is_its_turn = device_look_locked(
 				seeker, container_of(gather, struct vidmm_device, gather));

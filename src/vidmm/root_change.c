@@ -11,7 +11,7 @@
 #include "vidmm/table_tree.h"
 
 NTSTATUS root_change_begin(struct root_change *change, struct page_tables *tables,
-			   uint64_t end_page)
+			   uint64_t end_page, struct table_rooms *rooms)
 {
 	const struct page_tables_config *config = tables->config;
 	const struct gpuva_shape *shape = &config->shape;
@@ -29,7 +29,7 @@ NTSTATUS root_change_begin(struct root_change *change, struct page_tables *table
 	if (!NT_SUCCESS(status))
 		return status;
 	lock_acquire(&tables->lock);
-	status = table_make(tables, level, &size, 0, &change->table);
+	status = table_make(tables, level, &size, rooms, &change->table);
 	lock_release(&tables->lock);
 	return status;
 }

@@ -26,9 +26,12 @@ struct root_change {
 	struct table_sync sync;
 };
 
-/* A root that covers all below `end_page`, and more, so that this does not happen often. */
+/*
+ * A root that covers all below `end_page`, and more, so that this does not happen often. `rooms` is
+ * what was waited for, or NULL.
+ */
 MUST_CHECK NTSTATUS root_change_begin(struct root_change *change, struct page_tables *tables,
-				      uint64_t end_page);
+				      uint64_t end_page, struct table_rooms *rooms);
 
 /* The next operation that writes it, as table_sync_next(). */
 bool root_change_next(struct root_change *change, struct paging_op *op_out);

@@ -114,7 +114,9 @@ static NTSTATUS keep_locked(struct address_space *pools, struct mapped_memory *m
 		lock_release(&pools->tables.lock);
 		return STATUS_SUCCESS;
 	}
-	status = space_carry_out_locked(pools, &plan, status, true, NULL, &address);
+	status = space_carry_out_locked(pools, &plan, status, true, NULL, NULL, &address);
+	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+		return table_rooms_refuse();
 	return status == STATUS_PENDING ? STATUS_SUCCESS : status;
 }
 

@@ -102,6 +102,17 @@ void address_space_watch(struct address_space *space, const struct space_listene
 	space->watcher = *watcher;
 }
 
+/* None of them gets to its end. */
+static void space_forget_moves(struct address_space *space)
+{
+	struct list *link;
+
+	lock_acquire(&space->tables.lock);
+	list_for_each (link, &space->memories)
+		memory_view_forget_move(&container_of(link, struct space_memory, space_link)->view);
+	lock_release(&space->tables.lock);
+}
+
 void address_spaces_forget(struct page_tables_config *config)
 {
 	struct list starting;
@@ -113,8 +124,11 @@ void address_spaces_forget(struct page_tables_config *config)
 		struct address_space *space = container_of(link, struct address_space, config_link);
 
 		page_tables_forget(&space->tables);
+		space_forget_moves(space);
 		space->must_rewrite = true;
-		if (space->is_rewriting || !atomic_load(&space->has_started))
+		/* Those that are out are written when they come back. */
+		if (space->is_rewriting || !atomic_load(&space->has_started) ||
+		    space->tables.is_out)
 			continue;
 		space->is_rewriting = true;
 		space_enter(space);

@@ -54,6 +54,13 @@ static void tell_all(struct address_space *space)
 		tell(space, container_of(link, struct space_context, link));
 }
 
+void address_space_tell_contexts(struct address_space *space)
+{
+	lock_acquire(&space->root_lock);
+	tell_all(space);
+	lock_release(&space->root_lock);
+}
+
 /* ---- jobs ---- */
 
 static struct space_root_job *root_job_of(struct paging_job *job)
@@ -115,10 +122,26 @@ static NTSTATUS run_job(struct address_space *space, bool is_last)
 
 /* ---- growing ---- */
 
+/* There may have to be room for it first. */
+static NTSTATUS begin_change(struct address_space *space, uint64_t end_page)
+{
+	struct table_rooms rooms = { 0 };
+	NTSTATUS status;
+
+	do {
+		status = root_change_begin(&space->root.change, &space->tables, end_page, &rooms);
+		if (status != STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+			break;
+		status = table_rooms_await(&rooms, space->config, space->tables.process);
+	} while (NT_SUCCESS(status));
+	table_rooms_finish(&rooms, space->config);
+	return status;
+}
+
 static NTSTATUS grow(struct address_space *space, uint64_t end_page)
 {
 	struct root_change *change = &space->root.change;
-	NTSTATUS status = root_change_begin(change, &space->tables, end_page);
+	NTSTATUS status = begin_change(space, end_page);
 
 	if (!NT_SUCCESS(status))
 		return status;

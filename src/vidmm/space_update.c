@@ -13,12 +13,15 @@
  * Where the GPU writes tables, memory that an update shows is kept mapped elsewhere from the first
  * plan on, and its entries are copied from there (space_pools.c).
  *
+ * Between the two the tables may leave, and come back: nothing of it was written.
+ *
  * Locks: page_tables.lock.
  */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "vidmm/address_space_parts.h"
+#include "vidmm/table_states.h"
 
 /* How often, and how far apart, an update looks for memory to be planned with. */
 enum { PLANS_MAX = 200 };
@@ -57,7 +60,7 @@ static void update_free(struct space_update *update)
 	notice_give(&space->changed);
 	mem_free(update->row);
 	mem_free(update);
-	space_leave(space);
+	space_uncount(space);
 }
 
 /* ---- its turn ---- */
@@ -114,6 +117,8 @@ static bool must_plan_again(struct space_update *update)
 	return true;
 }
 
+static void update_start(struct space_update *update);
+
 static void update_done(struct paging_job *job, NTSTATUS status)
 {
 	struct space_update *update = container_of(job, struct space_update, job);
@@ -121,24 +126,31 @@ static void update_done(struct paging_job *job, NTSTATUS status)
 
 	if (paging_job_is_stale(job) || must_plan_again(update)) {
 		space_row_rewind(update->row);
-		space_update_run(update);
+		update_start(update);
 		return;
 	}
 	if (!NT_SUCCESS(status))
 		space_break(update->space, status);
 	else
 		status = update->status;
+	vidmm_tables_release(update->space->tables.process);
 	if (listener.done)
 		listener.done(listener.context, status);
 	update_free(update);
 }
 
-void space_update_run(struct space_update *update)
+static void update_start(struct space_update *update)
 {
 	paging_job_init(&update->job, update->space->pager);
 	update->job.next = update_next;
 	update->job.done = update_done;
 	paging_job_queue(&update->job);
+}
+
+void space_update_run(struct space_update *update)
+{
+	vidmm_tables_hold(update->space->tables.process);
+	update_start(update);
 }
 
 void space_update_cancel(struct space_update *update)
@@ -192,24 +204,29 @@ static struct space_update *update_create(struct address_space *space,
 }
 
 /* As things are now; tables for whatever it will show, and places to copy it from. */
-static NTSTATUS check_locked(struct space_update *update, uint64_t *end_page_out)
+static NTSTATUS check_locked(struct space_update *update, struct table_rooms *rooms,
+			     uint64_t *end_page_out, bool *is_short_out)
 {
 	static const struct gpuva_state anything = { .kind = GPUVA_KIND_MAPPED };
 	struct page_tables *tables = &update->space->tables;
 	const struct space_row *row = update->row;
+	struct table_making making = { .tables = tables, .rooms = rooms };
 	struct gpuva_plan plan;
 	NTSTATUS status =
 		gpuva_plan_update(&tables->space, update->operations, update->count, &plan);
 
 	*end_page_out = 0;
+	*is_short_out = false;
 	update->source = plan.source;
 	if (NT_SUCCESS(status))
 		status = space_pools_keep_locked(update->space, &plan, end_page_out);
 	gpuva_plan_finish(&plan);
 	for (size_t i = 0; NT_SUCCESS(status) && i < row->range_count; i++)
-		status = page_tables_make_locked(tables, row->ranges[i].first_page,
+		status = table_making_add_locked(&making, row->ranges[i].first_page,
 						 row->ranges[i].page_count, &anything);
-	return status;
+	/* Without room for the pools it is refused; without room for these it is waited for. */
+	*is_short_out = NT_SUCCESS(status) && making.is_short;
+	return table_making_end_locked(&making, status);
 }
 
 static void hold_memory_locked(struct space_update *update)
@@ -231,24 +248,43 @@ static bool shows_memory(const struct space_update *update)
 	return false;
 }
 
-static NTSTATUS check_and_hold(struct space_update *update)
+/* Once, with the room there is. */
+static NTSTATUS try_to_prepare(struct space_update *update, struct table_rooms *rooms,
+			       uint64_t *end_page_out, bool *is_short_out)
 {
 	struct address_space *space = update->space;
+	NTSTATUS status;
+
+	lock_acquire(&space->tables.lock);
+	/* What it may show lies in a reservation of zeroes, and those the root reaches. */
+	status = check_locked(update, rooms, end_page_out, is_short_out);
+	if (NT_SUCCESS(status) && *end_page_out == 0)
+		hold_memory_locked(update);
+	lock_release(&space->tables.lock);
+	return status;
+}
+
+/* With the room there is, or can be made. */
+static NTSTATUS prepare(struct space_update *update)
+{
+	struct address_space *space = update->space;
+	struct table_rooms rooms = { 0 };
 	NTSTATUS status = shows_memory(update) ? space_pools_begin(space) : STATUS_SUCCESS;
 	uint64_t end_page = 0;
+	bool is_short = false;
 
-	do {
-		if (end_page > 0)
+	vidmm_tables_hold(space->tables.process);
+	while (NT_SUCCESS(status)) {
+		status = try_to_prepare(update, &rooms, &end_page, &is_short);
+		if (is_short)
+			status = table_rooms_await(&rooms, space->config, space->tables.process);
+		else if (NT_SUCCESS(status) && end_page > 0)
 			status = space_grow_root(space->pools, end_page);
-		if (!NT_SUCCESS(status))
-			return status;
-		lock_acquire(&space->tables.lock);
-		/* What it may show lies in a reservation of zeroes, and those the root reaches. */
-		status = check_locked(update, &end_page);
-		if (NT_SUCCESS(status) && end_page == 0)
-			hold_memory_locked(update);
-		lock_release(&space->tables.lock);
-	} while (NT_SUCCESS(status) && end_page > 0);
+		else
+			break;
+	}
+	table_rooms_finish(&rooms, space->config);
+	vidmm_tables_release(space->tables.process);
 	return status;
 }
 
@@ -265,8 +301,8 @@ NTSTATUS address_space_update(struct address_space *space, const struct gpuva_op
 		update->listener = *listener;
 	update->count = count;
 	wait_for_room(space, count);
-	space_enter(space);
-	status = check_and_hold(update);
+	space_count(space);
+	status = prepare(update);
 	if (NT_SUCCESS(status)) {
 		*update_out = update;
 		return STATUS_SUCCESS;

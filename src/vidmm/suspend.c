@@ -88,7 +88,7 @@ static void lists_loosen_locked(struct vidmm *manager, struct actions *actions)
 		struct vidmm_gather *gather = container_of(link, struct vidmm_gather, link);
 		struct vidmm_list *list = container_of(gather, struct vidmm_list, gather);
 
-		if (gather->is_list && list->device->is_held)
+		if (gather->kind == VIDMM_GATHER_LIST && list->device->is_held)
 			list_loosen_locked(list, actions);
 	}
 }

@@ -1,23 +1,19 @@
 /*
- * table_room.c - see table_room.h.
+ * table_room.c - see table_room.h. Whose turn it is, and who goes for it, is decided in room.c.
  *
  * Locks: the manager's.
  */
 #include <assert.h>
 
+#include "base/clock.h"
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "vidmm/place.h"
 #include "vidmm/table_room.h"
+#include "vidmm/table_states.h"
 
-/* Memory of a segment that no allocation has. */
-struct vidmm_room {
-	struct list link; /* vidmm.rooms */
-	struct vidmm_segment *segment;
-	struct segment_wish wish;
-	struct page_set pages;
-};
+/* ---- one room ---- */
 
 static void *room_pointer(const struct vidmm_segment *segment, uint64_t offset_bytes)
 {
@@ -26,44 +22,139 @@ static void *room_pointer(const struct vidmm_segment *segment, uint64_t offset_b
 		       : NULL;
 }
 
-NTSTATUS vidmm_take_table(void *manager_, uint32_t segment_id, uint64_t size_bytes,
-			  uint64_t align_bytes, struct pager_table *table_out)
+struct pager_table room_place(struct vidmm_room *room)
 {
-	struct vidmm *manager = manager_;
+	uint64_t offset_bytes = (uint64_t)page_set_runs(&room->pages)[0].first_page
+				<< MACHINE_PAGE_SHIFT;
+
+	return (struct pager_table){ .segment = room->segment->id,
+				     .offset_bytes = offset_bytes,
+				     .pointer = room_pointer(room->segment, offset_bytes),
+				     .room = room };
+}
+
+static NTSTATUS refuse_memory(void)
+{
+	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+		      "There is no memory for a page table");
+}
+
+struct vidmm_room *room_create(struct vidmm *manager, struct vidmm_process *process,
+			       uint32_t segment_id, uint64_t size_bytes, uint64_t align_bytes)
+{
 	struct vidmm_room *room = mem_zalloc(sizeof(*room));
-	NTSTATUS status;
 
 	assert(segment_id > 0 && segment_id <= manager->segment_count);
-	if (!room)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "There is no memory for a page table");
+	if (!room) {
+		(void)!refuse_memory();
+		return NULL;
+	}
 	list_init(&room->link);
+	list_init(&room->tables_link);
+	room->tables = process ? &process->tables : NULL;
 	room->segment = &manager->segments[segment_id - 1];
 	room->wish = (struct segment_wish){ .form = FORM_CONTIGUOUS,
 					    .size_bytes = size_bytes,
 					    .alignment_bytes = align_bytes,
 					    .is_from_end = true };
+	return room;
+}
+
+static NTSTATUS room_place_locked(struct vidmm *manager, struct vidmm_room *room)
+{
+	NTSTATUS status = segment_take(room->segment, &room->wish, &room->pages);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	room->is_placed = true;
+	budget_resize_locked(manager, room->segment, -(int64_t)room_bytes(room));
+	return STATUS_SUCCESS;
+}
+
+void room_displace_locked(struct vidmm *manager, struct vidmm_room *room)
+{
+	segment_give(room->segment, &room->wish, &room->pages);
+	room->is_placed = false;
+	budget_resize_locked(manager, room->segment, (int64_t)room_bytes(room));
+}
+
+bool rooms_place_locked(struct vidmm *manager, struct list *rooms)
+{
+	struct list *link;
+	struct list *undone;
+
+	list_for_each (link, rooms) {
+		if (NT_SUCCESS(room_place_locked(manager, room_of(link))))
+			continue;
+		for (undone = rooms->next; undone != link; undone = undone->next)
+			room_displace_locked(manager, room_of(undone));
+		return false;
+	}
+	return true;
+}
+
+uint64_t rooms_bytes(const struct list *rooms, const struct vidmm_segment *segment)
+{
+	const struct list *link;
+	uint64_t bytes = 0;
+
+	list_for_each (link, rooms) {
+		if (room_of(link)->segment == segment)
+			bytes += room_bytes(room_of(link));
+	}
+	return bytes;
+}
+
+uint32_t rooms_segments(const struct list *rooms)
+{
+	const struct list *link;
+	uint32_t segments = 0;
+
+	list_for_each (link, rooms)
+		segments |= UINT32_C(1) << (room_of(link)->segment->id - 1);
+	return segments;
+}
+
+/* ---- with the room there is ---- */
+
+NTSTATUS vidmm_take_room(void *manager_, struct vidmm_process *process, uint32_t segment,
+			 uint64_t size_bytes, uint64_t align_bytes, struct pager_table *table_out)
+{
+	struct vidmm *manager = manager_;
+	struct vidmm_room *room = room_create(manager, process, segment, size_bytes, align_bytes);
+	NTSTATUS status;
+
+	if (!room)
+		return STATUS_NO_MEMORY;
 	lock_acquire(&manager->lock);
-	status = segment_take(room->segment, &room->wish, &room->pages);
+	/* More of what is out would be in: who needs it waits until all of it is. */
+	status = vidmm_tables_are_in(process) ? room_place_locked(manager, room)
+					      : STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 	if (NT_SUCCESS(status)) {
 		list_push_back(&manager->rooms, &room->link);
-		budget_resize_locked(manager, room->segment,
-				     -(int64_t)segment_bytes(room->segment, &room->wish));
+		if (room->tables)
+			list_push_back(&room->tables->rooms, &room->tables_link);
 	}
 	lock_release(&manager->lock);
 	if (!NT_SUCCESS(status)) {
 		mem_free(room);
+		return status == STATUS_NO_MEMORY ? refuse_memory() : status;
+	}
+	*table_out = room_place(room);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS vidmm_take_table(void *manager, uint32_t segment, uint64_t size_bytes,
+			  uint64_t align_bytes, struct pager_table *table_out)
+{
+	NTSTATUS status =
+		vidmm_take_room(manager, NULL, segment, size_bytes, align_bytes, table_out);
+
+	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
 		return refuse(status, RULE_MM_TABLE_ROOM, NULL,
 			      "a page table of %llu bytes has no room in segment %u",
-			      (unsigned long long)size_bytes, segment_id);
-	}
-	uint64_t offset_bytes = (uint64_t)page_set_runs(&room->pages)[0].first_page
-				<< MACHINE_PAGE_SHIFT;
-	*table_out = (struct pager_table){ .segment = segment_id,
-					   .offset_bytes = offset_bytes,
-					   .pointer = room_pointer(room->segment, offset_bytes),
-					   .room = room };
-	return STATUS_SUCCESS;
+			      (unsigned long long)size_bytes, segment);
+	return status;
 }
 
 void vidmm_give_table(void *manager_, const struct pager_table *table, uint64_t size_bytes)
@@ -74,26 +165,84 @@ void vidmm_give_table(void *manager_, const struct pager_table *table, uint64_t 
 	(void)size_bytes;
 	lock_acquire(&manager->lock);
 	list_remove(&room->link);
-	segment_give(room->segment, &room->wish, &room->pages);
-	budget_resize_locked(manager, room->segment,
-			     (int64_t)segment_bytes(room->segment, &room->wish));
-	manager->epoch++; /* hope for those who gave up */
+	list_remove(&room->tables_link);
+	if (room->is_placed) {
+		room_displace_locked(manager, room);
+		manager->epoch++; /* hope for those who gave up */
+		if (!list_is_empty(&manager->gathers))
+			room_look_again(manager, clock_now_ns());
+	}
+	if (room->tables)
+		tables_lost_room_locked(room->tables);
 	lock_release(&manager->lock);
 	mem_free(room);
 }
 
-void rooms_recount(const struct vidmm *manager, uint64_t resident_bytes[], uint64_t page_count[],
-		   uint64_t range_count[])
+void vidmm_find_room(void *manager, struct pager_table *table)
+{
+	(void)manager;
+	*table = room_place(table->room);
+}
+
+/* ---- recounting ---- */
+
+static const char *check_rooms(const struct vidmm_process *process, uint64_t leaving_bytes[],
+			       uint64_t entering_bytes[])
+{
+	enum vidmm_tables_state state = tables_state(&process->tables);
+	const struct list *link;
+
+	list_for_each (link, &process->tables.rooms) {
+		const struct vidmm_room *room = room_of(link);
+		uint64_t bytes = room_bytes(room);
+
+		if (room->is_placed == (state == VIDMM_TABLES_OUT))
+			return "a page table is in and its process's are out, or the other way "
+			       "round";
+		if (state == VIDMM_TABLES_LEAVING)
+			leaving_bytes[room->segment->id - 1] += bytes;
+		if (state == VIDMM_TABLES_ENTERING)
+			entering_bytes[room->segment->id - 1] += bytes;
+	}
+	return NULL;
+}
+
+const char *rooms_recount(const struct vidmm *manager, uint64_t resident_bytes[],
+			  uint64_t page_count[], uint64_t range_count[], uint64_t leaving_bytes[],
+			  uint64_t entering_bytes[])
 {
 	const struct list *link;
+	const char *wrong = NULL;
 
 	list_for_each (link, &manager->rooms) {
 		const struct vidmm_room *room = container_of(link, struct vidmm_room, link);
 		uint32_t at = room->segment->id - 1;
-		uint64_t bytes = segment_bytes(room->segment, &room->wish);
+		uint64_t bytes = room_bytes(room);
 
+		if (!room->is_placed)
+			continue;
 		resident_bytes[at] += bytes;
 		page_count[at] += bytes >> MACHINE_PAGE_SHIFT;
 		range_count[at] += 1;
 	}
+	list_for_each (link, &manager->processes) {
+		if (!wrong)
+			wrong = check_rooms(container_of(link, struct vidmm_process, link),
+					    leaving_bytes, entering_bytes);
+	}
+	return wrong;
+}
+
+uint64_t rooms_count_bytes(const struct vidmm *manager, const struct vidmm_segment *segment)
+{
+	const struct list *link;
+	uint64_t bytes = 0;
+
+	list_for_each (link, &manager->rooms) {
+		const struct vidmm_room *room = container_of(link, struct vidmm_room, link);
+
+		if (room->is_placed && room->segment == segment)
+			bytes += room_bytes(room);
+	}
+	return bytes;
 }

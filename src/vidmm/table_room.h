@@ -1,6 +1,9 @@
 /*
  * table_room.h - memory of segments that page tables are in.
  *
+ *	the kernel's own    taken when the adapter starts, stays
+ *	a process's         comes and goes, all of it together (table_states.h)
+ *
  * Locks: the manager's.
  */
 #ifndef VIDMM_TABLE_ROOM_H
@@ -10,12 +13,17 @@
 #include "vidmm/page_tables.h"
 
 /*
- * Contiguous room in a memory segment that stays until it is given back; for page_tables_config and
- * pager_config, `manager` is a struct vidmm. Nobody is evicted for it:
- * STATUS_GRAPHICS_NO_VIDEO_MEMORY.
+ * Contiguous room in a memory segment that stays until it is given back; for pager_config,
+ * `manager` is a struct vidmm. Nobody is evicted for it: STATUS_GRAPHICS_NO_VIDEO_MEMORY.
  */
 MUST_CHECK NTSTATUS vidmm_take_table(void *manager, uint32_t segment, uint64_t size_bytes,
 				     uint64_t align_bytes, struct pager_table *table_out);
 void vidmm_give_table(void *manager, const struct pager_table *table, uint64_t size_bytes);
+
+/* The same as part of what a process has; for page_tables_config. Refuses nothing by itself. */
+MUST_CHECK NTSTATUS vidmm_take_room(void *manager, struct vidmm_process *process, uint32_t segment,
+				    uint64_t size_bytes, uint64_t align_bytes,
+				    struct pager_table *table_out);
+void vidmm_find_room(void *manager, struct pager_table *table);
 
 #endif

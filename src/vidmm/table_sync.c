@@ -554,15 +554,20 @@ static bool write_level(struct table_sync *sync, struct paging_op *op_out)
 	}
 }
 
-/* With ExplicitPageTableInvalidation: what is given back shows nothing. */
-static bool end_table(struct page_tables *tables, struct table *table, struct paging_op *op_out)
+/*
+ * With ExplicitPageTableInvalidation what is given back shows nothing. Tables that leave are told to
+ * the driver that way, whatever it wants; and nothing leads from those that stay to where they were.
+ */
+static bool end_table(const struct table_sync *sync, struct table *table, struct paging_op *op_out)
 {
+	struct page_tables *tables = sync->tables;
 	struct table_changes changes = { 0 };
 
 	if (!table || !table->is_written)
 		return false;
 	table_make_repeated(tables, table, 0, table->entry_count, (struct miniport_pte){ 0 },
 			    &changes, op_out);
+	op_out->update_table.is_eviction = sync->is_leaving && table->place.segment != 0;
 	table->is_written = false;
 	return true;
 }
@@ -571,7 +576,7 @@ static bool end_level(struct table_sync *sync, struct paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 
-	if (end_table(tables, tables->zeroes[sync->level], op_out))
+	if (end_table(sync, tables->zeroes[sync->level], op_out))
 		return true;
 	for (;;) {
 		struct table *table = tables_next_locked(tables, sync->level, sync->next_page,
@@ -579,10 +584,10 @@ static bool end_level(struct table_sync *sync, struct paging_op *op_out)
 
 		if (!table)
 			return false;
-		if (end_table(tables, table->wide, op_out))
+		if (end_table(sync, table->wide, op_out))
 			return true;
 		sync->next_page = table_end(tables, table);
-		if (!table->shows_wide && end_table(tables, table, op_out))
+		if (!table->shows_wide && end_table(sync, table, op_out))
 			return true;
 	}
 }
@@ -614,6 +619,11 @@ bool table_sync_write(struct table_sync *sync, struct paging_op *op_out)
 	bool is_there = false;
 
 	lock_acquire(&tables->lock);
+	/* Whatever is true then is written when they come back. */
+	if (tables->is_out && !sync->is_leaving) {
+		sync->changes = (struct table_changes){ 0 };
+		sync->level = level_count;
+	}
 	if (!sync->has_begun)
 		sync->next_page = sync->first_page;
 	sync->has_begun = true;

@@ -1,7 +1,8 @@
 /*
  * table_tree.h - the tree of tables, for the files that build, write and recount it.
  *
- *	page_tables.c     which tables there are, and their memory
+ *	page_tables.c     which tables there are
+ *	table_memory.c    where they are
  *	root_change.c     another root
  *	table_entries.c   what entries are to be
  *	table_wide.c      … where pages have 64 KiB
@@ -108,6 +109,7 @@ static inline uint64_t pte_pack(const struct miniport_pte *entry)
 struct table_size {
 	uint32_t entry_count;
 	uint64_t bytes;
+	bool is_wide;
 };
 
 /* A root of two levels with at least `wanted` entries, as the driver makes them. No lock is held.
@@ -115,8 +117,9 @@ struct table_size {
 MUST_CHECK NTSTATUS table_size_root(const struct page_tables_config *config, uint64_t wanted,
 				    struct table_size *size_out);
 
+/* `rooms` is what was waited for, or NULL; STATUS_GRAPHICS_NO_VIDEO_MEMORY: what there is to. */
 MUST_CHECK NTSTATUS table_make(struct page_tables *tables, uint32_t level,
-			       const struct table_size *size, uint64_t first_page,
+			       const struct table_size *size, struct table_rooms *rooms,
 			       struct table **table_out);
 /* Nothing counts as written, and nothing leads anywhere. */
 void table_forget(struct table *table);
@@ -140,6 +143,19 @@ struct table *tables_next_locked(const struct page_tables *tables, uint32_t leve
 /* True when [first_page, first_page + page_count) shows zeroes all over. */
 bool tables_is_zero_locked(const struct page_tables *tables, uint64_t first_page,
 			   uint64_t page_count);
+
+/* Nothing counts as written. */
+void tables_forget_locked(struct page_tables *tables);
+
+/* ---- table_memory.c ---- */
+
+/* STATUS_GRAPHICS_NO_VIDEO_MEMORY: there is no room, which is not refused here. */
+MUST_CHECK NTSTATUS table_take_place(struct table_making *making, uint32_t level,
+				     uint64_t size_bytes, struct pager_table *place_out);
+void table_give_place(const struct page_tables_config *config, const struct table *table);
+
+/* So many tables would have been made: what there is to wait for. */
+void table_note_need(const struct table_making *making);
 
 /* ---- table_give.c ---- */
 

@@ -261,6 +261,22 @@ static bool check_above_root(struct recount *recount)
 	return true;
 }
 
+/* Nothing is where it is, so nothing was given to anybody. */
+static bool check_out(struct recount *recount, const struct table *table)
+{
+	recount->table_count++;
+	if (table->wide && !check_out(recount, table->wide))
+		return false;
+	for (uint32_t i = 0; i < table->entry_count; i++) {
+		if (table->is_written || table_given(table, i) != 0)
+			return fail(recount, table->first_page,
+				    "a table that has no memory was written");
+		if (table->level > 0 && table->below[i] && !check_out(recount, table->below[i]))
+			return false;
+	}
+	return true;
+}
+
 const char *page_tables_validate(struct page_tables *tables, page_table_walk *walk, void *context,
 				 uint64_t *page_out)
 {
@@ -268,7 +284,9 @@ const char *page_tables_validate(struct page_tables *tables, page_table_walk *wa
 
 	lock_acquire(&tables->lock);
 	recount.wrong = gpuva_validate(&tables->space);
-	if (!recount.wrong && check_table(&recount, tables->root) && check_above_root(&recount)) {
+	if (!recount.wrong &&
+	    (tables->is_out ? check_out(&recount, tables->root)
+			    : check_table(&recount, tables->root) && check_above_root(&recount))) {
 		for (uint32_t level = 0; level < GPUVA_MAX_LEVELS; level++)
 			recount.table_count += tables->zeroes[level] != NULL;
 		if (recount.table_count != tables->table_count)

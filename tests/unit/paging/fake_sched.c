@@ -194,6 +194,22 @@ uint32_t fake_client_holds(struct fake *fake)
 	return holds;
 }
 
+/* Nests. What is suspended here queues nothing. */
+void sched_owner_suspend(struct sched_owner *owner)
+{
+	lock_acquire(&owner->sched->lock);
+	owner->suspensions++;
+	lock_release(&owner->sched->lock);
+}
+
+void sched_owner_resume(struct sched_owner *owner)
+{
+	lock_acquire(&owner->sched->lock);
+	CHECK(owner->suspensions > 0);
+	owner->suspensions--;
+	lock_release(&owner->sched->lock);
+}
+
 void sched_after_owner(struct sched_owner *owner, struct sched_wait *wait)
 {
 	struct sched *sched = owner->sched;
@@ -205,6 +221,19 @@ void sched_after_owner(struct sched_owner *owner, struct sched_wait *wait)
 	lock_release(&sched->lock);
 	if (!is_busy)
 		wait->over(wait);
+}
+
+/* Owners queue nothing by themselves here: whatever they have counts. */
+uint64_t sched_owner_tickets(const struct sched_owner *owner)
+{
+	(void)owner;
+	return 0;
+}
+
+void sched_after_ticket(struct sched_owner *owner, uint64_t ticket, struct sched_wait *wait)
+{
+	(void)ticket;
+	sched_after_owner(owner, wait);
 }
 
 void sched_after_submitted(struct sched_owner *owner, struct sched_wait *wait)

@@ -256,9 +256,11 @@ TEST(space, a_space_that_cannot_be_made_leaves_no_trace)
 		struct mem_usage usage = mem_usage();
 
 		mem_fail_nth(++fail_at);
-		NTSTATUS status = address_space_create(&world.config, world.fake->pager, &space);
+		NTSTATUS status =
+			address_space_create(&world.config, world.fake->pager, NULL, &space);
 		if (NT_SUCCESS(status))
-			status = address_space_start(space, &process);
+			status = address_space_start(space, &process,
+						     &(struct space_root_listener){ 0 });
 		fired = mem_fail_stop();
 		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		address_space_destroy(space);

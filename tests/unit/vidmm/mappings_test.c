@@ -106,14 +106,14 @@ static void start_as(struct mapped_gpu *mapped, uint64_t local_bytes)
 				     { 9, SEGMENT_SYSTEM, 0, 4096, 0 },
 				     { 9, SEGMENT_LOCAL, 0, 4096, 0 } } },
 		.implicit_system_segment = SEGMENT_SYSTEM,
-		.take_room = vidmm_take_table,
+		.take_room = vidmm_take_room,
 		.give_room = vidmm_give_table,
 		.memory = mapped->gpu.manager,
 		.look = vidmm_look,
 	};
 	EXPECT_EQ(page_tables_config_init(&mapped->config), STATUS_SUCCESS);
 	for (int i = 0; i < SPACES; i++) {
-		EXPECT_EQ(page_tables_init(&mapped->spaces[i], &mapped->config, NULL),
+		EXPECT_EQ(page_tables_init(&mapped->spaces[i], &mapped->config, NULL, NULL, NULL),
 			  STATUS_SUCCESS);
 		sync_pages(mapped, i, 0, 1);
 	}

@@ -470,7 +470,7 @@ TEST(tables, a_space_survives_every_failure_to_make_one)
 		mem_fail_nth(++fail_at);
 		NTSTATUS status = page_tables_config_init(&world->config);
 		if (NT_SUCCESS(status)) {
-			status = page_tables_init(&world->tables, &world->config, NULL);
+			status = page_tables_init(&world->tables, &world->config, NULL, NULL, NULL);
 			if (NT_SUCCESS(status))
 				page_tables_finish(&world->tables);
 			page_tables_config_finish(&world->config);

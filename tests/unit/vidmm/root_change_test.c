@@ -104,7 +104,7 @@ TEST(root, the_new_one_is_initial_once_and_then_has_the_entries_of_the_old)
 
 	memory_place(&world->memories[0], LOCAL, 100, false);
 	map(world, 8, &world->memories[0]);
-	EXPECT_EQ(root_change_begin(&change, &world->tables, 100), STATUS_SUCCESS);
+	EXPECT_EQ(root_change_begin(&change, &world->tables, 100, NULL), STATUS_SUCCESS);
 	world->is_held = true;
 	EXPECT(root_change_next(&change, &op));
 	EXPECT(op.update_table.is_initial && op.update_table.is_repeated);
@@ -147,7 +147,7 @@ TEST(root, an_entry_that_changes_meanwhile_is_in_the_new_one_whenever_it_does)
 			memory_place(&world->memories[m], LOCAL, 104 + (uint64_t)m * 64, true);
 		map(world, 8, &world->memories[0]);  /* a large page */
 		map(world, 19, &world->memories[1]); /* in two tables */
-		EXPECT_EQ(root_change_begin(&change, &world->tables, 100), STATUS_SUCCESS);
+		EXPECT_EQ(root_change_begin(&change, &world->tables, 100, NULL), STATUS_SUCCESS);
 		world->is_held = true;
 		for (int i = 0; i < steps && root_change_next(&change, &op); i++)
 			world_execute(world, &op);
@@ -179,7 +179,7 @@ TEST(root, a_change_that_is_undone_leaves_the_old_one_with_what_changed_meanwhil
 	memory_place(&world->memories[0], LOCAL, 100, false);
 	memory_place(&world->memories[1], LOCAL, 200, false);
 	map(world, 8, &world->memories[0]);
-	EXPECT_EQ(root_change_begin(&change, &world->tables, 100), STATUS_SUCCESS);
+	EXPECT_EQ(root_change_begin(&change, &world->tables, 100, NULL), STATUS_SUCCESS);
 	world->is_held = true;
 	EXPECT(root_change_next(&change, &op));
 	world_execute(world, &op);
@@ -204,7 +204,7 @@ TEST(root, a_reset_in_between_has_it_written_from_what_is_true)
 
 	memory_place(&world->memories[0], LOCAL, 100, false);
 	map(world, 8, &world->memories[0]);
-	EXPECT_EQ(root_change_begin(&change, &world->tables, 100), STATUS_SUCCESS);
+	EXPECT_EQ(root_change_begin(&change, &world->tables, 100, NULL), STATUS_SUCCESS);
 	world->is_held = true;
 	EXPECT(root_change_next(&change, &op));
 	world->known_count = 0;

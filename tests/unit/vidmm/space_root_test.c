@@ -44,12 +44,13 @@ struct world {
 
 static struct world *current;
 
-static NTSTATUS take_room(void *memory, uint32_t segment, uint64_t size_bytes, uint64_t align_bytes,
-			  struct pager_table *table_out)
+static NTSTATUS take_room(void *memory, struct vidmm_process *whose, uint32_t segment,
+			  uint64_t size_bytes, uint64_t align_bytes, struct pager_table *table_out)
 {
 	struct world *world = memory;
 	uint64_t at = atomic_fetch_add(&world->room_next, size_bytes);
 
+	(void)whose;
 	(void)align_bytes;
 	atomic_fetch_add(&world->room_taken, size_bytes);
 	*table_out = (struct pager_table){ .segment = segment,
@@ -136,9 +137,10 @@ static void start(struct world *world, uint32_t update_mode, uint32_t flags)
 		.look = look,
 	};
 	EXPECT_EQ(page_tables_config_init(&world->config), STATUS_SUCCESS);
-	EXPECT_EQ(address_space_create(&world->config, world->fake->pager, &world->space),
+	EXPECT_EQ(address_space_create(&world->config, world->fake->pager, NULL, &world->space),
 		  STATUS_SUCCESS);
-	EXPECT_EQ(address_space_start(world->space, &process), STATUS_SUCCESS);
+	EXPECT_EQ(address_space_start(world->space, &process, &(struct space_root_listener){ 0 }),
+		  STATUS_SUCCESS);
 	mapped_memory_init(&world->mapped, PAGES, world, world);
 	for (int i = 0; i < CONTEXTS; i++)
 		address_space_add_context(world->space, &world->contexts[i].in_space,

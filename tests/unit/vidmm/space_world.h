@@ -44,12 +44,14 @@ static inline void told_done(void *context, NTSTATUS status)
 	atomic_fetch_add(&told->count, 1);
 }
 
-static inline NTSTATUS take_room(void *memory, uint32_t segment, uint64_t size_bytes,
-				 uint64_t align_bytes, struct pager_table *table_out)
+static inline NTSTATUS take_room(void *memory, struct vidmm_process *whose, uint32_t segment,
+				 uint64_t size_bytes, uint64_t align_bytes,
+				 struct pager_table *table_out)
 {
 	struct world *world = memory;
 	uint64_t at = atomic_fetch_add(&world->room_next, size_bytes);
 
+	(void)whose;
 	(void)align_bytes;
 	atomic_fetch_add(&world->room_taken, size_bytes);
 	*table_out = (struct pager_table){ .segment = segment,
@@ -119,9 +121,10 @@ static inline void start_with(struct world *world, uint32_t update_mode,
 	world->usage = mem_usage();
 	world->config = describe_config(world, update_mode, flags);
 	EXPECT_EQ(page_tables_config_init(&world->config), STATUS_SUCCESS);
-	EXPECT_EQ(address_space_create(&world->config, world->fake->pager, &world->space),
+	EXPECT_EQ(address_space_create(&world->config, world->fake->pager, NULL, &world->space),
 		  STATUS_SUCCESS);
-	EXPECT_EQ(address_space_start(world->space, &process), STATUS_SUCCESS);
+	EXPECT_EQ(address_space_start(world->space, &process, &(struct space_root_listener){ 0 }),
+		  STATUS_SUCCESS);
 	for (uint64_t m = 0; m < MEMORIES; m++) {
 		struct memory *memory = &world->memories[m];
 

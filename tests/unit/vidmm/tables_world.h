@@ -205,11 +205,13 @@ static struct {
 
 /* ---- memory ---- */
 
-static inline NTSTATUS world_take(void *memory, uint32_t segment, uint64_t size_bytes,
-				  uint64_t align_bytes, struct pager_table *table_out)
+static inline NTSTATUS world_take(void *memory, struct vidmm_process *process, uint32_t segment,
+				  uint64_t size_bytes, uint64_t align_bytes,
+				  struct pager_table *table_out)
 {
 	struct world *world = memory;
 
+	(void)process;
 	EXPECT_EQ(segment, LOCAL);
 	EXPECT(size_bytes > 0 && size_bytes % MACHINE_PAGE_BYTES == 0);
 	if (world->is_local_full)
@@ -658,7 +660,8 @@ static inline struct world *world_create(const struct shape *shape)
 	world->local = aligned_alloc(4096, LOCAL_BYTES);
 	world_describe(world, shape);
 	EXPECT_EQ(page_tables_config_init(&world->config), STATUS_SUCCESS);
-	EXPECT_EQ(page_tables_init(&world->tables, &world->config, &world_process), STATUS_SUCCESS);
+	EXPECT_EQ(page_tables_init(&world->tables, &world->config, NULL, &world_process, NULL),
+		  STATUS_SUCCESS);
 	world->root = page_tables_root(&world->tables);
 	world_choose_windows(world);
 	for (int m = 0; m < MEMORIES; m++)
@@ -720,7 +723,7 @@ static inline NTSTATUS world_grow(struct world *world, uint64_t end_page)
 	struct page_tables_root old = world->root;
 	struct root_change change;
 	struct paging_op op;
-	NTSTATUS status = root_change_begin(&change, &world->tables, end_page);
+	NTSTATUS status = root_change_begin(&change, &world->tables, end_page, NULL);
 
 	if (!NT_SUCCESS(status))
 		return status;

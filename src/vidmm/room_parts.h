@@ -1,0 +1,68 @@
+/*
+ * room_parts.h - what room.c and room_tables.c have in common. For them alone.
+ */
+#ifndef VIDMM_ROOM_PARTS_H
+#define VIDMM_ROOM_PARTS_H
+
+#include "base/clock.h"
+#include "vidmm/place.h"
+
+enum room { ROOM_FOUND, ROOM_SOON, ROOM_NEVER, ROOM_SKIPPED };
+
+/* How long work of a device that was idle may wait when nobody says that there is some. */
+#define IDLE_LOOK_NS (100 * NS_PER_MS)
+
+/* Who looks for room. */
+struct seeker {
+	struct vidmm *manager;
+	struct actions *actions;
+	struct vidmm_device *device;   /* NULL: a list of a submission */
+	struct vidmm_device *own;      /* its device, or that of the submission */
+	struct vidmm_process *process; /* whose device that is, or who makes page tables */
+	bool is_first;
+	uint32_t taken_segments; /* somebody in front waits for room there */
+	uint64_t now_ns;
+};
+
+/* What keeps those who do not go now. */
+struct hope {
+	uint64_t until_ns; /* somebody's time is over then; CLOCK_FOREVER: nobody's will be */
+	bool is_work;      /* in front of what was evicted or offered */
+};
+
+static inline void hope_until(struct hope *hope, uint64_t at_ns)
+{
+	if (at_ns < hope->until_ns)
+		hope->until_ns = at_ns;
+}
+
+/* ---- room.c ---- */
+
+/* Who can go for one of them goes; NEVER: nobody can, and nobody will. */
+enum room room_make(struct seeker *seeker, const struct placement placements[], uint32_t count);
+
+/*
+ * Between what leaves one by one there would be the same holes again: whoever enters waits until
+ * all are out.
+ */
+bool segments_are_emptying(const struct placement placements[], uint32_t count);
+
+/* It cannot have what it needs: its end. */
+void device_starve_locked(struct vidmm_device *device, struct actions *actions);
+
+/* ---- room_tables.c ---- */
+
+/* How many bytes page tables of others could give; with `is_meant` so many of them leave. */
+uint64_t tables_give(const struct seeker *seeker, const struct vidmm_segment *segment,
+		     uint64_t most_bytes, bool is_meant, struct hope *hope);
+
+bool tables_are_on_their_way(const struct vidmm_process *process);
+
+/* They come first: nothing of what it lists is of use without. True: soon. */
+bool device_look_for_tables_locked(struct seeker *seeker, struct vidmm_device *device,
+				   bool is_first);
+
+/* A call that makes page tables: those there are have to be in, and room for the others. */
+bool request_look_locked(struct seeker *seeker, struct room_request *request);
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * room_tables.c - page tables in the row of those who need memory: whose go for others, and who
+ * waits for some. See room.c.
+ *
+ *	in:   a seeker that found no room, or whose process's tables are out
+ *	out:  tables that leave, tables that enter, calls that are answered
+ *
+ * Those of processes that do nothing go, all of a process's together. Work that ends soon is waited
+ * for.
+ */
+#include "base/machine.h"
+#include "vidmm/room_parts.h"
+#include "vidmm/table_states.h"
+
+/* How often work is looked at whose end lets page tables go: nobody tells. */
+#define TABLES_LOOK_NS (2 * NS_PER_MS)
+
+/* ---- page tables that go ---- */
+
+/* Work that ends soon is waited for, once in a turn; work that goes on keeps its tables. */
+static void wait_for_work(const struct seeker *seeker, struct vidmm_tables *tables,
+			  struct hope *hope)
+{
+	const void *who = seeker->own ? (const void *)seeker->own : seeker->process;
+
+	if (tables->waited_by != who) {
+		tables->waited_by = who;
+		tables->wait_end_ns = seeker->now_ns + IDLE_LOOK_NS;
+	}
+	if (seeker->now_ns < tables->wait_end_ns)
+		hope_until(hope, seeker->now_ns + TABLES_LOOK_NS);
+}
+
+static bool tables_go(const struct seeker *seeker, struct vidmm_tables *tables,
+		      const struct vidmm_segment *segment, struct hope *hope)
+{
+	struct vidmm_process *process = tables_process(tables);
+
+	if (!seeker->is_first || process == seeker->process || !tables->ops ||
+	    !vidmm_tables_are_in(process) || tables->given_up_at == seeker->manager->epoch ||
+	    rooms_bytes(&tables->rooms, segment) == 0)
+		return false;
+	/* The flag first: who lets go looks at it afterwards. */
+	atomic_store(&seeker->manager->awaits_tables, true);
+	if (vidmm_tables_are_held(process)) {
+		hope->is_work = true;
+		return false;
+	}
+	if (!process_is_idle_locked(process)) {
+		wait_for_work(seeker, tables, hope);
+		return false;
+	}
+	return true;
+}
+
+uint64_t tables_give(const struct seeker *seeker, const struct vidmm_segment *segment,
+		     uint64_t most_bytes, bool is_meant, struct hope *hope)
+{
+	uint64_t given = 0;
+	struct list *link;
+
+	list_for_each (link, &seeker->manager->processes) {
+		struct vidmm_tables *tables =
+			&container_of(link, struct vidmm_process, link)->tables;
+
+		if (given >= most_bytes)
+			break;
+		if (!tables_go(seeker, tables, segment, hope))
+			continue;
+		if (!is_meant || tables_leave_locked(tables, seeker->actions))
+			given += rooms_bytes(&tables->rooms, segment);
+	}
+	return given;
+}
+
+/* ---- page tables that are needed ---- */
+
+static bool segments_of_set_are_emptying(const struct seeker *seeker, uint32_t segments)
+{
+	struct placement placements[VIDMM_MAX_SEGMENTS];
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < seeker->manager->segment_count; i++) {
+		if (segments & UINT32_C(1) << i)
+			placements[count++].segment = &seeker->manager->segments[i];
+	}
+	return segments_are_emptying(placements, count);
+}
+
+/* Everything of a list of rooms, or nobody's room is taken for it. */
+static enum room rooms_find(struct seeker *seeker, struct list *rooms)
+{
+	uint32_t segments = rooms_segments(rooms);
+	enum room room = ROOM_SOON;
+
+	if (segments & seeker->taken_segments || segments_of_set_are_emptying(seeker, segments))
+		return ROOM_SOON;
+	if (rooms_place_locked(seeker->manager, rooms))
+		return ROOM_FOUND;
+	for (uint32_t i = 0; room == ROOM_SOON && i < seeker->manager->segment_count; i++) {
+		struct vidmm_segment *segment = &seeker->manager->segments[i];
+		struct placement all = { .segment = segment,
+					 .wish = { .form = FORM_CONTIGUOUS,
+						   .size_bytes = rooms_bytes(rooms, segment),
+						   .alignment_bytes = MACHINE_PAGE_BYTES } };
+
+		if (all.wish.size_bytes > 0)
+			room = room_make(seeker, &all, 1);
+	}
+	if (room == ROOM_SOON)
+		seeker->taken_segments |= segments;
+	return room;
+}
+
+/* The page tables of a process, which its devices wait for. FOUND: they are in, or come. */
+static enum room tables_find(struct seeker *seeker, struct vidmm_process *process)
+{
+	struct vidmm_tables *tables = &process->tables;
+	enum room room;
+
+	if (tables_state(tables) != VIDMM_TABLES_OUT)
+		return ROOM_FOUND;
+	if (tables->given_up_at == seeker->manager->epoch || seeker->manager->is_gone ||
+	    !tables->ops)
+		return ROOM_SKIPPED;
+	room = rooms_find(seeker, &tables->rooms);
+	if (room == ROOM_FOUND)
+		tables_enter_locked(tables, seeker->actions);
+	if (room == ROOM_NEVER)
+		tables->given_up_at = seeker->manager->epoch;
+	return room;
+}
+
+bool tables_are_on_their_way(const struct vidmm_process *process)
+{
+	enum vidmm_tables_state state = tables_state(&process->tables);
+
+	return state == VIDMM_TABLES_LEAVING || state == VIDMM_TABLES_ENTERING;
+}
+
+bool device_look_for_tables_locked(struct seeker *seeker, struct vidmm_device *device,
+				   bool is_first)
+{
+	uint32_t taken_segments = seeker->taken_segments;
+	bool was_first = seeker->is_first;
+	enum room room;
+
+	seeker->is_first = is_first;
+	room = tables_find(seeker, device->process);
+	seeker->is_first = was_first;
+	/* Without work it is nobody's end. */
+	if (room == ROOM_NEVER && !sched_owner_is_idle(device->owner))
+		device_starve_locked(device, seeker->actions);
+	if (room == ROOM_SOON && is_first != was_first)
+		seeker->taken_segments = taken_segments;
+	return room == ROOM_SOON && is_first == was_first;
+}
+
+bool request_look_locked(struct seeker *seeker, struct room_request *request)
+{
+	enum room room;
+
+	seeker->device = NULL;
+	seeker->own = NULL;
+	seeker->process = request->process;
+	room = seeker->manager->is_gone ? ROOM_NEVER : tables_find(seeker, request->process);
+	if (room == ROOM_FOUND && !vidmm_tables_are_in(request->process))
+		return true; /* on a way */
+	if (room == ROOM_FOUND)
+		room = rooms_find(seeker, &request->rooms);
+	if (room == ROOM_SOON)
+		return true;
+	room_request_answer_locked(
+		request, room == ROOM_FOUND ? STATUS_SUCCESS : STATUS_GRAPHICS_NO_VIDEO_MEMORY,
+		seeker->actions);
+	return false;
+}

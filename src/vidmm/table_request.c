@@ -1,0 +1,102 @@
+/*
+ * table_request.c - a call that needs the page tables of its process in place, or more of them.
+ *
+ *   in:   rooms that are to be taken, perhaps none
+ *   out:  they are, and everything the process has is in; or nothing, refused
+ *
+ * It waits for its turn in the row of all who need memory (room.c).
+ *
+ * Locks: the manager's.
+ */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "vidmm/place.h"
+#include "vidmm/table_states.h"
+
+static void requested_free(struct room_request *request)
+{
+	struct list *link;
+
+	while ((link = list_pop_front(&request->rooms)))
+		mem_free(room_of(link));
+}
+
+static NTSTATUS requested_create(struct room_request *request, struct table_room rooms[],
+				 uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct vidmm_room *room =
+			room_create(request->process->manager, request->process, rooms[i].segment,
+				    rooms[i].size_bytes, rooms[i].align_bytes);
+
+		if (!room) {
+			requested_free(request);
+			return STATUS_NO_MEMORY;
+		}
+		rooms[i].place.room = room;
+		list_push_back(&request->rooms, &room->tables_link);
+	}
+	return STATUS_SUCCESS;
+}
+
+/* With success its rooms were placed, and are its process's. */
+void room_request_answer_locked(struct room_request *request, NTSTATUS status,
+				struct actions *actions)
+{
+	struct vidmm_process *process = request->process;
+	struct list *link;
+
+	list_remove(&request->gather.link);
+	while (NT_SUCCESS(status) && (link = list_pop_front(&request->rooms))) {
+		list_push_back(&process->manager->rooms, &room_of(link)->link);
+		list_push_back(&process->tables.rooms, link);
+	}
+	request->status = status;
+	actions->has_changes = true;
+	atomic_store(&request->is_answered, true); /* the last look at it */
+}
+
+static NTSTATUS request_wait(struct room_request *request)
+{
+	struct vidmm *manager = request->process->manager;
+	struct actions actions;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	list_push_back(&manager->gathers, &request->gather.link);
+	actions_run_locked(manager, &actions);
+	for (;;) {
+		uint32_t seen = notice_read(&manager->changed);
+
+		if (atomic_load(&request->is_answered))
+			return request->status;
+		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
+	}
+}
+
+NTSTATUS vidmm_tables_await(struct vidmm_process *process, struct table_room rooms[],
+			    uint32_t count)
+{
+	struct room_request request = { .gather.kind = VIDMM_GATHER_ROOMS, .process = process };
+	NTSTATUS status;
+
+	if (LIKELY(count == 0 && vidmm_tables_are_in(process)))
+		return STATUS_SUCCESS;
+	list_init(&request.rooms);
+	status = requested_create(&request, rooms, count);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = request_wait(&request);
+	if (!NT_SUCCESS(status)) {
+		requested_free(&request);
+		return refuse(status, RULE_MM_TABLE_ROOM, NULL,
+			      "page tables have no room where the driver wants them, and nothing "
+			      "more can be evicted for them");
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		rooms[i].place = room_place(rooms[i].place.room);
+		rooms[i].is_taken = true;
+	}
+	return STATUS_SUCCESS;
+}

@@ -1,0 +1,279 @@
+/*
+ * table_states.c - see table_states.h.
+ *
+ * One word has the state and the holds, so that nobody can hold tables that are IN while they begin
+ * to leave, nor the other way round.
+ *
+ * Locks: the manager's for the state. Holds are counted without.
+ */
+#include <assert.h>
+
+#include "base/clock.h"
+#include "trace/trace.h"
+#include "vidmm/place.h"
+#include "vidmm/table_states.h"
+
+/* ---- holding ---- */
+
+bool vidmm_tables_are_in(const struct vidmm_process *process)
+{
+	return !process || tables_state(&process->tables) == VIDMM_TABLES_IN;
+}
+
+void vidmm_tables_hold(struct vidmm_process *process)
+{
+	if (process)
+		atomic_fetch_add(&process->tables.word, TABLES_ONE_HOLD);
+}
+
+bool vidmm_tables_are_held(struct vidmm_process *process)
+{
+	return process && atomic_load(&process->tables.word) >= TABLES_ONE_HOLD;
+}
+
+/* Locks may be held: the ticker looks who waited for that. */
+void vidmm_tables_release(struct vidmm_process *process)
+{
+	struct vidmm *manager;
+	uint32_t before;
+
+	if (!process)
+		return;
+	manager = process->manager;
+	before = atomic_fetch_sub(&process->tables.word, TABLES_ONE_HOLD);
+	assert(before >= TABLES_ONE_HOLD);
+	if (before < 2 * TABLES_ONE_HOLD && atomic_exchange(&manager->awaits_tables, false))
+		room_look_again(manager, clock_now_ns());
+}
+
+/* ---- four states ---- */
+
+bool process_is_idle_locked(const struct vidmm_process *process)
+{
+	const struct list *link;
+
+	list_for_each (link, &process->devices) {
+		const struct vidmm_device *device = container_of(link, struct vidmm_device, link);
+
+		if (!device->is_lost && !device->is_suspended && !device->is_held &&
+		    !sched_owner_is_idle(device->owner))
+			return false;
+	}
+	return true;
+}
+
+static void trace_state(struct vidmm_tables *tables, enum vidmm_tables_state state)
+{
+	static const char *const names[] = { "in", "leaving", "out", "entering" };
+	const struct vidmm_process *process = tables_process(tables);
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < process->manager->segment_count; i++)
+		bytes += rooms_bytes(&tables->rooms, &process->manager->segments[i]);
+	trace_page_tables_place(process->id, names[state], bytes);
+}
+
+/* Nobody else changes it meanwhile; others count their holds. */
+static void set_state_locked(struct vidmm_tables *tables, enum vidmm_tables_state state)
+{
+	atomic_fetch_add(&tables->word, (uint32_t)state - (uint32_t)tables_state(tables));
+	trace_state(tables, state);
+}
+
+/* LEAVING, unless somebody holds them. */
+static bool begin_to_leave_locked(struct vidmm_tables *tables)
+{
+	uint32_t in_and_free = VIDMM_TABLES_IN;
+
+	if (!atomic_compare_exchange_strong(&tables->word, &in_and_free, VIDMM_TABLES_LEAVING))
+		return false;
+	trace_state(tables, VIDMM_TABLES_LEAVING);
+	return true;
+}
+
+/* Whatever comes after the last one of them begins anew. */
+void tables_lost_room_locked(struct vidmm_tables *tables)
+{
+	if (list_is_empty(&tables->rooms) && tables_state(tables) != VIDMM_TABLES_IN)
+		set_state_locked(tables, VIDMM_TABLES_IN);
+}
+
+static void devices_settle_locked(struct vidmm_tables *tables, struct actions *actions)
+{
+	struct list *link;
+
+	list_for_each (link, &tables_process(tables)->devices)
+		device_settle_locked(container_of(link, struct vidmm_device, link), actions);
+}
+
+/* New work waits until they are back; what the hardware has comes before their way out. */
+static void devices_suspend_locked(struct vidmm_tables *tables)
+{
+	struct list *link;
+
+	list_for_each (link, &tables_process(tables)->devices) {
+		struct vidmm_device *device = container_of(link, struct vidmm_device, link);
+
+		list_push_back(&tables->dependents, &device->leave_link);
+		device_suspend_locked(device);
+	}
+}
+
+static void dependents_release_locked(struct vidmm_tables *tables)
+{
+	while (list_pop_front(&tables->dependents))
+		;
+}
+
+bool tables_leave_locked(struct vidmm_tables *tables, struct actions *actions)
+{
+	struct list *link;
+
+	assert(tables->ops);
+	if (!begin_to_leave_locked(tables))
+		return false;
+	list_for_each (link, &tables->rooms)
+		room_of(link)->segment->leaving_bytes += room_bytes(room_of(link));
+	tables->waited_by = NULL;
+	devices_suspend_locked(tables);
+	devices_settle_locked(tables, actions);
+	list_push_back(&actions->tables, &tables->action_link);
+	return true;
+}
+
+void tables_enter_locked(struct vidmm_tables *tables, struct actions *actions)
+{
+	struct list *link;
+
+	assert(tables_state(tables) == VIDMM_TABLES_OUT && tables->ops);
+	list_for_each (link, &tables->rooms)
+		room_of(link)->segment->entering_bytes += room_bytes(room_of(link));
+	set_state_locked(tables, VIDMM_TABLES_ENTERING);
+	list_push_back(&actions->tables, &tables->action_link);
+}
+
+void tables_move(struct list *moving)
+{
+	struct list *link;
+
+	while ((link = list_pop_front(moving))) {
+		struct vidmm_tables *tables = container_of(link, struct vidmm_tables, action_link);
+
+		if (tables_state(tables) == VIDMM_TABLES_LEAVING)
+			tables->ops->leave(tables->context);
+		else
+			tables->ops->enter(tables->context);
+	}
+}
+
+void vidmm_tables_order(struct vidmm_process *process, struct paging_job *job)
+{
+	struct list *link;
+
+	/* Nobody else touches the list before the job is done. */
+	list_for_each (link, &process->tables.dependents) {
+		struct vidmm_device *device = container_of(link, struct vidmm_device, leave_link);
+
+		paging_job_after_submitted(job, device->owner, &device->dependency);
+	}
+}
+
+void vidmm_tables_left(struct vidmm_process *process)
+{
+	struct vidmm_tables *tables = &process->tables;
+	struct vidmm *manager = process->manager;
+	struct actions actions;
+	struct list *link;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	assert(tables_state(tables) == VIDMM_TABLES_LEAVING);
+	list_for_each (link, &tables->rooms) {
+		struct vidmm_room *room = room_of(link);
+
+		room->segment->leaving_bytes -= room_bytes(room);
+		vidmm_count(&room->segment->traffic.tables_left, room_bytes(room));
+		room_displace_locked(manager, room);
+	}
+	dependents_release_locked(tables);
+	set_state_locked(tables, VIDMM_TABLES_OUT);
+	actions.has_changes = true;
+	actions_run_locked(manager, &actions);
+}
+
+void vidmm_tables_stayed(struct vidmm_process *process, bool has_failed)
+{
+	struct vidmm_tables *tables = &process->tables;
+	struct vidmm *manager = process->manager;
+	struct actions actions;
+	struct list *link;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	assert(tables_state(tables) == VIDMM_TABLES_LEAVING);
+	list_for_each (link, &tables->rooms)
+		room_of(link)->segment->leaving_bytes -= room_bytes(room_of(link));
+	dependents_release_locked(tables);
+	if (has_failed)
+		tables->given_up_at = manager->epoch;
+	set_state_locked(tables, VIDMM_TABLES_IN);
+	devices_settle_locked(tables, &actions);
+	actions.has_changes = true;
+	actions_run_locked(manager, &actions);
+}
+
+void vidmm_tables_entered(struct vidmm_process *process)
+{
+	struct vidmm_tables *tables = &process->tables;
+	struct vidmm *manager = process->manager;
+	struct actions actions;
+	struct list *link;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	assert(tables_state(tables) == VIDMM_TABLES_ENTERING);
+	list_for_each (link, &tables->rooms) {
+		struct vidmm_room *room = room_of(link);
+
+		room->segment->entering_bytes -= room_bytes(room);
+		vidmm_count(&room->segment->traffic.tables_back, room_bytes(room));
+	}
+	set_state_locked(tables, VIDMM_TABLES_IN);
+	devices_settle_locked(tables, &actions);
+	actions.has_changes = true;
+	actions_run_locked(manager, &actions);
+}
+
+void vidmm_tables_attach(struct vidmm_process *process, const struct vidmm_tables_ops *ops,
+			 void *context)
+{
+	lock_acquire(&process->manager->lock);
+	assert(tables_state(&process->tables) == VIDMM_TABLES_IN);
+	process->tables.ops = ops;
+	process->tables.context = context;
+	lock_release(&process->manager->lock);
+}
+
+static bool is_on_a_way(const struct vidmm_tables *tables)
+{
+	enum vidmm_tables_state state = tables_state(tables);
+
+	return state == VIDMM_TABLES_LEAVING || state == VIDMM_TABLES_ENTERING;
+}
+
+void vidmm_tables_detach(struct vidmm_process *process)
+{
+	struct vidmm_tables *tables = &process->tables;
+	struct vidmm *manager = process->manager;
+
+	lock_acquire(&manager->lock);
+	while (is_on_a_way(tables)) {
+		uint32_t seen = notice_read(&manager->changed);
+
+		lock_release(&manager->lock);
+		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
+		lock_acquire(&manager->lock);
+	}
+	tables->ops = NULL;
+	lock_release(&manager->lock);
+}
