@@ -171,6 +171,19 @@ void let_go(struct adapter *adapter, HANDLE kept)
 	note("ContextAllocationGone", "status", (ULONG)status, NULL, 0);
 }
 
+/* "RefreshAtRoot": what is kept has the address of the root in it. */
+void refresh(struct adapter *adapter, HANDLE kept)
+{
+	struct recorder_escape escape = { 0 };
+	NTSTATUS status;
+
+	if (!kept || !setting("RefreshAtRoot", 0))
+		return;
+	escape.values[0] = (ULONG_PTR)kept;
+	status = update(&adapter->interface, &escape);
+	note("UpdateContextAllocation", "status", (ULONG)status, NULL, 0);
+}
+
 void reserve_addresses(struct adapter *adapter, HANDLE kernel_process)
 {
 	struct recorder_escape escape = { 0 };

@@ -84,6 +84,8 @@ struct adapter *object_destroy(HANDLE handle, ULONG magic);
 /* Complains, and returns NULL, when it is not the driver's. */
 struct adapter *adapter_of_object(HANDLE handle, ULONG magic);
 HANDLE kernel_handle_of(HANDLE object);
+/* The context allocation that the driver keeps for it; NULL: none. */
+HANDLE kept_for(HANDLE object);
 
 /* The same for a context of either kind. */
 struct adapter *adapter_of_context(HANDLE handle);
@@ -145,6 +147,7 @@ BOOLEAN context_command(struct adapter *adapter, const DXGKARG_ESCAPE *args);
 /* NULL when the registry does not ask for one. */
 HANDLE keep(struct adapter *adapter, HANDLE kernel_device, HANDLE kernel_context);
 void let_go(struct adapter *adapter, HANDLE kept);
+void refresh(struct adapter *adapter, HANDLE kept);
 void reserve_addresses(struct adapter *adapter, HANDLE kernel_process);
 
 /* ---- the rest: each fills in its entry points ---- */

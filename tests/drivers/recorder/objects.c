@@ -75,6 +75,11 @@ HANDLE kernel_handle_of(HANDLE object)
 	return object ? ((struct object *)object)->kernel_handle : NULL;
 }
 
+HANDLE kept_for(HANDLE object)
+{
+	return object ? ((struct object *)object)->kept : NULL;
+}
+
 struct adapter *object_destroy(HANDLE handle, ULONG magic)
 {
 	struct object *object = handle;
