@@ -3,6 +3,8 @@
  * with a model of every page. After each step the kernel's ranges agree with the entries that the
  * driver was given (expect_valid), and the GPU finds at every address what the model says.
  *
+ * The same with everything forced out after each step, page tables too: the next work has it back.
+ *
  * A page that should fault is not touched: that costs the device (gpuva_access_test.c).
  * TEST_SEED chooses another row of steps.
  */
@@ -305,7 +307,19 @@ static void compare(struct model *model)
 	expect_valid();
 }
 
-static void run(uint64_t seed)
+/* Memory, and the page tables of who does nothing right now. */
+static void force_out(const struct model *model)
+{
+	D3DKMT_VIDMM_ESCAPE everything = { .Type = D3DKMT_VIDMMESCAPETYPE_EVICT };
+	D3DKMT_ESCAPE args = { .hAdapter = model->gpu.client.adapter,
+			       .Type = D3DKMT_ESCAPE_VIDMM,
+			       .pPrivateDriverData = &everything,
+			       .PrivateDriverDataSize = sizeof(everything) };
+
+	EXPECT_OK(D3DKMTEscape(&args));
+}
+
+static void run(uint64_t seed, bool is_forced_out)
 {
 	static struct model model;
 
@@ -336,16 +350,28 @@ static void run(uint64_t seed)
 			do_put_in_order(&model);
 		else
 			do_destroy(&model);
+		if (is_forced_out)
+			force_out(&model);
 		compare(&model);
 	}
 	EXPECT(model.accepted > STEPS / 4);
 }
 
-TEST(random, steps_show_what_the_model_says)
+static uint64_t seed_of_run(void)
 {
 	const char *text = getenv("TEST_SEED");
 
-	run(text ? strtoull(text, NULL, 0) : 1);
+	return text ? strtoull(text, NULL, 0) : 1;
+}
+
+TEST(random, steps_show_what_the_model_says)
+{
+	run(seed_of_run(), false);
+}
+
+TEST(random, steps_show_what_the_model_says_when_everything_is_forced_out_after_each)
+{
+	run(seed_of_run() + 100, true);
 }
 
 TEST_MAIN("api/gpuva_random")
