@@ -6,6 +6,7 @@
 #include "vidmm/allocation.h"
 #include "vidmm/mappings.h"
 #include "vidmm/states.h"
+#include "vidmm/table_room.h"
 #include "vidmm/work_set.h"
 
 static const struct gpu_config small = { .local_bytes = 2 * MIB, .is_physical = true };
