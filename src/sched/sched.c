@@ -257,8 +257,9 @@ void sched_lose_owners_locked(struct sched *sched, struct sched_owner *guilty,
 			      uint32_t guilty_state, uint32_t state)
 {
 	struct list *link;
+	struct list *following;
 
-	list_for_each (link, &sched->owners) {
+	list_for_each_safe (link, following, &sched->owners) {
 		struct sched_owner *owner = container_of(link, struct sched_owner, link);
 
 		owner_lose_and_tell_locked(owner, owner == guilty ? guilty_state : state, NULL);
