@@ -155,10 +155,7 @@ static void work_completed(void *listener, struct sched_owner *owner)
 		sync_object_look_at_fences(container_of(owner, struct dxg_device, work));
 }
 
-/*
- * An adapter reset (adapter_reset_begins, adapter_was_reset, adapter_reset_ended) is nobody's
- * business yet: what is in local memory, and the paging that moves it, joins here.
- */
+/* A reset is the memory's affair: what is in the segments, and the paging that moves it. */
 static const struct sched_listener listener = {
 	.owner_lost = owner_lost,
 	.adapter_reset_begins = reset_begins,

@@ -119,9 +119,10 @@ struct sched_listener {
 	void (*owner_lost)(void *listener, struct sched_owner *owner, uint32_t device_state,
 			   const struct sched_fault *fault);
 	/*
-	 * An adapter reset. Every owner is lost when it begins, the kernel's own queued packets are
-	 * cancelled; what is queued from then on is submitted when it ended. In the middle the
-	 * hardware stands still, local memory is lost and the driver is told what was in it.
+	 * An adapter reset. Every owner is lost, and was told, when it begins; after that the
+	 * kernel's own queued packets are cancelled. What is queued from then on is submitted when
+	 * it ended. In the middle the hardware stands still, local memory is lost and the driver is
+	 * told what was in it.
 	 */
 	void (*adapter_reset_begins)(void *listener);
 	void (*adapter_was_reset)(void *listener);
