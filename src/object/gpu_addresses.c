@@ -53,22 +53,13 @@ NTSTATUS gpu_addresses_create(struct process_adapter *joined)
 	return status;
 }
 
-/*
- * Who lost a device makes another one at once, perhaps while the adapter is still about to be
- * reset. The new one is of after the reset.
- */
 NTSTATUS gpu_addresses_start(struct process_adapter *joined)
 {
-	NTSTATUS status;
-
 	if (!joined->addresses)
 		return STATUS_SUCCESS;
 	const struct space_root_listener root = { root_has_moved, joined };
-	status = address_space_start(joined->addresses, joined->driver_process, &root);
-	while (status == STATUS_DEVICE_REMOVED && !atomic_load(&joined->adapter->is_lost)) {
-		clock_sleep_until(clock_deadline(NS_PER_MS));
-		status = address_space_start(joined->addresses, joined->driver_process, &root);
-	}
+	NTSTATUS status = address_space_start(joined->addresses, joined->driver_process, &root);
+
 	return NT_SUCCESS(status) ? status : address_space_refuse(status);
 }
 

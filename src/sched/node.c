@@ -89,12 +89,16 @@ static void complete_first_locked(struct sched_node *node)
 	packet_over_locked(packet, is_done ? SCHED_DONE : SCHED_ABORTED);
 }
 
-/* What the driver refused counts as completed when it is the oldest. */
+/*
+ * What the driver refused counts as completed when it is the oldest. The kernel's own comes back
+ * with the adapter's reset, which always follows: whose it is knows of that first.
+ */
 static void settle_refused_locked(struct sched_node *node)
 {
 	struct sched_packet *packet;
 
-	while ((packet = node_running_locked(node)) && packet->is_refused && !packet->is_in_hand)
+	while ((packet = node_running_locked(node)) && packet->is_refused && !packet->is_in_hand &&
+	       !packet->queue->owner->is_system)
 		complete_first_locked(node);
 }
 

@@ -121,7 +121,7 @@ MUST_CHECK NTSTATUS address_space_create(struct page_tables_config *config, stru
 /*
  * Its driver's process is known. Returns when the root can be used; from then on the tables may
  * leave while the process does nothing, and `root` is told when they are back.
- * STATUS_DEVICE_REMOVED: the adapter is reset or lost; after a reset it may be tried again. Refuses
+ * A reset that comes in between is waited for; STATUS_DEVICE_REMOVED: the adapter is lost. Refuses
  * nothing itself. Not on the pager's thread.
  */
 MUST_CHECK NTSTATUS address_space_start(struct address_space *space, void *driver_process,
