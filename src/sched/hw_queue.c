@@ -3,9 +3,10 @@
  *
  *	queue ──▶ hw_submitted: progress 5, 6, 9 ──▶ the fence says 6: 5 and 6 are over
  *
- * A packet that is ready is submitted at once, whatever the node has: there is no row of fence ids,
- * no preemption, no room to run out of but the queue's own (SCHED_QUEUE_FULL). What is done stands
- * in memory, so news is only a reason to look, and a look can never come too often.
+ * A packet that is ready is submitted at once: there is no row of fence ids, no preemption, no room
+ * to run out of but the queue's own (SCHED_QUEUE_FULL) and what the driver says a node can take of
+ * all there is. What is done stands in memory, so news is only a reason to look, and a look can
+ * never come too often.
  *
  * Which of several queues runs, nobody but the hardware knows, and it is to serve them all: each
  * has a clock, which runs while the hardware has something of it and finishes nothing of it. When
@@ -112,6 +113,7 @@ static void leave_locked(struct sched_node *node, struct sched_packet *packet, b
 	trace_hw_packet_left(node->sched->config.adapter_id, packet->queue->id, packet->progress,
 			     is_done ? "completed" : "aborted");
 	packet_over_locked(packet, is_done ? SCHED_DONE : SCHED_ABORTED);
+	node_invite_locked(node);
 	sched_changed_locked(node->sched);
 }
 

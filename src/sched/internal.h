@@ -91,6 +91,7 @@ struct sched_node {
 	struct list hw_ready;               /* sched_queue.ready_link: work is next */
 	uint32_t hw_outstanding;            /* packets the hardware has */
 	uint32_t hw_never_late;             /* of those, packets that stop the clock */
+	bool was_hw_last;                   /* what was submitted */
 	bool is_hw_resetting;               /* faults of hardware queues do not count */
 	bool was_hw_hit;                    /* somebody, by the reset under way */
 	const struct sched_fault *hw_fault; /* of whoever that reset is to blame on; or NULL */
@@ -104,6 +105,7 @@ struct sched {
 	struct sched_listener listener;
 	void *listener_context;
 	struct thread *thread;
+	bool counts_hw_queues;    /* among config.outstanding_max */
 	uint64_t *reset_times_ns; /* a ring of config.tdr_limit_count; the thread's own */
 	uint32_t reset_count;
 
@@ -205,6 +207,10 @@ struct sched_packet *packet_of_node_link(struct list *link);
 
 /* Nobody holds it, and there is hardware. */
 bool node_is_free_locked(const struct sched_node *node);
+/* What counts against config.outstanding_max. */
+uint32_t node_counted_locked(const struct sched_node *node);
+/* There may be something to do that there was not before. */
+void node_invite_locked(struct sched_node *node);
 
 /* ---- hw_queue.c ---- */
 

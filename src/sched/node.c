@@ -36,10 +36,26 @@ bool node_is_free_locked(const struct sched_node *node)
 	       !sched->is_stopped;
 }
 
+uint32_t node_counted_locked(const struct sched_node *node)
+{
+	return node->outstanding + (node->sched->counts_hw_queues ? node->hw_outstanding : 0);
+}
+
+static bool node_is_full_locked(const struct sched_node *node)
+{
+	return node_counted_locked(node) >= node->sched->config.outstanding_max;
+}
+
 static bool node_is_open_locked(const struct sched_node *node)
 {
 	return node_is_free_locked(node) && !node->preemption.is_awaited &&
-	       node->outstanding < node->sched->config.outstanding_max;
+	       !node_is_full_locked(node);
+}
+
+static bool node_is_hw_open_locked(const struct sched_node *node)
+{
+	return node_is_free_locked(node) &&
+	       !(node->sched->counts_hw_queues && node_is_full_locked(node));
 }
 
 static void node_unload_locked(struct sched_node *node)
@@ -105,14 +121,11 @@ static void settle_refused_locked(struct sched_node *node)
 /* After some have left: another one runs now, and there is room. */
 static void node_moved_on_locked(struct sched_node *node)
 {
-	struct sched *sched = node->sched;
-
 	settle_refused_locked(node);
 	if (node->outstanding > 0 || node->preemption.is_awaited)
 		tdr_running_locked(node);
-	if (!node->is_busy && node_has_work_locked(node))
-		sched_wake_thread_locked(sched);
-	sched_changed_locked(sched);
+	node_invite_locked(node);
+	sched_changed_locked(node->sched);
 }
 
 bool node_knows_locked(const struct sched_node *node, uint32_t fence)
@@ -238,7 +251,7 @@ static bool may_still_go_locked(const struct sched_node *node, const struct sche
 {
 	const struct sched_queue *queue = packet->queue;
 
-	if (!(queue_is_hw(queue) ? node_is_free_locked(node) : node_is_open_locked(node)) ||
+	if (!(queue_is_hw(queue) ? node_is_hw_open_locked(node) : node_is_open_locked(node)) ||
 	    queue_is_cancelled_locked(queue))
 		return false;
 	/* Suspended is what is new, not what has a fence id already. */
@@ -284,7 +297,8 @@ static struct sched_submission enter_locked(struct sched_node *node, struct sche
 	struct sched_submission submission = { .node = node->number,
 					       .is_resubmission = packet->was_submitted };
 
-	if (queue_is_hw(packet->queue)) {
+	node->was_hw_last = queue_is_hw(packet->queue);
+	if (node->was_hw_last) {
 		hw_enter_locked(node, packet);
 		return submission;
 	}
@@ -372,14 +386,35 @@ static void step_locked(struct sched_node *node, struct sched_queue *queue)
 
 /* ---- the baton ---- */
 
-static struct sched_packet *node_next_locked(const struct sched_node *node)
+static struct sched_packet *node_next_packet_locked(const struct sched_node *node)
 {
+	if (!node_is_open_locked(node))
+		return NULL;
 	if (!list_is_empty(&node->returned)) {
 		struct sched_packet *packet = packet_of_node_link(node->returned.next);
 		return packet->queue->is_blocked ? NULL : packet;
 	}
 	struct sched_queue *queue = ready_set_best(&node->ready);
 	return queue ? container_of(queue->next, struct sched_packet, link) : NULL;
+}
+
+static struct sched_packet *node_next_hw_packet_locked(const struct sched_node *node)
+{
+	if (!node_is_hw_open_locked(node) || list_is_empty(&node->hw_ready))
+		return NULL;
+	return container_of(container_of(node->hw_ready.next, struct sched_queue, ready_link)->next,
+			    struct sched_packet, link);
+}
+
+/* The kernel's own first; else hardware queues and others in turn, for they may share the room. */
+static struct sched_packet *node_next_locked(const struct sched_node *node)
+{
+	struct sched_packet *packet = node_next_packet_locked(node);
+	struct sched_packet *hw_packet = node_next_hw_packet_locked(node);
+
+	if (!packet || !hw_packet)
+		return packet ? packet : hw_packet;
+	return packet->queue->owner->is_system || node->was_hw_last ? packet : hw_packet;
 }
 
 static bool node_wants_preemption_locked(const struct sched_node *node)
@@ -397,8 +432,13 @@ static bool node_wants_preemption_locked(const struct sched_node *node)
 bool node_has_work_locked(const struct sched_node *node)
 {
 	return !list_is_empty(&node->steps) || node_wants_preemption_locked(node) ||
-	       (node_is_free_locked(node) && !list_is_empty(&node->hw_ready)) ||
-	       (node_is_open_locked(node) && node_next_locked(node));
+	       node_next_locked(node);
+}
+
+void node_invite_locked(struct sched_node *node)
+{
+	if (!node->is_busy && node_has_work_locked(node))
+		sched_wake_thread_locked(node->sched);
 }
 
 /* Lets go. False when there is nothing to do. */
@@ -414,13 +454,7 @@ static bool node_step_locked(struct sched_node *node)
 		preempt_request_locked(node);
 		return true;
 	}
-	if (node_is_free_locked(node) && !list_is_empty(&node->hw_ready)) {
-		struct sched_queue *queue =
-			container_of(node->hw_ready.next, struct sched_queue, ready_link);
-		submit_locked(node, container_of(queue->next, struct sched_packet, link));
-		return true;
-	}
-	if (!node_is_open_locked(node) || !(packet = node_next_locked(node)))
+	if (!(packet = node_next_locked(node)))
 		return false;
 	submit_locked(node, packet);
 	return true;
@@ -431,6 +465,8 @@ void node_run_locked(struct sched_node *node, uint32_t steps)
 	struct sched *sched = node->sched;
 
 	lock_assert_held(&sched->lock);
+	if (node_is_full_locked(node))
+		hw_look_locked(node);
 	if (node->is_busy || !node_has_work_locked(node))
 		return;
 	node->is_busy = true;

@@ -459,11 +459,8 @@ void sched_queue_kick(struct sched_queue *queue)
 /* After what decides about its turn has changed, or about what should stop for others. */
 static void queue_placed_anew_locked(struct sched_queue *queue)
 {
-	const struct sched_node *node = sched_node_of(queue);
-
 	queue_place_locked(queue);
-	if (!node->is_busy && node_has_work_locked(node))
-		sched_wake_thread_locked(queue->sched);
+	node_invite_locked(sched_node_of(queue));
 	sched_unlock(queue->sched);
 }
 

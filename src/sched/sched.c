@@ -191,7 +191,8 @@ static void sched_init(struct sched *sched, const struct sched_config *config,
 		       const struct sched_listener *listener)
 {
 	sched->config = *config;
-	if (sched->config.outstanding_max == 0)
+	sched->counts_hw_queues = config->outstanding_max > 0;
+	if (!sched->counts_hw_queues)
 		sched->config.outstanding_max = OUTSTANDING_DEFAULT;
 	if (listener)
 		sched->listener = *listener;

@@ -99,8 +99,12 @@ struct sched_config {
 	bool is_preemption_aware;
 	bool has_engine_reset;
 	bool has_hw_engine_reset; /* of hardware queues */
-	uint32_t outstanding_max; /* submissions of one node that are not completed; 0: 16 */
-	uint32_t first_fence;     /* of every node; 0: 1. For tests: the end of 32 bits is far */
+	/*
+	 * What one node has that is not completed, of hardware queues, too. 0: nobody says, so 16,
+	 * and what hardware queues have does not count.
+	 */
+	uint32_t outstanding_max;
+	uint32_t first_fence; /* of every node; 0: 1. For tests: the end of 32 bits is far */
 
 	/* The names and defaults of the documented settings. */
 	uint32_t tdr_level;         /* TdrLevel: 0 off, 1 stop the program, 3 recover (default) */
@@ -355,8 +359,8 @@ MUST_CHECK bool sched_patience_wait(struct sched_patience *patience, bool gives_
 /* ---- queues ---- */
 
 /*
- * A hardware queue: what it is given goes to the hardware at once, which orders it among the other
- * hardware queues of the node, knows nothing of fence ids, and is done with a packet when the
+ * A hardware queue: what it is given goes to the hardware as long as that has room, which orders
+ * it among the other hardware queues of the node, knows nothing of fence ids, and is done with a packet when the
  * queue's fence has reached the packet's progress. It cannot be preempted.
  */
 struct sched_hw_identity {

@@ -70,7 +70,7 @@ static const char *validate_node(const struct sched_node *node)
 	CHECK(!node->is_busy, "somebody has a baton");
 	CHECK(!node->is_deaf, "a node is being reset");
 	CHECK(node->outstanding == list_length(&node->submitted), "outstanding is miscounted");
-	CHECK(node->outstanding <= config->outstanding_max, "a node has too much");
+	CHECK(node_counted_locked(node) <= config->outstanding_max, "a node has too much");
 	CHECK(node->outstanding == with_hardware(&node->statistics.clients) +
 					   with_hardware(&node->statistics.system),
 	      "the statistics of a node do not add up");

@@ -164,12 +164,65 @@ TEST(hardware, has_no_more_than_the_driver_can_take)
 	EXPECT_OK(destroy_device(device));
 }
 
+static unsigned pending_of_all(void)
+{
+	return pending(0) + hw_pending(0) + hw_pending(1);
+}
+
+static void complete_some(void)
+{
+	if (complete(0) == 0 && hw_complete(0) == 0)
+		(void)hw_complete(1);
+}
+
+/* The cap is the node's: whichever way a packet comes there. */
+TEST(hardware, has_no_more_than_that_of_hardware_queues_and_contexts_together)
+{
+	enum { EACH = 4, ALL = 3 * EACH };
+
+	begin_on(WITH_A_CAP);
+	D3DKMT_HANDLE context = create_virtual(0);
+	struct hw_queue queues[2] = { create_hw_queue(0), create_hw_queue(0) };
+
+	for (unsigned i = 0; i < EACH; i++) {
+		EXPECT_OK(hw_submit(queues[0], 1 + i, 10 + i));
+		EXPECT_OK(submit(context, 1 + i));
+		EXPECT_OK(hw_submit(queues[1], 1 + i, 20 + i));
+	}
+	for (unsigned left = ALL; left > 0; left--) {
+		AWAIT(pending_of_all() >= (left < CAP ? left : CAP));
+		settle();
+		EXPECT_EQ(pending_of_all(), left < CAP ? left : CAP);
+		complete_some();
+	}
+	settle();
+	EXPECT_EQ(pending_of_all(), 0);
+	EXPECT_EQ(*queues[0].view, EACH);
+	EXPECT_EQ(*queues[1].view, EACH);
+	EXPECT_OK(destroy_device(device));
+}
+
+/* Nobody said how many. */
+TEST(hardware, without_a_cap_has_all_of_a_hardware_queue)
+{
+	begin_on(WITH_QUEUES);
+	struct hw_queue queue = create_hw_queue(0);
+
+	for (unsigned i = 0; i < 40; i++)
+		EXPECT_OK(hw_submit(queue, 1 + i, 1 + i));
+	EXPECT_EQ(hw_pending(0), 40);
+	EXPECT_EQ(hw_complete_to(0, 40, false), 40);
+	AWAIT(*queue.view == 40);
+	EXPECT_OK(destroy_device(device));
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const registries[OUTSTANDING_ADAPTERS] = {
 		[WITH_QUEUES] = "\"HwQueues\": 1",
 		[WITH_LISTS] = "\"Model\": \"physical\"",
-		[WITH_A_CAP] = "\"SchedulingCaps\": 405", /* 0x15, HwQueuePacketCap 3 */
+		/* 0x15, HwQueuePacketCap 3 */
+		[WITH_A_CAP] = "\"SchedulingCaps\": 405, \"HwQueues\": 1",
 	};
 
 	crank_profile_of(registries, OUTSTANDING_ADAPTERS, "\"HandCranked\": 1, ");

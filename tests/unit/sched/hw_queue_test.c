@@ -61,11 +61,27 @@ static void hw_retired(struct sched_packet *packet, enum sched_outcome outcome)
 
 static const struct sched_packet_ops hw_ops = { .submit = hw_submit, .retired = hw_retired };
 
-static void start(void)
+static void start_with(const struct sched_config *config)
 {
-	world_start();
+	world_start_with(config);
 	memset(streams, 0, sizeof(streams));
 	hw_packet_count = 0;
+}
+
+static void start(void)
+{
+	struct sched_config config = fake_gpu_config();
+
+	start_with(&config);
+}
+
+/* The hardware takes so many of one node. */
+static void start_capped(uint32_t packets)
+{
+	struct sched_config config = fake_gpu_config();
+
+	config.outstanding_max = packets;
+	start_with(&config);
 }
 
 static struct hw_stream *make(unsigned which, unsigned owner, unsigned node)
@@ -188,6 +204,102 @@ TEST(hw_queue, that_the_driver_refuses_takes_its_owner_along)
 	/* The hardware has the first one, and is waited for. */
 	reach(stream, 1);
 	EXPECT_STR(happened(), "a. b!");
+	finish();
+}
+
+/* ---- what the hardware can take ---- */
+
+TEST(hw_queue, has_no_more_with_the_hardware_than_was_agreed_for_its_node)
+{
+	start_capped(3);
+	struct hw_stream *one = make(0, 0, 1);
+	struct hw_stream *two = make(1, 1, 1);
+	struct hw_stream *elsewhere = make(2, 1, 2);
+	for (unsigned i = 1; i <= 3; i++)
+		give(one, (char)('a' + i - 1), i);
+	give(two, 'x', 1);
+	give(two, 'y', 2);
+	give(elsewhere, 'z', 1);
+	EXPECT_STR(happened(), "1:a1 1:b2 1:c3 2:z1");
+	reach(one, 1);
+	EXPECT_STREAMS("1:x1", "a.", "");
+	reach(one, 3);
+	EXPECT_STREAMS("1:y2", "b. c.", "");
+	reach(two, 2);
+	reach(elsewhere, 1);
+	EXPECT_STREAMS("", "x. y. z.", "");
+	finish();
+}
+
+TEST(hw_queue, shares_the_room_of_its_node_with_contexts_in_turn)
+{
+	start_capped(1);
+	struct hw_stream *stream = make(0, 0, 1);
+	struct sched_queue *context = world_queue(1, 1);
+	for (unsigned i = 1; i <= 3; i++)
+		give(stream, (char)('a' + i - 1), i);
+	for (char name = 'x'; name <= 'z'; name++)
+		work(context, name);
+	EXPECT_STR(happened(), "1:a1");
+	for (unsigned i = 1; i <= 3; i++) {
+		reach(stream, i);
+		sched_settle(world.sched);
+		fake_gpu_complete(&world.gpu, 1, 1);
+		sched_settle(world.sched);
+	}
+	EXPECT_STREAMS("1:x1 1:b2 1:y2 1:c3 1:z3", "a. x. b. y. c. z.", "");
+	finish();
+}
+
+TEST(hw_queue, lets_paging_go_first_when_there_is_room)
+{
+	start_capped(1);
+	struct hw_stream *stream = make(0, 0, 0);
+	for (unsigned i = 1; i <= 3; i++)
+		give(stream, (char)('a' + i - 1), i);
+	paging('p');
+	paging('q');
+	EXPECT_STR(happened(), "0:a1");
+	reach(stream, 1);
+	EXPECT_STREAMS("0:p1", "a.", "");
+	fake_gpu_complete(&world.gpu, 0, 1);
+	EXPECT_STREAMS("0:q2", "p.", "");
+	fake_gpu_complete(&world.gpu, 0, 1);
+	EXPECT_STREAMS("0:b2", "q.", "");
+	reach(stream, 2);
+	EXPECT_STREAMS("0:c3", "b.", "");
+	reach(stream, 3);
+	EXPECT_STR(happened(), "c.");
+	finish();
+}
+
+TEST(hw_queue, finds_the_room_that_nobody_spoke_of)
+{
+	start_capped(1);
+	struct hw_stream *stream = make(0, 0, 1);
+	give(stream, 'a', 1);
+	atomic_store(&stream->fence, 1);
+	give(stream, 'b', 2);
+	EXPECT_STREAMS("1:a1 1:b2", "a.", "");
+	reach(stream, 2);
+	EXPECT_STR(happened(), "b.");
+	finish();
+}
+
+TEST(hw_queue, is_late_only_with_what_the_hardware_has)
+{
+	start_capped(1);
+	struct hw_stream *one = make(0, 0, 1);
+	struct hw_stream *two = make(1, 1, 1);
+	give(one, 'a', 1);
+	give(two, 'x', 1);
+	pass_time(NS_PER_S);
+	reach(one, 1);
+	EXPECT_STREAMS("1:a1 1:x1", "a.", "");
+	pass_time(NS_PER_S + NS_PER_S / 2);
+	EXPECT_STR(happened(), "");
+	reach(two, 1);
+	EXPECT_STR(happened(), "x.");
 	finish();
 }
 
