@@ -2,61 +2,9 @@
  * gpuva_convert_test.c - a leaf table of 64 KiB pages becomes one of 4 KiB pages on a GPU that is
  * turned by hand: no context runs while it does. What pages completes by itself.
  */
-#include "api/crank.h"
+#include "api/gpuva_crank.h"
 
-enum { PAGE = 4096 };
 #define BASE UINT64_C(0x10000000)
-
-static D3DKMT_HANDLE paging_queue;
-static const volatile UINT64 *paging_value;
-
-static void begin_with_queue(void)
-{
-	D3DKMT_CREATEPAGINGQUEUE args = { 0 };
-
-	begin_by_hand();
-	args.hDevice = device;
-	EXPECT_OK(D3DKMTCreatePagingQueue(&args));
-	paging_queue = args.hPagingQueue;
-	paging_value = args.FenceValueCPUVirtualAddress;
-}
-
-/* 64 KiB, as the driver makes them when nothing else is said. */
-static D3DKMT_HANDLE create_plain(void)
-{
-	D3DDDI_ALLOCATIONINFO2 info = { 0 };
-	D3DKMT_CREATEALLOCATION args = { .hDevice = device,
-					 .NumAllocations = 1,
-					 .pAllocationInfo2 = &info };
-
-	EXPECT_OK(D3DKMTCreateAllocation2(&args));
-	return info.hAllocation;
-}
-
-static UINT64 map_at(D3DKMT_HANDLE allocation, UINT64 base, UINT64 pages)
-{
-	D3DDDI_MAPGPUVIRTUALADDRESS args = { .hPagingQueue = paging_queue,
-					     .BaseAddress = base,
-					     .hAllocation = allocation,
-					     .SizeInPages = pages,
-					     .Protection.Write = 1 };
-
-	EXPECT_EQ(D3DKMTMapGpuVirtualAddress(&args), STATUS_PENDING);
-	return args.PagingFenceValue;
-}
-
-static unsigned table_updates(void)
-{
-	return notes_count("BuildPagingBuffer irql=0 operation=11 ");
-}
-
-/* The fence is seen before whoever signalled it has let go of everything. */
-static void expect_valid_soon(void)
-{
-	char problem[256];
-
-	AWAIT(dxgk_test_validate(problem, sizeof(problem)));
-}
 
 /* Entries of level 1, as the driver was given them. */
 static unsigned page_size_of_table(void)
@@ -79,7 +27,7 @@ static unsigned page_size_of_table(void)
 
 TEST(convert, a_table_becomes_another_when_no_context_runs)
 {
-	begin_with_queue();
+	begin_with_queue_on(BY_HAND);
 	D3DKMT_HANDLE running = create_virtual(0);
 	D3DKMT_HANDLE memory = create_plain();
 	UINT64 value = map_at(memory, BASE, 16);
@@ -108,7 +56,7 @@ TEST(convert, a_table_becomes_another_when_no_context_runs)
 	EXPECT_OK(submit(running, 2));
 	AWAIT(pending(0) == 1);
 	EXPECT_EQ(complete(0), 2);
-	expect_valid_soon();
+	expect_sound("after the fence");
 	expect_nothing_wrong();
 }
 

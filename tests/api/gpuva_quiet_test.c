@@ -2,52 +2,11 @@
  * gpuva_quiet_test.c - a GPU whose page tables must not change while a context runs
  * (PageTableUpdateRequireAddressSpaceIdle), turned by hand. What pages completes by itself.
  */
-#include "api/crank.h"
-
-static D3DKMT_HANDLE paging_queue;
-static const volatile UINT64 *paging_value;
-
-static void begin_with_queue(void)
-{
-	D3DKMT_CREATEPAGINGQUEUE args = { 0 };
-
-	begin_by_hand();
-	args.hDevice = device;
-	EXPECT_OK(D3DKMTCreatePagingQueue(&args));
-	paging_queue = args.hPagingQueue;
-	paging_value = args.FenceValueCPUVirtualAddress;
-}
-
-static D3DKMT_HANDLE create_plain(void)
-{
-	D3DDDI_ALLOCATIONINFO2 info = { 0 };
-	D3DKMT_CREATEALLOCATION args = { .hDevice = device,
-					 .NumAllocations = 1,
-					 .pAllocationInfo2 = &info };
-
-	EXPECT_OK(D3DKMTCreateAllocation2(&args));
-	return info.hAllocation;
-}
-
-static UINT64 map_one(D3DKMT_HANDLE allocation)
-{
-	D3DDDI_MAPGPUVIRTUALADDRESS args = { .hPagingQueue = paging_queue,
-					     .hAllocation = allocation,
-					     .SizeInPages = 1,
-					     .Protection.Write = 1 };
-
-	EXPECT_EQ(D3DKMTMapGpuVirtualAddress(&args), STATUS_PENDING);
-	return args.PagingFenceValue;
-}
-
-static unsigned table_updates(void)
-{
-	return notes_count("BuildPagingBuffer irql=0 operation=11 ");
-}
+#include "api/gpuva_crank.h"
 
 TEST(quiet, a_table_changes_when_no_context_runs_and_none_begins_before_it_has)
 {
-	begin_with_queue();
+	begin_with_queue_on(BY_HAND);
 	D3DKMT_HANDLE running = create_virtual(0);
 	D3DKMT_HANDLE next = create_virtual(1);
 	D3DKMT_HANDLE allocation = create_plain();
@@ -55,7 +14,7 @@ TEST(quiet, a_table_changes_when_no_context_runs_and_none_begins_before_it_has)
 	EXPECT_OK(submit(running, 1));
 	AWAIT(pending(0) == 1);
 	unsigned before = table_updates();
-	UINT64 value = map_one(allocation);
+	UINT64 value = map_at(allocation, 0, 1);
 	/* What comes before the pager has asked still runs. */
 	do {
 		EXPECT_OK(submit(next, 2));
@@ -74,12 +33,12 @@ TEST(quiet, a_table_changes_when_no_context_runs_and_none_begins_before_it_has)
 
 TEST(quiet, contexts_run_when_the_tables_have_changed)
 {
-	begin_with_queue();
+	begin_with_queue_on(BY_HAND);
 	D3DKMT_HANDLE context = create_virtual(0);
 	D3DKMT_HANDLE allocation = create_plain();
 
 	for (unsigned i = 1; i <= 5; i++) {
-		UINT64 value = map_one(allocation);
+		UINT64 value = map_at(allocation, 0, 1);
 
 		EXPECT_OK(submit(context, i));
 		AWAIT(pending(0) == 1); /* before it, or after it */
