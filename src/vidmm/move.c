@@ -187,9 +187,10 @@ static void move_end_locked(struct vidmm_place *place, NTSTATUS status)
 }
 
 /*
- * With a reset in between, what was brought in is lost, and so is what was not carried out before
- * it; and what another has the room of already cannot stay, when the adapter is about to go. Its way out has come to its end then, and that of what dies as well, whatever the job met:
- * nothing else would ever end it.
+ * A reset in between, or the end of the adapter, loses what was brought in, and what was not
+ * carried out before it. What could not be carried out is lost as well when somebody else has its
+ * room already. The way out of what is lost, or dies, ends here whatever the job met: nothing else
+ * would ever end it.
  */
 static NTSTATUS judge_locked(struct vidmm_place *place, NTSTATUS status)
 {
