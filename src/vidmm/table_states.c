@@ -178,70 +178,71 @@ void vidmm_tables_order(struct vidmm_process *process, struct paging_job *job)
 	}
 }
 
+/* Takes the lock; arrive_locked() lets go of it. */
+static void end_way(struct vidmm_process *process, enum vidmm_tables_state way,
+		    struct actions *actions)
+{
+	actions_init(actions);
+	lock_acquire(&process->manager->lock);
+	assert(tables_state(&process->tables) == way);
+}
+
+static void arrive_locked(struct vidmm_process *process, enum vidmm_tables_state at,
+			  struct actions *actions)
+{
+	set_state_locked(&process->tables, at);
+	if (at == VIDMM_TABLES_IN)
+		devices_settle_locked(&process->tables, actions);
+	actions->has_changes = true;
+	actions_run_locked(process->manager, actions);
+}
+
 void vidmm_tables_left(struct vidmm_process *process)
 {
 	struct vidmm_tables *tables = &process->tables;
-	struct vidmm *manager = process->manager;
 	struct actions actions;
 	struct list *link;
 
-	actions_init(&actions);
-	lock_acquire(&manager->lock);
-	assert(tables_state(tables) == VIDMM_TABLES_LEAVING);
+	end_way(process, VIDMM_TABLES_LEAVING, &actions);
 	list_for_each (link, &tables->rooms) {
 		struct vidmm_room *room = room_of(link);
 
 		room->segment->leaving_bytes -= room_bytes(room);
 		vidmm_count(&room->segment->traffic.tables_left, room_bytes(room));
-		room_displace_locked(manager, room);
+		room_displace_locked(process->manager, room);
 	}
 	dependents_release_locked(tables);
-	set_state_locked(tables, VIDMM_TABLES_OUT);
-	actions.has_changes = true;
-	actions_run_locked(manager, &actions);
+	arrive_locked(process, VIDMM_TABLES_OUT, &actions);
 }
 
 void vidmm_tables_stayed(struct vidmm_process *process, bool has_failed)
 {
 	struct vidmm_tables *tables = &process->tables;
-	struct vidmm *manager = process->manager;
 	struct actions actions;
 	struct list *link;
 
-	actions_init(&actions);
-	lock_acquire(&manager->lock);
-	assert(tables_state(tables) == VIDMM_TABLES_LEAVING);
+	end_way(process, VIDMM_TABLES_LEAVING, &actions);
 	list_for_each (link, &tables->rooms)
 		room_of(link)->segment->leaving_bytes -= room_bytes(room_of(link));
 	dependents_release_locked(tables);
 	if (has_failed)
-		tables->given_up_at = manager->epoch;
-	set_state_locked(tables, VIDMM_TABLES_IN);
-	devices_settle_locked(tables, &actions);
-	actions.has_changes = true;
-	actions_run_locked(manager, &actions);
+		tables->given_up_at = process->manager->epoch;
+	arrive_locked(process, VIDMM_TABLES_IN, &actions);
 }
 
 void vidmm_tables_entered(struct vidmm_process *process)
 {
-	struct vidmm_tables *tables = &process->tables;
-	struct vidmm *manager = process->manager;
 	struct actions actions;
 	struct list *link;
 
-	actions_init(&actions);
-	lock_acquire(&manager->lock);
-	assert(tables_state(tables) == VIDMM_TABLES_ENTERING);
-	list_for_each (link, &tables->rooms) {
+	end_way(process, VIDMM_TABLES_ENTERING, &actions);
+	list_for_each (link, &process->tables.rooms) {
 		struct vidmm_room *room = room_of(link);
 
 		room->segment->entering_bytes -= room_bytes(room);
 		vidmm_count(&room->segment->traffic.tables_back, room_bytes(room));
 	}
-	set_state_locked(tables, VIDMM_TABLES_IN);
-	devices_settle_locked(tables, &actions);
-	actions.has_changes = true;
-	actions_run_locked(manager, &actions);
+	arrive_locked(process, VIDMM_TABLES_IN, &actions);
 }
 
 void vidmm_tables_attach(struct vidmm_process *process, const struct vidmm_tables_ops *ops,
