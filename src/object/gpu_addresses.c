@@ -156,11 +156,8 @@ NTSTATUS gpu_addresses_of(struct dxg_process *process, struct dxg_adapter *adapt
 			  struct address_space **space_out)
 {
 	struct process_adapter *joined = NULL;
-	NTSTATUS status = process_join_adapter(process, adapter, &joined);
+	NTSTATUS status = process_enter_adapter(process, adapter, &joined);
 
-	if (!joined)
-		return status;
-	status = adapter_enter(adapter);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = process_introduce(process, joined);

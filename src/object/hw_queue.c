@@ -40,25 +40,6 @@ const struct object_class hw_queue_class = { "a hardware queue", hw_queue_finish
 
 /* ---- create ---- */
 
-static NTSTATUS create_fence(struct dxg_hw_queue *queue)
-{
-	const struct sync_options options = {
-		.kind = SYNC_MONITORED_FENCE,
-		.scheme = SHARE_PRIVATE,
-		.access = { .may_wait = true, .has_gpu_access = true, .is_owned = true },
-		.event = EVENT_NONE,
-	};
-	NTSTATUS status = sync_object_create(queue->device, &options, &queue->fence);
-
-	if (!NT_SUCCESS(status))
-		return status;
-	queue->body = queue->fence->body;
-	share_get(&queue->body->share);
-	/* Its handle keeps it, and only this queue ends that. */
-	object_put(&queue->fence->object);
-	return STATUS_SUCCESS;
-}
-
 /* Nobody can reach it any more by work. */
 static void destroy_fence(struct dxg_hw_queue *queue)
 {
@@ -155,7 +136,7 @@ static NTSTATUS hw_queue_make(struct hw_queue_parent *parent,
 	queue->device = device;
 	queue->has_no_gpu_timeout = options->has_no_gpu_timeout || parent->has_no_gpu_timeout;
 	owned_init(&queue->owned, &queue->object);
-	status = create_fence(queue);
+	status = sync_object_create_of_queue(queue->device, true, &queue->fence, &queue->body);
 	if (!NT_SUCCESS(status))
 		goto give_back_number;
 	status = tell_driver(queue, options);
@@ -329,11 +310,9 @@ static const struct sched_packet_ops submission_ops = {
 	.retired = submission_retired,
 };
 
-/* The driver's own look at it, before it is queued. */
 static NTSTATUS validate(struct hw_submission *submission)
 {
 	struct dxg_hw_queue *queue = submission->queue;
-	struct dxg_device *device = queue->device;
 	const struct miniport_validation validation = {
 		.targets = &queue->driver_queue,
 		.target_count = 1,
@@ -346,15 +325,7 @@ static NTSTATUS validate(struct hw_submission *submission)
 		.client_private_bytes = submission->private_bytes,
 	};
 
-	if (submission->private_bytes == 0)
-		return STATUS_SUCCESS;
-	NTSTATUS status = adapter_enter(device->adapter);
-	if (!NT_SUCCESS(status))
-		return status;
-	status = miniport_validate_submission(device->adapter->miniport, device->joined->client,
-					      &validation);
-	adapter_leave(device->adapter);
-	return status;
+	return work_validate(queue->device, &validation);
 }
 
 NTSTATUS hw_queue_submit(struct dxg_hw_queue *queue, const struct hw_submission_request *request)

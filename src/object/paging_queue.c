@@ -32,25 +32,6 @@ const struct object_class paging_queue_class = { "a paging queue", paging_queue_
 
 /* ---- create ---- */
 
-static NTSTATUS create_fence(struct dxg_paging_queue *queue)
-{
-	const struct sync_options options = {
-		.kind = SYNC_MONITORED_FENCE,
-		.scheme = SHARE_PRIVATE,
-		.access = { .may_wait = true, .is_owned = true },
-		.event = EVENT_NONE,
-	};
-	NTSTATUS status = sync_object_create(queue->device, &options, &queue->fence);
-
-	if (!NT_SUCCESS(status))
-		return status;
-	queue->body = queue->fence->body;
-	share_get(&queue->body->share);
-	/* Its handle keeps it, and only this queue ends that. */
-	object_put(&queue->fence->object);
-	return STATUS_SUCCESS;
-}
-
 NTSTATUS paging_queue_create(struct dxg_device *device, int32_t priority,
 			     struct dxg_paging_queue **queue_out)
 {
@@ -70,7 +51,7 @@ NTSTATUS paging_queue_create(struct dxg_device *device, int32_t priority,
 	owned_init(&queue->owned, &queue->object);
 	list_init(&queue->operations);
 	lock_init(&queue->lock, LOCK_RANK_PACKET, "paging queue");
-	status = create_fence(queue);
+	status = sync_object_create_of_queue(device, false, &queue->fence, &queue->body);
 	if (!NT_SUCCESS(status))
 		goto give_back_number;
 	object_get(&device->object);

@@ -148,6 +148,14 @@ NTSTATUS process_join_adapter(struct dxg_process *process, struct dxg_adapter *a
 	return STATUS_SUCCESS;
 }
 
+NTSTATUS process_enter_adapter(struct dxg_process *process, struct dxg_adapter *adapter,
+			       struct process_adapter **joined_out)
+{
+	NTSTATUS status = process_join_adapter(process, adapter, joined_out);
+
+	return NT_SUCCESS(status) ? adapter_enter(adapter) : status;
+}
+
 struct process_adapter *process_next_adapter(struct dxg_process *process,
 					     struct process_adapter *previous)
 {
@@ -232,11 +240,8 @@ NTSTATUS process_escape(struct dxg_process *process, struct dxg_adapter *adapter
 			const struct miniport_escape_desc *desc)
 {
 	struct process_adapter *joined = NULL;
-	NTSTATUS status = process_join_adapter(process, adapter, &joined);
+	NTSTATUS status = process_enter_adapter(process, adapter, &joined);
 
-	if (!joined)
-		return status;
-	status = adapter_enter(adapter);
 	if (!NT_SUCCESS(status))
 		return status;
 	if (miniport_escape_is_alone(desc))
@@ -251,11 +256,8 @@ NTSTATUS process_query_umd_private(struct dxg_process *process, struct dxg_adapt
 				   void *data, uint32_t size_bytes)
 {
 	struct process_adapter *joined = NULL;
-	NTSTATUS status = process_join_adapter(process, adapter, &joined);
+	NTSTATUS status = process_enter_adapter(process, adapter, &joined);
 
-	if (!joined)
-		return status;
-	status = adapter_enter(adapter);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = miniport_query_umd_private(adapter->miniport, joined->client, data, size_bytes);

@@ -90,6 +90,10 @@ void process_destroy(struct dxg_process *process);
 MUST_CHECK NTSTATUS process_join_adapter(struct dxg_process *process, struct dxg_adapter *adapter,
 					 struct process_adapter **joined_out);
 
+/* The same, and through the adapter's gate: adapter_leave() ends that. */
+MUST_CHECK NTSTATUS process_enter_adapter(struct dxg_process *process, struct dxg_adapter *adapter,
+					  struct process_adapter **joined_out);
+
 /* The first one (NULL) or the next, until NULL. None goes before the process's end. */
 struct process_adapter *process_next_adapter(struct dxg_process *process,
 					     struct process_adapter *previous);

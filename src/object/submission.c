@@ -101,11 +101,10 @@ static uint32_t smaller(uint32_t one, uint32_t other)
 	return one < other ? one : other;
 }
 
-/* The driver's own look, before anything is queued; once, so what it writes is written to all. */
+/* Once for all of them, so what the driver writes is written to all. */
 static NTSTATUS validate(struct submission *const *all, uint32_t count)
 {
 	struct submission *first = all[0];
-	struct dxg_device *device = first->context->device;
 	void *contexts[SUBMISSION_CONTEXTS_MAX];
 	const struct miniport_validation validation = {
 		.targets = contexts,
@@ -117,17 +116,10 @@ static NTSTATUS validate(struct submission *const *all, uint32_t count)
 		.client_private_bytes = first->client_private_bytes,
 	};
 
-	if (first->client_private_bytes == 0)
-		return STATUS_SUCCESS;
 	assert(count <= SUBMISSION_CONTEXTS_MAX);
 	for (uint32_t i = 0; i < count; i++)
 		contexts[i] = all[i]->context->info.driver_context;
-	NTSTATUS status = adapter_enter(device->adapter);
-	if (!NT_SUCCESS(status))
-		return status;
-	status = miniport_validate_submission(device->adapter->miniport, device->joined->client,
-					      &validation);
-	adapter_leave(device->adapter);
+	NTSTATUS status = work_validate(first->context->device, &validation);
 	for (uint32_t i = 1; i < count; i++)
 		memcpy(all[i]->private_data, first->private_data,
 		       smaller(all[i]->private_bytes, first->private_bytes));

@@ -367,6 +367,26 @@ NTSTATUS sync_object_create(struct dxg_device *device, const struct sync_options
 	return create(device, options, NULL, object_out);
 }
 
+NTSTATUS sync_object_create_of_queue(struct dxg_device *device, bool has_gpu_access,
+				     struct dxg_sync_object **object_out,
+				     struct sync_body **body_out)
+{
+	const struct sync_options options = {
+		.kind = SYNC_MONITORED_FENCE,
+		.scheme = SHARE_PRIVATE,
+		.access = { .may_wait = true, .has_gpu_access = has_gpu_access, .is_owned = true },
+		.event = EVENT_NONE,
+	};
+	NTSTATUS status = sync_object_create(device, &options, object_out);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	*body_out = (*object_out)->body;
+	share_get(&(*body_out)->share);
+	object_put(&(*object_out)->object);
+	return STATUS_SUCCESS;
+}
+
 NTSTATUS sync_object_create_named(struct dxg_device *device, const struct sync_options *options,
 				  struct sync_names *names_out)
 {

@@ -132,6 +132,14 @@ MUST_CHECK NTSTATUS sync_object_create(struct dxg_device *device,
 				       const struct sync_options *options,
 				       struct dxg_sync_object **object_out);
 
+/*
+ * The fence that tells how far a queue is: a client waits for it, and it ends with the queue, by
+ * sync_object_destroy(). Its handle keeps the opening; the body has a reference for the caller.
+ */
+MUST_CHECK NTSTATUS sync_object_create_of_queue(struct dxg_device *device, bool has_gpu_access,
+						struct dxg_sync_object **object_out,
+						struct sync_body **body_out);
+
 /* What a client is told of a new object. */
 struct sync_names {
 	uint32_t handle;

@@ -4,6 +4,19 @@
 #include "base/refusal.h"
 #include "object/work_target.h"
 
+NTSTATUS work_validate(struct dxg_device *device, const struct miniport_validation *validation)
+{
+	if (validation->client_private_bytes == 0)
+		return STATUS_SUCCESS;
+	NTSTATUS status = adapter_enter(device->adapter);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = miniport_validate_submission(device->adapter->miniport, device->joined->client,
+					      validation);
+	adapter_leave(device->adapter);
+	return status;
+}
+
 void work_target_hold(const struct work_target *target)
 {
 	vidmm_device_wake(&target->device->memory);

@@ -23,6 +23,10 @@ struct work_target {
 MUST_CHECK NTSTATUS work_target_queue(const struct work_target *target,
 				      struct sched_packet *packet);
 
+/* The driver's own look at what a client sends it, before that is queued. */
+MUST_CHECK NTSTATUS work_validate(struct dxg_device *device,
+				  const struct miniport_validation *validation);
+
 /* Around queueing something: what the driver keeps for the target is in place while it runs. */
 void work_target_hold(const struct work_target *target);
 void work_target_release(const struct work_target *target);
