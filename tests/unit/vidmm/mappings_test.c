@@ -14,6 +14,7 @@ enum { SPACES = 2, FIRST_PAGE = 512, THING_PAGES = 64, STRIDE = 128 };
 
 struct mapped_gpu {
 	struct gpu gpu;
+	struct client client;
 	struct page_tables_config config;
 	struct page_tables spaces[SPACES];
 };
@@ -97,6 +98,7 @@ static void start_as(struct mapped_gpu *mapped, uint64_t local_bytes)
 
 	memset(mapped, 0, sizeof(*mapped));
 	gpu_init(&mapped->gpu, &config);
+	client_init(&mapped->client, &mapped->gpu.process);
 	mapped->gpu.tables = run_tables;
 	mapped->config = (struct page_tables_config){
 		.mmu = { .flags = TABLES_HAVE_ZERO,
@@ -126,6 +128,7 @@ static void start(struct mapped_gpu *mapped)
 
 static void finish(struct mapped_gpu *mapped)
 {
+	client_finish(&mapped->client);
 	gpu_check(&mapped->gpu);
 	for (int i = 0; i < SPACES; i++)
 		page_tables_finish(&mapped->spaces[i]);
@@ -194,12 +197,10 @@ static bool is_hidden(struct mapped_gpu *mapped, struct mapped_thing *thing, int
 TEST(mappings, what_is_mapped_before_it_is_resident_appears_when_it_is)
 {
 	struct mapped_gpu mapped;
-	struct client client;
 	struct mapped_thing thing = { 0 };
 
 	start(&mapped);
-	client_init(&client, &mapped.gpu.process);
-	thing_init(&thing.thing, &client, THING_PAGES * PAGE, SET_LOCAL);
+	thing_init(&thing.thing, &mapped.client, THING_PAGES * PAGE, SET_LOCAL);
 	map(&mapped, &thing, 0, FIRST_PAGE);
 	EXPECT(is_hidden(&mapped, &thing, 0));
 	thing_bring_in(&thing.thing);
@@ -207,25 +208,21 @@ TEST(mappings, what_is_mapped_before_it_is_resident_appears_when_it_is)
 	unmap(&mapped, &thing, 0);
 	EXPECT(is_hidden(&mapped, &thing, 0));
 	thing_finish(&thing.thing);
-	client_finish(&client);
 	finish(&mapped);
 }
 
 TEST(mappings, what_is_mapped_when_it_is_resident_appears_at_once)
 {
 	struct mapped_gpu mapped;
-	struct client client;
 	struct mapped_thing thing = { 0 };
 
 	start(&mapped);
-	client_init(&client, &mapped.gpu.process);
-	thing_init(&thing.thing, &client, THING_PAGES * PAGE, SET_LOCAL);
+	thing_init(&thing.thing, &mapped.client, THING_PAGES * PAGE, SET_LOCAL);
 	thing_bring_in(&thing.thing);
 	map(&mapped, &thing, 0, FIRST_PAGE);
 	EXPECT(is_shown(&mapped, &thing, 0));
 	unmap(&mapped, &thing, 0);
 	thing_finish(&thing.thing);
-	client_finish(&client);
 	finish(&mapped);
 }
 
@@ -233,12 +230,10 @@ TEST(mappings, what_is_mapped_when_it_is_resident_appears_at_once)
 TEST(mappings, system_memory_that_needed_no_job_is_found_all_the_same)
 {
 	struct mapped_gpu mapped;
-	struct client client;
 	struct mapped_thing thing = { 0 };
 
 	start(&mapped);
-	client_init(&client, &mapped.gpu.process);
-	thing_init(&thing.thing, &client, THING_PAGES * PAGE, SET_SYSTEM);
+	thing_init(&thing.thing, &mapped.client, THING_PAGES * PAGE, SET_SYSTEM);
 	mapped.gpu.jobs = 0;
 	thing_bring_in(&thing.thing);
 	EXPECT_EQ(mapped.gpu.jobs, 0);
@@ -247,19 +242,16 @@ TEST(mappings, system_memory_that_needed_no_job_is_found_all_the_same)
 	vidmm_evict_segment(mapped.gpu.manager, 0);
 	unmap(&mapped, &thing, 0);
 	thing_finish(&thing.thing);
-	client_finish(&client);
 	finish(&mapped);
 }
 
 TEST(mappings, entries_go_and_the_tlb_forgets_before_the_content_leaves)
 {
 	struct mapped_gpu mapped;
-	struct client client;
 	struct mapped_thing thing = { 0 };
 
 	start(&mapped);
-	client_init(&client, &mapped.gpu.process);
-	thing_init(&thing.thing, &client, THING_PAGES * PAGE, SET_LOCAL);
+	thing_init(&thing.thing, &mapped.client, THING_PAGES * PAGE, SET_LOCAL);
 	map(&mapped, &thing, 0, FIRST_PAGE);
 	map(&mapped, &thing, 1, 4 * FIRST_PAGE);
 	memset(mapped.gpu.log, 0, sizeof(mapped.gpu.log));
@@ -281,41 +273,35 @@ TEST(mappings, entries_go_and_the_tlb_forgets_before_the_content_leaves)
 	thing.page = 4 * FIRST_PAGE;
 	unmap(&mapped, &thing, 1);
 	thing_finish(&thing.thing);
-	client_finish(&client);
 	finish(&mapped);
 }
 
 TEST(mappings, a_gpu_that_writes_entries_itself_need_not_wait_for_the_copy)
 {
 	struct mapped_gpu mapped;
-	struct client client;
 	struct mapped_thing thing = { 0 };
 
 	start(&mapped);
 	mapped.config.mmu.update_mode = MINIPORT_TABLE_GPU_PHYSICAL;
-	client_init(&client, &mapped.gpu.process);
-	thing_init(&thing.thing, &client, THING_PAGES * PAGE, SET_LOCAL);
+	thing_init(&thing.thing, &mapped.client, THING_PAGES * PAGE, SET_LOCAL);
 	map(&mapped, &thing, 0, FIRST_PAGE);
 	memset(mapped.gpu.log, 0, sizeof(mapped.gpu.log));
 	thing_bring_in(&thing.thing);
 	EXPECT_STR(mapped.gpu.log, "feT");
 	unmap(&mapped, &thing, 0);
 	thing_finish(&thing.thing);
-	client_finish(&client);
 	finish(&mapped);
 }
 
 TEST(mappings, a_segment_without_room_has_no_table)
 {
 	struct mapped_gpu mapped;
-	struct client client;
 	struct mapped_thing thing = { 0 };
 	struct pager_table table;
 	struct refusal_scope scope;
 
 	start_as(&mapped, THING_PAGES * PAGE + 2 * PAGE);
-	client_init(&client, &mapped.gpu.process);
-	thing_init(&thing.thing, &client, THING_PAGES * PAGE, SET_LOCAL);
+	thing_init(&thing.thing, &mapped.client, THING_PAGES * PAGE, SET_LOCAL);
 	thing_bring_in(&thing.thing);
 	refusal_begin(&scope, "test");
 	EXPECT_EQ(vidmm_take_table(mapped.gpu.manager, SEGMENT_LOCAL, PAGE, PAGE, &table),
@@ -327,21 +313,18 @@ TEST(mappings, a_segment_without_room_has_no_table)
 		  STATUS_SUCCESS);
 	gpu_check(&mapped.gpu);
 	vidmm_give_table(mapped.gpu.manager, &table, PAGE);
-	client_finish(&client);
 	finish(&mapped);
 }
 
 TEST(mappings, the_first_address_of_an_allocation_survives_no_memory)
 {
 	struct mapped_gpu mapped;
-	struct client client;
 	struct mapped_thing thing = { 0 };
 	struct mapped_memory *memory;
 	struct pager_table table;
 
 	start(&mapped);
-	client_init(&client, &mapped.gpu.process);
-	thing_init(&thing.thing, &client, THING_PAGES * PAGE, SET_LOCAL);
+	thing_init(&thing.thing, &mapped.client, THING_PAGES * PAGE, SET_LOCAL);
 	mem_fail_nth(1);
 	EXPECT_EQ(vidmm_mapped_memory(thing.thing.memory, NULL, &memory), STATUS_NO_MEMORY);
 	EXPECT(mem_fail_stop());
@@ -354,7 +337,6 @@ TEST(mappings, the_first_address_of_an_allocation_survives_no_memory)
 		  STATUS_NO_MEMORY);
 	EXPECT(mem_fail_stop());
 	thing_finish(&thing.thing);
-	client_finish(&client);
 	finish(&mapped);
 }
 
@@ -371,16 +353,14 @@ static bool put_in_order(struct mapped_gpu *mapped)
 }
 
 /* Two in a row, of which the lower one is about to go. */
-static void start_with_hole(struct mapped_gpu *mapped, struct client *client,
-			    struct mapped_thing *thing)
+static void start_with_hole(struct mapped_gpu *mapped, struct mapped_thing *thing)
 {
 	struct thing lower;
 
 	start(mapped);
-	client_init(client, &mapped->gpu.process);
-	thing_init(&lower, client, THING_PAGES * PAGE, SET_LOCAL);
+	thing_init(&lower, &mapped->client, THING_PAGES * PAGE, SET_LOCAL);
 	thing_bring_in(&lower);
-	thing_init(&thing->thing, client, THING_PAGES * PAGE, SET_LOCAL);
+	thing_init(&thing->thing, &mapped->client, THING_PAGES * PAGE, SET_LOCAL);
 	map(mapped, thing, 1, FIRST_PAGE);
 	map(mapped, thing, 0, FIRST_PAGE);
 	thing_bring_in(&thing->thing);
@@ -389,8 +369,7 @@ static void start_with_hole(struct mapped_gpu *mapped, struct client *client,
 	memset(mapped->gpu.log, 0, sizeof(mapped->gpu.log));
 }
 
-static void end_with_hole(struct mapped_gpu *mapped, struct client *client,
-			  struct mapped_thing *thing)
+static void end_with_hole(struct mapped_gpu *mapped, struct mapped_thing *thing)
 {
 	EXPECT(is_shown(mapped, thing, 0));
 	EXPECT(is_shown(mapped, thing, 1));
@@ -398,17 +377,15 @@ static void end_with_hole(struct mapped_gpu *mapped, struct client *client,
 	unmap(mapped, thing, 0);
 	unmap(mapped, thing, 1);
 	thing_finish(&thing->thing);
-	client_finish(client);
 	finish(mapped);
 }
 
 TEST(mappings, follow_what_shifts_when_its_copy_is_there)
 {
 	struct mapped_gpu mapped;
-	struct client client;
 	struct mapped_thing thing = { 0 };
 
-	start_with_hole(&mapped, &client, &thing);
+	start_with_hole(&mapped, &thing);
 	char *before = thing_byte(&thing.thing, 0);
 	EXPECT(put_in_order(&mapped));
 	EXPECT(byte_at(&mapped, 0, FIRST_PAGE) == before);
@@ -416,39 +393,37 @@ TEST(mappings, follow_what_shifts_when_its_copy_is_there)
 	EXPECT(thing_byte(&thing.thing, 0) != before);
 	/* Never invalid in between; and the TLBs forget. */
 	EXPECT_STR(mapped.gpu.log, "cseT");
-	end_with_hole(&mapped, &client, &thing);
+	end_with_hole(&mapped, &thing);
 }
 
 /* Whoever maps it meanwhile finds the pages that it has then. */
 TEST(mappings, that_come_while_it_shifts_show_it)
 {
 	struct mapped_gpu mapped;
-	struct client client;
 	struct mapped_thing thing = { 0 };
 
-	start_with_hole(&mapped, &client, &thing);
+	start_with_hole(&mapped, &thing);
 	unmap(&mapped, &thing, 0);
 	EXPECT(put_in_order(&mapped));
 	map(&mapped, &thing, 0, FIRST_PAGE);
 	EXPECT_EQ(*byte_at(&mapped, 0, FIRST_PAGE), 'x');
 	gpu_run(&mapped.gpu, 9);
-	end_with_hole(&mapped, &client, &thing);
+	end_with_hole(&mapped, &thing);
 }
 
 TEST(mappings, of_a_copy_that_failed_are_as_they_were)
 {
 	struct mapped_gpu mapped;
-	struct client client;
 	struct mapped_thing thing = { 0 };
 
-	start_with_hole(&mapped, &client, &thing);
+	start_with_hole(&mapped, &thing);
 	char *before = thing_byte(&thing.thing, 0);
 	EXPECT(put_in_order(&mapped));
 	mapped.gpu.fail_op = 1;
 	gpu_run(&mapped.gpu, 9);
 	EXPECT_STR(mapped.gpu.log, "");
 	EXPECT(thing_byte(&thing.thing, 0) == before);
-	end_with_hole(&mapped, &client, &thing);
+	end_with_hole(&mapped, &thing);
 }
 
 static unsigned broken_spaces;
@@ -464,10 +439,9 @@ static void space_broke(struct page_tables *tables, NTSTATUS status)
 TEST(mappings, that_failed_in_the_middle_are_given_up_and_the_content_is_not)
 {
 	struct mapped_gpu mapped;
-	struct client client;
 	struct mapped_thing thing = { 0 };
 
-	start_with_hole(&mapped, &client, &thing);
+	start_with_hole(&mapped, &thing);
 	mapped.config.failed = space_broke;
 	broken_spaces = 0;
 	char *before = thing_byte(&thing.thing, 0);
@@ -478,7 +452,7 @@ TEST(mappings, that_failed_in_the_middle_are_given_up_and_the_content_is_not)
 	EXPECT(thing_byte(&thing.thing, 0) == before);
 	sync_pages(&mapped, 0, FIRST_PAGE, THING_PAGES);
 	sync_pages(&mapped, 1, FIRST_PAGE, THING_PAGES);
-	end_with_hole(&mapped, &client, &thing);
+	end_with_hole(&mapped, &thing);
 }
 
 /* More than fits, so that they push each other out, scattered, under addresses that come and go. */
@@ -489,15 +463,13 @@ TEST(mappings, random_moves_are_followed_page_by_page)
 	static struct mapped_thing things[THINGS];
 	bool has_view[THINGS] = { 0 };
 	bool is_listed[THINGS] = { 0 };
-	struct client client;
 	struct random random;
 
 	random_init(&random, 7);
 	memset(things, 0, sizeof(things));
 	start_as(&mapped, 4 * THING_PAGES * PAGE + 40 * PAGE);
-	client_init(&client, &mapped.gpu.process);
 	for (int i = 0; i < THINGS; i++)
-		thing_init(&things[i].thing, &client, THING_PAGES * PAGE,
+		thing_init(&things[i].thing, &mapped.client, THING_PAGES * PAGE,
 			   i % 3 == 0 ? SET_LOCAL | SET_SYSTEM : SET_LOCAL);
 	for (int step = 0; step < STEPS; step++) {
 		int i = (int)random_below(&random, THINGS);
@@ -548,7 +520,6 @@ TEST(mappings, random_moves_are_followed_page_by_page)
 		thing_finish(&things[i].thing);
 	}
 	EXPECT(mapped.gpu.copied_within_bytes > 0);
-	client_finish(&client);
 	finish(&mapped);
 }
 

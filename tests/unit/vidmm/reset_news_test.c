@@ -28,8 +28,7 @@ static struct vidmm_place *place_of(struct thing *thing)
 
 static void init(struct scene *scene, uint32_t segments)
 {
-	scene_init(scene, &(struct gpu_config){ .is_physical = true });
-	scene_add_thing(scene, MIB, segments);
+	scene_init_with(scene, &(struct gpu_config){ .is_physical = true }, MIB, segments);
 }
 
 static void init_with_news(struct scene *scene, uint32_t segments)
@@ -72,43 +71,45 @@ static void expect_told(struct scene *scene, const char *log)
 	gpu_check(&scene->gpu);
 }
 
+/* What the reset finds under way. */
+struct way {
+	void (*init)(struct scene *scene, uint32_t segments);
+	uint32_t segments;
+	void (*start)(struct scene *scene);
+	bool is_built; /* in the last moment; otherwise the job fails */
+};
+
+static void expect_told_of(const struct way *way, const char *log)
+{
+	struct scene scene;
+
+	way->init(&scene, way->segments);
+	way->start(&scene);
+	begin_reset(&scene);
+	if (way->is_built)
+		EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
+	else
+		fail_job(&scene);
+	EXPECT(!thing_is_in(&scene.thing));
+	expect_told(&scene, log);
+	scene_finish(&scene);
+}
+
 /* ---- on the way in ---- */
 
 TEST(entering, a_mapping_that_was_just_built_is_told)
 {
-	struct scene scene;
-
-	init(&scene, SET_APERTURE);
-	start_entering(&scene);
-	begin_reset(&scene);
-	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
-	EXPECT(!thing_is_in(&scene.thing));
-	expect_told(&scene, "mu");
-	scene_finish(&scene);
+	expect_told_of(&(struct way){ init, SET_APERTURE, start_entering, true }, "mu");
 }
 
 TEST(entering, content_that_was_just_built_is_told)
 {
-	struct scene scene;
-
-	init(&scene, SET_LOCAL);
-	start_entering(&scene);
-	begin_reset(&scene);
-	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
-	expect_told(&scene, "ft");
-	scene_finish(&scene);
+	expect_told_of(&(struct way){ init, SET_LOCAL, start_entering, true }, "ft");
 }
 
 TEST(entering, what_was_not_begun_is_nothing_to_tell)
 {
-	struct scene scene;
-
-	init(&scene, SET_APERTURE);
-	start_entering(&scene);
-	begin_reset(&scene);
-	fail_job(&scene);
-	expect_told(&scene, "");
-	scene_finish(&scene);
+	expect_told_of(&(struct way){ init, SET_APERTURE, start_entering, false }, "");
 }
 
 /* The job is there when memory is seen to be lost: how far it came is not known, so it is told. */
@@ -176,38 +177,17 @@ TEST(entering, that_two_resets_meet_is_told_by_the_second)
 
 TEST(leaving, that_was_not_built_is_told)
 {
-	struct scene scene;
-
-	init(&scene, SET_APERTURE);
-	start_leaving(&scene);
-	begin_reset(&scene);
-	fail_job(&scene);
-	expect_told(&scene, "u");
-	scene_finish(&scene);
+	expect_told_of(&(struct way){ init, SET_APERTURE, start_leaving, false }, "u");
 }
 
 TEST(leaving, that_was_built_is_told_once)
 {
-	struct scene scene;
-
-	init(&scene, SET_APERTURE);
-	start_leaving(&scene);
-	begin_reset(&scene);
-	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
-	expect_told(&scene, "u");
-	scene_finish(&scene);
+	expect_told_of(&(struct way){ init, SET_APERTURE, start_leaving, true }, "u");
 }
 
 TEST(leaving, content_that_was_not_carried_out_is_told)
 {
-	struct scene scene;
-
-	init(&scene, SET_LOCAL);
-	start_leaving(&scene);
-	begin_reset(&scene);
-	fail_job(&scene);
-	expect_told(&scene, "t");
-	scene_finish(&scene);
+	expect_told_of(&(struct way){ init, SET_LOCAL, start_leaving, false }, "t");
 }
 
 static void on_departed(struct vidmm_departure *departure)
@@ -260,17 +240,22 @@ TEST(leaving, of_what_is_destroyed_ends_when_it_was_told)
 	expect_told_before_the_end(SET_LOCAL, "t");
 }
 
-TEST(leaving, of_what_is_destroyed_ends_with_the_adapter)
+static void expect_ends_with_the_adapter(void (*init_as)(struct scene *scene, uint32_t segments))
 {
 	struct vidmm_departure departure = { .done = on_departed };
 	struct scene scene;
 
-	init(&scene, SET_APERTURE);
+	init_as(&scene, SET_APERTURE);
 	destroy_leaving(&scene, &departure);
 	vidmm_give_up(scene.gpu.manager);
 	EXPECT_STR(scene.gpu.log, "");
 	EXPECT(!departure.done);
 	finish_destroyed(&scene);
+}
+
+TEST(leaving, of_what_is_destroyed_ends_with_the_adapter)
+{
+	expect_ends_with_the_adapter(init);
 }
 
 static void unload_at_once(struct driver_memory *memory, struct sched_wait *over)
@@ -289,45 +274,35 @@ static void init_own(struct scene *scene, uint32_t segments)
 	scene_add_thing_as(scene, &wishes);
 }
 
-/* The driver waits for it, and the reset for the driver: nobody's range is what is told later. */
-TEST(leaving, of_a_drivers_own_ends_at_once)
+static void expect_own_ends_at_once(uint32_t segments, const char *log)
 {
 	struct vidmm_departure departure = { .done = on_departed };
 	struct scene scene;
 
-	init_own(&scene, SET_APERTURE);
+	init_own(&scene, segments);
 	destroy_leaving(&scene, &departure);
 	EXPECT(!departure.done);
 	EXPECT_STR(scene.gpu.log, "");
 	vidmm_reset(scene.gpu.manager);
-	EXPECT_STR(scene.gpu.log, "U");
+	EXPECT_STR(scene.gpu.log, log);
 	expect_nothing_is_mapped(&scene);
 	finish_destroyed(&scene);
 }
 
+/* The driver waits for it, and the reset for the driver: nobody's range is what is told later. */
+TEST(leaving, of_a_drivers_own_ends_at_once)
+{
+	expect_own_ends_at_once(SET_APERTURE, "U");
+}
+
 TEST(leaving, content_of_a_drivers_own_is_nothing_to_tell)
 {
-	struct vidmm_departure departure = { .done = on_departed };
-	struct scene scene;
-
-	init_own(&scene, SET_LOCAL);
-	destroy_leaving(&scene, &departure);
-	EXPECT(!departure.done);
-	vidmm_reset(scene.gpu.manager);
-	EXPECT_STR(scene.gpu.log, "");
-	finish_destroyed(&scene);
+	expect_own_ends_at_once(SET_LOCAL, "");
 }
 
 TEST(leaving, of_a_drivers_own_is_forgotten_with_the_adapter)
 {
-	struct vidmm_departure departure = { .done = on_departed };
-	struct scene scene;
-
-	init_own(&scene, SET_APERTURE);
-	destroy_leaving(&scene, &departure);
-	vidmm_give_up(scene.gpu.manager);
-	EXPECT_STR(scene.gpu.log, "");
-	finish_destroyed(&scene);
+	expect_ends_with_the_adapter(init_own);
 }
 
 /* ---- in place ---- */
@@ -363,26 +338,12 @@ TEST(residency_news, say_that_it_is_gone)
 
 TEST(residency_news, say_it_of_what_just_came_in)
 {
-	struct scene scene;
-
-	init_with_news(&scene, SET_LOCAL);
-	start_entering(&scene);
-	begin_reset(&scene);
-	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
-	expect_told(&scene, "fNnt");
-	scene_finish(&scene);
+	expect_told_of(&(struct way){ init_with_news, SET_LOCAL, start_entering, true }, "fNnt");
 }
 
 TEST(residency_news, are_not_repeated_for_what_has_left)
 {
-	struct scene scene;
-
-	init_with_news(&scene, SET_APERTURE);
-	start_leaving(&scene);
-	begin_reset(&scene);
-	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
-	expect_told(&scene, "nu");
-	scene_finish(&scene);
+	expect_told_of(&(struct way){ init_with_news, SET_APERTURE, start_leaving, true }, "nu");
 }
 
 TEST_MAIN("vidmm/reset_news")

@@ -99,41 +99,35 @@ TEST(reset, the_driver_is_told_of_each_place_in_the_physical_model)
 TEST(reset, offered_content_is_discarded)
 {
 	struct scene scene;
-	struct thing thing;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&thing);
-	EXPECT_EQ(vidmm_binding_offer(&thing.binding, VIDMM_OFFER_HIGH, false, true),
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_HIGH, false, true),
 		  STATUS_SUCCESS);
 	begin_reset(&scene);
 	lose_memory(&scene);
-	EXPECT_EQ(thing_reclaim(&thing, &result), STATUS_SUCCESS);
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
-	thing_finish(&thing);
 	scene_finish(&scene);
 }
 
 TEST(reset, what_is_locked_in_gpu_memory_stays_to_be_seen)
 {
 	struct scene scene;
-	struct thing thing;
 	void *pointer;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&thing);
-	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, thing.memory, false, &pointer),
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, false, &pointer),
 		  STATUS_SUCCESS);
 	begin_reset(&scene);
 	lose_memory(&scene);
-	EXPECT(thing_is_in(&thing));
+	EXPECT(thing_is_in(&scene.thing));
 	memset(pointer, 'w', MIB);
-	EXPECT_EQ(*thing_byte(&thing, MIB - 1), 'w');
-	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, thing.memory));
+	EXPECT_EQ(*thing_byte(&scene.thing, MIB - 1), 'w');
+	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, scene.thing.memory));
 	gpu_check(&scene.gpu);
-	thing_finish(&thing);
 	scene_finish(&scene);
 }
 
@@ -174,23 +168,20 @@ TEST(reset, who_is_not_lost_gets_everything_back)
 TEST(entering, fails_and_keeps_what_it_came_from)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_write(&thing, 'a');
-	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_write(&scene.thing, 'a');
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
 	begin_reset(&scene);
 	lose_memory(&scene);
-	EXPECT_EQ(thing.done, 0);
+	EXPECT_EQ(scene.thing.done, 0);
 	fail_job(&scene);
-	EXPECT_EQ(thing.done, 1);
-	EXPECT_EQ(thing.status, STATUS_DEVICE_REMOVED);
-	EXPECT(!thing_is_in(&thing));
-	EXPECT_EQ(allocation_content(thing.memory), VIDMM_CONTENT_BACKED);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(scene.thing.done, 1);
+	EXPECT_EQ(scene.thing.status, STATUS_DEVICE_REMOVED);
+	EXPECT(!thing_is_in(&scene.thing));
+	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_BACKED);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	gpu_check(&scene.gpu);
-	thing_finish(&thing);
 	scene_finish(&scene);
 }
 
@@ -198,19 +189,16 @@ TEST(entering, fails_and_keeps_what_it_came_from)
 TEST(entering, that_was_done_in_the_last_moment_is_lost_all_the_same)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_write(&thing, 'a');
-	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_write(&scene.thing, 'a');
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
 	begin_reset(&scene);
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
 	lose_memory(&scene);
-	EXPECT(!thing_is_in(&thing));
-	EXPECT_EQ(thing.done, 1);
-	EXPECT_EQ(allocation_content(thing.memory), VIDMM_CONTENT_BACKED);
-	thing_finish(&thing);
+	EXPECT(!thing_is_in(&scene.thing));
+	EXPECT_EQ(scene.thing.done, 1);
+	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_BACKED);
 	scene_finish(&scene);
 }
 
@@ -247,39 +235,33 @@ TEST(entering, comes_again_for_who_is_not_lost)
 TEST(leaving, that_failed_is_over_and_the_content_lost)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&thing);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	begin_reset(&scene);
 	lose_memory(&scene);
 	fail_job(&scene);
-	EXPECT(!thing_is_in(&thing));
-	EXPECT_EQ(allocation_content(thing.memory), VIDMM_CONTENT_NONE);
-	EXPECT_EQ(thing.memory->backing.run_count, 0);
+	EXPECT(!thing_is_in(&scene.thing));
+	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_NONE);
+	EXPECT_EQ(scene.thing.memory->backing.run_count, 0);
 	gpu_check(&scene.gpu);
-	thing_finish(&thing);
 	scene_finish(&scene);
 }
 
 TEST(leaving, that_was_done_in_the_last_moment_keeps_its_content)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&thing);
-	thing_render(&thing, 'r');
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	thing_render(&scene.thing, 'r');
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	begin_reset(&scene);
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
 	lose_memory(&scene);
-	EXPECT_EQ(allocation_content(thing.memory), VIDMM_CONTENT_BACKED);
-	EXPECT(thing_holds(&thing, 'r'));
-	thing_finish(&thing);
+	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_BACKED);
+	EXPECT(thing_holds(&scene.thing, 'r'));
 	scene_finish(&scene);
 }
 
@@ -287,20 +269,17 @@ TEST(leaving, that_was_done_in_the_last_moment_keeps_its_content)
 TEST(leaving, that_begins_too_late_copies_nothing)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&thing);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
 	begin_reset(&scene);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	lose_memory(&scene);
 	gpu_run(&scene.gpu, 9);
-	EXPECT(!thing_is_in(&thing));
-	EXPECT_EQ(allocation_content(thing.memory), VIDMM_CONTENT_NONE);
+	EXPECT(!thing_is_in(&scene.thing));
+	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_NONE);
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
 	gpu_check(&scene.gpu);
-	thing_finish(&thing);
 	scene_finish(&scene);
 }
 
@@ -308,21 +287,18 @@ TEST(leaving, that_begins_too_late_copies_nothing)
 TEST(leaving, lets_a_call_go_that_waits_for_it_to_come_back)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&thing);
-	thing.done = 0;
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
-	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	scene.thing.done = 0;
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
 	begin_reset(&scene);
 	lose_memory(&scene);
 	fail_job(&scene);
-	EXPECT_EQ(thing.done, 1);
-	EXPECT_EQ(thing.status, STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(scene.thing.done, 1);
+	EXPECT_EQ(scene.thing.status, STATUS_DEVICE_REMOVED);
 	gpu_check(&scene.gpu);
-	thing_finish(&thing);
 	scene_finish(&scene);
 }
 
@@ -430,13 +406,10 @@ TEST(given_up, what_was_on_its_way_ends_when_its_job_fails)
 TEST(destroy, ends_when_its_job_fails)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, &(struct gpu_config){ .is_physical = true });
-	thing_init(&thing, &scene.client, MIB, SET_APERTURE);
-	thing_bring_in(&thing);
+	scene_init_with(&scene, &(struct gpu_config){ .is_physical = true }, MIB, SET_APERTURE);
+	thing_bring_in(&scene.thing);
 	scene.gpu.next_status = STATUS_DRIVER_INTERNAL_ERROR;
-	thing_finish(&thing);
 	scene_finish(&scene);
 }
 

@@ -32,18 +32,15 @@ TEST(make_resident, first_use_is_pending_and_zero)
 TEST(make_resident, content_comes_from_system_memory_and_the_pages_are_given_up)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_write(&thing, 'a');
-	EXPECT_EQ(thing.memory->backing.run_count, 1);
-	thing_bring_in(&thing);
-	EXPECT(thing_holds(&thing, 'a'));
-	EXPECT_EQ(thing.memory->backing.run_count, 0);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_write(&scene.thing, 'a');
+	EXPECT_EQ(scene.thing.memory->backing.run_count, 1);
+	thing_bring_in(&scene.thing);
+	EXPECT(thing_holds(&scene.thing, 'a'));
+	EXPECT_EQ(scene.thing.memory->backing.run_count, 0);
 	EXPECT_EQ(atomic_load(&scene.gpu.world.process.committed_bytes), 0);
 	EXPECT_STR(scene.gpu.log, "i");
-	thing_finish(&thing);
 	scene_finish(&scene);
 }
 
@@ -66,77 +63,66 @@ TEST(make_resident, what_keeps_its_system_memory_keeps_it)
 TEST(make_resident, of_something_resident_only_counts)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&thing);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
 	uint32_t jobs = scene.gpu.jobs;
 	uint64_t blocks = (uint64_t)mem_usage().blocks;
-	EXPECT_EQ(thing_make_resident(&thing), STATUS_SUCCESS);
-	EXPECT_EQ(vidmm_binding_count(&thing.binding), 2);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_binding_count(&scene.thing.binding), 2);
 	EXPECT_EQ(scene.gpu.jobs, jobs);
 	EXPECT_EQ(mem_usage().blocks, blocks);
-	EXPECT_EQ(thing.done, 1);
-	thing_finish(&thing);
+	EXPECT_EQ(scene.thing.done, 1);
 	scene_finish(&scene);
 }
 
 TEST(make_resident, of_something_on_its_way_is_pending_until_it_is_there)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
-	struct vidmm_binding *list[] = { &thing.binding };
-	struct thing second = { .request.done = thing.request.done };
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
+	struct vidmm_binding *list[] = { &scene.thing.binding };
+	struct thing second = { .request.done = scene.thing.request.done };
 	uint64_t bytes;
 	EXPECT_EQ(vidmm_make_resident(&scene.client.device, list, 1, 0, &second.request, &bytes),
 		  STATUS_PENDING);
 	EXPECT_EQ(second.done, 0);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
-	EXPECT_EQ(thing.done, 1);
+	EXPECT_EQ(scene.thing.done, 1);
 	EXPECT_EQ(second.done, 1);
-	EXPECT_EQ(vidmm_binding_count(&thing.binding), 2);
-	thing_finish(&thing);
+	EXPECT_EQ(vidmm_binding_count(&scene.thing.binding), 2);
 	scene_finish(&scene);
 }
 
 TEST(make_resident, the_same_one_twice_in_a_list_counts_twice)
 {
 	struct scene scene;
-	struct thing thing;
 	uint64_t bytes;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	struct vidmm_binding *list[] = { &thing.binding, &thing.binding };
-	EXPECT_EQ(vidmm_make_resident(&scene.client.device, list, 2, 0, &thing.request, &bytes),
-		  STATUS_PENDING);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	struct vidmm_binding *list[] = { &scene.thing.binding, &scene.thing.binding };
+	EXPECT_EQ(
+		vidmm_make_resident(&scene.client.device, list, 2, 0, &scene.thing.request, &bytes),
+		STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
-	EXPECT_EQ(thing.done, 1);
-	EXPECT_EQ(vidmm_binding_count(&thing.binding), 2);
+	EXPECT_EQ(scene.thing.done, 1);
+	EXPECT_EQ(vidmm_binding_count(&scene.thing.binding), 2);
 	EXPECT_EQ(local_info(&scene).usage_bytes, MIB);
 	EXPECT_EQ(vidmm_evict(&scene.client.device, list, 2, 0, &bytes), STATUS_SUCCESS);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(local_info(&scene).usage_bytes, 0);
-	thing_finish(&thing);
 	scene_finish(&scene);
 }
 
 TEST(make_resident, usage_rises_at_the_call)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	EXPECT_EQ(local_info(&scene).usage_bytes, 0);
-	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
 	EXPECT_EQ(local_info(&scene).usage_bytes, MIB);
-	thing_finish(&thing);
 	scene_finish(&scene);
 }
 
@@ -169,32 +155,26 @@ TEST(make_resident, over_budget_changes_nothing_and_says_by_how_much)
 TEST(make_resident, what_can_never_fit_is_refused)
 {
 	struct scene scene;
-	struct thing thing;
 	uint64_t bytes = 0;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, 9 * MIB, SET_LOCAL);
-	struct vidmm_binding *list[] = { &thing.binding };
+	scene_init_with(&scene, NULL, 9 * MIB, SET_LOCAL);
+	struct vidmm_binding *list[] = { &scene.thing.binding };
 	EXPECT_EQ(vidmm_make_resident(&scene.client.device, list, 1, VIDMM_CANT_TRIM_FURTHER,
-				      &thing.request, &bytes),
+				      &scene.thing.request, &bytes),
 		  STATUS_NO_MEMORY);
 	EXPECT(bytes > 0);
-	EXPECT_EQ(vidmm_binding_count(&thing.binding), 0);
-	thing_finish(&thing);
+	EXPECT_EQ(vidmm_binding_count(&scene.thing.binding), 0);
 	scene_finish(&scene);
 }
 
 TEST(make_resident, of_a_lost_device_is_refused)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	vidmm_device_lose(&scene.client.device);
-	EXPECT_EQ(thing_make_resident(&thing), STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_DEVICE_REMOVED);
 	EXPECT_RULE("API-DEVICE-GONE");
-	thing_finish(&thing);
 	scene_finish(&scene);
 }
 
@@ -227,204 +207,170 @@ TEST(make_resident, losing_the_device_answers_who_waits)
 TEST(evict, counts_down_and_leaves_at_zero)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&thing);
-	thing_bring_in(&thing);
-	thing_render(&thing, 'g');
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	thing_bring_in(&scene.thing);
+	thing_render(&scene.thing, 'g');
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
-	EXPECT(thing_is_in(&thing));
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT(thing_is_in(&scene.thing));
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
-	EXPECT(!thing_is_in(&thing));
+	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT_EQ(scene.gpu.copied_out_bytes, MIB);
-	EXPECT(thing_holds(&thing, 'g'));
-	thing_finish(&thing);
+	EXPECT(thing_holds(&scene.thing, 'g'));
 	scene_finish(&scene);
 }
 
 TEST(evict, is_over_when_the_gpu_cannot_reach_it_any_more_and_not_before)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&thing);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
-	EXPECT_EQ(vidmm_where(thing.memory), VIDMM_RESIDENT_IN_GPU_MEMORY);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_where(scene.thing.memory), VIDMM_RESIDENT_IN_GPU_MEMORY);
 	EXPECT(gpu_run(&scene.gpu, 9) > 0);
-	EXPECT_EQ(vidmm_where(thing.memory), VIDMM_NOT_RESIDENT);
-	thing_finish(&thing);
+	EXPECT_EQ(vidmm_where(scene.thing.memory), VIDMM_NOT_RESIDENT);
 	scene_finish(&scene);
 }
 
 TEST(evict, never_goes_below_zero)
 {
 	struct scene scene;
-	struct thing thing;
 	uint64_t bytes;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_INVALID_PARAMETER);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("MM-EVICT-COUNT");
-	thing_bring_in(&thing);
-	struct vidmm_binding *list[] = { &thing.binding, &thing.binding };
+	thing_bring_in(&scene.thing);
+	struct vidmm_binding *list[] = { &scene.thing.binding, &scene.thing.binding };
 	EXPECT_EQ(vidmm_evict(&scene.client.device, list, 2, 0, &bytes), STATUS_INVALID_PARAMETER);
-	EXPECT_EQ(vidmm_binding_count(&thing.binding), 1);
-	thing_finish(&thing);
+	EXPECT_EQ(vidmm_binding_count(&scene.thing.binding), 1);
 	scene_finish(&scene);
 }
 
 TEST(evict, only_if_necessary_stays_and_is_revived_without_paging)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&thing);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
 	uint32_t jobs = scene.gpu.jobs;
-	EXPECT_EQ(thing_evict(&thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
+	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
-	EXPECT(thing_is_in(&thing));
+	EXPECT(thing_is_in(&scene.thing));
 	EXPECT_EQ(local_info(&scene).usage_bytes, 0);
-	EXPECT_EQ(thing_make_resident(&thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(scene.gpu.jobs, jobs);
-	thing_finish(&thing);
 	scene_finish(&scene);
 }
 
 TEST(evict, waits_for_work_queued_before_it)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&thing);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
 	gpu_work(&scene.client);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	gpu_work(&scene.client);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
 	gpu_retire(&scene.client);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
-	EXPECT(thing_is_in(&thing));
+	EXPECT(thing_is_in(&scene.thing));
 	gpu_retire(&scene.client);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
-	EXPECT(!thing_is_in(&thing));
+	EXPECT(!thing_is_in(&scene.thing));
 	gpu_retire(&scene.client);
-	thing_finish(&thing);
 	scene_finish(&scene);
 }
 
 TEST(evict, made_resident_again_before_the_work_is_over_nothing_moves)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&thing);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
-	EXPECT_EQ(thing_make_resident(&thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
 	gpu_retire(&scene.client);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
-	EXPECT(thing_is_in(&thing));
-	thing_finish(&thing);
+	EXPECT(thing_is_in(&scene.thing));
 	scene_finish(&scene);
 }
 
 TEST(evict, before_the_way_in_is_over_the_request_is_still_answered)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	gpu_run(&scene.gpu, 9);
-	EXPECT_EQ(thing.done, 1);
-	EXPECT_EQ(thing.status, STATUS_SUCCESS);
-	EXPECT(!thing_is_in(&thing));
-	thing_finish(&thing);
+	EXPECT_EQ(scene.thing.done, 1);
+	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
+	EXPECT(!thing_is_in(&scene.thing));
 	scene_finish(&scene);
+}
+
+/* It was asked for while it was on its way out, work was queued for it, and it was evicted again. */
+static void init_evicted_before_the_way_in(struct scene *scene)
+{
+	scene_init_with(scene, NULL, MIB, SET_LOCAL);
+	thing_bring_in(&scene->thing);
+	EXPECT_EQ(thing_evict(&scene->thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_make_resident(&scene->thing), STATUS_PENDING);
+	gpu_work(&scene->client);
+	EXPECT_EQ(thing_evict(&scene->thing, 0), STATUS_SUCCESS);
 }
 
 TEST(evict, before_the_way_in_work_queued_in_between_finds_it)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&thing);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
-	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING); /* it is on its way out */
-	gpu_work(&scene.client);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
-	EXPECT_EQ(vidmm_binding_count(&thing.binding), 0);
+	init_evicted_before_the_way_in(&scene);
+	EXPECT_EQ(vidmm_binding_count(&scene.thing.binding), 0);
 	EXPECT_EQ(local_info(&scene).usage_bytes, 0);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 2);
-	EXPECT_EQ(thing.status, STATUS_SUCCESS);
-	EXPECT(thing_is_in(&thing));
+	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
+	EXPECT(thing_is_in(&scene.thing));
 	gpu_retire(&scene.client);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
-	EXPECT(!thing_is_in(&thing));
-	thing_finish(&thing);
+	EXPECT(!thing_is_in(&scene.thing));
 	scene_finish(&scene);
 }
 
 TEST(evict, before_the_way_in_and_asked_for_again_it_stays)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&thing);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
-	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
-	gpu_work(&scene.client);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	init_evicted_before_the_way_in(&scene);
 	gpu_run(&scene.gpu, 9);
-	EXPECT_EQ(thing_make_resident(&thing), STATUS_SUCCESS);
-	EXPECT_EQ(vidmm_binding_count(&thing.binding), 1);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_binding_count(&scene.thing.binding), 1);
 	EXPECT_EQ(local_info(&scene).usage_bytes, MIB);
 	gpu_retire(&scene.client);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
-	EXPECT(thing_is_in(&thing));
-	EXPECT_EQ(vidmm_binding_count(&thing.binding), 1);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT(thing_is_in(&scene.thing));
+	EXPECT_EQ(vidmm_binding_count(&scene.thing.binding), 1);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
-	EXPECT(!thing_is_in(&thing));
-	thing_finish(&thing);
+	EXPECT(!thing_is_in(&scene.thing));
 	scene_finish(&scene);
 }
 
 TEST(evict, before_the_way_in_and_destroyed_leaves_nothing)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&thing);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
-	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
-	gpu_work(&scene.client);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	init_evicted_before_the_way_in(&scene);
 	gpu_run(&scene.gpu, 9);
 	gpu_retire(&scene.client);
-	thing_finish(&thing);
 	scene_finish(&scene);
 }
 
@@ -451,36 +397,30 @@ TEST(evict, not_written_to_is_dropped_where_a_copy_is_kept)
 TEST(evict, not_written_to_never_loses_what_has_no_copy)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_write(&thing, 'k');
-	thing_bring_in(&thing);
-	EXPECT_EQ(thing_evict(&thing, VIDMM_EVICT_NOT_WRITTEN_TO), STATUS_SUCCESS);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_write(&scene.thing, 'k');
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_NOT_WRITTEN_TO), STATUS_SUCCESS);
 	gpu_run(&scene.gpu, 9);
-	EXPECT(thing_holds(&thing, 'k'));
-	thing_finish(&thing);
+	EXPECT(thing_holds(&scene.thing, 'k'));
 	scene_finish(&scene);
 }
 
 TEST(evict, without_system_memory_to_go_to_it_stays)
 {
 	struct scene scene;
-	struct thing thing;
 	uint64_t taken;
 
-	scene_init(&scene, &(struct gpu_config){ .machine_mib = 16 });
-	thing_init(&thing, &scene.client, 4 * MIB, SET_LOCAL);
-	thing_bring_in(&thing);
-	thing_render(&thing, 's');
+	scene_init_with(&scene, &(struct gpu_config){ .machine_mib = 16 }, 4 * MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	thing_render(&scene.thing, 's');
 	EXPECT_EQ(machine_alloc_contiguous(6 * MIB, 0, 0, UINT64_MAX, 0, &taken), STATUS_SUCCESS);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
-	EXPECT(thing_is_in(&thing));
-	EXPECT(thing_holds(&thing, 's'));
+	EXPECT(thing_is_in(&scene.thing));
+	EXPECT(thing_holds(&scene.thing, 's'));
 	EXPECT(machine_free_contiguous(taken));
-	thing_finish(&thing);
 	scene_finish(&scene);
 }
 
@@ -525,56 +465,47 @@ TEST(job, addresses_go_before_the_content_and_come_after_it)
 {
 	static const struct vidmm_mapping_ops mappings = { always_mapped, one_flush };
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, &(struct gpu_config){ .mappings = &mappings });
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&thing);
+	scene_init_with(&scene, &(struct gpu_config){ .mappings = &mappings }, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
 	EXPECT_STR(scene.gpu.log, "fT");
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_STR(scene.gpu.log, "fTTo");
-	thing_finish(&thing);
 	scene_finish(&scene);
 }
 
 TEST(job, one_that_fails_on_the_way_in_leaves_the_content_where_it_was)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_write(&thing, 'b');
-	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_write(&scene.thing, 'b');
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
 	scene.gpu.next_status = STATUS_UNSUCCESSFUL;
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
-	EXPECT_EQ(thing.done, 1);
+	EXPECT_EQ(scene.thing.done, 1);
 	/* Its device is lost: there is nothing that it could trim. */
-	EXPECT_EQ(thing.status, STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(scene.thing.status, STATUS_DEVICE_REMOVED);
 	EXPECT_EQ(scene.gpu.starved, 1);
-	EXPECT(thing_holds(&thing, 'b'));
+	EXPECT(thing_holds(&scene.thing, 'b'));
 	gpu_check(&scene.gpu);
-	thing_finish(&thing);
 	scene_finish(&scene);
 }
 
 TEST(job, one_that_fails_on_the_way_out_leaves_the_content_where_it_was)
 {
 	struct scene scene;
-	struct thing thing;
 
-	scene_init(&scene, NULL);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&thing);
-	thing_render(&thing, 'b');
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	thing_render(&scene.thing, 'b');
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	scene.gpu.next_status = STATUS_UNSUCCESSFUL;
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
-	EXPECT(thing_is_in(&thing));
-	EXPECT(thing_holds(&thing, 'b'));
+	EXPECT(thing_is_in(&scene.thing));
+	EXPECT(thing_holds(&scene.thing, 'b'));
 	gpu_check(&scene.gpu);
-	thing_finish(&thing);
 	scene_finish(&scene);
 }
 

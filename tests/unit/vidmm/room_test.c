@@ -535,6 +535,73 @@ TEST(room, what_a_suspended_device_offered_goes_for_who_is_first)
 	give_up_while_suspended(true);
 }
 
+/* A device and another one; each of three things fits, and no two together. */
+struct crowd {
+	struct scene scene;
+	struct thing used;
+	struct thing next;
+	struct thing others;
+};
+
+static void crowd_init(struct crowd *crowd)
+{
+	struct scene *scene = &crowd->scene;
+
+	scene_init_two(scene, NULL);
+	thing_init(&crowd->used, &scene->client, 5 * MIB, SET_LOCAL);
+	thing_init(&crowd->next, &scene->client, 5 * MIB, SET_LOCAL);
+	thing_init(&crowd->others, &scene->other, 5 * MIB, SET_LOCAL);
+}
+
+static void crowd_bring_in(struct crowd *crowd, struct thing *thing)
+{
+	EXPECT_EQ(thing_demand(thing), STATUS_PENDING);
+	gpu_run(&crowd->scene.gpu, 9);
+}
+
+/* It loses what it used to the other one, and evicts that behind work that needs it. */
+static void crowd_suspend(struct crowd *crowd)
+{
+	struct scene *scene = &crowd->scene;
+
+	crowd_bring_in(crowd, &crowd->used);
+	thing_render(&crowd->used, 'u');
+	crowd_bring_in(crowd, &crowd->others);
+	EXPECT_EQ(scene->client.owner.suspensions, 1);
+	gpu_work(&scene->client);
+	vidmm_device_has_work(&scene->client.device);
+	EXPECT_EQ(thing_evict(&crowd->used, 0), STATUS_SUCCESS);
+}
+
+static void expect_work_first_and_then_the_next(struct crowd *crowd)
+{
+	struct scene *scene = &crowd->scene;
+
+	for (int i = 0; i < 20 && scene->client.submitted == 0; i++) {
+		gpu_run(&scene->gpu, 1);
+		(void)gpu_tick(&scene->gpu);
+		gpu_check(&scene->gpu);
+	}
+	EXPECT_EQ(scene->client.submitted, 1);
+	EXPECT(thing_is_in(&crowd->used));
+	EXPECT(thing_holds(&crowd->used, 'u'));
+	EXPECT_EQ(crowd->next.done, 0);
+	gpu_retire(&scene->client);
+	gpu_run(&scene->gpu, 9);
+	EXPECT_EQ(crowd->next.done, 1);
+	EXPECT_EQ(crowd->next.status, STATUS_SUCCESS);
+	EXPECT(thing_is_in(&crowd->next));
+	EXPECT(!thing_is_in(&crowd->used));
+}
+
+static void crowd_finish(struct crowd *crowd)
+{
+	thing_finish(&crowd->others);
+	thing_finish(&crowd->next);
+	thing_finish(&crowd->used);
+	scene_finish(&crowd->scene);
+}
+
 /*
  * A device that lost its memory to another has work queued, evicts what that uses and asks for
  * something else; both together do not fit. The work comes first: it needs what was evicted behind
@@ -543,94 +610,31 @@ TEST(room, what_a_suspended_device_offered_goes_for_who_is_first)
  */
 TEST(room, a_suspended_device_that_lists_too_much_does_not_wait_for_itself)
 {
-	struct scene scene;
-	struct thing used;
-	struct thing next;
-	struct thing others;
+	struct crowd crowd;
 
-	scene_init_two(&scene, NULL);
-	thing_init(&used, &scene.client, 5 * MIB, SET_LOCAL);
-	thing_init(&next, &scene.client, 5 * MIB, SET_LOCAL);
-	thing_init(&others, &scene.other, 5 * MIB, SET_LOCAL);
-	EXPECT_EQ(thing_demand(&used), STATUS_PENDING);
-	gpu_run(&scene.gpu, 9);
-	thing_render(&used, 'u');
-	EXPECT_EQ(thing_demand(&others), STATUS_PENDING);
-	gpu_run(&scene.gpu, 9);
-	EXPECT_EQ(scene.client.owner.suspensions, 1);
-	gpu_work(&scene.client);
-	vidmm_device_has_work(&scene.client.device);
-	EXPECT_EQ(thing_evict(&used, 0), STATUS_SUCCESS);
-	EXPECT_EQ(thing_demand(&next), STATUS_PENDING);
-	for (int i = 0; i < 20 && scene.client.submitted == 0; i++) {
-		gpu_run(&scene.gpu, 1);
-		(void)gpu_tick(&scene.gpu);
-		gpu_check(&scene.gpu);
-	}
-	EXPECT_EQ(scene.client.submitted, 1);
-	EXPECT(thing_is_in(&used));
-	EXPECT(thing_holds(&used, 'u'));
-	EXPECT_EQ(next.done, 0);
-	gpu_retire(&scene.client);
-	gpu_run(&scene.gpu, 9);
-	EXPECT_EQ(next.done, 1);
-	EXPECT_EQ(next.status, STATUS_SUCCESS);
-	EXPECT(thing_is_in(&next));
-	EXPECT(!thing_is_in(&used));
-	thing_finish(&others);
-	thing_finish(&next);
-	thing_finish(&used);
-	scene_finish(&scene);
+	crowd_init(&crowd);
+	crowd_suspend(&crowd);
+	EXPECT_EQ(thing_demand(&crowd.next), STATUS_PENDING);
+	expect_work_first_and_then_the_next(&crowd);
+	crowd_finish(&crowd);
 }
 
 /* The same with a reclaim: what was offered is not what queued work needs, either. */
 TEST(room, a_suspended_device_that_reclaims_too_much_does_not_wait_for_itself)
 {
-	struct scene scene;
-	struct thing used;
-	struct thing next;
-	struct thing others;
+	struct crowd crowd;
 	enum vidmm_reclaim_result result;
 
-	scene_init_two(&scene, NULL);
-	thing_init(&used, &scene.client, 5 * MIB, SET_LOCAL);
-	thing_init(&next, &scene.client, 5 * MIB, SET_LOCAL);
-	thing_init(&others, &scene.other, 5 * MIB, SET_LOCAL);
-	EXPECT_EQ(thing_demand(&next), STATUS_PENDING);
-	gpu_run(&scene.gpu, 9);
-	EXPECT_EQ(thing_offer(&next), STATUS_SUCCESS);
-	EXPECT_EQ(thing_demand(&used), STATUS_PENDING);
-	gpu_run(&scene.gpu, 9);
-	EXPECT(!thing_is_in(&next));
-	thing_render(&used, 'u');
-	EXPECT_EQ(thing_demand(&others), STATUS_PENDING);
-	gpu_run(&scene.gpu, 9);
-	EXPECT_EQ(scene.client.owner.suspensions, 1);
-	gpu_work(&scene.client);
-	vidmm_device_has_work(&scene.client.device);
-	EXPECT_EQ(thing_evict(&used, 0), STATUS_SUCCESS);
-	next.done = 0;
-	EXPECT_EQ(thing_reclaim(&next, &result), STATUS_PENDING);
+	crowd_init(&crowd);
+	crowd_bring_in(&crowd, &crowd.next);
+	EXPECT_EQ(thing_offer(&crowd.next), STATUS_SUCCESS);
+	crowd_suspend(&crowd);
+	EXPECT(!thing_is_in(&crowd.next));
+	crowd.next.done = 0;
+	EXPECT_EQ(thing_reclaim(&crowd.next, &result), STATUS_PENDING);
 	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
-	for (int i = 0; i < 20 && scene.client.submitted == 0; i++) {
-		gpu_run(&scene.gpu, 1);
-		(void)gpu_tick(&scene.gpu);
-		gpu_check(&scene.gpu);
-	}
-	EXPECT_EQ(scene.client.submitted, 1);
-	EXPECT(thing_is_in(&used));
-	EXPECT(thing_holds(&used, 'u'));
-	EXPECT_EQ(next.done, 0);
-	gpu_retire(&scene.client);
-	gpu_run(&scene.gpu, 9);
-	EXPECT_EQ(next.done, 1);
-	EXPECT_EQ(next.status, STATUS_SUCCESS);
-	EXPECT(thing_is_in(&next));
-	EXPECT(!thing_is_in(&used));
-	thing_finish(&others);
-	thing_finish(&next);
-	thing_finish(&used);
-	scene_finish(&scene);
+	expect_work_first_and_then_the_next(&crowd);
+	crowd_finish(&crowd);
 }
 
 TEST(room, two_devices_that_do_not_fit_together_take_turns)
