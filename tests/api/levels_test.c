@@ -163,6 +163,8 @@ TEST(levels, are_kept_while_everybody_is_busy)
 	EXPECT_OK(destroy_device(mover.device));
 
 	expect_called(adapter, wanted, sizeof(wanted) / sizeof(wanted[0]));
+	EXPECT(seen_by(adapter).table_updates > 0);
+	EXPECT(seen_by(adapter).rooted_submissions > 0);
 	expect_all_kept(adapter);
 	expect_valid();
 }
@@ -328,6 +330,13 @@ TEST(watch, sees_memory_that_is_not_evicted)
 	expect_seen("right", "TEST_RESET=1", "nothing");
 	expect_seen("wrong memory", "TEST_RESET=1",
 		    "DxgkDdiRestartFromTimeout, before all memory was evicted");
+}
+
+/* What pages has a root, too. */
+TEST(watch, sees_a_context_without_a_root)
+{
+	expect_seen("wrong root", "TEST_RESET=1",
+		    "A submission, of a context that was told no root page table");
 }
 
 API_TEST_MAIN("api/levels")

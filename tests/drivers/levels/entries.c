@@ -8,6 +8,7 @@
 #undef DxgkInitialize
 
 #include "probe.h"
+#include "tables.h"
 #include "where.h"
 
 NTSTATUS watched_initialize(PDRIVER_OBJECT driver, PUNICODE_STRING path,
@@ -28,8 +29,6 @@ static void enter(struct visit *visit, enum levels_entry entry)
 #define ENTRIES_2(ENTRY)                                                                           \
 	ENTRY(AddDevice, IN_CONST_PDEVICE_OBJECT, OUT_PPVOID)                                      \
 	ENTRY(QueryInterface, IN_CONST_PVOID, IN_PQUERY_INTERFACE)                                 \
-	ENTRY(QueryAdapterInfo, IN_CONST_HANDLE, IN_CONST_PDXGKARG_QUERYADAPTERINFO)               \
-	ENTRY(CreateProcess, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEPROCESS)                        \
 	ENTRY(DestroyProcess, IN_CONST_HANDLE, IN_CONST_HANDLE)                                    \
 	ENTRY(CreateAllocation, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEALLOCATION)                  \
 	ENTRY(DescribeAllocation, IN_CONST_HANDLE, INOUT_PDXGKARG_DESCRIBEALLOCATION)              \
@@ -46,7 +45,6 @@ static void enter(struct visit *visit, enum levels_entry entry)
 	ENTRY(QueryDependentEngineGroup, IN_CONST_HANDLE, INOUT_DXGKARG_QUERYDEPENDENTENGINEGROUP) \
 	ENTRY(CollectDbgInfo, IN_CONST_HANDLE, IN_CONST_PDXGKARG_COLLECTDBGINFO)                   \
 	ENTRY(UnmapCpuHostAperture, IN_CONST_HANDLE, IN_CONST_PDXGKARG_UNMAPCPUHOSTAPERTURE)       \
-	ENTRY(CreateHwQueue, IN_CONST_HANDLE, INOUT_PDXGKARG_CREATEHWQUEUE)                        \
 	ENTRY(SuspendContext, IN_CONST_HANDLE, IN_CONST_PDXGKARG_SUSPENDCONTEXT)                   \
 	ENTRY(ResumeContext, IN_CONST_HANDLE, IN_CONST_PDXGKARG_RESUMECONTEXT)                     \
 	ENTRY(ResumeHwEngine, IN_CONST_HANDLE, INOUT_PDXGKARG_RESUMEHWENGINE)
@@ -123,6 +121,7 @@ ENTRIES_3(DEFINE_3)
 		enter(&visit, LEVELS_Destroy##kind);                                               \
 		NTSTATUS status = real.DxgkDdiDestroy##kind(handle);                               \
 		where_owner_ended(handle);                                                         \
+		tables_user_ended(handle);                                                         \
 		visit_end(&visit);                                                                 \
 		return status;                                                                     \
 	}
@@ -158,6 +157,7 @@ static NTSTATUS APIENTRY watched_StopDevice(IN_CONST_PVOID context)
 	probe_stop();
 	NTSTATUS status = real.DxgkDdiStopDevice(context);
 	work_is_all_gone();
+	tables_are_gone();
 	visit_end(&visit);
 	return status;
 }
@@ -244,12 +244,52 @@ static NTSTATUS APIENTRY watched_OpenAllocation(IN_CONST_HANDLE device,
 	return status;
 }
 
+static NTSTATUS APIENTRY watched_QueryAdapterInfo(IN_CONST_HANDLE adapter,
+						  IN_CONST_PDXGKARG_QUERYADAPTERINFO args)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_QueryAdapterInfo);
+	NTSTATUS status = real.DxgkDdiQueryAdapterInfo(adapter, args);
+	if (NT_SUCCESS(status))
+		tables_answered(args);
+	visit_end(&visit);
+	return status;
+}
+
+static NTSTATUS APIENTRY watched_CreateProcess(IN_CONST_HANDLE adapter,
+					       INOUT_PDXGKARG_CREATEPROCESS args)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_CreateProcess);
+	NTSTATUS status = real.DxgkDdiCreateProcess(adapter, args);
+	if (NT_SUCCESS(status))
+		tables_process_made(args);
+	visit_end(&visit);
+	return status;
+}
+
+static NTSTATUS APIENTRY watched_CreateHwQueue(IN_CONST_HANDLE context,
+					       INOUT_PDXGKARG_CREATEHWQUEUE args)
+{
+	struct visit visit;
+
+	enter(&visit, LEVELS_CreateHwQueue);
+	NTSTATUS status = real.DxgkDdiCreateHwQueue(context, args);
+	if (NT_SUCCESS(status))
+		tables_queue_made((HANDLE)context, args->hHwQueue);
+	visit_end(&visit);
+	return status;
+}
+
 static VOID APIENTRY watched_SetRootPageTable(IN_CONST_HANDLE adapter,
 					      IN_CONST_PDXGKARG_SETROOTPAGETABLE args)
 {
 	struct visit visit;
 
 	enter(&visit, LEVELS_SetRootPageTable);
+	tables_root_set(args);
 	real.DxgkDdiSetRootPageTable(adapter, args);
 	visit_end(&visit);
 }
@@ -276,8 +316,10 @@ static NTSTATUS APIENTRY watched_BuildPagingBuffer(IN_CONST_HANDLE adapter,
 	HANDLE name = where_own_translate(args);
 	NTSTATUS status = real.DxgkDdiBuildPagingBuffer(adapter, args);
 	where_own_restore(args, name);
-	if (status == STATUS_SUCCESS)
+	if (status == STATUS_SUCCESS) {
 		where_paged(args);
+		tables_paged(args);
+	}
 	visit_end(&visit);
 	return status;
 }
@@ -330,6 +372,7 @@ static NTSTATUS APIENTRY watched_SubmitCommandVirtual(IN_CONST_HANDLE adapter,
 	enter(&visit, LEVELS_SubmitCommandVirtual);
 	work_submitted(args->NodeOrdinal, args->SubmissionFenceId);
 	where_submitted();
+	tables_submitted(args->hContext);
 	NTSTATUS status = real.DxgkDdiSubmitCommandVirtual(adapter, args);
 	visit_end(&visit);
 	return status;
@@ -344,6 +387,7 @@ static NTSTATUS APIENTRY watched_SubmitCommandToHwQueue(
 	probe(LEVELS_SubmitCommandToHwQueue);
 	work_queued(args->hHwQueue, args->HwQueueProgressFenceId, args->HwQueueProgressFenceCpuVa);
 	where_submitted();
+	tables_submitted(args->hHwQueue);
 	NTSTATUS status = real.DxgkDdiSubmitCommandToHwQueue(adapter, args);
 	visit_end(&visit);
 	return status;
@@ -381,6 +425,7 @@ static NTSTATUS APIENTRY watched_DestroyHwQueue(IN_CONST_HANDLE queue)
 	enter(&visit, LEVELS_DestroyHwQueue);
 	work_of_queue_ends(queue);
 	NTSTATUS status = real.DxgkDdiDestroyHwQueue(queue);
+	tables_user_ended((HANDLE)queue);
 	visit_end(&visit);
 	return status;
 }
@@ -393,6 +438,7 @@ static NTSTATUS APIENTRY watched_ResetFromTimeout(IN_CONST_HANDLE adapter)
 	NTSTATUS status = real.DxgkDdiResetFromTimeout(adapter);
 	work_is_all_gone();
 	where_was_reset();
+	tables_were_reset();
 	visit_end(&visit);
 	return status;
 }
@@ -467,7 +513,8 @@ static NTSTATUS APIENTRY watched_Escape(IN_CONST_HANDLE adapter, IN_CONST_PDXGKA
 static void replace(DRIVER_INITIALIZATION_DATA *data){
 	OWNERS(PUT_OWNER) ENTRIES_1(PUT_1) ENTRIES_2(PUT_2) ENTRIES_3(PUT_3) PUT(StartDevice) PUT(
 		StopDevice) PUT(Unload) PUT(InterruptRoutine) PUT(DpcRoutine) PUT(ResetDevice)
-		PUT(ControlEtwLogging) PUT(SetPowerState) PUT(CalibrateGpuClock) PUT(OpenAllocation)
+		PUT(ControlEtwLogging) PUT(SetPowerState) PUT(CalibrateGpuClock) PUT(
+			OpenAllocation) PUT(QueryAdapterInfo) PUT(CreateProcess) PUT(CreateHwQueue)
 			PUT(SetRootPageTable) PUT(GetRootPageTableSize) PUT(SubmitCommand) PUT(
 				SubmitCommandVirtual) PUT(SubmitCommandToHwQueue) PUT(ResetEngine)
 				PUT(BuildPagingBuffer) PUT(DestroyAllocation) PUT(ResetHwEngine)

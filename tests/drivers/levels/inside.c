@@ -4,6 +4,7 @@
  * The list of visits has a lock of its own that works at every IRQL and calls nobody.
  */
 #include "inside.h"
+#include "tables.h"
 #include "where.h"
 
 enum { NODES = 64, QUEUES = 64, BELIEF_BYTES = 64 };
@@ -77,6 +78,8 @@ static void believe(const KEY_VALUE_PARTIAL_INFORMATION *value)
 	is_never_idle = belief_is(value, L"wrong idle");
 	if (belief_is(value, L"wrong memory"))
 		where_forget_nothing();
+	if (belief_is(value, L"wrong root"))
+		tables_believe_no_root();
 	if (belief_is(value, L"wrong irql"))
 		dpc->irql = IRQL_PASSIVE;
 	if (belief_is(value, L"wrong level"))
@@ -408,6 +411,7 @@ void inside_report(struct levels_seen *seen_out)
 	*seen_out = seen;
 	unlock();
 	seen_out->entered = where_entered();
+	tables_report(seen_out);
 	length = append(seen_out->first, length, first.name);
 	length = append(seen_out->first, length, first.during ? " during " : "");
 	length = append(seen_out->first, length, first.during);

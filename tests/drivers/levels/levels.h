@@ -10,6 +10,7 @@
  *   "wrong process"  DpcRoutine at level 0, and every thread of the same process
  *   "wrong idle"     a GPU that is never idle
  *   "wrong memory"   memory that nothing ever leaves
+ *   "wrong root"     contexts that are told of no root page table
  *   "many processes" that no two threads are of the same one
  *
  * Built with LEVELS_FATAL the first violation stops the machine: then any test is a test of levels.
@@ -33,10 +34,12 @@ struct levels_seen {
 	uint32_t magic;
 	uint32_t size_bytes;
 	uint64_t violations;
-	uint64_t probes;      /* callbacks made from inside entry points */
-	uint64_t meetings;    /* entry points that waited for another thread's */
-	uint64_t most_inside; /* threads at once, of any level */
-	uint64_t entered;     /* times that something came into video memory */
+	uint64_t probes;             /* callbacks made from inside entry points */
+	uint64_t meetings;           /* entry points that waited for another thread's */
+	uint64_t most_inside;        /* threads at once, of any level */
+	uint64_t entered;            /* times that something came into video memory */
+	uint64_t table_updates;      /* of page tables that could be followed to where they are */
+	uint64_t rooted_submissions; /* whose root was looked at */
 	uint64_t calls[LEVELS_ENTRY_COUNT];
 	char first[LEVELS_SENTENCE_BYTES]; /* violation, as a sentence; "" */
 };

@@ -8,7 +8,7 @@
  *
  * What a driver asked for itself (context allocations) is known to the kernel by names that are made
  * here, and has left when the driver's call to destroy it returns. Page tables end without a word,
- * and are not looked at.
+ * and are not looked at here (tables.h).
  */
 #ifndef TESTS_DRIVERS_LEVELS_WHERE_H
 #define TESTS_DRIVERS_LEVELS_WHERE_H
