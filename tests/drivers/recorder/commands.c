@@ -143,6 +143,9 @@ static NTSTATUS APIENTRY escape_routine(const HANDLE context, const DXGKARG_ESCA
 							&interrupt, 0, &result);
 		escape->result = result;
 		return status;
+	case RECORDER_FLUSH_DPCS:
+		KeFlushQueuedDpcs();
+		return STATUS_SUCCESS;
 	case RECORDER_NOTIFY_AT_PASSIVE:
 		report_interrupt(&interrupt);
 		return STATUS_SUCCESS;

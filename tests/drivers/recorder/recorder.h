@@ -32,6 +32,7 @@ enum recorder_command {
 	RECORDER_NOTHING,
 	RECORDER_INTERRUPT, /* report `type`, node, fence and last at device level, queue a DPC */
 	RECORDER_INTERRUPT_NO_DPC,  /* the same without the DPC  */
+	RECORDER_FLUSH_DPCS,        /* KeFlushQueuedDpcs: no DPC of before says anything after it */
 	RECORDER_NOTIFY_AT_PASSIVE, /* DxgkCbNotifyInterrupt where it may not be called */
 	RECORDER_NULL_HANDLE, /* DxgkCbGetDeviceInformation(NULL, …)                              */
 	RECORDER_WRONG_HANDLE,      /* … with an address that is no handle      */
