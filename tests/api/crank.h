@@ -122,6 +122,24 @@ static inline void crank_profile(const char *more)
 	crank_profile_of(registries, ADAPTERS, more);
 }
 
+static inline unsigned crank(struct recorder_escape *escape)
+{
+	D3DKMT_ESCAPE args = { .hAdapter = adapter,
+			       .pPrivateDriverData = escape,
+			       .PrivateDriverDataSize = sizeof(*escape) };
+
+	EXPECT_OK(D3DKMTEscape(&args));
+	return escape->result;
+}
+
+/* A DPC takes along what it finds when it is late: those that were queued are over. */
+static inline void flush_dpcs(void)
+{
+	struct recorder_escape escape = { .command = RECORDER_FLUSH_DPCS };
+
+	(void)crank(&escape);
+}
+
 /* A new process with a device on this adapter. */
 static inline void begin_on(unsigned which)
 {
@@ -133,6 +151,7 @@ static inline void begin_on(unsigned which)
 	EXPECT_EQ(all.NumAdapters, crank_adapter_count);
 	adapter = infos[which].hAdapter;
 	device = create_device(adapter);
+	flush_dpcs();
 	notes_forget();
 }
 
@@ -142,16 +161,6 @@ static inline void begin_by_hand(void)
 }
 
 /* ---- the crank ---- */
-
-static inline unsigned crank(struct recorder_escape *escape)
-{
-	D3DKMT_ESCAPE args = { .hAdapter = adapter,
-			       .pPrivateDriverData = escape,
-			       .PrivateDriverDataSize = sizeof(*escape) };
-
-	EXPECT_OK(D3DKMTEscape(&args));
-	return escape->result;
-}
 
 static inline unsigned pending(unsigned node)
 {

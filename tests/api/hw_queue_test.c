@@ -478,7 +478,7 @@ TEST(completion, of_several_nodes_comes_with_one_dpc)
 	EXPECT_OK(hw_submit(queue, 1, 5));
 	EXPECT_OK(hw_signal(queue, fences[2], 1));
 	/* The DPC of what mapped the fences would take along what it finds. */
-	(void)crank(&(struct recorder_escape){ .command = RECORDER_FLUSH_DPCS });
+	flush_dpcs();
 	/* Two per node, and the write of a fence; nobody is told yet. */
 	escape.type = DMA_COMPLETED;
 	for (unsigned node = 0; node < 2; node++) {
