@@ -206,8 +206,9 @@ TEST(pools, memory_that_moves_behind_the_copy_is_followed)
 		EXPECT_EQ(try_update(&world, &operation, 1, NULL, &late), STATUS_SUCCESS);
 		flush(&world);
 		fake_set_automatic(world.fake, false);
+		uint64_t submitted = fake_submitted(world.fake);
 		space_update_run(late);
-		fake_wait_submitted(world.fake, fake_submitted(world.fake) + 1);
+		fake_wait_submitted(world.fake, submitted + 1);
 		move_to(&world, &world.memories[0], 3000, &move);
 		fake_set_automatic(world.fake, true);
 		flush(&world);
