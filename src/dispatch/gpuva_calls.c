@@ -212,17 +212,33 @@ static NTSTATUS operation_of(struct call *call, struct dxg_device *device, struc
 			   "has OperationType %d, which there is not", (int)from->OperationType);
 }
 
-static NTSTATUS check_update(const struct call *call, const D3DKMT_UPDATEGPUVIRTUALADDRESS *args,
-			     const struct dxg_device *device, const struct dxg_context *context,
-			     const struct dxg_sync_object *fence)
+/* It is waited for, unless DoNotWait says no, and signalled. */
+static NTSTATUS check_fence(const struct dxg_device *device, const struct dxg_sync_object *fence,
+			    bool is_awaited)
 {
-	(void)call;
-	if (context->device != device)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hContext",
+	if (fence->device && fence->device != device)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hFenceObject",
 			      "is of another device than hDevice");
 	if (fence->body->kind != SYNC_MONITORED_FENCE)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hFenceObject",
 			      "is %s, not a monitored fence", sync_kind_name(fence->body->kind));
+	if (!fence->access.may_signal || (is_awaited && !fence->access.may_wait))
+		return refuse(STATUS_ACCESS_DENIED, RULE_API_SYNC_ACCESS, "hFenceObject",
+			      "was opened without the right to %s",
+			      fence->access.may_signal ? "wait" : "signal");
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS check_update(const D3DKMT_UPDATEGPUVIRTUALADDRESS *args,
+			     const struct dxg_device *device, const struct dxg_context *context,
+			     const struct dxg_sync_object *fence)
+{
+	if (context->device != device)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hContext",
+			      "is of another device than hDevice");
+	NTSTATUS status = check_fence(device, fence, !args->Flags.DoNotWait);
+	if (!NT_SUCCESS(status))
+		return status;
 	if (args->NumOperations == 0)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "NumOperations", "is 0");
 	if (args->Reserved0 != 0)
@@ -273,7 +289,7 @@ NTSTATUS dispatch_update_gpu_virtual_address(struct call *call,
 
 	if (!NT_SUCCESS(status))
 		return status;
-	status = check_update(call, args, device, context, fence);
+	status = check_update(args, device, context, fence);
 	if (NT_SUCCESS(status))
 		status = device_check_alive(device);
 	if (NT_SUCCESS(status) && !device->joined->addresses)

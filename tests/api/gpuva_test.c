@@ -246,8 +246,8 @@ static NTSTATUS signal_fence(D3DKMT_HANDLE fence, UINT64 value)
 	return D3DKMTSignalSynchronizationObjectFromCpu(&args);
 }
 
-static NTSTATUS update(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value,
-		       D3DKMT_HANDLE allocation, UINT64 base)
+static NTSTATUS update_by(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value,
+			  D3DKMT_HANDLE allocation, UINT64 base, bool is_now)
 {
 	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION operation = {
 		.OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_MAP,
@@ -258,9 +258,22 @@ static NTSTATUS update(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value,
 						.hFenceObject = fence,
 						.NumOperations = 1,
 						.Operations = &operation,
-						.FenceValue = value };
+						.FenceValue = value,
+						.Flags.DoNotWait = is_now };
 
 	return D3DKMTUpdateGpuVirtualAddress(&args);
+}
+
+static NTSTATUS update(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value,
+		       D3DKMT_HANDLE allocation, UINT64 base)
+{
+	return update_by(context, fence, value, allocation, base, false);
+}
+
+static NTSTATUS update_now(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value,
+			   D3DKMT_HANDLE allocation, UINT64 base)
+{
+	return update_by(context, fence, value, allocation, base, true);
 }
 
 TEST(gpuva, an_update_waits_for_its_fence_and_signals_the_next_value)
@@ -294,6 +307,88 @@ TEST(gpuva, an_update_outside_one_reservation_is_refused)
 	EXPECT_STR(last_refusal().rule, "API-VALUE");
 	EXPECT_EQ(update(context, GARBAGE, 0, allocation, SOME), INVALID);
 	EXPECT_STR(last_refusal().argument, "hFenceObject");
+}
+
+static D3DKMT_HANDLE create_limited_fence(D3DKMT_HANDLE owner, UINT flags,
+					  const volatile UINT64 **view_out)
+{
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 args = {
+		.hDevice = owner, .Info = { .Type = D3DDDI_MONITORED_FENCE, .Flags.Value = flags }
+	};
+
+	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&args));
+	if (view_out)
+		*view_out = args.Info.MonitoredFence.FenceValueCPUVirtualAddress;
+	return args.hSyncObject;
+}
+
+enum { NO_SIGNAL = 0x10, NO_WAIT = 0x20 };
+
+/* D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS: an attempt through such an opening is STATUS_ACCESS_DENIED. */
+TEST(gpuva, an_update_signals_no_fence_that_may_not_be_signalled)
+{
+	const volatile UINT64 *view;
+	UINT64 address;
+	UINT64 value;
+
+	begin_queue();
+	D3DKMT_HANDLE context = create_virtual_context();
+	D3DKMT_HANDLE fence = create_limited_fence(device, NO_SIGNAL, &view);
+	D3DKMT_HANDLE allocation = create_one(device);
+	EXPECT_OK(reserve(adapter, SOME, K64, &address, &value));
+	EXPECT_REFUSED(update(context, fence, 0, allocation, SOME), STATUS_ACCESS_DENIED,
+		       "API-SYNC-ACCESS", "hFenceObject");
+	EXPECT_EQ(*view, 0);
+}
+
+TEST(gpuva, an_update_waits_for_no_fence_that_may_not_be_waited_for)
+{
+	const volatile UINT64 *view;
+	UINT64 address;
+	UINT64 value;
+
+	begin_queue();
+	D3DKMT_HANDLE context = create_virtual_context();
+	D3DKMT_HANDLE fence = create_limited_fence(device, NO_WAIT, &view);
+	D3DKMT_HANDLE allocation = create_one(device);
+	EXPECT_OK(reserve(adapter, SOME, K64, &address, &value));
+	EXPECT_REFUSED(update(context, fence, 0, allocation, SOME), STATUS_ACCESS_DENIED,
+		       "API-SYNC-ACCESS", "hFenceObject");
+	EXPECT_OK(update_now(context, fence, 4, allocation, SOME));
+	while (*view != 5)
+		usleep(100);
+}
+
+/* Only the memory manager signals it: the values its operations were answered with must hold. */
+TEST(gpuva, an_update_does_not_signal_the_fence_of_a_paging_queue)
+{
+	D3DKMT_CREATEPAGINGQUEUE args = { .hDevice = 0 };
+	UINT64 address;
+	UINT64 value;
+
+	begin_queue();
+	args.hDevice = device;
+	EXPECT_OK(D3DKMTCreatePagingQueue(&args));
+	D3DKMT_HANDLE context = create_virtual_context();
+	D3DKMT_HANDLE allocation = create_one(device);
+	EXPECT_OK(reserve(adapter, SOME, K64, &address, &value));
+	EXPECT_REFUSED(update_now(context, args.hSyncObject, 1000, allocation, SOME),
+		       STATUS_ACCESS_DENIED, "API-SYNC-ACCESS", "hFenceObject");
+	EXPECT_EQ(*(const volatile UINT64 *)args.FenceValueCPUVirtualAddress, 0);
+}
+
+TEST(gpuva, an_update_is_not_ordered_by_a_fence_of_another_device)
+{
+	UINT64 address;
+	UINT64 value;
+
+	begin_queue();
+	D3DKMT_HANDLE context = create_virtual_context();
+	D3DKMT_HANDLE fence = create_limited_fence(create_device(adapter), 0, NULL);
+	D3DKMT_HANDLE allocation = create_one(device);
+	EXPECT_OK(reserve(adapter, SOME, K64, &address, &value));
+	EXPECT_REFUSED(update(context, fence, 0, allocation, SOME), INVALID, "API-HANDLE",
+		       "hFenceObject");
 }
 
 TEST(gpuva, a_process_may_end_while_an_update_waits)
