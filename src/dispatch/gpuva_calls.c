@@ -149,12 +149,15 @@ NTSTATUS dispatch_free_gpu_virtual_address(struct call *call, D3DKMT_FREEGPUVIRT
 struct update_list {
 	struct gpuva_operation *operations;
 	struct dxg_allocation **allocations; /* with references; NULL where there is none */
+	struct space_memory **memories;      /* likewise */
 	uint32_t count;
 };
 
 static void list_finish(struct update_list *list)
 {
-	for (uint32_t i = 0; list->allocations && i < list->count; i++) {
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (list->memories[i])
+			space_memory_put(list->memories[i]);
 		if (list->allocations[i])
 			object_put(&list->allocations[i]->object);
 	}
@@ -163,14 +166,13 @@ static void list_finish(struct update_list *list)
 static NTSTATUS find_memory(struct call *call, struct dxg_device *device, struct update_list *list,
 			    uint32_t index, D3DKMT_HANDLE handle)
 {
-	struct space_memory *memory = NULL;
 	NTSTATUS status = call_find_allocation(call, device, "Operations", index, handle,
 					       &list->allocations[index]);
 
 	if (NT_SUCCESS(status))
-		status = allocation_addresses(list->allocations[index], &memory);
+		status = allocation_addresses(list->allocations[index], &list->memories[index]);
 	if (NT_SUCCESS(status))
-		list->operations[index].owner = &memory->view.owner;
+		list->operations[index].owner = &list->memories[index]->view.owner;
 	return status;
 }
 
@@ -268,7 +270,8 @@ static NTSTATUS collect_operations(struct call *call, struct dxg_device *device,
 	const D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION *from = copy;
 	list->operations = call_take(call, (uint64_t)count * sizeof(*list->operations));
 	list->allocations = call_take(call, (uint64_t)count * sizeof(*list->allocations));
-	if (!list->operations || !list->allocations)
+	list->memories = call_take(call, (uint64_t)count * sizeof(*list->memories));
+	if (!list->operations || !list->allocations || !list->memories)
 		return STATUS_NO_MEMORY;
 	list->count = count;
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)

@@ -203,52 +203,6 @@ void gpu_addresses_remove_context(const struct process_adapter *joined,
 		address_space_remove_context(joined->addresses, context);
 }
 
-/* ---- allocations ---- */
-
-/* Through this opening from now on. */
-static void begin_opening(struct dxg_allocation *allocation, struct space_memory *memory)
-{
-	struct lock *lock = &memory->space->tables.lock;
-
-	lock_acquire(lock);
-	if (!atomic_load(&allocation->addresses)) {
-		memory->openings++;
-		atomic_store(&allocation->addresses, memory);
-	}
-	lock_release(lock);
-}
-
-static bool end_opening(struct dxg_allocation *allocation, struct space_memory *memory)
-{
-	struct lock *lock = &memory->space->tables.lock;
-	bool is_last;
-
-	lock_acquire(lock);
-	atomic_store(&allocation->addresses, NULL);
-	is_last = --memory->openings == 0;
-	lock_release(lock);
-	return is_last;
-}
-
-NTSTATUS allocation_addresses(struct dxg_allocation *allocation, struct space_memory **memory_out)
-{
-	struct allocation_body *body = allocation->body;
-	struct space_memory *memory = atomic_load(&allocation->addresses);
-	struct mapped_memory *mapped;
-	NTSTATUS status = STATUS_SUCCESS;
-
-	if (!memory) {
-		status = vidmm_mapped_memory(&body->memory, body->driver_allocation, &mapped);
-		if (NT_SUCCESS(status))
-			status = address_space_memory(allocation->device->joined->addresses, mapped,
-						      &memory);
-		if (NT_SUCCESS(status))
-			begin_opening(allocation, memory);
-	}
-	*memory_out = memory;
-	return status;
-}
-
 /* ---- waiting for the pager ---- */
 
 /* On the stack of whoever waits, which stays until the pager has let go of it. */
@@ -351,10 +305,91 @@ void gpu_addresses_drop_now(struct address_space *space, struct mapped_memory *m
 		answer_wait(&told, space->pager);
 }
 
+/* ---- allocations ---- */
+
+/* Of an allocation that is destroyed: nothing comes after it. Never looked into. */
+static struct space_memory ended_addresses;
+
+static struct address_space *space_of(const struct dxg_allocation *allocation)
+{
+	return allocation->device->joined->addresses;
+}
+
+/* What this opening has, with a reference; NULL: nothing yet. */
+static struct space_memory *opened_addresses(struct dxg_allocation *allocation)
+{
+	struct lock *lock = &space_of(allocation)->tables.lock;
+
+	lock_acquire(lock);
+	struct space_memory *memory = atomic_load(&allocation->addresses);
+	if (memory && memory != &ended_addresses)
+		memory->references++;
+	lock_release(lock);
+	return memory;
+}
+
+static void close_addresses(struct space_memory *memory)
+{
+	struct pager_answer told = { .drop.done = drop_done };
+	struct pager *pager = memory->space->pager;
+
+	if (space_memory_close(memory) && !address_space_drop_opened(memory, &told.drop))
+		answer_wait(&told, pager);
+}
+
+/* Two threads may come to it, or its end; takes over the reference. */
+static struct space_memory *begin_opening(struct dxg_allocation *allocation,
+					  struct space_memory *memory)
+{
+	struct space_memory *none = NULL;
+
+	if (atomic_compare_exchange_strong(&allocation->addresses, &none, memory))
+		return memory;
+	close_addresses(memory);
+	space_memory_put(memory);
+	return opened_addresses(allocation);
+}
+
+NTSTATUS allocation_addresses(struct dxg_allocation *allocation, struct space_memory **memory_out)
+{
+	struct allocation_body *body = allocation->body;
+	struct space_memory *memory = opened_addresses(allocation);
+	struct mapped_memory *mapped;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (!memory) {
+		status = vidmm_mapped_memory(&body->memory, body->driver_allocation, &mapped);
+		if (NT_SUCCESS(status))
+			status = address_space_open(space_of(allocation), mapped, &memory);
+		if (!NT_SUCCESS(status))
+			return status;
+		memory = begin_opening(allocation, memory);
+	}
+	if (memory == &ended_addresses)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAllocation",
+			      "0x%08x was destroyed during the call", allocation->object.handle);
+	*memory_out = memory;
+	return STATUS_SUCCESS;
+}
+
+/* Under the lock: who finds it there takes a reference before it can go. */
+static struct space_memory *end_opening(struct dxg_allocation *allocation)
+{
+	struct lock *lock = &space_of(allocation)->tables.lock;
+
+	lock_acquire(lock);
+	struct space_memory *memory = atomic_exchange(&allocation->addresses, &ended_addresses);
+	lock_release(lock);
+	return memory;
+}
+
 void allocation_end_addresses(struct dxg_allocation *allocation)
 {
-	struct space_memory *memory = atomic_load(&allocation->addresses);
+	struct space_memory *memory = NULL;
 
-	if (memory && end_opening(allocation, memory))
-		gpu_addresses_drop_now(memory->space, memory->view.memory);
+	if (LIKELY(atomic_compare_exchange_strong(&allocation->addresses, &memory,
+						  &ended_addresses)) ||
+	    memory == &ended_addresses)
+		return;
+	close_addresses(end_opening(allocation));
 }

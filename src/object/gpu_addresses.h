@@ -78,11 +78,17 @@ void gpu_addresses_add_context(const struct process_adapter *joined, struct spac
 void gpu_addresses_remove_context(const struct process_adapter *joined,
 				  struct space_context *context);
 
-/* The allocation as memory of its process's space. */
+/*
+ * The allocation as memory of its process's space, with a reference (space_memory_put()). Refused
+ * when it was destroyed meanwhile; a request with it is, when it is from now on.
+ */
 MUST_CHECK NTSTATUS allocation_addresses(struct dxg_allocation *allocation,
 					 struct space_memory **memory_out);
 
-/* Its addresses are gone, and no TLB has them, when it returns. Not on the pager's thread. */
+/*
+ * Its addresses are gone, and no TLB has them, when it returns; nor does it get others. Not on the
+ * pager's thread.
+ */
 void allocation_end_addresses(struct dxg_allocation *allocation);
 
 #endif

@@ -82,5 +82,7 @@ NTSTATUS gpu_map(struct dxg_paging_queue *queue, struct dxg_allocation *allocati
 					   &(struct space_listener){ operation_done, operation },
 					   &answer_out->address);
 	}
+	if (memory)
+		space_memory_put(memory);
 	return operation_add(operation, status, answer_out);
 }

@@ -173,22 +173,53 @@ struct space_memory *space_add_memory_locked(struct address_space *space,
 	return added;
 }
 
-NTSTATUS address_space_memory(struct address_space *space, struct mapped_memory *memory,
-			      struct space_memory **memory_out)
+/* What is going is nobody's any more: there may be another one beside it. */
+static struct space_memory *memory_locked(struct address_space *space, struct mapped_memory *memory)
 {
-	struct space_memory *found;
+	struct space_memory *found = find_view(space, memory);
 
-	lock_acquire(&space->tables.lock);
-	found = find_view(space, memory);
-	if (found && found->is_gone)
-		found = NULL;
-	if (!found)
-		found = space_add_memory_locked(space, memory);
-	lock_release(&space->tables.lock);
+	return found && !found->is_gone ? found : space_add_memory_locked(space, memory);
+}
+
+static NTSTATUS memory_or_none(struct space_memory *found, struct space_memory **memory_out)
+{
 	*memory_out = found;
 	return found ? STATUS_SUCCESS
 		     : refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 			      "There is no memory for an allocation's GPU addresses");
+}
+
+NTSTATUS address_space_memory(struct address_space *space, struct mapped_memory *memory,
+			      struct space_memory **memory_out)
+{
+	lock_acquire(&space->tables.lock);
+	struct space_memory *found = memory_locked(space, memory);
+	lock_release(&space->tables.lock);
+	return memory_or_none(found, memory_out);
+}
+
+NTSTATUS address_space_open(struct address_space *space, struct mapped_memory *memory,
+			    struct space_memory **memory_out)
+{
+	lock_acquire(&space->tables.lock);
+	struct space_memory *found = memory_locked(space, memory);
+	if (found) {
+		found->openings++;
+		found->references++;
+	}
+	lock_release(&space->tables.lock);
+	return memory_or_none(found, memory_out);
+}
+
+bool space_memory_close(struct space_memory *memory)
+{
+	struct lock *lock = &memory->space->tables.lock;
+
+	lock_acquire(lock);
+	bool is_last = --memory->openings == 0;
+	memory->is_gone |= is_last;
+	lock_release(lock);
+	return is_last;
 }
 
 /* The last one frees it: the view left its memory's list before. */
@@ -289,9 +320,21 @@ static void drop_count_down(void *context)
 		drop->done(drop);
 }
 
+/* Which views go: of one space and its pools, or of all; of that space perhaps only one. */
+struct drop_scope {
+	const struct address_space *space;
+	const struct space_memory *one;
+};
+
+static bool is_in_scope(const struct space_memory *candidate, const struct drop_scope *scope)
+{
+	if (!scope->space || candidate->space->user == scope->space)
+		return true;
+	return candidate->space == scope->space && (!scope->one || candidate == scope->one);
+}
+
 /* The next view that nobody has begun to drop. */
-static struct space_memory *take_view(struct mapped_memory *memory,
-				      const struct address_space *space)
+static struct space_memory *take_view(struct mapped_memory *memory, const struct drop_scope *scope)
 {
 	struct space_memory *found = NULL;
 	struct list *link;
@@ -301,8 +344,7 @@ static struct space_memory *take_view(struct mapped_memory *memory,
 		struct space_memory *candidate =
 			container_of(link, struct space_memory, view.memory_link);
 
-		if (!candidate->dropped &&
-		    (!space || candidate->space == space || candidate->space->user == space)) {
+		if (!candidate->dropped && is_in_scope(candidate, scope)) {
 			candidate->dropped = drop_count_down;
 			found = candidate;
 			break;
@@ -312,13 +354,13 @@ static struct space_memory *take_view(struct mapped_memory *memory,
 	return found;
 }
 
-bool address_space_drop(struct address_space *only, struct mapped_memory *memory,
-			struct memory_drop *drop)
+static bool drop_views(struct mapped_memory *memory, const struct drop_scope *scope,
+		       struct memory_drop *drop)
 {
 	struct space_memory *next;
 
 	atomic_store(&drop->pending, 1);
-	while ((next = take_view(memory, only)) != NULL) {
+	while ((next = take_view(memory, scope)) != NULL) {
 		struct address_space *space = next->space;
 
 		next->dropped_context = drop;
@@ -330,6 +372,18 @@ bool address_space_drop(struct address_space *only, struct mapped_memory *memory
 		drop_start(next);
 	}
 	return atomic_fetch_sub(&drop->pending, 1) == 1;
+}
+
+bool address_space_drop(struct address_space *only, struct mapped_memory *memory,
+			struct memory_drop *drop)
+{
+	return drop_views(memory, &(struct drop_scope){ .space = only }, drop);
+}
+
+bool address_space_drop_opened(struct space_memory *memory, struct memory_drop *drop)
+{
+	return drop_views(memory->view.memory,
+			  &(struct drop_scope){ .space = memory->space, .one = memory }, drop);
 }
 
 /* ---- life ---- */

@@ -93,13 +93,16 @@ struct space_context {
 	void *driver_context;
 };
 
-/* An allocation in this space. References: one of its own until it is dropped, one per update. */
+/*
+ * An allocation in this space. References: one of its own until it is dropped, one per update, one
+ * for each call that has to do with it.
+ */
 struct space_memory {
 	struct memory_view view;
 	struct address_space *space;
 	struct list space_link;
-	uint32_t openings;   /* for whoever has several names for one memory; theirs to count */
-	uint32_t references; /* tables.lock, and so is … */
+	uint32_t openings;   /* names of one memory here; tables.lock, and so are … */
+	uint32_t references; /* … these, and … */
 	bool is_gone;        /* nothing of it is mapped any more */
 
 	/* Its end. */
@@ -152,6 +155,16 @@ MUST_CHECK NTSTATUS address_space_memory(struct address_space *space, struct map
 					 struct space_memory **memory_out);
 
 /*
+ * The same for memory with several names, each of which is one opening: with a reference for the
+ * caller. What is mapped by it goes with the last opening; when that was closed, and true returned,
+ * nothing more is mapped of it, and address_space_drop_opened() follows.
+ */
+MUST_CHECK NTSTATUS address_space_open(struct address_space *space, struct mapped_memory *memory,
+				       struct space_memory **memory_out);
+MUST_CHECK bool space_memory_close(struct space_memory *memory);
+void space_memory_put(struct space_memory *memory);
+
+/*
  * STATUS_SUCCESS: nothing had to be written, nobody is told. STATUS_PENDING: done() comes, perhaps
  * before it returns. What is refused changed nothing: statuses of gpuva/plan.h, and
  * STATUS_GRAPHICS_NO_VIDEO_MEMORY when nothing more can be evicted for tables.
@@ -191,6 +204,8 @@ struct memory_drop {
 };
 MUST_CHECK bool address_space_drop(struct address_space *only, struct mapped_memory *memory,
 				   struct memory_drop *drop);
+/* The same after space_memory_close(): whoever opened it anew keeps what he maps. */
+MUST_CHECK bool address_space_drop_opened(struct space_memory *memory, struct memory_drop *drop);
 
 /*
  * Local memory was lost: no table of any space counts as written, and all are written anew. On the

@@ -48,6 +48,9 @@ MUST_CHECK NTSTATUS space_carry_out_locked(struct address_space *space, struct g
 bool space_is_above_root_locked(const struct address_space *space, const struct gpuva_plan *plan,
 				uint64_t *end_page_out);
 
+/* Refused when the memory of a request is going, and nothing can be mapped of it any more. */
+MUST_CHECK NTSTATUS space_check_owner_locked(const struct gpuva_owner *owner);
+
 /* One more view of `memory`. NULL: there is no memory for it. */
 struct space_memory *space_add_memory_locked(struct address_space *space,
 					     struct mapped_memory *memory);
@@ -89,8 +92,6 @@ void space_uncount(struct address_space *space);
 /* The same, and the tables stay where they are meanwhile. */
 void space_enter(struct address_space *space);
 void space_leave(struct address_space *space);
-
-void space_memory_put(struct space_memory *memory);
 
 /* ---- space_eviction.c ---- */
 

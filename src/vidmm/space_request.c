@@ -53,13 +53,30 @@ struct space_request {
 	bool is_in_driver; /* and waits for nobody */
 };
 
+NTSTATUS space_check_owner_locked(const struct gpuva_owner *owner)
+{
+	if (!owner || !container_of(owner, struct space_memory, view.owner)->is_gone)
+		return STATUS_SUCCESS;
+	return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAllocation",
+		      "was destroyed during the call");
+}
+
+static NTSTATUS plan_map_locked(struct gpuva_space *space, const struct gpuva_map_request *map,
+				struct gpuva_plan *plan)
+{
+	NTSTATUS status = space_check_owner_locked(map->owner);
+
+	*plan = (struct gpuva_plan){ 0 };
+	return NT_SUCCESS(status) ? gpuva_plan_map(space, map, plan) : status;
+}
+
 static NTSTATUS plan_locked(struct gpuva_space *space, const struct space_request *request,
 			    struct gpuva_plan *plan)
 {
 	if (request->reserve)
 		return gpuva_plan_reserve(space, request->reserve, plan);
 	if (request->map)
-		return gpuva_plan_map(space, request->map, plan);
+		return plan_map_locked(space, request->map, plan);
 	return gpuva_plan_free(space, request->free_base, request->free_bytes,
 			       request->is_in_driver, plan);
 }

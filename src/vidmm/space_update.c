@@ -253,11 +253,15 @@ static NTSTATUS try_to_prepare(struct space_update *update, struct table_rooms *
 			       uint64_t *end_page_out, bool *is_short_out)
 {
 	struct address_space *space = update->space;
-	NTSTATUS status;
+	NTSTATUS status = STATUS_SUCCESS;
 
+	*is_short_out = false;
 	lock_acquire(&space->tables.lock);
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < update->count; i++)
+		status = space_check_owner_locked(update->operations[i].owner);
 	/* What it may show lies in a reservation of zeroes, and those the root reaches. */
-	status = check_locked(update, rooms, end_page_out, is_short_out);
+	if (NT_SUCCESS(status))
+		status = check_locked(update, rooms, end_page_out, is_short_out);
 	if (NT_SUCCESS(status) && *end_page_out == 0)
 		hold_memory_locked(update);
 	lock_release(&space->tables.lock);

@@ -190,6 +190,93 @@ static void destroy_other_device(void *context)
 	CHILD_OK(destroy_device(other));
 }
 
+/* ---- GPU addresses ---- */
+
+#define RESERVED UINT64_C(0x100000000)
+#define K64      UINT64_C(0x10000)
+
+static D3DKMT_HANDLE queue;
+static D3DKMT_HANDLE other_queue;
+static D3DKMT_HANDLE gpu_context;
+static D3DKMT_HANDLE fence;
+
+static D3DKMT_HANDLE make_queue(D3DKMT_HANDLE of)
+{
+	D3DKMT_CREATEPAGINGQUEUE args = { .hDevice = of };
+
+	CHILD_OK(D3DKMTCreatePagingQueue(&args));
+	return args.hPagingQueue;
+}
+
+static NTSTATUS map(D3DKMT_HANDLE by, D3DKMT_HANDLE allocation)
+{
+	D3DDDI_MAPGPUVIRTUALADDRESS args = { .hPagingQueue = by,
+					     .hAllocation = allocation,
+					     .SizeInPages = 1,
+					     .Protection.Write = 1 };
+	NTSTATUS status = D3DKMTMapGpuVirtualAddress(&args);
+
+	return status == STATUS_PENDING ? STATUS_SUCCESS : status;
+}
+
+static void map_prize(void *context)
+{
+	(void)context;
+	for (unsigned i = 0; i < 3; i++)
+		CHILD_EXPECT(is_ok_or_invalid(map(queue, prize.elements[0].hAllocation)));
+}
+
+static void map_prize_and_destroy(void *context)
+{
+	map_prize(context);
+	destroy_prize_resource(context);
+}
+
+static void open_prize_and_map(void *context)
+{
+	D3DDDI_OPENALLOCATIONINFO elements[2];
+	struct softgpu_allocation total[2];
+
+	(void)context;
+	for (unsigned i = 0; i < 3; i++) {
+		D3DKMT_OPENRESOURCE open = { .hDevice = other,
+					     .hGlobalShare = prize.args.hGlobalShare,
+					     .NumAllocations = 2,
+					     .pOpenAllocationInfo = elements,
+					     .pTotalPrivateDriverDataBuffer = total,
+					     .TotalPrivateDriverDataBufferSize = sizeof(total) };
+		NTSTATUS status = D3DKMTOpenResource(&open);
+
+		CHILD_EXPECT(is_ok_or_invalid(status));
+		if (status != STATUS_SUCCESS)
+			continue;
+		CHILD_OK(map(other_queue, elements[0].hAllocation));
+		CHILD_OK(map(other_queue, elements[0].hAllocation));
+		CHILD_OK(destroy_resource(other, open.hResource));
+	}
+}
+
+static void update_with_prize(void *context)
+{
+	(void)context;
+	for (unsigned i = 0; i < 3; i++) {
+		D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION operation = {
+			.OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_MAP,
+			.Map = { .BaseAddress = RESERVED,
+				 .SizeInBytes = 4096,
+				 .hAllocation = prize.elements[0].hAllocation }
+		};
+		D3DKMT_UPDATEGPUVIRTUALADDRESS args = { .hDevice = device,
+							.hContext = gpu_context,
+							.hFenceObject = fence,
+							.NumOperations = 1,
+							.Operations = &operation,
+							.Flags.DoNotWait = 1 };
+
+		CHILD_EXPECT(is_ok_or_invalid(D3DKMTUpdateGpuVirtualAddress(&args)));
+	}
+}
+
 /* ---- scenes ---- */
 
 static void begin(void)
@@ -308,6 +395,72 @@ CHILD(open_and_destroy_the_device)
 	return 0;
 }
 
+static void begin_addresses(void)
+{
+	D3DDDI_RESERVEGPUVIRTUALADDRESS reserve = { 0 };
+	D3DKMT_CREATECONTEXTVIRTUAL create_context = { 0 };
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 create_fence = { .Info.Type = D3DDDI_MONITORED_FENCE };
+
+	begin();
+	queue = make_queue(device);
+	other_queue = make_queue(other);
+	reserve.hAdapter = adapter;
+	reserve.BaseAddress = RESERVED;
+	reserve.Size = K64;
+	reserve.ReservationType = D3DDDIGPUVIRTUALADDRESS_RESERVE_ZERO;
+	CHILD_OK(D3DKMTReserveGpuVirtualAddress(&reserve));
+	create_context.hDevice = device;
+	CHILD_OK(D3DKMTCreateContextVirtual(&create_context));
+	gpu_context = create_context.hContext;
+	create_fence.hDevice = device;
+	CHILD_OK(D3DKMTCreateSynchronizationObject2(&create_fence));
+	fence = create_fence.hSyncObject;
+}
+
+/* Whatever was deferred is over with the devices. */
+static void end_addresses(void)
+{
+	CHILD_OK(destroy_device(device));
+	CHILD_OK(destroy_device(other));
+	expect_nothing_left();
+}
+
+CHILD(map_and_destroy)
+{
+	begin_addresses();
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		make_prize(1, false, 0);
+		run_two(map_prize, destroy_prize_list);
+		CHILD_EXPECT(winners == 1);
+	}
+	end_addresses();
+	return 0;
+}
+
+CHILD(map_on_two_devices)
+{
+	begin_addresses();
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		make_prize(2, true, SHARED_GLOBAL);
+		run_two(open_prize_and_map, map_prize_and_destroy);
+		CHILD_EXPECT(winners == 1);
+	}
+	end_addresses();
+	return 0;
+}
+
+CHILD(update_and_destroy)
+{
+	begin_addresses();
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		make_prize(1, false, 0);
+		run_two(update_with_prize, destroy_prize_list);
+		CHILD_EXPECT(winners == 1);
+	}
+	end_addresses();
+	return 0;
+}
+
 static void play(const char *scene)
 {
 	for (unsigned i = 0; i < REAL_RUNS + SEEDS; i++) {
@@ -366,6 +519,21 @@ TEST(threads, opening_what_is_destroyed_works_or_is_refused)
 TEST(threads, opening_on_a_device_that_is_destroyed_works_or_is_refused)
 {
 	play("open_and_destroy_the_device");
+}
+
+TEST(threads, mapping_what_is_destroyed_works_or_is_refused)
+{
+	play("map_and_destroy");
+}
+
+TEST(threads, openings_of_one_allocation_are_mapped_and_destroyed_at_once)
+{
+	play("map_on_two_devices");
+}
+
+TEST(threads, an_update_with_what_is_destroyed_works_or_is_refused)
+{
+	play("update_and_destroy");
 }
 
 API_TEST_MAIN("api/allocation_threads")
