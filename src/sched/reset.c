@@ -276,6 +276,9 @@ void reset_engine_locked(struct sched_node *node, const struct reset_cause *caus
 		return;
 	}
 	enum engine_result result = reset_group_locked(node, nodes, cause);
+	/* What would begin now, and complete, would say that what was aborted is done. */
+	if (result != ENGINE_RECOVERED)
+		sched->broken = cause->why;
 	give_batons_locked(sched, nodes);
 	reset_follows_locked(node, result, cause);
 	sched_tell_lost_locked(sched);

@@ -256,7 +256,11 @@ static NTSTATUS gpu_resume_hw_node(void *context, uint32_t node)
 
 static void gpu_collect_debug_info(void *context, uint32_t reason, uint32_t node)
 {
-	fake_gpu_note(context, "D%x@%u", reason, node);
+	struct fake_gpu *gpu = context;
+
+	fake_gpu_note(gpu, "D%x@%u", reason, node);
+	if (gpu->on_debug_info)
+		gpu->on_debug_info(reason);
 }
 
 static bool gpu_reset_adapter(void *context)

@@ -224,6 +224,49 @@ TEST(tdr, a_paging_packet_that_was_aborted_is_the_adapters_affair_and_nobodys_fa
 	world_finish();
 }
 
+/* Somebody brings work just when the engine was reset and the adapter is still to be. */
+static struct sched_queue *latecomers_queue;
+
+static void come_late(uint32_t reason)
+{
+	if (reason != 0x117)
+		return;
+	work(latecomers_queue, 'b');
+	if (fake_gpu_held(&world.gpu, 0) > 0)
+		fake_gpu_complete(&world.gpu, 0, 1);
+}
+
+/* What completes behind it would say that it was done. */
+TEST(tdr, nothing_begins_on_an_engine_whose_paging_was_aborted_before_the_adapters_reset)
+{
+	world_start();
+	struct fake_packet *packet = paging('p');
+	latecomers_queue = world_queue(0, 0);
+	world.gpu.on_debug_info = come_late;
+	EXPECT_STR(happened(), "0:p1");
+	pass_time(2 * DELAY_NS);
+	EXPECT_STREAMS("", "b- p!",
+		       "P0:1 Q0 D141@0 E0 D117@0 W2 X2 Y2 Z2 begin A lost restart end");
+	EXPECT_EQ(packet->outcome, SCHED_ABORTED);
+	world_finish();
+}
+
+TEST(tdr, nothing_begins_on_an_engine_that_could_not_be_reset_before_the_adapters_reset)
+{
+	struct sched_config config = fake_gpu_config();
+
+	config.is_preemption_aware = false;
+	world_start_with(&config);
+	work(world_queue(1, 0), 'a');
+	latecomers_queue = world_queue(0, 0);
+	world.gpu.nodes[0].reset_status = STATUS_UNSUCCESSFUL;
+	world.gpu.on_debug_info = come_late;
+	happened();
+	pass_time(2 * DELAY_NS);
+	EXPECT_STR(words_of(happened(), SUBMISSIONS), "");
+	world_finish();
+}
+
 TEST(tdr, the_kernels_queued_work_is_cancelled_by_an_adapter_reset)
 {
 	struct sched_config config = fake_gpu_config();
