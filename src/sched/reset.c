@@ -217,11 +217,16 @@ static enum engine_result reset_one_locked(struct sched_node *node, enum reset_s
 					   const struct sched_fault *fault)
 {
 	enum engine_result result = ENGINE_RECOVERED;
+	bool is_all = (node->outstanding == 0 || (scope & RESET_PACKETS)) &&
+		      (node->hw_outstanding == 0 || (scope & RESET_HW_QUEUES));
 
 	if (scope & RESET_PACKETS)
 		result = reset_packets_locked(node, fault);
 	if (result == ENGINE_RECOVERED && (scope & RESET_HW_QUEUES))
 		result = hw_reset_locked(node, fault);
+	/* What the hardware said until now was about what it had then. */
+	if (is_all)
+		node->has_timed_out = false;
 	return result;
 }
 

@@ -508,6 +508,26 @@ TEST(tdr, hardware_that_says_that_it_hangs_is_not_waited_for)
 	world_finish();
 }
 
+static void say_that_it_hangs(uint32_t reason)
+{
+	if (reason == 0x141)
+		sched_on_timed_out(world.sched, 0);
+}
+
+/* The hardware notices at the same time as the clock: it means what was reset then. */
+TEST(tdr, what_hardware_said_of_a_hang_is_not_said_of_what_runs_after_the_reset)
+{
+	world_start();
+	work(world_queue(0, 0), 'a');
+	work(world_queue(1, 0), 'b');
+	world.gpu.on_debug_info = say_that_it_hangs;
+	happened();
+	pass_time(2 * DELAY_NS);
+	EXPECT_STREAMS("0:b3+", "a!", "P0:1 Q0 D141@0 E0 W3");
+	EXPECT(!world.owners[1].is_lost);
+	world_finish();
+}
+
 TEST(tdr, a_refused_paging_packet_resets_the_adapter)
 {
 	world_start();
