@@ -309,7 +309,7 @@ void place_arrive_locked(struct vidmm_place *place, struct actions *actions)
 	place_settle_locked(place, actions);
 }
 
-/* Work of theirs that the hardware has may use it. */
+/* Work of theirs that the hardware has may use it, whether they are lost or not. */
 static void dependents_collect_locked(struct vidmm_place *place)
 {
 	struct list *link;
@@ -318,8 +318,7 @@ static void dependents_collect_locked(struct vidmm_place *place)
 		struct vidmm_binding *binding =
 			container_of(link, struct vidmm_binding, place_link);
 
-		if (!binding->device->is_lost)
-			list_push_back(&place->dependents, &binding->leave_link);
+		list_push_back(&place->dependents, &binding->leave_link);
 	}
 }
 

@@ -467,10 +467,10 @@ static uint32_t first_below_zero(struct vidmm_binding *const bindings[], uint32_
 	return first;
 }
 
+/* Of one that is lost, what the hardware has. */
 static bool device_has_work(const struct vidmm_device *device)
 {
-	return !device->is_lost &&
-	       atomic_load_explicit(&device->owner->pending, memory_order_acquire) > 0;
+	return atomic_load_explicit(&device->owner->pending, memory_order_acquire) > 0;
 }
 
 /*

@@ -288,6 +288,26 @@ TEST(evict, waits_for_work_queued_before_it)
 	scene_finish(&scene);
 }
 
+TEST(evict, of_a_lost_device_waits_for_what_the_hardware_has)
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&thing);
+	gpu_work(&scene.client);
+	vidmm_device_lose(&scene.client.device);
+	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
+	EXPECT(thing_is_in(&thing));
+	gpu_retire(&scene.client);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
+	EXPECT(!thing_is_in(&thing));
+	thing_finish(&thing);
+	scene_finish(&scene);
+}
+
 TEST(evict, made_resident_again_before_the_work_is_over_nothing_moves)
 {
 	struct scene scene;

@@ -440,6 +440,30 @@ TEST(room, busy_memory_is_waited_for)
 	scene_finish(&scene);
 }
 
+/* The hardware does not know that it is lost, and may still write there. */
+TEST(room, what_the_hardware_has_of_a_lost_device_is_waited_for)
+{
+	struct scene scene;
+	struct thing busy;
+	struct thing wanted;
+
+	scene_init_two(&scene, NULL);
+	thing_init(&busy, &scene.other, 6 * MIB, SET_LOCAL);
+	thing_bring_in(&busy);
+	gpu_work(&scene.other);
+	vidmm_device_lose(&scene.other.device);
+	thing_init(&wanted, &scene.client, 4 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(&wanted), STATUS_PENDING);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
+	EXPECT_EQ(wanted.done, 0);
+	gpu_retire(&scene.other);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(wanted.done, 1);
+	thing_finish(&wanted);
+	thing_finish(&busy);
+	scene_finish(&scene);
+}
+
 /* One device evicts it while its own work is queued; the other one lists it, and is idle. */
 TEST(room, work_of_who_evicted_it_is_waited_for_though_another_lists_it)
 {
