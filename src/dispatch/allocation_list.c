@@ -1,7 +1,9 @@
 /*
  * allocation_list.c - see allocation_list.h.
  */
+#include "base/refusal.h"
 #include "dispatch/allocation_list.h"
+#include "object/residency.h"
 
 void allocation_list_put(struct allocation_list *list)
 {
@@ -57,4 +59,25 @@ NTSTATUS allocation_list_of_resource(struct call *call, struct dxg_resource *res
 	}
 	lock_release(&device->lock);
 	return STATUS_SUCCESS;
+}
+
+/* Nothing is scanned out: that they are there when it runs is all there is to it. */
+NTSTATUS allocation_list_check_primaries(const struct call *call, const struct dxg_device *device,
+					 const D3DKMT_HANDLE *handles, uint32_t count)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++) {
+		struct dxg_allocation *primary;
+
+		status = call_find_allocation(call, device, "WrittenPrimaries", i, handles[i],
+					      &primary);
+		if (!NT_SUCCESS(status))
+			break;
+		if (!residency_is_listed(primary))
+			status = refuse_item(STATUS_INVALID_PARAMETER, RULE_MM_LIST_RESIDENT,
+					     "WrittenPrimaries", i, "was not made resident");
+		object_put(&primary->object);
+	}
+	return status;
 }

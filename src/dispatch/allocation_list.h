@@ -26,4 +26,9 @@ MUST_CHECK NTSTATUS allocation_list_of_resource(struct call *call, struct dxg_re
 
 void allocation_list_put(struct allocation_list *list);
 
+/* What a submission writes for the screen is on the device's residency list. */
+MUST_CHECK NTSTATUS allocation_list_check_primaries(const struct call *call,
+						    const struct dxg_device *device,
+						    const D3DKMT_HANDLE *handles, uint32_t count);
+
 #endif

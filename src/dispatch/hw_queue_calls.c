@@ -2,6 +2,7 @@
  * hw_queue_calls.c - hardware contexts and queues: create, destroy, submit.
  */
 #include "base/refusal.h"
+#include "dispatch/allocation_list.h"
 #include "dispatch/dispatch.h"
 
 /* ---- hardware contexts ---- */
@@ -107,21 +108,6 @@ NTSTATUS dispatch_destroy_hw_queue(struct call *call, D3DKMT_DESTROYHWQUEUE *arg
 
 /* ---- work ---- */
 
-/* They only have to be there: nothing is scanned out. */
-static NTSTATUS check_primaries(const struct call *call, const struct dxg_device *device,
-				const D3DKMT_SUBMITCOMMANDTOHWQUEUE *args)
-{
-	for (uint32_t i = 0; i < args->NumPrimaries; i++) {
-		struct dxg_allocation *primary;
-		NTSTATUS status = call_find_allocation(call, device, "WrittenPrimaries", i,
-						       args->WrittenPrimaries[i], &primary);
-		if (!NT_SUCCESS(status))
-			return status;
-		object_put(&primary->object);
-	}
-	return STATUS_SUCCESS;
-}
-
 NTSTATUS dispatch_submit_command_to_hw_queue(struct call *call, D3DKMT_SUBMITCOMMANDTOHWQUEUE *args)
 {
 	const struct hw_submission_request request = {
@@ -138,6 +124,7 @@ NTSTATUS dispatch_submit_command_to_hw_queue(struct call *call, D3DKMT_SUBMITCOM
 	if (args->HwQueueProgressFenceId == UINT64_MAX)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "HwQueueProgressFenceId",
 			      "is the maximum, which the fence has when the queue has ended");
-	NTSTATUS status = check_primaries(call, queue->device, args);
+	NTSTATUS status = allocation_list_check_primaries(
+		call, queue->device, args->WrittenPrimaries, args->NumPrimaries);
 	return NT_SUCCESS(status) ? hw_queue_submit(queue, &request) : status;
 }

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/refusal.h"
+#include "dispatch/allocation_list.h"
 #include "dispatch/dispatch.h"
 #include "object/submission.h"
 
@@ -31,21 +32,6 @@ static NTSTATUS check_submit(const D3DKMT_SUBMITCOMMAND *args)
 			      "has NoKmdAccess, which is the system's");
 	if (args->CommandLength == 0 && !args->Flags.NullRendering)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "CommandLength", "is 0");
-	return STATUS_SUCCESS;
-}
-
-/* They only have to be there: nothing is scanned out. */
-static NTSTATUS check_primaries(const struct call *call, const struct dxg_device *device,
-				const D3DKMT_SUBMITCOMMAND *args)
-{
-	for (uint32_t i = 0; i < args->NumPrimaries; i++) {
-		struct dxg_allocation *primary;
-		NTSTATUS status = call_find_allocation(call, device, "WrittenPrimaries", i,
-						       args->WrittenPrimaries[i], &primary);
-		if (!NT_SUCCESS(status))
-			return status;
-		object_put(&primary->object);
-	}
 	return STATUS_SUCCESS;
 }
 
@@ -81,7 +67,8 @@ NTSTATUS dispatch_submit_command(struct call *call, D3DKMT_SUBMITCOMMAND *args)
 	}
 	assert(count > 0 || !NT_SUCCESS(status));
 	if (NT_SUCCESS(status))
-		status = check_primaries(call, contexts[0]->device, args);
+		status = allocation_list_check_primaries(
+			call, contexts[0]->device, args->WrittenPrimaries, args->NumPrimaries);
 	if (NT_SUCCESS(status)) {
 		const struct submission_request request = {
 			.gpu_address = args->Commands,

@@ -18,6 +18,14 @@ NTSTATUS residency_bindings(struct dxg_allocation *const allocations[], uint32_t
 	return status;
 }
 
+bool residency_is_listed(struct dxg_allocation *allocation)
+{
+	struct vidmm_binding *binding = atomic_load(&allocation->binding);
+
+	/* That of one which is being destroyed has no device. */
+	return binding && binding->device && vidmm_binding_count(binding) > 0;
+}
+
 /* ---- a request of the manager as an operation of a queue ---- */
 
 struct move {

@@ -99,6 +99,54 @@ TEST(submit, to_several_contexts_is_done_by_each)
 	complete_all(1, 1);
 }
 
+/* ---- primaries ---- */
+
+static D3DKMT_HANDLE make_primary(void)
+{
+	D3DDDI_ALLOCATIONINFO2 info = { 0 };
+	D3DKMT_CREATEALLOCATION args = { .hDevice = device,
+					 .NumAllocations = 1,
+					 .pAllocationInfo2 = &info };
+
+	EXPECT_OK(D3DKMTCreateAllocation2(&args));
+	return info.hAllocation;
+}
+
+static void list_primary(D3DKMT_HANDLE primary)
+{
+	D3DKMT_CREATEPAGINGQUEUE queue = { .hDevice = device };
+	D3DDDI_MAKERESIDENT args = { .NumAllocations = 1, .AllocationList = &primary };
+
+	EXPECT_OK(D3DKMTCreatePagingQueue(&queue));
+	args.hPagingQueue = queue.hPagingQueue;
+	NTSTATUS status = D3DKMTMakeResident(&args);
+	EXPECT(status == STATUS_SUCCESS || status == STATUS_PENDING);
+}
+
+static void unlist_primary(D3DKMT_HANDLE primary)
+{
+	D3DKMT_EVICT args = { .hDevice = device, .NumAllocations = 1, .AllocationList = &primary };
+
+	EXPECT_OK(D3DKMTEvict(&args));
+}
+
+/* D3DKMT_SUBMITCOMMAND.WrittenPrimaries; residency-overview: otherwise the reference is rejected. */
+TEST(submit, writes_only_primaries_that_are_on_the_residency_list)
+{
+	begin_by_hand();
+	D3DKMT_SUBMITCOMMAND args = submission(create_virtual(0), 7);
+	D3DKMT_HANDLE primary = make_primary();
+	args.NumPrimaries = 1;
+	args.WrittenPrimaries[0] = primary;
+	EXPECT_BAD(D3DKMTSubmitCommand(&args), "MM-LIST-RESIDENT", "WrittenPrimaries");
+	EXPECT_EQ(pending(0), 0);
+	list_primary(primary);
+	EXPECT_OK(D3DKMTSubmitCommand(&args));
+	EXPECT_EQ(complete(0), 7);
+	unlist_primary(primary);
+	EXPECT_BAD(D3DKMTSubmitCommand(&args), "MM-LIST-RESIDENT", "WrittenPrimaries");
+}
+
 /* ---- refusals ---- */
 
 static NTSTATUS submit_args(D3DKMT_SUBMITCOMMAND args)
