@@ -207,8 +207,9 @@ static enum engine_result reset_packets_locked(struct sched_node *node,
 	}
 	sched_unlock(sched);
 	sched->ops->ignore_events(sched->gpu, node->number, false);
+	/* Hardware queues of the node went on, and were not heard. */
+	sched_on_fence_written(sched);
 	sched_lock(sched);
-	sched_retire_locked(sched);
 	return result;
 }
 

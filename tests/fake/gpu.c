@@ -221,6 +221,8 @@ static NTSTATUS gpu_reset_node(void *context, uint32_t node_number, uint32_t *la
 	struct fake_node *node = &gpu->nodes[node_number];
 
 	fake_gpu_note(gpu, "E%u", node_number);
+	if (gpu->on_reset)
+		gpu->on_reset(node_number);
 	lock_acquire(&gpu->lock);
 	require(node->is_ignored, "its events are not ignored");
 	NTSTATUS status = node->reset_status;

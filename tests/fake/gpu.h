@@ -74,7 +74,8 @@ struct fake_gpu {
 	NTSTATUS hw_resume_status;
 	void (*on_hw_reset)(uint32_t node); /* in the middle of one: who was hit */
 	void (*on_debug_info)(uint32_t reason);
-	bool is_silent; /* the log is left alone: many threads */
+	void (*on_reset)(uint32_t node); /* in the middle of an engine's */
+	bool is_silent;                  /* the log is left alone: many threads */
 	_Atomic uint32_t completions;
 	_Atomic uint32_t entered; /* threads inside submit() of a node, a byte each; one at most */
 	uint32_t telling;         /* events on their way */

@@ -465,6 +465,29 @@ TEST(late, hardware_queues_leave_contexts_of_the_node_alone)
 	finish();
 }
 
+static void write_unheard(uint32_t node)
+{
+	fake_gpu_note(&world.gpu, "written");
+	atomic_store(&streams[node].fence, 1);
+}
+
+/* What an engine says while it is reset is not heard: it is looked at afterwards. */
+TEST(reset, of_contexts_finds_what_hardware_queues_finished_meanwhile)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 0);
+
+	work(world_queue(1, 0), 'c');
+	EXPECT_STR(happened(), "0:c1");
+	pass_time(DELAY_NS + NS_PER_S);
+	give(stream, 'a', 1);
+	happened();
+	world.gpu.on_reset = write_unheard;
+	pass_time(NS_PER_S + 2 * NS_PER_MS);
+	EXPECT_STREAMS("", "c! a.", "Q0 D141@0 E0 written X3");
+	finish();
+}
+
 TEST(late, is_nobody_while_work_runs_that_is_never_late)
 {
 	start();
