@@ -114,13 +114,17 @@ NTSTATUS space_carry_out_locked(struct address_space *space, struct gpuva_plan *
 		gpuva_plan_apply(plan);
 	}
 	gpuva_plan_finish(plan);
+	/*
+	 * Before anybody finds that an address is free: who gives up what was mapped there waits
+	 * for the jobs that are queued.
+	 */
+	if (is_written)
+		space_row_queue(row, listener);
 	lock_release(&space->tables.lock);
-	if (!is_written) {
-		mem_free(row);
-		return status;
-	}
-	space_row_queue(row, listener);
-	return STATUS_PENDING;
+	if (is_written)
+		return STATUS_PENDING;
+	mem_free(row);
+	return status;
 }
 
 /* STATUS_RETRY, with an end: the root does not reach so far. */

@@ -6,14 +6,32 @@
 
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "base/thread.h"
 #include "drivers/recorder/recorder.h"
+#include "object/deferral.h"
 #include "object/destruction.h"
 #include "object/gpu_request.h"
 #include "object/kernel.h"
+#include "object/residency.h"
+#include "vidmm/table_tree.h"
+
+/* ---- what the GPU would find when the driver hears that an allocation is gone ---- */
+
+static _Atomic(struct page_tables *) watched_tables; /* NULL: nobody looks */
+static _Atomic uint64_t watched_page;
+static _Atomic unsigned destroyed_while_mapped;
 
 EXPORTED void recorder_note(const char *line)
 {
-	(void)line;
+	struct page_tables *tables = watched_tables;
+
+	if (!tables || strncmp(line, "DestroyAllocation", strlen("DestroyAllocation")) != 0)
+		return;
+	lock_acquire(&tables->lock);
+	const struct table *leaf = tables_at_locked(tables, 0, watched_page);
+	if (leaf && table_given(leaf, table_index(tables, leaf, watched_page)) != 0)
+		destroyed_while_mapped++;
+	lock_release(&tables->lock);
 }
 
 /* ---- the world ---- */
@@ -75,12 +93,32 @@ static void destroy(struct dxg_allocation *allocation)
 	EXPECT_EQ(destruction_of_list(device, 1, &allocation, &options), STATUS_SUCCESS);
 }
 
-static NTSTATUS map(struct dxg_allocation *allocation)
+static NTSTATUS map_at(struct dxg_allocation *allocation, uint64_t *address_out)
 {
 	struct gpuva_map_request request = { .page_count = 1, .protection = GPUVA_WRITE };
 	struct gpu_answer answer;
+	NTSTATUS status = gpu_map(queue, allocation, &request, &answer);
 
-	return gpu_map(queue, allocation, &request, &answer);
+	*address_out = answer.address;
+	return status;
+}
+
+static NTSTATUS map(struct dxg_allocation *allocation)
+{
+	uint64_t address;
+
+	return map_at(allocation, &address);
+}
+
+static void bring_in(struct dxg_allocation *allocation)
+{
+	struct vidmm_binding *binding;
+	uint64_t fence_value;
+	uint64_t bytes_to_trim;
+
+	EXPECT_EQ(residency_bindings(&allocation, 1, &binding), STATUS_SUCCESS);
+	const struct residency_request request = { .bindings = &binding, .count = 1 };
+	EXPECT(NT_SUCCESS(residency_make(queue, &request, &fence_value, &bytes_to_trim)));
 }
 
 /* ---- tests ---- */
@@ -105,6 +143,45 @@ TEST(gpu_addresses, what_was_mapped_is_not_mapped_again_after_its_destruction)
 	destroy(allocation);
 	EXPECT_EQ(map(allocation), STATUS_INVALID_PARAMETER);
 	object_put(&allocation->object);
+	finish();
+}
+
+enum { ROUNDS = 40 };
+
+/* It may be gone with the allocation. */
+static void free_address(void *context)
+{
+	const uint64_t *address = context;
+	struct refusal_scope own;
+
+	refusal_begin(&own, "free");
+	(void)!gpu_addresses_free_now(device->joined->addresses, *address, 4096);
+	(void)refusal_end(&own);
+}
+
+/* One thread frees the address, another destroys what was there: no entry outlives the memory. */
+TEST(gpu_addresses, that_are_freed_are_out_of_the_tables_before_their_memory_is_gone)
+{
+	const struct destruction_options not_in_use = { .is_not_in_use = true };
+
+	begin();
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct dxg_allocation *allocation = make();
+		struct thread *thread = NULL;
+		uint64_t address;
+
+		bring_in(allocation);
+		EXPECT_EQ(map_at(allocation, &address), STATUS_PENDING);
+		pager_flush(kernel.adapters[0]->pager);
+		watched_page = address >> GPUVA_PAGE_SHIFT;
+		watched_tables = &device->joined->addresses->tables;
+		EXPECT_EQ(thread_create("free", free_address, &address, &thread), STATUS_SUCCESS);
+		EXPECT_EQ(destruction_of_list(device, 1, &allocation, &not_in_use), STATUS_SUCCESS);
+		deferral_wait_for_all(device);
+		thread_join(thread);
+		watched_tables = NULL;
+	}
+	EXPECT_EQ(destroyed_while_mapped, 0);
 	finish();
 }
 
