@@ -21,6 +21,7 @@ static void context_finish(struct object *object)
 
 	sched_queue_finish(&context->queue, device_work_ending(device));
 	hw_suspension_end(&context->hw_queues.suspension); /* of one that was never reached */
+	cancellations_finish(&context->cancellations);
 	render_stream_destroy(context->render);
 	gpu_addresses_remove_context(device->joined, &context->in_space);
 	adapter_enter_to_release(device->adapter);
@@ -125,6 +126,7 @@ static NTSTATUS context_make(struct dxg_device *device, const struct context_opt
 	status = adapter_enter(device->adapter);
 	if (!NT_SUCCESS(status))
 		goto give_back_number;
+	cancellations_init(&context->cancellations, device->adapter);
 	/* Before the driver has it: it may want memory for the context at once. */
 	sched_queue_init(&context->queue, &device->work, context->node);
 	context->queue.emptied = context_emptied;
@@ -155,6 +157,7 @@ static NTSTATUS context_make(struct dxg_device *device, const struct context_opt
 
 forget_queue:
 	sched_queue_finish(&context->queue, SCHED_CANCEL_ALL);
+	cancellations_finish(&context->cancellations);
 	context_memory_end(&context->driver_memory);
 give_back_number:
 	object_abandon(&context->object);

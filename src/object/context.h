@@ -5,6 +5,7 @@
 #define OBJECT_CONTEXT_H
 
 #include "handle/object.h"
+#include "object/cancelled.h"
 #include "object/context_allocation.h"
 #include "object/device.h"
 #include "object/hw_queue.h"
@@ -32,6 +33,7 @@ struct dxg_context {
 	struct context_memory driver_memory; /* what the driver keeps for it */
 	struct hw_queue_parent hw_queues;
 	struct render_stream *render; /* NULL: nothing is submitted by list (render.h) */
+	struct cancellations cancellations;
 
 	struct space_context in_space; /* added when is_virtual */
 

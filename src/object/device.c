@@ -225,13 +225,34 @@ void device_lose_all(struct process_adapter *joined, enum device_state state)
 	}
 }
 
+/* Any thread. The reference is that of who posted it first. */
+static void device_falls_silent(struct sched_wait *wait)
+{
+	struct dxg_device *device = container_of(wait, struct dxg_device, silence);
+	struct list *link;
+
+	lock_acquire(&device->lock);
+	device->is_silent = true;
+	list_for_each (link, &device->sync_objects)
+		container_of(link, struct dxg_sync_object, owned.link)->is_lost = false;
+	lock_release(&device->lock);
+	(void)worker_post(&device->adapter->undertaker, &device->loss);
+}
+
+/* Who waits is not kept waiting; but what the hardware still has may write to a fence after that. */
 static void device_mourn(struct work *work)
 {
 	struct dxg_device *device = container_of(work, struct dxg_device, loss);
+	bool is_over = device->is_silent || sched_owner_is_idle(&device->work);
 
 	sync_object_device_lost(device);
 	hw_queue_device_lost(device);
-	object_put(&device->object);
+	if (is_over) {
+		object_put(&device->object);
+		return;
+	}
+	device->silence.over = device_falls_silent;
+	sched_after_owner(&device->work, &device->silence);
 }
 
 NTSTATUS device_check_engine(const struct dxg_device *device, uint32_t node, uint32_t engine_mask)

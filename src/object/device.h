@@ -74,7 +74,9 @@ struct dxg_device {
 	struct lock watched_lock; /* LOCK_RANK_FENCES_WATCHED */
 	struct list watched;      /* dxg_sync_object.watched_link: see fence_watch.h */
 
-	struct work loss;    /* what its loss means for its fences, on the undertaker's thread */
+	struct work loss; /* what its loss means for its fences, on the undertaker's thread … */
+	struct sched_wait silence; /* … once more when the hardware writes none of them any more */
+	bool is_silent;
 	struct work release; /* of a reference whose holder cannot be the last */
 
 	struct work burials;  /* this device's turn at the adapter's undertaker */

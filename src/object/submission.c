@@ -11,6 +11,7 @@
 
 struct submission {
 	struct sched_packet packet;
+	struct cancelled cancelled;
 	struct dxg_context *context; /* outlives its packets */
 	uint64_t gpu_address;
 	uint32_t size_bytes;
@@ -26,16 +27,13 @@ static struct submission *submission_of(struct sched_packet *packet)
 	return container_of(packet, struct submission, packet);
 }
 
-static NTSTATUS submission_submit(struct sched_packet *packet, const struct sched_submission *how)
+static struct miniport_submission describe(struct submission *submission)
 {
-	struct submission *submission = submission_of(packet);
-	struct dxg_context *context = submission->context;
-	const struct miniport_submission what = {
-		.driver_context = context->info.driver_context,
-		.node = how->node,
-		.fence = how->fence,
+	return (struct miniport_submission){
+		.driver_context = submission->context->info.driver_context,
+		.driver_device = submission->context->device->driver_device,
+		.node = submission->context->node,
 		.is_null = submission->is_null,
-		.is_resubmission = how->is_resubmission,
 		.gpu_address = submission->gpu_address,
 		.size_bytes = submission->size_bytes,
 		.private_data = submission->private_bytes ? submission->private_data : NULL,
@@ -43,14 +41,36 @@ static NTSTATUS submission_submit(struct sched_packet *packet, const struct sche
 		.private_end_bytes = submission->private_bytes,
 		.client_private_bytes = submission->client_private_bytes,
 	};
+}
 
-	return miniport_submit(context->device->adapter->miniport, true, &what);
+static NTSTATUS submission_submit(struct sched_packet *packet, const struct sched_submission *how)
+{
+	struct submission *submission = submission_of(packet);
+	struct miniport_submission what = describe(submission);
+
+	what.fence = how->fence;
+	what.is_resubmission = how->is_resubmission;
+	return miniport_submit(submission->context->device->adapter->miniport, true, &what);
+}
+
+static void submission_tell(struct cancelled *cancelled)
+{
+	struct submission *submission = container_of(cancelled, struct submission, cancelled);
+	const struct miniport_submission what = describe(submission);
+
+	miniport_cancel(submission->context->device->adapter->miniport, &what, NULL);
+	mem_free(submission);
 }
 
 static void submission_retired(struct sched_packet *packet, enum sched_outcome outcome)
 {
-	(void)outcome;
-	mem_free(submission_of(packet));
+	struct submission *submission = submission_of(packet);
+	struct dxg_context *context = submission->context;
+
+	if (outcome == SCHED_CANCELLED && context->device->adapter->info->is_cancel_command_aware)
+		cancellations_add(&context->cancellations, &submission->cancelled);
+	else
+		mem_free(submission);
 }
 
 static const struct sched_packet_ops submission_ops = {
@@ -85,6 +105,7 @@ static NTSTATUS submission_create(struct dxg_context *context,
 	submission->packet.ops = &submission_ops;
 	submission->packet.is_never_late = context->has_no_gpu_timeout;
 	submission->context = context;
+	submission->cancelled.tell = submission_tell;
 	submission->gpu_address = request->gpu_address;
 	submission->size_bytes = request->size_bytes;
 	submission->is_null = request->is_null;

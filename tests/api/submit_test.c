@@ -99,6 +99,46 @@ TEST(submit, to_several_contexts_is_done_by_each)
 	complete_all(1, 1);
 }
 
+/* ---- what never runs ---- */
+
+/* DxgkDdiCancelCommand: packets that were still in the software queue when the device was lost. */
+TEST(ending, of_a_device_tells_the_driver_what_will_never_run)
+{
+	D3DKMT_MARKDEVICEASERROR error = { 0, D3DKMT_DEVICE_ERROR_REASON_GENERIC };
+	uint64_t address;
+
+	begin_by_hand();
+	D3DKMT_HANDLE context = create_virtual(0);
+	D3DKMT_SUBMITCOMMAND last = submission(context, 3);
+	EXPECT_OK(submit(context, 1));
+	EXPECT_OK(queue_wait(context, create_fence(0, 0, NULL), 1));
+	EXPECT_OK(submit(context, 2));
+	last.Commands = 0x123450000;
+	EXPECT_OK(D3DKMTSubmitCommand(&last));
+	error.hDevice = device;
+	EXPECT_OK(D3DKMTMarkDeviceAsError(&error));
+	EXPECT_EQ(complete(0), 1);
+	AWAIT(notes_count("CancelCommand") == 2);
+	struct recorder_fetch fetch = fetched(RECORDER_CANCEL_COMMAND);
+	memcpy(&address, fetch.argument + 96, sizeof(address)); /* DmaBufferVirtualAddress */
+	EXPECT_EQ(address, 0x123450000);
+	EXPECT_OK(destroy_context(context));
+	EXPECT_EQ(notes_count("CancelCommand"), 2);
+	EXPECT(notes_in_order("CancelCommand", "DestroyContext"));
+	expect_nothing_wrong();
+}
+
+TEST(ending, of_a_context_tells_the_driver_before_it_is_gone)
+{
+	begin_by_hand();
+	D3DKMT_HANDLE context = create_virtual(0);
+	EXPECT_OK(queue_wait(context, create_fence(0, 0, NULL), 1));
+	EXPECT_OK(submit(context, 2));
+	EXPECT_OK(destroy_context(context));
+	EXPECT_EQ(notes_count("CancelCommand"), 1);
+	EXPECT(notes_in_order("CancelCommand", "DestroyContext"));
+}
+
 /* ---- primaries ---- */
 
 static D3DKMT_HANDLE make_primary(void)

@@ -1,0 +1,72 @@
+/*
+ * cancelled.c - see cancelled.h.
+ */
+#include "base/clock.h"
+#include "object/adapter.h"
+#include "object/cancelled.h"
+
+/* With the last one it is over: under the lock, for the context may go then. */
+static struct cancelled *next_cancelled(struct cancellations *cancellations)
+{
+	lock_acquire(&cancellations->lock);
+	struct list *link = list_pop_front(&cancellations->all);
+	if (!link) {
+		cancellations->is_telling = false;
+		notice_give(&cancellations->changed);
+	}
+	lock_release(&cancellations->lock);
+	return link ? container_of(link, struct cancelled, link) : NULL;
+}
+
+static void tell_all(struct cancellations *cancellations)
+{
+	struct dxg_adapter *adapter = cancellations->adapter;
+	struct cancelled *cancelled;
+
+	while ((cancelled = next_cancelled(cancellations))) {
+		adapter_enter_to_release(adapter);
+		cancelled->tell(cancelled);
+		adapter_leave(adapter);
+	}
+}
+
+static void tell_run(struct work *work)
+{
+	tell_all(container_of(work, struct cancellations, work));
+}
+
+void cancellations_init(struct cancellations *cancellations, struct dxg_adapter *adapter)
+{
+	*cancellations = (struct cancellations){ .adapter = adapter };
+	lock_init(&cancellations->lock, LOCK_RANK_PACKET, "cancelled submissions");
+	list_init(&cancellations->all);
+	work_init(&cancellations->work, tell_run);
+}
+
+/* The undertaker may be at it; if not, it may be this thread. */
+void cancellations_finish(struct cancellations *cancellations)
+{
+	if (worker_cancel(&cancellations->adapter->undertaker, &cancellations->work))
+		tell_all(cancellations);
+	lock_acquire(&cancellations->lock);
+	while (cancellations->is_telling) {
+		uint32_t seen = notice_read(&cancellations->changed);
+
+		lock_release(&cancellations->lock);
+		notice_wait(&cancellations->changed, seen, CLOCK_FOREVER);
+		lock_acquire(&cancellations->lock);
+	}
+	lock_release(&cancellations->lock);
+	lock_finish(&cancellations->lock);
+}
+
+void cancellations_add(struct cancellations *cancellations, struct cancelled *cancelled)
+{
+	lock_acquire(&cancellations->lock);
+	list_push_back(&cancellations->all, &cancelled->link);
+	bool must_post = !cancellations->is_telling;
+	cancellations->is_telling = true;
+	lock_release(&cancellations->lock);
+	if (must_post)
+		(void)worker_post(&cancellations->adapter->undertaker, &cancellations->work);
+}
