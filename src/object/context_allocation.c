@@ -350,11 +350,22 @@ static void allocation_free(struct context_allocation *allocation)
 	mem_free(allocation);
 }
 
+/* Calls that found it before. */
+static void await_uses_locked(struct context_allocation *allocation)
+{
+	while (allocation->uses > 0)
+		wait_locked(&allocation->adapter->books);
+}
+
 static void allocation_bury(struct work *work)
 {
 	struct context_allocation *allocation =
 		container_of(work, struct context_allocation, burial);
+	struct context_books *books = &allocation->adapter->books;
 
+	lock_acquire(&books->lock);
+	await_uses_locked(allocation);
+	lock_release(&books->lock);
 	(void)!release(allocation, false);
 	allocation_free(allocation);
 }
@@ -373,12 +384,8 @@ static void allocation_bury_later(struct context_allocation *allocation)
 /* Its number finds nothing from now on. */
 static void forget_locked(struct context_allocation *allocation)
 {
-	struct context_books *books = &allocation->adapter->books;
-
 	allocation->is_dying = true;
-	rb_remove(&books->allocations, &allocation->known);
-	while (allocation->uses > 0)
-		wait_locked(books);
+	rb_remove(&allocation->adapter->books.allocations, &allocation->known);
 }
 
 /* One that another thread has to do with already. True: it is this one's now. */
@@ -401,6 +408,7 @@ static bool end_first_locked(struct context_memory *memory)
 		return false;
 	if (is_leak)
 		forget_locked(first);
+	await_uses_locked(first);
 	lock_release(&books->lock);
 	if (is_leak)
 		miniport_report_leak(memory->is_context ? "a context" : "a device",
@@ -628,17 +636,21 @@ static NTSTATUS serve_destroy(void *listener, void *handle, bool may_wait)
 {
 	struct dxg_adapter *adapter = listener;
 	struct context_allocation *allocation = NULL;
+	bool waits = can_wait(adapter, may_wait);
 
 	lock_acquire(&adapter->books.lock);
 	struct rb_node *node = find_locked(&adapter->books.allocations, (uintptr_t)handle);
 	if (node) {
 		allocation = container_of(node, struct context_allocation, known);
 		forget_locked(allocation);
+		/* Who updates it may wait for this thread. */
+		if (waits)
+			await_uses_locked(allocation);
 	}
 	lock_release(&adapter->books.lock);
 	if (!allocation)
 		return no_such_allocation();
-	if (can_wait(adapter, may_wait) && release(allocation, true))
+	if (waits && release(allocation, true))
 		allocation_free(allocation);
 	else
 		allocation_bury_later(allocation);

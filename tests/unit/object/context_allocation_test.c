@@ -287,6 +287,33 @@ TEST(destroy, from_inside_destroy_context_switches_the_context_away)
 	finish();
 }
 
+static void act_destroy_without_waiting(struct call *call)
+{
+	call->status = context_allocation_services.destroy(adapter, (void *)(uintptr_t)call->handle,
+							   false);
+}
+
+/* On the pager's thread, say, which the update waits for. */
+TEST(destroy, where_nobody_may_wait_does_not_wait_for_an_update_either)
+{
+	begin(true);
+	struct dxg_context *context = make_context(&app, 0);
+	struct call update = { .act = act_update, .handle = create(context, false) };
+	struct call call = { .act = act_destroy_without_waiting, .handle = update.handle };
+	call_start(&update);
+	AWAIT(pending(PAGING) > 0);
+	call_start(&call);
+	AWAIT(call.is_over);
+	EXPECT_EQ(call_end(&call), STATUS_SUCCESS);
+	EXPECT(!update.is_over);
+	turner_start();
+	EXPECT_EQ(call_end(&update), STATUS_SUCCESS);
+	end_context(context);
+	turner_stop();
+	EXPECT_EQ(leaks(), 0);
+	finish();
+}
+
 TEST(destroy, of_a_lost_device_waits_for_nobody)
 {
 	begin(true);
