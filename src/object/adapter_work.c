@@ -51,6 +51,7 @@ static void on_faulted(void *listener, const struct miniport_fault *fault)
 		.is_fence_valid = fault->is_fence_valid,
 		.is_page_fault = fault->is_page_fault,
 		.is_write = fault->is_write,
+		.needs_engine_reset = fault->needs_engine_reset,
 		.needs_adapter_reset = fault->needs_adapter_reset,
 		.address = fault->address,
 		.level = fault->level,

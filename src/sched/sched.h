@@ -51,6 +51,7 @@ struct sched_fault {
 	bool is_fence_valid;
 	bool is_page_fault;
 	bool is_write;
+	bool needs_engine_reset; /* whatever the id; any fault of what the hardware has gets one */
 	bool needs_adapter_reset;
 	uint64_t address;
 	uint32_t level;

@@ -206,13 +206,26 @@ static void fault_packet_locked(struct sched_node *node, const struct sched_faul
 	}
 }
 
+/* Of a packet that the hardware does not have, and no reset is asked for: as good as not said. */
+static bool is_of_nothing_locked(const struct sched_node *node, const struct sched_fault *fault)
+{
+	if (fault->is_hw || !fault->is_fence_valid || fault->needs_engine_reset ||
+	    fault->needs_adapter_reset || node_knows_locked(node, fault->fence))
+		return false;
+	log_warn("adapter %u, node %u: the driver says that packet %u faulted, which it does not "
+		 "have",
+		 node->sched->config.adapter_id, node->number, fault->fence);
+	return true;
+}
+
 void sched_on_faulted(struct sched *sched, const struct sched_fault *fault)
 {
 	struct sched_node *node = &sched->nodes[fault->node];
 
 	assert(fault->node < sched->config.node_count);
 	sched_lock(sched);
-	if (!node->is_deaf && !sched->dead && !(fault->is_hw && node->is_hw_resetting)) {
+	if (!node->is_deaf && !sched->dead && !(fault->is_hw && node->is_hw_resetting) &&
+	    !is_of_nothing_locked(node, fault)) {
 		if (fault->is_hw)
 			hw_fault_locked(node, fault);
 		else if (fault->is_fence_valid)

@@ -467,6 +467,38 @@ TEST(tdr, a_fault_without_a_fence_blames_what_was_aborted)
 	world_finish();
 }
 
+/* As everything a driver says of ids that it does not have. */
+TEST(tdr, a_fault_of_what_the_hardware_does_not_have_is_ignored)
+{
+	struct sched_fault fault = { .node = 1, .fence = 77, .is_fence_valid = true };
+
+	world_start();
+	work(world_queue(0, 1), 'a');
+	happened();
+	sched_on_faulted(world.sched, &fault);
+	EXPECT_STR(happened(), "");
+	fake_gpu_complete(&world.gpu, 1, 1);
+	EXPECT_STR(happened(), "a.");
+	fault.fence = 1;
+	sched_on_faulted(world.sched, &fault);
+	EXPECT_STR(happened(), "");
+	EXPECT(!world.owners[0].is_lost);
+	world_finish();
+}
+
+TEST(tdr, a_fault_that_needs_a_reset_gets_one_whatever_its_id)
+{
+	world_start();
+	work(world_queue(0, 1), 'a');
+	happened();
+	sched_on_faulted(world.sched, &(struct sched_fault){ .node = 1,
+							     .fence = 77,
+							     .is_fence_valid = true,
+							     .needs_engine_reset = true });
+	EXPECT_STR(happened(), "D141@1 E1 a! W3");
+	world_finish();
+}
+
 TEST(tdr, a_fault_may_need_the_whole_adapter)
 {
 	world_start();
