@@ -389,6 +389,39 @@ TEST(tables, what_a_failed_job_left_is_written_anew)
 	}
 }
 
+/* What was freed is nowhere in the tables any more, and perhaps still in the TLB. */
+TEST(tables, what_a_failed_job_did_not_flush_is_flushed_when_it_is_written_anew)
+{
+	for (int s = 0; s < SHAPES; s++) {
+		struct world *world = world_create(&shapes[s]);
+		struct memory *memory = &world->memories[0];
+		uint64_t first_page = world->windows[1];
+		struct table_sync sync;
+		struct paging_op op;
+		struct gpuva_plan plan;
+
+		memory_place(memory, LOCAL, 5, false);
+		EXPECT_EQ(world_map(world, first_page, 40, memory, 0, RW, 0), STATUS_SUCCESS);
+		world_valid(world);
+		lock_acquire(&world->tables.lock);
+		EXPECT_EQ(gpuva_plan_free(&world->tables.space, first_page << GPUVA_PAGE_SHIFT,
+					  40 << GPUVA_PAGE_SHIFT, false, &plan),
+			  STATUS_SUCCESS);
+		gpuva_plan_apply(&plan);
+		gpuva_plan_finish(&plan);
+		lock_release(&world->tables.lock);
+		table_sync_init(&sync, &world->tables, first_page, 40);
+		while (table_sync_next(&sync, &op)) {
+			if (op.kind != PAGING_AS_IT_IS) /* it failed there */
+				world_execute(world, &op);
+		}
+		page_tables_distrust(&world->tables, 0, world->config.shape.page_count);
+		world_sync(world, 0, world->config.shape.page_count);
+		world_valid(world);
+		world_destroy(world);
+	}
+}
+
 TEST(tables, after_a_reset_everything_is_written_anew)
 {
 	for (int s = 0; s < SHAPES; s++) {
