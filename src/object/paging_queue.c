@@ -79,7 +79,7 @@ free_queue:
 static void wait_until_empty(struct dxg_paging_queue *queue)
 {
 	lock_acquire(&queue->lock);
-	while (!list_is_empty(&queue->operations) || queue->showing > 0) {
+	while (queue->held > 0) {
 		uint32_t seen = notice_read(&queue->emptied);
 		lock_release(&queue->lock);
 		notice_wait(&queue->emptied, seen, CLOCK_FOREVER);
@@ -119,13 +119,26 @@ void paging_operation_init(struct paging_operation *operation, struct dxg_paging
 {
 	*operation = (struct paging_operation){ .free = free, .queue = queue };
 	list_init(&operation->link);
-	object_get(&queue->object);
+	lock_acquire(&queue->lock);
+	queue->held++;
+	lock_release(&queue->lock);
+}
+
+/* Nobody touches the queue behind the last one, who is told under the lock. */
+static void let_go_of_queue(struct dxg_paging_queue *queue, uint32_t count)
+{
+	lock_acquire(&queue->lock);
+	assert(queue->held >= count);
+	queue->held -= count;
+	if (queue->held == 0)
+		notice_give(&queue->emptied);
+	lock_release(&queue->lock);
 }
 
 void paging_operation_abandon(struct paging_operation *operation)
 {
 	assert(operation->value == 0);
-	object_put(&operation->queue->object);
+	let_go_of_queue(operation->queue, 1);
 }
 
 /* The oldest ones, as far as they are over; the value that is reached with them, or 0. */
@@ -145,17 +158,19 @@ static uint64_t take_over_locked(struct dxg_paging_queue *queue, struct list *ov
 	return value;
 }
 
-static void free_over(struct list *over)
+static uint32_t free_over(struct list *over)
 {
 	struct list *link;
+	uint32_t count = 0;
 
 	while ((link = list_pop_front(over)) != NULL) {
 		struct paging_operation *operation =
 			container_of(link, struct paging_operation, link);
-		struct dxg_paging_queue *queue = operation->queue;
+
 		operation->free(operation);
-		object_put(&queue->object);
+		count++;
 	}
+	return count;
 }
 
 /*
@@ -172,15 +187,10 @@ static void show_locked(struct dxg_paging_queue *queue)
 		lock_release(&queue->lock);
 		return;
 	}
-	queue->showing++;
 	lock_release(&queue->lock);
 	trace_paging_queue_reached(queue->device->process->id, queue->object.handle, value);
 	(void)sync_body_signal(queue->body, value, false);
-	lock_acquire(&queue->lock);
-	queue->showing--;
-	lock_release(&queue->lock);
-	notice_give(&queue->emptied);
-	free_over(&over);
+	let_go_of_queue(queue, free_over(&over));
 }
 
 uint64_t paging_queue_add(struct paging_operation *operation)

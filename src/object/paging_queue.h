@@ -41,7 +41,12 @@ struct dxg_paging_queue {
 	struct lock lock;       /* LOCK_RANK_PACKET */
 	struct list operations; /* paging_operation.link, oldest first */
 	uint64_t last_value;    /* that was given out */
-	uint32_t showing;       /* threads that signal the fence */
+	/*
+	 * Operations that were begun and are not freed, or given up. The end of the queue waits for
+	 * them: with a reference each, the last one on the queue and its device could be that of
+	 * an operation, on the pager's thread or in a DPC.
+	 */
+	uint32_t held;
 	struct notice emptied;
 
 	_Atomic bool is_ending; /* it is being destroyed: who delays something does so no more */
@@ -68,7 +73,7 @@ struct paging_operation {
 		struct paging_operation *operation); /* when its value is shown; no lock held */
 
 	/* The queue's. */
-	struct dxg_paging_queue *queue; /* with a reference */
+	struct dxg_paging_queue *queue; /* stays until it is freed */
 	uint64_t value;                 /* 0: not put in yet */
 	struct list link;
 	bool is_over;

@@ -170,7 +170,10 @@ static void check_paging_queue_locked(struct survey *survey, struct dxg_paging_q
 		survey_wrong(survey, "paging queue 0x%08x has nothing to do, and its fence lags",
 			     handle);
 	lock_release(&queue->lock);
-	check_object(survey, &queue->object, &paging_queue_class, 1 + operations);
+	if (operations != queue->held)
+		survey_wrong(survey, "paging queue 0x%08x has %u operations, and is held by %u",
+			     queue->object.handle, operations, queue->held);
+	check_object(survey, &queue->object, &paging_queue_class, 1);
 	if (queue->device != device || queue->fence->device != device)
 		survey_wrong(survey, "paging queue 0x%08x is in the list of another device",
 			     handle);
