@@ -8,6 +8,7 @@
 #include "object/destruction.h"
 #include "object/device.h"
 #include "object/gpu_addresses.h"
+#include "object/gpu_update.h"
 #include "object/hw_context.h"
 #include "object/notification.h"
 #include "object/paging_queue.h"
@@ -148,6 +149,7 @@ bool device_destroy(struct dxg_device *device)
 	notification_device_ends(device);
 	context_destroy_all(device);
 	hw_context_destroy_all(device);
+	gpu_update_cancel_device(device);
 	destruction_of_device(device);
 	paging_queue_destroy_all(device);
 	sync_object_destroy_all(device);

@@ -11,7 +11,8 @@
 struct gpu_update {
 	struct space_update *update;
 	struct process_adapter *joined;
-	struct sync_body *body; /* with a reference */
+	const struct dxg_device *device; /* whose it is; not followed */
+	struct sync_body *body;          /* with a reference */
 	uint64_t value;
 	struct fence_wait wait;
 	struct list link; /* process_adapter.updates */
@@ -54,23 +55,33 @@ static void reached(struct fence_wait *wait)
 	space_update_run(update->update);
 }
 
-static void start(struct gpu_update *update, bool is_now)
+/* True: it waits. From there on it may be over, and gone. */
+static bool start(struct gpu_update *update, bool is_now)
 {
 	struct process_adapter *joined = update->joined;
 	struct sync_body *body = update->body;
 
 	if (is_now) {
 		space_update_run(update->update);
-		return;
+		return false;
 	}
 	lock_acquire(&joined->updates_lock);
 	list_push_back(&joined->updates, &update->link);
 	lock_release(&joined->updates_lock);
-	/* From there on the update may be over, and gone. */
-	if (fence_wait_start(&body->fence, &update->wait))
-		fence_watch_begin(body);
-	else
+	if (!fence_wait_start(&body->fence, &update->wait)) {
 		reached(&update->wait);
+		return false;
+	}
+	fence_watch_begin(body);
+	return true;
+}
+
+static bool is_dying(struct dxg_device *device)
+{
+	lock_acquire(&device->lock);
+	bool is_dying = device->is_dying;
+	lock_release(&device->lock);
+	return is_dying;
 }
 
 NTSTATUS gpu_update_queue(struct dxg_device *device, struct dxg_sync_object *fence, uint64_t value,
@@ -83,6 +94,7 @@ NTSTATUS gpu_update_queue(struct dxg_device *device, struct dxg_sync_object *fen
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 			      "no memory for an update of GPU addresses");
 	update->joined = device->joined;
+	update->device = device;
 	update->body = fence->body;
 	share_get(&update->body->share);
 	update->value = value;
@@ -96,12 +108,18 @@ NTSTATUS gpu_update_queue(struct dxg_device *device, struct dxg_sync_object *fen
 		update_free(update);
 		return status;
 	}
-	start(update, is_now);
+	/* Who ends the device may have looked before it was there. */
+	if (start(update, is_now) && is_dying(device))
+		gpu_update_cancel_device(device);
 	return STATUS_SUCCESS;
 }
 
-/* One that is reached at this moment is not on the list any more, or cannot be cancelled. */
-static struct gpu_update *take_waiting(struct process_adapter *joined)
+/*
+ * Of one device, or of all. One that is reached at this moment is not on the list any more, or
+ * cannot be cancelled.
+ */
+static struct gpu_update *take_waiting(struct process_adapter *joined,
+				       const struct dxg_device *device)
 {
 	struct gpu_update *found = NULL;
 	struct list *link;
@@ -110,7 +128,8 @@ static struct gpu_update *take_waiting(struct process_adapter *joined)
 	list_for_each (link, &joined->updates) {
 		struct gpu_update *update = container_of(link, struct gpu_update, link);
 
-		if (fence_wait_cancel(&update->body->fence, &update->wait)) {
+		if ((!device || update->device == device) &&
+		    fence_wait_cancel(&update->body->fence, &update->wait)) {
 			list_remove(link);
 			found = update;
 			break;
@@ -120,14 +139,24 @@ static struct gpu_update *take_waiting(struct process_adapter *joined)
 	return found;
 }
 
-void gpu_update_cancel_all(struct process_adapter *joined)
+static void cancel(struct process_adapter *joined, const struct dxg_device *device)
 {
 	struct gpu_update *update;
 
-	while ((update = take_waiting(joined)) != NULL) {
+	while ((update = take_waiting(joined, device)) != NULL) {
 		space_update_cancel(update->update);
 		update_free(update);
 	}
+}
+
+void gpu_update_cancel_all(struct process_adapter *joined)
+{
+	cancel(joined, NULL);
+}
+
+void gpu_update_cancel_device(struct dxg_device *device)
+{
+	cancel(device->joined, device);
 }
 
 void gpu_update_for_each_body(struct process_adapter *joined,

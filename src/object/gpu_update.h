@@ -4,7 +4,7 @@
  *	queued ──▶ the fence reaches `value` ──▶ carried out by the pager ──▶ the fence gets value +
  *1
  *
- * One that still waits when its process ends is dropped: nobody will signal for it.
+ * One that still waits when its device or its process ends is dropped: nobody will signal for it.
  */
 #ifndef OBJECT_GPU_UPDATE_H
 #define OBJECT_GPU_UPDATE_H
@@ -20,8 +20,9 @@ MUST_CHECK NTSTATUS gpu_update_queue(struct dxg_device *device, struct dxg_sync_
 				     uint64_t value, bool is_now,
 				     const struct gpuva_operation *operations, uint32_t count);
 
-/* Those of a process that is ending. */
+/* Those of a process that is ending, or of a device: nobody will signal for them. */
 void gpu_update_cancel_all(struct process_adapter *joined);
+void gpu_update_cancel_device(struct dxg_device *device);
 
 /* For kernel_validate(): the bodies of the fences that updates wait for. */
 void gpu_update_for_each_body(struct process_adapter *joined,

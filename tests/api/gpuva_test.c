@@ -391,6 +391,32 @@ TEST(gpuva, an_update_is_not_ordered_by_a_fence_of_another_device)
 		       "hFenceObject");
 }
 
+/* 128 are queued at most, and who comes then waits for them: nobody else would signal for these. */
+TEST(gpuva, updates_of_a_device_that_is_destroyed_are_in_nobodys_way)
+{
+	const volatile UINT64 *view;
+	UINT64 address;
+	UINT64 value;
+
+	begin_queue();
+	D3DKMT_HANDLE survivor = device;
+	D3DKMT_HANDLE survivors_context = create_virtual_context();
+	EXPECT_OK(reserve(adapter, SOME, K64, &address, &value));
+	device = create_device(adapter);
+	D3DKMT_HANDLE context = create_virtual_context();
+	D3DKMT_HANDLE fence = create_fence(NULL);
+	D3DKMT_HANDLE allocation = create_one(device);
+	for (unsigned i = 0; i < 128; i++)
+		EXPECT_OK(update(context, fence, 5, allocation, SOME));
+	D3DKMT_DESTROYDEVICE destroy = { device };
+	EXPECT_OK(D3DKMTDestroyDevice(&destroy));
+	device = survivor;
+	fence = create_fence(&view);
+	EXPECT_OK(update_now(survivors_context, fence, 0, create_one(device), SOME));
+	while (*view != 1)
+		usleep(100);
+}
+
 TEST(gpuva, a_process_may_end_while_an_update_waits)
 {
 	UINT64 address;
