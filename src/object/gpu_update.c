@@ -79,7 +79,7 @@ static bool start(struct gpu_update *update, bool is_now)
 static bool is_dying(struct dxg_device *device)
 {
 	lock_acquire(&device->lock);
-	bool is_dying = device->is_dying;
+	bool is_dying = device->is_dying || atomic_load(&device->process->is_dying);
 	lock_release(&device->lock);
 	return is_dying;
 }
@@ -108,7 +108,7 @@ NTSTATUS gpu_update_queue(struct dxg_device *device, struct dxg_sync_object *fen
 		update_free(update);
 		return status;
 	}
-	/* Who ends the device may have looked before it was there. */
+	/* Who ends the device, or the process, may have looked before it was there. */
 	if (start(update, is_now) && is_dying(device))
 		gpu_update_cancel_device(device);
 	return STATUS_SUCCESS;

@@ -10,6 +10,7 @@
 #include "object/keyed_mutex.h"
 #include "miniport/handle_services.h"
 #include "object/gpu_addresses.h"
+#include "object/gpu_update.h"
 #include "object/notification.h"
 #include "object/process.h"
 #include "object/sync_wait.h"
@@ -79,6 +80,21 @@ static void cancel_work(struct dxg_process *process)
 	}
 }
 
+/* For calls that wait until fewer are queued. No adapter is left before all calls are over. */
+static void cancel_updates(struct dxg_process *process)
+{
+	struct list *link = &process->adapters;
+
+	for (;;) {
+		lock_acquire(&process->lock);
+		link = link->next;
+		lock_release(&process->lock);
+		if (link == &process->adapters)
+			return;
+		gpu_update_cancel_all(container_of(link, struct process_adapter, link));
+	}
+}
+
 void process_cancel_waits(struct dxg_process *process)
 {
 	struct list *link;
@@ -86,6 +102,7 @@ void process_cancel_waits(struct dxg_process *process)
 	atomic_store(&process->is_dying, true);
 	notifier_stop(process);
 	cancel_work(process);
+	cancel_updates(process);
 	lock_acquire(&process->lock);
 	list_for_each (link, &process->keyed_mutexes)
 		keyed_mutex_wake(container_of(link, struct dxg_keyed_mutex, process_link));

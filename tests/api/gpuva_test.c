@@ -430,4 +430,38 @@ TEST(gpuva, a_process_may_end_while_an_update_waits)
 	D3DKMTCloseDxCoreDevice();
 }
 
+struct one_more {
+	D3DKMT_HANDLE context;
+	D3DKMT_HANDLE fence;
+	D3DKMT_HANDLE allocation;
+	NTSTATUS status;
+};
+
+static void update_once_more(void *context)
+{
+	struct one_more *more = context;
+
+	more->status = update(more->context, more->fence, 5, more->allocation, SOME);
+}
+
+TEST(gpuva, a_process_may_end_while_a_call_waits_for_updates_to_be_fewer)
+{
+	struct one_more more;
+	UINT64 address;
+	UINT64 value;
+
+	begin_queue();
+	more.context = create_virtual_context();
+	more.fence = create_fence(NULL);
+	more.allocation = create_one(device);
+	EXPECT_OK(reserve(adapter, SOME, K64, &address, &value));
+	for (unsigned i = 0; i < 128; i++)
+		EXPECT_OK(update(more.context, more.fence, 5, more.allocation, SOME));
+	struct dxgk_test_thread *thread = dxgk_test_thread_create(update_once_more, &more);
+	EXPECT(thread);
+	usleep(50000); /* it waits, or comes too late; both are fine */
+	D3DKMTCloseDxCoreDevice();
+	dxgk_test_thread_join(thread);
+}
+
 TEST_MAIN("api/gpuva")
