@@ -69,13 +69,17 @@ static struct dxg_device *next_at_work(struct dxg_process *process)
 	return found;
 }
 
-/* Who waits for room in a queue, or for the end of what is queued, waits no more. */
+/*
+ * Who waits for room in a queue, or for the end of what is queued, waits no more; nor does who waits
+ * for memory to come in, or for a paging queue with that in it: only the client could let it.
+ */
 static void cancel_work(struct dxg_process *process)
 {
 	struct dxg_device *device;
 
 	while ((device = next_at_work(process)) != NULL) {
 		(void)sched_owner_lose(&device->work);
+		vidmm_device_lose(&device->memory);
 		object_put(&device->object);
 	}
 }

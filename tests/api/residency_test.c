@@ -176,6 +176,29 @@ TEST(make_resident, is_still_answered_when_all_is_destroyed)
 	expect_valid();
 }
 
+static void destroy_queue(void *context)
+{
+	D3DDDI_DESTROYPAGINGQUEUE args = { *(const D3DKMT_HANDLE *)context };
+
+	(void)D3DKMTDestroyPagingQueue(&args); /* of what becomes of it the test says nothing */
+}
+
+/* It waits for the CPU to unlock what is to come in, which nobody does any more. */
+TEST(make_resident, a_process_may_end_while_its_queue_waits_for_it)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE handle = create_sized(&client, MIB, SOFTGPU_LOCAL_ONLY);
+	void *pointer;
+	EXPECT_OK(lock2(client.device, handle, &pointer));
+	D3DDDI_MAKERESIDENT args = residency_of(&client, &handle, 1, 0);
+	EXPECT_EQ(D3DKMTMakeResident(&args), STATUS_PENDING);
+	struct dxgk_test_thread *thread = dxgk_test_thread_create(destroy_queue, &client.queue);
+	EXPECT(thread);
+	usleep(50000);
+	D3DKMTCloseDxCoreDevice();
+	dxgk_test_thread_join(thread);
+}
+
 TEST(make_resident, changes_nothing_when_there_is_no_memory)
 {
 	struct client client = begin();
