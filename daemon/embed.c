@@ -24,6 +24,7 @@
 #include "daemon/embed.h"
 #include "dispatch/control_request.h"
 #include "dispatch/dispatch.h"
+#include "dispatch/path.h"
 #include "object/adapter_work.h"
 #include "object/kernel.h"
 #include "object/validate.h"
@@ -202,7 +203,7 @@ static NTSTATUS embed_call(uint32_t id, void *arguments)
 		gate_leave(&embed.gate);
 		return embed_call_slowly(id, arguments);
 	}
-	NTSTATUS status = dispatch_call(&embed.kernel, embed.process, id, arguments);
+	NTSTATUS status = dispatch_call_here(&embed.kernel, embed.process, id, arguments);
 	gate_leave(&embed.gate);
 	return status;
 }

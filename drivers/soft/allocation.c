@@ -34,17 +34,20 @@ struct soft_opening *soft_opening_from(HANDLE handle)
 	return opening && opening->magic == SOFT_MAGIC_OPENING ? opening : NULL;
 }
 
-/* Takes a plain allocation or a surface apart. `surface_out` has zeroes where there is no shape. */
-static NTSTATUS check_private_data(const DXGK_ALLOCATIONINFO *info,
-				   struct softgpu_surface *surface_out)
+/* What is asked for, read where it stands: in memory of the kernel's, which nobody changes. */
+struct wish {
+	const struct softgpu_allocation *allocation;
+	const struct softgpu_surface *surface; /* NULL: plain bytes, without a shape */
+};
+
+static NTSTATUS read_private_data(const DXGK_ALLOCATIONINFO *info, struct wish *wish_out)
 {
 	const ULONG exclusive = SOFTGPU_LOCAL_ONLY | SOFTGPU_SYSTEM_ONLY;
-	struct softgpu_allocation *allocation = &surface_out->allocation;
+	const struct softgpu_allocation *allocation = info->pPrivateDriverData;
+	const struct softgpu_surface *surface = NULL;
 
-	RtlZeroMemory(surface_out, sizeof(*surface_out));
-	if (!info->pPrivateDriverData || info->PrivateDriverDataSize < sizeof(*allocation))
+	if (!allocation || info->PrivateDriverDataSize < sizeof(*allocation))
 		return STATUS_INVALID_PARAMETER;
-	RtlCopyMemory(allocation, info->pPrivateDriverData, sizeof(*allocation));
 
 	switch (allocation->version) {
 	case SOFTGPU_ALLOCATION_VERSION:
@@ -52,11 +55,11 @@ static NTSTATUS check_private_data(const DXGK_ALLOCATIONINFO *info,
 			return STATUS_INVALID_PARAMETER;
 		break;
 	case SOFTGPU_SURFACE_VERSION:
-		if (info->PrivateDriverDataSize != sizeof(*surface_out))
+		surface = info->pPrivateDriverData;
+		if (info->PrivateDriverDataSize != sizeof(*surface))
 			return STATUS_INVALID_PARAMETER;
-		RtlCopyMemory(surface_out, info->pPrivateDriverData, sizeof(*surface_out));
-		if (surface_out->reserved != 0 ||
-		    (surface_out->surface_flags & ~SOFTGPU_SURFACE_EXISTING_MEMORY))
+		if (surface->reserved != 0 ||
+		    (surface->surface_flags & ~SOFTGPU_SURFACE_EXISTING_MEMORY))
 			return STATUS_INVALID_PARAMETER;
 		break;
 	default:
@@ -72,16 +75,17 @@ static NTSTATUS check_private_data(const DXGK_ALLOCATIONINFO *info,
 	if (allocation->alignment > SOFTGPU_MAX_ALIGNMENT ||
 	    (allocation->alignment & (allocation->alignment - 1)) != 0)
 		return STATUS_INVALID_PARAMETER;
+	*wish_out = (struct wish){ allocation, surface };
 	return STATUS_SUCCESS;
 }
 
 /* Where it may live and how: what the kernel's memory manager goes by. */
-static void fill_info(const struct soft_adapter *adapter, const struct softgpu_surface *surface,
+static void fill_info(const struct soft_adapter *adapter, const struct wish *wish,
 		      DXGK_ALLOCATIONINFO *info)
 {
 	const ULONG local = 1u << (SOFTGPU_SEGMENT_LOCAL - 1);
 	const ULONG aperture = 1u << (SOFTGPU_SEGMENT_APERTURE - 1);
-	ULONG flags = surface->allocation.flags;
+	ULONG flags = wish->allocation->flags;
 	ULONG segments = local | aperture;
 	DXGK_SEGMENTPREFERENCE preferred = { .SegmentId0 = SOFTGPU_SEGMENT_LOCAL,
 					     .SegmentId1 = SOFTGPU_SEGMENT_APERTURE };
@@ -98,10 +102,10 @@ static void fill_info(const struct soft_adapter *adapter, const struct softgpu_s
 	UINT page_bytes = (segments & local) && adapter->settings.pages_64k != SOFT_64K_NONE
 				  ? 1u << SOFT_64K_BITS
 				  : PAGE_SIZE;
-	info->Alignment = surface->allocation.alignment > page_bytes
-				  ? (UINT)surface->allocation.alignment
+	info->Alignment = wish->allocation->alignment > page_bytes
+				  ? (UINT)wish->allocation->alignment
 				  : page_bytes;
-	info->Size = surface->allocation.size_bytes;
+	info->Size = wish->allocation->size_bytes;
 	info->PitchAlignedSize = 0;
 	info->HintedBank.Value = 0;
 	info->SupportedReadSegmentSet = segments;
@@ -115,7 +119,8 @@ static void fill_info(const struct soft_adapter *adapter, const struct softgpu_s
 	const DXGK_ALLOCATIONINFOFLAGS_WDDM2_0 kind = {
 		.CpuVisible = (flags & SOFTGPU_CPU_VISIBLE) != 0,
 		.Cached = (flags & SOFTGPU_CACHED) != 0,
-		.ExistingSysMem = (surface->surface_flags & SOFTGPU_SURFACE_EXISTING_MEMORY) != 0,
+		.ExistingSysMem = wish->surface && (wish->surface->surface_flags &
+						    SOFTGPU_SURFACE_EXISTING_MEMORY) != 0,
 		/* Without page tables everything is reached by one physical address. */
 		.AccessedPhysically = (flags & SOFTGPU_CONTIGUOUS) != 0 ||
 				      adapter->settings.model == SOFTGPU_MODEL_PHYSICAL,
@@ -135,9 +140,9 @@ static void allocation_free(struct soft_adapter *adapter, struct soft_allocation
 static NTSTATUS allocation_make(struct soft_adapter *adapter, struct soft_resource *resource,
 				DXGK_ALLOCATIONINFO *info)
 {
-	struct softgpu_surface surface;
+	struct wish wish;
 
-	NTSTATUS status = check_private_data(info, &surface);
+	NTSTATUS status = read_private_data(info, &wish);
 	if (!NT_SUCCESS(status))
 		return status;
 	struct soft_allocation *allocation = soft_pool_allocate(PagedPool, sizeof(*allocation));
@@ -145,17 +150,19 @@ static NTSTATUS allocation_make(struct soft_adapter *adapter, struct soft_resour
 		return STATUS_NO_MEMORY;
 
 	allocation->magic = SOFT_MAGIC_ALLOCATION;
-	allocation->flags = surface.allocation.flags;
-	allocation->size_bytes = surface.allocation.size_bytes;
-	allocation->width = surface.width;
-	allocation->height = surface.height;
-	allocation->format = surface.format;
+	allocation->flags = wish.allocation->flags;
+	allocation->size_bytes = wish.allocation->size_bytes;
+	if (wish.surface) {
+		allocation->width = wish.surface->width;
+		allocation->height = wish.surface->height;
+		allocation->format = wish.surface->format;
+	}
 	allocation->resource = resource;
 	if (resource)
 		InterlockedIncrement(&resource->live_allocations);
 	InterlockedIncrement(&adapter->live_allocations);
 
-	fill_info(adapter, &surface, info);
+	fill_info(adapter, &wish, info);
 	info->hAllocation = allocation;
 	return STATUS_SUCCESS;
 }

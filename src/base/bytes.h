@@ -38,9 +38,10 @@ static inline void bytes_copy(void *to, const void *from, size_t count)
 
 /*
  * As memcpy(), for a count that the compiler knows: word by word, as clients have just written
- * their structs. A processor waits for a wider piece until all words of it are in memory.
+ * their structs. A processor waits for a wider piece until all words of it are in memory. The words
+ * in `halved` (bit n: the n-th) were written in two.
  */
-static inline void bytes_copy_words(void *to, const void *from, size_t count)
+static inline void bytes_copy_words(void *to, const void *from, size_t count, uint64_t halved)
 {
 	char *target = to;
 	const char *source = from;
@@ -49,8 +50,17 @@ static inline void bytes_copy_words(void *to, const void *from, size_t count)
 	for (; count - at >= sizeof(uint64_t); at += sizeof(uint64_t)) {
 		uint64_t word;
 
-		memcpy(&word, source + at, sizeof(word));
-		__asm__("" : "+r"(word)); /* or the compiler makes wider pieces of them */
+		if (at / sizeof(word) < 64 && (halved >> at / sizeof(word) & 1)) {
+			uint32_t half[2];
+
+			memcpy(&half[0], source + at, sizeof(half[0]));
+			memcpy(&half[1], source + at + sizeof(half[0]), sizeof(half[1]));
+			__asm__("" : "+r"(half[0]), "+r"(half[1]));
+			word = half[0] | (uint64_t)half[1] << 32;
+		} else {
+			memcpy(&word, source + at, sizeof(word));
+			__asm__("" : "+r"(word)); /* or the compiler makes wider pieces of them */
+		}
 		memcpy(target + at, &word, sizeof(word));
 	}
 	memcpy(target + at, source + at, count - at);

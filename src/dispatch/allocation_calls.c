@@ -46,7 +46,6 @@ static NTSTATUS destroy_one(struct call *call, struct dxg_device *device, D3DKMT
 {
 	struct dxg_allocation *allocation;
 
-	allocation_prefetch(handle_glance(&call->process->handles, handle));
 	NTSTATUS status =
 		call_find_allocation(call, device, "phAllocationList", 0, handle, &allocation);
 	if (!NT_SUCCESS(status))

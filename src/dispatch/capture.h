@@ -80,15 +80,14 @@ SPECIALIZED NTSTATUS capture_handle(struct call *call, const struct call_field *
 	return STATUS_SUCCESS;
 }
 
-SPECIALIZED void fetch_first_slot(const struct call *call, const struct call_field *field)
+SPECIALIZED void fetch_first_allocation(const struct call *call, const struct call_field *field)
 {
 	const uint32_t *list;
 
 	memcpy(&list, call->args.bytes + field->offset, sizeof(list));
 	if (LIKELY(list && call_read_u32(call, field->count_offset) != 0))
-		__builtin_prefetch(
-			handle_slot_of(&call->process->handles, *(const volatile uint32_t *)list),
-			1);
+		allocation_prefetch(
+			handle_glance(&call->process->handles, *(const volatile uint32_t *)list));
 }
 
 SPECIALIZED NTSTATUS capture_field(struct call *call, const struct call_field *field)
@@ -107,13 +106,28 @@ SPECIALIZED NTSTATUS capture_field(struct call *call, const struct call_field *f
 	case FIELD_ARRAY_OUT:
 		return call_capture_buffer(call, field);
 	case FIELD_SOON:
-		fetch_first_slot(call, field);
+		fetch_first_allocation(call, field);
 		break;
 	case FIELD_OPAQUE:
 	case FIELD_OUT:
 		break;
 	}
 	return STATUS_SUCCESS;
+}
+
+/* Words of the struct that a client writes in two, one of them a field of the table: a bit each. */
+SPECIALIZED uint64_t halved_words(const struct call_field *fields, unsigned count)
+{
+	uint64_t halved = 0;
+
+#pragma GCC unroll 16
+	for (unsigned i = 0; i < count; i++) {
+		bool is_half = fields[i].kind == FIELD_HANDLE ||
+			       fields[i].kind == FIELD_HANDLE_OR_0 || fields[i].kind == FIELD_FLAGS;
+		if (is_half && fields[i].offset < 64 * sizeof(uint64_t))
+			halved |= UINT64_C(1) << fields[i].offset / sizeof(uint64_t);
+	}
+	return halved;
 }
 
 /* Copies and checks. On failure nothing but `call` was touched; finish it all the same. */
@@ -126,10 +140,11 @@ SPECIALIZED NTSTATUS call_capture(struct call *call, void *client_args, size_t a
 	call->object_count = 0;
 	call->buffer_count = 0;
 	call->scratch_used = 0;
+	call->reserved = 0;
 	call->taken = NULL;
 	if (UNLIKELY(!client_args))
 		return refused(call_refuse_no_struct());
-	bytes_copy_words(call->args.bytes, client_args, args_bytes);
+	bytes_copy_words(call->args.bytes, client_args, args_bytes, halved_words(fields, count));
 	call_is_copied();
 #pragma GCC unroll 16
 	for (unsigned i = 0; i < count; i++) {
@@ -172,12 +187,20 @@ SPECIALIZED void call_hand_back_fields(const struct call *call, const struct cal
 }
 
 /* Lets go of handles and copies. */
-SPECIALIZED void call_finish(struct call *call)
+SPECIALIZED void call_finish(struct call *call, const struct call_field *fields, unsigned count)
 {
+	uint32_t position = 0;
+
 	if (UNLIKELY(call->taken != NULL))
 		call_free_memory(call);
-	for (uint32_t i = 0; i < call->object_count; i++)
-		object_put(call->objects[i]);
+#pragma GCC unroll 16
+	for (unsigned i = 0; i < count; i++) {
+		if (fields[i].kind != FIELD_HANDLE && fields[i].kind != FIELD_HANDLE_OR_0)
+			continue;
+		if (UNLIKELY(position == call->object_count)) /* none was found from here on */
+			break;
+		object_put(call->objects[position++]);
+	}
 }
 
 #endif

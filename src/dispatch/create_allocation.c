@@ -367,7 +367,7 @@ NTSTATUS dispatch_create_allocation2(struct call *call, D3DKMT_CREATEALLOCATION 
 	if (LIKELY(args->NumAllocations == 1 && args->pAllocationInfo2 && !has_flags(args->Flags) &&
 		   args->hResource == 0 && args->PrivateRuntimeDataSize == 0)) {
 		D3DDDI_ALLOCATIONINFO2 element;
-		bytes_copy_words(&element, args->pAllocationInfo2, sizeof(element));
+		bytes_copy_words(&element, args->pAllocationInfo2, sizeof(element), 0);
 		call_is_copied();
 		if (LIKELY(!element.pSystemMem))
 			return create_single(call, args, &element);

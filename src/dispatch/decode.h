@@ -47,15 +47,18 @@ struct call {
 		unsigned char bytes[CALL_MAX_ARGS_BYTES];
 	} args; /* the copy that handlers see */
 
-	/* In the order of the table; NULL for a zero handle. */
+	/* All zero at first, and set at once. */
 	uint32_t object_count;
-	struct object *objects[CALL_MAX_HANDLES];
 	uint32_t buffer_count;
+	uint32_t scratch_used;
+	uint32_t reserved;
+	struct call_memory *taken;
+
+	/* In the order of the table; NULL for a zero handle. */
+	struct object *objects[CALL_MAX_HANDLES];
 	struct call_buffer buffers[CALL_MAX_BUFFERS];
 
 	/* Memory that lives as long as the call: the first bytes are here, the rest is taken. */
-	uint32_t scratch_used;
-	struct call_memory *taken;
 	union {
 		max_align_t alignment;
 		unsigned char bytes[CALL_SCRATCH_BYTES];

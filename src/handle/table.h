@@ -182,10 +182,11 @@ MUST_CHECK static inline enum handle_verdict handle_find(struct handle_table *ta
 {
 	struct handle_slot *slot = handle_slot_of(table, handle);
 
-	if (UNLIKELY(!slot || (handle & (HANDLE_GAP - 1)) != table->tag))
+	if (UNLIKELY(!slot))
 		return HANDLE_UNKNOWN;
 	uint64_t state = atomic_load_explicit(&slot->state, memory_order_relaxed);
 	do {
+		/* The whole of it, the tag too. */
 		if (UNLIKELY(SLOT_HANDLE(state) != handle))
 			return HANDLE_UNKNOWN;
 	} while (UNLIKELY(!atomic_compare_exchange_weak_explicit(

@@ -15,7 +15,7 @@
 #include "thunk/connection.h"
 #include "wire/call.h"
 
-static _Atomic(const struct dxgk_embed *) kernel;
+_Atomic(const struct dxgk_embed *) connection_kernel;
 
 /* NULL after a refusal, whose status is in *status_out. */
 static const struct dxgk_embed *load_kernel(NTSTATUS *status_out)
@@ -42,36 +42,33 @@ static const struct dxgk_embed *load_kernel(NTSTATUS *status_out)
 				     "libdxgk.so.0 and libdxcore.so are not of the same build");
 		return NULL;
 	}
-	atomic_store_explicit(&kernel, found, memory_order_release);
+	atomic_store_explicit(&connection_kernel, found, memory_order_release);
 	return found;
 }
 
-NTSTATUS connection_call(uint32_t id, void *arguments)
+RARE NTSTATUS connection_call_first(uint32_t id, void *arguments)
 {
-	const struct dxgk_embed *found = atomic_load_explicit(&kernel, memory_order_acquire);
+	NTSTATUS status = STATUS_UNSUCCESSFUL;
+	struct refusal_scope scope;
 
-	if (UNLIKELY(!found)) {
-		NTSTATUS status = STATUS_UNSUCCESSFUL;
-		struct refusal_scope scope;
-		refusal_begin(&scope, call_describe(id)->name);
-		found = load_kernel(&status);
-		refusal_end(&scope);
-		if (!found)
-			return status;
-	}
-	return found->call(id, arguments);
+	refusal_begin(&scope, call_describe(id)->name);
+	const struct dxgk_embed *found = load_kernel(&status);
+	refusal_end(&scope);
+	return found ? found->call(id, arguments) : status;
 }
 
 bool connection_last_refusal(struct dxgk_refusal *refusal)
 {
-	const struct dxgk_embed *found = atomic_load_explicit(&kernel, memory_order_acquire);
+	const struct dxgk_embed *found =
+		atomic_load_explicit(&connection_kernel, memory_order_acquire);
 
 	return found ? found->last_refusal(refusal) : refusal_last(refusal);
 }
 
 void connection_close(void)
 {
-	const struct dxgk_embed *found = atomic_load_explicit(&kernel, memory_order_acquire);
+	const struct dxgk_embed *found =
+		atomic_load_explicit(&connection_kernel, memory_order_acquire);
 
 	if (found)
 		found->close_process();
