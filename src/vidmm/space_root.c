@@ -1,7 +1,7 @@
 /*
  * space_root.c - the root of an address space: which contexts begin there, and how it grows.
  *
- *	addresses above it are asked for ─▶ a larger table is made
+ *	addresses above it are asked for ─▶ a larger table is made, when there is room for it
  *	─▶ clients are held: the hardware has nothing of theirs
  *	─▶ job: the larger one is written ─▶ every context is told
  *	─▶ clients go on, the old one goes
@@ -10,7 +10,8 @@
  * the pager, and wait for it (DxgkCbUpdateContextAllocation).
  *
  * Locks: root_lock, from the beginning to the end, driver included; so a context that comes or goes
- * meanwhile waits.
+ * meanwhile waits. Room is waited for without: tables that come back for it tell all contexts where
+ * the root is.
  */
 #include <assert.h>
 
@@ -122,26 +123,10 @@ static NTSTATUS run_job(struct address_space *space, bool is_last)
 
 /* ---- growing ---- */
 
-/* There may have to be room for it first. */
-static NTSTATUS begin_change(struct address_space *space, uint64_t end_page)
-{
-	struct table_rooms rooms = { 0 };
-	NTSTATUS status;
-
-	do {
-		status = root_change_begin(&space->root.change, &space->tables, end_page, &rooms);
-		if (status != STATUS_GRAPHICS_NO_VIDEO_MEMORY)
-			break;
-		status = table_rooms_await(&rooms, space->config, space->tables.process);
-	} while (NT_SUCCESS(status));
-	table_rooms_finish(&rooms, space->config);
-	return status;
-}
-
-static NTSTATUS grow(struct address_space *space, uint64_t end_page)
+static NTSTATUS grow(struct address_space *space, uint64_t end_page, struct table_rooms *rooms)
 {
 	struct root_change *change = &space->root.change;
-	NTSTATUS status = begin_change(space, end_page);
+	NTSTATUS status = root_change_begin(change, &space->tables, end_page, rooms);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -160,18 +145,35 @@ static NTSTATUS grow(struct address_space *space, uint64_t end_page)
 	return status;
 }
 
-NTSTATUS space_grow_root(struct address_space *space, uint64_t end_page)
+/* STATUS_GRAPHICS_NO_VIDEO_MEMORY: there has to be room for it first. */
+static NTSTATUS try_to_grow(struct address_space *space, uint64_t end_page,
+			    struct table_rooms *rooms)
 {
 	NTSTATUS status = STATUS_SUCCESS;
 	bool must_grow;
 
-	assert(!pager_is_current_thread(space->pager));
 	lock_acquire(&space->root_lock);
 	lock_acquire(&space->tables.lock);
 	must_grow = end_page > space->tables.end_page;
 	lock_release(&space->tables.lock);
 	if (must_grow)
-		status = grow(space, end_page);
+		status = grow(space, end_page, rooms);
 	lock_release(&space->root_lock);
+	return status;
+}
+
+NTSTATUS space_grow_root(struct address_space *space, uint64_t end_page)
+{
+	struct table_rooms rooms = { 0 };
+	NTSTATUS status;
+
+	assert(!pager_is_current_thread(space->pager));
+	do {
+		status = try_to_grow(space, end_page, &rooms);
+		if (status != STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+			break;
+		status = table_rooms_await(&rooms, space->config, space->tables.process);
+	} while (NT_SUCCESS(status));
+	table_rooms_finish(&rooms, space->config);
 	return status;
 }

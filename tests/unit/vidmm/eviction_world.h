@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "base/thread.h"
+#include "base/worker.h"
 #include "support/test.h"
 #include "unit/paging/fake.h"
 #include "vidmm/address_space.h"
@@ -30,12 +31,14 @@ struct memory {
 
 /* A process with one device and its addresses. */
 struct party {
+	struct world *world;
 	struct vidmm_process process;
 	struct sched_owner owner;
 	struct vidmm_device device;
 	struct address_space *space;
 	_Atomic uint32_t roots_told;
 	struct page_tables_root root; /* as it was told */
+	struct work root_work;
 	int driver_process;
 };
 
@@ -44,6 +47,7 @@ struct world {
 	struct vidmm *manager;
 	struct vidmm_account account;
 	struct page_tables_config config;
+	struct worker herald; /* tells roots */
 	struct mem_usage usage;
 	struct party parties[PARTIES];
 	struct memory memories[MEMORIES];
@@ -125,18 +129,29 @@ static inline void forget(void *context)
 	address_spaces_forget(&world->config);
 }
 
-static inline void root_moved(void *context)
+/* Not where paging is built: who knows what the driver does. */
+static inline void root_tell(struct work *work)
 {
-	struct party *party = context;
+	struct party *party = container_of(work, struct party, root_work);
 
-	EXPECT(pager_is_current_thread(party->space->pager));
+	address_space_tell_contexts(party->space);
 	party->root = page_tables_root(&party->space->tables);
 	atomic_fetch_add(&party->roots_told, 1);
 	address_space_root_told(party->space);
 }
 
+static inline void root_moved(void *context)
+{
+	struct party *party = context;
+
+	EXPECT(pager_is_current_thread(party->space->pager));
+	EXPECT(worker_post(&party->world->herald, &party->root_work));
+}
+
 static inline void party_join(struct world *world, struct party *party)
 {
+	party->world = world;
+	work_init(&party->root_work, root_tell);
 	vidmm_process_init(&party->process, world->manager, &world->account);
 	party->owner = (struct sched_owner){ .sched = &world->fake->sched };
 	vidmm_device_init(&party->device, &party->process, &party->owner, NULL);
@@ -202,12 +217,49 @@ struct shape {
 	uint32_t update_mode;
 	uint32_t flags;
 	bool has_system_tables; /* above the leaves */
+	bool has_growing_root;  /* two levels */
+	bool has_twins;         /* leaf tables of 64 KiB pages */
 };
 
-static inline void start_as(struct world *world, const struct shape *shape)
+static inline uint64_t root_bytes(void *driver, uint32_t *entry_count)
+{
+	(void)driver;
+	return *entry_count * UINT64_C(8);
+}
+
+static inline void describe_tables(struct world *world, const struct shape *shape)
 {
 	uint32_t above = shape->has_system_tables ? 0 : FAKE_LOCAL;
 
+	world->config = (struct page_tables_config){
+		.mmu = { .flags = TABLES_HAVE_ZERO | shape->flags,
+			 .update_mode = shape->update_mode,
+			 .address_bits = 39,
+			 .level_count = LEVELS,
+			 .leaf_table_size_64k_bytes = shape->has_twins ? 4096 : 0,
+			 .levels = { { 9, FAKE_LOCAL, 0, 4096, 0 },
+				     { 9, above, 0, 4096, 0 },
+				     { 9, above, 0, 4096, 0 } } },
+		.segments_of_64k_pages = 1 << (FAKE_LOCAL - 1),
+		.take_room = take_room,
+		.give_room = give_room,
+		.memory = world,
+		.find_room = find_room,
+		.hold = vidmm_tables_hold,
+		.release = vidmm_tables_release,
+		.await = await,
+		.root_bytes = root_bytes,
+		.look = look,
+	};
+	if (shape->has_growing_root) {
+		world->config.mmu.level_count = 2;
+		world->config.mmu.levels[1].index_bits = 6;
+		world->config.mmu.address_bits = 33;
+	}
+}
+
+static inline void start_as(struct world *world, const struct shape *shape)
+{
 	memset(world, 0, sizeof(*world));
 	world->fake = fake_create(&(struct fake_config){ .has_mmu = true,
 							 .update_mode = shape->update_mode,
@@ -216,24 +268,9 @@ static inline void start_as(struct world *world, const struct shape *shape)
 							 .forget_context = world });
 	world->usage = mem_usage();
 	start_manager(world);
-	world->config = (struct page_tables_config){
-		.mmu = { .flags = TABLES_HAVE_ZERO | shape->flags,
-			 .update_mode = shape->update_mode,
-			 .address_bits = 39,
-			 .level_count = LEVELS,
-			 .levels = { { 9, FAKE_LOCAL, 0, 4096, 0 },
-				     { 9, above, 0, 4096, 0 },
-				     { 9, above, 0, 4096, 0 } } },
-		.take_room = take_room,
-		.give_room = give_room,
-		.memory = world,
-		.find_room = find_room,
-		.hold = vidmm_tables_hold,
-		.release = vidmm_tables_release,
-		.await = await,
-		.look = look,
-	};
+	describe_tables(world, shape);
 	EXPECT_EQ(page_tables_config_init(&world->config), STATUS_SUCCESS);
+	EXPECT_EQ(worker_init(&world->herald, "herald"), STATUS_SUCCESS);
 	for (int i = 0; i < PARTIES; i++)
 		party_join(world, &world->parties[i]);
 	for (uint64_t m = 0; m < MEMORIES; m++) {
@@ -249,8 +286,11 @@ static inline void start(struct world *world)
 	start_as(world, &(struct shape){ .update_mode = MINIPORT_TABLE_GPU_PHYSICAL });
 }
 
+/* What was under way is over; whoever told a root has let go of everything. */
 static inline void flush(struct world *world)
 {
+	pager_flush(world->fake->pager);
+	worker_flush(&world->herald);
 	pager_flush(world->fake->pager);
 }
 
@@ -273,8 +313,12 @@ static inline void wait_until(struct world *world, struct party *party,
 
 static inline bool is_on_a_way(struct party *party)
 {
+	struct address_space *pools = party->space->pools;
+
 	return state_of(party) == VIDMM_TABLES_LEAVING ||
-	       state_of(party) == VIDMM_TABLES_ENTERING || atomic_load(&party->space->pending) > 0;
+	       state_of(party) == VIDMM_TABLES_ENTERING ||
+	       atomic_load(&party->space->pending) > 0 ||
+	       (pools && atomic_load(&pools->pending) > 0);
 }
 
 static inline void settle(struct world *world)
@@ -294,8 +338,7 @@ static inline void check(struct world *world)
 	settle(world);
 	for (int i = 0; i < PARTIES; i++) {
 		uint64_t page;
-		const char *why =
-			page_tables_validate(&world->parties[i].space->tables, NULL, NULL, &page);
+		const char *why = address_space_validate(world->parties[i].space, &page);
 
 		if (why)
 			print_error("page %#llx: %s\n", (unsigned long long)page, why);
@@ -311,6 +354,7 @@ static inline void finish(struct world *world)
 	check(world);
 	for (int i = 0; i < PARTIES; i++)
 		party_leave(&world->parties[i]);
+	worker_finish(&world->herald);
 	for (int m = 0; m < MEMORIES; m++)
 		mapped_memory_finish(&world->memories[m].mapped);
 	page_tables_config_finish(&world->config);
@@ -366,7 +410,7 @@ static inline uint64_t walk(struct world *world, struct party *party, uint64_t p
 	uint64_t table = root.offset_bytes;
 	uint64_t entry = 0;
 
-	for (uint32_t level = LEVELS; level-- > 0;) {
+	for (uint32_t level = world->config.mmu.level_count; level-- > 0;) {
 		uint64_t index = gpuva_shape_place(&world->config.shape, level, page).entry;
 
 		memcpy(&entry, fake_pointer(world->fake, segment, table + index * 8), 8);
@@ -556,7 +600,6 @@ static inline void crowd_out(struct world *world, struct thing *thing)
 	EXPECT_EQ(map(idle, 300000, &world->memories[1], PAGES), STATUS_PENDING);
 	flush(world);
 	EXPECT(vidmm_segment_usage(world->manager, FAKE_LOCAL, &usage));
-	/* Those of tile pools stay, too. */
 	uint64_t others = usage.table_bytes -
 			  rooms_bytes(&idle->process.tables.rooms, &world->manager->segments[0]);
 	EXPECT(usage.table_bytes > others);

@@ -90,6 +90,34 @@ TEST(table_request, a_new_process_gets_room_for_its_root)
 	finish(&world);
 }
 
+/* All contexts are told the root when it is back, and when it is another one. */
+TEST(table_request, a_root_grows_while_its_tables_are_out)
+{
+	static const uint32_t modes[] = { MINIPORT_TABLE_CPU_VIRTUAL, MINIPORT_TABLE_GPU_VIRTUAL,
+					  MINIPORT_TABLE_GPU_PHYSICAL };
+
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		for (int is_above = 0; is_above < 2; is_above++) {
+			struct world world;
+			struct party *idle = &world.parties[0];
+			struct thing thing;
+
+			start_as(&world, &(struct shape){ .update_mode = modes[i],
+							  .has_growing_root = true,
+							  .has_system_tables = is_above });
+			crowd_out(&world, &thing);
+			EXPECT_EQ(map(idle, 1500000, &world.memories[2], 8), STATUS_PENDING);
+			flush(&world);
+			idle->root = page_tables_root(&idle->space->tables);
+			EXPECT_EQ(state_of(idle), VIDMM_TABLES_IN);
+			EXPECT(shows(&world, idle, 1500000, &world.memories[2], 0));
+			EXPECT(shows(&world, idle, 510, &world.memories[0], 0));
+			thing_finish(&thing);
+			finish(&world);
+		}
+	}
+}
+
 TEST(table_request, who_is_in_the_driver_does_not_wait_for_them)
 {
 	struct world world;
