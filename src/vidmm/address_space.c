@@ -520,6 +520,13 @@ NTSTATUS address_space_start(struct address_space *space, void *driver_process,
 	return status;
 }
 
+static NTSTATUS init_tables(struct address_space *space, struct vidmm_process *process,
+			    struct table_rooms *rooms)
+{
+	return space->user ? page_tables_init_pools(&space->tables, &space->user->tables, rooms)
+			   : page_tables_init(&space->tables, space->config, process, NULL, rooms);
+}
+
 /* There may have to be room for the root first. */
 static NTSTATUS make_root(struct address_space *space, struct vidmm_process *process)
 {
@@ -527,18 +534,17 @@ static NTSTATUS make_root(struct address_space *space, struct vidmm_process *pro
 	struct table_rooms rooms = { 0 };
 	NTSTATUS status;
 
-	vidmm_tables_hold(process);
 	do {
-		status = page_tables_init(&space->tables, config, process, NULL, &rooms);
+		status = init_tables(space, process, &rooms);
 		if (status != STATUS_GRAPHICS_NO_VIDEO_MEMORY)
 			break;
 		status = table_rooms_await(&rooms, config, process);
 	} while (NT_SUCCESS(status));
 	table_rooms_finish(&rooms, config);
-	vidmm_tables_release(process);
 	return status;
 }
 
+/* The tables of the process are held. */
 static NTSTATUS space_create(struct page_tables_config *config, struct pager *pager,
 			     struct vidmm_process *process, struct address_space *user,
 			     struct address_space **space_out)
@@ -554,8 +560,7 @@ static NTSTATUS space_create(struct page_tables_config *config, struct pager *pa
 	space->user = user;
 	list_init(&space->memories);
 	list_init(&space->contexts);
-	status = user ? page_tables_init_pools(&space->tables, config, user->tables.driver_process)
-		      : make_root(space, process);
+	status = make_root(space, process);
 	if (!NT_SUCCESS(status)) {
 		mem_free(space);
 		return status;
@@ -569,12 +574,18 @@ static NTSTATUS space_create(struct page_tables_config *config, struct pager *pa
 NTSTATUS address_space_create(struct page_tables_config *config, struct pager *pager,
 			      struct vidmm_process *process, struct address_space **space_out)
 {
-	return space_create(config, pager, process, NULL, space_out);
+	NTSTATUS status;
+
+	vidmm_tables_hold(process);
+	status = space_create(config, pager, process, NULL, space_out);
+	vidmm_tables_release(process);
+	return status;
 }
 
 NTSTATUS space_create_pools(struct address_space *user, struct address_space **pools_out)
 {
-	NTSTATUS status = space_create(user->config, user->pager, NULL, user, pools_out);
+	NTSTATUS status =
+		space_create(user->config, user->pager, user->tables.process, user, pools_out);
 
 	/* Its root is written with the first pool, and no context begins there. */
 	if (NT_SUCCESS(status))

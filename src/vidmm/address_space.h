@@ -47,6 +47,17 @@ struct space_root_listener {
 	void *context;
 };
 
+/* How far tables have come on their way out or in (space_eviction.c). The pager's thread's. */
+struct space_way {
+	bool has_begun;
+	struct page_tables *parts[2]; /* those of tile pools, if there are any, and the space's */
+	uint32_t count;
+	uint32_t written; /* of them */
+	uint32_t flushed; /* out: of them */
+	bool has_sync;    /* of the next one to be written */
+	struct table_sync sync;
+};
+
 struct address_space {
 	struct page_tables tables;
 	struct pager *pager;
@@ -77,13 +88,11 @@ struct address_space {
 	/* Tables that leave and come back (space_eviction.c). The job's, one at a time. */
 	struct space_root_listener root_listener;
 	struct paging_job tables_job;
-	struct table_sync tables_sync;
-	bool has_tables_begun;
-	bool is_root_flushed;
+	struct space_way way;
 	bool has_leave_failed; /* the way in is to where they were */
 
 	/* Where its tile pools are kept mapped (space_pools.c). No context begins there. */
-	struct address_space *pools; /* root_lock; NULL until an update needs them */
+	struct address_space *pools; /* tables.lock; NULL until an update needs them */
 	struct address_space *user;  /* of pools: whose they are. Set when they are made. */
 };
 

@@ -55,22 +55,24 @@ MUST_CHECK NTSTATUS space_check_owner_locked(const struct gpuva_owner *owner);
 struct space_memory *space_add_memory_locked(struct address_space *space,
 					     struct mapped_memory *memory);
 
-/* Where nothing is mapped yet. */
+/* Where nothing is mapped yet. The tables of the process are held; no lock is. */
 MUST_CHECK NTSTATUS space_create_pools(struct address_space *user,
 				       struct address_space **pools_out);
 
 /* ---- space_pools.c ---- */
 
-/* From now on there are pools, where the GPU can copy entries. */
+/* From now on there are pools, where the GPU can copy entries. The tables are held; no lock is. */
 MUST_CHECK NTSTATUS space_pools_begin(struct address_space *space);
 
 /*
  * Whatever memory the plan shows is kept mapped in the pools, so that its entries can be copied
- * when their turn comes. *end_page_out is not 0: their root has to grow that far first. The lock of
- * the space is held.
+ * when their turn comes. *end_page_out is not 0: their root has to grow that far first.
+ * STATUS_GRAPHICS_NO_VIDEO_MEMORY: `rooms` are to be waited for first. What is kept by then stays.
+ * The lock of the space is held.
  */
 MUST_CHECK NTSTATUS space_pools_keep_locked(struct address_space *space,
-					    const struct gpuva_plan *plan, uint64_t *end_page_out);
+					    const struct gpuva_plan *plan,
+					    struct table_rooms *rooms, uint64_t *end_page_out);
 
 /* A job that wrote its tables failed; all of them are written anew. */
 void space_break(struct address_space *space, NTSTATUS status);

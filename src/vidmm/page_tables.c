@@ -490,12 +490,10 @@ NTSTATUS page_tables_init(struct page_tables *tables, const struct page_tables_c
 	return init_tables(tables, config, process, driver_process, rooms, false);
 }
 
-NTSTATUS page_tables_init_pools(struct page_tables *tables, const struct page_tables_config *config,
-				void *driver_process)
+NTSTATUS page_tables_init_pools(struct page_tables *tables, const struct page_tables *user,
+				struct table_rooms *rooms)
 {
-	NTSTATUS status = init_tables(tables, config, NULL, driver_process, NULL, true);
-
-	return status == STATUS_GRAPHICS_NO_VIDEO_MEMORY ? table_rooms_refuse() : status;
+	return init_tables(tables, user->config, user->process, user->driver_process, rooms, true);
 }
 
 static void free_tree(struct page_tables *tables, struct table *table)

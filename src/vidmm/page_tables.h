@@ -204,10 +204,13 @@ MUST_CHECK NTSTATUS page_tables_init(struct page_tables *tables,
 				     struct vidmm_process *process, void *driver_process,
 				     struct table_rooms *rooms);
 
-/* The same for tables that others copy from. Their lock is taken with that of those held. */
+/*
+ * The same for tables that `user` copies from: they are its process's, too. Their lock is taken with
+ * that of `user` held.
+ */
 MUST_CHECK NTSTATUS page_tables_init_pools(struct page_tables *tables,
-					   const struct page_tables_config *config,
-					   void *driver_process);
+					   const struct page_tables *user,
+					   struct table_rooms *rooms);
 
 /* No job is under way. With TABLES_END_INVALID a sync with `is_ending` came last. */
 void page_tables_finish(struct page_tables *tables);

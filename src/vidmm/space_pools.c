@@ -11,33 +11,58 @@
  * what is true when the turn comes.
  *
  * The pools are an address space of the process like any other, but that no context begins at its
- * root: the kernel's own context reaches its tables through windows.
+ * root: the kernel's own context reaches its tables through windows. Their tables leave and come
+ * back with the others of the process (space_eviction.c): where entries are copied to there is
+ * something to copy from.
  *
- * Locks: root_lock guards whether there are pools. A view of memory is added with the lock of the
- * space held: then whoever drops the memory finds it.
+ * Locks: page_tables.lock guards whether there are pools. A view of memory is added with the lock of
+ * the space held: then whoever drops the memory finds it.
  */
 #include "base/checked.h"
 #include "base/refusal.h"
 #include "vidmm/address_space_parts.h"
 
+static bool has_pools(struct address_space *space)
+{
+	bool has_some;
+
+	lock_acquire(&space->tables.lock);
+	has_some = space->pools != NULL;
+	lock_release(&space->tables.lock);
+	return has_some;
+}
+
+/* They begin where the others are: in, for they are held. */
+static NTSTATUS await_tables(struct address_space *space)
+{
+	const struct page_tables_config *config = space->config;
+
+	return config->await && space->tables.process
+		       ? config->await(space->tables.process, NULL, 0)
+		       : STATUS_SUCCESS;
+}
+
 NTSTATUS space_pools_begin(struct address_space *space)
 {
-	struct address_space *pools = NULL;
-	NTSTATUS status = STATUS_SUCCESS;
+	struct address_space *pools;
+	NTSTATUS status;
 
-	if (space->config->mmu.update_mode == MINIPORT_TABLE_CPU_VIRTUAL)
+	if (space->config->mmu.update_mode == MINIPORT_TABLE_CPU_VIRTUAL || has_pools(space))
 		return STATUS_SUCCESS;
-	lock_acquire(&space->root_lock);
-	if (!space->pools)
+	status = await_tables(space);
+	if (NT_SUCCESS(status))
 		status = space_create_pools(space, &pools);
-	if (pools) {
+	if (!NT_SUCCESS(status))
+		return status;
+	lock_acquire(&space->tables.lock);
+	if (!space->pools) {
 		space->pools = pools;
-		lock_acquire(&space->tables.lock);
 		space->tables.pools = &pools->tables;
-		lock_release(&space->tables.lock);
+		pools = NULL;
 	}
-	lock_release(&space->root_lock);
-	return status;
+	lock_release(&space->tables.lock);
+	address_space_destroy(pools); /* others were faster */
+	return STATUS_SUCCESS;
 }
 
 /* The view of `memory` that shows it like `state`, or one that shows nothing yet; NULL: none. */
@@ -80,7 +105,8 @@ static uint64_t best_alignment(const struct address_space *pools, uint64_t page_
 }
 
 static NTSTATUS keep_locked(struct address_space *pools, struct mapped_memory *memory,
-			    const struct gpuva_state *state, uint64_t *end_page_out)
+			    const struct gpuva_state *state, struct table_rooms *rooms,
+			    uint64_t *end_page_out)
 {
 	struct space_memory *kept;
 	struct gpuva_plan plan = { 0 };
@@ -114,14 +140,12 @@ static NTSTATUS keep_locked(struct address_space *pools, struct mapped_memory *m
 		lock_release(&pools->tables.lock);
 		return STATUS_SUCCESS;
 	}
-	status = space_carry_out_locked(pools, &plan, status, true, NULL, NULL, &address);
-	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
-		return table_rooms_refuse();
+	status = space_carry_out_locked(pools, &plan, status, true, rooms, NULL, &address);
 	return status == STATUS_PENDING ? STATUS_SUCCESS : status;
 }
 
 NTSTATUS space_pools_keep_locked(struct address_space *space, const struct gpuva_plan *plan,
-				 uint64_t *end_page_out)
+				 struct table_rooms *rooms, uint64_t *end_page_out)
 {
 	NTSTATUS status = STATUS_SUCCESS;
 
@@ -139,7 +163,7 @@ NTSTATUS space_pools_keep_locked(struct address_space *space, const struct gpuva
 		if (!memory->is_gone)
 			status = keep_locked(
 				container_of(space->tables.pools, struct address_space, tables),
-				memory->view.memory, state, end_page_out);
+				memory->view.memory, state, rooms, end_page_out);
 	}
 	return status;
 }

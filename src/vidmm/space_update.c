@@ -203,9 +203,12 @@ static struct space_update *update_create(struct address_space *space,
 	return update;
 }
 
-/* As things are now; tables for whatever it will show, and places to copy it from. */
+/*
+ * As things are now; tables for whatever it will show, and places to copy it from.
+ * STATUS_GRAPHICS_NO_VIDEO_MEMORY: there is no room for those.
+ */
 static NTSTATUS check_locked(struct space_update *update, struct table_rooms *rooms,
-			     uint64_t *end_page_out, bool *is_short_out)
+			     uint64_t *end_page_out)
 {
 	static const struct gpuva_state anything = { .kind = GPUVA_KIND_MAPPED };
 	struct page_tables *tables = &update->space->tables;
@@ -216,16 +219,13 @@ static NTSTATUS check_locked(struct space_update *update, struct table_rooms *ro
 		gpuva_plan_update(&tables->space, update->operations, update->count, &plan);
 
 	*end_page_out = 0;
-	*is_short_out = false;
 	update->source = plan.source;
 	if (NT_SUCCESS(status))
-		status = space_pools_keep_locked(update->space, &plan, end_page_out);
+		status = space_pools_keep_locked(update->space, &plan, rooms, end_page_out);
 	gpuva_plan_finish(&plan);
 	for (size_t i = 0; NT_SUCCESS(status) && i < row->range_count; i++)
 		status = table_making_add_locked(&making, row->ranges[i].first_page,
 						 row->ranges[i].page_count, &anything);
-	/* Without room for the pools it is refused; without room for these it is waited for. */
-	*is_short_out = NT_SUCCESS(status) && making.is_short;
 	return table_making_end_locked(&making, status);
 }
 
@@ -250,18 +250,17 @@ static bool shows_memory(const struct space_update *update)
 
 /* Once, with the room there is. */
 static NTSTATUS try_to_prepare(struct space_update *update, struct table_rooms *rooms,
-			       uint64_t *end_page_out, bool *is_short_out)
+			       uint64_t *end_page_out)
 {
 	struct address_space *space = update->space;
 	NTSTATUS status = STATUS_SUCCESS;
 
-	*is_short_out = false;
 	lock_acquire(&space->tables.lock);
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < update->count; i++)
 		status = space_check_owner_locked(update->operations[i].owner);
 	/* What it may show lies in a reservation of zeroes, and those the root reaches. */
 	if (NT_SUCCESS(status))
-		status = check_locked(update, rooms, end_page_out, is_short_out);
+		status = check_locked(update, rooms, end_page_out);
 	if (NT_SUCCESS(status) && *end_page_out == 0)
 		hold_memory_locked(update);
 	lock_release(&space->tables.lock);
@@ -273,14 +272,15 @@ static NTSTATUS prepare(struct space_update *update)
 {
 	struct address_space *space = update->space;
 	struct table_rooms rooms = { 0 };
-	NTSTATUS status = shows_memory(update) ? space_pools_begin(space) : STATUS_SUCCESS;
+	NTSTATUS status = STATUS_SUCCESS;
 	uint64_t end_page = 0;
-	bool is_short = false;
 
 	vidmm_tables_hold(space->tables.process);
+	if (shows_memory(update))
+		status = space_pools_begin(space);
 	while (NT_SUCCESS(status)) {
-		status = try_to_prepare(update, &rooms, &end_page, &is_short);
-		if (is_short)
+		status = try_to_prepare(update, &rooms, &end_page);
+		if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
 			status = table_rooms_await(&rooms, space->config, space->tables.process);
 		else if (NT_SUCCESS(status) && end_page > 0)
 			status = space_grow_root(space->pools, end_page);

@@ -85,6 +85,8 @@ static void client_end(struct client *client)
 	process_destroy(client->process);
 }
 
+static uint32_t local_bytes = 64 << 20;
+
 static void begin_with(uint32_t kinds)
 {
 	struct miniport_setting settings[] = {
@@ -92,6 +94,8 @@ static void begin_with(uint32_t kinds)
 		{ "RefreshAtRoot", NULL, kinds },
 		{ "TdrLevel", NULL, 0 },
 		{ "PageTableUpdateMode", NULL, GPU_PHYSICAL },
+		{ "Segment1.Size", NULL, local_bytes },
+		{ "Segment1.CommitLimit", NULL, local_bytes },
 		{ "Level0.PageTableSegmentId", NULL, LOCAL },
 		{ "Level1.PageTableSegmentId", NULL, LOCAL },
 		{ "Level2.PageTableSegmentId", NULL, LOCAL },
@@ -208,7 +212,8 @@ static void expect_valid(void)
 	uint64_t page;
 
 	pager_flush(adapter->pager);
-	EXPECT(!page_tables_validate(&app.device->joined->addresses->tables, NULL, NULL, &page));
+	EXPECT(!address_space_validate(app.device->joined->addresses, &page));
+	EXPECT(!address_space_validate(other.device->joined->addresses, &page));
 	(void)!vidmm_manager_validate(adapter->memory, wrong, sizeof(wrong));
 	EXPECT_STR(wrong, "");
 }
@@ -304,6 +309,103 @@ TEST(table_eviction, a_process_whose_tables_are_out_is_valid)
 	end_context(context);
 	finish();
 }
+
+/* ---- tile pools ---- */
+
+enum { TILE_BYTES = 65536, FAR_BYTES = 1 << 30 };
+
+static struct space_memory *show(struct client *client, struct mapped_memory *memory)
+{
+	struct space_memory *shown = NULL;
+
+	EXPECT_EQ(address_space_memory(client->device->joined->addresses, memory, &shown),
+		  STATUS_SUCCESS);
+	return shown;
+}
+
+static void updated(void *context, NTSTATUS status)
+{
+	EXPECT_EQ(status, STATUS_SUCCESS);
+	atomic_fetch_add((_Atomic uint32_t *)context, 1);
+}
+
+static void update_tile(struct client *client, uint64_t address, struct mapped_memory *memory)
+{
+	_Atomic uint32_t done = 0;
+	struct gpuva_operation operation = { .kind = GPUVA_OPERATION_MAP,
+					     .base = address,
+					     .size_bytes = TILE_BYTES,
+					     .owner = &show(client, memory)->view.owner };
+	struct space_update *update = NULL;
+
+	EXPECT_EQ(address_space_update(client->device->joined->addresses, &operation, 1,
+				       &(struct space_listener){ updated, &done }, &update),
+		  STATUS_SUCCESS);
+	space_update_run(update);
+	while (!atomic_load(&done))
+		thread_point();
+	pager_flush(adapter->pager);
+}
+
+/* Addresses so far apart that each has tables of its own, until somebody went for them. */
+static void take_room_of(struct client *taker, struct mapped_memory *memory, struct client *giver)
+{
+	for (uint64_t i = 1; state_of(giver) == VIDMM_TABLES_IN; i++) {
+		struct gpuva_map_request request = { .window.base = i * FAR_BYTES,
+						     .owner = &show(taker, memory)->view.owner,
+						     .page_count = 1 };
+		uint64_t address;
+
+		EXPECT(i < 64);
+		EXPECT_EQ(
+			gpu_addresses_map_now(taker->device->joined->addresses, &request, &address),
+			STATUS_SUCCESS);
+	}
+	while (state_of(giver) != VIDMM_TABLES_OUT)
+		thread_point();
+}
+
+TEST(table_eviction, tile_pools_of_two_processes_take_turns_in_too_little_room)
+{
+	struct mapped_memory memory;
+	struct gpuva_reserve_request request = { .size_bytes = 4 * TILE_BYTES, .is_zero = true };
+	struct client *clients[] = { &app, &other };
+	uint64_t addresses[2];
+
+	local_bytes = 1 << 20;
+	begin();
+	local_bytes = 64 << 20;
+	mapped_memory_init_fixed(&memory, 1, TILE_BYTES / 4096);
+	for (unsigned i = 0; i < 2; i++) {
+		EXPECT_EQ(gpu_addresses_reserve_now(clients[i]->device->joined->addresses, &request,
+						    &addresses[i]),
+			  STATUS_SUCCESS);
+		notes_forget();
+		update_tile(clients[i], addresses[i], &memory);
+		EXPECT_EQ(notes_of("BuildPagingBuffer irql=0 operation=14 "), 1);
+	}
+	take_room_of(&other, &memory, &app);
+	EXPECT(app.device->joined->addresses->pools->tables.is_out);
+	expect_valid();
+	for (unsigned round = 0; round < 4; round++) {
+		struct client *client = clients[round % 2];
+		struct dxg_context *context = make_context(client);
+
+		run(context); /* in again, and the other one's out if they have to be */
+		expect_valid();
+		notes_forget();
+		update_tile(client, addresses[round % 2] + (round / 2 + 1) * TILE_BYTES, &memory);
+		EXPECT_EQ(notes_of("BuildPagingBuffer irql=0 operation=14 "), 1);
+		expect_valid();
+		end_context(context);
+	}
+	for (unsigned i = 0; i < 2; i++)
+		gpu_addresses_drop_now(clients[i]->device->joined->addresses, &memory);
+	mapped_memory_finish(&memory);
+	finish();
+}
+
+/* ---- threads ---- */
 
 struct caller {
 	struct thread *thread;

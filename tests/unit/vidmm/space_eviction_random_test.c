@@ -6,13 +6,62 @@
 #include "eviction_world.h"
 
 enum { SLOTS = 24, SLOT_PAGES = 3000 }; /* apart, so that tables come with them */
+enum { TILES = 16, TILE_PAGES = 8, TILES_FIRST = 400 * 512 };
 
 struct model {
 	struct world world;
 	struct random random;
 	struct memory *shown[PARTIES][SLOTS]; /* NULL: nothing */
 	bool is_zero[PARTIES][SLOTS];
+	struct memory *tiles[PARTIES][TILES]; /* what updates show */
 };
+
+static void update_done(void *context, NTSTATUS status)
+{
+	(void)context;
+	EXPECT_EQ(status, STATUS_SUCCESS);
+}
+
+static void model_update(struct model *model, int who, struct memory *memory)
+{
+	struct party *party = &model->world.parties[who];
+	uint64_t tile = random_below(&model->random, TILES);
+	struct gpuva_operation operation = {
+		.kind = GPUVA_OPERATION_MAP,
+		.base = (TILES_FIRST + tile * TILE_PAGES) << GPUVA_PAGE_SHIFT,
+		.size_bytes = TILE_PAGES << GPUVA_PAGE_SHIFT,
+		.owner = owner_of(party, memory),
+	};
+	struct space_update *update = NULL;
+	NTSTATUS status =
+		address_space_update(party->space, &operation, 1,
+				     &(struct space_listener){ update_done, NULL }, &update);
+
+	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+		return;
+	EXPECT_EQ(status, STATUS_SUCCESS);
+	if (random_below(&model->random, 2)) /* between the two they may leave */
+		vidmm_evict_selected(model->world.manager, &(struct vidmm_selection){ 0 });
+	space_update_run(update);
+	model->tiles[who][tile] = memory;
+}
+
+static void model_check_tiles(struct model *model, int who)
+{
+	struct party *party = &model->world.parties[who];
+
+	for (uint64_t tile = 0; tile < TILES; tile++) {
+		struct memory *memory = model->tiles[who][tile];
+		uint64_t page = TILES_FIRST + tile * TILE_PAGES;
+
+		if (memory)
+			EXPECT(shows(&model->world, party, page, memory, 0) &&
+			       shows(&model->world, party, page + TILE_PAGES - 1, memory,
+				     TILE_PAGES - 1));
+		else
+			EXPECT_EQ(walk(&model->world, party, page), 0);
+	}
+}
 
 static uint64_t slot_page(uint64_t slot)
 {
@@ -27,7 +76,7 @@ static void model_step(struct model *model)
 	struct memory *memory = &model->world.memories[random_below(&model->random, MEMORIES)];
 	NTSTATUS status;
 
-	switch (random_below(&model->random, 5)) {
+	switch (random_below(&model->random, 7)) {
 	case 0:
 	case 1:
 		if (model->shown[who][slot] || model->is_zero[who][slot])
@@ -54,6 +103,10 @@ static void model_step(struct model *model)
 		if (status == STATUS_PENDING)
 			EXPECT_EQ(release(party, slot_page(slot) & ~UINT64_C(511), 1536),
 				  STATUS_SUCCESS);
+		break;
+	case 4:
+	case 5:
+		model_update(model, who, memory);
 		break;
 	default:
 		flush(&model->world);
@@ -85,6 +138,7 @@ static void model_check(struct model *model)
 			else
 				EXPECT_EQ(walk(world, &world->parties[i], page), 0);
 		}
+		model_check_tiles(model, i);
 		end_work(&world->parties[i]);
 	}
 	check(world);
@@ -92,11 +146,14 @@ static void model_check(struct model *model)
 
 TEST(space_eviction_random, forced_out_at_every_step_they_always_show_what_is_true)
 {
-	for (uint64_t seed = 1; seed <= 4; seed++) {
+	for (uint64_t seed = 1; seed <= 6; seed++) {
 		struct model model = { 0 };
 
 		random_init(&model.random, seed);
 		start_as(&model.world, &shapes[seed % ARRAY_SIZE(shapes)]);
+		for (int i = 0; i < PARTIES; i++)
+			EXPECT_EQ(reserve_zeroes(&model.world.parties[i], TILES_FIRST, 512),
+				  STATUS_PENDING);
 		for (int step = 0; step < 150; step++) {
 			model_step(&model);
 			vidmm_evict_selected(model.world.manager, &(struct vidmm_selection){ 0 });
