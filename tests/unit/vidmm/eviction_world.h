@@ -401,6 +401,36 @@ static inline NTSTATUS release(struct party *party, uint64_t page, uint64_t coun
 				  false, NULL);
 }
 
+/* Of a twin, 64 KiB each. */
+static inline uint64_t walk_twin(struct world *world, const struct table *twin, uint64_t page)
+{
+	uint64_t index = (page - twin->first_page) / GPUVA_WIDE_PAGES;
+	uint64_t entry;
+
+	memcpy(&entry,
+	       fake_pointer(world->fake, twin->place.segment, twin->place.offset_bytes + index * 8),
+	       8);
+	return entry & 1 ? entry + (page % GPUVA_WIDE_PAGES << MACHINE_PAGE_SHIFT) : 0;
+}
+
+/* The table of leaves is at `offset_bytes`: which of the two, and what there is. */
+static inline uint64_t walk_leaf(struct world *world, struct party *party, uint32_t segment,
+				 uint64_t offset_bytes, uint64_t page)
+{
+	const struct table *leaf = tables_at_locked(&party->space->tables, 0, page);
+	const struct table *twin = leaf ? leaf->wide : NULL;
+	uint64_t index = gpuva_shape_place(&world->config.shape, 0, page).entry;
+	uint64_t entry = 0;
+
+	if (twin &&
+	    (twin->place.offset_bytes == offset_bytes || tables_are_dual(&party->space->tables)))
+		entry = walk_twin(world, twin, page);
+	if (entry != 0 || (twin && twin->place.offset_bytes == offset_bytes))
+		return entry;
+	memcpy(&entry, fake_pointer(world->fake, segment, offset_bytes + index * 8), 8);
+	return entry & 1 ? entry : 0;
+}
+
 /* What the GPU finds, from the root that the contexts were told. */
 static inline uint64_t walk(struct world *world, struct party *party, uint64_t page)
 {
@@ -408,10 +438,10 @@ static inline uint64_t walk(struct world *world, struct party *party, uint64_t p
 		party->roots_told > 0 ? party->root : page_tables_root(&party->space->tables);
 	uint32_t segment = root.segment;
 	uint64_t table = root.offset_bytes;
-	uint64_t entry = 0;
 
-	for (uint32_t level = world->config.mmu.level_count; level-- > 0;) {
+	for (uint32_t level = world->config.mmu.level_count; level-- > 1;) {
 		uint64_t index = gpuva_shape_place(&world->config.shape, level, page).entry;
+		uint64_t entry;
 
 		memcpy(&entry, fake_pointer(world->fake, segment, table + index * 8), 8);
 		if (!(entry & 1))
@@ -419,7 +449,7 @@ static inline uint64_t walk(struct world *world, struct party *party, uint64_t p
 		segment = (uint32_t)(entry >> 1 & 31);
 		table = entry & ~(MACHINE_PAGE_BYTES - 1);
 	}
-	return entry;
+	return walk_leaf(world, party, segment, table, page);
 }
 
 static inline bool shows(struct world *world, struct party *party, uint64_t page,
@@ -588,6 +618,9 @@ static const struct shape shapes[] = {
 	{ MINIPORT_TABLE_GPU_PHYSICAL, TABLES_END_INVALID, false },
 	{ MINIPORT_TABLE_GPU_PHYSICAL, 0, true },
 	{ MINIPORT_TABLE_CPU_VIRTUAL, TABLES_END_INVALID, true },
+	{ MINIPORT_TABLE_GPU_PHYSICAL, 0, .has_twins = true },
+	{ MINIPORT_TABLE_GPU_VIRTUAL, TABLES_ARE_DUAL, .has_twins = true },
+	{ MINIPORT_TABLE_CPU_VIRTUAL, TABLES_ARE_DUAL, .has_twins = true },
 };
 
 /* The first has addresses and does nothing; the second takes all the room there is. */

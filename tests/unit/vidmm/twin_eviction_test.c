@@ -1,0 +1,380 @@
+/*
+ * twin_eviction_test.c - leaf tables of 64 KiB pages leave and come back: alone in the place of those
+ * of 4 KiB, or beside them, with two pointers in an entry above.
+ */
+#include "eviction_world.h"
+
+static const struct shape twins[] = {
+	{ .update_mode = MINIPORT_TABLE_CPU_VIRTUAL, .has_twins = true },
+	{ .update_mode = MINIPORT_TABLE_GPU_VIRTUAL, .has_twins = true },
+	{ .update_mode = MINIPORT_TABLE_GPU_PHYSICAL, .has_twins = true },
+	{ .update_mode = MINIPORT_TABLE_GPU_PHYSICAL,
+	  .flags = TABLES_END_INVALID,
+	  .has_twins = true },
+	{ .update_mode = MINIPORT_TABLE_CPU_VIRTUAL, .flags = TABLES_ARE_DUAL, .has_twins = true },
+	{ .update_mode = MINIPORT_TABLE_GPU_VIRTUAL, .flags = TABLES_ARE_DUAL, .has_twins = true },
+	{ .update_mode = MINIPORT_TABLE_GPU_PHYSICAL, .flags = TABLES_ARE_DUAL, .has_twins = true },
+	{ .update_mode = MINIPORT_TABLE_GPU_PHYSICAL,
+	  .flags = TABLES_ARE_DUAL | TABLES_END_INVALID,
+	  .has_twins = true },
+};
+
+/* A leaf each: pages of 64 KiB, pages of 4 KiB, and both. */
+enum { WIDE = 2 * 512, NARROW = 3 * 512, MIXED = 4 * 512 };
+
+/* ---- what the driver was given ---- */
+
+/* Second pointers, by where their table is: the GPU of these tests has no place for them. */
+static uint64_t seconds[LOCAL_PAGES][512];
+static uint64_t evicted; /* pages of tables, a bit each */
+
+static NTSTATUS note(struct fake *fake, const struct miniport_paging_op *op,
+		     struct miniport_paging_buffer *buffer, uint32_t *multipass)
+{
+	uint64_t page = op->update_table.offset_bytes >> MACHINE_PAGE_SHIFT;
+
+	(void)fake;
+	(void)buffer;
+	(void)multipass;
+	if (op->kind != MINIPORT_PAGING_UPDATE_PAGE_TABLE || !op->update_table.driver_process)
+		return STATUS_PENDING;
+	EXPECT(page < LOCAL_PAGES);
+	if (op->update_table.is_eviction)
+		evicted |= UINT64_C(1) << page;
+	for (uint32_t i = 0; op->update_table.level == 1 && i < op->update_table.count; i++) {
+		const struct miniport_pte *entries = op->update_table.wide_entries;
+
+		seconds[page][op->update_table.first_index + i] =
+			entries ? fake_encode(&entries[i]) : 0;
+	}
+	return STATUS_PENDING;
+}
+
+/* ---- what the GPU's memory holds ---- */
+
+static uint64_t entry_in_memory(struct world *world, const struct table *table, uint32_t index)
+{
+	uint64_t entry;
+
+	memcpy(&entry,
+	       fake_pointer(world->fake, table->place.segment,
+			    table->place.offset_bytes + index * 8ULL),
+	       8);
+	return entry;
+}
+
+static uint64_t entry_given(const struct table *table, uint32_t index)
+{
+	struct miniport_pte entry = pte_unpack(table_given(table, index));
+
+	return fake_encode(&entry);
+}
+
+static void expect_as_given(struct world *world, const struct table *table)
+{
+	for (uint32_t i = 0; i < table->entry_count; i++)
+		EXPECT_EQ(entry_in_memory(world, table, i), entry_given(table, i));
+}
+
+/* Every table, and from those above the leaves to both places of one. */
+static void expect_tree(struct world *world, const struct table *table)
+{
+	uint64_t page = table->place.offset_bytes >> MACHINE_PAGE_SHIFT;
+
+	if (!table->shows_wide)
+		expect_as_given(world, table);
+	if (table->wide && table->wide->is_written)
+		expect_as_given(world, table->wide);
+	for (uint32_t i = 0; table->level > 0 && i < table->entry_count; i++) {
+		const struct table *below = table->below[i];
+
+		if (table->given_wide)
+			EXPECT_EQ(seconds[page][i],
+				  below ? below->wide->place.offset_bytes | FAKE_LOCAL << 1 | 1
+					: 0);
+		if (below)
+			expect_tree(world, below);
+	}
+}
+
+/* ---- the world ---- */
+
+static const struct table *leaf_at(struct party *party, uint64_t page)
+{
+	const struct table *leaf = tables_at_locked(&party->space->tables, 0, page);
+
+	EXPECT(leaf && leaf->wide);
+	return leaf;
+}
+
+/* Is the page one of 64 KiB, as the driver was given it? */
+static bool is_wide(struct party *party, uint64_t page)
+{
+	const struct table *leaf = leaf_at(party, page);
+	uint32_t index = (uint32_t)((page - leaf->first_page) / GPUVA_WIDE_PAGES);
+
+	return (leaf->shows_wide || tables_are_dual(&party->space->tables)) &&
+	       table_given(leaf->wide, index) != 0;
+}
+
+static void start_twins(struct world *world, const struct shape *shape)
+{
+	struct party *idle = &world->parties[0];
+
+	start_as(world, shape);
+	flush(world);
+	memset(seconds, 0, sizeof(seconds));
+	evicted = 0;
+	world->fake->hook = note;
+	EXPECT_EQ(map(idle, WIDE, &world->memories[0], PAGES), STATUS_PENDING);
+	EXPECT_EQ(map(idle, NARROW + 3, &world->memories[1], 20), STATUS_PENDING);
+	EXPECT_EQ(map(idle, MIXED, &world->memories[2], PAGES), STATUS_PENDING);
+	EXPECT_EQ(map(idle, MIXED + 101, &world->memories[3], 5), STATUS_PENDING);
+	flush(world);
+}
+
+static void expect_twins(struct world *world)
+{
+	struct party *idle = &world->parties[0];
+
+	for (uint64_t i = 0; i < PAGES; i++) {
+		EXPECT(shows(world, idle, WIDE + i, &world->memories[0], i));
+		EXPECT(shows(world, idle, MIXED + i, &world->memories[2], i));
+	}
+	for (uint64_t i = 0; i < 20; i++)
+		EXPECT(shows(world, idle, NARROW + 3 + i, &world->memories[1], i));
+	for (uint64_t i = 0; i < 5; i++)
+		EXPECT(shows(world, idle, MIXED + 101 + i, &world->memories[3], i));
+	EXPECT_EQ(walk(world, idle, WIDE + PAGES), 0);
+	EXPECT_EQ(walk(world, idle, NARROW + 2), 0);
+	EXPECT_EQ(walk(world, idle, MIXED + 106), 0);
+	EXPECT(is_wide(idle, WIDE));
+	EXPECT(!is_wide(idle, NARROW));
+	EXPECT_EQ(is_wide(idle, MIXED), tables_are_dual(&idle->space->tables));
+	expect_tree(world, idle->space->tables.root);
+}
+
+/* All the room there is but what others have. */
+static void take_all(struct world *world, struct thing *thing)
+{
+	struct party *idle = &world->parties[0];
+	struct vidmm_segment_usage usage;
+	uint64_t own = rooms_bytes(&idle->process.tables.rooms, &world->manager->segments[0]);
+
+	EXPECT(vidmm_segment_usage(world->manager, FAKE_LOCAL, &usage));
+	thing_init(thing, world, &world->parties[1],
+		   LOCAL_PAGES - (usage.table_bytes - own) / MACHINE_PAGE_BYTES);
+	EXPECT_EQ(thing_bring_in(thing), STATUS_SUCCESS);
+	EXPECT_EQ(state_of(idle), VIDMM_TABLES_OUT);
+	check(world);
+}
+
+static void have_them_back(struct world *world)
+{
+	struct party *idle = &world->parties[0];
+
+	queue_work(idle);
+	wait_until(world, idle, VIDMM_TABLES_IN);
+	settle(world);
+	EXPECT(runs(world, idle));
+	end_work(idle);
+	check(world);
+}
+
+static void end(struct world *world, struct thing *thing)
+{
+	world->fake->hook = NULL;
+	thing_finish(thing);
+	finish(world);
+}
+
+/* ---- tests ---- */
+
+TEST(twin_eviction, tables_of_both_kinds_are_back_as_they_were)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(twins); i++) {
+		struct world world;
+		struct thing thing;
+
+		start_twins(&world, &twins[i]);
+		expect_twins(&world);
+		take_all(&world, &thing);
+		have_them_back(&world);
+		expect_twins(&world);
+		end(&world, &thing);
+	}
+}
+
+/* Of one that may be either it has heard of one; of those beside each other, of both. */
+TEST(twin_eviction, the_driver_hears_of_each_one_that_it_knows)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(twins); i++) {
+		struct world world;
+		struct party *idle = &world.parties[0];
+		struct thing thing;
+		uint64_t known = 0;
+
+		start_twins(&world, &twins[i]);
+		for (uint64_t page = WIDE; page <= MIXED; page += 512) {
+			const struct table *leaf = leaf_at(idle, page);
+
+			if (!leaf->shows_wide)
+				known |= UINT64_C(1)
+					 << (leaf->place.offset_bytes >> MACHINE_PAGE_SHIFT);
+			if (leaf->wide->is_written)
+				known |= UINT64_C(1)
+					 << (leaf->wide->place.offset_bytes >> MACHINE_PAGE_SHIFT);
+		}
+		EXPECT(__builtin_popcountll(known) >=
+		       (tables_are_dual(&idle->space->tables) ? 6 : 3));
+		take_all(&world, &thing);
+		/* … and of the two tables above. */
+		EXPECT_EQ(evicted & known, known);
+		EXPECT_EQ(__builtin_popcountll(evicted & ~known), LEVELS - 1);
+		end(&world, &thing);
+	}
+}
+
+TEST(twin_eviction, what_becomes_4k_meanwhile_is_4k_when_they_are_back)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(twins); i++) {
+		struct world world;
+		struct party *idle = &world.parties[0];
+		struct thing thing;
+
+		start_twins(&world, &twins[i]);
+		take_all(&world, &thing);
+		EXPECT_EQ(release(idle, WIDE + 5, 1), STATUS_SUCCESS);
+		EXPECT_EQ(state_of(idle), VIDMM_TABLES_OUT);
+		have_them_back(&world);
+		EXPECT(!is_wide(idle, WIDE));
+		EXPECT(shows(&world, idle, WIDE + 4, &world.memories[0], 4));
+		EXPECT_EQ(walk(&world, idle, WIDE + 5), 0);
+		EXPECT(shows(&world, idle, WIDE + 6, &world.memories[0], 6));
+		EXPECT(shows(&world, idle, WIDE + 16, &world.memories[0], 16));
+		expect_tree(&world, idle->space->tables.root);
+		end(&world, &thing);
+	}
+}
+
+/* To a place that is no multiple of 64 KiB, and back to one. */
+TEST(twin_eviction, memory_that_moved_meanwhile_is_shown_in_pages_that_it_fits)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(twins); i++) {
+		struct world world;
+		struct party *idle = &world.parties[0];
+		struct thing thing;
+
+		start_twins(&world, &twins[i]);
+		take_all(&world, &thing);
+		move_memory(&world, &world.memories[0], MEMORY_FIRST + 10 * PAGES + 1);
+		have_them_back(&world);
+		EXPECT(!is_wide(idle, WIDE));
+		EXPECT(shows(&world, idle, WIDE, &world.memories[0], 0));
+		EXPECT(shows(&world, idle, WIDE + PAGES - 1, &world.memories[0], PAGES - 1));
+		expect_tree(&world, idle->space->tables.root);
+		move_memory(&world, &world.memories[0], MEMORY_FIRST + 10 * PAGES);
+		EXPECT(shows(&world, idle, WIDE, &world.memories[0], 0));
+		expect_tree(&world, idle->space->tables.root);
+		end(&world, &thing);
+	}
+}
+
+/* They were never written when they went: the other one is, afterwards. */
+TEST(twin_eviction, tables_go_on_to_change_when_they_are_back)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(twins); i++) {
+		struct world world;
+		struct party *idle = &world.parties[0];
+		struct thing thing;
+
+		start_twins(&world, &twins[i]);
+		take_all(&world, &thing);
+		have_them_back(&world);
+		EXPECT(is_wide(idle, WIDE));
+		EXPECT_EQ(map(idle, WIDE + 101, &world.memories[3], 5), STATUS_PENDING);
+		EXPECT_EQ(release(idle, MIXED + 101, 5), STATUS_SUCCESS);
+		flush(&world);
+		for (int round = 0; round < 2; round++) {
+			EXPECT(shows(&world, idle, WIDE, &world.memories[0], 0));
+			EXPECT(shows(&world, idle, WIDE + PAGES - 1, &world.memories[0],
+				     PAGES - 1));
+			EXPECT(shows(&world, idle, WIDE + 101, &world.memories[3], 0));
+			EXPECT(shows(&world, idle, MIXED, &world.memories[2], 0));
+			EXPECT_EQ(walk(&world, idle, MIXED + 101), 0);
+			expect_tree(&world, idle->space->tables.root);
+			vidmm_evict_segment(world.manager, FAKE_LOCAL);
+			have_them_back(&world);
+		}
+		end(&world, &thing);
+	}
+}
+
+static void updated(void *context, NTSTATUS status)
+{
+	EXPECT_EQ(status, STATUS_SUCCESS);
+	atomic_fetch_add((_Atomic uint32_t *)context, 1);
+}
+
+static void update(struct world *world, uint64_t page, struct memory *memory)
+{
+	struct party *idle = &world->parties[0];
+	struct gpuva_operation operation = { .kind = GPUVA_OPERATION_MAP,
+					     .base = page << GPUVA_PAGE_SHIFT,
+					     .size_bytes = PAGES << GPUVA_PAGE_SHIFT,
+					     .owner = owner_of(idle, memory) };
+	struct space_update *update = NULL;
+	_Atomic uint32_t done = 0;
+
+	EXPECT_EQ(address_space_update(idle->space, &operation, 1,
+				       &(struct space_listener){ updated, &done }, &update),
+		  STATUS_SUCCESS);
+	space_update_run(update);
+	flush(world);
+	EXPECT_EQ(atomic_load(&done), 1);
+}
+
+TEST(twin_eviction, pages_of_64k_that_were_copied_are_back_and_are_copied_again)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(twins); i++) {
+		struct world world;
+		struct party *idle = &world.parties[0];
+		struct thing thing;
+
+		start_twins(&world, &twins[i]);
+		EXPECT_EQ(reserve_zeroes(idle, 8 * 512, 512), STATUS_PENDING);
+		update(&world, 8 * 512, &world.memories[0]);
+		take_all(&world, &thing);
+		have_them_back(&world);
+		update(&world, 8 * 512 + 64, &world.memories[0]);
+		EXPECT(is_wide(idle, 8 * 512));
+		EXPECT(is_wide(idle, 8 * 512 + 64));
+		EXPECT(shows(&world, idle, 8 * 512 + 31, &world.memories[0], 31));
+		EXPECT(shows(&world, idle, 8 * 512 + 64 + 31, &world.memories[0], 31));
+		if (idle->space->pools)
+			expect_tree(&world, idle->space->pools->tables.root);
+		expect_tree(&world, idle->space->tables.root);
+		expect_twins(&world);
+		end(&world, &thing);
+	}
+}
+
+TEST(twin_eviction, a_reset_while_they_are_out_changes_nothing)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(twins); i++) {
+		struct world world;
+		struct thing thing;
+
+		start_twins(&world, &twins[i]);
+		take_all(&world, &thing);
+		pager_suspend(world.fake->pager);
+		vidmm_reset(world.manager);
+		pager_restart(world.fake->pager);
+		flush(&world);
+		have_them_back(&world);
+		expect_twins(&world);
+		end(&world, &thing);
+	}
+}
+
+TEST_MAIN("vidmm/twin_eviction")
