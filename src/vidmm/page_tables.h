@@ -138,7 +138,8 @@ struct page_tables_config {
 
 	/*
 	 * Where room that tables are in comes and goes (table_room.h); else NULL, all of them:
-	 * where it is now, it stays where it is meanwhile, and waiting for some.
+	 * where it is now, it stays where it is meanwhile, and waiting for some, which lets go of one
+	 * hold until then.
 	 */
 	void (*find_room)(void *memory, struct pager_table *table);
 	void (*hold)(struct vidmm_process *process);

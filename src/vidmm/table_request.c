@@ -4,7 +4,9 @@
  *   in:   rooms that are to be taken, perhaps none
  *   out:  they are, and everything the process has is in; or nothing, refused
  *
- * It waits for its turn in the row of all who need memory (room.c).
+ * It waits for its turn in the row of all who need memory (room.c). Meanwhile it holds nothing: who
+ * is in front of it may need the room of those that its process has. With the answer it holds them
+ * again.
  *
  * Locks: the manager's.
  */
@@ -53,6 +55,7 @@ void room_request_answer_locked(struct room_request *request, NTSTATUS status,
 		list_push_back(&process->tables.rooms, link);
 	}
 	request->status = status;
+	vidmm_tables_hold(process);
 	actions->has_changes = true;
 	atomic_store(&request->is_answered, true); /* the last look at it */
 }
@@ -64,6 +67,7 @@ static NTSTATUS request_wait(struct room_request *request)
 
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
+	vidmm_tables_release(request->process);
 	list_push_back(&manager->gathers, &request->gather.link);
 	actions_run_locked(manager, &actions);
 	for (;;) {

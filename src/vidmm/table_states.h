@@ -31,8 +31,8 @@ bool vidmm_tables_are_in(const struct vidmm_process *process);
 
 /*
  * Returns when everything the process has is IN, and `rooms` are taken besides: others are evicted
- * for it, in its turn. Refused when nothing more can go. The tables are held by the caller. Not on
- * the pager's thread, no lock held.
+ * for it, in its turn. Refused when nothing more can go. The tables are held by the caller, and in
+ * between they are not: they may have been elsewhere. Not on the pager's thread, no lock held.
  */
 MUST_CHECK NTSTATUS vidmm_tables_await(struct vidmm_process *process, struct table_room rooms[],
 				       uint32_t count);

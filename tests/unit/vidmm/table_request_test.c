@@ -90,6 +90,91 @@ TEST(table_request, a_new_process_gets_room_for_its_root)
 	finish(&world);
 }
 
+struct mapper {
+	struct party *party;
+	struct memory *memory;
+	uint64_t page;
+	NTSTATUS status;
+	struct thread *thread;
+};
+
+static void mapper_run(void *argument)
+{
+	struct mapper *mapper = argument;
+
+	mapper->status = map(mapper->party, mapper->page, mapper->memory, 8);
+}
+
+static void mapper_start(struct mapper *mapper, struct party *party, uint64_t page,
+			 struct memory *memory)
+{
+	*mapper = (struct mapper){ .party = party, .memory = memory, .page = page };
+	EXPECT_EQ(thread_create("mapper", mapper_run, mapper, &mapper->thread), STATUS_SUCCESS);
+}
+
+static void wait_for_gathers(struct world *world, uint32_t wanted)
+{
+	uint32_t count;
+
+	do {
+		const struct list *link;
+
+		thread_point();
+		count = 0;
+		lock_acquire(&world->manager->lock);
+		list_for_each (link, &world->manager->gathers)
+			count++;
+		lock_release(&world->manager->lock);
+	} while (count < wanted);
+}
+
+/* Tables until there is no room for more. */
+static void fill_with_tables(struct world *world, struct party *parties[], uint32_t count)
+{
+	struct vidmm_segment *segment = &world->manager->segments[0];
+
+	for (uint64_t i = 0; segment_free_bytes(segment, FORM_CONTIGUOUS) > 0; i++) {
+		EXPECT_EQ(map(parties[i % count], 1024 + i * 512, &world->memories[0], 1),
+			  STATUS_PENDING);
+		flush(world);
+	}
+}
+
+/* Who waits for room keeps nobody from having it. */
+TEST(table_request, two_that_need_more_tables_have_them_one_after_the_other)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i += 2) {
+		struct world world;
+		struct party *first = &world.parties[0];
+		struct party *second = &world.parties[1];
+		struct mapper mappers[2];
+
+		start_as(&world, &shapes[i]);
+		fill_with_tables(&world, (struct party *[]){ first, second }, 2);
+		(void)owner_of(second, &world.memories[1]);
+		vidmm_tables_hold(&second->process);
+		mapper_start(&mappers[0], first, 300000, &world.memories[1]);
+		wait_for_gathers(&world, 1);
+		mapper_start(&mappers[1], second, 300000, &world.memories[1]);
+		wait_for_gathers(&world, 2);
+		vidmm_tables_release(&second->process);
+		for (int m = 0; m < 2; m++) {
+			thread_join(mappers[m].thread);
+			EXPECT_EQ(mappers[m].status, STATUS_PENDING);
+		}
+		for (int m = 0; m < 2; m++) {
+			queue_work(&world.parties[m]);
+			wait_until(&world, &world.parties[m], VIDMM_TABLES_IN);
+			flush(&world);
+			EXPECT(shows(&world, &world.parties[m], 300000, &world.memories[1], 0));
+			EXPECT(shows(&world, &world.parties[m], 1024 + m * 512, &world.memories[0],
+				     0));
+			end_work(&world.parties[m]);
+		}
+		finish(&world);
+	}
+}
+
 /* All contexts are told the root when it is back, and when it is another one. */
 TEST(table_request, a_root_grows_while_its_tables_are_out)
 {
