@@ -253,8 +253,6 @@ struct vidmm_tables {
 	struct list dependents;  /* vidmm_device.leave_link: whose work the way out waits for */
 	struct list action_link; /* actions: about to enter or leave */
 	uint64_t given_up_at;    /* vidmm.epoch: they could not enter, or leave */
-	const void *waited_by;   /* whose turn it was when they were found in use … */
-	uint64_t wait_end_ns;    /* … and how long that one waits for it */
 };
 
 struct vidmm_process {

@@ -494,6 +494,7 @@ struct pager_table room_place(struct vidmm_room *room);
 void room_displace_locked(struct vidmm *manager, struct vidmm_room *room);
 
 /* Nothing of it runs: it has no work queued, or only such as waits for its device's turn. */
+bool device_is_idle_locked(const struct vidmm_device *device);
 bool process_is_idle_locked(const struct vidmm_process *process);
 /* All of them, or none. */
 MUST_CHECK bool rooms_place_locked(struct vidmm *manager, struct list *rooms);

@@ -10,7 +10,8 @@
  *	3. leftovers that no list names any more
  *	4. what other devices list, the lowest priority and longest unused first. Such a device is
  *	   suspended and gets its own turn, to have it all back: time slicing.
- *	5. page tables of processes that do nothing: their devices get their turn likewise
+ *	5. page tables: of processes that do nothing, and then of those whose slice is over. Their
+ *	   devices are suspended and get their turn likewise.
  * The first in the row may do all of that, those behind it 1 to 3 only: two devices that take from
  * each other what they are still gathering would never run. Devices without work, and without a
  * call that waits, come after all others: they get back what they lost when there is room. What is

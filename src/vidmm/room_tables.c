@@ -5,37 +5,37 @@
  *	in:   a seeker that found no room, or whose process's tables are out
  *	out:  tables that leave, tables that enter, calls that are answered
  *
- * Those of processes that do nothing go, all of a process's together. Work that ends soon is waited
- * for.
+ * All of a process's go together: first those of processes that do nothing, then of those that had
+ * their time. Their devices are suspended, and have their turn to get them back: two processes whose
+ * tables do not fit in together run by turns.
  */
 #include "base/machine.h"
 #include "vidmm/room_parts.h"
 #include "vidmm/table_states.h"
 
-/* How often work is looked at whose end lets page tables go: nobody tells. */
-#define TABLES_LOOK_NS (2 * NS_PER_MS)
-
 /* ---- page tables that go ---- */
 
-/* Work that ends soon is waited for, once in a turn; work that goes on keeps its tables. */
-static void wait_for_work(const struct seeker *seeker, struct vidmm_tables *tables,
+/* Nothing of it runs, or what does has had its time since it got everything back. */
+static bool process_gives(const struct seeker *seeker, const struct vidmm_process *process,
 			  struct hope *hope)
 {
-	const void *who = seeker->own ? (const void *)seeker->own : seeker->process;
+	const struct list *link;
 
-	if (tables->waited_by != who) {
-		tables->waited_by = who;
-		tables->wait_end_ns = seeker->now_ns + IDLE_LOOK_NS;
+	list_for_each (link, &process->devices) {
+		const struct vidmm_device *device = container_of(link, struct vidmm_device, link);
+
+		if (device_is_idle_locked(device) || seeker->now_ns >= device->slice_end_ns)
+			continue;
+		hope_until(hope, device->slice_end_ns);
+		return false;
 	}
-	if (seeker->now_ns < tables->wait_end_ns)
-		hope_until(hope, seeker->now_ns + TABLES_LOOK_NS);
+	return true;
 }
 
-static bool tables_go(const struct seeker *seeker, struct vidmm_tables *tables,
-		      const struct vidmm_segment *segment, struct hope *hope)
+static bool tables_go(const struct seeker *seeker, const struct vidmm_tables *tables,
+		      struct vidmm_process *process, const struct vidmm_segment *segment,
+		      struct hope *hope)
 {
-	struct vidmm_process *process = tables_process(tables);
-
 	if (!seeker->is_first || process == seeker->process || !tables->ops ||
 	    !vidmm_tables_are_in(process) || tables->given_up_at == seeker->manager->epoch ||
 	    rooms_bytes(&tables->rooms, segment) == 0)
@@ -46,30 +46,38 @@ static bool tables_go(const struct seeker *seeker, struct vidmm_tables *tables,
 		hope->is_work = true;
 		return false;
 	}
-	if (!process_is_idle_locked(process)) {
-		wait_for_work(seeker, tables, hope);
-		return false;
-	}
-	return true;
+	return process_gives(seeker, process, hope);
 }
 
-uint64_t tables_give(const struct seeker *seeker, const struct vidmm_segment *segment,
-		     uint64_t most_bytes, bool is_meant, struct hope *hope)
+/* The same of processes that do nothing, or of those that do something. */
+static uint64_t tables_give_of(const struct seeker *seeker, const struct vidmm_segment *segment,
+			       bool are_idle, uint64_t most_bytes, bool is_meant, struct hope *hope)
 {
 	uint64_t given = 0;
 	struct list *link;
 
 	list_for_each (link, &seeker->manager->processes) {
-		struct vidmm_tables *tables =
-			&container_of(link, struct vidmm_process, link)->tables;
+		struct vidmm_process *process = container_of(link, struct vidmm_process, link);
+		struct vidmm_tables *tables = &process->tables;
 
 		if (given >= most_bytes)
 			break;
-		if (!tables_go(seeker, tables, segment, hope))
+		if (process_is_idle_locked(process) != are_idle ||
+		    !tables_go(seeker, tables, process, segment, hope))
 			continue;
 		if (!is_meant || tables_leave_locked(tables, seeker->actions))
 			given += rooms_bytes(&tables->rooms, segment);
 	}
+	return given;
+}
+
+uint64_t tables_give(const struct seeker *seeker, const struct vidmm_segment *segment,
+		     uint64_t most_bytes, bool is_meant, struct hope *hope)
+{
+	uint64_t given = tables_give_of(seeker, segment, true, most_bytes, is_meant, hope);
+
+	if (given < most_bytes)
+		given += tables_give_of(seeker, segment, false, most_bytes - given, is_meant, hope);
 	return given;
 }
 

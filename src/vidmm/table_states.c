@@ -48,15 +48,18 @@ void vidmm_tables_release(struct vidmm_process *process)
 
 /* ---- four states ---- */
 
+bool device_is_idle_locked(const struct vidmm_device *device)
+{
+	return device->is_lost || device->is_suspended || device->is_held ||
+	       sched_owner_is_idle(device->owner);
+}
+
 bool process_is_idle_locked(const struct vidmm_process *process)
 {
 	const struct list *link;
 
 	list_for_each (link, &process->devices) {
-		const struct vidmm_device *device = container_of(link, struct vidmm_device, link);
-
-		if (!device->is_lost && !device->is_suspended && !device->is_held &&
-		    !sched_owner_is_idle(device->owner))
+		if (!device_is_idle_locked(container_of(link, struct vidmm_device, link)))
 			return false;
 	}
 	return true;
@@ -134,7 +137,6 @@ bool tables_leave_locked(struct vidmm_tables *tables, struct actions *actions)
 		return false;
 	list_for_each (link, &tables->rooms)
 		room_of(link)->segment->leaving_bytes += room_bytes(room_of(link));
-	tables->waited_by = NULL;
 	devices_suspend_locked(tables);
 	devices_settle_locked(tables, actions);
 	list_push_back(&actions->tables, &tables->action_link);

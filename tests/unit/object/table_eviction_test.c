@@ -2,221 +2,7 @@
  * table_eviction_test.c - what a driver is told when the page tables of a process leave and come
  * back: with two processes, in a whole host with the recorder as its driver.
  */
-#include "support/test.h"
-
-#include "base/mem.h"
-#include "base/refusal.h"
-#include "base/thread.h"
-#include "drivers/recorder/recorder.h"
-#include "object/gpu_addresses.h"
-#include "object/hw_context.h"
-#include "object/kernel.h"
-#include "object/submission.h"
-#include "vidmm/control.h"
-#include "vidmm/place.h"
-#include "vidmm/table_room.h"
-#include "vidmm/table_states.h"
-
-enum { LOCAL = 1, GPU_PHYSICAL = 2, TABLE_BYTES = 16384 };
-
-/* ---- the driver's notes ---- */
-
-static struct lock notes_lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "notes");
-static char notes[1 << 18];
-static size_t notes_used;
-
-EXPORTED void recorder_note(const char *line)
-{
-	size_t length = strlen(line);
-
-	lock_acquire(&notes_lock);
-	if (notes_used + length + 2 < sizeof(notes)) {
-		memcpy(notes + notes_used, line, length);
-		notes_used += length;
-		notes[notes_used++] = '\n';
-		notes[notes_used] = '\0';
-	}
-	lock_release(&notes_lock);
-}
-
-static void notes_forget(void)
-{
-	lock_acquire(&notes_lock);
-	notes_used = 0;
-	notes[0] = '\0';
-	lock_release(&notes_lock);
-}
-
-static unsigned notes_of(const char *text)
-{
-	unsigned count = 0;
-
-	lock_acquire(&notes_lock);
-	for (const char *at = notes; (at = strstr(at, text)) != NULL; at++)
-		count++;
-	lock_release(&notes_lock);
-	return count;
-}
-
-/* ---- the world ---- */
-
-struct client {
-	struct dxg_process *process;
-	struct dxg_device *device;
-};
-
-static struct mem_usage before;
-static struct dxg_kernel kernel;
-static struct dxg_adapter *adapter;
-static struct client app;
-static struct client other;
-
-static void client_begin(struct client *client, unsigned id)
-{
-	EXPECT_EQ(process_create(id, &kernel.shares, &client->process), STATUS_SUCCESS);
-	EXPECT_EQ(device_create(client->process, adapter, &(struct device_options){ 0 },
-				&client->device),
-		  STATUS_SUCCESS);
-}
-
-static void client_end(struct client *client)
-{
-	object_put(&client->device->object);
-	process_destroy(client->process);
-}
-
-static uint32_t local_bytes = 64 << 20;
-
-static void begin_with(uint32_t kinds)
-{
-	struct miniport_setting settings[] = {
-		{ "Keep", NULL, kinds },
-		{ "RefreshAtRoot", NULL, kinds },
-		{ "TdrLevel", NULL, 0 },
-		{ "PageTableUpdateMode", NULL, GPU_PHYSICAL },
-		{ "Segment1.Size", NULL, local_bytes },
-		{ "Segment1.CommitLimit", NULL, local_bytes },
-		{ "Level0.PageTableSegmentId", NULL, LOCAL },
-		{ "Level1.PageTableSegmentId", NULL, LOCAL },
-		{ "Level2.PageTableSegmentId", NULL, LOCAL },
-		{ "Levels", "many processes", 0 }, /* of which a driver sees only one */
-	};
-	const struct miniport_config config = { .driver = RECORDER_PATH,
-						.name = "recorder",
-						.adapter_id = 1,
-						.luid = 0x10000,
-						.settings = settings,
-						.setting_count = ARRAY_SIZE(settings) };
-
-	notes_forget();
-	before = mem_usage();
-	EXPECT_EQ(kernel_start(&kernel, &config, 1), STATUS_SUCCESS);
-	EXPECT_EQ(kernel.adapter_count, 1);
-	adapter = kernel.adapters[0];
-	client_begin(&app, 1);
-	client_begin(&other, 2);
-}
-
-static void begin(void)
-{
-	begin_with(0);
-}
-
-static void finish(void)
-{
-	client_end(&app);
-	client_end(&other);
-	kernel_end(&kernel);
-	EXPECT_EQ(notes_of("WRONG"), 0);
-	EXPECT_EQ(mem_usage().blocks, before.blocks);
-}
-
-static struct dxg_context *make_context(struct client *client)
-{
-	struct dxg_context *context = NULL;
-
-	EXPECT_EQ(context_create(client->device, &(struct context_options){ .is_virtual = true },
-				 &context),
-		  STATUS_SUCCESS);
-	return context;
-}
-
-static void end_context(struct dxg_context *context)
-{
-	EXPECT(context_destroy(context));
-	object_put(&context->object);
-}
-
-/* Returns when it ran. */
-static void run(struct dxg_context *context)
-{
-	EXPECT_EQ(submission_queue(
-			  &context, 1,
-			  &(struct submission_request){ .gpu_address = 0x10000, .size_bytes = 64 }),
-		  STATUS_SUCCESS);
-	while (!sched_owner_is_idle(&context->device->work))
-		thread_point();
-}
-
-static struct vidmm_process *memory_of(const struct client *client)
-{
-	return &client->device->joined->memory;
-}
-
-static enum vidmm_tables_state state_of(const struct client *client)
-{
-	return tables_state(&memory_of(client)->tables);
-}
-
-static void wait_until_in(const struct client *client)
-{
-	while (state_of(client) != VIDMM_TABLES_IN)
-		thread_point();
-}
-
-static void force_out(const struct client *client)
-{
-	vidmm_evict_selected(adapter->memory,
-			     &(struct vidmm_selection){ .process = memory_of(client) });
-}
-
-/* A room in the way: the tables do not come back before it is given back. */
-struct obstacle {
-	struct pager_table places[4096];
-	uint32_t count;
-};
-static struct obstacle obstacle;
-
-static void obstruct(void)
-{
-	struct refusal_scope scope;
-
-	refusal_begin(&scope, "test");
-	while (NT_SUCCESS(vidmm_take_table(adapter->memory, LOCAL, TABLE_BYTES, TABLE_BYTES,
-					   &obstacle.places[obstacle.count]))) {
-		obstacle.count++;
-		EXPECT(obstacle.count < ARRAY_SIZE(obstacle.places));
-	}
-	(void)refusal_end(&scope);
-}
-
-static void give_way(void)
-{
-	while (obstacle.count > 0)
-		vidmm_give_table(adapter->memory, &obstacle.places[--obstacle.count], TABLE_BYTES);
-}
-
-static void expect_valid(void)
-{
-	char wrong[256] = "";
-	uint64_t page;
-
-	pager_flush(adapter->pager);
-	EXPECT(!address_space_validate(app.device->joined->addresses, &page));
-	EXPECT(!address_space_validate(other.device->joined->addresses, &page));
-	(void)!vidmm_manager_validate(adapter->memory, wrong, sizeof(wrong));
-	EXPECT_STR(wrong, "");
-}
+#include "table_world.h"
 
 /* ---- tests ---- */
 
@@ -312,16 +98,7 @@ TEST(table_eviction, a_process_whose_tables_are_out_is_valid)
 
 /* ---- tile pools ---- */
 
-enum { TILE_BYTES = 65536, FAR_BYTES = 1 << 30 };
-
-static struct space_memory *show(struct client *client, struct mapped_memory *memory)
-{
-	struct space_memory *shown = NULL;
-
-	EXPECT_EQ(address_space_memory(client->device->joined->addresses, memory, &shown),
-		  STATUS_SUCCESS);
-	return shown;
-}
+enum { TILE_BYTES = 65536 };
 
 static void updated(void *context, NTSTATUS status)
 {
@@ -347,19 +124,12 @@ static void update_tile(struct client *client, uint64_t address, struct mapped_m
 	pager_flush(adapter->pager);
 }
 
-/* Addresses so far apart that each has tables of its own, until somebody went for them. */
+/* Addresses until somebody went for them. */
 static void take_room_of(struct client *taker, struct mapped_memory *memory, struct client *giver)
 {
-	for (uint64_t i = 1; state_of(giver) == VIDMM_TABLES_IN; i++) {
-		struct gpuva_map_request request = { .window.base = i * FAR_BYTES,
-						     .owner = &show(taker, memory)->view.owner,
-						     .page_count = 1 };
-		uint64_t address;
-
+	for (unsigned i = 1; state_of(giver) == VIDMM_TABLES_IN; i++) {
 		EXPECT(i < 64);
-		EXPECT_EQ(
-			gpu_addresses_map_now(taker->device->joined->addresses, &request, &address),
-			STATUS_SUCCESS);
+		map_far(taker, i, memory);
 	}
 	while (state_of(giver) != VIDMM_TABLES_OUT)
 		thread_point();

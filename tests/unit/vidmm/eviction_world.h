@@ -20,7 +20,12 @@
 #include "vidmm/table_states.h"
 #include "vidmm/table_tree.h"
 
-enum { PAGES = 32, MEMORIES = 4, PARTIES = 2, LOCAL_PAGES = 64 };
+/* A test may have more processes. */
+#ifndef EVICTION_PARTIES
+#define EVICTION_PARTIES 2
+#endif
+
+enum { PAGES = 32, MEMORIES = 4, PARTIES = EVICTION_PARTIES, LOCAL_PAGES = 64 };
 enum { LEVELS = 3, TABLES_OF_ONE_RANGE = 3 };
 enum { MEMORY_FIRST = 4096 }; /* page of the GPU's memory, outside of what the manager has */
 
@@ -192,7 +197,7 @@ static inline void on_starved(void *listener, struct vidmm_device *device)
 	notice_give(&world->starved);
 }
 
-static inline void start_manager(struct world *world)
+static inline void start_manager(struct world *world, uint64_t slice_ns)
 {
 	struct vidmm_segment_config segments[] = {
 		{ .size_bytes = LOCAL_PAGES * MACHINE_PAGE_BYTES },
@@ -206,6 +211,7 @@ static inline void start_manager(struct world *world)
 		.has_gpu_mmu = true,
 		.pager = world->fake->pager,
 		.mdls = { mdl_create, mdl_destroy },
+		.slice_ns = slice_ns,
 		.listener = { .device_starved = on_starved },
 		.listener_context = world,
 	};
@@ -219,6 +225,7 @@ struct shape {
 	bool has_system_tables; /* above the leaves */
 	bool has_growing_root;  /* two levels */
 	bool has_twins;         /* leaf tables of 64 KiB pages */
+	uint64_t slice_ns;      /* 0: as usual */
 };
 
 static inline uint64_t root_bytes(void *driver, uint32_t *entry_count)
@@ -267,7 +274,7 @@ static inline void start_as(struct world *world, const struct shape *shape)
 							 .forget = forget,
 							 .forget_context = world });
 	world->usage = mem_usage();
-	start_manager(world);
+	start_manager(world, shape->slice_ns);
 	describe_tables(world, shape);
 	EXPECT_EQ(page_tables_config_init(&world->config), STATUS_SUCCESS);
 	EXPECT_EQ(worker_init(&world->herald, "herald"), STATUS_SUCCESS);

@@ -70,20 +70,49 @@ TEST(table_states, they_come_back_when_there_is_room_again)
 	finish(&world);
 }
 
-TEST(table_states, queued_work_keeps_its_tables)
+static void set_slice_end(struct world *world, struct party *party, uint64_t end_ns)
+{
+	lock_acquire(&world->manager->lock);
+	party->device.slice_end_ns = end_ns;
+	lock_release(&world->manager->lock);
+	room_look_again(world->manager, clock_now_ns());
+}
+
+TEST(table_states, queued_work_keeps_its_tables_for_its_slice)
 {
 	struct world world;
 	struct party *busy = &world.parties[0];
 	struct thing thing;
+	struct vidmm_binding *list[] = { &thing.binding };
+	struct vidmm_segment_usage usage;
+	uint64_t bytes;
 
 	start(&world);
 	EXPECT_EQ(map(busy, 510, &world.memories[0], 20), STATUS_PENDING);
 	flush(&world);
 	queue_work(busy);
+	set_slice_end(&world, busy, CLOCK_FOREVER - 1);
 	thing_init(&thing, &world, &world.parties[1], LOCAL_PAGES - 1);
-	EXPECT_EQ(thing_bring_in(&thing), STATUS_NO_MEMORY);
+	EXPECT_EQ(vidmm_make_resident(&world.parties[1].device, list, 1,
+				      VIDMM_CANT_TRIM_FURTHER | VIDMM_WHATEVER_THE_BUDGET,
+				      &thing.request, &bytes),
+		  STATUS_PENDING);
 	EXPECT_EQ(state_of(busy), VIDMM_TABLES_IN);
 	EXPECT(runs(&world, busy));
+	EXPECT(shows(&world, busy, 510, &world.memories[0], 0));
+	set_slice_end(&world, busy, 0);
+	while (!atomic_load(&thing.done)) {
+		uint32_t seen = notice_read(&world.starved);
+
+		if (!atomic_load(&thing.done))
+			notice_wait(&world.starved, seen, CLOCK_FOREVER);
+	}
+	EXPECT_EQ(thing.status, STATUS_SUCCESS);
+	EXPECT(vidmm_segment_usage(world.manager, FAKE_LOCAL, &usage));
+	EXPECT(usage.traffic.tables_left.count > 0);
+	/* Its turn comes again: what the other one lists does nothing. */
+	wait_until(&world, busy, VIDMM_TABLES_IN);
+	flush(&world);
 	EXPECT(shows(&world, busy, 510, &world.memories[0], 0));
 	end_work(busy);
 	thing_finish(&thing);

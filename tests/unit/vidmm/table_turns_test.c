@@ -1,0 +1,205 @@
+/*
+ * table_turns_test.c - processes whose page tables do not fit in together, and whose work has no
+ * end: each has its turn, and nobody is lost.
+ */
+#define EVICTION_PARTIES 3
+#include "eviction_world.h"
+
+enum { TURNS = 6 };
+
+static const struct shape turn_shapes[] = {
+	{ .update_mode = MINIPORT_TABLE_CPU_VIRTUAL, .slice_ns = NS_PER_MS },
+	{ .update_mode = MINIPORT_TABLE_GPU_VIRTUAL, .slice_ns = NS_PER_MS },
+	{ .update_mode = MINIPORT_TABLE_GPU_PHYSICAL, .slice_ns = NS_PER_MS },
+	{ .update_mode = MINIPORT_TABLE_GPU_PHYSICAL,
+	  .has_system_tables = true,
+	  .slice_ns = NS_PER_MS },
+};
+
+/* So many leaves, each for one page. */
+static void make_tables(struct world *world, struct party *party, uint64_t first, uint64_t count)
+{
+	for (uint64_t i = first; i < first + count; i++)
+		EXPECT_EQ(map(party, 1024 + i * 512, &world->memories[i % MEMORIES], 1),
+			  STATUS_PENDING);
+	flush(world);
+}
+
+static void expect_tables(struct world *world, struct party *party, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++)
+		EXPECT(shows(world, party, 1024 + i * 512, &world->memories[i % MEMORIES], 0));
+}
+
+static uint32_t roots_told(struct party *party)
+{
+	return atomic_load(&party->roots_told);
+}
+
+/* Its tables came back so often more, which they do for its work alone. */
+static void wait_for_turns(struct world *world, struct party *party, uint32_t turns)
+{
+	uint32_t wanted = roots_told(party) + turns;
+
+	for (;;) {
+		uint32_t seen = notice_read(&world->manager->changed);
+
+		EXPECT(!party->device.is_lost);
+		if (roots_told(party) >= wanted)
+			return;
+		notice_wait(&world->manager->changed, seen, CLOCK_FOREVER);
+	}
+}
+
+/* With nobody else at work it keeps what it gets. */
+static void expect_all_of(struct world *world, struct party *party, uint64_t count)
+{
+	queue_work(party);
+	wait_until(world, party, VIDMM_TABLES_IN);
+	flush(world);
+	EXPECT(runs(world, party));
+	expect_tables(world, party, count);
+	end_work(party);
+}
+
+TEST(table_turns, two_processes_at_work_for_ever_run_by_turns)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(turn_shapes); i++) {
+		struct world world;
+		struct party *parties = world.parties;
+
+		start_as(&world, &turn_shapes[i]);
+		make_tables(&world, &parties[0], 0, 40);
+		queue_work(&parties[0]);
+		make_tables(&world, &parties[1], 0, 40);
+		queue_work(&parties[1]);
+		for (uint32_t turn = 0; turn < TURNS; turn++)
+			wait_for_turns(&world, &parties[turn % 2], 1);
+		end_work(&parties[0]);
+		end_work(&parties[1]);
+		check(&world);
+		expect_all_of(&world, &parties[0], 40);
+		expect_all_of(&world, &parties[1], 40);
+		finish(&world);
+	}
+}
+
+TEST(table_turns, three_processes_have_one_turn_each_before_one_has_another)
+{
+	struct world world;
+
+	start_as(&world, &turn_shapes[2]);
+	for (int i = 0; i < PARTIES; i++) {
+		make_tables(&world, &world.parties[i], 0, 40);
+		queue_work(&world.parties[i]);
+	}
+	for (int i = 0; i < PARTIES; i++)
+		wait_for_turns(&world, &world.parties[i], 1);
+	for (uint32_t turn = 0; turn < TURNS; turn++) {
+		uint32_t before[PARTIES];
+
+		for (int i = 0; i < PARTIES; i++)
+			before[i] = roots_told(&world.parties[i]);
+		wait_for_turns(&world, &world.parties[turn % PARTIES], 2);
+		/* Between two turns of the one there was one of each. */
+		for (int i = 0; i < PARTIES; i++)
+			EXPECT(roots_told(&world.parties[i]) > before[i]);
+	}
+	for (int i = 0; i < PARTIES; i++)
+		end_work(&world.parties[i]);
+	for (int i = 0; i < PARTIES; i++)
+		expect_all_of(&world, &world.parties[i], 40);
+	finish(&world);
+}
+
+TEST(table_turns, a_call_that_needs_tables_has_its_turn_between_two_at_work)
+{
+	struct world world;
+	struct party *calls = &world.parties[2];
+
+	start_as(&world, &turn_shapes[2]);
+	for (int i = 0; i < 2; i++) {
+		make_tables(&world, &world.parties[i], 0, 40);
+		queue_work(&world.parties[i]);
+	}
+	for (uint64_t i = 0; i < 8; i++)
+		make_tables(&world, calls, 5 * i, 5);
+	wait_for_turns(&world, &world.parties[0], 1);
+	wait_for_turns(&world, &world.parties[1], 1);
+	for (int i = 0; i < 2; i++)
+		end_work(&world.parties[i]);
+	for (int i = 0; i < PARTIES; i++)
+		expect_all_of(&world, &world.parties[i], 40);
+	finish(&world);
+}
+
+/* What the one lists, and the tables of the other. */
+TEST(table_turns, memory_and_tables_take_turns_like_tables_and_tables)
+{
+	struct world world;
+	struct party *has_tables = &world.parties[0];
+	struct party *has_memory = &world.parties[1];
+	struct thing thing;
+
+	start_as(&world, &turn_shapes[2]);
+	make_tables(&world, has_tables, 0, 40);
+	queue_work(has_tables);
+	thing_init(&thing, &world, has_memory, 40);
+	EXPECT_EQ(thing_bring_in(&thing), STATUS_SUCCESS);
+	queue_work(has_memory);
+	wait_for_turns(&world, has_tables, TURNS);
+	EXPECT(!has_memory->device.is_lost);
+	end_work(has_memory);
+	wait_until(&world, has_tables, VIDMM_TABLES_IN);
+	flush(&world);
+	expect_tables(&world, has_tables, 40);
+	end_work(has_tables);
+	thing_finish(&thing);
+	finish(&world);
+}
+
+TEST(table_turns, those_who_do_nothing_go_before_those_at_work)
+{
+	struct world world;
+	struct party *busy = &world.parties[0];
+	struct party *idle = &world.parties[1];
+
+	start_as(&world, &turn_shapes[2]);
+	make_tables(&world, busy, 0, 20);
+	make_tables(&world, idle, 0, 20);
+	queue_work(busy);
+	make_tables(&world, &world.parties[2], 0, 20);
+	EXPECT_EQ(state_of(idle), VIDMM_TABLES_OUT);
+	EXPECT_EQ(state_of(busy), VIDMM_TABLES_IN);
+	EXPECT_EQ(roots_told(busy), 0);
+	EXPECT(runs(&world, busy));
+	end_work(busy);
+	finish(&world);
+}
+
+/* The way out waits for what the hardware has; it is nobody's end. */
+TEST(table_turns, work_that_the_hardware_has_is_waited_for)
+{
+	struct world world;
+	struct party *busy = &world.parties[0];
+	struct party *waits = &world.parties[1];
+
+	start_as(&world, &turn_shapes[2]);
+	make_tables(&world, waits, 0, 40);
+	make_tables(&world, busy, 0, 40); /* the other one's leave */
+	queue_work(busy);
+	world.fake->sched.is_owner_busy = true;
+	queue_work(waits);
+	wait_until(&world, busy, VIDMM_TABLES_LEAVING);
+	EXPECT(!runs(&world, busy));
+	EXPECT_EQ(state_of(waits), VIDMM_TABLES_OUT);
+	expect_tables(&world, busy, 40);
+	fake_release_owner(world.fake);
+	wait_for_turns(&world, waits, 1);
+	wait_for_turns(&world, busy, 1);
+	end_work(busy);
+	end_work(waits);
+	finish(&world);
+}
+
+TEST_MAIN("vidmm/table_turns")
