@@ -17,7 +17,7 @@
 #include "base/worker.h"
 #include "handle/object.h"
 #include "object/context_allocation.h"
-#include "object/fence_place.h"
+#include "object/kept_fences.h"
 #include "object/owned.h"
 #include "object/process.h"
 #include "sched/sched.h"
@@ -64,7 +64,7 @@ struct dxg_device {
 	struct list sync_objects;        /* dxg_sync_object.owned */
 	uint32_t sync_object_count;      /* … and those that ended, and are still held */
 	struct list paging_queues;       /* dxg_paging_queue.owned */
-	struct fence_places kept_places; /* for the next fences */
+	struct kept_fences kept_fences;  /* for the next ones */
 	bool is_published;               /* something can be added */
 	bool is_dying;                   /* nothing is added any more */
 	struct list deferrals;           /* deferral.link, in the order they were started */

@@ -47,20 +47,3 @@ void fence_place_give(struct fence_place *place)
 	fence_slot_give(&place->slot);
 	*place = (struct fence_place){ 0 };
 }
-
-void fence_places_end(struct dxg_device *device)
-{
-	const struct fence_place *kept;
-	struct fence_place place;
-
-	for (;;) {
-		lock_acquire(&device->lock);
-		kept = fence_places_take_locked(&device->kept_places);
-		if (kept)
-			place = *kept;
-		lock_release(&device->lock);
-		if (!kept)
-			return;
-		fence_place_give(&place);
-	}
-}

@@ -173,11 +173,6 @@ static struct fence_place_wish place_wish(const struct dxg_sync_object *sync)
 	};
 }
 
-static bool is_without_place(const struct sync_body *body)
-{
-	return body->kind == SYNC_MONITORED_FENCE && !body->slot.value;
-}
-
 /* Of the creator's opening, which nobody else knows yet. */
 static void settle(struct sync_body *body, const struct fence_place *place)
 {
@@ -254,41 +249,18 @@ static NTSTATUS check_joinable_locked(struct dxg_device *device)
 	return device_check_alive(device); /* or sync_object_device_lost() misses it */
 }
 
-/* False: it has no place for its value, and the device keeps none. */
-static bool has_place_locked(struct dxg_sync_object *sync)
-{
-	struct fence_place_wish wish = place_wish(sync);
-	const struct fence_place *kept = NULL;
-
-	if (!is_without_place(sync->body))
-		return true;
-	if (fence_place_is_usual(&wish))
-		kept = fence_places_take_locked(&sync->device->kept_places);
-	if (kept)
-		settle(sync->body, kept);
-	return kept != NULL;
-}
-
 static NTSTATUS join_device(struct dxg_sync_object *sync, struct sync_names *names_out)
 {
 	struct dxg_device *device = sync->device;
-	bool is_joined = false;
 
-	while (!is_joined) {
-		lock_acquire(&device->lock);
-		NTSTATUS status = check_joinable_locked(device);
-		is_joined = NT_SUCCESS(status) && has_place_locked(sync);
-		if (is_joined) {
-			count_opening_locked(device);
-			publish_locked(sync, &device->sync_objects, names_out);
-		}
-		lock_release(&device->lock);
-		if (NT_SUCCESS(status) && !is_joined)
-			status = make_place(sync->body);
-		if (!NT_SUCCESS(status))
-			return status;
+	lock_acquire(&device->lock);
+	NTSTATUS status = check_joinable_locked(device);
+	if (NT_SUCCESS(status)) {
+		count_opening_locked(device);
+		publish_locked(sync, &device->sync_objects, names_out);
 	}
-	return STATUS_SUCCESS;
+	lock_release(&device->lock);
+	return status;
 }
 
 static NTSTATUS join_owner(struct dxg_sync_object *sync)
@@ -316,8 +288,7 @@ static NTSTATUS publish(struct sync_body *body, struct sync_names *names_out)
 	struct dxg_sync_object *sync = &body->first;
 	NTSTATUS status = STATUS_SUCCESS;
 
-	/* Who finds it by its global handle looks at the value. */
-	if (body->share.scheme != SHARE_PRIVATE && is_without_place(body))
+	if (body->kind == SYNC_MONITORED_FENCE)
 		status = make_place(body);
 	if (!NT_SUCCESS(status))
 		return status;
@@ -327,8 +298,8 @@ static NTSTATUS publish(struct sync_body *body, struct sync_names *names_out)
 }
 
 /* See publish_locked() for the names. */
-static NTSTATUS create(struct dxg_device *device, const struct sync_options *options,
-		       struct sync_names *names_out, struct dxg_sync_object **object_out)
+static NTSTATUS create_new(struct dxg_device *device, const struct sync_options *options,
+			   struct sync_names *names_out, struct dxg_sync_object **object_out)
 {
 	struct sync_body *body = NULL;
 	NTSTATUS status = device_check_alive(device);
@@ -359,6 +330,58 @@ static NTSTATUS create(struct dxg_device *device, const struct sync_options *opt
 	if (object_out)
 		*object_out = &body->first;
 	return STATUS_SUCCESS;
+}
+
+/* ---- fences that are kept ---- */
+
+/* All of these are alike, but for what begin_again() sets. */
+static bool is_usual(enum sync_kind kind, enum share_scheme scheme,
+		     const struct sync_access *access)
+{
+	return kind == SYNC_MONITORED_FENCE && scheme == SHARE_PRIVATE && access->has_gpu_access &&
+	       access->may_signal;
+}
+
+static void begin_again(struct sync_body *body, const struct sync_options *options)
+{
+	body->is_cross_adapter = options->is_cross_adapter;
+	body->first.access = options->access;
+	body->first.is_lost = false;
+	atomic_store_explicit(body->fence.value, options->initial_value, memory_order_relaxed);
+}
+
+/* False: none is kept, or no number is left for it. */
+static bool create_again(struct dxg_device *device, const struct sync_options *options,
+			 struct sync_names *names_out, struct dxg_sync_object **object_out)
+{
+	struct sync_body *body = NULL;
+
+	lock_acquire(&device->lock);
+	if (LIKELY(!device->is_dying && device_state(device) == DEVICE_ACTIVE))
+		body = kept_fences_take_locked(&device->kept_fences);
+	if (body && UNLIKELY(!NT_SUCCESS(object_init(&body->first.object, &sync_object_class,
+						     &device->process->handles)))) {
+		(void)!kept_fences_keep_locked(&device->kept_fences, body); /* there is room */
+		body = NULL;
+	}
+	if (body) {
+		begin_again(body, options);
+		if (object_out)
+			*object_out = &body->first;
+		count_opening_locked(device);
+		publish_locked(&body->first, &device->sync_objects, names_out);
+	}
+	lock_release(&device->lock);
+	return body != NULL;
+}
+
+static NTSTATUS create(struct dxg_device *device, const struct sync_options *options,
+		       struct sync_names *names_out, struct dxg_sync_object **object_out)
+{
+	if (is_usual(options->kind, options->scheme, &options->access) &&
+	    LIKELY(create_again(device, options, names_out, object_out)))
+		return STATUS_SUCCESS;
+	return create_new(device, options, names_out, object_out);
 }
 
 NTSTATUS sync_object_create(struct dxg_device *device, const struct sync_options *options,
@@ -482,38 +505,34 @@ static bool is_body_alone(struct dxg_sync_object *sync)
 	       !atomic_load_explicit(&sync->was_watched, memory_order_relaxed);
 }
 
-/* What has to be given back of its place, or of one that was kept before. */
-static void keep_place_locked(struct dxg_sync_object *sync, struct fence_place *rest)
+/* Of one whose opening has ended, or is about to: nobody knows it. No lock is held. */
+static void body_end_alone(struct sync_body *body)
 {
-	struct dxg_device *device = sync->device;
-	struct fence_place_wish wish = place_wish(sync);
-	struct fence_place *place = rest;
+	struct fence_place place = { body->slot, body->first.address, body->first.gpu_address };
 
-	rest->slot.value = NULL;
-	if (fence_place_is_usual(&wish) && !device->is_dying)
-		place = fence_places_keep_locked(&device->kept_places, rest);
-	place->slot = sync->body->slot;
-	place->address = sync->address;
-	place->gpu_address = sync->gpu_address;
+	if (body->kind == SYNC_CPU_NOTIFICATION)
+		event_close(&body->event);
+	fence_place_give(&place);
+	body_free(body);
 }
 
-static void end_alone(struct dxg_sync_object *sync, struct fence_place *rest)
+/* The body that has to end: this one, one that was kept before, or none. */
+static struct sync_body *end_opening_locked(struct dxg_sync_object *sync)
 {
+	struct dxg_device *device = sync->device;
 	struct sync_body *body = sync->body;
 
 	trace_sync_object_destroy(sync->process->id, sync->object.handle);
 	object_abandon(&sync->object);
-	if (body->kind == SYNC_CPU_NOTIFICATION)
-		event_close(&body->event);
-	body_free(body);
-	if (UNLIKELY(rest->slot.value != NULL))
-		fence_place_give(rest);
+	if (device->is_dying || !is_usual(body->kind, body->share.scheme, &sync->access))
+		return body;
+	return kept_fences_keep_locked(&device->kept_fences, body);
 }
 
 bool sync_object_destroy_and_put(struct dxg_sync_object *sync)
 {
 	struct dxg_device *device = sync->device;
-	struct fence_place rest;
+	struct sync_body *rest = NULL;
 	bool is_body_too = false;
 	bool is_last = false;
 
@@ -527,16 +546,16 @@ bool sync_object_destroy_and_put(struct dxg_sync_object *sync)
 		is_body_too = is_body_alone(sync);
 	}
 	if (is_body_too) {
-		keep_place_locked(sync, &rest);
+		rest = end_opening_locked(sync);
 		is_last = uncount_opening_locked(device);
 	}
 	lock_release(&device->lock);
 	if (!is_alone)
 		goto not_alone;
-	if (is_body_too)
-		end_alone(sync, &rest);
-	else
+	if (!is_body_too)
 		close(sync);
+	else if (UNLIKELY(rest != NULL))
+		body_end_alone(rest);
 	if (is_last)
 		object_put(&device->object);
 	return true;
@@ -548,6 +567,19 @@ not_alone:
 	return true;
 }
 
+static void end_kept(struct dxg_device *device)
+{
+	struct sync_body *body;
+
+	do {
+		lock_acquire(&device->lock);
+		body = kept_fences_take_locked(&device->kept_fences);
+		lock_release(&device->lock);
+		if (body)
+			body_end_alone(body);
+	} while (body);
+}
+
 static bool destroy_owned(struct object *object)
 {
 	return sync_object_destroy(
@@ -557,7 +589,7 @@ static bool destroy_owned(struct object *object)
 void sync_object_destroy_all(struct dxg_device *device)
 {
 	owned_end_all(&device->lock, &device->sync_objects, destroy_owned);
-	fence_places_end(device);
+	end_kept(device);
 }
 
 /* ---- a lost device ---- */

@@ -154,12 +154,13 @@ TEST(event, is_let_go_unset_when_the_fence_is_destroyed)
 	D3DKMT_HANDLE fence;
 
 	begin();
-	EXPECT_OK(destroy_sync(create_fence(0, 0, NULL)));
-	before = dxgk_test_memory();
-	fence = create_fence(0, 0, NULL);
-	EXPECT_OK(wait_fence(fence, 1, event));
-	EXPECT_OK(destroy_sync(fence));
-	EXPECT_EQ(event_count(event), 0);
+	for (unsigned i = 0; i < 2; i++) { /* the first time things are made that stay */
+		before = dxgk_test_memory();
+		fence = create_fence(0, 0, NULL);
+		EXPECT_OK(wait_fence(fence, 1, event));
+		EXPECT_OK(destroy_sync(fence));
+		EXPECT_EQ(event_count(event), 0);
+	}
 	EXPECT_EQ(dxgk_test_memory().blocks, before.blocks);
 	fence = create_fence(0, 0, NULL);
 	EXPECT_OK(wait_fence(fence, 1, event));

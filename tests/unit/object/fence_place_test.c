@@ -127,9 +127,30 @@ TEST(place, of_a_fence_that_ended_is_the_next_ones_with_the_value_that_one_begin
 	finish();
 }
 
+TEST(place, of_a_fence_that_ended_comes_with_nothing_else_of_it)
+{
+	struct sync_options blind = usual;
+
+	blind.access.may_wait = false;
+	blind.access.jumps_when_lost = !usual.access.jumps_when_lost;
+	blind.is_cross_adapter = true;
+	begin();
+	struct sync_names first = make(&blind);
+	end(first.handle);
+	EXPECT(!find(first.handle));
+	struct sync_names second = make(&usual);
+	struct dxg_sync_object *sync = find(second.handle);
+	EXPECT(sync && second.view == first.view);
+	EXPECT(sync->access.may_wait);
+	EXPECT_EQ(sync->access.jumps_when_lost, usual.access.jumps_when_lost);
+	EXPECT(!sync->body->is_cross_adapter);
+	EXPECT(sync_object_destroy_and_put(sync));
+	finish();
+}
+
 TEST(place, of_two_living_fences_is_never_the_same)
 {
-	enum { COUNT = 3 * FENCE_PLACES_KEPT };
+	enum { COUNT = 3 * KEPT_FENCES };
 	struct sync_names all[COUNT];
 
 	begin();
@@ -148,7 +169,7 @@ TEST(place, of_two_living_fences_is_never_the_same)
 
 TEST(place, is_kept_of_so_many_the_last_ones_and_goes_with_the_device)
 {
-	enum { COUNT = 3 * FENCE_PLACES_KEPT };
+	enum { COUNT = 3 * KEPT_FENCES };
 	struct sync_names all[COUNT];
 
 	begin();
@@ -156,10 +177,10 @@ TEST(place, is_kept_of_so_many_the_last_ones_and_goes_with_the_device)
 		all[i] = make(&usual);
 	for (unsigned i = 0; i < COUNT; i++)
 		end(all[i].handle);
-	EXPECT_EQ(slots_taken(), FENCE_PLACES_KEPT);
-	for (unsigned i = 0; i < FENCE_PLACES_KEPT; i++)
+	EXPECT_EQ(slots_taken(), KEPT_FENCES);
+	for (unsigned i = 0; i < KEPT_FENCES; i++)
 		EXPECT(make(&usual).view == all[COUNT - 1 - i].view);
-	EXPECT_EQ(slots_taken(), FENCE_PLACES_KEPT);
+	EXPECT_EQ(slots_taken(), KEPT_FENCES);
 	EXPECT(device_destroy(world.device));
 	EXPECT_EQ(slots_taken(), 0);
 	finish();
@@ -359,7 +380,7 @@ TEST(end, of_the_same_fences_by_several_threads_happens_once)
 			use(sync, 2);
 	}
 	EXPECT_EQ(world.device->sync_object_count, 0);
-	EXPECT(slots_taken() <= FENCE_PLACES_KEPT);
+	EXPECT(slots_taken() <= KEPT_FENCES);
 	finish();
 }
 
