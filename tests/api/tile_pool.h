@@ -5,35 +5,7 @@
 #ifndef TESTS_API_TILE_POOL_H
 #define TESTS_API_TILE_POOL_H
 
-#include "api/crank.h"
-
-enum { PAGE = 4096 };
-
-static D3DKMT_HANDLE paging_queue;
-static const volatile UINT64 *paging_value;
-
-static inline void begin_with_queue(void)
-{
-	D3DKMT_CREATEPAGINGQUEUE args = { 0 };
-
-	begin_on(AT_ONCE);
-	args.hDevice = device;
-	EXPECT_OK(D3DKMTCreatePagingQueue(&args));
-	paging_queue = args.hPagingQueue;
-	paging_value = args.FenceValueCPUVirtualAddress;
-}
-
-/* 64 KiB, as the driver makes them when nothing else is said. */
-static inline D3DKMT_HANDLE create_pool(void)
-{
-	D3DDDI_ALLOCATIONINFO2 info = { 0 };
-	D3DKMT_CREATEALLOCATION args = { .hDevice = device,
-					 .NumAllocations = 1,
-					 .pAllocationInfo2 = &info };
-
-	EXPECT_OK(D3DKMTCreateAllocation2(&args));
-	return info.hAllocation;
-}
+#include "api/gpuva_crank.h"
 
 static inline UINT64 reserve_zero(UINT64 size_bytes)
 {
@@ -72,14 +44,6 @@ static inline D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION map_pool(D3DKMT_HANDLE po
 			 .hAllocation = pool,
 			 .AllocationOffsetInBytes = first_page * PAGE },
 	};
-}
-
-/* The fence is seen before whoever signalled it has let go of everything. */
-static inline void expect_valid_soon(void)
-{
-	char problem[256];
-
-	AWAIT(dxgk_test_validate(problem, sizeof(problem)));
 }
 
 static inline unsigned copies(void)
