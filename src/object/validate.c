@@ -169,10 +169,11 @@ static void check_paging_queue_locked(struct survey *survey, struct dxg_paging_q
 	if (operations == 0 && fence_value(&queue->body->fence) != queue->last_value)
 		survey_wrong(survey, "paging queue 0x%08x has nothing to do, and its fence lags",
 			     handle);
-	lock_release(&queue->lock);
-	if (operations != queue->held)
+	/* More when one is made, or its value is being shown. */
+	if (operations > queue->held)
 		survey_wrong(survey, "paging queue 0x%08x has %u operations, and is held by %u",
-			     queue->object.handle, operations, queue->held);
+			     handle, operations, queue->held);
+	lock_release(&queue->lock);
 	check_object(survey, &queue->object, &paging_queue_class, 1);
 	if (queue->device != device || queue->fence->device != device)
 		survey_wrong(survey, "paging queue 0x%08x is in the list of another device",
