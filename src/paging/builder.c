@@ -227,6 +227,7 @@ static uint64_t op_size_bytes(const struct paging_op *op)
 	case PAGING_UPDATE_CONTEXT:
 	case PAGING_MAP_APERTURE:
 	case PAGING_SETTLE:
+	case PAGING_FOLLOW:
 	case PAGING_AS_IT_IS:
 		break;
 	}
@@ -235,7 +236,8 @@ static uint64_t op_size_bytes(const struct paging_op *op)
 
 static bool has_nothing_to_do(const struct paging_op *op)
 {
-	return op->kind == PAGING_SETTLE || (op->kind == PAGING_COPY && op->copy.size_bytes == 0) ||
+	return op->kind == PAGING_SETTLE || op->kind == PAGING_FOLLOW ||
+	       (op->kind == PAGING_COPY && op->copy.size_bytes == 0) ||
 	       (op->kind == PAGING_FILL && op->fill.size_bytes == 0);
 }
 
@@ -368,6 +370,7 @@ static bool may_act_at_once(const struct pager *pager, const struct paging_op *o
 	case PAGING_COPY_ENTRIES:
 	case PAGING_INIT_CONTEXT:
 	case PAGING_UPDATE_CONTEXT:
+	case PAGING_FOLLOW:
 		break;
 	}
 	return false;
@@ -390,6 +393,8 @@ static bool fetch_op(struct pager_build *build)
 		job->has_op = job->next(job, &job->op);
 		build->done_bytes = 0;
 		build->is_idle = false;
+		if (job->has_op && job->op.kind == PAGING_FOLLOW)
+			pager_job_follow(build->job);
 	}
 	return job->has_op;
 }
@@ -408,6 +413,8 @@ enum build_result pager_build_job(struct pager *pager)
 		    is_with_the_hardware(pager, job))
 			return BUILD_STALLED;
 		if (!pager_is_quiet_for(pager, job))
+			return BUILD_STALLED;
+		if (job->op.kind == PAGING_FOLLOW && pager_job_is_following(pager, job))
 			return BUILD_STALLED;
 		if (!has_nothing_to_do(&job->op)) {
 			enum build_result result = build_piece(pager);

@@ -205,6 +205,12 @@ MUST_CHECK bool space_step(struct pager *pager, struct miniport_paging_op *op_ou
 /* Something of `job` is in the buffer that is being filled. */
 void pager_job_written(struct pager *pager, struct paging_job *job);
 
+/* What was queued so far and changes tables has to be built before it goes on; is it not, yet? */
+void pager_job_follow(struct paging_job *job);
+MUST_CHECK bool pager_job_is_following(struct pager *pager, const struct paging_job *job);
+MUST_CHECK bool pager_job_is_following_locked(const struct pager *pager,
+					      const struct paging_job *job);
+
 /* The packet that it is behind may have been forgotten before there was one to tell. */
 void pager_job_look_behind(struct pager *pager, struct paging_job *job);
 
@@ -252,6 +258,7 @@ struct pager {
 	/* Guarded by lock. */
 	struct lock lock; /* LOCK_RANK_PAGER */
 	struct list queued;
+	struct list changes; /* of tables: paging_job.change_link */
 	struct list ready;
 	struct list stalled;
 	struct list built; /* by last_sequence */

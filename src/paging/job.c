@@ -22,6 +22,7 @@ void paging_job_init(struct paging_job *job, struct pager *pager)
 	*job = (struct paging_job){ .pager = pager };
 	list_init(&job->link);
 	list_init(&job->queued_link);
+	list_init(&job->change_link);
 	list_init(&job->followers);
 	atomic_init(&job->pending, 1);
 	atomic_init(&job->state, JOB_NEW);
@@ -117,6 +118,8 @@ void paging_job_queue(struct paging_job *job)
 	job->ticket = ++pager->last_ticket;
 	job->epoch = atomic_load(&pager->epoch);
 	list_push_back(&pager->queued, &job->queued_link);
+	if (job->changes_tables)
+		list_push_back(&pager->changes, &job->change_link);
 	atomic_fetch_add(&pager->outstanding, 1);
 	trace_paging_job_queued(pager->queue.node, job->ticket);
 	lock_release(&pager->lock);
@@ -131,6 +134,32 @@ bool paging_job_is_done(const struct paging_job *job)
 bool paging_job_is_stale(const struct paging_job *job)
 {
 	return job->epoch != pager_epoch(job->pager);
+}
+
+/* ---- following ---- */
+
+void pager_job_follow(struct paging_job *job)
+{
+	struct pager *pager = job->pager;
+
+	lock_acquire(&pager->lock);
+	job->followed_ticket = pager->last_ticket;
+	lock_release(&pager->lock);
+}
+
+bool pager_job_is_following_locked(const struct pager *pager, const struct paging_job *job)
+{
+	return !list_is_empty(&pager->changes) &&
+	       container_of(pager->changes.next, struct paging_job, change_link)->ticket <=
+		       job->followed_ticket;
+}
+
+bool pager_job_is_following(struct pager *pager, const struct paging_job *job)
+{
+	lock_acquire(&pager->lock);
+	bool is_following = pager_job_is_following_locked(pager, job);
+	lock_release(&pager->lock);
+	return is_following;
 }
 
 /* ---- being told ---- */
@@ -235,6 +264,7 @@ NTSTATUS pager_job_built(struct pager *pager, struct paging_job *job, NTSTATUS s
 	status = job->status;
 	job->has_op = false;
 	atomic_store(&job->state, JOB_BUILT);
+	list_remove(&job->change_link);
 	list_remove(&job->link);
 	before = pager->built.prev;
 	while (before != &pager->built &&

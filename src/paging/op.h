@@ -31,6 +31,7 @@ enum paging_op_kind {
 	PAGING_UPDATE_CONTEXT,
 	PAGING_MAP_APERTURE, /* pages of the machine show up in an aperture */
 	PAGING_SETTLE,       /* waits until the job has nothing with the hardware */
+	PAGING_FOLLOW,       /* waits until changes of tables that were queued before are built */
 	PAGING_AS_IT_IS,     /* everything that needs no address of ours: unmapping, TLB, notices */
 };
 

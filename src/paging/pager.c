@@ -103,6 +103,7 @@ static struct paging_job *first_stalled_locked(struct pager *pager)
 		struct paging_job *job = container_of(link, struct paging_job, link);
 
 		if (job->last_sequence <= pager->retired_sequence &&
+		    !pager_job_is_following_locked(pager, job) &&
 		    (!job->needs_quiet || pager->quiet == QUIET_REACHED))
 			return job;
 	}
@@ -343,6 +344,7 @@ static void pager_init_lists(struct pager *pager)
 {
 	lock_init(&pager->lock, LOCK_RANK_PAGER, "pager");
 	list_init(&pager->queued);
+	list_init(&pager->changes);
 	list_init(&pager->ready);
 	list_init(&pager->stalled);
 	list_init(&pager->built);

@@ -139,17 +139,22 @@ struct paging_job {
 	 */
 	void (*idle)(struct paging_job *job);
 
+	/* What others find in tables changes, and did when it was queued: see PAGING_FOLLOW. */
+	bool changes_tables;
+
 	/* The pager's own, guarded by its lock. */
 	struct pager *pager;
 	struct list link;         /* pager.ready, stalled or built */
 	struct list queued_link;  /* pager.queued: by ticket, until done */
 	_Atomic uint32_t pending; /* things that have to be over first, one more until queued */
 	struct list followers;    /* paging_dependency.link */
+	struct list change_link;  /* pager.changes: by ticket, until built */
 	uint64_t ticket;
-	uint64_t first_sequence; /* packets that carry something of it; 0: none does yet */
-	uint64_t last_sequence;  /* or of one that it is behind */
-	uint32_t epoch;          /* of the pager when it was queued */
-	bool needs_quiet;        /* the clients' contexts stand still until it is done */
+	uint64_t followed_ticket; /* changes so far have to be built first; 0: none */
+	uint64_t first_sequence;  /* packets that carry something of it; 0: none does yet */
+	uint64_t last_sequence;   /* or of one that it is behind */
+	uint32_t epoch;           /* of the pager when it was queued */
+	bool needs_quiet;         /* the clients' contexts stand still until it is done */
 	_Atomic uint8_t state;
 	NTSTATUS status;
 

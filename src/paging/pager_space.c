@@ -245,6 +245,7 @@ enum build_result space_begin_piece(struct pager *pager)
 		return begin_context(pager);
 	case PAGING_MAP_APERTURE:
 	case PAGING_SETTLE:
+	case PAGING_FOLLOW:
 	case PAGING_AS_IT_IS:
 		break;
 	}
@@ -498,6 +499,7 @@ static void make_last(struct pager *pager, struct miniport_paging_op *op_out)
 		break;
 	case PAGING_MAP_APERTURE:
 	case PAGING_SETTLE:
+	case PAGING_FOLLOW:
 	case PAGING_AS_IT_IS:
 		assert(!"handled by the builder");
 	}

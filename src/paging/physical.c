@@ -78,6 +78,7 @@ static NTSTATUS begin(struct pager *pager)
 	case PAGING_UPDATE_CONTEXT:
 	case PAGING_MAP_APERTURE:
 	case PAGING_SETTLE:
+	case PAGING_FOLLOW:
 	case PAGING_AS_IT_IS:
 		break;
 	}

@@ -107,6 +107,7 @@ static void row_start(struct space_row *row)
 	paging_job_init(&row->job, row->space->pager);
 	row->job.next = row_next;
 	row->job.done = row_done;
+	row->job.changes_tables = true;
 	paging_job_queue(&row->job);
 }
 
@@ -288,6 +289,7 @@ static void drop_start(struct space_memory *memory)
 	paging_job_init(&memory->job, memory->space->pager);
 	memory->job.next = drop_next;
 	memory->job.done = drop_done;
+	memory->job.changes_tables = true;
 	paging_job_queue(&memory->job);
 }
 

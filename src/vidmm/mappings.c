@@ -146,12 +146,21 @@ static void show(struct vidmm_allocation *allocation, bool is_shown)
 	lock_release(&place->manager->lock);
 }
 
+/* Others may have them when the move is over. */
+static bool gives_up_pages(struct vidmm_allocation *allocation)
+{
+	const struct vidmm_place *place =
+		atomic_load_explicit(&allocation->place, memory_order_acquire);
+
+	return !place->move.is_in;
+}
+
 static bool mappings_next(void *context, struct vidmm_allocation *allocation,
 			  enum vidmm_mapping_change change, const struct paging_place *where,
 			  struct vidmm_mapping_cursor *cursor, struct paging_op *op_out)
 {
 	enum { STEP, VIEW_ID, HAS_BEGUN, STATE };
-	enum { NEW, SETTLED, SHOWN };
+	enum { NEW, SETTLED, SHOWN, FOLLOWED };
 	struct mapped_memory *memory = atomic_load(&allocation->mapped);
 	struct mapped_memory_cursor at = { .step = cursor->words[STEP],
 					   .view_id = cursor->words[VIEW_ID],
@@ -177,7 +186,12 @@ static bool mappings_next(void *context, struct vidmm_allocation *allocation,
 	cursor->words[STEP] = at.step;
 	cursor->words[VIEW_ID] = at.view_id;
 	cursor->words[HAS_BEGUN] = at.has_begun;
-	return is_there;
+	if (is_there || !memory || cursor->words[STATE] == FOLLOWED || !gives_up_pages(allocation))
+		return is_there;
+	/* Addresses that are no longer its own may lead there until their jobs are built. */
+	cursor->words[STATE] = FOLLOWED;
+	*op_out = (struct paging_op){ .kind = PAGING_FOLLOW };
+	return true;
 }
 
 static void mappings_failed(void *context, struct vidmm_allocation *allocation, NTSTATUS status)

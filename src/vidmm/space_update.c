@@ -144,6 +144,7 @@ static void update_start(struct space_update *update)
 	paging_job_init(&update->job, update->space->pager);
 	update->job.next = update_next;
 	update->job.done = update_done;
+	update->job.changes_tables = true;
 	paging_job_queue(&update->job);
 }
 

@@ -48,4 +48,78 @@ TEST(quiet, contexts_run_when_the_tables_have_changed)
 	expect_nothing_wrong();
 }
 
+/* ---- addresses that are given up ---- */
+
+static void make_resident_here(D3DKMT_HANDLE allocation)
+{
+	D3DDDI_MAKERESIDENT args = { .hPagingQueue = paging_queue,
+				     .NumAllocations = 1,
+				     .AllocationList = &allocation };
+	NTSTATUS status = D3DKMTMakeResident(&args);
+
+	EXPECT(status == STATUS_SUCCESS || status == STATUS_PENDING);
+	if (status == STATUS_PENDING)
+		AWAIT(*paging_value >= args.PagingFenceValue);
+}
+
+static void evict_here(D3DKMT_HANDLE allocation)
+{
+	D3DKMT_EVICT args = { .hDevice = device,
+			      .NumAllocations = 1,
+			      .AllocationList = &allocation };
+
+	EXPECT_OK(D3DKMTEvict(&args));
+}
+
+static bool is_resident(D3DKMT_HANDLE allocation)
+{
+	D3DKMT_ALLOCATIONRESIDENCYSTATUS status = 0;
+	D3DKMT_QUERYALLOCATIONRESIDENCY args = { .hDevice = device,
+						 .phAllocationList = &allocation,
+						 .AllocationCount = 1,
+						 .pResidencyStatus = &status };
+
+	EXPECT_OK(D3DKMTQueryAllocationResidency(&args));
+	return status != D3DKMT_ALLOCATIONRESIDENCYSTATUS_NOTRESIDENT;
+}
+
+enum { BASE = 1 << 24 };
+
+/* Returns when the entries are written. */
+static void free_address(void *context)
+{
+	D3DKMT_FREEGPUVIRTUALADDRESS args = { .hAdapter = adapter,
+					      .BaseAddress = BASE,
+					      .Size = PAGE };
+
+	*(NTSTATUS *)context = D3DKMTFreeGpuVirtualAddress(&args);
+}
+
+/* What another device of the process runs still gets there by the old entries. */
+TEST(quiet, memory_does_not_leave_while_entries_of_a_freed_address_show_it)
+{
+	NTSTATUS freed = STATUS_PENDING;
+
+	begin_with_queue_on(BY_HAND);
+	D3DKMT_HANDLE running = create_virtual_on(create_device(adapter), 0);
+	D3DKMT_HANDLE allocation = create_plain();
+	UINT64 value = map_at(allocation, BASE, 1);
+
+	AWAIT(*paging_value >= value);
+	make_resident_here(allocation);
+	EXPECT_OK(submit(running, 1));
+	AWAIT(pending(0) == 1);
+	struct dxgk_test_thread *thread = dxgk_test_thread_create(free_address, &freed);
+	EXPECT(thread);
+	settle();
+	evict_here(allocation);
+	settle();
+	EXPECT(is_resident(allocation));
+	EXPECT_EQ(complete(0), 1);
+	AWAIT(!is_resident(allocation));
+	dxgk_test_thread_join(thread);
+	EXPECT_OK(freed);
+	expect_nothing_wrong();
+}
+
 CRANK_TEST_MAIN("api/gpuva_quiet", "\"GpuMmuCaps\": 52, ")

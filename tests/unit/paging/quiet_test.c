@@ -23,13 +23,19 @@ static struct fake *create(uint32_t flags)
 	return fake;
 }
 
-static void queue_table(struct fake_job *job, struct fake *fake)
+static void add_table(struct fake_job *job)
 {
-	fake_job_init(job, fake);
 	struct paging_op *op = fake_job_add(job, PAGING_UPDATE_TABLE);
+
 	op->update_table.table = fake_place(FAKE_LOCAL, &table_run);
 	op->update_table.entries = &entry;
 	op->update_table.count = 1;
+}
+
+static void queue_table(struct fake_job *job, struct fake *fake)
+{
+	fake_job_init(job, fake);
+	add_table(job);
 	paging_job_queue(&job->job);
 }
 
@@ -46,12 +52,18 @@ static void queue_copy_of_entries(struct fake_job *job, struct fake *fake)
 	paging_job_queue(&job->job);
 }
 
+static void add_fill(struct fake_job *job)
+{
+	struct paging_op *op = fake_job_add(job, PAGING_FILL);
+
+	op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
+	op->fill.size_bytes = 16 * MACHINE_PAGE_BYTES;
+}
+
 static void queue_fill(struct fake_job *job, struct fake *fake)
 {
 	fake_job_init(job, fake);
-	struct paging_op *op = fake_job_add(job, PAGING_FILL);
-	op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
-	op->fill.size_bytes = 16 * MACHINE_PAGE_BYTES;
+	add_fill(job);
 	paging_job_queue(&job->job);
 }
 
@@ -98,6 +110,56 @@ TEST(quiet, is_waited_for_before_a_table_changes)
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
 	EXPECT_EQ(*table(fake), fake_encode(&entry));
 	await_holds(fake, 0);
+	fake_destroy(fake);
+}
+
+/* What it does is of no use to those who still go by the old entries. */
+TEST(quiet, who_follows_changes_of_tables_goes_on_when_those_before_it_are_built)
+{
+	struct fake *fake = create(FAKE_REQUIRES_IDLE);
+	struct fake_job change;
+	struct fake_job follower;
+	struct fake_job other;
+
+	set_busy(fake);
+	fake_job_init(&change, fake);
+	change.job.changes_tables = true;
+	add_table(&change);
+	paging_job_queue(&change.job);
+	await_holds(fake, 1);
+	fake_job_init(&follower, fake);
+	(void)fake_job_add(&follower, PAGING_FOLLOW);
+	add_fill(&follower);
+	paging_job_queue(&follower.job);
+	queue_fill(&other, fake);
+	fake_job_wait(&other);
+	EXPECT_EQ(follower.next_op, 1);
+	EXPECT_EQ(atomic_load(&follower.done_count), 0);
+	fake_clients_idle(fake);
+	fake_job_wait(&follower);
+	fake_job_wait(&change);
+	EXPECT(change.order < follower.order);
+	EXPECT_EQ(follower.status, STATUS_SUCCESS);
+	fake_destroy(fake);
+}
+
+TEST(quiet, nobody_follows_changes_that_were_built)
+{
+	struct fake *fake = create(0);
+	struct fake_job change;
+	struct fake_job follower;
+
+	fake_job_init(&change, fake);
+	change.job.changes_tables = true;
+	add_table(&change);
+	paging_job_queue(&change.job);
+	fake_job_wait(&change);
+	fake_job_init(&follower, fake);
+	(void)fake_job_add(&follower, PAGING_FOLLOW);
+	add_fill(&follower);
+	paging_job_queue(&follower.job);
+	fake_job_wait(&follower);
+	EXPECT_EQ(follower.status, STATUS_SUCCESS);
 	fake_destroy(fake);
 }
 

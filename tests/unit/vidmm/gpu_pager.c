@@ -282,6 +282,8 @@ static NTSTATUS job_build(struct gpu *gpu, struct paging_job *job, struct built_
 	gpu->next_status = STATUS_SUCCESS;
 	gpu->jobs++;
 	while (NT_SUCCESS(status) && job->next && job->next(job, &op)) {
+		if (op.kind == PAGING_FOLLOW)
+			continue; /* nothing is ever built late */
 		if (gpu->fail_op > 0 && --gpu->fail_op == 0) {
 			status = STATUS_DRIVER_INTERNAL_ERROR;
 		} else if (later) {
