@@ -248,7 +248,12 @@ NTSTATUS gpu_addresses_reserve_now(struct address_space *space,
 	if (status != STATUS_PENDING)
 		return status;
 	answer_wait(&told, space->pager);
-	return STATUS_SUCCESS;
+	if (NT_SUCCESS(told.status))
+		return told.status;
+	/* Nobody has heard of it yet. */
+	(void)!address_space_free(space, *address_out, request->size_bytes, false, NULL);
+	*address_out = 0;
+	return address_space_refuse(told.status);
 }
 
 typedef NTSTATUS map_request(struct address_space *space, const struct gpuva_map_request *request,
