@@ -147,6 +147,22 @@ static NTSTATUS validate(struct submission *const *all, uint32_t count)
 	return status;
 }
 
+static NTSTATUS queue_all(struct dxg_context *const *contexts, struct submission *const *all,
+			  uint32_t count)
+{
+	struct work_target targets[SUBMISSION_CONTEXTS_MAX];
+	struct sched_packet *packets[SUBMISSION_CONTEXTS_MAX];
+
+	_Static_assert((int)SUBMISSION_CONTEXTS_MAX <= (int)WORK_TARGETS_MAX,
+		       "all of them at once");
+	for (uint32_t i = 0; i < count; i++) {
+		targets[i] = context_target(contexts[i]);
+		packets[i] = &all[i]->packet;
+	}
+	return count == 1 ? work_target_queue(&targets[0], packets[0])
+			  : work_targets_queue(targets, packets, count);
+}
+
 NTSTATUS submission_queue(struct dxg_context *const *contexts, uint32_t context_count,
 			  const struct submission_request *request)
 {
@@ -172,14 +188,10 @@ NTSTATUS submission_queue(struct dxg_context *const *contexts, uint32_t context_
 		assert(made > 0 && all[0]);
 		status = validate(all, made);
 	}
-	for (uint32_t i = 0; i < made; i++) {
-		const struct work_target target = context_target(contexts[i]);
-
-		if (NT_SUCCESS(status))
-			status = work_target_queue(&target, &all[i]->packet);
-		if (!NT_SUCCESS(status))
-			mem_free(all[i]);
-	}
+	if (NT_SUCCESS(status))
+		status = queue_all(contexts, all, made);
+	for (uint32_t i = 0; i < made && !NT_SUCCESS(status); i++)
+		mem_free(all[i]);
 	if (all != few)
 		mem_free(all);
 	return status;

@@ -1,6 +1,8 @@
 /*
  * work_target.c - see work_target.h.
  */
+#include <assert.h>
+
 #include "base/refusal.h"
 #include "object/work_target.h"
 
@@ -30,6 +32,16 @@ void work_target_release(const struct work_target *target)
 	vidmm_work_set_release(&target->memory->set);
 }
 
+static NTSTATUS queued(struct dxg_device *device, NTSTATUS status)
+{
+	if (NT_SUCCESS(status))
+		return status;
+	if (atomic_load(&device->process->is_dying))
+		return refuse(STATUS_PROCESS_IS_TERMINATING, RULE_API_PROCESS_ENDING, NULL,
+			      "the process ends");
+	return status;
+}
+
 NTSTATUS work_target_queue(const struct work_target *target, struct sched_packet *packet)
 {
 	struct dxg_device *device = target->device;
@@ -42,12 +54,29 @@ NTSTATUS work_target_queue(const struct work_target *target, struct sched_packet
 	if (NT_SUCCESS(status))
 		vidmm_device_has_work(&device->memory);
 	work_target_release(target);
-	if (NT_SUCCESS(status))
+	return queued(device, status);
+}
+
+NTSTATUS work_targets_queue(const struct work_target *targets, struct sched_packet *const packets[],
+			    uint32_t count)
+{
+	struct dxg_device *device = targets[0].device;
+	struct sched_queue *queues[WORK_TARGETS_MAX];
+	NTSTATUS status = device_check_alive(device);
+
+	if (!NT_SUCCESS(status))
 		return status;
-	if (atomic_load(&device->process->is_dying))
-		return refuse(STATUS_PROCESS_IS_TERMINATING, RULE_API_PROCESS_ENDING, NULL,
-			      "the process ends");
-	return status;
+	assert(count <= WORK_TARGETS_MAX);
+	for (uint32_t i = 0; i < count; i++) {
+		queues[i] = targets[i].queue;
+		work_target_hold(&targets[i]);
+	}
+	status = sched_queues_submit(queues, packets, count);
+	if (NT_SUCCESS(status))
+		vidmm_device_has_work(&device->memory);
+	for (uint32_t i = 0; i < count; i++)
+		work_target_release(&targets[i]);
+	return queued(device, status);
 }
 
 void work_target_emptied(const struct work_target *target)

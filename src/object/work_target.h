@@ -23,6 +23,11 @@ struct work_target {
 MUST_CHECK NTSTATUS work_target_queue(const struct work_target *target,
 				      struct sched_packet *packet);
 
+/* One packet to each of several targets of one device, all or none. */
+enum { WORK_TARGETS_MAX = 64 };
+MUST_CHECK NTSTATUS work_targets_queue(const struct work_target *targets,
+				       struct sched_packet *const packets[], uint32_t count);
+
 /* The driver's own look at what a client sends it, before that is queued. */
 MUST_CHECK NTSTATUS work_validate(struct dxg_device *device,
 				  const struct miniport_validation *validation);

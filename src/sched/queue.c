@@ -443,6 +443,48 @@ NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *pack
 	return status;
 }
 
+/* Whoever waits for one looks at all of them again. */
+static NTSTATUS queues_await_room_locked(struct sched_queue *const queues[], uint32_t count)
+{
+	uint32_t with_room = 0;
+
+	while (with_room < count) {
+		NTSTATUS status = queue_is_open_locked(queues[with_room]);
+
+		if (!NT_SUCCESS(status))
+			return status;
+		if (queues[with_room]->length < SCHED_QUEUE_FULL) {
+			with_room++;
+		} else {
+			sched_wait_locked(queues[with_room]->sched, CLOCK_FOREVER);
+			with_room = 0;
+		}
+	}
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS sched_queues_submit(struct sched_queue *const queues[],
+			     struct sched_packet *const packets[], uint32_t count)
+{
+	struct sched *sched = queues[0]->sched;
+
+	sched_lock(sched);
+	NTSTATUS status = queues_await_room_locked(queues, count);
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
+		status = queue_accepts_locked(queues[i], packets[i]);
+	if (NT_SUCCESS(status)) {
+		for (uint32_t i = 0; i < count; i++) {
+			queue_push_locked(queues[i], packets[i]);
+			queue_place_locked(queues[i]);
+		}
+		for (uint32_t i = 0; i < count; i++)
+			node_run_locked(sched_node_of(queues[i]), NODE_STEPS);
+		sched_retire_locked(sched);
+	}
+	sched_unlock(sched);
+	return status;
+}
+
 void sched_queue_kick(struct sched_queue *queue)
 {
 	sched_lock(queue->sched);

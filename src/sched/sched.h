@@ -447,6 +447,13 @@ enum { SCHED_QUEUE_FULL = 256 };
 MUST_CHECK NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *packet,
 				       bool may_block);
 
+/*
+ * One packet to each of several queues, all or none: where one is refused none is queued. Waits
+ * until there is room in all of them.
+ */
+MUST_CHECK NTSTATUS sched_queues_submit(struct sched_queue *const queues[],
+					struct sched_packet *const packets[], uint32_t count);
+
 /* The same, but the scheduler's own thread submits it: for those who may not enter the driver. */
 MUST_CHECK NTSTATUS sched_queue_post(struct sched_queue *queue, struct sched_packet *packet);
 

@@ -441,6 +441,50 @@ TEST(ending, of_a_context_does_not_hang_on_a_wait_that_never_comes)
 	EXPECT_OK(destroy_device(device));
 }
 
+struct broadcast {
+	D3DKMT_HANDLE first;
+	D3DKMT_HANDLE second;
+	NTSTATUS status;
+};
+
+static void submit_to_both(void *argument)
+{
+	struct broadcast *broadcast = argument;
+	D3DKMT_SUBMITCOMMAND args = submission(broadcast->first, 1000);
+
+	args.BroadcastContext[1] = broadcast->second;
+	args.BroadcastContextCount = 2;
+	broadcast->status = D3DKMTSubmitCommand(&args);
+	mark("submitted to both");
+}
+
+/* The second has no room, and ends while it is waited for. */
+TEST(ending, of_one_context_keeps_what_is_for_several_from_all_of_them)
+{
+	enum { FULL = 256 };
+
+	begin_by_hand();
+	struct broadcast broadcast = { .first = create_virtual(0), .second = create_virtual(1) };
+	D3DKMT_HANDLE never = create_fence(0, 0, NULL);
+	EXPECT_OK(queue_wait(broadcast.second, never, 1));
+	for (unsigned tag = 1; tag < FULL; tag++)
+		EXPECT_OK(submit(broadcast.second, tag));
+	struct dxgk_test_thread *thread = dxgk_test_thread_create(submit_to_both, &broadcast);
+	EXPECT(thread);
+	settle();
+	EXPECT_EQ(notes_count("submitted to both"), 0);
+	EXPECT_EQ(pending(0), 0);
+	EXPECT_OK(destroy_context(broadcast.second));
+	dxgk_test_thread_join(thread);
+	EXPECT_EQ(broadcast.status, STATUS_INVALID_PARAMETER);
+	settle();
+	EXPECT_EQ(pending(0), 0);
+	EXPECT_OK(submit(broadcast.first, 1));
+	complete_all(0, 1);
+	EXPECT_EQ(submissions(), 1);
+	expect_nothing_wrong();
+}
+
 TEST(ending, of_a_device_cancels_what_is_queued_and_waits_for_the_hardware)
 {
 	begin_by_hand();
