@@ -444,7 +444,7 @@ struct vidmm_binding {
 	bool is_charged;   /* asked for and not offered */
 	bool is_kept;      /* evicted with work queued: counted once more, until `wait` is over */
 	bool leaves_soon;  /* … and then not only if necessary */
-	bool leaves_clean; /* … and was not written to */
+	bool leaves_clean; /* … and was not written to, as one of several evictions has said */
 	bool is_waiting;   /* `wait` is under way */
 	bool must_wait_again; /* work came after that counts, too */
 	bool is_ended;        /* its device has the allocation no more */

@@ -166,6 +166,7 @@ static bool list_settled_locked(struct vidmm_binding *const bindings[], uint32_t
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		binding_set_count_locked(bindings[i], bindings[i]->count + 1);
+		bindings[i]->leaves_clean = false;
 		binding_place(bindings[i])->is_clean = false;
 	}
 	return true;
@@ -266,6 +267,7 @@ static void list_make_needed_locked(struct vidmm_binding *const bindings[], uint
 	for (uint32_t i = 0; i < count; i++) {
 		struct vidmm_place *place = binding_place(bindings[i]);
 
+		bindings[i]->leaves_clean = false;
 		place->may_leave_soon = false;
 		place->is_clean = false;
 	}
@@ -506,7 +508,7 @@ static void kept_release_locked(struct vidmm_binding *binding, struct actions *a
 static void evict_one_locked(struct vidmm_binding *binding, uint32_t flags, struct actions *actions)
 {
 	binding->leaves_soon = !(flags & VIDMM_EVICT_ONLY_IF_NECESSARY);
-	binding->leaves_clean = flags & VIDMM_EVICT_NOT_WRITTEN_TO;
+	binding->leaves_clean |= (flags & VIDMM_EVICT_NOT_WRITTEN_TO) != 0;
 	if (must_be_kept(binding)) {
 		binding->is_kept = true;
 		binding_charge_locked(binding);

@@ -414,6 +414,47 @@ TEST(evict, not_written_to_is_dropped_where_a_copy_is_kept)
 	scene_finish(&scene);
 }
 
+/* Resident twice, evicted twice: how many bytes left. What is in between may be NULL. */
+static uint64_t copied_by_two(uint32_t first_flags, uint32_t second_flags,
+			      NTSTATUS (*between)(struct thing *thing))
+{
+	struct scene scene;
+	struct thing thing;
+
+	scene_init(&scene, NULL);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
+	wishes.traits.is_kept_in_system = true;
+	thing_init_as(&thing, &scene.client, &wishes);
+	thing_write(&thing, 'k');
+	thing_bring_in(&thing);
+	EXPECT_EQ(thing_make_resident(&thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_evict(&thing, first_flags), STATUS_SUCCESS);
+	if (between) {
+		EXPECT_EQ(between(&thing), STATUS_SUCCESS);
+		EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	}
+	EXPECT_EQ(thing_evict(&thing, second_flags), STATUS_SUCCESS);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(!thing_is_in(&thing));
+	uint64_t copied_bytes = scene.gpu.copied_out_bytes;
+	EXPECT(thing_holds(&thing, 'k'));
+	thing_finish(&thing);
+	scene_finish(&scene);
+	return copied_bytes;
+}
+
+TEST(evict, not_written_to_may_be_said_by_any_of_several)
+{
+	EXPECT_EQ(copied_by_two(0, VIDMM_EVICT_NOT_WRITTEN_TO, NULL), 0);
+	EXPECT_EQ(copied_by_two(VIDMM_EVICT_NOT_WRITTEN_TO, 0, NULL), 0);
+	EXPECT_EQ(copied_by_two(0, 0, NULL), MIB);
+}
+
+TEST(evict, not_written_to_is_not_said_of_what_is_resident_anew)
+{
+	EXPECT_EQ(copied_by_two(VIDMM_EVICT_NOT_WRITTEN_TO, 0, thing_make_resident), MIB);
+}
+
 TEST(evict, not_written_to_never_loses_what_has_no_copy)
 {
 	struct scene scene;
