@@ -106,15 +106,21 @@ static void complete_first_locked(struct sched_node *node)
 }
 
 /*
- * What the driver refused counts as completed when it is the oldest. The kernel's own comes back
- * with the adapter's reset, which always follows: whose it is knows of that first.
+ * What the driver refused of the kernel's own comes back with the adapter's reset, which always
+ * follows: whose it is knows of that first.
  */
+static bool awaits_reset_locked(const struct sched_packet *packet)
+{
+	return packet->is_refused && packet->queue->owner->is_system;
+}
+
+/* What the driver refused counts as completed when it is the oldest. */
 static void settle_refused_locked(struct sched_node *node)
 {
 	struct sched_packet *packet;
 
 	while ((packet = node_running_locked(node)) && packet->is_refused && !packet->is_in_hand &&
-	       !packet->queue->owner->is_system)
+	       !awaits_reset_locked(packet))
 		complete_first_locked(node);
 }
 
@@ -155,8 +161,9 @@ static void give_back_packet_locked(struct sched_node *node, struct sched_packet
 
 	counts_of(node, packet)->preempted++;
 	leave_locked(node, packet, "preempted");
-	if (packet->is_refused || packet->is_faulted ||
-	    (!packet->is_in_hand && queue_is_cancelled_locked(queue))) {
+	if (!awaits_reset_locked(packet) &&
+	    (packet->is_refused || packet->is_faulted ||
+	     (!packet->is_in_hand && queue_is_cancelled_locked(queue)))) {
 		packet_over_locked(packet, SCHED_ABORTED);
 	} else if (packet->keeps_fence) {
 		packet->state = PACKET_RETURNED;
@@ -348,7 +355,7 @@ static void submit_locked(struct sched_node *node, struct sched_packet *packet)
 	}
 	if (packet->state == PACKET_OVER) {
 		packet_over_locked(packet, packet->outcome);
-	} else if (packet->state != PACKET_SUBMITTED &&
+	} else if (packet->state != PACKET_SUBMITTED && !awaits_reset_locked(packet) &&
 		   (packet->is_refused || queue_is_cancelled_locked(packet->queue))) {
 		list_remove(&packet->node_link);
 		packet_over_locked(packet, SCHED_ABORTED);

@@ -572,4 +572,32 @@ TEST(tdr, a_refused_paging_packet_resets_the_adapter)
 	world_finish();
 }
 
+static void answer_late(uint32_t reason)
+{
+	if (reason != 0x117)
+		return;
+	world.gpu.nodes[0].preemption = 1;
+	fake_gpu_preempted(&world.gpu, 0, 0);
+}
+
+/* Nobody waits for the answer any more when it comes, between the refusal and the reset. */
+TEST(tdr, a_refused_paging_packet_that_a_late_answer_gives_back_ends_with_the_reset)
+{
+	world_start();
+	world.gpu.nodes[0].is_stuck = true;
+	work(world_queue(0, 0), 'a');
+	struct fake_packet *packet = world_packet('p', SCHED_WORK);
+	packet->packet.keeps_fence = true;
+	packet->submit_status = STATUS_UNSUCCESSFUL;
+	QUEUE(&world.system_queue, packet);
+	fake_gpu_complete(&world.gpu, 0, 1);
+	EXPECT_STR(happened(), "0:a1 P0:1 a.");
+	world.gpu.on_debug_info = answer_late;
+	pass_time(DELAY_NS + NS_PER_MS);
+	/* Not before the pager knows why. */
+	EXPECT_STR(happened(), "D117@0 W2 X2 Y2 Z2 begin p! A lost restart end");
+	EXPECT_EQ(packet->outcome, SCHED_ABORTED);
+	world_finish();
+}
+
 WORLD_MAIN("sched/tdr")
