@@ -167,9 +167,10 @@ struct space_memory *space_add_memory_locked(struct address_space *space,
 
 	if (!added)
 		return NULL;
-	memory_view_init(&added->view, memory, &space->tables);
+	/* Before it is in the memory's list: who drops the memory finds it there. */
 	added->space = space;
 	added->references = 1;
+	memory_view_init(&added->view, memory, &space->tables);
 	list_push_back(&space->memories, &added->space_link);
 	return added;
 }
