@@ -197,16 +197,20 @@ bool vidmm_unlock_anywhere(struct vidmm *manager, struct vidmm_allocation *alloc
 
 	lock_acquire(&allocation->lock);
 	was_locked = allocation_unlock_locked(allocation);
-	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
-	if (!was_locked || !place || allocation->lock_count > 0) {
+	if (!was_locked || !atomic_load_explicit(&allocation->place, memory_order_relaxed) ||
+	    allocation->lock_count > 0) {
 		lock_release(&allocation->lock);
 		return was_locked;
 	}
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	manager->epoch++;
-	place->is_locked = false;
-	place_settle_locked(place, &actions);
+	/* Of what is being destroyed it goes under the manager's lock alone. */
+	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
+	if (place) {
+		place->is_locked = false;
+		place_settle_locked(place, &actions);
+	}
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
 	lock_acquire(&manager->lock);

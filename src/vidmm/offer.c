@@ -145,14 +145,17 @@ NTSTATUS vidmm_binding_offer(struct vidmm_binding *binding, enum vidmm_offer_pri
 /* ---- reclaim ---- */
 
 /* Has the GPU nothing of it, nor a way to it? The allocation's lock is held. */
-static bool is_out(struct vidmm *manager, const struct vidmm_place *place)
+static bool is_out(const struct vidmm_binding *binding)
 {
+	struct vidmm *manager = binding->device->process->manager;
+	const struct vidmm_place *place;
 	bool is_out;
 
-	if (!place)
+	if (!binding_place(binding))
 		return true;
 	lock_acquire(&manager->lock);
-	is_out = place->state == PLACE_OUT && place->is_offer_due;
+	place = binding_place(binding);
+	is_out = !place || (place->state == PLACE_OUT && place->is_offer_due);
 	lock_release(&manager->lock);
 	return is_out;
 }
@@ -164,7 +167,7 @@ static enum vidmm_reclaim_result reclaim_memory_locked(struct vidmm_binding *bin
 	struct vidmm_process *process = binding->device->process;
 
 	if (UNLIKELY(vidmm_options(process->manager) & VIDMM_ALWAYS_DISCARD_OFFERS) &&
-	    is_out(process->manager, binding_place(binding)))
+	    is_out(binding))
 		(void)allocation_discard_locked(allocation);
 	if (UNLIKELY(vidmm_process_options(process) & VIDMM_FAIL_COMMIT_ON_RECLAIM) &&
 	    allocation->offer == VIDMM_DECOMMITTED)
@@ -198,12 +201,18 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding,
 	lock_acquire(&allocation->lock);
 	bool was_offered = allocation->offer != VIDMM_NOT_OFFERED;
 	result = reclaim_memory_locked(binding);
-	place = binding_place(binding);
-	if (!place || !was_offered || result == VIDMM_RECLAIM_NOT_COMMITTED) {
+	if (!binding_place(binding) || !was_offered || result == VIDMM_RECLAIM_NOT_COMMITTED) {
 		lock_release(&allocation->lock);
 		return result;
 	}
 	lock_acquire(&manager->lock);
+	/* Of what is being destroyed it goes under the manager's lock alone. */
+	place = binding_place(binding);
+	if (!place) {
+		lock_release(&manager->lock);
+		lock_release(&allocation->lock);
+		return result;
+	}
 	/* It was being dropped: too late. */
 	if (place->state == PLACE_LEAVING && place->is_doomed)
 		result = VIDMM_RECLAIM_DISCARDED;
@@ -323,16 +332,18 @@ static NTSTATUS claim(struct vidmm_binding *binding)
 	NTSTATUS status = STATUS_SUCCESS;
 
 	lock_acquire(&allocation->lock);
-	struct vidmm_place *place = binding_place(binding);
 	bool is_decommitted = allocation->offer == VIDMM_DECOMMITTED;
 	if (is_decommitted && (vidmm_process_options(process) & VIDMM_FAIL_COMMIT_ON_RECLAIM))
 		status = STATUS_NO_MEMORY;
 	if (NT_SUCCESS(status))
 		status = allocation_recommit_locked(allocation);
-	if (NT_SUCCESS(status) && place) {
+	if (NT_SUCCESS(status)) {
 		lock_acquire(&process->manager->lock);
-		place->claims++;
-		place->is_recommitted |= is_decommitted;
+		struct vidmm_place *place = binding_place(binding);
+		if (place) {
+			place->claims++;
+			place->is_recommitted |= is_decommitted;
+		}
 		lock_release(&process->manager->lock);
 	}
 	lock_release(&allocation->lock);
