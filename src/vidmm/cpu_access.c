@@ -110,25 +110,42 @@ static NTSTATUS lock_refuse(const struct vidmm_place *place, enum lock_step step
 		      "is in GPU memory that the CPU cannot see");
 }
 
-/* The lock was taken, or was not after all. */
-static void place_end_try(struct vidmm_place *place, struct actions *actions)
+/* The manager's lock is held, and the allocation's. NULL: it was destroyed meanwhile. */
+static struct vidmm_place *place_now(const struct vidmm_allocation *allocation)
 {
-	lock_acquire(&place->manager->lock);
-	place->is_locked = place->allocation->lock_count > 0;
-	place->must_be_system = false;
-	place_settle_locked(place, actions);
-	lock_release(&place->manager->lock);
+	return atomic_load_explicit(&allocation->place, memory_order_relaxed);
+}
+
+/* The lock was taken, or was not after all. */
+static void end_try(struct vidmm *manager, struct vidmm_allocation *allocation,
+		    struct actions *actions)
+{
+	lock_acquire(&manager->lock);
+	struct vidmm_place *place = place_now(allocation);
+	if (place) {
+		place->is_locked = allocation->lock_count > 0;
+		place->must_be_system = false;
+		place_settle_locked(place, actions);
+	}
+	lock_release(&manager->lock);
 }
 
 /* One look; false: look again when something has changed since `*seen_out`. */
-static bool lock_try_locked(struct vidmm_place *place, bool has_moved, void **pointer_out,
-			    struct actions *actions, NTSTATUS *status_out, uint32_t *seen_out)
+static bool lock_try_locked(struct vidmm *manager, struct vidmm_allocation *allocation,
+			    bool has_moved, void **pointer_out, struct actions *actions,
+			    NTSTATUS *status_out, uint32_t *seen_out)
 {
-	struct vidmm *manager = place->manager;
+	struct vidmm_place *place;
 	enum lock_step step;
 
 	lock_acquire(&manager->lock);
 	*seen_out = notice_read(&manager->changed);
+	place = place_now(allocation);
+	if (!place) {
+		lock_release(&manager->lock);
+		*status_out = allocation_lock_locked(allocation, NULL, pointer_out);
+		return true;
+	}
 	step = lock_step_locked(place);
 	if (step == LOCK_MOVE && !place->allocation->traits.is_pinned && !has_moved) {
 		place->must_be_system = true;
@@ -144,12 +161,12 @@ static bool lock_try_locked(struct vidmm_place *place, bool has_moved, void **po
 	if (step == LOCK_WAIT)
 		return false;
 	if (step == LOCK_SHOW_SYSTEM)
-		*status_out = allocation_lock_locked(place->allocation, NULL, pointer_out);
+		*status_out = allocation_lock_locked(allocation, NULL, pointer_out);
 	else if (step == LOCK_SHOW_SEGMENT)
 		*status_out = lock_in_segment(place, pointer_out);
 	else
 		*status_out = lock_refuse(place, step);
-	place_end_try(place, actions);
+	end_try(manager, allocation, actions);
 	return true;
 }
 
@@ -173,10 +190,10 @@ NTSTATUS vidmm_lock_anywhere(struct vidmm *manager, struct vidmm_allocation *all
 		if (NT_SUCCESS(status) && !place)
 			status = allocation_lock_locked(allocation, NULL, pointer_out);
 		if (!NT_SUCCESS(status) && place && has_moved)
-			place_end_try(place, &actions);
+			end_try(manager, allocation, &actions);
 		if (!is_over)
-			is_over = lock_try_locked(place, has_moved, pointer_out, &actions, &status,
-						  &seen);
+			is_over = lock_try_locked(manager, allocation, has_moved, pointer_out,
+						  &actions, &status, &seen);
 		lock_release(&allocation->lock);
 		has_moved |= !list_is_empty(&actions.leaving);
 		if (is_over && list_is_empty(&actions.leaving))
@@ -205,8 +222,7 @@ bool vidmm_unlock_anywhere(struct vidmm *manager, struct vidmm_allocation *alloc
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	manager->epoch++;
-	/* Of what is being destroyed it goes under the manager's lock alone. */
-	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
+	place = place_now(allocation);
 	if (place) {
 		place->is_locked = false;
 		place_settle_locked(place, &actions);

@@ -524,7 +524,8 @@ MUST_CHECK NTSTATUS vidmm_evict(struct vidmm_device *device, struct vidmm_bindin
 				uint32_t count, uint32_t flags, uint64_t *bytes_to_trim_out);
 
 /* As vidmm_set_priority(), and it counts for what is in place already. */
-void vidmm_set_priority_anywhere(struct vidmm_allocation *allocation, uint32_t priority);
+void vidmm_set_priority_anywhere(struct vidmm *manager, struct vidmm_allocation *allocation,
+				 uint32_t priority);
 
 /*
  * As vidmm_update(), and what is where it may not be any more goes where it may: STATUS_PENDING
@@ -536,7 +537,7 @@ MUST_CHECK NTSTATUS vidmm_update_anywhere(struct vidmm_binding *binding,
 					  struct vidmm_request *request);
 
 /* Where the GPU finds it now. */
-enum vidmm_residency vidmm_where(struct vidmm_allocation *allocation);
+enum vidmm_residency vidmm_where(struct vidmm *manager, struct vidmm_allocation *allocation);
 
 /* ---- residency by lists: the physical model ---- */
 

@@ -655,44 +655,38 @@ void binding_wait_start(struct vidmm_binding *binding)
 
 /* ---- where it is ---- */
 
-enum vidmm_residency vidmm_where(struct vidmm_allocation *allocation)
+enum vidmm_residency vidmm_where(struct vidmm *manager, struct vidmm_allocation *allocation)
 {
 	enum vidmm_residency where = VIDMM_NOT_RESIDENT;
-	struct vidmm_place *place;
+	const struct vidmm_place *place;
 
-	lock_acquire(&allocation->lock);
+	lock_acquire(&manager->lock);
 	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
-	if (place) {
-		lock_acquire(&place->manager->lock);
-		/* What leaves is there, and the GPU reaches it, until it has left. */
-		if (place->state != PLACE_OUT && place->state != PLACE_ENTERING)
-			where = place->segment->is_system ? VIDMM_RESIDENT_IN_SHARED_MEMORY
-							  : VIDMM_RESIDENT_IN_GPU_MEMORY;
-		lock_release(&place->manager->lock);
-	}
-	lock_release(&allocation->lock);
+	/* What leaves is there, and the GPU reaches it, until it has left. */
+	if (place && place->state != PLACE_OUT && place->state != PLACE_ENTERING)
+		where = place->segment->is_system ? VIDMM_RESIDENT_IN_SHARED_MEMORY
+						  : VIDMM_RESIDENT_IN_GPU_MEMORY;
+	lock_release(&manager->lock);
 	return where;
 }
 
-void vidmm_set_priority_anywhere(struct vidmm_allocation *allocation, uint32_t priority)
+void vidmm_set_priority_anywhere(struct vidmm *manager, struct vidmm_allocation *allocation,
+				 uint32_t priority)
 {
-	struct actions actions;
 	struct vidmm_place *place;
+	struct actions actions;
 
 	vidmm_set_priority(allocation, priority);
-	lock_acquire(&allocation->lock);
-	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
-	if (place) {
-		struct vidmm *manager = place->manager;
-
-		actions_init(&actions);
-		lock_acquire(&manager->lock);
-		place_settle_locked(place, &actions);
-		lock_release(&manager->lock);
-		lock_release(&allocation->lock);
-		lock_acquire(&manager->lock);
-		actions_run_locked(manager, &actions);
+	if (!atomic_load_explicit(&allocation->place, memory_order_relaxed))
 		return;
-	}
+	actions_init(&actions);
+	lock_acquire(&allocation->lock);
+	lock_acquire(&manager->lock);
+	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
+	if (place)
+		place_settle_locked(place, &actions);
+	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
+	lock_acquire(&manager->lock);
+	actions_run_locked(manager, &actions);
 }

@@ -563,7 +563,8 @@ static inline void thing_finish(struct thing *thing)
 
 static inline bool thing_is_in(struct thing *thing)
 {
-	return vidmm_where(&thing->memory) == VIDMM_RESIDENT_IN_GPU_MEMORY;
+	return vidmm_where(thing->binding.device->process->manager, &thing->memory) ==
+	       VIDMM_RESIDENT_IN_GPU_MEMORY;
 }
 
 /* ---- work ---- */

@@ -465,7 +465,8 @@ bool thing_holds(struct thing *thing, char value)
 
 bool thing_is_in(struct thing *thing)
 {
-	return vidmm_where(thing->memory) != VIDMM_NOT_RESIDENT;
+	return vidmm_where(thing->binding.device->process->manager, thing->memory) !=
+	       VIDMM_NOT_RESIDENT;
 }
 
 uint32_t thing_segment(struct thing *thing)

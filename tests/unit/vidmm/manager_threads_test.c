@@ -184,7 +184,8 @@ static void run_client(void *argument)
 			content[at] = next;
 			break;
 		}
-		(void)vidmm_where(crowd.shared[me].memory);
+		(void)vidmm_where(crowd.shared[me].binding.device->process->manager,
+				  crowd.shared[me].memory);
 		(void)vidmm_process_memory_info(&crowd.processes[me], VIDMM_LOCAL);
 	}
 	for (int i = 0; i < OWN; i++)

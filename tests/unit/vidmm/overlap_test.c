@@ -112,7 +112,8 @@ TEST(overlap, a_way_in_is_queued_right_behind_the_way_out_that_makes_its_room)
 	EXPECT_EQ(gpu->copied_out_bytes, 0);
 	EXPECT_EQ(state_of(&change.leaver), PLACE_LEAVING);
 	EXPECT_EQ(state_of(&change.comer), PLACE_ENTERING);
-	EXPECT(vidmm_where(change.leaver.memory) == VIDMM_RESIDENT_IN_GPU_MEMORY);
+	EXPECT(vidmm_where(change.leaver.binding.device->process->manager, change.leaver.memory) ==
+	       VIDMM_RESIDENT_IN_GPU_MEMORY);
 	/* The hardware does one after the other. */
 	EXPECT(gpu_complete(gpu));
 	EXPECT_STR(gpu->log, "o");

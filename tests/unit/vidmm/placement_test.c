@@ -206,7 +206,8 @@ TEST(placement, behind_page_tables_the_aperture_id_means_system_memory)
 	EXPECT_EQ(thing_make_resident(&thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_segment(&thing), SEGMENT_APERTURE);
 	EXPECT_EQ(run_count(&thing), 0);
-	EXPECT_EQ(vidmm_where(thing.memory), VIDMM_RESIDENT_IN_SHARED_MEMORY);
+	EXPECT_EQ(vidmm_where(thing.binding.device->process->manager, thing.memory),
+		  VIDMM_RESIDENT_IN_SHARED_MEMORY);
 	EXPECT_STR(scene.gpu.log, "");
 	thing_finish(&thing);
 	scene_finish(&scene);

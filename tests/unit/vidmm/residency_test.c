@@ -24,7 +24,8 @@ TEST(make_resident, first_use_is_pending_and_zero)
 	EXPECT_EQ(thing_segment(&thing), SEGMENT_LOCAL);
 	EXPECT(thing_holds(&thing, 0));
 	EXPECT_STR(scene.gpu.log, "f");
-	EXPECT_EQ(vidmm_where(thing.memory), VIDMM_RESIDENT_IN_GPU_MEMORY);
+	EXPECT_EQ(vidmm_where(thing.binding.device->process->manager, thing.memory),
+		  VIDMM_RESIDENT_IN_GPU_MEMORY);
 	thing_finish(&thing);
 	scene_finish(&scene);
 }
@@ -230,9 +231,11 @@ TEST(evict, is_over_when_the_gpu_cannot_reach_it_any_more_and_not_before)
 	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
-	EXPECT_EQ(vidmm_where(scene.thing.memory), VIDMM_RESIDENT_IN_GPU_MEMORY);
+	EXPECT_EQ(vidmm_where(scene.thing.binding.device->process->manager, scene.thing.memory),
+		  VIDMM_RESIDENT_IN_GPU_MEMORY);
 	EXPECT(gpu_run(&scene.gpu, 9) > 0);
-	EXPECT_EQ(vidmm_where(scene.thing.memory), VIDMM_NOT_RESIDENT);
+	EXPECT_EQ(vidmm_where(scene.thing.binding.device->process->manager, scene.thing.memory),
+		  VIDMM_NOT_RESIDENT);
 	scene_finish(&scene);
 }
 

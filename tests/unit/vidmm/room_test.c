@@ -95,8 +95,10 @@ TEST(room, listed_memory_goes_by_priority)
 	thing_init(&high, &scene.other, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&low);
 	thing_bring_in(&high);
-	vidmm_set_priority_anywhere(high.memory, VIDMM_PRIORITY_HIGH);
-	vidmm_set_priority_anywhere(low.memory, VIDMM_PRIORITY_LOW);
+	vidmm_set_priority_anywhere(high.binding.device->process->manager, high.memory,
+				    VIDMM_PRIORITY_HIGH);
+	vidmm_set_priority_anywhere(low.binding.device->process->manager, low.memory,
+				    VIDMM_PRIORITY_LOW);
 	thing_init(&wanted, &scene.client, 2 * MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&wanted), STATUS_PENDING);
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
