@@ -269,7 +269,7 @@ NTSTATUS dispatch_set_allocation_priority(struct call *call, D3DKMT_SETALLOCATIO
 		return status;
 	assert(priorities || list.count == 0);
 	for (uint32_t i = 0; i < list.count; i++)
-		vidmm_set_priority_anywhere(list.allocations[i]->device->adapter->memory,
+		vidmm_set_priority_anywhere(call_device(call, 0)->adapter->memory,
 					    &list.allocations[i]->body->memory,
 					    ((const UINT *)priorities)[args->hResource ? 0 : i]);
 	allocation_list_put(&list);
@@ -311,9 +311,8 @@ NTSTATUS dispatch_query_allocation_residency(struct call *call,
 	if (!NT_SUCCESS(status))
 		return status;
 	for (uint32_t i = 0; i < list.count; i++) {
-		enum vidmm_residency residency =
-			vidmm_where(list.allocations[i]->device->adapter->memory,
-				    &list.allocations[i]->body->memory);
+		enum vidmm_residency residency = vidmm_where(call_device(call, 0)->adapter->memory,
+							     &list.allocations[i]->body->memory);
 		if (residency > weakest)
 			weakest = residency;
 		if (!args->hResource)

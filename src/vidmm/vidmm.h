@@ -110,8 +110,8 @@ struct vidmm_allocation {
 	struct vidmm_backing backing;
 	struct cpu_view view;
 
-	/* Where it is for the GPU; NULL while no device wants it there (manager.h). Made and taken
-	   away under the lock, and the manager's. */
+	/* Where it is for the GPU; NULL while no device wants it there (manager.h). Made under the
+	   lock and the manager's, taken away under the manager's alone: look for it there. */
 	_Atomic(struct vidmm_place *) place;
 
 	/* What stands for it in GPU address spaces; NULL until it is first mapped (mappings.h). */
