@@ -68,6 +68,7 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	list_init(&device->resources);
 	list_init(&device->allocations);
 	list_init(&device->sync_objects);
+	list_init(&device->ending_fences);
 	lock_init(&device->watched_lock, LOCK_RANK_FENCES_WATCHED, "fences of a device");
 	list_init(&device->watched);
 	list_init(&device->paging_queues);

@@ -65,6 +65,8 @@ struct dxg_device {
 	uint32_t sync_object_count;      /* … and those that ended, and are still held */
 	struct list paging_queues;       /* dxg_paging_queue.owned */
 	struct kept_fences kept_fences;  /* for the next ones */
+	struct list ending_fences;       /* dxg_sync_object.owned: see fence_ending.h */
+	uint32_t ending_count;           /* … and those that are being given back */
 	bool is_published;               /* something can be added */
 	bool is_dying;                   /* nothing is added any more */
 	struct list deferrals;           /* deferral.link, in the order they were started */
@@ -80,7 +82,7 @@ struct dxg_device {
 	struct work release; /* of a reference whose holder cannot be the last */
 
 	struct work burials;  /* this device's turn at the adapter's undertaker */
-	struct notice buried; /* a deferral has run */
+	struct notice buried; /* a deferral has run, an ended fence is gone */
 };
 
 extern const struct object_class device_class;

@@ -75,6 +75,9 @@ size_t holders_next(const struct holders *holders, size_t index);
  */
 uint32_t survey_work_locked(struct survey *survey, struct dxg_device *device);
 
+/* How many fences of the device wait for its work before they go. Its lock is held. */
+uint32_t survey_ending_fences_locked(struct survey *survey, struct dxg_device *device);
+
 /* Updates of GPU addresses that wait for a fence. */
 void survey_updates(struct survey *survey, struct process_adapter *joined);
 

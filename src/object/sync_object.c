@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/fence_address.h"
+#include "object/fence_ending.h"
 #include "object/fence_place.h"
 #include "object/fence_watch.h"
 #include "object/sync_object.h"
@@ -475,12 +476,10 @@ free_sync:
 /* It is retired, and in no list of its owner. One reference goes. */
 static void close(struct dxg_sync_object *sync)
 {
-	fence_watch_leave(sync);
 	sync_wait_end_all(sync);
-	unmap_for_gpu(sync);
-	/* The global handle goes now; the body when no call is busy with this opening any more. */
+	/* The global handle goes now; the body when nobody is busy with this opening any more. */
 	share_close_keep(&sync->body->share);
-	object_put(&sync->object);
+	fence_end_opening(sync);
 }
 
 bool sync_object_destroy(struct dxg_sync_object *sync)
@@ -543,7 +542,7 @@ bool sync_object_destroy_and_put(struct dxg_sync_object *sync)
 	bool is_alone = object_retire_alone(&sync->object);
 	if (is_alone) {
 		list_remove(&sync->owned.link);
-		is_body_too = is_body_alone(sync);
+		is_body_too = is_body_alone(sync) && LIKELY(!fence_is_in_use(sync));
 	}
 	if (is_body_too) {
 		rest = end_opening_locked(sync);
@@ -589,6 +588,7 @@ static bool destroy_owned(struct object *object)
 void sync_object_destroy_all(struct dxg_device *device)
 {
 	owned_end_all(&device->lock, &device->sync_objects, destroy_owned);
+	fence_endings_wait(device);
 	end_kept(device);
 }
 

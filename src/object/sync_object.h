@@ -30,6 +30,7 @@
 
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/worker.h"
 #include "handle/object.h"
 #include "object/device.h"
 #include "object/event.h"
@@ -37,6 +38,7 @@
 #include "object/share.h"
 #include "sched/fence.h"
 #include "sched/fence_page.h"
+#include "sched/sched.h"
 
 /* As D3DDDI_SYNCHRONIZATIONOBJECT_TYPE counts them. */
 enum sync_kind {
@@ -77,6 +79,13 @@ struct dxg_sync_object {
 	/* dxg_device.sync_objects or dxg_process.sync_objects, guarded by that lock. */
 	struct owned owned;
 	bool is_lost; /* sync_object_device_lost() has been here; the device's lock */
+
+	/* See fence_ending.h; then `owned` is in dxg_device.ending_fences. */
+	bool is_ending_due; /* the wait is over; the device's lock */
+	union {
+		struct sched_wait wait;
+		struct work burial;
+	} ending;
 
 	/* See fence_watch.h. */
 	struct list body_link;    /* sync_body.openings */

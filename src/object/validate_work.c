@@ -95,6 +95,35 @@ static void look_at_leaving(struct survey *survey, const struct deferred_content
 	}
 }
 
+/* A reference on its body, and no opening any more; its handle finds nothing. */
+static void look_at_ending_fence(struct survey *survey, struct dxg_sync_object *sync)
+{
+	if (!sync->is_closed || !sync->address)
+		survey_wrong(survey, "sync object 0x%08x is ending, and open or no fence of a GPU",
+			     sync->object.handle);
+	keep_share(survey, &sync->body->share);
+	survey_hold(survey, &survey->awaited, &sync->body->share);
+}
+
+uint32_t survey_ending_fences_locked(struct survey *survey, struct dxg_device *device)
+{
+	uint32_t count = 0;
+	bool is_due = !list_is_empty(&device->ending_fences) && sched_owner_is_idle(&device->work);
+	struct list *link;
+
+	list_for_each (link, &device->ending_fences) {
+		struct dxg_sync_object *sync =
+			container_of(link, struct dxg_sync_object, owned.link);
+
+		is_due |= sync->is_ending_due;
+		look_at_ending_fence(survey, sync);
+		count++;
+	}
+	if (is_due || count != device->ending_count)
+		survey_wrong(survey, "device 0x%08x is giving fences back", device->object.handle);
+	return count;
+}
+
 uint32_t survey_work_locked(struct survey *survey, struct dxg_device *device)
 {
 	uint32_t references = 0;

@@ -597,6 +597,8 @@ TEST(fence, that_others_can_open_has_no_address_any_more_when_it_is_destroyed)
 	gpu_write64(&gpu, address, 1);
 	EXPECT(gpu_run(&gpu));
 	EXPECT_EQ(*view, 1);
+	/* The value is seen before the work is over. */
+	EXPECT_OK(destroy_now(&gpu.client, create_sized(&gpu.client, PAGE, 0)));
 	EXPECT_OK(D3DKMTDestroySynchronizationObject(&end));
 	gpu_write64(&gpu, address, 2);
 	EXPECT_FAULT(&gpu, address, true);
@@ -612,6 +614,136 @@ TEST(fence, has_an_address_that_no_client_frees_or_maps_at)
 	EXPECT_BAD(D3DKMTFreeGpuVirtualAddress(&end), "VA-DRIVER", "BaseAddress");
 	EXPECT_BAD(D3DKMTMapGpuVirtualAddress(&over), "VA-DRIVER", "BaseAddress");
 	EXPECT(gpu_run(&gpu));
+}
+
+/* ---- fences that end with work queued ---- */
+
+static NTSTATUS destroy_fence(const D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *fence)
+{
+	D3DKMT_DESTROYSYNCHRONIZATIONOBJECT args = { fence->hSyncObject };
+
+	return D3DKMTDestroySynchronizationObject(&args);
+}
+
+static UINT64 value_of(const D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *fence)
+{
+	return *(const volatile UINT64 *)fence->Info.MonitoredFence.FenceValueCPUVirtualAddress;
+}
+
+static void wait_in_queue(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value)
+{
+	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU wait = { .hContext = context,
+							    .ObjectCount = 1,
+							    .ObjectHandleArray = &fence,
+							    .MonitoredFenceValueArray = &value };
+
+	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromGpu(&wait));
+}
+
+/* A context with a command in its queue that writes a fence, behind what only the test lets go. */
+struct held_write {
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 gate;
+	D3DKMT_HANDLE context;
+};
+
+static struct held_write hold_write(struct gpu *gpu, UINT64 address, UINT64 value)
+{
+	struct held_write held = { .gate = create_fence(gpu, 0) };
+	D3DKMT_CREATECONTEXTVIRTUAL context = { .hDevice = gpu->client.device };
+	D3DKMT_SUBMITCOMMAND work = { .Commands = gpu->address + COMMAND_BYTES / 2,
+				      .BroadcastContextCount = 1 };
+	unsigned used = gpu->used;
+
+	EXPECT_OK(D3DKMTCreateContextVirtual(&context));
+	held.context = context.hContext;
+	wait_in_queue(held.context, held.gate.hSyncObject, 1);
+	gpu->used = COMMAND_BYTES / 2; /* gpu_run() writes what it runs from the beginning */
+	gpu_write64(gpu, address, value);
+	work.CommandLength = gpu->used - COMMAND_BYTES / 2;
+	gpu->used = used;
+	work.BroadcastContext[0] = held.context;
+	EXPECT_OK(D3DKMTSubmitCommand(&work));
+	return held;
+}
+
+/* Returns when it has run, and the device has nothing queued any more. */
+static void let_write(const struct gpu *gpu, const struct held_write *held)
+{
+	UINT64 value = 1;
+	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = {
+		.hDevice = gpu->client.device,
+		.ObjectCount = 1,
+		.ObjectHandleArray = &held->gate.hSyncObject,
+		.FenceValueArray = &value,
+	};
+
+	EXPECT_OK(D3DKMTSignalSynchronizationObjectFromCpu(&signal));
+	EXPECT_OK(destroy_now(&gpu->client, create_sized(&gpu->client, PAGE, 0)));
+	EXPECT_EQ(execution_state(gpu->client.device), D3DKMT_DEVICEEXECUTION_ACTIVE);
+}
+
+TEST(fence, that_ended_with_work_queued_that_writes_it_is_no_later_one)
+{
+	enum { LATER = 24, OLD_VALUE = 1000 };
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 later[LATER];
+	struct gpu gpu = gpu_begin();
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 ended = create_fence(&gpu, 0);
+	struct held_write held =
+		hold_write(&gpu, ended.Info.MonitoredFence.FenceValueGPUVirtualAddress, OLD_VALUE);
+
+	EXPECT_OK(destroy_fence(&ended));
+	expect_valid();
+	for (unsigned i = 0; i < LATER; i++)
+		later[i] = create_fence(&gpu, 0);
+	let_write(&gpu, &held);
+	for (unsigned i = 0; i < LATER; i++)
+		EXPECT_EQ(value_of(&later[i]), 0);
+	expect_valid();
+}
+
+TEST(fence, that_others_can_open_keeps_its_address_until_queued_work_is_over)
+{
+	enum { SHARED_NT_FENCE = 3 };
+	struct gpu gpu = gpu_begin();
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 ended = create_fence(&gpu, SHARED_NT_FENCE);
+	UINT64 address = ended.Info.MonitoredFence.FenceValueGPUVirtualAddress;
+	struct held_write held = hold_write(&gpu, address, 1);
+
+	EXPECT_OK(destroy_fence(&ended));
+	let_write(&gpu, &held); /* without a fault */
+	expect_valid();         /* and it is gone */
+	gpu_write64(&gpu, address, 2);
+	EXPECT_FAULT(&gpu, address, true);
+}
+
+TEST(fence, that_ended_lets_those_go_that_wait_in_queues_when_the_gpu_writes_it)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 ended = create_fence(&gpu, 0);
+	struct held_write held =
+		hold_write(&gpu, ended.Info.MonitoredFence.FenceValueGPUVirtualAddress, 5);
+
+	wait_in_queue(gpu.context, ended.hSyncObject, 5);
+	EXPECT_OK(destroy_fence(&ended));
+	let_write(&gpu, &held);
+	EXPECT(gpu_run(&gpu));
+}
+
+TEST(fence, that_ended_goes_with_its_device_when_queued_work_never_runs)
+{
+	enum { MANY = 100 };
+	struct gpu gpu = gpu_begin();
+	D3DKMT_DESTROYDEVICE end = { gpu.client.device };
+
+	(void)hold_write(&gpu, gpu.fence_address, 1);
+	for (unsigned i = 0; i < MANY; i++) {
+		D3DKMT_CREATESYNCHRONIZATIONOBJECT2 ended = create_fence(&gpu, i % 4 == 3 ? 3 : 0);
+
+		EXPECT_OK(destroy_fence(&ended));
+	}
+	expect_valid();
+	EXPECT_OK(D3DKMTDestroyDevice(&end));
+	expect_valid();
 }
 
 TEST_MAIN("api/gpuva_access")

@@ -338,6 +338,28 @@ TEST(destroy, of_memory_waits_for_hardware_queues)
 	expect_nothing_wrong();
 }
 
+/* What the hardware has may write its value. */
+TEST(destroy, of_a_fence_waits_for_hardware_queues)
+{
+	enum { LATER = 24 };
+	const volatile UINT64 *ended_view;
+	const volatile UINT64 *view;
+
+	begin_on(HW_BY_HAND);
+	struct hw_queue queue = create_hw_queue(0);
+	D3DKMT_HANDLE ended = create_fence(0, 0, &ended_view);
+	EXPECT_OK(hw_submit(queue, 1, 1));
+	EXPECT_OK(destroy_sync(ended));
+	for (unsigned i = 0; i < LATER; i++) {
+		(void)create_fence(0, 0, &view);
+		EXPECT(view != ended_view);
+	}
+	expect_valid();
+	EXPECT_EQ(hw_complete(0), 1);
+	expect_valid();
+	expect_nothing_wrong();
+}
+
 /* ---- without memory ---- */
 
 static bool is_valid(void)

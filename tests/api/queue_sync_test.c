@@ -454,6 +454,24 @@ TEST(destroyed, fence_that_is_awaited_leaves_the_context_to_be_destroyed)
 	EXPECT(dxgk_test_memory().blocks <= before);
 }
 
+TEST(destroyed, fence_that_work_could_write_goes_when_its_device_is_lost)
+{
+	begin_by_hand();
+	D3DKMT_HANDLE context = create_virtual(0);
+	D3DKMT_HANDLE gate = create_fence(0, 0, NULL);
+	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
+
+	EXPECT_OK(submit(context, 1));
+	EXPECT_OK(queue_wait(context, gate, 1));
+	EXPECT_OK(submit(context, 2));
+	EXPECT_OK(destroy_sync(fence));
+	expect_valid();
+	EXPECT_OK(force(D3DKMT_TDRDBGCTRLTYPE_FORCETDR, 0));
+	expect_valid();
+	EXPECT_OK(destroy_sync(gate));
+	expect_valid();
+}
+
 /* ---- what the GPU writes itself ---- */
 
 /* The client may only read it, but it is the page that the GPU would write. */
@@ -678,6 +696,29 @@ TEST(wait, behind_preempted_work_is_over_once_and_ends_where_it_waits)
 		}
 		EXPECT_OK(signal_fence(gates[1], 2));
 	}
+}
+
+/* Their values are for the fence that was there, whatever is made after it. */
+TEST(signal, that_is_queued_for_a_fence_that_ended_reaches_no_later_one)
+{
+	enum { LATER = 24, OLD_VALUE = 1000 };
+	const volatile UINT64 *views[LATER];
+
+	begin_by_hand();
+	D3DKMT_HANDLE context = create_virtual(0);
+	D3DKMT_HANDLE gate = create_fence(0, 0, NULL);
+	D3DKMT_HANDLE ended = create_fence(0, 0, NULL);
+	EXPECT_OK(queue_wait(context, gate, 1));
+	EXPECT_OK(queue_signal(context, ended, OLD_VALUE));
+	EXPECT_OK(submit(context, 1));
+	EXPECT_OK(destroy_sync(ended));
+	for (unsigned i = 0; i < LATER; i++)
+		(void)create_fence(i, 0, &views[i]);
+	EXPECT_OK(signal_fence(gate, 1));
+	complete_all(0, 1); /* behind the signal */
+	for (unsigned i = 0; i < LATER; i++)
+		EXPECT_EQ(*views[i], i);
+	expect_nothing_wrong();
 }
 
 CRANK_TEST_MAIN("api/queue_sync", "")
