@@ -2,8 +2,9 @@
  * cancelled.c - see cancelled.h.
  */
 #include "base/clock.h"
-#include "object/adapter.h"
 #include "object/cancelled.h"
+#include "object/deferral.h"
+#include "object/device.h"
 
 /* With the last one it is over: under the lock, for the context may go then. */
 static struct cancelled *next_cancelled(struct cancellations *cancellations)
@@ -20,13 +21,15 @@ static struct cancelled *next_cancelled(struct cancellations *cancellations)
 
 static void tell_all(struct cancellations *cancellations)
 {
-	struct dxg_adapter *adapter = cancellations->adapter;
+	struct dxg_device *device = cancellations->device;
 	struct cancelled *cancelled;
 
 	while ((cancelled = next_cancelled(cancellations))) {
-		adapter_enter_to_release(adapter);
+		adapter_enter_to_release(device->adapter);
 		cancelled->tell(cancelled);
-		adapter_leave(adapter);
+		adapter_leave(device->adapter);
+		cancelled->forget(cancelled);
+		deferral_release(device);
 	}
 }
 
@@ -35,9 +38,9 @@ static void tell_run(struct work *work)
 	tell_all(container_of(work, struct cancellations, work));
 }
 
-void cancellations_init(struct cancellations *cancellations, struct dxg_adapter *adapter)
+void cancellations_init(struct cancellations *cancellations, struct dxg_device *device)
 {
-	*cancellations = (struct cancellations){ .adapter = adapter };
+	*cancellations = (struct cancellations){ .device = device };
 	lock_init(&cancellations->lock, LOCK_RANK_PACKET, "cancelled submissions");
 	list_init(&cancellations->all);
 	work_init(&cancellations->work, tell_run);
@@ -46,7 +49,7 @@ void cancellations_init(struct cancellations *cancellations, struct dxg_adapter 
 /* The undertaker may be at it; if not, it may be this thread. */
 void cancellations_finish(struct cancellations *cancellations)
 {
-	if (worker_cancel(&cancellations->adapter->undertaker, &cancellations->work))
+	if (worker_cancel(&cancellations->device->adapter->undertaker, &cancellations->work))
 		tell_all(cancellations);
 	lock_acquire(&cancellations->lock);
 	while (cancellations->is_telling) {
@@ -62,11 +65,13 @@ void cancellations_finish(struct cancellations *cancellations)
 
 void cancellations_add(struct cancellations *cancellations, struct cancelled *cancelled)
 {
+	deferral_hold(cancellations->device);
 	lock_acquire(&cancellations->lock);
 	list_push_back(&cancellations->all, &cancelled->link);
 	bool must_post = !cancellations->is_telling;
 	cancellations->is_telling = true;
 	lock_release(&cancellations->lock);
 	if (must_post)
-		(void)worker_post(&cancellations->adapter->undertaker, &cancellations->work);
+		(void)worker_post(&cancellations->device->adapter->undertaker,
+				  &cancellations->work);
 }

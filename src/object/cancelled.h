@@ -2,7 +2,8 @@
  * cancelled.h - submissions of a context that never ran, and a driver that wants to know.
  *
  * A packet is over on any thread, in a DPC perhaps, and DxgkDdiCancelCommand is for those who may
- * enter the driver: the adapter's undertaker tells it, and the context does not end before.
+ * enter the driver: the adapter's undertaker tells it. The context does not end before, and nothing
+ * of its device is destroyed: the driver is shown the allocations that a packet listed.
  */
 #ifndef OBJECT_CANCELLED_H
 #define OBJECT_CANCELLED_H
@@ -12,19 +13,18 @@
 #include "base/notice.h"
 #include "base/worker.h"
 
-struct dxg_adapter;
-struct dxg_context;
+struct dxg_device;
 
 /* Part of what was queued. */
 struct cancelled {
 	struct list link;
-	void (*tell)(
-		struct cancelled *cancelled); /* the driver, and frees it; the gate is passed */
+	void (*tell)(struct cancelled *cancelled);   /* the driver; the gate is passed */
+	void (*forget)(struct cancelled *cancelled); /* it knows; the gate is not passed */
 };
 
 /* Part of a context. */
 struct cancellations {
-	struct dxg_adapter *adapter;
+	struct dxg_device *device;
 	struct lock lock; /* LOCK_RANK_PACKET */
 	struct list all;  /* cancelled.link */
 	bool is_telling;  /* or is going to */
@@ -32,7 +32,7 @@ struct cancellations {
 	struct work work;
 };
 
-void cancellations_init(struct cancellations *cancellations, struct dxg_adapter *adapter);
+void cancellations_init(struct cancellations *cancellations, struct dxg_device *device);
 
 /* Nothing more comes. Returns when the driver knows of all. */
 void cancellations_finish(struct cancellations *cancellations);

@@ -126,7 +126,7 @@ static NTSTATUS context_make(struct dxg_device *device, const struct context_opt
 	status = adapter_enter(device->adapter);
 	if (!NT_SUCCESS(status))
 		goto give_back_number;
-	cancellations_init(&context->cancellations, device->adapter);
+	cancellations_init(&context->cancellations, device);
 	/* Before the driver has it: it may want memory for the context at once. */
 	sched_queue_init(&context->queue, &device->work, context->node);
 	context->queue.emptied = context_emptied;

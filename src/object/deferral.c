@@ -45,6 +45,9 @@ static struct deferral *take_ready(struct dxg_device *device)
 	list_for_each (link, &device->ready_deferrals) {
 		struct deferral *deferral = container_of(link, struct deferral, ready_link);
 
+		if (device->deferral_holds > 0)
+			break;
+
 		if (is_behind_another_locked(device, deferral))
 			continue;
 		list_remove(link);
@@ -82,6 +85,35 @@ void deferral_run_device(struct work *work)
 	object_put(&device->object); /* whoever posted this turn took it */
 }
 
+static void post_turn(struct dxg_device *device)
+{
+	object_get(&device->object);
+	if (!worker_post(&device->adapter->undertaker, &device->burials))
+		object_put(&device->object);
+}
+
+/* ---- holding ---- */
+
+void deferral_hold(struct dxg_device *device)
+{
+	lock_acquire(&device->lock);
+	device->deferral_holds++;
+	atomic_fetch_add(&device->deferral_count, 1);
+	lock_release(&device->lock);
+}
+
+void deferral_release(struct dxg_device *device)
+{
+	lock_acquire(&device->lock);
+	assert(device->deferral_holds > 0);
+	bool must_run = --device->deferral_holds == 0 && !list_is_empty(&device->ready_deferrals);
+	atomic_fetch_sub(&device->deferral_count, 1);
+	lock_release(&device->lock);
+	notice_give(&device->buried);
+	if (must_run)
+		post_turn(device);
+}
+
 /* ---- waiting ---- */
 
 static void wait_over(struct deferral *deferral)
@@ -93,9 +125,7 @@ static void wait_over(struct deferral *deferral)
 	lock_acquire(&device->lock);
 	list_push_back(&device->ready_deferrals, &deferral->ready_link);
 	lock_release(&device->lock);
-	object_get(&device->object);
-	if (!worker_post(&device->adapter->undertaker, &device->burials))
-		object_put(&device->object);
+	post_turn(device);
 }
 
 static void device_wait_over(struct sched_wait *wait)
@@ -150,7 +180,7 @@ void deferral_put(struct deferral *deferral)
 void deferral_wait_for_all(struct dxg_device *device)
 {
 	lock_acquire(&device->lock);
-	while (!list_is_empty(&device->deferrals)) {
+	while (atomic_load(&device->deferral_count) > 0) {
 		uint32_t seen = notice_read(&device->buried);
 		lock_release(&device->lock);
 		notice_wait(&device->buried, seen, CLOCK_FOREVER);

@@ -78,7 +78,15 @@ void deferral_put(struct deferral *deferral);
 /* A device's turn at the undertaker: runs what is ready. */
 void deferral_run_device(struct work *work);
 
-/* Returns when everything that was started on the device has run. */
+/*
+ * Nothing of the device is destroyed between these two; what becomes ready waits. The driver is
+ * about to be shown what it knows of the device's. They nest; any thread, DPC included. The caller
+ * sees to it that the device stays.
+ */
+void deferral_hold(struct dxg_device *device);
+void deferral_release(struct dxg_device *device);
+
+/* Returns when everything that was started on the device has run, and nobody holds it. */
 void deferral_wait_for_all(struct dxg_device *device);
 
 #endif

@@ -250,13 +250,16 @@ static bool is_any_paged(uint32_t count, struct dxg_allocation *const *allocatio
 	return false;
 }
 
-/* A resource does not overtake what was in it and is deferred. */
+/*
+ * A resource does not overtake what was in it and is deferred. What is over may be held on to when
+ * it was cancelled, which begins before it is over: so the holds are looked at last.
+ */
 static bool has_to_wait(struct dxg_device *device)
 {
 	struct work_source *source = device->adapter->work_source;
 
-	return atomic_load_explicit(&device->deferral_count, memory_order_acquire) > 0 ||
-	       !source->is_idle(source, device);
+	return !source->is_idle(source, device) ||
+	       atomic_load_explicit(&device->deferral_count, memory_order_acquire) > 0;
 }
 
 struct deferred_farewell {
@@ -673,7 +676,8 @@ NTSTATUS destruction_of_resource(struct dxg_resource *resource,
 
 void destruction_of_device(struct dxg_device *device)
 {
-	/* The contexts end, though a call may still hold one; what was deferred goes first. */
+	/* The contexts end, though a call may still hold one; the driver hears of what was
+	   cancelled, and what was deferred goes first. */
 	sched_owner_drain(&device->work);
 	deferral_wait_for_all(device);
 

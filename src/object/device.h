@@ -71,7 +71,9 @@ struct dxg_device {
 	bool is_dying;                   /* nothing is added any more */
 	struct list deferrals;           /* deferral.link, in the order they were started */
 	struct list ready_deferrals;     /* deferral.ready_link: those that may run */
-	_Atomic uint32_t deferral_count; /* of those; written under the lock, looked at without */
+	uint32_t deferral_holds;         /* none of them runs meanwhile */
+	_Atomic uint32_t deferral_count; /* deferrals and holds; written under the lock, looked at
+					    without */
 
 	struct lock watched_lock; /* LOCK_RANK_FENCES_WATCHED */
 	struct list watched;      /* dxg_sync_object.watched_link: see fence_watch.h */

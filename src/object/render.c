@@ -82,11 +82,6 @@ static uint32_t patch_entries_of(const struct miniport_context_info *info)
 	return info->needs_no_patching ? 0 : info->patch_list_entries;
 }
 
-static void burial_run(struct work *work)
-{
-	render_stream_bury(container_of(work, struct render_stream, burial));
-}
-
 static void pool_init(struct render_stream *stream, const struct miniport_context_info *info)
 {
 	struct dxg_device *device = stream->context->device;
@@ -130,9 +125,6 @@ NTSTATUS render_stream_create(struct dxg_context *context, struct render_stream 
 	}
 	stream->context = context;
 	pool_init(stream, info);
-	lock_init(&stream->lock, LOCK_RANK_PACKET, "render stream");
-	list_init(&stream->cancelled);
-	work_init(&stream->burial, burial_run);
 	status = pool_try(stream, info);
 	if (!NT_SUCCESS(status)) {
 		render_stream_destroy(stream);
@@ -142,34 +134,16 @@ NTSTATUS render_stream_create(struct dxg_context *context, struct render_stream 
 	return STATUS_SUCCESS;
 }
 
-/* The undertaker may be at it; if not, it may be this thread. */
-static void await_burial(struct render_stream *stream)
-{
-	if (worker_cancel(&stream->context->device->adapter->undertaker, &stream->burial))
-		render_stream_bury(stream);
-	lock_acquire(&stream->lock);
-	while (stream->is_burying) {
-		uint32_t seen = notice_read(&stream->changed);
-
-		lock_release(&stream->lock);
-		notice_wait(&stream->changed, seen, CLOCK_FOREVER);
-		lock_acquire(&stream->lock);
-	}
-	lock_release(&stream->lock);
-}
-
 void render_stream_destroy(struct render_stream *stream)
 {
 	uint32_t alive;
 
 	if (!stream)
 		return;
-	await_burial(stream);
 	while ((alive = atomic_load(&stream->alive)) > 0)
 		thread_wait(&stream->alive, alive, CLOCK_FOREVER);
 	dma_pool_finish(&stream->pool);
 	buffers_free(&stream->buffers);
-	lock_finish(&stream->lock);
 	mem_free(stream);
 }
 

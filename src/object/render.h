@@ -18,8 +18,6 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "base/notice.h"
-#include "base/worker.h"
 #include "object/allocation.h"
 #include "object/context.h"
 #include "object/dma_buffer.h"
@@ -53,19 +51,14 @@ struct render_stream {
 
 	_Atomic uint32_t queued; /* packets that are not over */
 	_Atomic uint32_t alive;  /* packets that are not freed */
-	struct notice changed;   /* a burial is over */
-
-	struct lock lock;      /* LOCK_RANK_PACKET */
-	struct list cancelled; /* render_packet.cancelled_link: the driver is to be told */
-	bool is_burying;       /* … which it will be, or is being */
-	struct work burial;    /* … on the undertaker's thread */
 };
 
 /* The driver has the context. */
 MUST_CHECK NTSTATUS render_stream_create(struct dxg_context *context,
 					 struct render_stream **stream_out);
 
-/* Nothing of the context is queued; the driver has it still. Accepts NULL. */
+/* Nothing of the context is queued, the driver knows of what was cancelled, and has the context
+   still. Accepts NULL. */
 void render_stream_destroy(struct render_stream *stream);
 
 /* An entry of the client's list. */

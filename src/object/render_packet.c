@@ -2,7 +2,8 @@
  * render_packet.c - see render_packet.h.
  *
  * Allocations need no references here: while one is in use (`uses`) its destruction waits for what
- * its device has queued, and a packet is over before that wait is.
+ * its device has queued, and a packet is over before that wait is; or it is held up until the driver
+ * knows of a packet that never ran (cancelled.h).
  *
  * A packet that waits for memory is told by a request, perhaps only when it was cancelled already:
  * the request has a reference of its own, and the context's end waits for the last one.
@@ -107,19 +108,6 @@ static bool driver_wants_to_know(const struct render_packet *packet, enum sched_
 	       packet->stream->context->device->adapter->info->is_cancel_command_aware;
 }
 
-static void packet_bury_later(struct render_packet *packet)
-{
-	struct render_stream *stream = packet->stream;
-
-	lock_acquire(&stream->lock);
-	list_push_back(&stream->cancelled, &packet->cancelled_link);
-	bool must_post = !stream->is_burying;
-	stream->is_burying = true;
-	lock_release(&stream->lock);
-	if (must_post)
-		(void)worker_post(&stream->context->device->adapter->undertaker, &stream->burial);
-}
-
 static void packet_retired(struct sched_packet *base, enum sched_outcome outcome)
 {
 	struct render_packet *packet = container_of(base, struct render_packet, packet);
@@ -127,14 +115,11 @@ static void packet_retired(struct sched_packet *base, enum sched_outcome outcome
 	if (packet->gathered.count > 0 && vidmm_list_release(&packet->gathered) &&
 	    packet->has_request)
 		(void)!refcount_put(&packet->refs); /* not the last one */
-	render_list_put(packet->list);
 	atomic_fetch_sub(&packet->stream->queued, 1);
-	if (driver_wants_to_know(packet, outcome)) {
-		packet_bury_later(packet);
-		return;
-	}
-	dma_buffer_put(packet->buffer);
-	packet_put(packet);
+	if (driver_wants_to_know(packet, outcome))
+		cancellations_add(&packet->stream->context->cancellations, &packet->cancelled);
+	else
+		render_packet_abandon(packet);
 }
 
 /* ---- its way ---- */
@@ -193,18 +178,27 @@ static struct miniport_submission describe(struct render_packet *packet)
 	};
 }
 
-/* What is not needed by this piece is shown as not there. */
-static void fill_list_copy(struct render_packet *packet)
+/* Shown as not there. */
+static void list_openings(struct render_packet *packet)
 {
 	for (uint32_t i = 0; i < packet->list->count; i++) {
 		const struct render_list_item *item = &packet->list->items[i];
-		uint32_t entry = item->allocation ? packet->entry_of[item->entry] : 0;
 
 		packet->list_copy[i] = (struct miniport_list_entry){
 			.driver_binding =
 				item->allocation ? item->allocation->driver_binding : NULL,
 			.is_written = item->is_written,
 		};
+	}
+}
+
+/* What is not needed by this piece stays so. */
+static void list_places(struct render_packet *packet)
+{
+	for (uint32_t i = 0; i < packet->list->count; i++) {
+		const struct render_list_item *item = &packet->list->items[i];
+		uint32_t entry = item->allocation ? packet->entry_of[item->entry] : 0;
+
 		if (entry == 0)
 			continue;
 		packet->list_copy[i].segment = packet->entries[entry - 1].segment;
@@ -212,13 +206,11 @@ static void fill_list_copy(struct render_packet *packet)
 	}
 }
 
-static NTSTATUS packet_submit(struct sched_packet *base, const struct sched_submission *how)
+static struct miniport_patch describe_lists(const struct render_packet *packet,
+					    const struct miniport_submission *what)
 {
-	struct render_packet *packet = container_of(base, struct render_packet, packet);
-	struct miniport *miniport = packet->stream->context->device->adapter->miniport;
-	struct miniport_submission what = describe(packet);
-	const struct miniport_patch patch = {
-		.submission = &what,
+	return (struct miniport_patch){
+		.submission = what,
 		.allocations = packet->list_copy,
 		.allocation_count = packet->list->count,
 		.patches = packet->buffer->patches,
@@ -227,6 +219,14 @@ static NTSTATUS packet_submit(struct sched_packet *base, const struct sched_subm
 		.submitted_patches = packet->piece.patch_count,
 		.list_room = packet->list_room,
 	};
+}
+
+static NTSTATUS packet_submit(struct sched_packet *base, const struct sched_submission *how)
+{
+	struct render_packet *packet = container_of(base, struct render_packet, packet);
+	struct miniport *miniport = packet->stream->context->device->adapter->miniport;
+	struct miniport_submission what = describe(packet);
+	const struct miniport_patch patch = describe_lists(packet, &what);
 
 	what.fence = how->fence;
 	what.is_resubmission = how->is_resubmission;
@@ -234,11 +234,30 @@ static NTSTATUS packet_submit(struct sched_packet *base, const struct sched_subm
 	 */
 	if (!vidmm_list_locate(&packet->presumed))
 		return STATUS_GRAPHICS_ALLOCATION_INVALID;
-	fill_list_copy(packet);
+	list_openings(packet);
+	list_places(packet);
 	NTSTATUS status = miniport_patch(miniport, &patch);
 	if (!NT_SUCCESS(status))
 		return status;
 	return miniport_submit(miniport, false, &what);
+}
+
+/* ---- what never ran ---- */
+
+/* Where things were when it was prepared, if it was, says nothing any more. */
+static void packet_tell(struct cancelled *cancelled)
+{
+	struct render_packet *packet = container_of(cancelled, struct render_packet, cancelled);
+	const struct miniport_submission what = describe(packet);
+	const struct miniport_patch lists = describe_lists(packet, &what);
+
+	list_openings(packet);
+	miniport_cancel(packet->stream->context->device->adapter->miniport, &what, &lists);
+}
+
+static void packet_forget(struct cancelled *cancelled)
+{
+	render_packet_abandon(container_of(cancelled, struct render_packet, cancelled));
 }
 
 static const struct sched_packet_ops packet_ops = {
@@ -325,7 +344,8 @@ NTSTATUS render_packet_create(struct render_stream *stream, struct dma_buffer *b
 	packet->piece = *piece;
 	packet->piece.entries = NULL;
 	packet->is_null = is_null;
-	list_init(&packet->cancelled_link);
+	packet->cancelled.tell = packet_tell;
+	packet->cancelled.forget = packet_forget;
 	list_init(&packet->call_link);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t entry = piece_entry(piece, i);
@@ -336,35 +356,4 @@ NTSTATUS render_packet_create(struct render_stream *stream, struct dma_buffer *b
 	divide_entries(packet, count);
 	*packet_out = packet;
 	return STATUS_SUCCESS;
-}
-
-/* ---- those that never ran ---- */
-
-/* With the last one the burial is over: under the lock, for the stream may go then. */
-static struct render_packet *next_cancelled(struct render_stream *stream)
-{
-	lock_acquire(&stream->lock);
-	struct list *link = list_pop_front(&stream->cancelled);
-	if (!link) {
-		stream->is_burying = false;
-		notice_give(&stream->changed);
-	}
-	lock_release(&stream->lock);
-	return link ? container_of(link, struct render_packet, cancelled_link) : NULL;
-}
-
-void render_stream_bury(struct render_stream *stream)
-{
-	struct dxg_adapter *adapter = stream->context->device->adapter;
-	struct render_packet *packet;
-
-	while ((packet = next_cancelled(stream))) {
-		struct miniport_submission what = describe(packet);
-
-		adapter_enter_to_release(adapter);
-		miniport_cancel(adapter->miniport, &what, NULL);
-		adapter_leave(adapter);
-		dma_buffer_put(packet->buffer);
-		packet_put(packet);
-	}
 }

@@ -58,8 +58,8 @@ struct render_packet {
 	struct miniport_list_entry *list_copy; /* as the driver sees it */
 	void *list_room;
 
-	struct list cancelled_link; /* render_stream.cancelled */
-	struct list call_link;      /* the call's, before it is queued */
+	struct cancelled cancelled;
+	struct list call_link; /* the call's, before it is queued */
 };
 
 /* Takes references of its own. Refused for want of memory. */
@@ -67,13 +67,10 @@ MUST_CHECK NTSTATUS render_packet_create(struct render_stream *stream, struct dm
 					 struct render_list *list, const struct render_piece *piece,
 					 bool is_null, struct render_packet **packet_out);
 
-/* It was never queued. */
+/* It was never queued, or it is over. */
 void render_packet_abandon(struct render_packet *packet);
 
 /* What it lists; NULL when it is no packet of this kind. For kernel_validate(). */
 struct render_list *render_packet_list(struct sched_packet *packet);
-
-/* Tells the driver of those that were cancelled. No lock held. */
-void render_stream_bury(struct render_stream *stream);
 
 #endif

@@ -59,7 +59,11 @@ static void submission_tell(struct cancelled *cancelled)
 	const struct miniport_submission what = describe(submission);
 
 	miniport_cancel(submission->context->device->adapter->miniport, &what, NULL);
-	mem_free(submission);
+}
+
+static void submission_forget(struct cancelled *cancelled)
+{
+	mem_free(container_of(cancelled, struct submission, cancelled));
 }
 
 static void submission_retired(struct sched_packet *packet, enum sched_outcome outcome)
@@ -106,6 +110,7 @@ static NTSTATUS submission_create(struct dxg_context *context,
 	submission->packet.is_never_late = context->has_no_gpu_timeout;
 	submission->context = context;
 	submission->cancelled.tell = submission_tell;
+	submission->cancelled.forget = submission_forget;
 	submission->gpu_address = request->gpu_address;
 	submission->size_bytes = request->size_bytes;
 	submission->is_null = request->is_null;

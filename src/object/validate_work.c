@@ -144,6 +144,9 @@ uint32_t survey_work_locked(struct survey *survey, struct dxg_device *device)
 		look_at_leaving(survey, &contents);
 		references += 1 + contents.count + (contents.resource != NULL);
 	}
+	if (device->deferral_holds > 0)
+		survey_wrong(survey, "device 0x%08x is telling the driver of cancelled work",
+			     device->object.handle);
 	holders_sort(&survey->leaving);
 	holders_sort(&survey->listed);
 	return references;

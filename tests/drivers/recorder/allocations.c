@@ -321,6 +321,16 @@ static NTSTATUS APIENTRY close_allocation(const HANDLE device, const DXGKARG_CLO
 	return step("CloseAllocation");
 }
 
+void check_list(const DXGK_ALLOCATIONLIST *list, ULONG count)
+{
+	for (ULONG i = 0; i < count; i++) {
+		const struct opening *opening = list[i].hDeviceSpecificAllocation;
+
+		if (opening && opening->magic != MAGIC_OPENING)
+			complain("a list with an opening that is not the driver's (any more)");
+	}
+}
+
 static NTSTATUS APIENTRY get_standard_allocation_driver_data(
 	const HANDLE context, DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *args)
 {

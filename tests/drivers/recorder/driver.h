@@ -95,6 +95,9 @@ struct adapter *adapter_of_context(HANDLE handle);
 /* False when it is no command about handles. */
 BOOLEAN handle_command(struct adapter *adapter, struct recorder_escape *escape);
 
+/* Complains of what is in a list and not open. */
+void check_list(const DXGK_ALLOCATIONLIST *list, ULONG count);
+
 /* Waits for the thread that releases later. */
 void end_release(void);
 

@@ -192,6 +192,8 @@ static NTSTATUS APIENTRY cancel_command(const HANDLE context, const DXGKARG_CANC
 	enter_scheduler_class(adapter);
 	note("CancelCommand", "context", args->hContext != NULL, "allocations",
 	     args->AllocationListSize);
+	if (setting("ChecksLists", 0))
+		check_list(args->pAllocationList, args->AllocationListSize);
 	save_call(adapter, RECORDER_CANCEL_COMMAND, args, sizeof(*args), args->pAllocationList,
 		  args->AllocationListSize * sizeof(DXGK_ALLOCATIONLIST));
 	leave_scheduler_class(adapter);
