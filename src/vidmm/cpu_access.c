@@ -14,8 +14,12 @@
  *	memory segment that it does not see      has it moved to system memory first, if it may be
  *	on its way                               waits until it has arrived
  *
- * Locks: the allocation's, inside it the manager's; none while it waits.
+ * Locks: the allocation's, inside it the manager's; none while it waits. What lives has its place
+ * for as long as the allocation's is held: it is retired before it departs, and both take that
+ * lock. What was retired may lose its place under the manager's alone.
  */
+#include <assert.h>
+
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/mem.h"
@@ -51,11 +55,16 @@ static NTSTATUS segment_pages(const struct vidmm_place *place, struct vidmm_back
 	return STATUS_SUCCESS;
 }
 
+/* Whoever would move it looks at is_locked, which is set and cleared with both locks held: so the
+ * place stays as it is without the manager's. */
 static NTSTATUS lock_in_segment(struct vidmm_place *place, void **pointer_out)
 {
 	struct vidmm_backing pages;
-	NTSTATUS status = segment_pages(place, &pages);
+	NTSTATUS status;
 
+	lock_assert_held(&place->allocation->lock);
+	assert(place->is_locked && !place->departure);
+	status = segment_pages(place, &pages);
 	if (!NT_SUCCESS(status))
 		return refuse(status, RULE_MM_NO_PAGES, NULL,
 			      "There is no memory to write down where an allocation is");
@@ -110,7 +119,7 @@ static NTSTATUS lock_refuse(const struct vidmm_place *place, enum lock_step step
 		      "is in GPU memory that the CPU cannot see");
 }
 
-/* The manager's lock is held, and the allocation's. NULL: it was destroyed meanwhile. */
+/* Of one that may be retired; the manager's lock is held. NULL: it was destroyed meanwhile. */
 static struct vidmm_place *place_now(const struct vidmm_allocation *allocation)
 {
 	return atomic_load_explicit(&allocation->place, memory_order_relaxed);
@@ -130,22 +139,16 @@ static void end_try(struct vidmm *manager, struct vidmm_allocation *allocation,
 	lock_release(&manager->lock);
 }
 
-/* One look; false: look again when something has changed since `*seen_out`. */
-static bool lock_try_locked(struct vidmm *manager, struct vidmm_allocation *allocation,
-			    bool has_moved, void **pointer_out, struct actions *actions,
-			    NTSTATUS *status_out, uint32_t *seen_out)
+/* One look at what lives; false: look again when something has changed since `*seen_out`. */
+static bool lock_try_locked(struct vidmm_place *place, bool has_moved, void **pointer_out,
+			    struct actions *actions, NTSTATUS *status_out, uint32_t *seen_out)
 {
-	struct vidmm_place *place;
+	struct vidmm_allocation *allocation = place->allocation;
+	struct vidmm *manager = place->manager;
 	enum lock_step step;
 
 	lock_acquire(&manager->lock);
 	*seen_out = notice_read(&manager->changed);
-	place = place_now(allocation);
-	if (!place) {
-		lock_release(&manager->lock);
-		*status_out = allocation_lock_locked(allocation, NULL, pointer_out);
-		return true;
-	}
 	step = lock_step_locked(place);
 	if (step == LOCK_MOVE && !place->allocation->traits.is_pinned && !has_moved) {
 		place->must_be_system = true;
@@ -192,8 +195,8 @@ NTSTATUS vidmm_lock_anywhere(struct vidmm *manager, struct vidmm_allocation *all
 		if (!NT_SUCCESS(status) && place && has_moved)
 			end_try(manager, allocation, &actions);
 		if (!is_over)
-			is_over = lock_try_locked(manager, allocation, has_moved, pointer_out,
-						  &actions, &status, &seen);
+			is_over = lock_try_locked(place, has_moved, pointer_out, &actions, &status,
+						  &seen);
 		lock_release(&allocation->lock);
 		has_moved |= !list_is_empty(&actions.leaving);
 		if (is_over && list_is_empty(&actions.leaving))
