@@ -293,6 +293,8 @@ NTSTATUS gpu_addresses_free_now(struct address_space *space, uint64_t base, uint
 
 	if (status != STATUS_PENDING)
 		return status;
+	/* They are free whatever became of their entries: when those were not written, nothing of
+	   the process runs until all of its tables are. */
 	answer_wait(&told, space->pager);
 	return STATUS_SUCCESS;
 }
