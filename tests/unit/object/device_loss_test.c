@@ -4,6 +4,8 @@
  */
 #include "support/test.h"
 
+#include <sched.h>
+
 #include "base/mem.h"
 #include "base/thread.h"
 #include "drivers/recorder/recorder.h"
@@ -114,6 +116,7 @@ static void await_maximum(void)
 			fail_msg("the fence is at %llu",
 				 (unsigned long long)fence_value(&fence->body->fence));
 		thread_point();
+		sched_yield();
 	}
 }
 
