@@ -430,17 +430,23 @@ typedef const OBJECT_ATTRIBUTES *PCOBJECT_ATTRIBUTES;
 
 /*
  * What a driver asserts about itself goes to the host, which names the driver, the place and the
- * call stack. PAGED_CODE is checked in every build: on Windows it is how a driver says "never at
- * DISPATCH_LEVEL", and the host is there to find out. It carries its own braces because existing
- * code writes it with and without a semicolon.
+ * call stack. PAGED_CODE is how a driver says "never at DISPATCH_LEVEL", and the host is there to
+ * find out, unless the driver is built with DBG=0: a free build has none of it on Windows either.
+ * It carries its own braces because existing code writes it with and without a semicolon.
  */
 NTKERNELAPI VOID NTAPI OpendxgkPagedCode(PCSTR File, ULONG Line);
 NTKERNELAPI VOID NTAPI OpendxgkAssertionFailed(PCSTR Expression, PCSTR File, ULONG Line);
 
+#if defined(DBG) && !DBG
+#define PAGED_CODE()                                                                               \
+	{                                                                                          \
+	}
+#else
 #define PAGED_CODE()                                                                               \
 	{                                                                                          \
 		OpendxgkPagedCode(__FILE__, __LINE__);                                             \
 	}
+#endif
 #define PAGED_ASSERT(expression) NT_ASSERT(expression)
 #define PAGED_CODE_LOCKED()      NOTHING
 
