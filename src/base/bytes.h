@@ -10,6 +10,11 @@
 
 #include "base/attributes.h"
 
+/* Zeroes everything from `member` of the struct on. */
+#define bytes_wipe_from(pointer, member)                                                           \
+	memset((char *)(pointer) + offsetof(__typeof__(*(pointer)), member), 0,                    \
+	       sizeof(*(pointer)) - offsetof(__typeof__(*(pointer)), member))
+
 /*
  * As memcpy(); made for 4, 8, and 16 to 64 bytes. The pieces do not overlap as long as the count is
  * a multiple of 8: what was copied is copied again soon, and a processor that has to put one piece

@@ -72,7 +72,7 @@ static inline bool gate_is_open(struct gate *gate)
 }
 
 /* Waits while the gate is closed, or closing. Entered and left by the same thread. */
-static inline void gate_enter(struct gate *gate)
+SPECIALIZED void gate_enter(struct gate *gate)
 {
 	if (UNLIKELY(GATE_IS_WATCHED || thread_own_seat == 0)) {
 		gate_enter_slowly(gate);
@@ -83,7 +83,7 @@ static inline void gate_enter(struct gate *gate)
 		gate_wait(gate);
 }
 
-static inline void gate_leave(struct gate *gate)
+SPECIALIZED void gate_leave(struct gate *gate)
 {
 	if (UNLIKELY(GATE_IS_WATCHED || thread_own_seat == 0)) {
 		gate_leave_slowly(gate);

@@ -13,17 +13,21 @@
 
 enum { SPINS = 100 };
 
+static void push(const struct lock *lock)
+{
+#ifdef NDEBUG
+	(void)lock;
+#else
+	lock_order_push(lock, lock->rank, lock->name);
+#endif
+}
+
 #ifndef NDEBUG
 void lock_assert_held(const struct lock *lock)
 {
 	assert(lock_order_holds(lock));
 }
 #endif
-
-void lock_init(struct lock *lock, enum lock_rank rank, const char *name)
-{
-	*lock = (struct lock)LOCK_INITIALIZER((uint32_t)rank, name);
-}
 
 void lock_finish(struct lock *lock)
 {
@@ -54,7 +58,7 @@ RARE static void lock_wait(struct lock *lock)
 
 void lock_acquire_slowly(struct lock *lock)
 {
-	lock_order_push(lock, lock->rank, lock->name);
+	push(lock);
 	thread_point();
 	if (!lock_take(lock))
 		lock_wait(lock);
@@ -77,6 +81,6 @@ bool lock_try_acquire(struct lock *lock)
 {
 	if (!lock_take(lock))
 		return false;
-	lock_order_push(lock, lock->rank, lock->name);
+	push(lock);
 	return true;
 }

@@ -14,18 +14,40 @@
 #include "base/attributes.h"
 #include "base/lock_ranks.h"
 
+/* Does every thread keep a list of what it holds (lock_order.h)? */
+#ifdef NDEBUG
+#define LOCK_IS_WATCHED false
+#else
+#define LOCK_IS_WATCHED true
+#endif
+
 struct lock {
 	_Atomic uint32_t word; /* 0 free, 1 taken, 2 taken and somebody waits */
-	uint32_t rank;         /* enum lock_rank */
+#ifndef NDEBUG
+	uint32_t rank; /* enum lock_rank */
 	const char *name;
+#endif
 };
 
+#ifdef NDEBUG
+#define LOCK_INITIALIZER(lock_rank, lock_name)                                                     \
+	{                                                                                          \
+		0                                                                                  \
+	}
+#else
 #define LOCK_INITIALIZER(lock_rank, lock_name)                                                     \
 	{                                                                                          \
 		.rank = (lock_rank), .name = (lock_name)                                           \
 	}
+#endif
 
-void lock_init(struct lock *lock, enum lock_rank rank, const char *name);
+static inline void lock_init(struct lock *lock, enum lock_rank rank, const char *name)
+{
+	*lock = (struct lock)LOCK_INITIALIZER((uint32_t)rank, name);
+	(void)rank;
+	(void)name;
+}
+
 void lock_finish(struct lock *lock);
 MUST_CHECK bool lock_try_acquire(struct lock *lock);
 
@@ -34,13 +56,6 @@ void lock_acquire_slowly(struct lock *lock);
 void lock_release_slowly(struct lock *lock);
 void lock_wake(struct lock *lock);
 extern bool sim_on __attribute__((visibility("hidden"))); /* base/sim.h */
-
-/* Does every thread keep a list of what it holds (lock_order.h)? */
-#ifdef NDEBUG
-#define LOCK_IS_WATCHED false
-#else
-#define LOCK_IS_WATCHED true
-#endif
 
 enum { LOCK_FREE, LOCK_TAKEN, LOCK_CONTENDED };
 

@@ -172,10 +172,11 @@ struct kept_block {
 	struct kept_block *next;
 };
 
+/* What this thread has taken less what it has given is `drawn` less `kept`. */
 struct shelf {
 	struct kept_block *first;
-	uint64_t kept;
-	_Atomic int64_t live; /* taken less given by this thread; written by it alone */
+	_Atomic uint64_t kept; /* blocks behind `first`; both are written by this thread alone */
+	_Atomic int64_t drawn; /* carved less returned by this thread */
 };
 
 struct stock {
@@ -193,11 +194,21 @@ static size_t size_index(size_t size_bytes)
 	return (size_bytes + SLAB_STEP - 1) / SLAB_STEP;
 }
 
-static void shelf_count(struct shelf *shelf, int64_t sign)
+static uint64_t shelf_kept(const struct shelf *shelf)
 {
-	int64_t live = atomic_load_explicit(&shelf->live, memory_order_relaxed);
+	return atomic_load_explicit(&shelf->kept, memory_order_relaxed);
+}
 
-	atomic_store_explicit(&shelf->live, live + sign, memory_order_relaxed);
+static void shelf_set_kept(struct shelf *shelf, uint64_t count)
+{
+	atomic_store_explicit(&shelf->kept, count, memory_order_relaxed);
+}
+
+static void shelf_draw(struct shelf *shelf, int64_t sign)
+{
+	int64_t drawn = atomic_load_explicit(&shelf->drawn, memory_order_relaxed);
+
+	atomic_store_explicit(&shelf->drawn, drawn + sign, memory_order_relaxed);
 }
 
 static void stock_end(struct thread_end *end)
@@ -210,8 +221,9 @@ static void stock_end(struct thread_end *end)
 			struct kept_block *block = shelf->first;
 			shelf->first = block->next;
 			slab_return(i, block);
+			shelf_draw(shelf, -1);
 		}
-		shelf->kept = 0;
+		shelf_set_kept(shelf, 0);
 	}
 	own_stock = NULL;
 	atomic_store_explicit(&stock->is_owned, false, memory_order_release);
@@ -259,7 +271,7 @@ RARE static void *take_new(size_t index)
 		return NULL;
 	void *memory = slab_carve((unsigned)index);
 	if (memory)
-		shelf_count(&stock->shelves[index], +1);
+		shelf_draw(&stock->shelves[index], +1);
 	return memory;
 }
 
@@ -272,8 +284,7 @@ static inline void *take(size_t index)
 	struct shelf *shelf = &stock->shelves[index];
 	struct kept_block *block = shelf->first;
 	shelf->first = block->next;
-	shelf->kept--;
-	shelf_count(shelf, +1);
+	shelf_set_kept(shelf, shelf_kept(shelf) - 1);
 	return block;
 }
 
@@ -282,7 +293,7 @@ RARE static void give_away(void *memory, size_t index)
 	struct stock *stock = stock_get();
 
 	if (stock)
-		shelf_count(&stock->shelves[index], -1);
+		shelf_draw(&stock->shelves[index], -1);
 	slab_return((unsigned)index, memory);
 }
 
@@ -290,7 +301,7 @@ static inline void give(void *memory, size_t index)
 {
 	struct stock *stock = own_stock;
 
-	if (UNLIKELY(!stock || stock->shelves[index].kept >= KEPT_MAX)) {
+	if (UNLIKELY(!stock || shelf_kept(&stock->shelves[index]) >= KEPT_MAX)) {
 		give_away(memory, index);
 		return;
 	}
@@ -298,8 +309,7 @@ static inline void give(void *memory, size_t index)
 	struct kept_block *block = memory;
 	block->next = shelf->first;
 	shelf->first = block;
-	shelf->kept++;
-	shelf_count(shelf, -1);
+	shelf_set_kept(shelf, shelf_kept(shelf) + 1);
 }
 
 static bool is_kept(size_t index)
@@ -350,7 +360,9 @@ void mem_visit_known(void (*visit)(void *context, void *memory), void *context)
 static void count_stock(const struct stock *stock, struct mem_usage *usage)
 {
 	for (unsigned i = 0; i < SLAB_SHELVES; i++) {
-		int64_t live = atomic_load_explicit(&stock->shelves[i].live, memory_order_relaxed);
+		const struct shelf *shelf = &stock->shelves[i];
+		int64_t live = atomic_load_explicit(&shelf->drawn, memory_order_relaxed) -
+			       (int64_t)shelf_kept(shelf);
 		usage->blocks += live;
 		usage->bytes += live * (int64_t)slab_block_bytes(i);
 	}

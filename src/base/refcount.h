@@ -17,13 +17,13 @@ struct refcount {
 
 static inline void refcount_init(struct refcount *refs)
 {
-	atomic_init(&refs->count, 1);
+	*refs = (struct refcount){ 1 };
 }
 
 /* For who is born with several owners. */
 static inline void refcount_init_to(struct refcount *refs, uint32_t count)
 {
-	atomic_store_explicit(&refs->count, count, memory_order_relaxed);
+	*refs = (struct refcount){ count };
 }
 
 static inline void refcount_get(struct refcount *refs)

@@ -95,7 +95,7 @@ static struct handle_chunk *chunk_recycle_locked(struct handle_table *table)
 /* Into the ring behind the one that is looked at next, so that it is the last to be looked at. */
 static struct handle_chunk *chunk_create_locked(struct handle_table *table)
 {
-	struct handle_chunk *chunk = mem_alloc(sizeof(*chunk));
+	struct handle_chunk *chunk = mem_zalloc(sizeof(*chunk));
 
 	if (!chunk)
 		return NULL;
@@ -110,12 +110,15 @@ static struct handle_chunk *chunk_create_locked(struct handle_table *table)
 	return chunk;
 }
 
-/* Nobody lives in it and nobody finds it, so that nothing has to be done in one step. */
+/*
+ * Nobody lives in it and nobody finds it, so that nothing has to be done in one step. It names no
+ * object, new or used.
+ */
 static void chunk_fill_locked(struct handle_chunk *chunk, uint32_t index, uint32_t seat)
 {
 	for (unsigned i = 0; i < HANDLE_CHUNK; i++) {
+		assert(!atomic_load_explicit(&chunk->slots[i].object, memory_order_relaxed));
 		atomic_store_explicit(&chunk->slots[i].state, SLOT_READY, memory_order_relaxed);
-		atomic_store_explicit(&chunk->slots[i].object, NULL, memory_order_relaxed);
 	}
 	atomic_store_explicit(&chunk->freed_here, 0, memory_order_relaxed);
 	atomic_store_explicit(&chunk->freed_elsewhere, 0, memory_order_relaxed);

@@ -135,9 +135,8 @@ MUST_CHECK NTSTATUS object_init_slowly(struct object *object, const struct objec
 				       struct handle_table *table);
 
 /* Numbers the object, with one reference, not yet findable. */
-MUST_CHECK static inline NTSTATUS object_init(struct object *object,
-					      const struct object_class *class,
-					      struct handle_table *table)
+MUST_CHECK SPECIALIZED NTSTATUS object_init(struct object *object, const struct object_class *class,
+					    struct handle_table *table)
 {
 	struct handle_seat *seat = &table->seats[thread_own_seat];
 
