@@ -319,16 +319,16 @@ static NTSTATUS create_single(struct call *call, D3DKMT_CREATEALLOCATION *args,
 	NTSTATUS status = check_element(element, 0, false, false);
 
 	if (NT_SUCCESS(status))
-		status = call_copy_bytes(call, "pAllocationInfo[].pPrivateDriverData",
-					 element->pPrivateDriverData,
-					 "pAllocationInfo[].PrivateDriverDataSize",
-					 element->PrivateDriverDataSize, &item.private_data);
+		status = call_check_bytes(
+			"pAllocationInfo[].pPrivateDriverData", element->pPrivateDriverData,
+			"pAllocationInfo[].PrivateDriverDataSize", element->PrivateDriverDataSize);
 	if (NT_SUCCESS(status))
 		status = call_copy_bytes(call, "pPrivateDriverData", args->pPrivateDriverData,
 					 "PrivateDriverDataSize", args->PrivateDriverDataSize,
 					 &private_data);
 	if (!NT_SUCCESS(status))
 		return status;
+	item.private_data = element->pPrivateDriverData;
 	item.private_bytes = element->PrivateDriverDataSize;
 	item.has_priority = element->Flags.OverridePriority;
 	item.priority = element->Priority;
@@ -339,8 +339,6 @@ static NTSTATUS create_single(struct call *call, D3DKMT_CREATEALLOCATION *args,
 		return status;
 	args->pAllocationInfo2->hAllocation = item.handle;
 	args->pAllocationInfo2->GpuVirtualAddress = 0;
-	if (item.private_bytes)
-		bytes_copy(element->pPrivateDriverData, item.private_data, item.private_bytes);
 	args->hResource = 0;
 	args->hGlobalShare = 0;
 	/* All flags at once, as they are read next. */

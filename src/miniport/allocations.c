@@ -121,9 +121,23 @@ static void add_rare_traits(DXGK_ALLOCATIONINFOFLAGS flags, struct memory_traits
 	traits->is_pinned = flags.Overlay || flags.Capture;
 }
 
-SPECIALIZED NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
-				  const struct miniport_info *info, uint64_t heap_bytes,
-				  struct miniport_allocation *allocation)
+SPECIALIZED void take_answer(const DXGK_ALLOCATIONINFO *answer, uint64_t size_bytes,
+			     struct memory_traits traits, struct miniport_allocation *allocation)
+{
+	allocation->driver_allocation = answer->hAllocation;
+	allocation->size_bytes = size_bytes;
+	allocation->alignment_bytes = answer->Alignment > PAGE ? answer->Alignment : PAGE;
+	allocation->supported_segments = answer->SupportedWriteSegmentSet;
+	allocation->eviction_segments = answer->EvictionSegmentSet;
+	allocation->preferred_segments = answer->PreferredSegment.Value;
+	allocation->hinted_banks = answer->HintedBank.Value;
+	allocation->priority = answer->AllocationPriority;
+	allocation->traits.bits = traits.bits;
+}
+
+static NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
+			     const struct miniport_info *info, uint64_t heap_bytes,
+			     struct miniport_allocation *allocation)
 {
 	uint64_t size_bytes;
 	uint32_t supported = answer->SupportedWriteSegmentSet;
@@ -167,16 +181,48 @@ SPECIALIZED NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t in
 		return illegal("Alignment", index,
 			       "is no multiple of 64 KiB, and a supported segment has such pages");
 
-	allocation->driver_allocation = answer->hAllocation;
-	allocation->size_bytes = size_bytes;
-	allocation->alignment_bytes = answer->Alignment > PAGE ? answer->Alignment : PAGE;
-	allocation->supported_segments = answer->SupportedWriteSegmentSet;
-	allocation->eviction_segments = answer->EvictionSegmentSet;
-	allocation->preferred_segments = answer->PreferredSegment.Value;
-	allocation->hinted_banks = answer->HintedBank.Value;
-	allocation->priority = answer->AllocationPriority;
-	allocation->traits.bits = traits.bits;
+	take_answer(answer, size_bytes, traits, allocation);
 	return STATUS_SUCCESS;
+}
+
+/* Sizes and priority are as they are nearly always, and the rest as it was the last time. */
+static bool is_judged(const struct judged_answer *last, const DXGK_ALLOCATIONINFO *answer)
+{
+	return last->is_there && answer->Size - 1 < UINT64_MAX - PAGE &&
+	       answer->PitchAlignedSize == 0 && answer->AllocationPriority != 0 &&
+	       answer->Alignment == last->alignment && answer->Flags.Value == last->flags &&
+	       answer->SupportedWriteSegmentSet == last->write_segments &&
+	       answer->SupportedReadSegmentSet == last->read_segments &&
+	       answer->EvictionSegmentSet == last->eviction_segments &&
+	       answer->PreferredSegment.Value == last->preferred_segments;
+}
+
+/* The same for the answer to a process whose driver mostly says the same. */
+SPECIALIZED NTSTATUS judge_next_answer(struct judged_answer *last,
+				       const DXGK_ALLOCATIONINFO *answer,
+				       const struct miniport_info *info,
+				       struct miniport_allocation *allocation)
+{
+	if (LIKELY(is_judged(last, answer))) {
+		take_answer(answer, (answer->Size + PAGE - 1) & ~(PAGE - 1), last->traits,
+			    allocation);
+		return STATUS_SUCCESS;
+	}
+	/* A copy, so that what it is for may stay in registers. */
+	struct miniport_allocation judged = *allocation;
+	NTSTATUS status = judge_answer(answer, 0, info, 0, &judged);
+	*allocation = judged;
+	*last = (struct judged_answer){
+		.is_there = NT_SUCCESS(status),
+		.traits.bits = allocation->traits.bits,
+		.alignment = answer->Alignment,
+		.flags = answer->Flags.Value,
+		.read_segments = answer->SupportedReadSegmentSet,
+		.write_segments = answer->SupportedWriteSegmentSet,
+		.eviction_segments = answer->EvictionSegmentSet,
+		.preferred_segments = answer->PreferredSegment.Value,
+	};
+	return status;
 }
 
 /* ---- create and destroy ---- */
@@ -372,7 +418,7 @@ NTSTATUS miniport_visit_create(struct miniport_visit *visit, struct miniport *mi
 	NTSTATUS status = miniport->ddi.DxgkDdiCreateAllocation(miniport->context, &args);
 	if (UNLIKELY(status != STATUS_SUCCESS))
 		return ddi_leave_level_0(crossing, status);
-	status = judge_answer(&answer, 0, &miniport->info, 0, allocation);
+	status = judge_next_answer(&client->judged, &answer, &miniport->info, allocation);
 	if (UNLIKELY(!NT_SUCCESS(status))) {
 		HANDLE made = answer.hAllocation;
 		DXGKARG_DESTROYALLOCATION unmake = { .NumAllocations = 1,
@@ -424,21 +470,17 @@ void miniport_visit_close(struct miniport_visit *visit, struct miniport *minipor
 	visit->status = miniport->ddi.DxgkDdiCloseAllocation(driver_device, &args);
 }
 
-void miniport_visit_destroy(struct miniport_visit *visit, void *driver_allocation,
-			    void **driver_resource)
+void miniport_visit_destroy(struct miniport_visit *visit, void *driver_allocation)
 {
 	struct ddi_crossing *crossing = (struct ddi_crossing *)visit;
 	struct miniport *miniport = crossing->miniport;
 	DXGKARG_DESTROYALLOCATION args = {
 		.NumAllocations = 1,
 		.pAllocationList = (const HANDLE *)&driver_allocation,
-		.hResource = driver_resource ? *driver_resource : NULL,
 	};
 
 	ddi_go_on_level_0(crossing, visit->status, DDI_DESTROY_ALLOCATION);
 	NTSTATUS status = miniport->ddi.DxgkDdiDestroyAllocation(miniport->context, &args);
-	if (driver_resource)
-		*driver_resource = args.hResource;
 	ddi_leave_level_0(crossing, status);
 }
 

@@ -90,9 +90,9 @@ void miniport_destroy_allocations(struct miniport *miniport, struct miniport_cli
 				  void **driver_resource, bool is_resource_going);
 
 /*
- * One allocation alone, which nearly all calls are about, is two entry points in one visit to the
- * driver: what the threading model takes is taken once, and nobody of this process comes between.
- * What happens between the two may wait for nobody.
+ * One allocation in no resource, which nearly all calls are about, is two entry points in one visit
+ * to the driver: what the threading model takes is taken once, and nobody of this process comes
+ * between. What happens between the two may wait for nobody.
  */
 struct miniport_visit {
 	void *room[9];
@@ -115,9 +115,8 @@ void miniport_visit_close(struct miniport_visit *visit, struct miniport *minipor
 			  struct miniport_client *client, void *driver_device,
 			  void *driver_binding);
 
-/* … and DxgkDdiDestroyAllocation, which ends the visit; a resource stays. */
-void miniport_visit_destroy(struct miniport_visit *visit, void *driver_allocation,
-			    void **driver_resource);
+/* … and DxgkDdiDestroyAllocation, which ends the visit. */
+void miniport_visit_destroy(struct miniport_visit *visit, void *driver_allocation);
 
 /* … or nothing more. */
 void miniport_visit_end(struct miniport_visit *visit);

@@ -85,9 +85,10 @@ static VOID *APIENTRY get_handle_data(const DXGKARGCB_GETHANDLEDATA *data)
 	struct miniport_handle_query query;
 	void *owner;
 
-	if (LIKELY(data_of_subject(data) && nt_irql_current() <= APC_LEVEL)) {
+	void *known = data_of_subject(data);
+	if (LIKELY(known && nt_irql_current() <= APC_LEVEL)) {
 		trace_callback_begin(name);
-		return data_end(data_of_subject(data));
+		return data_end(known);
 	}
 	if (!question_begin(name, APC_LEVEL, &owner) || !query_from(data, owner, name, &query))
 		return data_end(NULL);

@@ -17,6 +17,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/memory_traits.h"
 #include "base/notice.h"
 #include "base/refusal.h"
 #include "miniport/ddi.h"
@@ -66,9 +67,22 @@ struct interrupt {
 
 struct miniport_mdl;
 
+/* An answer about an allocation that was found legal: all but what is different for each. */
+struct judged_answer {
+	bool is_there;
+	struct memory_traits traits; /* what was made of it */
+	UINT alignment;
+	UINT flags;
+	UINT read_segments;
+	UINT write_segments;
+	UINT eviction_segments;
+	UINT preferred_segments;
+};
+
 struct miniport_client {
 	struct lock entry; /* LOCK_RANK_DDI_PROCESS: one thread of a process in the driver */
 	void *owner;       /* whose handles the driver asks about (handle_services.h) */
+	struct judged_answer judged; /* the last; guarded by entry */
 };
 
 /*
@@ -120,26 +134,29 @@ SPECIALIZED void ddi_enter_level_0(struct ddi_crossing *crossing, struct minipor
 				   struct miniport_client *client, enum ddi ddi)
 {
 	assert(ddi_infos[ddi].level == DDI_LEVEL_0 && ddi_infos[ddi].irql == DDI_IRQL_PASSIVE);
-	/* Inside of another crossing, or for the kernel itself, there is more to it. */
-	if (UNLIKELY(ddi_innermost || client == &miniport->system_client)) {
+	/* Inside of another crossing, or for the kernel itself, there is more to it. A client's
+	   thread is at the level already. */
+	if (UNLIKELY(ddi_innermost || client == &miniport->system_client ||
+		     nt_irql_current() != PASSIVE_LEVEL)) {
 		ddi_enter(crossing, miniport, client, ddi);
 		return;
 	}
 	lock_assert_none_held(ddi_infos[ddi].name);
 	lock_acquire(&client->entry);
 	gate_enter(&miniport->level_gate);
-	*crossing = (struct ddi_crossing){
-		.miniport = miniport,
-		.client = client,
-		.ddi = ddi,
-		.level = DDI_LEVEL_0,
-		.has_entry = true,
-		.has_level = true,
-		.is_simple = true,
-	};
+	/* What is not set is not read while there is no subject, or on behalf of a client. */
+	crossing->miniport = miniport;
+	crossing->client = client;
+	crossing->ddi = ddi;
+	crossing->level = DDI_LEVEL_0;
+	crossing->outer = NULL;
+	crossing->subject = 0;
+	crossing->has_entry = true;
+	crossing->has_level = true;
+	crossing->has_class = false;
+	crossing->is_simple = true;
 	ddi_innermost = crossing;
 	trace_ddi_call_begin(ddi_infos[ddi].name, PASSIVE_LEVEL);
-	nt_irql_enter(&crossing->irql, PASSIVE_LEVEL);
 }
 
 /* What to say about a call that failed, or of which everything is said. */
@@ -149,7 +166,7 @@ SPECIALIZED NTSTATUS ddi_leave_level_0(struct ddi_crossing *crossing, NTSTATUS s
 {
 	if (UNLIKELY(!crossing->is_simple))
 		return ddi_leave(crossing, status);
-	nt_irql_leave(&crossing->irql, ddi_infos[crossing->ddi].name);
+	nt_irql_expect_passive(ddi_infos[crossing->ddi].name);
 	trace_ddi_call_end(status);
 	ddi_innermost = NULL;
 	gate_leave(&crossing->miniport->level_gate);
@@ -170,14 +187,13 @@ SPECIALIZED void ddi_go_on_level_0(struct ddi_crossing *crossing, NTSTATUS statu
 		ddi_enter(crossing, crossing->miniport, crossing->client, next);
 		return;
 	}
-	nt_irql_leave(&crossing->irql, ddi_infos[crossing->ddi].name);
+	nt_irql_expect_passive(ddi_infos[crossing->ddi].name);
 	trace_ddi_call_end(status);
 	if (UNLIKELY(status != STATUS_SUCCESS || log_is_on(LOG_CALLS)))
 		ddi_level_0_judge(crossing, status);
 	assert(ddi_infos[next].level == DDI_LEVEL_0 && ddi_infos[next].irql == DDI_IRQL_PASSIVE);
 	crossing->ddi = next;
 	trace_ddi_call_begin(ddi_infos[next].name, PASSIVE_LEVEL);
-	nt_irql_enter(&crossing->irql, PASSIVE_LEVEL);
 }
 
 /* The status for an answer that no driver may give. */

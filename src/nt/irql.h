@@ -46,6 +46,13 @@ static inline void nt_irql_leave(const struct nt_irql *scope, const char *routin
 	nt_irql_level = scope->before;
 }
 
+/* The same for a routine that was called at PASSIVE_LEVEL, where the thread was before. */
+static inline void nt_irql_expect_passive(const char *routine)
+{
+	if (UNLIKELY(nt_irql_level != 0))
+		nt_irql_leave(&(struct nt_irql){ 0 }, routine);
+}
+
 /* "DISPATCH_LEVEL" */
 const char *nt_irql_name(uint8_t level);
 

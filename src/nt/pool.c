@@ -99,8 +99,12 @@ SPECIALIZED void fill(char *payload, uint8_t byte, uint64_t size_bytes)
 	/* Or the compiler sees a memset() in it, which takes longer to begin than this does to end.
 	 */
 	__asm__("" : "+x"(unit));
-	for (char *at = payload; at < payload + size_bytes; at += POOL_ALIGNMENT)
-		*(fill_unit *)at = unit;
+	fill_unit *at = (fill_unit *)payload;
+	fill_unit *end = (fill_unit *)(payload + rounded(size_bytes));
+	for (; end - at >= 4; at += 4)
+		at[0] = at[1] = at[2] = at[3] = unit;
+	for (; at < end; at++)
+		*at = unit;
 }
 
 /* Room for whole units, and for the canary right behind the payload. */

@@ -44,13 +44,18 @@ static size_t body_bytes(uint32_t private_bytes)
 	return sizeof(struct allocation_body) + private_bytes;
 }
 
-void allocation_body_put(struct allocation_body *body)
+SPECIALIZED void body_put(struct allocation_body *body)
 {
 	if (!refcount_put_quickly(&body->lookers))
 		return;
 	vidmm_allocation_finish(&body->memory);
 	section_unmap(body->section);
 	mem_give(body, body_bytes(body->private_bytes));
+}
+
+void allocation_body_put(struct allocation_body *body)
+{
+	body_put(body);
 }
 
 /* In the place of a binding that nobody needed before the end. */
@@ -70,7 +75,7 @@ static void allocation_finish(struct object *object)
 		mem_free(binding);
 	if (allocation != &body->maker)
 		mem_free(allocation);
-	allocation_body_put(body);
+	body_put(body);
 	if (resource)
 		object_put(&resource->object);
 	object_put(device ? &device->object : NULL);
@@ -160,23 +165,17 @@ SPECIALIZED NTSTATUS body_build(struct dxg_device *device, struct dxg_resource *
 	if (UNLIKELY(!body))
 		return no_memory();
 	struct dxg_allocation *allocation = &body->maker;
-	/* One by one: to wipe it all takes the processor longer. The object is object_init()'s. */
+	/* By pieces: to wipe it all takes the processor longer. The object is object_init()'s, and
+	   whoever puts it into a list sets the links. */
 	allocation->device = device;
 	allocation->resource = resource;
 	allocation->body = body;
-	allocation->driver_binding = NULL;
-	atomic_init(&allocation->is_ready, false);
-	atomic_init(&allocation->binding, NULL);
-	atomic_init(&allocation->addresses, NULL);
-	atomic_init(&allocation->lock_count, 0);
-	atomic_init(&allocation->uses, 0);
-	allocation->is_claimed = false;
+	bytes_wipe_from(allocation, driver_binding);
 	if (UNLIKELY(!NT_SUCCESS(object_init(&allocation->object, &allocation_class,
 					     &device->process->handles)))) {
 		mem_give(body, body_bytes(item->private_bytes));
 		return no_memory();
 	}
-	list_init(&allocation->owner_link);
 	if (resource)
 		object_get(&resource->object);
 
@@ -185,14 +184,12 @@ SPECIALIZED NTSTATUS body_build(struct dxg_device *device, struct dxg_resource *
 	body->adapter = device->adapter;
 	body->resource = NULL;
 	body->driver_allocation = NULL;
-	body->private_bytes = item->private_bytes;
-	body->private_data = item->private_bytes ? body + 1 : NULL;
-	if (item->private_bytes)
-		bytes_copy(body->private_data, item->private_data, item->private_bytes);
 	body->section = NULL;
+	body->private_bytes = item->private_bytes;
 	body->holds = (struct hold_count){ 0 };
+	if (item->private_bytes)
+		bytes_copy(body + 1, item->private_data, item->private_bytes);
 	vidmm_allocation_init_empty(&body->memory);
-	list_init(&body->resource_link);
 	*body_out = body;
 	return STATUS_SUCCESS;
 }
@@ -269,7 +266,7 @@ static NTSTATUS group_create_in_driver(struct group *group)
 	const struct allocation_request *request = group->request;
 
 	for (uint32_t i = 0; i < count; i++) {
-		group->answers[i].private_data = group->bodies[i]->private_data;
+		group->answers[i].private_data = allocation_private_data(group->bodies[i]);
 		group->answers[i].private_bytes = group->bodies[i]->private_bytes;
 	}
 	struct miniport_creation creation = {
@@ -383,7 +380,7 @@ static NTSTATUS group_open_in_driver(struct group *group)
 
 	for (uint32_t i = 0; i < count; i++) {
 		group->bindings[i].handle = group->bodies[i]->maker.object.handle;
-		group->bindings[i].private_data = group->bodies[i]->private_data;
+		group->bindings[i].private_data = allocation_private_data(group->bodies[i]);
 		group->bindings[i].private_bytes = group->bodies[i]->private_bytes;
 	}
 	struct miniport_opening opening = {
@@ -477,11 +474,12 @@ static void group_hand_out(struct group *group)
 	request->resource_handle = group->new_body ? group->resource->object.handle : 0;
 	request->global_handle = group->new_body ? share_global_handle(&group->new_body->share) : 0;
 	for (uint32_t i = 0; i < count; i++) {
-		const struct allocation_body *body = group->bodies[i];
+		struct allocation_body *body = group->bodies[i];
 		struct allocation_item *item = &request->items[i];
 		item->handle = body->maker.object.handle;
 		if (item->private_bytes)
-			bytes_copy(item->private_data, body->private_data, item->private_bytes);
+			bytes_copy(item->private_data, allocation_private_data(body),
+				   item->private_bytes);
 	}
 }
 
@@ -638,13 +636,12 @@ static NTSTATUS single_make(struct dxg_device *device, struct allocation_item *i
 			    const void *private_data, uint32_t private_bytes,
 			    struct allocation_body *body)
 {
-	struct miniport_allocation answer = {
-		.private_data = body->private_data,
-		.private_bytes = body->private_bytes,
-	};
+	struct miniport_allocation answer; /* the rest is the driver's */
+	answer.private_data = allocation_private_data(body);
+	answer.private_bytes = body->private_bytes;
 	struct miniport_binding binding = {
 		.handle = body->maker.object.handle,
-		.private_data = body->private_data,
+		.private_data = allocation_private_data(body),
 		.private_bytes = body->private_bytes,
 	};
 	struct dxg_adapter *adapter = device->adapter;
@@ -666,10 +663,10 @@ static NTSTATUS single_make(struct dxg_device *device, struct allocation_item *i
 	}
 	body->maker.driver_binding = binding.driver_binding;
 	/* Before the joining: once it is listed another thread can end it at any time, and the
-	   device with it. */
+	   device with it. What a call that fails leaves in private data means nothing. */
 	item->handle = binding.handle;
 	if (item->private_bytes)
-		bytes_copy(item->private_data, body->private_data, item->private_bytes);
+		bytes_copy(item->private_data, allocation_private_data(body), item->private_bytes);
 	status = single_join(device, &body->maker);
 	if (UNLIKELY(!NT_SUCCESS(status))) {
 		single_undo(body, true, true);

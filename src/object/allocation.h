@@ -43,10 +43,11 @@ struct dxg_allocation {
 					  NULL: was given back */
 	struct dxg_resource *resource; /* of the same device; NULL: alone */
 	struct allocation_body *body;
-	void *driver_binding;
+	struct list owner_link; /* dxg_resource.allocations or dxg_device.allocations; guarded by
+				   the device's lock */
 
-	/* False while it is made: the driver may ask for it, clients do not find it. */
-	_Atomic bool is_ready;
+	/* All zero at first, to the end. */
+	void *driver_binding; /* set at creation */
 
 	/* On the device's residency list and the like; made at the first need. */
 	_Atomic(struct vidmm_binding *) binding;
@@ -60,9 +61,11 @@ struct dxg_allocation {
 	/* Lists of submissions that are queued; then it is not destroyed before they are over. */
 	_Atomic uint32_t uses;
 
-	/* Guarded by the device's lock. */
-	struct list owner_link; /* dxg_resource.allocations or dxg_device.allocations */
-	bool is_claimed;        /* a destruction has taken it */
+	/* False while it is made: the driver may ask for it, clients do not find it. */
+	_Atomic bool is_ready;
+
+	/* A destruction has taken it. Guarded by the device's lock. */
+	bool is_claimed;
 };
 
 /* The memory; the driver's private data stands behind it. */
@@ -79,9 +82,8 @@ struct allocation_body {
 	struct dxg_adapter *adapter;
 	struct resource_body *resource; /* outlives it; NULL: alone */
 	void *driver_allocation;
-	uint32_t private_bytes;
-	void *private_data;      /* as the driver left it when it was opened first */
 	struct section *section; /* the memory, when the client brought one; NULL: no section */
+	uint32_t private_bytes;
 
 	struct hold_count holds;
 
@@ -94,6 +96,12 @@ struct allocation_body {
 
 extern const struct object_class allocation_class;
 
+/* As the driver left it when it was opened first; NULL: there is none. */
+static inline void *allocation_private_data(struct allocation_body *body)
+{
+	return body->private_bytes ? body + 1 : NULL;
+}
+
 /* One looker fewer; the last one gives everything back. */
 void allocation_body_put(struct allocation_body *body);
 
@@ -104,7 +112,7 @@ static inline bool allocation_is_ready(const struct dxg_allocation *allocation)
 
 /* One allocation that a client asks for. */
 struct allocation_item {
-	void *private_data; /* kernel's copy; the driver's changes come back in it */
+	void *private_data; /* read once; the driver's changes come back in it */
 	uint32_t private_bytes;
 	void *existing_memory; /* the client's own pages, or NULL */
 	bool has_section;      /* the heap is the section with this handle */

@@ -180,32 +180,6 @@ static void tell_driver(struct farewell *farewell)
 	destroy_bodies(farewell);
 }
 
-/* The same for a list of one, which nearly all are and whose use is over, in one visit. */
-static void tell_driver_of_single(struct farewell *farewell, bool is_hidden)
-{
-	struct dxg_allocation *allocation = farewell->allocations[0];
-	struct allocation_body *body = allocation->body;
-	struct dxg_device *device = farewell->device;
-	struct miniport_visit visit;
-
-	miniport_visit_close(&visit, device->adapter->miniport, device->joined->client,
-			     device->driver_device, allocation->driver_binding);
-	if (LIKELY(refcount_put_quickly(&body->refs))) {
-		leave_resource(body);
-		farewell->dying = 1;
-	}
-	/* While the driver holds it, it is waited for: not on a visit. */
-	if (LIKELY(farewell->dying == 1 && (is_hidden ? hold_end_hidden_unless_held(&body->holds)
-						      : hold_end_unless_held(&body->holds)))) {
-		miniport_visit_destroy(
-			&visit, body->driver_allocation,
-			farewell->resource ? &farewell->resource->body->driver_resource : NULL);
-		return;
-	}
-	miniport_visit_end(&visit);
-	destroy_bodies(farewell);
-}
-
 /* ---- step 6: nothing held ---- */
 
 /* A call that found one of them before may still be looking; the last one out frees it. */
@@ -413,55 +387,67 @@ static void end_hidden_use(struct dxg_allocation *allocation)
 		end_use(allocation);
 }
 
-static void end_hidden(struct farewell *farewell)
+/* In one visit. Of no resource, so that this was the only binding. */
+static void tell_driver_of_hidden(struct dxg_device *device, struct dxg_allocation *allocation)
 {
-	struct dxg_device *device = farewell->device;
-	struct dxg_allocation *allocation = farewell->allocations[0];
+	struct allocation_body *body = allocation->body;
+	struct miniport *miniport = device->adapter->miniport;
+	struct miniport_client *client = device->joined->client;
+	struct miniport_visit visit;
 
+	miniport_visit_close(&visit, miniport, client, device->driver_device,
+			     allocation->driver_binding);
+	if (LIKELY(hold_end_hidden_unless_held(&body->holds))) {
+		miniport_visit_destroy(&visit, body->driver_allocation);
+		return;
+	}
+	/* While the driver holds it, it is waited for: not on a visit. */
+	miniport_visit_end(&visit);
+	end_allocation_holds(body);
+	miniport_destroy_allocations(miniport, client, 1, &body->driver_allocation, NULL, false);
+}
+
+static void end_hidden(struct dxg_device *device, struct dxg_allocation *allocation)
+{
 	end_hidden_use(allocation);
-	tell_driver_of_single(farewell, true);
+	tell_driver_of_hidden(device, allocation);
 	adapter_leave(device->adapter);
 	allocation->device = NULL; /* its reference goes with the caller's */
-	give_back(farewell);
+	refcount_put_one_of_two(&allocation->body->lookers);
+	object_put_several(&allocation->object, 1);
 	object_put_several(&device->object, 2);
 }
 
-static NTSTATUS end_in_turn(struct farewell *farewell)
+static NTSTATUS end_in_turn(struct dxg_device *device, struct dxg_allocation *allocation)
 {
-	struct dxg_device *device = farewell->device;
-	struct dxg_allocation *allocation = farewell->allocations[0];
+	void *pointer;
+	struct farewell farewell = {
+		.device = device,
+		.resource = allocation->resource,
+		.references = 2,
+		.count = 1,
+		.allocations = &allocation,
+		.pointers = &pointer,
+	};
 
 	lock_acquire(&device->destroying);
 	NTSTATUS status = claim_list(device, 1, &allocation);
-	if (NT_SUCCESS(status)) {
-		end_use(allocation);
-		tell_driver_of_single(farewell, false);
-	}
+	if (NT_SUCCESS(status))
+		tell_driver(&farewell);
 	lock_release(&device->destroying);
 	adapter_leave(device->adapter);
 	if (NT_SUCCESS(status))
-		give_back(farewell);
+		give_back(&farewell);
 	object_put(&device->object);
 	return status;
 }
 
 static NTSTATUS destroy_single_now(struct dxg_device *device, struct dxg_allocation *allocation)
 {
-	void *pointer;
-	struct farewell farewell = {
-		.device = device,
-		.resource = allocation->resource,
-		.count = 1,
-		.allocations = &allocation,
-		.pointers = &pointer,
-	};
-
 	adapter_enter_to_release(device->adapter);
-	bool is_hidden = claim_hidden(device, allocation);
-	farewell.references = is_hidden ? 1 : 2;
-	if (UNLIKELY(!is_hidden))
-		return end_in_turn(&farewell);
-	end_hidden(&farewell);
+	if (UNLIKELY(!claim_hidden(device, allocation)))
+		return end_in_turn(device, allocation);
+	end_hidden(device, allocation);
 	return STATUS_SUCCESS;
 }
 

@@ -45,15 +45,10 @@ MUST_CHECK static inline bool hold_give(struct hold_count *holds)
 	return true;
 }
 
-/* Nobody can hold it from now on; false, and nothing changed, when somebody does. */
-MUST_CHECK static inline bool hold_end_unless_held(struct hold_count *holds)
-{
-	uint32_t count = 0;
-
-	return atomic_compare_exchange_strong(&holds->count, &count, HOLD_ENDED);
-}
-
-/* The same for what nobody can find any more: none comes, and the last may only go. */
+/*
+ * The end for what nobody can find any more: none comes, and the last may only go. False, and
+ * nothing changed, when somebody holds it.
+ */
 MUST_CHECK static inline bool hold_end_hidden_unless_held(struct hold_count *holds)
 {
 	if (UNLIKELY(atomic_load_explicit(&holds->count, memory_order_acquire) != 0))

@@ -59,7 +59,6 @@ static NTSTATUS build_allocation(struct opening *opening, struct allocation_body
 	allocation->device = device;
 	allocation->resource = opening->resource;
 	allocation->body = body;
-	list_init(&allocation->owner_link);
 	object_get(&device->object);
 	object_get(&opening->resource->object);
 	refcount_get(&body->refs);
@@ -67,7 +66,7 @@ static NTSTATUS build_allocation(struct opening *opening, struct allocation_body
 
 	opening->bindings[opening->built] = (struct miniport_binding){
 		.handle = allocation->object.handle,
-		.private_data = body->private_data,
+		.private_data = allocation_private_data(body),
 		.private_bytes = body->private_bytes,
 	};
 	opening->allocations[opening->built++] = allocation;
@@ -185,7 +184,7 @@ static NTSTATUS open_objects(struct opening *opening)
 		request->items[i] = (struct resource_open_item){
 			.handle = allocation->object.handle,
 			.private_bytes = allocation->body->private_bytes,
-			.private_data = allocation->body->private_data,
+			.private_data = allocation_private_data(allocation->body),
 		};
 	}
 	status = join(opening);

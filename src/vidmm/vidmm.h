@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/bytes.h"
 #include "base/checked.h"
 #include "base/lock.h"
 #include "base/machine.h"
@@ -94,19 +95,21 @@ struct vidmm_allocation {
 
 	_Atomic uint32_t priority; /* any value, ordered as numbers */
 
-	/* Guarded by lock; content is also read without it, for a look. */
+	/* Guarded by lock, but for looks at `content`, to the end. */
+	uint32_t supported_segments;
+	uint32_t preferred_segments;
+	uint32_t hinted_banks;
+	struct memory_traits traits;
+	uint8_t alignment_shift;
+
+	/* All zero at first, to the end. */
 	struct lock lock;        /* LOCK_RANK_ALLOCATION */
 	uint8_t life;            /* enum vidmm_life */
 	_Atomic uint8_t content; /* enum vidmm_content */
 	uint8_t offer;           /* enum vidmm_offer */
 	uint8_t offer_priority;
-	uint8_t alignment_shift;
-	bool may_decommit; /* as it was offered */
-	struct memory_traits traits;
-	uint32_t supported_segments;
-	uint32_t preferred_segments;
-	uint32_t hinted_banks;
 	uint32_t lock_count;
+	bool may_decommit; /* as it was offered */
 	struct vidmm_backing backing;
 	struct cpu_view view;
 
@@ -143,22 +146,15 @@ static inline void vidmm_allocation_init(struct vidmm_allocation *allocation,
 	allocation->driver = wishes->driver;
 	allocation->eviction_segments = wishes->eviction_segments;
 	atomic_init(&allocation->priority, wishes->priority);
-	lock_init(&allocation->lock, LOCK_RANK_ALLOCATION, "allocation");
-	allocation->life = VIDMM_LIVE;
-	atomic_init(&allocation->content, VIDMM_CONTENT_NONE);
-	allocation->offer = VIDMM_NOT_OFFERED;
-	allocation->offer_priority = 0;
-	allocation->alignment_shift = (uint8_t)__builtin_ctzll(wishes->alignment_bytes);
-	allocation->may_decommit = false;
-	allocation->traits.bits = wishes->traits.bits;
 	allocation->supported_segments = wishes->supported_segments;
 	allocation->preferred_segments = wishes->preferred_segments;
 	allocation->hinted_banks = wishes->hinted_banks;
-	allocation->lock_count = 0;
-	allocation->backing = (struct vidmm_backing){ 0 };
-	allocation->view = (struct cpu_view){ 0 };
-	atomic_init(&allocation->place, NULL);
-	atomic_init(&allocation->mapped, NULL);
+	allocation->traits.bits = wishes->traits.bits;
+	allocation->alignment_shift = (uint8_t)__builtin_ctzll(wishes->alignment_bytes);
+	_Static_assert(VIDMM_LIVE == 0 && VIDMM_CONTENT_NONE == 0 && VIDMM_NOT_OFFERED == 0,
+		       "what an allocation is at first");
+	bytes_wipe_from(allocation, lock);
+	lock_init(&allocation->lock, LOCK_RANK_ALLOCATION, "allocation");
 	trace_allocation_live(wishes->id, wishes->size_bytes, wishes->supported_segments);
 	if (wishes->existing_memory)
 		vidmm_allocation_take_memory(allocation, wishes->existing_memory);

@@ -549,10 +549,48 @@ static void expect_illegal(const char *setting, const char *field)
 	}
 }
 
+static NTSTATUS create_alone(D3DKMT_HANDLE *allocation_out)
+{
+	struct creation creation;
+
+	creation_init_plain(&creation, device, 1);
+	NTSTATUS status = create(&creation);
+	*allocation_out = creation.elements[0].hAllocation;
+	return status;
+}
+
+CHILD(second_that_fails)
+{
+	D3DKMT_HANDLE allocation;
+
+	child_begin();
+	CHILD_OK(create_alone(&allocation));
+	CHILD_EXPECT(create_alone(&allocation) != STATUS_SUCCESS);
+	say(last_refusal().reason);
+	struct recorder_escape left = ask((struct recorder_escape){ .command = RECORDER_COUNT });
+	CHILD_EXPECT(left.allocations == 1 && left.openings == 1);
+	return 0;
+}
+
+/* However many good ones came before it. */
+static void expect_illegal_after_a_good_one(const char *setting, const char *field)
+{
+	char settings[256];
+	char wanted[128];
+
+	snprintf(settings, sizeof(settings), "%s, \"AnswerFrom\": 2", setting);
+	const struct child_result *child =
+		run_child("second_that_fails", recorder_profile(settings, ""));
+	expect_clean(child);
+	snprintf(wanted, sizeof(wanted), "of DxgkDdiCreateAllocation: %s ", field);
+	EXPECT_CONTAINS(child->out, wanted);
+}
+
 #define ILLEGAL(name, setting, field)                                                              \
 	TEST(illegal, name)                                                                        \
 	{                                                                                          \
 		expect_illegal(setting, field);                                                    \
+		expect_illegal_after_a_good_one(setting, field);                                   \
 	}
 
 ILLEGAL(a_size_of_zero, "\"Allocation.Size\": 0", "Size")
@@ -591,6 +629,27 @@ TEST(illegal, an_alignment_below_64k_where_pages_are_that_large)
 	expect_clean(child);
 	EXPECT_CONTAINS(child->out, "DDI-ALLOCATION [0] pAllocationInfo[0] of "
 				    "DxgkDdiCreateAllocation: Alignment ");
+}
+
+CHILD(second_that_the_cpu_does_not_see)
+{
+	D3DKMT_HANDLE first;
+	D3DKMT_HANDLE second;
+
+	child_begin();
+	CHILD_OK(create_alone(&first));
+	CHILD_OK(create_alone(&second));
+	D3DKMT_LOCK lock = { .hDevice = device, .hAllocation = first };
+	CHILD_OK(D3DKMTLock(&lock));
+	lock.hAllocation = second;
+	CHILD_EXPECT(D3DKMTLock(&lock) != STATUS_SUCCESS);
+	return 0;
+}
+
+TEST(legal, an_answer_counts_for_the_allocation_it_is_about)
+{
+	expect_clean(run_child("second_that_the_cpu_does_not_see",
+			       recorder_profile("\"Allocation.Flags\": 0, \"AnswerFrom\": 2", "")));
 }
 
 TEST(legal, an_alignment_of_zero_means_a_page)

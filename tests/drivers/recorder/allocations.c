@@ -6,9 +6,10 @@
  *	CloseAllocation irql=0 count=2
  *	DestroyAllocation irql=0 count=2 flags=1
  *
- * What it answers for element AnswerAt (all, when not given): Allocation.Size, .Alignment, …, see
- * fill_answer(). FailElement refuses the group at that element. NewResourceHandle gives a resource
- * another handle whenever it may; NullResource gives it none.
+ * What it answers for element AnswerAt (all, when not given), from the AnswerFrom-th living
+ * allocation on: Allocation.Size, .Alignment, …, see fill_answer(). FailElement refuses the group at
+ * that element. NewResourceHandle gives a resource another handle whenever it may; NullResource
+ * gives it none.
  */
 #include "driver.h"
 
@@ -32,11 +33,12 @@ struct opening {
 
 /* ---- answers ---- */
 
-static ULONG answer(ULONG index, const char *name, ULONG otherwise)
+static ULONG answer(const struct adapter *adapter, ULONG index, const char *name, ULONG otherwise)
 {
-	ULONG at = setting("AnswerAt", index);
+	BOOLEAN is_wanted = setting("AnswerAt", index) == index &&
+			    (ULONG)adapter->allocations >= setting("AnswerFrom", 0);
 
-	return at == index ? setting(name, otherwise) : otherwise;
+	return is_wanted ? setting(name, otherwise) : otherwise;
 }
 
 static const struct recorder_allocation *wish_of(const DXGK_ALLOCATIONINFO *info)
@@ -46,24 +48,26 @@ static const struct recorder_allocation *wish_of(const DXGK_ALLOCATIONINFO *info
 		       : NULL;
 }
 
-static void fill_answer(DXGK_ALLOCATIONINFO *info, ULONG index)
+static void fill_answer(const struct adapter *adapter, DXGK_ALLOCATIONINFO *info, ULONG index)
 {
 	const struct recorder_allocation *wish = wish_of(info);
 	ULONG size = wish && wish->size_bytes ? wish->size_bytes : 65536;
 
-	info->Size = ((SIZE_T)answer(index, "Allocation.SizeHigh", 0) << 32) +
-		     answer(index, "Allocation.Size", size);
-	info->Alignment = answer(index, "Allocation.Alignment", 4096);
-	info->PitchAlignedSize = answer(index, "Allocation.PitchAlignedSize", 0);
+	info->Size = ((SIZE_T)answer(adapter, index, "Allocation.SizeHigh", 0) << 32) +
+		     answer(adapter, index, "Allocation.Size", size);
+	info->Alignment = answer(adapter, index, "Allocation.Alignment", 4096);
+	info->PitchAlignedSize = answer(adapter, index, "Allocation.PitchAlignedSize", 0);
 	info->HintedBank.Value = 0;
-	info->PreferredSegment.Value = answer(index, "Allocation.PreferredSegment", 1);
-	info->SupportedReadSegmentSet = answer(index, "Allocation.SupportedReadSegmentSet", 3);
-	info->SupportedWriteSegmentSet = answer(index, "Allocation.SupportedWriteSegmentSet", 3);
-	info->EvictionSegmentSet = answer(index, "Allocation.EvictionSegmentSet", 0);
+	info->PreferredSegment.Value = answer(adapter, index, "Allocation.PreferredSegment", 1);
+	info->SupportedReadSegmentSet =
+		answer(adapter, index, "Allocation.SupportedReadSegmentSet", 3);
+	info->SupportedWriteSegmentSet =
+		answer(adapter, index, "Allocation.SupportedWriteSegmentSet", 3);
+	info->EvictionSegmentSet = answer(adapter, index, "Allocation.EvictionSegmentSet", 0);
 	info->Flags.Value =
-		answer(index, "Allocation.Flags", wish && wish->flags ? wish->flags : 1);
-	info->AllocationPriority =
-		answer(index, "Allocation.AllocationPriority", D3DDDI_ALLOCATIONPRIORITY_NORMAL);
+		answer(adapter, index, "Allocation.Flags", wish && wish->flags ? wish->flags : 1);
+	info->AllocationPriority = answer(adapter, index, "Allocation.AllocationPriority",
+					  D3DDDI_ALLOCATIONPRIORITY_NORMAL);
 }
 
 /* ---- resources ---- */
@@ -142,7 +146,7 @@ static NTSTATUS allocation_make(struct adapter *adapter, const DXGKARG_CREATEALL
 	allocation->openings = 0;
 	allocation->has_resource = args->Flags.Resource;
 	InterlockedIncrement(&adapter->allocations);
-	fill_answer(info, index);
+	fill_answer(adapter, info, index);
 	info->hAllocation = allocation;
 	if (wish)
 		wish->created++;
