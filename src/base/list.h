@@ -50,18 +50,17 @@ static inline void list_push_front(struct list *head, struct list *link)
 	list_insert_between(link, head, head->next);
 }
 
-static inline void list_remove(struct list *link)
+/* For a link that nobody looks at again. */
+static inline void list_unlink(struct list *link)
 {
 	link->prev->next = link->next;
 	link->next->prev = link->prev;
-	list_init(link);
 }
 
-/* Its neighbours will be written soon. */
-static inline void list_prefetch(const struct list *link)
+static inline void list_remove(struct list *link)
 {
-	__builtin_prefetch(link->next, 1);
-	__builtin_prefetch(link->prev, 1);
+	list_unlink(link);
+	list_init(link);
 }
 
 /* The first link, taken off the list; NULL when there is none. */

@@ -80,16 +80,6 @@ SPECIALIZED NTSTATUS capture_handle(struct call *call, const struct call_field *
 	return STATUS_SUCCESS;
 }
 
-SPECIALIZED void fetch_first_allocation(const struct call *call, const struct call_field *field)
-{
-	const uint32_t *list;
-
-	memcpy(&list, call->args.bytes + field->offset, sizeof(list));
-	if (LIKELY(list && call_read_u32(call, field->count_offset) != 0))
-		allocation_prefetch(
-			handle_glance(&call->process->handles, *(const volatile uint32_t *)list));
-}
-
 SPECIALIZED NTSTATUS capture_field(struct call *call, const struct call_field *field)
 {
 	switch ((enum call_field_kind)field->kind) {
@@ -105,9 +95,6 @@ SPECIALIZED NTSTATUS capture_field(struct call *call, const struct call_field *f
 	case FIELD_BYTES_INOUT:
 	case FIELD_ARRAY_OUT:
 		return call_capture_buffer(call, field);
-	case FIELD_SOON:
-		fetch_first_allocation(call, field);
-		break;
 	case FIELD_OPAQUE:
 	case FIELD_OUT:
 		break;
@@ -180,7 +167,6 @@ SPECIALIZED void call_hand_back_fields(const struct call *call, const struct cal
 		case FIELD_HANDLE_OR_0:
 		case FIELD_FLAGS:
 		case FIELD_OPAQUE:
-		case FIELD_SOON:
 			break;
 		}
 	}

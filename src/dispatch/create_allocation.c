@@ -315,18 +315,18 @@ static NTSTATUS create_single(struct call *call, D3DKMT_CREATEALLOCATION *args,
 			      const D3DDDI_ALLOCATIONINFO2 *element)
 {
 	struct allocation_item item;
-	void *private_data;
+	void *private_data = NULL;
 	NTSTATUS status = check_element(element, 0, false, false);
 
 	if (NT_SUCCESS(status))
 		status = call_check_bytes(
 			"pAllocationInfo[].pPrivateDriverData", element->pPrivateDriverData,
 			"pAllocationInfo[].PrivateDriverDataSize", element->PrivateDriverDataSize);
-	if (NT_SUCCESS(status))
+	if (UNLIKELY(NT_SUCCESS(status) && args->PrivateDriverDataSize != 0))
 		status = call_copy_bytes(call, "pPrivateDriverData", args->pPrivateDriverData,
 					 "PrivateDriverDataSize", args->PrivateDriverDataSize,
 					 &private_data);
-	if (!NT_SUCCESS(status))
+	if (UNLIKELY(!NT_SUCCESS(status)))
 		return status;
 	item.private_data = element->pPrivateDriverData;
 	item.private_bytes = element->PrivateDriverDataSize;
@@ -335,7 +335,7 @@ static NTSTATUS create_single(struct call *call, D3DKMT_CREATEALLOCATION *args,
 	struct dxg_device *device = call_device(call, 0);
 	call_forget_object(call, 0);
 	status = allocation_create_single(device, &item, private_data, args->PrivateDriverDataSize);
-	if (!NT_SUCCESS(status))
+	if (UNLIKELY(!NT_SUCCESS(status)))
 		return status;
 	args->pAllocationInfo2->hAllocation = item.handle;
 	args->pAllocationInfo2->GpuVirtualAddress = 0;

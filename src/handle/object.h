@@ -77,6 +77,17 @@ static inline void object_put(struct object *object)
 		object_end(object);
 }
 
+/* Several at once, of one that others mostly have references on, too. */
+static inline void object_put_some(struct object *object, uint64_t references)
+{
+	uint64_t before =
+		atomic_fetch_sub_explicit(&object->slot->state, references, memory_order_acq_rel);
+
+	assert((before & SLOT_REFS) >= references);
+	if (UNLIKELY((before & SLOT_REFS) == references))
+		object_end(object);
+}
+
 /*
  * Gives several references back at once. For kinds of which nobody takes one without a handle or
  * another reference (all but those of object_get_unless_gone()): who has all that are left, of one
@@ -91,10 +102,7 @@ static inline void object_put_several(struct object *object, uint64_t references
 		object_end(object);
 		return;
 	}
-	uint64_t before = atomic_fetch_sub_explicit(state, references, memory_order_acq_rel);
-	assert((before & SLOT_REFS) >= references);
-	if ((before & SLOT_REFS) == references)
-		object_end(object);
+	object_put_some(object, references);
 }
 
 static inline void object_publish_with(struct object *object, uint64_t references)

@@ -161,14 +161,6 @@ static inline struct handle_slot *handle_slot_of(const struct handle_table *tabl
 	return LIKELY(chunk) ? &chunk->slots[ordinal % HANDLE_CHUNK] : NULL;
 }
 
-/* Where the object would be, for fetching it ahead and nothing else: it may be gone. */
-static inline const struct object *handle_glance(const struct handle_table *table, uint32_t handle)
-{
-	const struct handle_slot *slot = handle_slot_of(table, handle);
-
-	return LIKELY(slot) ? atomic_load_explicit(&slot->object, memory_order_relaxed) : NULL;
-}
-
 /*
  * The object with a reference, when `handle` is published and of `class` (NULL: of any). On
  * HANDLE_OTHER_KIND nothing is referenced; *found_out names the kind it is of, for the refusal.

@@ -46,10 +46,11 @@ static size_t body_bytes(uint32_t private_bytes)
 
 SPECIALIZED void body_put(struct allocation_body *body)
 {
-	if (!refcount_put_quickly(&body->lookers))
+	if (UNLIKELY(!refcount_put_quickly(&body->lookers)))
 		return;
 	vidmm_allocation_finish(&body->memory);
-	section_unmap(body->section);
+	if (UNLIKELY(body->section))
+		section_unmap(body->section);
 	mem_give(body, body_bytes(body->private_bytes));
 }
 
@@ -71,14 +72,15 @@ static void allocation_finish(struct object *object)
 	struct dxg_device *device = allocation->device;
 	struct allocation_body *body = allocation->body;
 
-	if (binding != &ended_binding)
+	if (UNLIKELY(binding && binding != &ended_binding))
 		mem_free(binding);
-	if (allocation != &body->maker)
+	if (UNLIKELY(allocation != &body->maker))
 		mem_free(allocation);
 	body_put(body);
-	if (resource)
+	if (UNLIKELY(resource))
 		object_put(&resource->object);
-	object_put(device ? &device->object : NULL);
+	if (UNLIKELY(device))
+		object_put(&device->object);
 }
 
 const struct object_class allocation_class = { "an allocation", allocation_finish };
@@ -176,7 +178,7 @@ SPECIALIZED NTSTATUS body_build(struct dxg_device *device, struct dxg_resource *
 		mem_give(body, body_bytes(item->private_bytes));
 		return no_memory();
 	}
-	if (resource)
+	if (UNLIKELY(resource))
 		object_get(&resource->object);
 
 	refcount_init(&body->refs);
@@ -187,7 +189,7 @@ SPECIALIZED NTSTATUS body_build(struct dxg_device *device, struct dxg_resource *
 	body->section = NULL;
 	body->private_bytes = item->private_bytes;
 	body->holds = (struct hold_count){ 0 };
-	if (item->private_bytes)
+	if (LIKELY(item->private_bytes))
 		bytes_copy(body + 1, item->private_data, item->private_bytes);
 	vidmm_allocation_init_empty(&body->memory);
 	*body_out = body;
@@ -296,7 +298,7 @@ static void group_destroy_in_driver(struct group *group)
 /* What others may open stays when its maker goes. */
 static struct vidmm_account *account_of(const struct dxg_allocation *allocation)
 {
-	if (allocation->resource && allocation->resource->body->is_shared)
+	if (UNLIKELY(allocation->resource && allocation->resource->body->is_shared))
 		return &allocation->device->adapter->account;
 	return &allocation->device->joined->memory.account;
 }
@@ -312,7 +314,7 @@ SPECIALIZED void body_take_answer(struct allocation_body *body,
 		.supported_segments = answer->supported_segments,
 		.preferred_segments = answer->preferred_segments,
 		.eviction_segments = answer->eviction_segments,
-		.priority = item->has_priority ? item->priority : answer->priority,
+		.priority = UNLIKELY(item->has_priority) ? item->priority : answer->priority,
 		.account = account_of(&body->maker),
 		.hinted_banks = answer->hinted_banks,
 		.traits.bits = answer->traits.bits,
@@ -665,7 +667,7 @@ static NTSTATUS single_make(struct dxg_device *device, struct allocation_item *i
 	/* Before the joining: once it is listed another thread can end it at any time, and the
 	   device with it. What a call that fails leaves in private data means nothing. */
 	item->handle = binding.handle;
-	if (item->private_bytes)
+	if (LIKELY(item->private_bytes))
 		bytes_copy(item->private_data, allocation_private_data(body), item->private_bytes);
 	status = single_join(device, &body->maker);
 	if (UNLIKELY(!NT_SUCCESS(status))) {
@@ -682,7 +684,7 @@ NTSTATUS allocation_create_single(struct dxg_device *device, struct allocation_i
 	struct allocation_body *body = NULL;
 	NTSTATUS status = device_check_alive(device);
 
-	if (NT_SUCCESS(status))
+	if (LIKELY(NT_SUCCESS(status)))
 		status = body_build(device, NULL, item, &body);
 	if (UNLIKELY(!NT_SUCCESS(status))) {
 		object_put(&device->object);

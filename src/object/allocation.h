@@ -149,25 +149,6 @@ struct allocation_request {
 MUST_CHECK NTSTATUS allocation_lock(struct dxg_allocation *allocation, bool needs_cpu_visible,
 				    void **pointer_out);
 
-/* Most of what may be an allocation will be needed, and was not for a long time. */
-static inline void allocation_prefetch(const struct object *object)
-{
-	/* A number: there may be nothing. */
-	uintptr_t body = (uintptr_t)object - offsetof(struct allocation_body, maker.object);
-
-	for (uintptr_t at = 0; at < sizeof(struct allocation_body); at += 64)
-		__builtin_prefetch((const void *)(body + at), 1);
-}
-
-/* What the driver calls by these handles is its own affair; mostly it is memory like ours. */
-static inline void allocation_prefetch_driver(const struct dxg_allocation *allocation)
-{
-	uintptr_t made = (uintptr_t)allocation->body->driver_allocation;
-
-	__builtin_prefetch(allocation->driver_binding, 1);
-	__builtin_prefetch((const void *)(made - 32), 1); /* where its pool block begins */
-}
-
 /* Where it stands on the device's residency list; made now if this is the first need. */
 MUST_CHECK NTSTATUS allocation_binding(struct dxg_allocation *allocation,
 				       struct vidmm_binding **binding_out);

@@ -369,10 +369,9 @@ static bool claim_hidden(struct dxg_device *device, struct dxg_allocation *alloc
 	if (allocation->resource)
 		return false;
 	lock_acquire(&device->lock);
-	list_prefetch(&allocation->owner_link);
 	bool is_ours = !allocation->is_claimed && object_retire_alone(&allocation->object);
 	if (LIKELY(is_ours))
-		list_remove(&allocation->owner_link);
+		list_unlink(&allocation->owner_link);
 	lock_release(&device->lock);
 	return is_ours;
 }
@@ -415,10 +414,10 @@ static void end_hidden(struct dxg_device *device, struct dxg_allocation *allocat
 	allocation->device = NULL; /* its reference goes with the caller's */
 	refcount_put_one_of_two(&allocation->body->lookers);
 	object_put_several(&allocation->object, 1);
-	object_put_several(&device->object, 2);
+	object_put_some(&device->object, 2);
 }
 
-static NTSTATUS end_in_turn(struct dxg_device *device, struct dxg_allocation *allocation)
+RARE static NTSTATUS end_in_turn(struct dxg_device *device, struct dxg_allocation *allocation)
 {
 	void *pointer;
 	struct farewell farewell = {

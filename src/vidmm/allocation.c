@@ -102,8 +102,8 @@ void vidmm_allocation_retire(struct vidmm_allocation *allocation)
 
 bool vidmm_allocation_retire_untouched(struct vidmm_allocation *allocation)
 {
-	if (allocation_content(allocation) != VIDMM_CONTENT_NONE || vidmm_is_paged(allocation) ||
-	    cpu_view_page_count(&allocation->view) != 0)
+	if (UNLIKELY(allocation_content(allocation) != VIDMM_CONTENT_NONE ||
+		     vidmm_is_paged(allocation) || allocation->view.range))
 		return false;
 	allocation_set_life(allocation, VIDMM_DYING);
 	return true;
@@ -111,13 +111,17 @@ bool vidmm_allocation_retire_untouched(struct vidmm_allocation *allocation)
 
 void vidmm_allocation_finish(struct vidmm_allocation *allocation)
 {
-	if (allocation->size_bytes == 0)
+	struct mapped_memory *mapped =
+		atomic_load_explicit(&allocation->mapped, memory_order_relaxed);
+
+	if (UNLIKELY(allocation->size_bytes == 0))
 		return;
-	if (allocation->life == VIDMM_LIVE)
+	if (UNLIKELY(allocation->life == VIDMM_LIVE))
 		allocation_revoke(allocation);
 	assert(!atomic_load_explicit(&allocation->place, memory_order_relaxed));
-	mapped_memory_free(atomic_load_explicit(&allocation->mapped, memory_order_relaxed));
-	if (allocation_content(allocation) == VIDMM_CONTENT_BACKED)
+	if (UNLIKELY(mapped))
+		mapped_memory_free(mapped);
+	if (UNLIKELY(allocation_content(allocation) == VIDMM_CONTENT_BACKED))
 		backing_finish(allocation);
 	allocation_set_life(allocation, VIDMM_DEAD);
 	lock_finish(&allocation->lock);

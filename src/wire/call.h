@@ -36,7 +36,6 @@ enum call_field_kind {
 	FIELD_BYTES_INOUT,
 	FIELD_ARRAY_OUT,
 	FIELD_OPAQUE,
-	FIELD_SOON,
 	FIELD_OUT,
 };
 

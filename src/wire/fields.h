@@ -42,10 +42,6 @@
 	{                                                                                          \
 		FIELD_COMMON(field), .kind = FIELD_OPAQUE                                          \
 	}
-#define SOON(list, count)                                                                          \
-	{                                                                                          \
-		FIELD_COMMON(list), .kind = FIELD_SOON, .count_offset = offsetof(T, count)         \
-	}
 #define RESULT(field)                                                                              \
 	{                                                                                          \
 		FIELD_COMMON(field), .kind = FIELD_OUT                                             \
