@@ -127,7 +127,6 @@ SPECIALIZED NTSTATUS call_capture(struct call *call, void *client_args, size_t a
 	call->object_count = 0;
 	call->buffer_count = 0;
 	call->scratch_used = 0;
-	call->reserved = 0;
 	call->taken = NULL;
 	if (UNLIKELY(!client_args))
 		return refused(call_refuse_no_struct());

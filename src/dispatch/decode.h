@@ -48,10 +48,9 @@ struct call {
 	} args; /* the copy that handlers see */
 
 	/* All zero at first, and set at once. */
-	uint32_t object_count;
-	uint32_t buffer_count;
+	uint16_t object_count;
+	uint16_t buffer_count;
 	uint32_t scratch_used;
-	uint32_t reserved;
 	struct call_memory *taken;
 
 	/* In the order of the table; NULL for a zero handle. */

@@ -130,13 +130,18 @@ bool ddi_is_in(const struct miniport *miniport, enum ddi ddi)
 	return ddi_innermost && ddi_innermost->miniport == miniport && ddi_innermost->ddi == ddi;
 }
 
+static const struct ddi_crossing *outer_of(const struct ddi_crossing *crossing)
+{
+	return crossing->is_simple ? NULL : crossing->outer;
+}
+
 bool ddi_is_in_class(const struct miniport *miniport, enum ddi_class class)
 {
 	const struct ddi_crossing *crossing = ddi_innermost;
 
 	while (crossing && (crossing->miniport != miniport || !crossing->has_class ||
 			    ddi_infos[crossing->ddi].class != class))
-		crossing = crossing->outer;
+		crossing = outer_of(crossing);
 	return crossing != NULL;
 }
 
@@ -146,7 +151,7 @@ static const struct ddi_crossing *holder_of_level(const struct miniport *minipor
 	const struct ddi_crossing *crossing = ddi_innermost;
 
 	while (crossing && (crossing->miniport != miniport || !crossing->has_level))
-		crossing = crossing->outer;
+		crossing = outer_of(crossing);
 	return crossing;
 }
 

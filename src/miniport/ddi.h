@@ -95,15 +95,17 @@ struct ddi_crossing {
 	struct miniport_client *client;
 	enum ddi ddi;
 	enum ddi_level level;
+	uint32_t subject; /* the handle of what the call is about; 0: none, or several */
+	bool has_entry;   /* what it took; an outer crossing may have it already */
+	bool has_level;
+	bool has_class;
+	bool is_simple;     /* of a client, inside of no other, at level 0 */
+	void *subject_data; /* the driver's, behind the handle */
+
+	/* Unless it is simple. */
 	struct nt_irql irql;
 	enum nt_behalf behalf_before;
 	struct ddi_crossing *outer; /* a callback may lead into the driver again */
-	void *subject_data;         /* the driver's, behind the handle of what the call is about */
-	uint32_t subject;           /* the handle; 0: none, or several */
-	bool has_entry;             /* what it took; an outer crossing may have it already */
-	bool has_level;
-	bool has_class;
-	bool is_simple; /* of a client, inside of no other, at level 0 */
 };
 
 /* On whose behalf this thread is in the driver; NULL when it is not, or for nobody. */

@@ -144,12 +144,11 @@ SPECIALIZED void ddi_enter_level_0(struct ddi_crossing *crossing, struct minipor
 	lock_assert_none_held(ddi_infos[ddi].name);
 	lock_acquire(&client->entry);
 	gate_enter(&miniport->level_gate);
-	/* What is not set is not read while there is no subject, or on behalf of a client. */
+	/* What is not set is not read of a simple one, or while there is no subject. */
 	crossing->miniport = miniport;
 	crossing->client = client;
 	crossing->ddi = ddi;
 	crossing->level = DDI_LEVEL_0;
-	crossing->outer = NULL;
 	crossing->subject = 0;
 	crossing->has_entry = true;
 	crossing->has_level = true;

@@ -185,7 +185,6 @@ SPECIALIZED NTSTATUS body_build(struct dxg_device *device, struct dxg_resource *
 	refcount_init_to(&body->lookers, 2);
 	body->adapter = device->adapter;
 	body->resource = NULL;
-	body->driver_allocation = NULL;
 	body->section = NULL;
 	body->private_bytes = item->private_bytes;
 	body->holds = (struct hold_count){ 0 };

@@ -80,8 +80,8 @@ struct allocation_body {
 
 	/* Set at creation. Read freely afterwards. */
 	struct dxg_adapter *adapter;
-	struct resource_body *resource; /* outlives it; NULL: alone */
 	void *driver_allocation;
+	struct resource_body *resource; /* outlives it; NULL: alone */
 	struct section *section; /* the memory, when the client brought one; NULL: no section */
 	uint32_t private_bytes;
 
