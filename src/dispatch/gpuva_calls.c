@@ -150,6 +150,7 @@ struct update_list {
 	struct gpuva_operation *operations;
 	struct dxg_allocation **allocations; /* with references; NULL where there is none */
 	struct space_memory **memories;      /* likewise */
+	struct vidmm_binding **bindings;     /* of the allocations */
 	uint32_t count;
 };
 
@@ -171,6 +172,8 @@ static NTSTATUS find_memory(struct call *call, struct dxg_device *device, struct
 
 	if (NT_SUCCESS(status))
 		status = allocation_addresses(list->allocations[index], &list->memories[index]);
+	if (NT_SUCCESS(status))
+		status = allocation_binding(list->allocations[index], &list->bindings[index]);
 	if (NT_SUCCESS(status))
 		list->operations[index].owner = &list->memories[index]->view.owner;
 	return status;
@@ -271,7 +274,8 @@ static NTSTATUS collect_operations(struct call *call, struct dxg_device *device,
 	list->operations = call_take(call, (uint64_t)count * sizeof(*list->operations));
 	list->allocations = call_take(call, (uint64_t)count * sizeof(*list->allocations));
 	list->memories = call_take(call, (uint64_t)count * sizeof(*list->memories));
-	if (!list->operations || !list->allocations || !list->memories)
+	list->bindings = call_take(call, (uint64_t)count * sizeof(*list->bindings));
+	if (!list->operations || !list->allocations || !list->memories || !list->bindings)
 		return STATUS_NO_MEMORY;
 	list->count = count;
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
@@ -302,7 +306,9 @@ NTSTATUS dispatch_update_gpu_virtual_address(struct call *call,
 		status = collect_operations(call, device, args, &list);
 	if (NT_SUCCESS(status))
 		status = gpu_update_queue(device, fence, args->FenceValue, args->Flags.DoNotWait,
-					  list.operations, list.count);
+					  &(struct gpu_update_list){ .operations = list.operations,
+								     .bindings = list.bindings,
+								     .count = list.count });
 	list_finish(&list);
 	object_put(&fence->object);
 	return status;

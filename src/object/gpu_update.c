@@ -7,9 +7,11 @@
 #include "base/refusal.h"
 #include "object/fence_watch.h"
 #include "object/gpu_update.h"
+#include "vidmm/keep.h"
 
 struct gpu_update {
 	struct space_update *update;
+	struct vidmm_keep *keep;
 	struct process_adapter *joined;
 	const struct dxg_device *device; /* whose it is; not followed */
 	struct sync_body *body;          /* with a reference */
@@ -20,6 +22,7 @@ struct gpu_update {
 
 static void update_free(struct gpu_update *update)
 {
+	vidmm_keep_end(update->keep);
 	share_put(&update->body->share);
 	mem_free(update);
 }
@@ -31,6 +34,9 @@ static void update_done(void *context, NTSTATUS status)
 
 	if (status == STATUS_NO_MEMORY) /* it never came to be, and nobody else is told */
 		device_lose_all(update->joined, DEVICE_OUT_OF_MEMORY);
+	/* Before the fence says that it is over. */
+	vidmm_keep_end(update->keep);
+	update->keep = NULL;
 	(void)sync_body_signal(update->body, update->value + 1, false);
 	update_free(update);
 }
@@ -85,14 +91,18 @@ static bool is_dying(struct dxg_device *device)
 }
 
 NTSTATUS gpu_update_queue(struct dxg_device *device, struct dxg_sync_object *fence, uint64_t value,
-			  bool is_now, const struct gpuva_operation *operations, uint32_t count)
+			  bool is_now, const struct gpu_update_list *list)
 {
 	struct gpu_update *update = mem_zalloc(sizeof(*update));
 	NTSTATUS status;
 
-	if (!update)
+	if (update)
+		update->keep = vidmm_keep_create(&device->memory, list->bindings, list->count);
+	if (!update || !update->keep) {
+		mem_free(update);
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 			      "no memory for an update of GPU addresses");
+	}
 	update->joined = device->joined;
 	update->device = device;
 	update->body = fence->body;
@@ -101,7 +111,7 @@ NTSTATUS gpu_update_queue(struct dxg_device *device, struct dxg_sync_object *fen
 	update->wait.value = value;
 	update->wait.reached = reached;
 	list_init(&update->link);
-	status = address_space_update(device->joined->addresses, operations, count,
+	status = address_space_update(device->joined->addresses, list->operations, list->count,
 				      &(struct space_listener){ update_done, update },
 				      &update->update);
 	if (!NT_SUCCESS(status)) {

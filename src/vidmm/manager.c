@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "vidmm/allocation.h"
 #include "vidmm/control.h"
+#include "vidmm/keep.h"
 #include "vidmm/place.h"
 #include "vidmm/states.h"
 #include "vidmm/table_states.h"
@@ -253,6 +254,7 @@ void vidmm_device_init(struct vidmm_device *device, struct vidmm_process *proces
 	list_init(&device->gather.link);
 	list_init(&device->action_link);
 	list_init(&device->leave_link);
+	list_init(&device->keeps);
 	lock_acquire(&process->manager->lock);
 	assert(vidmm_tables_are_in(process));
 	list_push_back(&process->devices, &device->link);
@@ -273,6 +275,9 @@ void vidmm_device_finish(struct vidmm_device *device)
 	list_remove(&device->gather.link); /* it waited for its process's page tables */
 	wait_for_none_locked(manager, &device->action_count);
 	wait_until_unlinked_locked(manager, &device->leave_link);
+	/* Of updates that are being executed; there is nothing left in them. */
+	while (list_pop_front(&device->keeps))
+		continue;
 	lock_release(&manager->lock);
 }
 
@@ -334,6 +339,7 @@ void vidmm_binding_finish(struct vidmm_binding *binding)
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	binding->is_ended = true; /* for calls that have it in hand */
+	keep_forget_binding_locked(binding);
 	if (!binding_place(binding)) {
 		lock_release(&manager->lock);
 		return;

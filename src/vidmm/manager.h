@@ -395,6 +395,7 @@ struct vidmm_device {
 	bool must_tell_starved;
 	bool was_compacted;     /* since it was whole, or another list */
 	struct list leave_link; /* vidmm_tables.dependents */
+	struct list keeps;      /* vidmm_keep.link */
 
 	/* Of the job that takes its process's page tables away. */
 	struct paging_dependency dependency;
@@ -440,9 +441,11 @@ struct vidmm_binding {
 
 	/* Guarded by the manager's lock. */
 	uint32_t count;
+	uint32_t keeps;    /* of keep.h */
 	uint8_t group;     /* enum vidmm_group, where it is charged; with count > 0 */
 	bool is_charged;   /* asked for and not offered */
-	bool is_kept;      /* evicted with work queued: counted once more, until `wait` is over */
+	bool is_kept;      /* evicted with work or updates queued: counted once more, until `wait`
+			      and its keeps are over */
 	bool leaves_soon;  /* … and then not only if necessary */
 	bool leaves_clean; /* … and was not written to, as one of several evictions has said */
 	bool is_waiting;   /* `wait` is under way */

@@ -214,6 +214,8 @@ static const char *check_bindings(const struct vidmm_device *device, const struc
 			return "needs what it was promised, or does not need what it lost";
 		if (binding->is_charged != (binding_asked(binding) > 0 && !place->is_offered))
 			return "pays for what is offered, or does not for what is not";
+		if (binding->is_kept && !binding->is_waiting && binding->keeps == 0)
+			return "keeps what neither work nor an update counts on";
 		if (binding->is_charged)
 			usage_bytes[binding->group] += binding->allocation->size_bytes;
 	}

@@ -302,6 +302,8 @@ void binding_unlist_locked(struct vidmm_binding *binding, struct actions *action
 /* Tells the place when work queued so far is over; call binding_wait_start() after the lock. */
 MUST_CHECK bool binding_wait_locked(struct vidmm_binding *binding);
 void binding_wait_start(struct vidmm_binding *binding);
+/* One keep less (keep.h): what only that kept on the list leaves it. */
+void binding_release_kept_locked(struct vidmm_binding *binding, struct actions *actions);
 
 static inline struct vidmm_place *binding_place(const struct vidmm_binding *binding)
 {

@@ -476,12 +476,12 @@ static bool device_has_work(const struct vidmm_device *device)
 }
 
 /*
- * Work that is queued finds it. It stays on the list for that, so that it can go for others and
+ * Work that is queued finds it, and so does what updates show (keep.h). It stays on the list for that, so that it can go for others and
  * come back: held for work that has to wait for them, it would be in their way for ever.
  */
 static bool must_be_kept(const struct vidmm_binding *binding)
 {
-	return binding->count == 1 && device_has_work(binding->device);
+	return binding->count == 1 && (binding->keeps > 0 || device_has_work(binding->device));
 }
 
 static void unlist_as_told_locked(struct vidmm_binding *binding, struct actions *actions)
@@ -499,10 +499,18 @@ static void unlist_as_told_locked(struct vidmm_binding *binding, struct actions 
 
 static void kept_release_locked(struct vidmm_binding *binding, struct actions *actions)
 {
-	if (!binding->is_kept)
+	if (!binding->is_kept || binding->keeps > 0)
 		return;
 	binding->is_kept = false;
 	unlist_as_told_locked(binding, actions);
+}
+
+void binding_release_kept_locked(struct vidmm_binding *binding, struct actions *actions)
+{
+	if (!binding->is_kept || binding->is_waiting)
+		return;
+	kept_release_locked(binding, actions);
+	place_settle_locked(binding_place(binding), actions);
 }
 
 static void evict_one_locked(struct vidmm_binding *binding, uint32_t flags, struct actions *actions)
@@ -524,8 +532,9 @@ static bool binding_is_going_locked(const struct vidmm_binding *binding)
 
 	if (!place || place->listed > binding->is_kept)
 		return false;
+	/* An update may be waiting for who asks. */
 	if (binding->is_kept)
-		return binding->leaves_soon;
+		return binding->leaves_soon && binding->keeps == 0;
 	if (place->state == PLACE_LEAVING)
 		return true;
 	return (place->state == PLACE_IN || place->state == PLACE_SHIFTING) &&
