@@ -13,17 +13,27 @@ struct soft_context *soft_context_from(HANDLE handle)
 	return context && context->magic == SOFT_MAGIC_CONTEXT ? context : NULL;
 }
 
+/* Its own on the paging node, or beside a client's on the node that we have named for that. */
+static BOOLEAN may_be_kernels(const struct soft_device *device, const DXGKARG_CREATECONTEXT *args)
+{
+	const struct soft_adapter *adapter = device->adapter;
+
+	if (device->is_system)
+		return args->NodeOrdinal == adapter->node_count - 1;
+	return args->Flags.VirtualAddressing && args->PrivateDriverDataSize == 0 &&
+	       args->NodeOrdinal == soft_settings_companion_node(&adapter->settings);
+}
+
 static NTSTATUS check_flags(const struct soft_device *device, const DXGKARG_CREATECONTEXT *args)
 {
 	const struct soft_settings *settings = &device->adapter->settings;
-	ULONG paging_node = device->adapter->node_count - 1;
 
 	/* One engine per node: its bit, or no preference. */
 	if (args->NodeOrdinal >= device->adapter->node_count || args->EngineAffinity > 1)
 		return STATUS_INVALID_PARAMETER;
 	if (args->Flags.VirtualAddressing && settings->model != SOFTGPU_MODEL_GPUMMU)
 		return STATUS_INVALID_PARAMETER;
-	if (args->Flags.SystemContext && (!device->is_system || args->NodeOrdinal != paging_node))
+	if (args->Flags.SystemContext && !may_be_kernels(device, args))
 		return STATUS_INVALID_PARAMETER;
 	if (args->Flags.GdiContext || args->Flags.SystemProtectedContext ||
 	    (args->Flags.HwQueueSupported &&
@@ -54,7 +64,8 @@ static void fill_info(const struct soft_context *context, DXGK_CONTEXTINFO *info
 {
 	*info_out = (DXGK_CONTEXTINFO){
 		.DmaBufferPrivateDataSize = sizeof(struct softgpu_submission),
-		.PagingCompanionNodeId = context->device->adapter->node_count - 1,
+		.PagingCompanionNodeId =
+			soft_settings_companion_node(&context->device->adapter->settings),
 	};
 	info_out->Caps.DriverManagesResidency = 1;
 	if (context->is_virtual) {

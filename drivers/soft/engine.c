@@ -376,7 +376,8 @@ NTSTATUS APIENTRY soft_submit_command_virtual(IN_CONST_HANDLE hAdapter,
 	if (!args)
 		return STATUS_INVALID_PARAMETER;
 	struct soft_context *context = soft_context_from(args->hContext);
-	if (!context || !context->is_virtual)
+	/* A client's context has no business with commands that move memory. */
+	if (!context || !context->is_virtual || (args->Flags.Paging && !context->is_system))
 		return STATUS_INVALID_PARAMETER;
 	struct soft_engine *engine = soft_engine_from(hAdapter, context->node, args->EngineOrdinal);
 	if (!engine)

@@ -18,6 +18,9 @@ static const ULONG update_values[] = { SOFT_UPDATE_GPU_PHYSICAL, SOFT_UPDATE_GPU
 static const char *const pages_64k_words[] = { "none", "single", "dual", NULL };
 static const ULONG pages_64k_values[] = { SOFT_64K_NONE, SOFT_64K_SINGLE, SOFT_64K_DUAL };
 
+static const char *const node_words[] = { "3d", "copy", "paging", NULL };
+static const ULONG node_values[] = { SOFTGPU_NODE_3D, SOFTGPU_NODE_COPY, SOFTGPU_NODE_PAGING };
+
 #define OFFSET(field) __builtin_offsetof(struct soft_settings, field)
 
 const struct soft_setting soft_setting_table[] = {
@@ -42,6 +45,8 @@ const struct soft_setting soft_setting_table[] = {
 	  "0 or 1" },
 	{ L"Pages64KiB", "Pages64KiB", OFFSET(pages_64k), 0, 0, pages_64k_words, pages_64k_values,
 	  "none, single or dual" },
+	{ L"PagingCompanionNode", "PagingCompanionNode", OFFSET(companion_kind), 0, 0, node_words,
+	  node_values, "3d, copy or paging" },
 };
 const ULONG soft_setting_count = RTL_NUMBER_OF(soft_setting_table);
 
@@ -60,6 +65,7 @@ void soft_settings_init(struct soft_settings *settings)
 		.copy_engines = 2,
 		.page_table_levels = 4,
 		.update_mode = SOFT_UPDATE_GPU_PHYSICAL,
+		.companion_kind = SOFTGPU_NODE_PAGING,
 	};
 }
 
@@ -153,4 +159,14 @@ ULONG soft_settings_node_kind(const struct soft_settings *settings, ULONG node)
 	if (node == 0)
 		return SOFTGPU_NODE_3D;
 	return node <= settings->copy_engines ? SOFTGPU_NODE_COPY : SOFTGPU_NODE_PAGING;
+}
+
+/* The first of its kind. */
+ULONG soft_settings_companion_node(const struct soft_settings *settings)
+{
+	ULONG node = 0;
+
+	while (soft_settings_node_kind(settings, node) != settings->companion_kind)
+		node++;
+	return node;
 }

@@ -35,6 +35,7 @@ struct soft_settings {
 	ULONG has_placed_buffers; /* those of physical contexts are in the aperture */
 	ULONG loses_memory;       /* with a reset of the adapter; else it happens to stay */
 	ULONG pages_64k;          /* enum soft_pages_64k */
+	ULONG companion_kind; /* enum softgpu_node_kind: where updates ordered with rendering run */
 };
 
 /* One registry value. A number has a range; a text is one of a few words. */
@@ -67,5 +68,7 @@ ULONG soft_settings_index_bits(const struct soft_settings *settings, ULONG level
 /* 3D, the copy engines, paging: in this order. */
 ULONG soft_settings_node_count(const struct soft_settings *settings);
 ULONG soft_settings_node_kind(const struct soft_settings *settings, ULONG node);
+/* The one for paging contexts beside those of clients. */
+ULONG soft_settings_companion_node(const struct soft_settings *settings);
 
 #endif

@@ -9,6 +9,7 @@ enum lock_rank {
 	LOCK_RANK_ADAPTER_LIST,   /* which adapters and processes exist                  */
 	LOCK_RANK_ADAPTER,        /* shared: a call is inside; exclusive: stop, reset    */
 	LOCK_RANK_DESTROY,        /* one destruction at a time on a device               */
+	LOCK_RANK_COMPANION,      /* one context's paging context is being made          */
 	LOCK_RANK_VA_ROOT,        /* one root of GPU addresses: who uses it, its change  */
 	LOCK_RANK_DDI_PROCESS,    /* one thread of a process in the driver at a time     */
 	LOCK_RANK_DDI_LEVEL,      /* shared: level 0 and 1; exclusive: alone in driver   */

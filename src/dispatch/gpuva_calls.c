@@ -305,7 +305,7 @@ NTSTATUS dispatch_update_gpu_virtual_address(struct call *call,
 	if (NT_SUCCESS(status))
 		status = collect_operations(call, device, args, &list);
 	if (NT_SUCCESS(status))
-		status = gpu_update_queue(device, fence, args->FenceValue, args->Flags.DoNotWait,
+		status = gpu_update_queue(context, fence, args->FenceValue, args->Flags.DoNotWait,
 					  &(struct gpu_update_list){ .operations = list.operations,
 								     .bindings = list.bindings,
 								     .count = list.count });

@@ -211,6 +211,7 @@ struct miniport_context_desc {
 	uint32_t engine_mask;
 	bool is_virtual; /* DXGK_CREATECONTEXTFLAGS.VirtualAddressing */
 	bool has_hw_queues;
+	bool is_kernels;    /* only what the kernel generates runs in it: SystemContext */
 	void *private_data; /* the miniport may write it */
 	uint32_t private_bytes;
 };

@@ -399,8 +399,11 @@ static void fill_buffer(const struct miniport *miniport,
 			const struct miniport_paging_buffer *buffer,
 			DXGKARG_BUILDPAGINGBUFFER *args)
 {
-	args->hSystemContext = context_handle(miniport, miniport->system_context.driver_context,
-					      miniport->system_device);
+	args->hSystemContext =
+		buffer->driver_context
+			? buffer->driver_context
+			: context_handle(miniport, miniport->system_context.driver_context,
+					 miniport->system_device);
 	if (!buffer->memory)
 		return;
 	assert(buffer->size_bytes == miniport->info.paging_buffer_size_bytes);

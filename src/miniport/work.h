@@ -225,6 +225,7 @@ struct miniport_paging_buffer {
 	void *memory; /* 4 KiB aligned; NULL: only page tables, by the CPU, now */
 	uint64_t physical_address;
 	uint64_t gpu_address; /* in the paging process; 0 in the physical model */
+	void *driver_context; /* for which it is built; NULL: the kernel's own */
 	uint32_t size_bytes;  /* as reported by the driver */
 	void *private_data;   /* zeroed when the buffer is fresh */
 	uint32_t private_bytes;

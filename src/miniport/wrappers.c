@@ -140,7 +140,7 @@ static NTSTATUS create_context(struct miniport *miniport, struct miniport_client
 		.NodeOrdinal = desc->node,
 		.EngineAffinity = desc->engine_mask,
 		.Flags = {
-			.SystemContext = is_system,
+			.SystemContext = is_system || desc->is_kernels,
 			.VirtualAddressing = desc->is_virtual,
 			.HwQueueSupported = desc->has_hw_queues,
 		},

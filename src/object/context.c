@@ -8,6 +8,7 @@
 #include "base/refusal.h"
 #include "object/context.h"
 #include "object/gpu_addresses.h"
+#include "object/gpu_update.h"
 #include "object/render.h"
 #include "trace/trace.h"
 
@@ -23,6 +24,7 @@ static void context_finish(struct object *object)
 	hw_suspension_end(&context->hw_queues.suspension); /* of one that was never reached */
 	cancellations_finish(&context->cancellations);
 	render_stream_destroy(context->render);
+	companion_finish(context);
 	gpu_addresses_remove_context(device->joined, &context->in_space);
 	adapter_enter_to_release(device->adapter);
 	miniport_destroy_context(device->adapter->miniport, device->joined->client,
@@ -112,6 +114,7 @@ static NTSTATUS context_make(struct dxg_device *device, const struct context_opt
 	context->has_no_gpu_timeout = options->has_no_gpu_timeout || device->has_no_gpu_timeout;
 	owned_init(&context->owned, &context->object);
 	list_init(&context->in_space.link);
+	companion_init(&context->companion);
 
 	const struct miniport_context_desc desc = {
 		.kernel_handle = context,
@@ -160,6 +163,7 @@ forget_queue:
 	cancellations_finish(&context->cancellations);
 	context_memory_end(&context->driver_memory);
 give_back_number:
+	lock_finish(&context->companion.making);
 	object_abandon(&context->object);
 free_context:
 	mem_free(context);
@@ -188,6 +192,8 @@ bool context_destroy(struct dxg_context *context)
 		return false;
 	owned_leave(&context->device->lock, &context->owned);
 	/* Now: the last reference may be that of a call which waits for room in it. */
+	companion_end(context);
+	gpu_update_cancel_context(context);
 	sched_queue_end(&context->queue, device_work_ending(context->device));
 	hw_queue_destroy_all(&context->hw_queues);
 	hw_suspension_end(&context->hw_queues.suspension);

@@ -6,6 +6,7 @@
 
 #include "handle/object.h"
 #include "object/cancelled.h"
+#include "object/companion.h"
 #include "object/context_allocation.h"
 #include "object/device.h"
 #include "object/hw_queue.h"
@@ -34,6 +35,7 @@ struct dxg_context {
 	struct hw_queue_parent hw_queues;
 	struct render_stream *render; /* NULL: nothing is submitted by list (render.h) */
 	struct cancellations cancellations;
+	struct companion companion; /* in which updates of GPU addresses are carried out */
 
 	struct space_context in_space; /* added when is_virtual */
 

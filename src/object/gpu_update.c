@@ -14,6 +14,8 @@ struct gpu_update {
 	struct vidmm_keep *keep;
 	struct process_adapter *joined;
 	const struct dxg_device *device; /* whose it is; not followed */
+	struct dxg_context *context;     /* kept by the use of its companion */
+	struct pager_stream *stream;     /* which is this; NULL: there is no need of one */
 	struct sync_body *body;          /* with a reference */
 	uint64_t value;
 	struct fence_wait wait;
@@ -22,9 +24,12 @@ struct gpu_update {
 
 static void update_free(struct gpu_update *update)
 {
+	struct dxg_context *context = update->context;
+
 	vidmm_keep_end(update->keep);
 	share_put(&update->body->share);
 	mem_free(update);
+	companion_release(context);
 }
 
 /* Whatever became of it, what is behind it in the fence's order goes on. */
@@ -58,7 +63,7 @@ static void reached(struct fence_wait *wait)
 	struct gpu_update *update = container_of(wait, struct gpu_update, wait);
 
 	(void)stop_waiting(update);
-	space_update_run(update->update);
+	space_update_run_in(update->update, update->stream);
 }
 
 /* True: it waits. From there on it may be over, and gone. */
@@ -68,7 +73,7 @@ static bool start(struct gpu_update *update, bool is_now)
 	struct sync_body *body = update->body;
 
 	if (is_now) {
-		space_update_run(update->update);
+		space_update_run_in(update->update, update->stream);
 		return false;
 	}
 	lock_acquire(&joined->updates_lock);
@@ -82,29 +87,52 @@ static bool start(struct gpu_update *update, bool is_now)
 	return true;
 }
 
-static bool is_dying(struct dxg_device *device)
+static bool is_dying(const struct dxg_context *context)
 {
+	struct dxg_device *device = context->device;
+
 	lock_acquire(&device->lock);
-	bool is_dying = device->is_dying || atomic_load(&device->process->is_dying);
+	bool is_dying = device->is_dying || context->companion.is_ending ||
+			atomic_load(&device->process->is_dying);
 	lock_release(&device->lock);
 	return is_dying;
 }
 
-NTSTATUS gpu_update_queue(struct dxg_device *device, struct dxg_sync_object *fence, uint64_t value,
-			  bool is_now, const struct gpu_update_list *list)
+static NTSTATUS update_create(struct dxg_context *context, const struct gpu_update_list *list,
+			      struct gpu_update **update_out)
 {
+	struct dxg_device *device = context->device;
 	struct gpu_update *update = mem_zalloc(sizeof(*update));
 	NTSTATUS status;
 
 	if (update)
 		update->keep = vidmm_keep_create(&device->memory, list->bindings, list->count);
-	if (!update || !update->keep) {
+	if (!update || !update->keep)
+		status = refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+				"no memory for an update of GPU addresses");
+	else
+		status = companion_use(context, &update->stream);
+	if (!NT_SUCCESS(status)) {
+		vidmm_keep_end(update ? update->keep : NULL);
 		mem_free(update);
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for an update of GPU addresses");
+		return status;
 	}
-	update->joined = device->joined;
+	update->context = context;
 	update->device = device;
+	update->joined = device->joined;
+	*update_out = update;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS gpu_update_queue(struct dxg_context *context, struct dxg_sync_object *fence,
+			  uint64_t value, bool is_now, const struct gpu_update_list *list)
+{
+	struct dxg_device *device = context->device;
+	struct gpu_update *update;
+	NTSTATUS status = update_create(context, list, &update);
+
+	if (!NT_SUCCESS(status))
+		return status;
 	update->body = fence->body;
 	share_get(&update->body->share);
 	update->value = value;
@@ -118,18 +146,19 @@ NTSTATUS gpu_update_queue(struct dxg_device *device, struct dxg_sync_object *fen
 		update_free(update);
 		return status;
 	}
-	/* Who ends the device, or the process, may have looked before it was there. */
-	if (start(update, is_now) && is_dying(device))
-		gpu_update_cancel_device(device);
+	/* Who ends the context, the device or the process may have looked before it was there. */
+	if (start(update, is_now) && is_dying(context))
+		gpu_update_cancel_context(context);
 	return STATUS_SUCCESS;
 }
 
 /*
- * Of one device, or of all. One that is reached at this moment is not on the list any more, or
- * cannot be cancelled.
+ * Of one context or device, or of all. One that is reached at this moment is not on the list any
+ * more, or cannot be cancelled.
  */
 static struct gpu_update *take_waiting(struct process_adapter *joined,
-				       const struct dxg_device *device)
+				       const struct dxg_device *device,
+				       const struct dxg_context *context)
 {
 	struct gpu_update *found = NULL;
 	struct list *link;
@@ -139,6 +168,7 @@ static struct gpu_update *take_waiting(struct process_adapter *joined,
 		struct gpu_update *update = container_of(link, struct gpu_update, link);
 
 		if ((!device || update->device == device) &&
+		    (!context || update->context == context) &&
 		    fence_wait_cancel(&update->body->fence, &update->wait)) {
 			list_remove(link);
 			found = update;
@@ -149,11 +179,12 @@ static struct gpu_update *take_waiting(struct process_adapter *joined,
 	return found;
 }
 
-static void cancel(struct process_adapter *joined, const struct dxg_device *device)
+static void cancel(struct process_adapter *joined, const struct dxg_device *device,
+		   const struct dxg_context *context)
 {
 	struct gpu_update *update;
 
-	while ((update = take_waiting(joined, device)) != NULL) {
+	while ((update = take_waiting(joined, device, context)) != NULL) {
 		space_update_cancel(update->update);
 		update_free(update);
 	}
@@ -161,12 +192,30 @@ static void cancel(struct process_adapter *joined, const struct dxg_device *devi
 
 void gpu_update_cancel_all(struct process_adapter *joined)
 {
-	cancel(joined, NULL);
+	cancel(joined, NULL, NULL);
 }
 
 void gpu_update_cancel_device(struct dxg_device *device)
 {
-	cancel(device->joined, device);
+	cancel(device->joined, device, NULL);
+}
+
+void gpu_update_cancel_context(struct dxg_context *context)
+{
+	cancel(context->device->joined, NULL, context);
+}
+
+uint32_t gpu_update_count(const struct dxg_context *context)
+{
+	struct process_adapter *joined = context->device->joined;
+	uint32_t count = 0;
+	struct list *link;
+
+	lock_acquire(&joined->updates_lock);
+	list_for_each (link, &joined->updates)
+		count += container_of(link, struct gpu_update, link)->context == context;
+	lock_release(&joined->updates_lock);
+	return count;
 }
 
 void gpu_update_for_each_body(struct process_adapter *joined,

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "object/context.h"
 #include "object/gpu_addresses.h"
+#include "object/gpu_update.h"
 #include "object/hw_context.h"
 #include "object/keyed_mutex.h"
 #include "object/paging_queue.h"
@@ -238,6 +239,19 @@ static void check_hw_context_locked(struct survey *survey, struct dxg_hw_context
 	context_memory_for_each(&context->driver_memory, hold_drivers, survey);
 }
 
+/* Updates that are being carried out use it as well, and are on no list. */
+static void check_companion_locked(struct survey *survey, struct dxg_context *context)
+{
+	const struct companion *companion = &context->companion;
+
+	if (companion->uses < gpu_update_count(context))
+		survey_wrong(survey, "context 0x%08x has more updates than its companion knows of",
+			     context->object.handle);
+	if (companion->is_ending)
+		survey_wrong(survey, "context 0x%08x takes no updates, and nobody destroys it",
+			     context->object.handle);
+}
+
 static void check_device(struct survey *survey, struct dxg_device *device,
 			 const struct dxg_process *process)
 {
@@ -252,6 +266,7 @@ static void check_device(struct survey *survey, struct dxg_device *device,
 		if (context->device != device)
 			survey_wrong(survey, "context 0x%08x is in the list of another device",
 				     context->object.handle);
+		check_companion_locked(survey, context);
 		context_memory_for_each(&context->driver_memory, hold_drivers, survey);
 		if (context->render)
 			dma_pool_for_each(&context->render->pool, hold_buffer, survey);

@@ -72,8 +72,10 @@ static NTSTATUS packet_prepare(struct sched_packet *packet)
 {
 	const struct pager_buffer *buffer = buffer_of(packet);
 
-	return buffer->epoch == atomic_load(&buffer->pager->epoch) ? STATUS_SUCCESS
-								   : STATUS_PENDING;
+	return buffer->epoch == atomic_load(&buffer->pager->epoch) &&
+			       pager_stream_is_turn(buffer->pager, buffer)
+		       ? STATUS_SUCCESS
+		       : STATUS_PENDING;
 }
 
 static NTSTATUS packet_submit(struct sched_packet *packet,
@@ -119,16 +121,16 @@ static void packet_retired(struct sched_packet *packet, enum sched_outcome outco
 	struct pager *pager = buffer->pager;
 
 	lock_acquire(&pager->lock);
-	assert(buffer->sequence == pager->retired_sequence + 1);
-	pager->retired_sequence = buffer->sequence;
 	if (outcome != SCHED_DONE)
 		fail_jobs_of_locked(&pager->queued, buffer->sequence);
-	list_push_back(&pager->retired_buffers, &buffer->link);
-	trace_paging_packet_retired(pager->queue.node, buffer->sequence, (uint32_t)outcome);
+	trace_paging_packet_retired(buffer->stream->node, buffer->sequence, (uint32_t)outcome);
+	struct pager_stream *next = pager_stream_retire_locked(pager, buffer);
 	/* Under the lock: once the last packet is seen to be back, the pager may end. */
 	if (must_tell_locked(pager, outcome))
 		notice_give(&pager->changed);
 	lock_release(&pager->lock);
+	if (next)
+		pager_stream_kick(next);
 }
 
 static const struct sched_packet_ops packet_ops = {
@@ -143,8 +145,6 @@ NTSTATUS pager_buffers_init(struct pager *pager)
 {
 	NTSTATUS status = STATUS_SUCCESS;
 
-	list_init(&pager->free_buffers);
-	list_init(&pager->retired_buffers);
 	pager->buffers = mem_zalloc_array(pager->config.buffer_count, sizeof(*pager->buffers));
 	if (!pager->buffers)
 		return STATUS_NO_MEMORY;
@@ -173,12 +173,10 @@ void pager_buffers_finish(struct pager *pager)
 	pager->buffers = NULL;
 }
 
-bool pager_buffer_current(struct pager *pager)
+static bool take_buffer(struct pager *pager)
 {
 	struct list *link;
 
-	if (pager->current)
-		return true;
 	lock_acquire(&pager->lock);
 	link = list_pop_front(&pager->free_buffers);
 	lock_release(&pager->lock);
@@ -188,6 +186,20 @@ bool pager_buffer_current(struct pager *pager)
 	pager->current->epoch = pager->built_epoch;
 	pager->current->work_bytes = 0;
 	pager_buffer_refresh(&pager->current->memory);
+	return true;
+}
+
+/* An empty one is anybody's. */
+bool pager_buffer_current(struct pager *pager, struct pager_stream *stream)
+{
+	if (pager->current && pager->current->stream != stream)
+		pager_buffer_submit(pager);
+	if (!pager->current && !take_buffer(pager))
+		return false;
+	if (pager->current->memory.used_bytes == 0) {
+		pager->current->stream = stream;
+		pager->current->memory.driver_context = stream->driver_context;
+	}
 	return true;
 }
 
@@ -255,20 +267,22 @@ static NTSTATUS begin_sending(struct pager *pager, struct pager_buffer *buffer)
 	lock_acquire(&pager->lock);
 	if (buffer->epoch == atomic_load(&pager->epoch)) {
 		status = STATUS_SUCCESS;
-		buffer->sequence = ++pager->submitted_sequence;
+		pager_stream_order_locked(pager, buffer);
 		pager->is_sending = true;
-		trace_paging_packet_submitted(pager->queue.node, buffer->sequence,
+		trace_paging_packet_submitted(buffer->stream->node, buffer->sequence,
 					      buffer->memory.used_bytes, buffer->work_bytes);
 	}
 	lock_release(&pager->lock);
 	return status;
 }
 
-static void end_sending(struct pager *pager, NTSTATUS status)
+static void end_sending(struct pager *pager, struct pager_buffer *buffer, NTSTATUS status)
 {
 	lock_acquire(&pager->lock);
-	if (!NT_SUCCESS(status))
+	if (!NT_SUCCESS(status)) {
+		list_remove(&buffer->link);
 		pager->submitted_sequence--;
+	}
 	pager->is_sending = false;
 	if (!pager_may_build(pager))
 		notice_give(&pager->told);
@@ -290,8 +304,8 @@ void pager_buffer_submit(struct pager *pager)
 	};
 	status = begin_sending(pager, buffer);
 	if (NT_SUCCESS(status)) {
-		status = sched_queue_submit(&pager->queue, &buffer->packet, false);
-		end_sending(pager, status);
+		status = sched_queue_submit(&buffer->stream->queue, &buffer->packet, false);
+		end_sending(pager, buffer, status);
 	}
 	if (!NT_SUCCESS(status))
 		forget_packet(pager, buffer, status);

@@ -76,6 +76,11 @@ static void idle_allocation(struct pager *pager)
 	build->is_idle = true;
 }
 
+static struct pager_stream *stream_of(struct pager *pager, const struct paging_job *job)
+{
+	return job->stream ? job->stream : &pager->own;
+}
+
 static enum build_result build_pass(struct pager *pager, const struct miniport_paging_op *op,
 				    NTSTATUS *status_out)
 {
@@ -85,7 +90,7 @@ static enum build_result build_pass(struct pager *pager, const struct miniport_p
 	uint32_t multipass = build->multipass;
 
 	if (!is_written_now(op)) {
-		if (!pager_buffer_current(pager))
+		if (!pager_buffer_current(pager, stream_of(pager, build->job)))
 			return BUILD_BLOCKED;
 		memory = &pager->current->memory;
 	}

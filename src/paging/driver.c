@@ -19,6 +19,7 @@ static NTSTATUS submit(void *driver, const struct sched_submission *how,
 	return miniport_submit(
 		miniport, is_virtual,
 		&(struct miniport_submission){
+			.driver_context = buffer->driver_context,
 			.node = how->node,
 			.fence = how->fence,
 			.is_paging = true,
@@ -48,12 +49,14 @@ static void destroy_mdl(void *driver, struct miniport_mdl *mdl)
 	miniport_mdl_destroy(mdl);
 }
 
-static void set_root(void *driver, uint32_t segment, uint64_t offset_bytes, uint32_t entry_count)
+static void set_root(void *driver, void *driver_context, uint32_t segment, uint64_t offset_bytes,
+		     uint32_t entry_count)
 {
 	struct miniport *miniport = driver;
 
-	miniport_set_root_page_table(miniport, miniport_system_context(miniport), segment,
-				     offset_bytes, entry_count);
+	miniport_set_root_page_table(
+		miniport, driver_context ? driver_context : miniport_system_context(miniport),
+		segment, offset_bytes, entry_count);
 }
 
 static uint64_t root_bytes(void *driver, uint32_t *entry_count)

@@ -8,10 +8,11 @@
  *	  pager_space.c   … in pieces mapped into the kernel's own address space
  *	space_tables.c  the page tables of that space
  *	buffer.c        the paging buffers and their way to the hardware and back
+ *	stream.c        for which context that is, and the order between contexts
  *	layout.c        what is where in that address space; pure
  *	place.c         pages of a place; pure
  *
- * Packets are numbered in the order in which they are submitted, and come back in that order. So
+ * Packets are numbered in the order in which they are built, and come back in that order. So
  * "everything that carries something of this job (MDL, window) is over" is one comparison:
  * last_sequence <= retired_sequence. What is in the buffer that is being filled has the number
  * that buffer is going to get.
@@ -39,18 +40,21 @@ enum {
 struct pager_buffer {
 	struct sched_packet packet;
 	struct pager *pager;
-	struct list link; /* pager.free_buffers or retired_buffers */
+	struct pager_stream *stream; /* for which it is built; while there is something in it */
+	struct list link;            /* pager.free_buffers, sent or retired_buffers */
 	struct miniport_paging_buffer memory;
-	uint64_t sequence; /* when submitted */
-	uint32_t epoch;    /* in which it was built */
+	uint64_t sequence;       /* when submitted */
+	uint64_t after_sequence; /* packets of other streams have to be over up to this one */
+	uint32_t epoch;          /* in which it was built */
+	bool is_back;            /* from the hardware; others before it may not be */
 	uint64_t work_bytes;
 };
 
 MUST_CHECK NTSTATUS pager_buffers_init(struct pager *pager);
 void pager_buffers_finish(struct pager *pager);
 
-/* The buffer that is being filled. False: all are with the hardware. */
-MUST_CHECK bool pager_buffer_current(struct pager *pager);
+/* The buffer that is being filled, for this stream. False: all are with the hardware. */
+MUST_CHECK bool pager_buffer_current(struct pager *pager, struct pager_stream *stream);
 
 /* Submits it if there is anything in it. */
 void pager_buffer_submit(struct pager *pager);
@@ -63,6 +67,39 @@ void pager_buffers_reclaim(struct pager *pager);
 
 /* As the driver expects it at its first call. */
 void pager_buffer_refresh(struct miniport_paging_buffer *memory);
+
+/* ---- stream.c ---- */
+
+struct pager_stream {
+	struct pager *pager;
+	uint32_t node;
+	void *driver_context; /* NULL: the kernel's own */
+	struct sched_queue queue;
+
+	/* Guarded by pager.lock. */
+	struct list link; /* pager.streams */
+	uint32_t kicks;   /* under way */
+	uint32_t hands;   /* of threads that do something for all streams */
+	bool is_ending;
+};
+
+/* The storage is the caller's. */
+void pager_stream_begin(struct pager *pager, struct pager_stream *stream, uint32_t node,
+			void *driver_context);
+void pager_stream_end(struct pager_stream *stream);
+
+/* For every stream: its context hears where the root is; what it has queued is cancelled. */
+void pager_streams_set_root(struct pager *pager);
+void pager_streams_cancel(struct pager *pager);
+
+/* The buffer's number, and what has to be over first; is it? */
+void pager_stream_order_locked(struct pager *pager, struct pager_buffer *buffer);
+bool pager_stream_is_turn(struct pager *pager, const struct pager_buffer *buffer);
+
+/* It came back. The stream that may have waited for it, to be kicked; or NULL. */
+MUST_CHECK struct pager_stream *pager_stream_retire_locked(struct pager *pager,
+							   struct pager_buffer *buffer);
+void pager_stream_kick(struct pager_stream *stream);
 
 /* ---- place.c ---- */
 
@@ -189,7 +226,7 @@ void pager_space_finish(struct pager *pager);
 
 /* All tables from the start: pager.space.job writes them. */
 void pager_space_rewind(struct pager *pager, bool is_ending);
-void pager_space_set_root(struct pager *pager);
+void pager_space_set_root(struct pager *pager, const struct pager_stream *stream);
 
 /* Windows that only a forgotten packet used are free with the last one submitted. */
 void pager_space_forget(struct pager *pager, uint64_t last_sequence);
@@ -251,9 +288,9 @@ struct pager {
 	struct pager_config config;
 	bool has_space;
 	struct thread *thread;
-	struct sched_queue queue;
-	struct notice changed; /* for the thread */
-	struct notice told;    /* for those who wait for it */
+	struct pager_stream own; /* the kernel's own context */
+	struct notice changed;   /* for the thread */
+	struct notice told;      /* for those who wait for it */
 
 	/* Guarded by lock. */
 	struct lock lock; /* LOCK_RANK_PAGER */
@@ -267,6 +304,10 @@ struct pager {
 	uint64_t finishing_ticket; /* its done() is being called; 0: none */
 	uint64_t submitted_sequence;
 	uint64_t retired_sequence;
+	struct list streams;                    /* pager_stream.link */
+	const struct pager_stream *sent_stream; /* of the last packet; NULL: there was none */
+	uint64_t switch_sequence;               /* the last packet of another stream */
+	struct list sent;                       /* pager_buffer.link, by sequence: not retired */
 	struct list free_buffers;
 	struct list retired_buffers;
 	bool is_suspended;
@@ -288,7 +329,7 @@ struct pager {
 	struct pager_buffer *current;
 	struct pager_build build;
 	uint32_t built_epoch;
-	uint32_t queue_epoch; /* nothing older is in the scheduler's queue */
+	uint32_t queue_epoch; /* nothing older is in the scheduler's queues */
 	struct list mdls;     /* pager_mdl.link, by last_sequence */
 	struct pager_space space;
 

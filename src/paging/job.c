@@ -121,7 +121,7 @@ void paging_job_queue(struct paging_job *job)
 	if (job->changes_tables)
 		list_push_back(&pager->changes, &job->change_link);
 	atomic_fetch_add(&pager->outstanding, 1);
-	trace_paging_job_queued(pager->queue.node, job->ticket);
+	trace_paging_job_queued(pager->own.node, job->ticket);
 	lock_release(&pager->lock);
 	job_release(job);
 }
@@ -331,7 +331,7 @@ bool pager_finish_job(struct pager *pager)
 	if (!job)
 		return false;
 	pager_quiet_end(pager, job);
-	trace_paging_job_done(pager->queue.node, job->ticket, job->status);
+	trace_paging_job_done(pager->own.node, job->ticket, job->status);
 	job->done(job, job->status);
 	/* After it: what done() changed is what they begin with. */
 	while ((link = list_pop_front(&followers)) != NULL)

@@ -14,6 +14,8 @@
  *
  * Locks: pager.lock, never held while calling a job, a waiter, the driver or the scheduler.
  */
+#include <assert.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
@@ -261,8 +263,6 @@ static void enter_epoch(struct pager *pager)
 /* Blocks until nothing of before is with the hardware; a reset has seen to that, or will. */
 static void cancel_stale_packets(struct pager *pager)
 {
-	struct sched_owner *owner = pager->queue.owner;
-
 	lock_acquire(&pager->lock);
 	bool is_time = !pager->is_suspended || pager->is_stopping;
 	bool has_packets = pager->retired_sequence != pager->submitted_sequence;
@@ -273,16 +273,15 @@ static void cancel_stale_packets(struct pager *pager)
 	pager->queue_epoch = pager->built_epoch;
 	if (!has_packets)
 		return;
-	sched_queue_finish(&pager->queue, SCHED_CANCEL_ALL);
-	sched_queue_init(&pager->queue, owner, pager->config.node);
+	pager_streams_cancel(pager);
 }
 
 static bool is_over(struct pager *pager)
 {
 	lock_acquire(&pager->lock);
-	bool is_over = pager->is_stopping && !pager->needs_tables &&
-		       list_is_empty(&pager->queued) &&
-		       pager->retired_sequence == pager->submitted_sequence;
+	bool is_over =
+		pager->is_stopping && !pager->needs_tables && list_is_empty(&pager->queued) &&
+		pager->retired_sequence == pager->submitted_sequence && pager->own.kicks == 0;
 	lock_release(&pager->lock);
 	return is_over;
 }
@@ -350,6 +349,8 @@ static void pager_init_lists(struct pager *pager)
 	list_init(&pager->built);
 	list_init(&pager->waits);
 	list_init(&pager->mdls);
+	list_init(&pager->streams);
+	list_init(&pager->sent);
 	list_init(&pager->free_buffers);
 	list_init(&pager->retired_buffers);
 }
@@ -386,14 +387,14 @@ static NTSTATUS write_first_tables(struct pager *pager)
 	bool is_visible = pager_space_is_visible(pager);
 
 	if (!is_visible)
-		pager_space_set_root(pager);
+		pager_space_set_root(pager, &pager->own);
 	lock_acquire(&pager->lock);
 	pager->needs_tables = true;
 	notice_give(&pager->changed);
 	lock_release(&pager->lock);
 	NTSTATUS status = wait_for_tables(pager);
 	if (NT_SUCCESS(status) && is_visible)
-		pager_space_set_root(pager);
+		pager_space_set_root(pager, &pager->own);
 	return status;
 }
 
@@ -420,7 +421,7 @@ NTSTATUS pager_create(const struct pager_config *config, const struct pager_driv
 		goto finish_space;
 	pager->sched = system_owner->sched;
 	pager->owner = system_owner;
-	sched_queue_init(&pager->queue, system_owner, config->node);
+	pager_stream_begin(pager, &pager->own, config->node, NULL);
 	status = thread_create("pager", pager_main, pager, &pager->thread);
 	if (!NT_SUCCESS(status))
 		goto finish_queue;
@@ -434,7 +435,7 @@ NTSTATUS pager_create(const struct pager_config *config, const struct pager_driv
 stop_thread:
 	stop_thread(pager);
 finish_queue:
-	sched_queue_finish(&pager->queue, SCHED_RUN_OUT);
+	pager_stream_end(&pager->own);
 finish_space:
 	if (pager->has_space)
 		pager_space_finish(pager);
@@ -449,7 +450,8 @@ void pager_destroy(struct pager *pager)
 	if (!pager)
 		return;
 	stop_thread(pager);
-	sched_queue_finish(&pager->queue, SCHED_RUN_OUT);
+	pager_stream_end(&pager->own);
+	assert(list_is_empty(&pager->streams));
 	if (pager->has_space)
 		pager_space_finish(pager);
 	pager_buffers_finish(pager);
@@ -501,7 +503,7 @@ void pager_restart(struct pager *pager)
 	lock_release(&pager->lock);
 
 	if (pager->has_space)
-		pager_space_set_root(pager);
+		pager_streams_set_root(pager);
 	lock_acquire(&pager->lock);
 	pager->is_suspended = false;
 	pager->needs_tables = pager->has_space;

@@ -8,7 +8,7 @@
  * One thread per adapter builds (DxgkDdiBuildPagingBuffer is long, and one at a time); buffers of
  * several jobs are with the hardware at once, and jobs that are ready are built in the order in
  * which they became so. What a job needs to come first it says (paging_job_after); nothing else is
- * promised between jobs, except that the paging node runs what it is given in order.
+ * promised between jobs, except that what is built first takes effect first (stream.h).
  *
  * Within a job operations take effect in order. Some drivers act at once when they are asked to map
  * an aperture, and all do when the CPU writes a page table: such an operation waits until what the
@@ -30,6 +30,7 @@
 #include "base/list.h"
 #include "base/status.h"
 #include "paging/op.h"
+#include "paging/stream.h"
 #include "sched/sched.h"
 
 struct pager;
@@ -49,9 +50,9 @@ struct pager_driver_ops {
 	 struct miniport_mdl **mdl_out);
 	void (*destroy_mdl)(void *driver, struct miniport_mdl *mdl);
 
-	/* GpuMmu only: of the kernel's own context; bytes of a root of two levels. */
-	void (*set_root)(void *driver, uint32_t segment, uint64_t offset_bytes,
-			 uint32_t entry_count);
+	/* GpuMmu only: of a context, NULL is the kernel's own; bytes of a root of two levels. */
+	void (*set_root)(void *driver, void *driver_context, uint32_t segment,
+			 uint64_t offset_bytes, uint32_t entry_count);
 	uint64_t (*root_bytes)(void *driver, uint32_t *entry_count);
 };
 
@@ -141,6 +142,8 @@ struct paging_job {
 
 	/* What others find in tables changes, and did when it was queued: see PAGING_FOLLOW. */
 	bool changes_tables;
+
+	struct pager_stream *stream; /* for which it is built; NULL: the kernel's own */
 
 	/* The pager's own, guarded by its lock. */
 	struct pager *pager;

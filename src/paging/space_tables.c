@@ -221,12 +221,12 @@ bool pager_space_is_visible(const struct pager *pager)
 	return true;
 }
 
-void pager_space_set_root(struct pager *pager)
+void pager_space_set_root(struct pager *pager, const struct pager_stream *stream)
 {
 	const struct pager_level *root = &pager->space.levels[pager->space.mmu.level_count - 1];
 
-	pager->ops->set_root(pager->driver, root->tables[0].segment, root->tables[0].offset_bytes,
-			     root->entry_count);
+	pager->ops->set_root(pager->driver, stream->driver_context, root->tables[0].segment,
+			     root->tables[0].offset_bytes, root->entry_count);
 }
 
 /* ---- content ---- */

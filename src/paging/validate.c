@@ -68,6 +68,8 @@ static const char *check_buffers_locked(const struct pager *pager)
 
 	if (pager->retired_sequence > pager->submitted_sequence)
 		return "more packets came back than were submitted";
+	if (list_length(&pager->sent) != at_hardware)
+		return "a packet is neither under way nor back";
 	/* One may be in the hands of the thread. */
 	if (counted != pager->config.buffer_count && counted + 1 != pager->config.buffer_count)
 		return "a paging buffer is lost, or in two places";

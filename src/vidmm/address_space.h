@@ -265,6 +265,8 @@ MUST_CHECK NTSTATUS address_space_update(struct address_space *space,
 
 /* Its turn has come. Any thread, no lock held. done() says STATUS_SUCCESS for what was dropped. */
 void space_update_run(struct space_update *update);
+/* The same in another paging context than the kernel's own; NULL: in that. */
+void space_update_run_in(struct space_update *update, struct pager_stream *stream);
 
 /* It never comes. */
 void space_update_cancel(struct space_update *update);

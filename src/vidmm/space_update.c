@@ -31,6 +31,7 @@ struct space_update {
 	struct space_row *row;
 	struct paging_job job;
 	struct address_space *space;
+	struct pager_stream *stream;
 	struct space_listener listener;
 	uint64_t source;     /* who took the addresses it is for */
 	NTSTATUS status;     /* of the second plan */
@@ -145,7 +146,14 @@ static void update_start(struct space_update *update)
 	update->job.next = update_next;
 	update->job.done = update_done;
 	update->job.changes_tables = true;
+	update->job.stream = update->stream;
 	paging_job_queue(&update->job);
+}
+
+void space_update_run_in(struct space_update *update, struct pager_stream *stream)
+{
+	update->stream = stream;
+	space_update_run(update);
 }
 
 void space_update_run(struct space_update *update)

@@ -75,6 +75,44 @@ static void queue_memory(struct worker *worker)
 	}
 }
 
+static NTSTATUS update(const struct worker *worker, D3DKMT_HANDLE fence, UINT64 base, UINT64 value,
+		       bool is_now)
+{
+	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION map = { .OperationType =
+								 D3DDDI_UPDATEGPUVIRTUALADDRESS_MAP,
+							 .Map = { .BaseAddress = base,
+								  .SizeInBytes = DATA_BYTES,
+								  .hAllocation = worker->memory } };
+	D3DKMT_UPDATEGPUVIRTUALADDRESS args = { .hDevice = worker->client.device,
+						.hContext = worker->context,
+						.hFenceObject = fence,
+						.NumOperations = 1,
+						.Operations = &map,
+						.FenceValue = value,
+						.Flags.DoNotWait = is_now };
+
+	return D3DKMTUpdateGpuVirtualAddress(&args);
+}
+
+/* One that is carried out, and one that waits: both have a paging context of their own. */
+static void queue_updates(struct worker *worker)
+{
+	D3DDDI_RESERVEGPUVIRTUALADDRESS zeroes = { .hAdapter = worker->client.adapter,
+						   .Size = DATA_BYTES,
+						   .ReservationType =
+							   D3DDDIGPUVIRTUALADDRESS_RESERVE_ZERO };
+
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .hDevice = worker->client.device,
+						      .Info.Type = D3DDDI_MONITORED_FENCE };
+
+	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&fence));
+	EXPECT_OK(D3DKMTReserveGpuVirtualAddress(&zeroes));
+	EXPECT_OK(update(worker, fence.hSyncObject, zeroes.VirtualAddress, 0, true));
+	while (*(const volatile UINT64 *)fence.Info.MonitoredFence.FenceValueCPUVirtualAddress == 0)
+		worker_pause(worker);
+	EXPECT_OK(update(worker, fence.hSyncObject, zeroes.VirtualAddress, 1000, false));
+}
+
 static void try_idle(bool is_surprise)
 {
 	D3DKMT_ADAPTERINFO info = next_adapter();
@@ -82,7 +120,10 @@ static void try_idle(bool is_surprise)
 
 	worker_open(&worker, info.hAdapter);
 	queue_memory(&worker);
+	queue_updates(&worker);
 	remove_adapter(&info, is_surprise);
+	EXPECT_REFUSED(update(&worker, worker.fence, worker.data, 0, true), STATUS_DEVICE_REMOVED,
+		       "API-DEVICE-GONE", "");
 	expect_gone_and_release(&worker, STOPPED);
 	remove_adapter(&info, is_surprise); /* changes nothing */
 }

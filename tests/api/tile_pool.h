@@ -21,17 +21,23 @@ static inline UINT64 reserve_zero(UINT64 size_bytes)
 	return args.VirtualAddress;
 }
 
-static inline NTSTATUS update(D3DKMT_HANDLE fence, UINT64 value,
-			      D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION *operations, UINT count)
+static inline NTSTATUS update_in(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value,
+				 D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION *operations, UINT count)
 {
 	D3DKMT_UPDATEGPUVIRTUALADDRESS args = { .hDevice = device,
-						.hContext = create_virtual(0),
+						.hContext = context,
 						.hFenceObject = fence,
 						.NumOperations = count,
 						.Operations = operations,
 						.FenceValue = value };
 
 	return D3DKMTUpdateGpuVirtualAddress(&args);
+}
+
+static inline NTSTATUS update(D3DKMT_HANDLE fence, UINT64 value,
+			      D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION *operations, UINT count)
+{
+	return update_in(create_virtual(0), fence, value, operations, count);
 }
 
 static inline D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION map_pool(D3DKMT_HANDLE pool, UINT64 address,

@@ -100,6 +100,10 @@ ENTRIES_3(DEFINE_3)
 	OWNER(Context, INOUT_PDXGKARG_CREATECONTEXT, hContext)                                     \
 	OWNER(HwContext, INOUT_PDXGKARG_CREATEHWCONTEXT, hHwContext)
 
+#define made_Device(args)    ((void)(args))
+#define made_Context(args)   tables_context_made(args)
+#define made_HwContext(args) ((void)(args))
+
 #define DEFINE_OWNER(kind, arguments, member)                                                      \
 	static NTSTATUS APIENTRY watched_Create##kind(IN_CONST_HANDLE parent, arguments args)      \
 	{                                                                                          \
@@ -108,8 +112,10 @@ ENTRIES_3(DEFINE_3)
                                                                                                    \
 		enter(&visit, LEVELS_Create##kind);                                                \
 		NTSTATUS status = real.DxgkDdiCreate##kind(parent, args);                          \
-		if (NT_SUCCESS(status))                                                            \
+		if (NT_SUCCESS(status)) {                                                          \
 			where_owner_made(kernel, args->member);                                    \
+			made_##kind(args);                                                         \
+		}                                                                                  \
 		visit_end(&visit);                                                                 \
 		return status;                                                                     \
 	}                                                                                          \

@@ -40,7 +40,9 @@ static struct user {
 	HANDLE name;    /* NULL: nobody's */
 	HANDLE context; /* of a hardware queue; NULL: it is a context */
 	ULONGLONG root;
+	bool is_kernels; /* only what the kernel generates runs in it */
 } users[USERS];
+static HANDLE paging_context; /* the kernel's own: the first of those */
 static bool is_full;
 static HANDLE paging_process;
 static bool has_paging_process;
@@ -205,14 +207,30 @@ static const char *copied(const DXGK_BUILDPAGINGBUFFER_COPYPAGETABLEENTRIES *cop
 	return NULL;
 }
 
+static struct user *user_of(HANDLE name);
+
+/* Only asked about drivers that were seen to make contexts. */
+static const char *built_for(const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	const struct user *user = args->hSystemContext ? user_of(args->hSystemContext) : NULL;
+
+	if (is_full || !has_tables || !paging_context)
+		return NULL;
+	if (!user || !user->is_kernels)
+		return "for a context that is not the kernel's";
+	if (args->Operation == DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES &&
+	    args->hSystemContext == paging_context)
+		return "with copies of entries for a context that is beside no client's";
+	return NULL;
+}
+
 void tables_paged(const DXGKARG_BUILDPAGINGBUFFER *args)
 {
-	const char *why = NULL;
-
 	lock();
-	if (args->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE)
+	const char *why = built_for(args);
+	if (!why && args->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE)
 		why = updated(&args->UpdatePageTable);
-	else if (args->Operation == DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES)
+	else if (!why && args->Operation == DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES)
 		why = copied(&args->CopyPageTableEntries);
 	unlock();
 	if (why)
@@ -250,9 +268,24 @@ void tables_queue_made(HANDLE context, HANDLE queue)
 	unlock();
 }
 
+void tables_context_made(const DXGKARG_CREATECONTEXT *args)
+{
+	if (!args->Flags.SystemContext)
+		return;
+	lock();
+	struct user *user = user_made(args->hContext);
+	if (user)
+		user->is_kernels = true;
+	if (!paging_context)
+		paging_context = args->hContext;
+	unlock();
+}
+
 void tables_user_ended(HANDLE user_name)
 {
 	lock();
+	if (user_name == paging_context)
+		paging_context = NULL;
 	struct user *user = user_name ? user_of(user_name) : NULL;
 	if (user)
 		*user = (struct user){ .name = NULL };
@@ -351,6 +384,7 @@ void tables_are_gone(void)
 	RtlZeroMemory(users, sizeof(users));
 	used_slots = 0;
 	has_paging_process = false;
+	paging_context = NULL;
 	unlock();
 }
 

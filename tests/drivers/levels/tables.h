@@ -8,6 +8,8 @@
  *	an update            of a table; and what its entries lead to are tables
  *	a root               is a table, when a context is told of it
  *	a submission         its context was told of a root, which is still a table
+ *	a paging buffer      is for a context of the kernel's; with copies of entries, for one that is
+ *	                     beside a client's
  *
  * A table is known by where it is. Pointers are followed to that, and so are addresses in the space
  * of the paging process, whose own entries are remembered for it. What was built counts as done:
@@ -26,6 +28,7 @@ void tables_answered(const DXGKARG_QUERYADAPTERINFO *args);
 
 void tables_process_made(const DXGKARG_CREATEPROCESS *args);
 void tables_queue_made(HANDLE context, HANDLE queue);
+void tables_context_made(const DXGKARG_CREATECONTEXT *args);
 /* A context or a hardware queue. */
 void tables_user_ended(HANDLE user);
 

@@ -285,6 +285,48 @@ TEST(copy, is_between_tables)
 	expect_wrong("a copy between");
 }
 
+/* ---- who paging buffers are for ---- */
+
+static void make(int *which, bool is_kernels)
+{
+	tables_context_made(
+		&(DXGKARG_CREATECONTEXT){ .hContext = which, .Flags.SystemContext = is_kernels });
+}
+
+static void flush_for(int *which, bool copies)
+{
+	DXGKARG_BUILDPAGINGBUFFER args = {
+		.Operation =
+			copies ? DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES : DXGK_OPERATION_FLUSH_TLB,
+		.hSystemContext = which,
+	};
+
+	tables_paged(&args);
+}
+
+TEST(buffers, are_for_contexts_of_the_kernels)
+{
+	static int own;
+	static int companion;
+
+	start();
+	make(&own, true);
+	make(&context, false);
+	make(&companion, true);
+	flush_for(&own, false);
+	flush_for(&companion, false);
+	flush_for(&companion, true);
+	expect_right();
+	flush_for(&own, true);
+	expect_wrong("beside no client's");
+	flush_for(&context, false);
+	expect_wrong("not the kernel's");
+	tables_user_ended(&companion);
+	flush_for(&companion, true);
+	expect_wrong("not the kernel's");
+	tables_user_ended(&own);
+}
+
 /* ---- roots ---- */
 
 TEST(root, is_a_table_when_a_context_is_told)

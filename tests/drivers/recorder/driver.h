@@ -79,6 +79,9 @@ struct object *object_create(struct adapter *adapter, ULONG magic, HANDLE kernel
 struct object *object_create_on(struct adapter *adapter, ULONG magic, HANDLE kernel_handle,
 				ULONG node);
 ULONG node_of_object(HANDLE handle);
+BOOLEAN is_kernels(HANDLE handle);
+/* A line about a context of the kernel's that is beside a client's; nothing for others. */
+void note_companion(HANDLE handle, const char *what, const char *name, ULONG value);
 struct adapter *object_destroy(HANDLE handle, ULONG magic);
 
 /* Complains, and returns NULL, when it is not the driver's. */

@@ -7,8 +7,10 @@ struct object {
 	ULONG magic;
 	struct adapter *adapter;
 	HANDLE kernel_handle;
-	HANDLE kept; /* a context allocation */
-	ULONG node;  /* of a context, hardware context or queue */
+	HANDLE kept;          /* a context allocation */
+	ULONG node;           /* of a context, hardware context or queue */
+	BOOLEAN is_kernels;   /* a device or context of the kernel's … */
+	BOOLEAN is_companion; /* … which is beside a client's */
 };
 
 struct object *object_create(struct adapter *adapter, ULONG magic, HANDLE kernel_handle)
@@ -22,6 +24,8 @@ struct object *object_create(struct adapter *adapter, ULONG magic, HANDLE kernel
 		object->kernel_handle = kernel_handle;
 		object->kept = NULL;
 		object->node = 0;
+		object->is_kernels = FALSE;
+		object->is_companion = FALSE;
 	}
 	return object;
 }
@@ -39,6 +43,19 @@ struct object *object_create_on(struct adapter *adapter, ULONG magic, HANDLE ker
 ULONG node_of_object(HANDLE handle)
 {
 	return ((struct object *)handle)->node;
+}
+
+BOOLEAN is_kernels(HANDLE handle)
+{
+	return ((struct object *)handle)->is_kernels;
+}
+
+void note_companion(HANDLE handle, const char *what, const char *name, ULONG value)
+{
+	const struct object *object = handle;
+
+	if (object && object->magic == MAGIC_CONTEXT && object->is_companion)
+		note(what, "node", object->node, name, value);
 }
 
 struct adapter *adapter_of_device(HANDLE device)
@@ -140,6 +157,7 @@ static NTSTATUS APIENTRY create_device(const HANDLE context, DXGKARG_CREATEDEVIC
 	if (!device)
 		return STATUS_NO_MEMORY;
 	InterlockedIncrement(&adapter->devices);
+	device->is_kernels = args->Flags.SystemDevice;
 	if (!args->Flags.SystemDevice)
 		device->kept = keep(adapter, args->hDevice, NULL);
 	args->hDevice = device;
@@ -169,6 +187,8 @@ static NTSTATUS APIENTRY create_context(const HANDLE device_handle, DXGKARG_CREA
 		complain("a device that is not the driver's");
 	if (!args->hContext)
 		complain("a context without a kernel handle");
+	if (args->Flags.SystemContext && !device->is_kernels && setting("FailCompanion", 0))
+		status = (NTSTATUS)setting("FailCompanion", 0);
 	if (status != STATUS_SUCCESS)
 		return status;
 	context =
@@ -176,6 +196,11 @@ static NTSTATUS APIENTRY create_context(const HANDLE device_handle, DXGKARG_CREA
 	if (!context)
 		return STATUS_NO_MEMORY;
 	InterlockedIncrement(&device->adapter->contexts);
+	context->is_kernels = args->Flags.SystemContext;
+	context->is_companion = args->Flags.SystemContext && !device->is_kernels;
+	note_companion(context, "CompanionMade", "flags", args->Flags.Value);
+	if (context->is_companion && (args->pPrivateDriverData || args->PrivateDriverDataSize != 0))
+		complain("a context of the kernel's with private data of a client");
 	if (!args->Flags.SystemContext)
 		context->kept = keep(device->adapter, device->kernel_handle, args->hContext);
 	args->hContext = context;
@@ -192,6 +217,8 @@ static NTSTATUS APIENTRY create_context(const HANDLE device_handle, DXGKARG_CREA
 static NTSTATUS APIENTRY destroy_context(const HANDLE context)
 {
 	HANDLE kept = context ? ((struct object *)context)->kept : NULL;
+
+	note_companion(context, "CompanionEnds", NULL, 0);
 	struct adapter *adapter = object_destroy(context, MAGIC_CONTEXT);
 
 	note("DestroyContext", NULL, 0, NULL, 0);

@@ -129,6 +129,7 @@ static VOID APIENTRY set_root_page_table(const HANDLE context, const DXGKARG_SET
 	note("SetRootPageTable", "entries", args->NumEntries, NULL, 0);
 	save_call(adapter, RECORDER_SET_ROOT_PAGE_TABLE, args, sizeof(*args), NULL, 0);
 	adapter_of_context(args->hContext);
+	note_companion(args->hContext, "CompanionRoot", "entries", args->NumEntries);
 	refresh(adapter, kept_for(args->hContext));
 }
 

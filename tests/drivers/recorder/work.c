@@ -124,9 +124,11 @@ static NTSTATUS APIENTRY build_paging_buffer(const HANDLE context, DXGKARG_BUILD
 	save_paging(adapter, args);
 	if (!args->hSystemContext)
 		complain("a paging buffer without a system context");
-	else
-		adapter_of_object(args->hSystemContext,
-				  is_multi_engine_aware() ? MAGIC_CONTEXT : MAGIC_DEVICE);
+	else if (adapter_of_object(args->hSystemContext,
+				   is_multi_engine_aware() ? MAGIC_CONTEXT : MAGIC_DEVICE) &&
+		 !is_kernels(args->hSystemContext))
+		complain("a paging buffer for a client's context");
+	note_companion(args->hSystemContext, "CompanionBuild", "operation", args->Operation);
 	if (args->pDmaBuffer && args->DmaBufferWriteOffset == 0)
 		check_fresh(args);
 	if (status == STATUS_SUCCESS && !make_a_mistake(args))
@@ -248,8 +250,13 @@ static NTSTATUS APIENTRY submit_command_virtual(const HANDLE context,
 	if (args->Flags.ContextSwitch)
 		note("ContextSwitch", "node", args->NodeOrdinal, "bytes", args->DmaBufferSize);
 	save_call(adapter, RECORDER_SUBMIT_COMMAND_VIRTUAL, args, sizeof(*args), NULL, 0);
-	if (args->hContext)
-		adapter_of_object(args->hContext, MAGIC_CONTEXT);
+	if (args->hContext && adapter_of_object(args->hContext, MAGIC_CONTEXT)) {
+		if (node_of_object(args->hContext) != args->NodeOrdinal)
+			complain("a submission on another node than its context's");
+		if (args->Flags.Paging && !is_kernels(args->hContext))
+			complain("paging in a client's context");
+		note_companion(args->hContext, "CompanionSubmit", "paging", args->Flags.Paging);
+	}
 	status = crank_submit(adapter, args->NodeOrdinal, args->SubmissionFenceId,
 			      args->DmaBufferSize, args->Flags.Paging);
 	leave_scheduler_class(adapter);

@@ -113,15 +113,20 @@ static void update_tile(struct client *client, uint64_t address, struct mapped_m
 					     .base = address,
 					     .size_bytes = TILE_BYTES,
 					     .owner = &show(client, memory)->view.owner };
+	struct dxg_context *context = make_context(client);
+	struct pager_stream *stream;
 	struct space_update *update = NULL;
 
+	EXPECT_EQ(companion_use(context, &stream), STATUS_SUCCESS);
 	EXPECT_EQ(address_space_update(client->device->joined->addresses, &operation, 1,
 				       &(struct space_listener){ updated, &done }, &update),
 		  STATUS_SUCCESS);
-	space_update_run(update);
+	space_update_run_in(update, stream);
 	while (!atomic_load(&done))
 		thread_point();
 	pager_flush(adapter->pager);
+	companion_release(context);
+	end_context(context);
 }
 
 /* Addresses until somebody went for them. */

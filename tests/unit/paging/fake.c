@@ -410,6 +410,7 @@ static void write_log(struct fake *fake, const struct miniport_paging_op *op,
 		.multipass = multipass,
 		.used_bytes = buffer->used_bytes,
 		.buffer = buffer->memory ? buffer : NULL,
+		.context = buffer->driver_context,
 		.submissions = fake_submitted(fake),
 		.had_memory = buffer->memory != NULL,
 	};
@@ -467,6 +468,18 @@ static NTSTATUS fake_build(void *driver, const struct miniport_paging_op *op,
 	return status;
 }
 
+/* Those that were parked are not the last. */
+static struct fake_submission *submission_locked(struct sched *sched, uint32_t fence)
+{
+	uint64_t at = sched->end;
+
+	while (sched->queue[at % FAKE_SLOTS].fence != fence) {
+		CHECK(at > sched->first);
+		at--;
+	}
+	return &sched->queue[at % FAKE_SLOTS];
+}
+
 static NTSTATUS fake_submit(void *driver, const struct sched_submission *how,
 			    const struct miniport_paging_buffer *buffer, uint32_t start_bytes,
 			    uint32_t end_bytes, uint32_t private_start_bytes,
@@ -476,8 +489,7 @@ static NTSTATUS fake_submit(void *driver, const struct sched_submission *how,
 	struct sched *sched = &fake->sched;
 
 	lock_acquire(&sched->lock);
-	struct fake_submission *submission = &sched->queue[sched->end % FAKE_SLOTS];
-	CHECK(submission->fence == how->fence);
+	struct fake_submission *submission = submission_locked(sched, how->fence);
 	submission->buffer = buffer;
 	submission->start_bytes = start_bytes;
 	submission->end_bytes = end_bytes;
@@ -518,12 +530,13 @@ static void fake_destroy_mdl(void *driver, struct miniport_mdl *mdl)
 	mem_free(mdl);
 }
 
-static void fake_set_root(void *driver, uint32_t segment, uint64_t offset_bytes,
-			  uint32_t entry_count)
+static void fake_set_root(void *driver, void *driver_context, uint32_t segment,
+			  uint64_t offset_bytes, uint32_t entry_count)
 {
 	struct fake *fake = driver;
 
 	lock_assert_none_held("a driver");
+	fake->root_context = driver_context;
 	fake->root_segment = segment;
 	fake->root_offset = offset_bytes;
 	fake->root_entries = entry_count;

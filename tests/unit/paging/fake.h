@@ -75,6 +75,7 @@ struct fake_log_entry {
 	uint32_t multipass;
 	uint32_t used_bytes; /* before */
 	const struct miniport_paging_buffer *buffer;
+	const void *context;  /* for which; NULL: the kernel's own */
 	uint64_t submissions; /* before */
 	bool had_memory;
 };
@@ -87,6 +88,8 @@ struct sched {
 	uint64_t end;
 	uint32_t last_fence;
 	bool is_retiring; /* a thread gives a packet back */
+	bool is_kicking;  /* a thread looks whether one that is parked may go now */
+	uint32_t kicks;
 	bool is_automatic;
 	bool is_refusing; /* sched_queue_submit() says that the owner is lost */
 	struct list waits;
@@ -111,6 +114,7 @@ struct fake {
 	uint32_t root_segment;
 	uint64_t root_offset;
 	uint32_t root_entries;
+	const void *root_context; /* the last that was told one */
 	uint32_t roots_set;
 	uint64_t tlb[FAKE_TLB_PAGES];
 	bool is_cached[FAKE_TLB_PAGES];
@@ -143,6 +147,7 @@ void fake_complete_one(struct fake *fake);
 void fake_retire_one(struct fake *fake, enum sched_outcome outcome);
 uint64_t fake_submitted(struct fake *fake);
 uint64_t fake_in_flight(struct fake *fake);
+uint64_t fake_parked(struct fake *fake); /* of those */
 void fake_wait_submitted(struct fake *fake, uint64_t count);
 void fake_set_automatic(struct fake *fake, bool is_automatic);
 void fake_release_owner(struct fake *fake);

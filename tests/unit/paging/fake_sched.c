@@ -18,6 +18,8 @@ static struct fake *fake_of(struct sched *sched)
 static bool take_first(struct sched *sched, struct fake_submission *submission)
 {
 	lock_acquire(&sched->lock);
+	while (sched->first != sched->end && !sched->queue[sched->first % FAKE_SLOTS].packet)
+		sched->first++;
 	bool is_there = sched->first != sched->end && !sched->is_retiring;
 	is_there = is_there && !sched->queue[sched->first % FAKE_SLOTS].is_parked;
 	if (is_there) {
@@ -49,6 +51,30 @@ static void complete_all(struct sched *sched)
 	}
 }
 
+/* The oldest of the queue; NULL: there is none. */
+static struct fake_submission *first_of_locked(struct sched *sched, const struct sched_queue *queue)
+{
+	for (uint64_t i = sched->first; i != sched->end; i++) {
+		struct fake_submission *submission = &sched->queue[i % FAKE_SLOTS];
+
+		if (submission->packet && submission->packet->queue == queue)
+			return submission;
+	}
+	return NULL;
+}
+
+/* The oldest that is parked, of whichever queue. */
+static struct fake_submission *first_parked_locked(struct sched *sched)
+{
+	for (uint64_t i = sched->first; i != sched->end; i++) {
+		struct fake_submission *submission = &sched->queue[i % FAKE_SLOTS];
+
+		if (submission->packet && submission->is_parked)
+			return submission;
+	}
+	return NULL;
+}
+
 /* Retires what is parked; the test sees to what the hardware has. */
 void sched_queue_finish(struct sched_queue *queue, enum sched_ending ending)
 {
@@ -59,16 +85,17 @@ void sched_queue_finish(struct sched_queue *queue, enum sched_ending ending)
 		struct fake_submission submission = { 0 };
 
 		lock_acquire(&sched->lock);
-		bool is_empty = sched->first == sched->end;
+		struct fake_submission *first = first_of_locked(sched, queue);
 		bool is_busy = sched->is_retiring;
-		if (!is_empty && !is_busy && sched->queue[sched->first % FAKE_SLOTS].is_parked) {
-			submission = sched->queue[sched->first++ % FAKE_SLOTS];
+		if (first && !is_busy && first->is_parked) {
+			submission = *first;
+			first->packet = NULL; /* the row goes on behind it */
 			sched->is_retiring = true;
 		}
 		lock_release(&sched->lock);
-		if (is_empty && !is_busy)
+		if (!first && !is_busy)
 			return;
-		CHECK(is_empty || ending == SCHED_CANCEL_ALL);
+		CHECK(!first || ending == SCHED_CANCEL_ALL);
 		if (submission.packet)
 			retire(sched, &submission, SCHED_CANCELLED);
 		else
@@ -109,9 +136,47 @@ NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *pack
 	notice_give(&sched->changed);
 	lock_release(&sched->lock);
 
+	if (is_parked)
+		sched_queue_kick(queue); /* its time may have come meanwhile */
 	if (is_automatic)
 		complete_all(sched);
 	return STATUS_SUCCESS;
+}
+
+/* False: not yet. */
+static bool try_parked(struct sched_packet *packet)
+{
+	if (packet->ops->prepare(packet) == STATUS_PENDING)
+		return false;
+	CHECK(NT_SUCCESS(
+		packet->ops->submit(packet, &(struct sched_submission){ .node = packet->queue->node,
+									.fence = packet->fence })));
+	return true;
+}
+
+/* One thread at a time; who comes meanwhile has it look again. */
+void sched_queue_kick(struct sched_queue *queue)
+{
+	struct sched *sched = queue->sched;
+	struct fake_submission *parked;
+
+	lock_assert_none_held("the scheduler");
+	lock_acquire(&sched->lock);
+	sched->kicks++;
+	while (!sched->is_kicking && (parked = first_parked_locked(sched))) {
+		uint32_t kicks = sched->kicks;
+
+		sched->is_kicking = true;
+		lock_release(&sched->lock);
+		bool is_submitted = try_parked(parked->packet);
+		lock_acquire(&sched->lock);
+		sched->is_kicking = false;
+		parked->is_parked = !is_submitted;
+		notice_give(&sched->changed);
+		if (!is_submitted && kicks == sched->kicks)
+			break;
+	}
+	lock_release(&sched->lock);
 }
 
 /* ---- clients ---- */
@@ -264,17 +329,30 @@ uint64_t fake_submitted(struct fake *fake)
 	return count;
 }
 
-/* Not what is parked: that never got to the hardware, and ends with its queue. */
-uint64_t fake_in_flight(struct fake *fake)
+static uint64_t count_of(struct fake *fake, bool is_parked)
 {
 	const struct sched *sched = &fake->sched;
 	uint64_t count = 0;
 
 	lock_acquire(&fake->sched.lock);
-	for (uint64_t i = sched->first; i != sched->end; i++)
-		count += !sched->queue[i % FAKE_SLOTS].is_parked;
+	for (uint64_t i = sched->first; i != sched->end; i++) {
+		const struct fake_submission *submission = &sched->queue[i % FAKE_SLOTS];
+
+		count += submission->packet && submission->is_parked == is_parked;
+	}
 	lock_release(&fake->sched.lock);
 	return count;
+}
+
+/* Not what is parked: that has not got to the hardware, and may end with its queue. */
+uint64_t fake_in_flight(struct fake *fake)
+{
+	return count_of(fake, false);
+}
+
+uint64_t fake_parked(struct fake *fake)
+{
+	return count_of(fake, true);
 }
 
 void fake_wait_submitted(struct fake *fake, uint64_t count)

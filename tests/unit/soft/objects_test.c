@@ -172,6 +172,34 @@ TEST(objects, context_flags_are_checked)
 	host_stop();
 }
 
+TEST(objects, a_context_of_the_kernels_may_be_beside_a_clients_on_the_node_for_that)
+{
+	static const struct host_setting in_3d[] = { { "PagingCompanionNode", "3d", 0 }, { 0 } };
+	struct softgpu_context data = { .version = 1 };
+	DXGKARG_CREATECONTEXT args = { .NodeOrdinal = HOST_NODE_PAGING,
+				       .EngineAffinity = 1,
+				       .Flags = { .SystemContext = 1, .VirtualAddressing = 1 } };
+	DXGK_CONTEXTINFO info;
+
+	host_start(NULL);
+	EXPECT_EQ(make_context(&args, &info), STATUS_SUCCESS);
+	EXPECT_EQ(info.PagingCompanionNodeId, HOST_NODE_PAGING);
+	args.pPrivateDriverData = &data; /* nothing of a client's */
+	args.PrivateDriverDataSize = sizeof(data);
+	EXPECT_EQ(make_context(&args, NULL), STATUS_INVALID_PARAMETER);
+	args.PrivateDriverDataSize = 0;
+	args.NodeOrdinal = HOST_NODE_3D;
+	EXPECT_EQ(make_context(&args, NULL), STATUS_INVALID_PARAMETER);
+	host_stop();
+
+	host_start(in_3d);
+	EXPECT_EQ(make_context(&args, &info), STATUS_SUCCESS);
+	EXPECT_EQ(info.PagingCompanionNodeId, HOST_NODE_3D);
+	args.NodeOrdinal = HOST_NODE_PAGING;
+	EXPECT_EQ(make_context(&args, NULL), STATUS_INVALID_PARAMETER);
+	host_stop();
+}
+
 TEST(objects, context_private_data_is_checked)
 {
 	struct softgpu_context data = { .version = 1 };
