@@ -6,6 +6,7 @@
 
 enum {
 	BESIDE_BY_HAND, /* the GPU's work is; paging on its own node is not */
+	BESIDE_HOLDING, /* likewise, and a preemption is not answered */
 	BESIDE_AT_ONCE,
 	BY_CPU,   /* the CPU writes page tables */
 	REFUSING, /* the driver makes none */
@@ -55,6 +56,19 @@ static void begin_update_by_hand(D3DKMT_HANDLE context, UINT64 address)
 	hold_paging(true);
 	EXPECT_OK(signal_fence(fence, 7));
 	AWAIT(pending(COMPANION_NODE) > 0);
+}
+
+/* A process keeps its addresses when a device of it is lost. */
+static void expect_new_device_updates(UINT64 address)
+{
+	D3DKMT_CREATEPAGINGQUEUE queue = { .hDevice = device = create_device(adapter) };
+
+	EXPECT_OK(D3DKMTCreatePagingQueue(&queue));
+	paging_queue = queue.hPagingQueue;
+	paging_value = queue.FenceValueCPUVirtualAddress;
+	fence = create_fence(0, 0, &seen);
+	EXPECT_OK(map_in(create_virtual(0), 0, address));
+	AWAIT(*seen == 1);
 }
 
 TEST(companion, is_made_with_the_first_update_of_a_context_and_not_before)
@@ -292,7 +306,43 @@ TEST(order, the_context_ends_behind_what_its_companion_has_with_the_hardware)
 	expect_nothing_wrong();
 }
 
+/* Of the kernel's, it goes ahead of what a client has on its node. */
+TEST(order, it_preempts_clients_on_its_node)
+{
+	UINT64 address = begin_tiled(BESIDE_BY_HAND);
+
+	EXPECT_OK(submit(create_virtual(COMPANION_NODE), 8));
+	AWAIT(pending(COMPANION_NODE) == 1);
+	EXPECT_OK(map_in(create_virtual(0), 0, address));
+	AWAIT(*seen == 1);
+	EXPECT(notes_in_order("PreemptCommand irql=2 node=1", "CompanionSubmit"));
+	/* It comes again, and to its end. */
+	AWAIT(pending(COMPANION_NODE) == 1);
+	EXPECT_EQ(complete(COMPANION_NODE), 8);
+	expect_nothing_wrong();
+}
+
 /* ---- resets ---- */
+
+/* In simulated time only: that passes when everybody waits. */
+TEST(reset, is_of_the_adapter_when_it_hangs)
+{
+	if (!is_seeded())
+		return;
+	UINT64 address = begin_tiled(BESIDE_HOLDING);
+	D3DKMT_HANDLE context = create_virtual(0);
+
+	begin_update_by_hand(context, address);
+	(void)wait_fence(fence, 8, 0);
+	AWAIT(notes_count("RestartFromTimeout") == 1);
+	EXPECT(notes_in_order("ResetFromTimeout", "RestartFromTimeout"));
+	hold_paging(false);
+	EXPECT_OK(destroy_device(device));
+	EXPECT_EQ(notes_count("CompanionEnds"), 1);
+	/* The GPU works again, for others. */
+	expect_new_device_updates(address);
+	expect_nothing_wrong();
+}
 
 TEST(reset, of_the_adapter_ends_what_it_has_and_tells_it_the_root_again)
 {
@@ -318,14 +368,7 @@ TEST(reset, leaves_nothing_that_another_device_would_meet)
 	EXPECT_OK(map_in(create_virtual(0), 0, address));
 	AWAIT(*seen == 1);
 	EXPECT_OK(force(D3DKMT_TDRDBGCTRLTYPE_GPUTDR, 0));
-	device = create_device(adapter);
-	D3DKMT_CREATEPAGINGQUEUE queue = { .hDevice = device };
-	EXPECT_OK(D3DKMTCreatePagingQueue(&queue));
-	paging_queue = queue.hPagingQueue;
-	paging_value = queue.FenceValueCPUVirtualAddress;
-	fence = create_fence(0, 0, &seen);
-	EXPECT_OK(map_in(create_virtual(0), 0, address));
-	AWAIT(*seen == 1);
+	expect_new_device_updates(address);
 	expect_sound("after the reset");
 	expect_nothing_wrong();
 }
@@ -335,6 +378,8 @@ int main(int argc, char **argv)
 	static const char *const registries[COMPANION_ADAPTERS] = {
 		[BESIDE_BY_HAND] = "\"HandCranked\": 1, \"PageTableUpdateMode\": 2, "
 				   "\"PagingCompanionNodeId\": 1",
+		[BESIDE_HOLDING] = "\"HandCranked\": 1, \"PageTableUpdateMode\": 2, "
+				   "\"PagingCompanionNodeId\": 1, \"HoldPreemption\": 1",
 		[BESIDE_AT_ONCE] = "\"HandCranked\": 0, \"PageTableUpdateMode\": 2, "
 				   "\"PagingCompanionNodeId\": 1",
 		[BY_CPU] = "\"HandCranked\": 0, \"PageTableUpdateMode\": 0, "
