@@ -12,9 +12,11 @@ void companion_init(struct companion *companion)
 	lock_init(&companion->making, LOCK_RANK_COMPANION, "the companion of a context");
 }
 
+/* A driver that knows no contexts is only ever told of devices. */
 static bool is_needed(const struct dxg_adapter *adapter)
 {
-	return adapter->tables && adapter->tables->mmu.update_mode != MINIPORT_TABLE_CPU_VIRTUAL;
+	return adapter->tables && adapter->info->is_multi_engine_aware &&
+	       adapter->tables->mmu.update_mode != MINIPORT_TABLE_CPU_VIRTUAL;
 }
 
 static void forget(struct dxg_context *context)

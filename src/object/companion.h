@@ -5,7 +5,7 @@
  *	first update ──▶ made on the node that the driver named for the client's context ──▶ used …
  *	the client's context ends ──▶ what runs in it ends ──▶ the driver forgets it, then the other
  *
- * Not where the CPU writes tables: there is nothing to run.
+ * Not where the CPU writes tables: there is nothing to run; nor with drivers that know no contexts.
  *
  * The documents say on which node it is, when it is made and what runs in it, and no more. So the
  * driver is told what is true of it: a context of the client's device, whose process's tables it
