@@ -10,11 +10,18 @@
 
 /* ---- spaces ---- */
 
+/* What was under way when the adapter went broke nothing: whoever hears of that first. */
+static enum device_state state_after(NTSTATUS status)
+{
+	if (status == STATUS_DEVICE_REMOVED)
+		return DEVICE_STOPPED;
+	return status == STATUS_NO_MEMORY ? DEVICE_OUT_OF_MEMORY : DEVICE_DMA_FAULT;
+}
+
 /* A GPU would find anything there: nothing of the process runs on that adapter any more. */
 static void tables_are_broken(void *context, NTSTATUS status)
 {
-	device_lose_all(context,
-			status == STATUS_NO_MEMORY ? DEVICE_OUT_OF_MEMORY : DEVICE_DMA_FAULT);
+	device_lose_all(context, state_after(status));
 }
 
 /*
