@@ -310,6 +310,12 @@ static void hand_back_companions(const struct companions *companions,
 		companions->mutex ? keyed_mutex_data_bytes(&companions->mutex->body->share) : 0;
 }
 
+/* Generic rights were not mapped to the object's own when the NT handle was made. */
+static bool may_write(uint32_t granted)
+{
+	return (granted & (SHARED_ALLOCATION_WRITE | GENERIC_WRITE | GENERIC_ALL)) != 0;
+}
+
 NTSTATUS dispatch_open_resource_from_nt_handle(struct call *call,
 					       D3DKMT_OPENRESOURCEFROMNTHANDLE *args)
 {
@@ -341,7 +347,7 @@ NTSTATUS dispatch_open_resource_from_nt_handle(struct call *call,
 	if (!NT_SUCCESS(status))
 		return status;
 	open.body = container_of(set.shares[0], struct resource_body, share);
-	open.is_read_only = open.body->is_read_only || !(set.access & SHARED_ALLOCATION_WRITE);
+	open.is_read_only = open.body->is_read_only || !may_write(set.access);
 	if (set.count == SHARE_SET_MAX)
 		status = open_companions(call, args, &set, &companions);
 	if (NT_SUCCESS(status))

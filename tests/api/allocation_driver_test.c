@@ -279,6 +279,38 @@ TEST(driver, is_told_that_an_opening_is_read_only)
 		   "OpenAllocation irql=0 count=1 flags=2\n");
 }
 
+/* Generic rights stand for the object's own: a runtime asks for GENERIC_ALL. */
+CHILD(generic_rights)
+{
+	static const DWORD rights[] = { GENERIC_ALL, GENERIC_WRITE, GENERIC_READ };
+	struct creation creation;
+	HANDLE handle;
+
+	child_begin();
+	creation_init_plain(&creation, device, 1);
+	creation.args.Flags.CreateResource = 1;
+	creation.args.Flags.CreateShared = 1;
+	creation.args.Flags.NtSecuritySharing = 1;
+	CHILD_OK(create(&creation));
+	for (unsigned i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
+		CHILD_OK(D3DKMTShareObjects(1, &creation.args.hResource, NULL, rights[i], &handle));
+		say(i == 0 ? "-- all" : i == 1 ? "-- write" : "-- read");
+		CHILD_OK(open_plain_nt(device, handle));
+	}
+	say("-- end");
+	return 0;
+}
+
+TEST(driver, is_told_of_the_right_to_write_that_a_generic_one_stands_for)
+{
+	const struct child_result *child = run_child("generic_rights", recorder_profile("", ""));
+
+	expect_clean(child);
+	EXPECT_STR(notes_after(child, "-- all"), "OpenAllocation irql=0 count=1 flags=0\n");
+	EXPECT_STR(notes_after(child, "-- write"), "OpenAllocation irql=0 count=1 flags=0\n");
+	EXPECT_STR(notes_after(child, "-- read"), "OpenAllocation irql=0 count=1 flags=2\n");
+}
+
 /* ---- what nobody destroyed ---- */
 
 CHILD(leave_allocations)
