@@ -3,7 +3,8 @@
  *
  * The driver gets a D3DKMT handle (DXGK_OPENALLOCATIONINFO, an escape) and asks for its own pointer
  * behind it. The handle is one of the process on whose behalf the driver is running, so the
- * questions reach whoever knows that process: `owner` is what miniport_client_set_owner() said.
+ * questions reach whoever knows that process and this adapter: `owner` is what
+ * miniport_client_set_owner() said.
  */
 #ifndef MINIPORT_HANDLE_SERVICES_H
 #define MINIPORT_HANDLE_SERVICES_H
@@ -22,7 +23,7 @@ struct miniport_handle_query {
 
 /* All may be called on any thread that is in the driver, with locks of the driver line held. */
 struct miniport_handle_services {
-	/* NULL: the process has no such object. */
+	/* NULL: the process has no such object on this adapter. */
 	void *(*get)(const struct miniport_handle_query *query);
 
 	/* The same, and the object is not destroyed in the driver before release(*hold_out). */

@@ -13,28 +13,47 @@
 /* Holds of allocations and of resources share one pointer type; this bit tells them apart. */
 #define HOLD_OF_RESOURCE ((uintptr_t)1)
 
-static struct dxg_allocation *find_allocation(void *owner, uint32_t handle)
+/* What the process of the asking driver calls by this handle, on whichever adapter. */
+static struct object *find(const struct process_adapter *asker, uint32_t handle,
+			   const struct object_class *class)
 {
-	struct dxg_process *process = owner;
 	const struct object_class *found = NULL;
 	struct object *object = NULL;
 
-	if (handle_find(&process->handles, handle, &allocation_class, &object, &found) !=
-	    HANDLE_FOUND)
+	if (handle_find(&asker->process->handles, handle, class, &object, &found) != HANDLE_FOUND)
 		return NULL;
-	return object_cast(object, &allocation_class, struct dxg_allocation, object);
+	return object;
 }
 
-static struct dxg_resource *find_resource(void *owner, uint32_t handle)
+/* A client may name anything to any driver: what another driver made of it is not for this one. */
+static struct dxg_allocation *find_allocation(const void *owner, uint32_t handle)
 {
-	struct dxg_process *process = owner;
-	const struct object_class *found = NULL;
-	struct object *object = NULL;
+	const struct process_adapter *asker = owner;
+	struct object *object = find(asker, handle, &allocation_class);
 
-	if (handle_find(&process->handles, handle, &resource_class, &object, &found) !=
-	    HANDLE_FOUND)
+	if (!object)
 		return NULL;
-	return object_cast(object, &resource_class, struct dxg_resource, object);
+	struct dxg_allocation *allocation =
+		object_cast(object, &allocation_class, struct dxg_allocation, object);
+	if (allocation->body->adapter == asker->adapter)
+		return allocation;
+	object_put(object);
+	return NULL;
+}
+
+static struct dxg_resource *find_resource(const void *owner, uint32_t handle)
+{
+	const struct process_adapter *asker = owner;
+	struct object *object = find(asker, handle, &resource_class);
+
+	if (!object)
+		return NULL;
+	struct dxg_resource *resource =
+		object_cast(object, &resource_class, struct dxg_resource, object);
+	if (resource->body->adapter == asker->adapter)
+		return resource;
+	object_put(object);
+	return NULL;
 }
 
 static void *data_of_allocation(const struct dxg_allocation *allocation, bool is_device_specific)

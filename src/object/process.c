@@ -139,7 +139,7 @@ static struct process_adapter *join_adapter_locked(struct dxg_process *process,
 		mem_free(joined);
 		return NULL;
 	}
-	miniport_client_set_owner(joined->client, process);
+	miniport_client_set_owner(joined->client, joined);
 	joined->process = process;
 	joined->adapter = adapter;
 	lock_init(&joined->updates_lock, LOCK_RANK_PACKET, "updates of GPU addresses");

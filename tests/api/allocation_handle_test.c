@@ -86,6 +86,41 @@ TEST(handle, data_is_what_the_driver_answered_for_it)
 	EXPECT_CHILD(run_child("data", recorder_profile("", "")), 0);
 }
 
+/* A client may give one driver a handle of another one's: what is behind it is not for it. */
+CHILD(of_another_adapter)
+{
+	D3DKMT_ADAPTERINFO infos[34];
+	D3DKMT_ENUMADAPTERS2 all = { .NumAdapters = 34, .pAdapters = infos };
+	struct creation creation;
+
+	CHILD_EXPECT(D3DKMTEnumAdapters2(&all) == STATUS_SUCCESS && all.NumAdapters == 2);
+	adapter = infos[0].hAdapter;
+	device = child_create_device(adapter);
+	create_resource(&creation, 1);
+	D3DKMT_HANDLE allocation = creation.elements[0].hAllocation;
+	D3DKMT_HANDLE resource = creation.args.hResource;
+	CHILD_EXPECT(ask(RECORDER_GET_DATA, allocation, ALLOCATION, 0) == RECORDER_IS_ALLOCATION);
+	adapter = infos[1].hAdapter;
+	child_create_device(adapter);
+	CHILD_EXPECT(ask(RECORDER_GET_DATA, allocation, ALLOCATION, 0) == 0);
+	CHILD_EXPECT(ask(RECORDER_GET_DATA, allocation, ALLOCATION, 1) == 0);
+	CHILD_EXPECT(ask(RECORDER_GET_DATA, resource, RESOURCE, 0) == 0);
+	CHILD_EXPECT(ask(RECORDER_ACQUIRE, allocation, ALLOCATION, 0) == 0);
+	CHILD_EXPECT(ask(RECORDER_ACQUIRE, resource, RESOURCE, 0) == 0);
+	CHILD_EXPECT(ask(RECORDER_GET_PARENT, allocation, 0, 0) == 0);
+	CHILD_EXPECT(ask(RECORDER_GET_CHILD, resource, 0, 0) == 0);
+	return 0;
+}
+
+TEST(handle, of_another_adapter_names_nothing)
+{
+	char second[1024];
+
+	snprintf(second, sizeof(second), ", {\"driver\": \"%s\", \"name\": \"second\"}",
+		 getenv("TEST_RECORDER"));
+	EXPECT_CHILD(run_child("of_another_adapter", recorder_profile("", second)), 0);
+}
+
 CHILD(parents)
 {
 	struct creation creation;
