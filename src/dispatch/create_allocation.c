@@ -53,12 +53,14 @@ static NTSTATUS check_flags(D3DKMT_CREATEALLOCATIONFLAGS flags)
 	if (flags.NtSecuritySharing && !flags.CreateShared)
 		return bad("Flags", "has NtSecuritySharing without CreateShared");
 	/* Promises that would not be kept. */
-	if (flags.WriteWatch || flags.PhysicallyContiguous || flags.NoKmdAccess)
+	if (flags.RestrictSharedAccess || flags.WriteWatch || flags.PhysicallyContiguous ||
+	    flags.NoKmdAccess)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "Flags",
 			      "has %s, which is not built",
-			      flags.WriteWatch    ? "WriteWatch"
-			      : flags.NoKmdAccess ? "NoKmdAccess"
-						  : "PhysicallyContiguous");
+			      flags.RestrictSharedAccess ? "RestrictSharedAccess"
+			      : flags.WriteWatch         ? "WriteWatch"
+			      : flags.NoKmdAccess        ? "NoKmdAccess"
+							 : "PhysicallyContiguous");
 	if (flags.ExistingSection && flags.ExistingSysMem)
 		return bad("Flags", "has both ExistingSection and ExistingSysMem");
 	if (flags.StandardAllocation != (flags.ExistingSysMem || flags.ExistingSection))

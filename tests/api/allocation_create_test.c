@@ -374,9 +374,9 @@ TEST(create, nt_handles_need_sharing)
 
 TEST(create, flags_that_ask_for_nothing_more_are_accepted)
 {
-	/* NonSecure, RestrictSharedAccess, SwapChainBackBuffer, CrossAdapter,
-	   PartialSharedCreation, Zeroed, AllowNotZeroed, SharedDisplayable. */
-	static const UINT flags[] = { 0x4, 0x10, 0x400, 0x800, 0x2000, 0x4000, 0x40000, 0x200000 };
+	/* NonSecure, SwapChainBackBuffer, CrossAdapter, PartialSharedCreation, Zeroed,
+	   AllowNotZeroed, SharedDisplayable. */
+	static const UINT flags[] = { 0x4, 0x400, 0x800, 0x2000, 0x4000, 0x40000, 0x200000 };
 	struct creation creation;
 
 	for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
@@ -387,10 +387,11 @@ TEST(create, flags_that_ask_for_nothing_more_are_accepted)
 	}
 }
 
-/* WriteWatch, PhysicallyContiguous, NoKmdAccess: a client that set one relies on it. */
+/* RestrictSharedAccess, WriteWatch, PhysicallyContiguous, NoKmdAccess: a client that set one relies
+   on it. */
 TEST(create, flags_that_promise_what_is_not_kept_are_said_to_be_not_built)
 {
-	static const UINT flags[] = { 0x8000, 0x80000, 0x100000 };
+	static const UINT flags[] = { 0x10, 0x8000, 0x80000, 0x100000 };
 	struct creation creation;
 
 	for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
