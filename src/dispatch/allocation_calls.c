@@ -210,16 +210,16 @@ NTSTATUS dispatch_unlock(struct call *call, D3DKMT_UNLOCK *args)
 	if (!NT_SUCCESS(status))
 		return status;
 	uint32_t unlocked = 0;
-	while (unlocked < list.count && allocation_unlock(list.allocations[unlocked]))
+	while (unlocked < list.count && allocation_unlock_begin(list.allocations[unlocked]))
 		unlocked++;
-	if (unlocked < list.count) {
+	if (unlocked < list.count)
 		status = refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "phAllocations",
 				     unlocked, "is not locked");
-		/* Nothing half done: locking again what is mapped anyway cannot fail. */
-		while (unlocked-- > 0) {
-			void *pointer;
-			(void)!allocation_lock(list.allocations[unlocked], false, &pointer);
-		}
+	while (unlocked-- > 0) {
+		if (NT_SUCCESS(status))
+			(void)!allocation_unlock_end(list.allocations[unlocked]);
+		else
+			allocation_unlock_undo(list.allocations[unlocked]);
 	}
 	allocation_list_put(&list);
 	return status;

@@ -713,12 +713,6 @@ static bool allocation_count_lock(struct dxg_allocation *allocation)
 	return true;
 }
 
-static bool allocation_unlock_memory(struct dxg_allocation *allocation)
-{
-	return vidmm_unlock_anywhere(allocation->device->adapter->memory,
-				     &allocation->body->memory);
-}
-
 NTSTATUS allocation_lock(struct dxg_allocation *allocation, bool needs_cpu_visible,
 			 void **pointer_out)
 {
@@ -729,22 +723,39 @@ NTSTATUS allocation_lock(struct dxg_allocation *allocation, bool needs_cpu_visib
 					     &allocation->body->memory, needs_cpu_visible,
 					     pointer_out);
 	if (NT_SUCCESS(status) && !allocation_count_lock(allocation)) {
-		(void)!allocation_unlock_memory(allocation);
+		(void)!allocation_unlock_end(allocation);
 		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAllocation",
 				"is being destroyed");
 	}
 	return status;
 }
 
-bool allocation_unlock(struct dxg_allocation *allocation)
+bool allocation_unlock_begin(struct dxg_allocation *allocation)
 {
 	uint32_t count = atomic_load_explicit(&allocation->lock_count, memory_order_relaxed);
 
-	while (count != 0 && count != ALLOCATION_LOCKS_ENDED) {
-		if (atomic_compare_exchange_weak_explicit(&allocation->lock_count, &count,
-							  count - 1, memory_order_relaxed,
-							  memory_order_relaxed))
-			return allocation_unlock_memory(allocation);
-	}
-	return false;
+	do {
+		if (count == 0 || count == ALLOCATION_LOCKS_ENDED)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(&allocation->lock_count, &count, count - 1,
+							memory_order_relaxed,
+							memory_order_relaxed));
+	return true;
+}
+
+bool allocation_unlock_end(struct dxg_allocation *allocation)
+{
+	return vidmm_unlock_anywhere(allocation->body->adapter->memory, &allocation->body->memory);
+}
+
+void allocation_unlock_undo(struct dxg_allocation *allocation)
+{
+	/* Who destroyed it meanwhile did not find this lock. */
+	if (!allocation_count_lock(allocation))
+		(void)!allocation_unlock_end(allocation);
+}
+
+bool allocation_unlock(struct dxg_allocation *allocation)
+{
+	return allocation_unlock_begin(allocation) && allocation_unlock_end(allocation);
 }

@@ -159,6 +159,14 @@ bool allocation_end_binding(struct dxg_allocation *allocation);
 /* False when this device has not locked it. */
 MUST_CHECK bool allocation_unlock(struct dxg_allocation *allocation);
 
+/*
+ * The same in two steps, for a list of which all are unlocked or none: a lock is taken back, and
+ * then its memory let go, or the lock was never taken back.
+ */
+MUST_CHECK bool allocation_unlock_begin(struct dxg_allocation *allocation);
+MUST_CHECK bool allocation_unlock_end(struct dxg_allocation *allocation);
+void allocation_unlock_undo(struct dxg_allocation *allocation);
+
 /* All or nothing: on failure no handle is valid and the driver has nothing. */
 MUST_CHECK NTSTATUS allocation_create(struct allocation_request *request);
 

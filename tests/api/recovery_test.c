@@ -227,12 +227,18 @@ static void expect_gone_for_use(const struct things *things)
 static void expect_released(const struct things *things)
 {
 	D3DKMT_UNLOCK2 unlock = { .hDevice = device, .hAllocation = things->locked };
+	const D3DKMT_HANDLE both[] = { things->locked, things->allocation };
+	D3DKMT_UNLOCK unlock_both = { .hDevice = device,
+				      .NumAllocations = 2,
+				      .phAllocations = both };
 	D3DKMT_DESTROYALLOCATION2 destroy = { .hDevice = device,
 					      .phAllocationList = &things->allocation,
 					      .AllocationCount = 1 };
 	D3DKMT_DESTROYALLOCATION2 destroy_resource = { .hDevice = device,
 						       .hResource = things->resource };
 
+	/* One of them is not locked: then the other one stays so. */
+	EXPECT_BAD(D3DKMTUnlock(&unlock_both), "API-VALUE", "phAllocations");
 	EXPECT_OK(D3DKMTUnlock2(&unlock));
 	destroy.Flags.SynchronousDestroy = 1;
 	EXPECT_OK(D3DKMTDestroyAllocation2(&destroy));
