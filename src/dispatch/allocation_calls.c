@@ -176,6 +176,17 @@ static NTSTATUS first_page(const D3DKMT_LOCK *args, const struct dxg_allocation 
 	return STATUS_SUCCESS;
 }
 
+/*
+ * Discard allows another piece of memory instead of waiting. There is one of each here, so it waits,
+ * and the flags that would keep it from waiting have no effect with it.
+ */
+static NTSTATUS await_gpu(const D3DKMT_LOCK *args, struct dxg_allocation *allocation)
+{
+	if (args->Flags.IgnoreSync && !args->Flags.Discard)
+		return STATUS_SUCCESS;
+	return allocation_await_idle(allocation, !args->Flags.DonotWait || args->Flags.Discard);
+}
+
 NTSTATUS dispatch_lock(struct call *call, D3DKMT_LOCK *args)
 {
 	struct dxg_allocation *allocation;
@@ -190,6 +201,8 @@ NTSTATUS dispatch_lock(struct call *call, D3DKMT_LOCK *args)
 	if (!NT_SUCCESS(status))
 		return status;
 	status = first_page(args, allocation, &offset_bytes);
+	if (NT_SUCCESS(status))
+		status = await_gpu(args, allocation);
 	if (NT_SUCCESS(status))
 		status = allocation_lock(allocation, true, &pointer);
 	if (NT_SUCCESS(status)) {

@@ -9,7 +9,8 @@
  *	  in a resource, or alone on the device             the driver's final private data
  *
  * An allocation is made and destroyed in groups (a client's list, a resource): creation is in
- * allocation.c, the order of destruction in destruction.c and nowhere else.
+ * allocation.c, the order of destruction in destruction.c and nowhere else; CPU access is in
+ * allocation_lock.c.
  */
 #ifndef OBJECT_ALLOCATION_H
 #define OBJECT_ALLOCATION_H
@@ -33,6 +34,7 @@ struct resource_body;
 struct section;
 
 #define ALLOCATION_LOCKS_ENDED UINT32_MAX
+#define ALLOCATION_USE_AWAITED UINT32_C(0x80000000)
 
 /* The memory as one device has it. */
 struct dxg_allocation {
@@ -58,7 +60,8 @@ struct dxg_allocation {
 	/* CPU locks through this device; ALLOCATION_LOCKS_ENDED once it is being destroyed. */
 	_Atomic uint32_t lock_count;
 
-	/* Lists of submissions that are queued; then it is not destroyed before they are over. */
+	/* Lists of submissions that are queued; then it is not destroyed before they are over.
+	   Wait word, with ALLOCATION_USE_AWAITED while somebody waits for the last one. */
 	_Atomic uint32_t uses;
 
 	/* False while it is made: the driver may ask for it, clients do not find it. */
@@ -144,6 +147,18 @@ struct allocation_request {
 	uint32_t resource_handle; /* out: of a new resource, else 0 */
 	uint32_t global_handle;   /* out: of a resource shared by global handle, else 0 */
 };
+
+/* The list of a submission names it, and that submission is over. */
+void allocation_begin_use(struct dxg_allocation *allocation);
+void allocation_end_use(struct dxg_allocation *allocation);
+
+static inline uint32_t allocation_use_count(const struct dxg_allocation *allocation)
+{
+	return atomic_load(&allocation->uses) & ~ALLOCATION_USE_AWAITED;
+}
+
+/* Until no submission on this device uses it; refused instead when it may not wait. */
+MUST_CHECK NTSTATUS allocation_await_idle(struct dxg_allocation *allocation, bool may_wait);
 
 /* CPU access through this device; nests. */
 MUST_CHECK NTSTATUS allocation_lock(struct dxg_allocation *allocation, bool needs_cpu_visible,

@@ -281,7 +281,8 @@ static bool is_any_used(const struct farewell *farewell)
 		struct dxg_allocation *allocation = farewell->allocations[i];
 		struct vidmm_binding *binding = atomic_load(&allocation->binding);
 
-		if (atomic_load(&allocation->uses) > 0 || (binding && vidmm_binding_waits(binding)))
+		if (allocation_use_count(allocation) > 0 ||
+		    (binding && vidmm_binding_waits(binding)))
 			return true;
 	}
 	return false;

@@ -37,7 +37,7 @@ static NTSTATUS list_add(struct render_list *list, const struct render_item *ite
 		if (!NT_SUCCESS(status))
 			return status;
 		added->entry = entry_of(list, binding);
-		atomic_fetch_add(&item->allocation->uses, 1);
+		allocation_begin_use(item->allocation);
 	}
 	added->allocation = item->allocation;
 	added->is_written = item->is_written;
@@ -75,7 +75,7 @@ void render_list_put(struct render_list *list)
 		return;
 	for (uint32_t i = 0; i < list->count; i++) {
 		if (list->items[i].allocation)
-			atomic_fetch_sub(&list->items[i].allocation->uses, 1);
+			allocation_end_use(list->items[i].allocation);
 	}
 	mem_free(list->entries);
 	mem_free(list);

@@ -74,9 +74,9 @@ static void check_allocation_locked(struct survey *survey, struct dxg_allocation
 	if (atomic_load(&body->holds.count) != 0)
 		survey_wrong(survey, "the driver never let go of allocation 0x%08x", handle);
 	uint32_t uses = holders_count(&survey->listed, allocation, NULL);
-	if (atomic_load(&allocation->uses) != uses)
+	if (allocation_use_count(allocation) != uses)
 		survey_wrong(survey, "allocation 0x%08x is used by %u lists, and %u are queued",
-			     handle, atomic_load(&allocation->uses), uses);
+			     handle, allocation_use_count(allocation), uses);
 	survey_hold_locked(survey, &survey->allocation_bodies, body, allocation->lock_count);
 }
 
