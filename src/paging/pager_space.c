@@ -305,6 +305,14 @@ static uint64_t mapped_table(const struct pager_space *space, uint64_t page)
 	       << MACHINE_PAGE_SHIFT;
 }
 
+/* Where in the allocation the operation begins. */
+static uint64_t first_byte_of(const struct paging_op *op)
+{
+	if (op->kind == PAGING_COPY)
+		return op->copy.offset_bytes;
+	return op->kind == PAGING_FILL ? op->fill.offset_bytes : 0;
+}
+
 static struct miniport_paging_op write_entries(const struct pager *pager, uint32_t part)
 {
 	const struct pager_space *space = &pager->space;
@@ -318,9 +326,9 @@ static struct miniport_paging_op write_entries(const struct pager *pager, uint32
 	(void)is_there;
 	const struct pager_table *table =
 		&space->levels[0].tables[first / space->layout.leaf_entries];
-	uint64_t offset_bytes = (first << MACHINE_PAGE_SHIFT) - window->address;
-	bool is_run =
-		fill_entries(space, window->place, window->offset_bytes + offset_bytes, count);
+	uint64_t offset_bytes =
+		window->offset_bytes + (first << MACHINE_PAGE_SHIFT) - window->address;
+	bool is_run = fill_entries(space, window->place, offset_bytes, count);
 	return (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
 		.driver_allocation =
@@ -337,7 +345,7 @@ static struct miniport_paging_op write_entries(const struct pager *pager, uint32
 			.first_index = (uint32_t)(first % space->layout.leaf_entries),
 			.count = count,
 			.is_run = is_run,
-			.offset_in_allocation_bytes = pager->build.done_bytes,
+			.offset_in_allocation_bytes = first_byte_of(op) + offset_bytes,
 			.driver_process = pager->config.driver_process,
 			.first_address = first << MACHINE_PAGE_SHIFT,
 		},

@@ -173,7 +173,9 @@ TEST(space, a_copy_is_mapped_flushed_and_then_transferred)
 		EXPECT_EQ(log[0].op.update_table.mode, mode);
 		EXPECT_EQ(log[0].op.update_table.count, 8);
 		EXPECT(log[0].op.driver_allocation == &job);
+		EXPECT_EQ(log[0].op.update_table.offset_in_allocation_bytes, 65536);
 		EXPECT_EQ(log[1].kind, MINIPORT_PAGING_UPDATE_PAGE_TABLE);
+		EXPECT_EQ(log[1].op.update_table.offset_in_allocation_bytes, 65536);
 		EXPECT_EQ(log[2].kind, MINIPORT_PAGING_FLUSH_TLB);
 		EXPECT_EQ(log[3].kind, MINIPORT_PAGING_VIRTUAL_TRANSFER);
 		EXPECT_EQ(log[3].op.virtual_transfer.direction, MINIPORT_SYSTEM_TO_LOCAL);
@@ -331,6 +333,37 @@ TEST(space, a_fill_larger_than_a_window_is_several)
 	EXPECT_EQ(fake->local[16 * 4096], 3);
 	EXPECT_EQ(fake->local[5016 * 4096 - 1], 3);
 	EXPECT_EQ(fake->local[5016 * 4096], 0xEE);
+	fake_destroy(fake);
+}
+
+/* A window of several leaf tables, and several windows: each says which part of it is shown. */
+TEST(space, entries_of_a_window_say_which_part_of_the_allocation_they_show)
+{
+	struct fake *fake = create(CPU, true);
+	static struct miniport_page_run local = { 16, 5000 };
+	uint32_t first = atomic_load(&fake->log_count);
+	uint64_t offset_bytes = 3 * 4096;
+	uint32_t updates = 0;
+	struct fake_job job;
+
+	fake_job_init(&job, fake);
+	struct paging_op *op = fake_job_add(&job, PAGING_FILL);
+	op->fill.destination = fake_place(FAKE_LOCAL, &local);
+	op->fill.size_bytes = 5000 * 4096;
+	op->fill.offset_bytes = offset_bytes;
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	for (uint32_t i = first; i < atomic_load(&fake->log_count); i++) {
+		const struct miniport_paging_op *update = &fake->log[i].op;
+
+		if (fake->log[i].kind != MINIPORT_PAGING_UPDATE_PAGE_TABLE)
+			continue;
+		EXPECT_EQ(update->update_table.offset_in_allocation_bytes, offset_bytes);
+		offset_bytes += update->update_table.count * 4096ULL;
+		updates++;
+	}
+	EXPECT_EQ(offset_bytes, 5003 * 4096);
+	EXPECT(updates > 2);
 	fake_destroy(fake);
 }
 
