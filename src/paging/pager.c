@@ -21,7 +21,10 @@
 #include "base/refusal.h"
 #include "paging/internal.h"
 
-enum { CAPS_EXPLICIT_INVALIDATION = 1 << 3 };
+enum {
+	CAPS_EXPLICIT_INVALIDATION = 1 << 3,
+	TOLD_PASSES_MAX = 1024, /* of what is only told, and does nothing */
+};
 
 /* How long a job waits for memory of ours, and how often it looks. */
 #define NO_MEMORY_PATIENCE_NS (200 * NS_PER_MS)
@@ -520,6 +523,7 @@ uint32_t pager_epoch(const struct pager *pager)
 NTSTATUS pager_tell(struct pager *pager, const struct miniport_paging_op *op)
 {
 	uint32_t multipass = 0;
+	uint32_t passes = 0;
 	NTSTATUS status;
 
 	do {
@@ -530,7 +534,7 @@ NTSTATUS pager_tell(struct pager *pager, const struct miniport_paging_op *op)
 		if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER &&
 		    pager->spare.used_bytes == 0 && multipass == before)
 			break;
-	} while (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
+	} while (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER && ++passes < TOLD_PASSES_MAX);
 	if (status == STATUS_SUCCESS || status == STATUS_NO_MEMORY)
 		return status;
 	return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_PAGING_ANSWER, NULL,

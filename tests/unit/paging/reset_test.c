@@ -290,6 +290,35 @@ TEST(reset, an_operation_can_be_told_without_being_run)
 	fake_destroy(fake);
 }
 
+static NTSTATUS get_on_for_ever(struct fake *fake, const struct miniport_paging_op *op,
+				struct miniport_paging_buffer *buffer, uint32_t *multipass)
+{
+	(void)op;
+	(void)buffer;
+	if (++fake->hook_count > 1000000)
+		return STATUS_PENDING; /* we have seen enough: the fake's own answer */
+	++*multipass;
+	return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+}
+
+/* A reset does not hang on a driver that only says that it gets on. */
+TEST(reset, a_driver_that_is_never_done_with_what_it_is_told_is_stopped)
+{
+	struct fake *fake = fake_create(&plain);
+	struct miniport_paging_op op = { .kind = MINIPORT_PAGING_TRANSFER };
+
+	pager_suspend(fake->pager);
+	op.transfer.source.segment = FAKE_LOCAL;
+	op.transfer.destination.segment = FAKE_LOCAL;
+	op.driver_allocation = &op;
+	fake->hook = get_on_for_ever;
+	EXPECT_EQ(pager_tell(fake->pager, &op), STATUS_DRIVER_INTERNAL_ERROR);
+	fake->hook = NULL;
+	EXPECT_EQ(pager_tell(fake->pager, &op), STATUS_SUCCESS);
+	pager_restart(fake->pager);
+	fake_destroy(fake);
+}
+
 static void count_forget(void *context)
 {
 	atomic_fetch_add((_Atomic uint32_t *)context, 1);
