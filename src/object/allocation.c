@@ -288,6 +288,7 @@ static void group_destroy_in_driver(struct group *group)
 	for (uint32_t i = 0; i < group->request->count; i++) {
 		bool is_last = i + 1 == group->request->count;
 		void *driver_allocation = group->answers[i].driver_allocation;
+		hold_end(&group->bodies[i]->holds, "allocation", driver_allocation);
 		miniport_destroy_allocations(group->miniport, group->client, 1, &driver_allocation,
 					     group_driver_resource(group),
 					     group->new_body && is_last);
@@ -402,10 +403,14 @@ static NTSTATUS group_open_in_driver(struct group *group)
 
 static void group_close_in_driver(struct group *group)
 {
-	for (uint32_t i = 0; i < group->request->count; i++)
+	for (uint32_t i = 0; i < group->request->count; i++) {
+		struct dxg_allocation *allocation = &group->bodies[i]->maker;
+
+		hold_end(&allocation->holds, "opening", allocation->driver_binding);
 		miniport_close_allocations(group->miniport, group->client,
 					   group->device->driver_device, 1,
-					   &group->bodies[i]->maker.driver_binding);
+					   &allocation->driver_binding);
+	}
 }
 
 /* ---- the handles ---- */
@@ -542,6 +547,7 @@ static NTSTATUS group_make(struct group *group)
 	return STATUS_SUCCESS;
 
 close_in_driver:
+	group_retire(group);
 	group_close_in_driver(group);
 destroy_in_driver:
 	group_retire(group);
@@ -608,11 +614,15 @@ RARE static void single_undo(struct allocation_body *body, bool is_made, bool is
 	struct dxg_device *device = allocation->device;
 	struct miniport *miniport = device->adapter->miniport;
 
-	if (is_open)
+	if (is_made)
+		(void)!object_retire(&allocation->object);
+	if (is_open) {
+		hold_end(&allocation->holds, "opening", allocation->driver_binding);
 		miniport_close_allocations(miniport, device->joined->client, device->driver_device,
 					   1, &allocation->driver_binding);
+	}
 	if (is_made) {
-		(void)!object_retire(&allocation->object);
+		hold_end(&body->holds, "allocation", body->driver_allocation);
 		miniport_destroy_allocations(miniport, device->joined->client, 1,
 					     &body->driver_allocation, NULL, false);
 	}

@@ -64,6 +64,8 @@ struct dxg_allocation {
 	   Wait word, with ALLOCATION_USE_AWAITED while somebody waits for the last one. */
 	_Atomic uint32_t uses;
 
+	struct hold_count holds; /* of driver_binding */
+
 	/* False while it is made: the driver may ask for it, clients do not find it. */
 	_Atomic bool is_ready;
 
@@ -88,7 +90,7 @@ struct allocation_body {
 	struct section *section; /* the memory, when the client brought one; NULL: no section */
 	uint32_t private_bytes;
 
-	struct hold_count holds;
+	struct hold_count holds; /* of driver_allocation */
 
 	struct vidmm_allocation memory;
 	struct list resource_link; /* resource_body.bodies, guarded by its lock */

@@ -12,20 +12,14 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
-#include "base/thread.h"
 #include "miniport/allocations.h"
-#include "miniport/handle_services.h"
 #include "object/deferral.h"
 #include "object/gpu_addresses.h"
 #include "object/destruction.h"
 
 enum { FEW = 8 };
-
-/* As long as a thread may be in the driver before a timeout is called one (TdrDdiDelay). */
-#define HOLD_PATIENCE_NS (5 * NS_PER_S)
 
 /* What goes together: one CloseAllocation, one DestroyAllocation. */
 struct farewell {
@@ -72,8 +66,12 @@ static void close_bindings(struct farewell *farewell)
 
 	if (farewell->count == 0)
 		return;
-	for (uint32_t i = 0; i < farewell->count; i++)
-		farewell->pointers[i] = farewell->allocations[i]->driver_binding;
+	for (uint32_t i = 0; i < farewell->count; i++) {
+		struct dxg_allocation *allocation = farewell->allocations[i];
+
+		hold_end(&allocation->holds, "opening", allocation->driver_binding);
+		farewell->pointers[i] = allocation->driver_binding;
+	}
 	miniport_close_allocations(device->adapter->miniport, device->joined->client,
 				   device->driver_device, farewell->count, farewell->pointers);
 }
@@ -103,33 +101,14 @@ static void put_bodies(struct farewell *farewell)
 	}
 }
 
-/*
- * The driver may still look at it from another thread. It lets go soon, or it has forgotten to:
- * then it is told so, and the thing goes all the same. Afterwards it is not held any more.
- */
-static void end_holds(struct hold_count *holds, const char *what, const void *driver_handle)
-{
-	uint32_t count = atomic_fetch_or(&holds->count, HOLD_AWAITED) | HOLD_AWAITED;
-	uint64_t deadline_ns = count == HOLD_AWAITED ? 0 : clock_deadline(HOLD_PATIENCE_NS);
-
-	while (count != HOLD_AWAITED) {
-		if (thread_wait(&holds->count, count, deadline_ns) == THREAD_TIMED_OUT) {
-			miniport_report_held(what, driver_handle, count & ~HOLD_AWAITED);
-			break;
-		}
-		count = atomic_load(&holds->count);
-	}
-	atomic_store(&holds->count, HOLD_ENDED);
-}
-
 static void end_allocation_holds(struct allocation_body *body)
 {
-	end_holds(&body->holds, "allocation", body->driver_allocation);
+	hold_end(&body->holds, "allocation", body->driver_allocation);
 }
 
 static void end_resource_holds(struct resource_body *body)
 {
-	end_holds(&body->holds, "resource", body->driver_resource);
+	hold_end(&body->holds, "resource", body->driver_resource);
 }
 
 static void destroy_bodies(struct farewell *farewell)
@@ -395,13 +374,15 @@ static void tell_driver_of_hidden(struct dxg_device *device, struct dxg_allocati
 	struct miniport_client *client = device->joined->client;
 	struct miniport_visit visit;
 
+	/* While the driver holds it, it is waited for: not on a visit. */
+	if (UNLIKELY(!hold_end_hidden_unless_held(&allocation->holds)))
+		hold_end(&allocation->holds, "opening", allocation->driver_binding);
 	miniport_visit_close(&visit, miniport, client, device->driver_device,
 			     allocation->driver_binding);
 	if (LIKELY(hold_end_hidden_unless_held(&body->holds))) {
 		miniport_visit_destroy(&visit, body->driver_allocation);
 		return;
 	}
-	/* While the driver holds it, it is waited for: not on a visit. */
 	miniport_visit_end(&visit);
 	end_allocation_holds(body);
 	miniport_destroy_allocations(miniport, client, 1, &body->driver_allocation, NULL, false);

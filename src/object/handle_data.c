@@ -2,16 +2,19 @@
  * handle_data.c - see handle_data.h.
  *
  * A handle that is still being made resolves too: drivers ask for it while they open it. What is
- * held is the memory, not the handle: a client may destroy the handle any moment, and destruction
- * waits for the hold before it goes to the driver (destruction.c).
+ * held is the memory or what a device has open of it, not the handle: a client may destroy the
+ * handle any moment, and destruction waits for the hold before it goes to the driver
+ * (destruction.c).
  */
 #include "handle/table.h"
 #include "object/allocation.h"
 #include "object/handle_data.h"
 #include "object/resource.h"
 
-/* Holds of allocations and of resources share one pointer type; this bit tells them apart. */
+/* All kinds of holds share one pointer type; these bits tell them apart. */
 #define HOLD_OF_RESOURCE ((uintptr_t)1)
+#define HOLD_OF_OPENING  ((uintptr_t)2)
+#define HOLD_KINDS       (HOLD_OF_RESOURCE | HOLD_OF_OPENING)
 
 /* What the process of the asking driver calls by this handle, on whichever adapter. */
 static struct object *find(const struct process_adapter *asker, uint32_t handle,
@@ -82,46 +85,58 @@ static void *data_get(const struct miniport_handle_query *query)
 	return data;
 }
 
-static void *data_acquire(const struct miniport_handle_query *query, void **hold_out)
+static void *acquire_resource(const struct miniport_handle_query *query, void **hold_out)
 {
-	void *data = NULL;
+	struct dxg_resource *resource = find_resource(query->owner, query->handle);
 
-	if (query->is_resource) {
-		struct dxg_resource *resource = find_resource(query->owner, query->handle);
-		if (!resource)
-			return NULL;
-		data = resource->body->driver_resource;
-		if (data && !hold_take(&resource->body->holds))
-			data = NULL;
-		if (data) {
-			*hold_out = (void *)((uintptr_t)resource->body | HOLD_OF_RESOURCE);
-		}
-		object_put(&resource->object);
-		return data;
-	}
+	if (!resource)
+		return NULL;
+	void *data = resource->body->driver_resource;
+	if (data && !hold_take(&resource->body->holds))
+		data = NULL;
+	if (data)
+		*hold_out = (void *)((uintptr_t)resource->body | HOLD_OF_RESOURCE);
+	object_put(&resource->object);
+	return data;
+}
+
+/* The memory outlives what is open of it: who holds an opening holds the memory, too. */
+static void *acquire_allocation(const struct miniport_handle_query *query, void **hold_out)
+{
 	struct dxg_allocation *allocation = find_allocation(query->owner, query->handle);
+
 	if (!allocation)
 		return NULL;
-	data = data_of_allocation(allocation, query->is_device_specific);
-	if (data && !hold_take(&allocation->body->holds))
+	struct allocation_body *body = allocation->body;
+	void *data = data_of_allocation(allocation, query->is_device_specific);
+	if (data && !hold_take(query->is_device_specific ? &allocation->holds : &body->holds))
 		data = NULL;
-	if (data) {
-		*hold_out = allocation->body;
-	}
+	if (data)
+		*hold_out = query->is_device_specific
+				    ? (void *)((uintptr_t)allocation | HOLD_OF_OPENING)
+				    : body;
 	object_put(&allocation->object);
 	return data;
 }
 
+static void *data_acquire(const struct miniport_handle_query *query, void **hold_out)
+{
+	return query->is_resource ? acquire_resource(query, hold_out)
+				  : acquire_allocation(query, hold_out);
+}
+
 static bool data_release(void *hold)
 {
-	if (!hold)
+	uintptr_t kind = (uintptr_t)hold & HOLD_KINDS;
+	void *held = (void *)((uintptr_t)hold & ~HOLD_KINDS);
+
+	if (!held)
 		return false;
-	if ((uintptr_t)hold & HOLD_OF_RESOURCE) {
-		struct resource_body *body =
-			(struct resource_body *)((uintptr_t)hold & ~HOLD_OF_RESOURCE);
-		return hold_give(&body->holds);
-	}
-	return hold_give(&((struct allocation_body *)hold)->holds);
+	if (kind == HOLD_OF_RESOURCE)
+		return hold_give(&((struct resource_body *)held)->holds);
+	if (kind == HOLD_OF_OPENING)
+		return hold_give(&((struct dxg_allocation *)held)->holds);
+	return hold_give(&((struct allocation_body *)held)->holds);
 }
 
 static uint32_t parent_of(void *owner, uint32_t handle)

@@ -57,4 +57,10 @@ MUST_CHECK static inline bool hold_end_hidden_unless_held(struct hold_count *hol
 	return true;
 }
 
+/*
+ * The driver may still look at it from another thread. It lets go soon, or it has forgotten to:
+ * then it is told so, and the thing goes all the same. Afterwards it is not held any more.
+ */
+void hold_end(struct hold_count *holds, const char *what, const void *driver_handle);
+
 #endif

@@ -132,10 +132,13 @@ static void close_in_driver(struct opening *opening)
 {
 	struct dxg_device *device = opening->device;
 
-	for (uint32_t i = 0; i < opening->built; i++)
+	for (uint32_t i = 0; i < opening->built; i++) {
+		struct dxg_allocation *allocation = opening->allocations[i];
+
+		hold_end(&allocation->holds, "opening", allocation->driver_binding);
 		miniport_close_allocations(device->adapter->miniport, device->joined->client,
-					   device->driver_device, 1,
-					   &opening->allocations[i]->driver_binding);
+					   device->driver_device, 1, &allocation->driver_binding);
+	}
 }
 
 static NTSTATUS join(struct opening *opening)
@@ -159,6 +162,13 @@ static NTSTATUS join(struct opening *opening)
 	}
 	lock_release(&device->lock);
 	return status;
+}
+
+/* What is retired already stays so. */
+static void retire_objects(struct opening *opening)
+{
+	for (uint32_t i = 0; i < opening->built; i++)
+		(void)!object_retire(&opening->allocations[i]->object);
 }
 
 static NTSTATUS open_objects(struct opening *opening)
@@ -194,10 +204,10 @@ static NTSTATUS open_objects(struct opening *opening)
 	return STATUS_SUCCESS;
 
 close_in_driver:
+	retire_objects(opening);
 	close_in_driver(opening);
 retire:
-	for (uint32_t i = 0; i < opening->built; i++)
-		(void)!object_retire(&opening->allocations[i]->object);
+	retire_objects(opening);
 	adapter_leave(opening->device->adapter);
 free_objects:
 	free_objects(opening);

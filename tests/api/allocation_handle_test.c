@@ -198,6 +198,7 @@ TEST(handle, is_asked_about_below_dispatch_level_and_its_children_at_passive_lev
 
 static D3DKMT_HANDLE held;
 static bool is_resource;
+static bool is_opening; /* the device's own handle of an allocation */
 
 static void destroy_held(void *context)
 {
@@ -212,10 +213,18 @@ static void hold(void)
 
 	child_begin();
 	is_resource = getenv("TEST_RESOURCE") != NULL;
+	is_opening = getenv("TEST_OPENING") != NULL;
 	create_resource(&creation, 1);
 	held = is_resource ? creation.args.hResource : creation.elements[0].hAllocation;
-	CHILD_EXPECT(ask(RECORDER_ACQUIRE, held, is_resource ? RESOURCE : ALLOCATION, 0) ==
-		     (is_resource ? (unsigned)RECORDER_IS_RESOURCE : RECORDER_IS_ALLOCATION));
+	if (getenv("TEST_ALONE")) {
+		creation_init_plain(&creation, device, 1);
+		CHILD_OK(create(&creation));
+		held = creation.elements[0].hAllocation;
+	}
+	CHILD_EXPECT(ask(RECORDER_ACQUIRE, held, is_resource ? RESOURCE : ALLOCATION, is_opening) ==
+		     (is_resource  ? (unsigned)RECORDER_IS_RESOURCE
+		      : is_opening ? (unsigned)RECORDER_IS_OPENING
+				   : RECORDER_IS_ALLOCATION));
 	say("-- held");
 }
 
@@ -259,6 +268,29 @@ TEST(hold, of_a_resource_keeps_it_from_being_destroyed_until_the_release)
 	expect_waits("TEST_RESOURCE=1");
 }
 
+/* What the driver made of it for the device is what it looks at: that is not closed either. */
+TEST(hold, of_an_opening_keeps_it_from_being_closed_until_the_release)
+{
+	static const char *const kinds[] = { "TEST_NOTHING=1", "TEST_ALONE=1" };
+
+	for (unsigned seed = 1; seed <= 6; seed++) {
+		char setting[32];
+		snprintf(setting, sizeof(setting), "DXGK_SEED=%u", seed);
+		const struct child_result *child =
+			run_child("hold_and_release", recorder_profile("", ""), setting,
+				  "TEST_OPENING=1", kinds[seed % 2]);
+		EXPECT_CHILD(child, 0);
+		EXPECT(!strstr(child->out, "WRONG"));
+		const char *begin = after_line(child->out, "-- held");
+		const char *released = strstr(begin, "released irql=0\n");
+		const char *closed = strstr(begin, "CloseAllocation irql=0");
+		const char *destroyed = strstr(begin, "DestroyAllocation irql=0");
+		EXPECT(released && closed && destroyed);
+		EXPECT(released < closed);
+		EXPECT(closed < destroyed);
+	}
+}
+
 /* The client's handle is dead all the same. */
 CHILD(hold_and_forget)
 {
@@ -271,9 +303,10 @@ CHILD(hold_and_forget)
 
 TEST(hold, that_is_forgotten_is_reported_and_the_memory_goes)
 {
-	static const char *const kinds[] = { "TEST_NOTHING=1", "TEST_RESOURCE=1" };
+	static const char *const kinds[] = { "TEST_NOTHING=1", "TEST_RESOURCE=1",
+					     "TEST_OPENING=1" };
 
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 3; i++) {
 		const struct child_result *child = run_child(
 			"hold_and_forget", recorder_profile("", ""), "DXGK_SEED=3", kinds[i]);
 		EXPECT_CHILD(child, 0);
