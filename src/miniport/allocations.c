@@ -76,6 +76,8 @@ struct answer_fault segments_fault(const struct miniport_info *info, const char 
 static const char *why_flags_are_wrong(const struct miniport_info *info,
 				       DXGK_ALLOCATIONINFOFLAGS flags)
 {
+	const DXGK_ALLOCATIONINFOFLAGS history = { .HistoryBuffer = 1, .CpuVisible = 1 };
+	const DXGK_ALLOCATIONINFOFLAGS cached = { .Cached = 1 };
 	bool is_version_2 = info->wddm_version >= 2000;
 	unsigned kinds = flags.PermanentSysMem + flags.Protected + flags.ExistingSysMem +
 			 flags.ExistingKernelSysMem;
@@ -89,6 +91,12 @@ static const char *why_flags_are_wrong(const struct miniport_info *info,
 	if (kinds > 1)
 		return "has two of PermanentSysMem, Protected, ExistingSysMem and "
 		       "ExistingKernelSysMem";
+	if (flags.HistoryBuffer && (flags.Value & ~cached.Value) != history.Value)
+		return "has HistoryBuffer without CpuVisible, or with more than Cached";
+	/* The same bit as LinkInstanced. MAP_APERTURE_SEGMENT2, which has that address, is nobody's
+	   here: MapAperture2Supported has no effect. */
+	if (is_version_2 && flags.LinkInstanced)
+		return "has MapApertureCpuVisible, and no aperture is mapped so";
 	if (flags.ExplicitResidencyNotification && !flags.AccessedPhysically)
 		return "has ExplicitResidencyNotification without AccessedPhysically";
 	return NULL;

@@ -598,6 +598,9 @@ ILLEGAL(permanent_and_protected, "\"Allocation.Flags\": 11", "Flags")
 ILLEGAL(permanent_and_existing, "\"Allocation.Flags\": 19", "Flags")
 ILLEGAL(existing_in_two_ways, "\"Allocation.Flags\": 48", "Flags")
 ILLEGAL(residency_news_without_physical_access, "\"Allocation.Flags\": 65537", "Flags")
+ILLEGAL(a_history_buffer_that_the_cpu_does_not_see, "\"Allocation.Flags\": 16384", "Flags")
+ILLEGAL(a_history_buffer_that_is_something_else_too, "\"Allocation.Flags\": 16449", "Flags")
+ILLEGAL(cpu_addresses_in_an_aperture_that_nobody_gives, "\"Allocation.Flags\": 8193", "Flags")
 ILLEGAL(reserved_flags, "\"Allocation.Flags\": 524289", "Flags")
 
 TEST(illegal, an_alignment_below_64k_where_pages_are_that_large)
@@ -653,6 +656,9 @@ TEST(legal, answers_at_the_edge_are_taken)
 		/* Ignored since WDDM 2.0. */
 		"\"Allocation.SupportedReadSegmentSet\": 0",
 		"\"Allocation.Flags\": 98305",
+		/* History buffers. */
+		"\"Allocation.Flags\": 16385",
+		"\"Allocation.Flags\": 16389",
 		"\"Allocation.Flags\": 7",
 	};
 
