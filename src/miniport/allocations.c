@@ -129,13 +129,27 @@ static void add_rare_traits(DXGK_ALLOCATIONINFOFLAGS flags, struct memory_traits
 	traits->is_pinned = flags.Overlay || flags.Capture;
 }
 
+/* Before WDDM 2 an allocation may be readable where it is not writable; best is where it is both. */
+static uint32_t usable_of(const struct miniport_info *info, const DXGK_ALLOCATIONINFO *answer)
+{
+	uint32_t writable = answer->SupportedWriteSegmentSet;
+	uint32_t readable = answer->SupportedReadSegmentSet;
+
+	if (LIKELY(info->wddm_version >= 2000))
+		return writable;
+	if (writable & readable)
+		return writable & readable;
+	return writable ? writable : readable;
+}
+
 SPECIALIZED void take_answer(const DXGK_ALLOCATIONINFO *answer, uint64_t size_bytes,
-			     struct memory_traits traits, struct miniport_allocation *allocation)
+			     uint32_t usable_segments, struct memory_traits traits,
+			     struct miniport_allocation *allocation)
 {
 	allocation->driver_allocation = answer->hAllocation;
 	allocation->size_bytes = size_bytes;
 	allocation->alignment_bytes = answer->Alignment > PAGE ? answer->Alignment : PAGE;
-	allocation->supported_segments = answer->SupportedWriteSegmentSet;
+	allocation->supported_segments = usable_segments;
 	allocation->eviction_segments = answer->EvictionSegmentSet;
 	allocation->preferred_segments = answer->PreferredSegment.Value;
 	allocation->hinted_banks = answer->HintedBank.Value;
@@ -149,14 +163,14 @@ static NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
 {
 	uint64_t size_bytes;
 	uint32_t supported = answer->SupportedWriteSegmentSet;
+	uint32_t usable = usable_of(info, answer);
 	struct memory_traits traits = {
 		.is_cpu_visible = answer->Flags.CpuVisible,
 		.is_accessed_physically = answer->Flags.AccessedPhysically,
 		.goes_to_the_end = answer->Flags.FromEndOfSegment,
-		.supports_aperture = (supported & info->system_memory_segments) != 0,
+		.supports_aperture = (usable & info->system_memory_segments) != 0,
 	};
 
-	/* Before WDDM 2 an allocation may be readable where it is not writable. */
 	if (info->wddm_version < 2000)
 		supported |= answer->SupportedReadSegmentSet;
 	if (UNLIKELY(!segments_are_legal(info, supported, answer->EvictionSegmentSet,
@@ -189,7 +203,7 @@ static NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
 		return illegal("Alignment", index,
 			       "is no multiple of 64 KiB, and a supported segment has such pages");
 
-	take_answer(answer, size_bytes, traits, allocation);
+	take_answer(answer, size_bytes, usable, traits, allocation);
 	return STATUS_SUCCESS;
 }
 
@@ -212,8 +226,8 @@ SPECIALIZED NTSTATUS judge_next_answer(struct judged_answer *last,
 				       struct miniport_allocation *allocation)
 {
 	if (LIKELY(is_judged(last, answer))) {
-		take_answer(answer, (answer->Size + PAGE - 1) & ~(PAGE - 1), last->traits,
-			    allocation);
+		take_answer(answer, (answer->Size + PAGE - 1) & ~(PAGE - 1), last->usable_segments,
+			    last->traits, allocation);
 		return STATUS_SUCCESS;
 	}
 	/* A copy, so that what it is for may stay in registers. */
@@ -223,6 +237,7 @@ SPECIALIZED NTSTATUS judge_next_answer(struct judged_answer *last,
 	*last = (struct judged_answer){
 		.is_there = NT_SUCCESS(status),
 		.traits.bits = allocation->traits.bits,
+		.usable_segments = allocation->supported_segments,
 		.alignment = answer->Alignment,
 		.flags = answer->Flags.Value,
 		.read_segments = answer->SupportedReadSegmentSet,

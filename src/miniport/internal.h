@@ -71,6 +71,7 @@ struct miniport_mdl;
 struct judged_answer {
 	bool is_there;
 	struct memory_traits traits; /* what was made of it */
+	uint32_t usable_segments;    /* … and of the two sets */
 	UINT alignment;
 	UINT flags;
 	UINT read_segments;

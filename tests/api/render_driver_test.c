@@ -40,6 +40,51 @@ TEST(pass, a_command_becomes_as_many_packets_as_it_takes_buffers)
 	EXPECT_CHILD(run_child("commands_in_passes"), 0);
 }
 
+/* Before WDDM 2.0 an allocation may be such that the GPU only reads it. */
+CHILD(read_segments)
+{
+	begin_with("\"Allocation.SupportedReadSegmentSet\": 1, "
+		   "\"Allocation.SupportedWriteSegmentSet\": 0, ");
+	struct painter painter = painter_on(0);
+	D3DKMT_HANDLE allocation = allocate(64 * KIB);
+
+	paint_with(&painter, allocation);
+	EXPECT_OK(paint(&painter, 8));
+	complete_all(0, 1);
+	EXPECT_EQ(execution_state(device), 1);
+	EXPECT(is_there(allocation));
+	expect_nothing_wrong();
+	return 0;
+}
+
+TEST(place, of_what_is_only_read_is_where_it_may_be_read)
+{
+	EXPECT_CHILD(run_child("read_segments"), 0);
+}
+
+/* What may be read in more places than written is where both is possible. */
+CHILD(read_and_write_segments)
+{
+	DXGK_ALLOCATIONLIST list[1];
+
+	begin_with("\"Allocation.SupportedReadSegmentSet\": 3, "
+		   "\"Allocation.SupportedWriteSegmentSet\": 2, "
+		   "\"Allocation.PreferredSegment\": 1, ");
+	struct painter painter = painter_on(0);
+	paint_with(&painter, allocate(64 * KIB));
+	EXPECT_OK(paint(&painter, 8));
+	complete_all(0, 1);
+	(void)last_patch(list, 1);
+	EXPECT_EQ(list[0].SegmentId, 2);
+	expect_nothing_wrong();
+	return 0;
+}
+
+TEST(place, of_what_is_also_written_is_where_it_may_be_written)
+{
+	EXPECT_CHILD(run_child("read_and_write_segments"), 0);
+}
+
 CHILD(failure_in_a_later_pass)
 {
 	begin_with("\"RenderBytes\": 100, \"Fail\": \"Render\", \"FailAt\": 3, "
