@@ -63,6 +63,7 @@ static NTSTATUS open_mutex(struct call *call, D3DKMT_HANDLE shared,
 	share_put(share);
 	if (!NT_SUCCESS(status))
 		return status;
+	keyed_mutex_settle(mutex);
 	*handle_out = mutex->object.handle;
 	object_put(&mutex->object);
 	return STATUS_SUCCESS;

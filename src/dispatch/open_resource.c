@@ -304,6 +304,8 @@ static NTSTATUS open_companions(struct call *call, const D3DKMT_OPENRESOURCEFROM
 static void hand_back_companions(const struct companions *companions,
 				 D3DKMT_OPENRESOURCEFROMNTHANDLE *args)
 {
+	if (companions->mutex)
+		keyed_mutex_settle(companions->mutex);
 	args->hKeyedMutex = companions->mutex ? companions->mutex->object.handle : 0;
 	args->hSyncObject = companions->sync ? companions->sync->object.handle : 0;
 	args->KeyedMutexPrivateRuntimeDataSize =

@@ -32,6 +32,7 @@ static void mutex_finish(struct object *object)
 	struct dxg_keyed_mutex *mutex = mutex_of_object(object);
 
 	trace_keyed_mutex_destroy(mutex->process->id, object->handle);
+	mem_free(mutex->offered.data);
 	share_put(&mutex->body->share);
 	mem_free(mutex);
 }
@@ -133,6 +134,7 @@ no_memory:
 static void mutex_abandon_build(struct dxg_keyed_mutex *mutex)
 {
 	object_abandon(&mutex->object);
+	mem_free(mutex->offered.data);
 	mem_free(mutex);
 }
 
@@ -170,21 +172,14 @@ NTSTATUS keyed_mutex_create(struct dxg_process *process, uint64_t initial_key,
 	return STATUS_SUCCESS;
 }
 
-/* Counts the opening and leaves the blob when there is none. Takes *data over when it needs it. */
-static NTSTATUS body_open(struct keyed_mutex_body *body,
-			  const struct keyed_mutex_data *initial_data, void **data)
+static NTSTATUS body_open(struct keyed_mutex_body *body, const struct keyed_mutex_data *offered)
 {
 	lock_acquire(&body->lock);
-	NTSTATUS status = check_data_size_locked(body, initial_data);
+	NTSTATUS status = check_data_size_locked(body, offered);
 	if (NT_SUCCESS(status) && !share_open(&body->share))
 		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hSharedHandle",
 				"0x%08x was destroyed during the call",
 				share_global_handle(&body->share));
-	if (NT_SUCCESS(status) && body->private_bytes == 0) {
-		body->private_data = *data;
-		body->private_bytes = initial_data->bytes;
-		*data = NULL;
-	}
 	lock_release(&body->lock);
 	return status;
 }
@@ -195,15 +190,14 @@ NTSTATUS keyed_mutex_open(struct dxg_process *process, struct share *share,
 {
 	struct dxg_keyed_mutex *mutex;
 	NTSTATUS status = mutex_build(process, &mutex);
-	void *data;
 
 	if (!NT_SUCCESS(status))
 		return status;
 	mutex->body = body_of_share(share);
-	status = copy_data(initial_data, &data);
+	mutex->offered.bytes = initial_data->bytes;
+	status = copy_data(initial_data, &mutex->offered.data);
 	if (NT_SUCCESS(status))
-		status = body_open(mutex->body, initial_data, &data);
-	mem_free(data);
+		status = body_open(mutex->body, &mutex->offered);
 	if (!NT_SUCCESS(status)) {
 		mutex_abandon_build(mutex);
 		return status;
@@ -211,6 +205,22 @@ NTSTATUS keyed_mutex_open(struct dxg_process *process, struct share *share,
 	mutex_publish(mutex);
 	*mutex_out = mutex;
 	return STATUS_SUCCESS;
+}
+
+void keyed_mutex_settle(struct dxg_keyed_mutex *mutex)
+{
+	struct keyed_mutex_body *body = mutex->body;
+
+	lock_acquire(&body->lock);
+	struct keyed_mutex_data offered = mutex->offered;
+	mutex->offered = (struct keyed_mutex_data){ 0 };
+	if (body->private_bytes == 0) {
+		body->private_data = offered.data;
+		body->private_bytes = offered.bytes;
+		offered.data = NULL;
+	}
+	lock_release(&body->lock);
+	mem_free(offered.data);
 }
 
 bool keyed_mutex_destroy(struct dxg_keyed_mutex *mutex)

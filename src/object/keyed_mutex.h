@@ -38,6 +38,12 @@ struct keyed_mutex_body {
 	void *private_data;
 };
 
+/* The runtime's blob; `data` may be NULL when `bytes` is 0. */
+struct keyed_mutex_data {
+	void *data;
+	uint32_t bytes;
+};
+
 /* One opening: what a keyed mutex handle names. */
 struct dxg_keyed_mutex {
 	struct object object;
@@ -47,16 +53,13 @@ struct dxg_keyed_mutex {
 	struct keyed_mutex_body *body; /* with a reference */
 
 	struct list process_link; /* dxg_process.keyed_mutexes, guarded by its lock */
-	bool is_closed;           /* guarded by the body's lock */
+
+	/* Guarded by the body's lock. */
+	bool is_closed;
+	struct keyed_mutex_data offered; /* ours; for a mutex that has none */
 };
 
 extern const struct object_class keyed_mutex_class;
-
-/* The runtime's blob; `data` may be NULL when `bytes` is 0. */
-struct keyed_mutex_data {
-	void *data;
-	uint32_t bytes;
-};
 
 /* A new mutex and its first opening, with a reference for the caller. */
 MUST_CHECK NTSTATUS keyed_mutex_create(struct dxg_process *process, uint64_t initial_key,
@@ -66,12 +69,14 @@ MUST_CHECK NTSTATUS keyed_mutex_create(struct dxg_process *process, uint64_t ini
 
 /*
  * One more opening of the mutex whose base is `share`, with a reference for the caller. The blob is
- * the first one when the mutex has none; otherwise only its size counts, which is 0 or the right
- * one.
+ * for a mutex that has none; otherwise only its size counts, which is 0 or the right one.
  */
 MUST_CHECK NTSTATUS keyed_mutex_open(struct dxg_process *process, struct share *share,
 				     const struct keyed_mutex_data *initial_data,
 				     struct dxg_keyed_mutex **mutex_out);
+
+/* The call that opened it succeeds: now the mutex takes the blob, if it still has none. */
+void keyed_mutex_settle(struct dxg_keyed_mutex *mutex);
 
 /* Ends the handle, and abandons the mutex if it holds it. False when another thread was faster. */
 MUST_CHECK bool keyed_mutex_destroy(struct dxg_keyed_mutex *mutex);

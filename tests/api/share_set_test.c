@@ -231,6 +231,47 @@ TEST(set, checks_the_data_of_the_mutex)
 	EXPECT_EQ(close((int)(intptr_t)set.handle), 0);
 }
 
+/* A mutex without data gets what comes with the first opening, if that is one. */
+TEST(set, that_was_not_opened_leaves_its_mutex_without_data)
+{
+	unsigned char data[MUTEX_BYTES] = { 7, 8, 9 };
+	D3DDDI_OPENALLOCATIONINFO2 element;
+	unsigned char runtime[RUNTIME_BYTES];
+	unsigned char total[1024];
+	D3DKMT_CREATEKEYEDMUTEX2 empty = { .Flags.NtSecuritySharing = 1 };
+	struct set set;
+
+	begin(&set);
+	EXPECT_OK(D3DKMTCreateKeyedMutex2(&empty));
+	set.objects[1] = empty.hKeyedMutex;
+	EXPECT_OK(share_set(3, set.objects, &set.handle));
+	D3DKMT_OPENRESOURCEFROMNTHANDLE args = {
+		.hDevice = opener,
+		.hNtHandle = set.handle,
+		.NumAllocations = 2,
+		.pOpenAllocationInfo2 = &element,
+		.PrivateRuntimeDataSize = RUNTIME_BYTES,
+		.pPrivateRuntimeData = runtime,
+		.TotalPrivateDriverDataBufferSize = sizeof(total),
+		.pTotalPrivateDriverDataBuffer = total,
+		.pKeyedMutexPrivateRuntimeData = data,
+		.KeyedMutexPrivateRuntimeDataSize = MUTEX_BYTES,
+	};
+	EXPECT_REFUSED(D3DKMTOpenResourceFromNtHandle(&args), STATUS_INVALID_PARAMETER, "API-COUNT",
+		       "NumAllocations");
+	args.NumAllocations = 1;
+	args.KeyedMutexPrivateRuntimeDataSize = 3;
+	EXPECT_OK(D3DKMTOpenResourceFromNtHandle(&args));
+	EXPECT_EQ(args.KeyedMutexPrivateRuntimeDataSize, 3);
+	unsigned char room[3] = { 0 };
+	D3DKMT_ACQUIREKEYEDMUTEX2 acquire = { .hKeyedMutex = empty.hKeyedMutex,
+					      .pPrivateRuntimeData = room,
+					      .PrivateRuntimeDataSize = sizeof(room) };
+	EXPECT_OK(D3DKMTAcquireKeyedMutex2(&acquire));
+	EXPECT(memcmp(room, data, sizeof(room)) == 0);
+	EXPECT_EQ(close((int)(intptr_t)set.handle), 0);
+}
+
 TEST(set, is_no_keyed_mutex_and_no_sync_object_to_those_who_open_one)
 {
 	D3DKMT_OPENKEYEDMUTEXFROMNTHANDLE mutex = { 0 };
