@@ -176,6 +176,17 @@ static NTSTATUS first_page(const D3DKMT_LOCK *args, const struct dxg_allocation 
 	return STATUS_SUCCESS;
 }
 
+static NTSTATUS check_creator(const struct call *call, const struct dxg_allocation *allocation)
+{
+	const struct resource_body *resource = allocation->body->resource;
+
+	if (resource && resource->is_shared && resource->creator_id != call->process->id)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_LOCK_SHARED, "hAllocation",
+			      "0x%08x is shared, and another process created it",
+			      allocation->object.handle);
+	return STATUS_SUCCESS;
+}
+
 /*
  * Discard allows another piece of memory instead of waiting. There is one of each here, so it waits,
  * and the flags that would keep it from waiting have no effect with it.
@@ -200,7 +211,9 @@ NTSTATUS dispatch_lock(struct call *call, D3DKMT_LOCK *args)
 				      args->hAllocation, &allocation);
 	if (!NT_SUCCESS(status))
 		return status;
-	status = first_page(args, allocation, &offset_bytes);
+	status = check_creator(call, allocation);
+	if (NT_SUCCESS(status))
+		status = first_page(args, allocation, &offset_bytes);
 	if (NT_SUCCESS(status))
 		status = await_gpu(args, allocation);
 	if (NT_SUCCESS(status))

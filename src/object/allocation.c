@@ -233,6 +233,7 @@ static NTSTATUS group_build_objects(struct group *group)
 			request->private_bytes, &group->new_body);
 		if (NT_SUCCESS(status)) {
 			group->new_body->is_read_only = request->is_read_only;
+			group->new_body->creator_id = group->device->process->id;
 			status = resource_create(group->device, group->new_body, &group->resource);
 		}
 	} else {

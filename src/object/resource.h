@@ -29,6 +29,7 @@ struct resource_body {
 	struct dxg_adapter *adapter;
 	bool is_shared; /* nothing is added any more */
 	bool is_read_only;
+	uint32_t creator_id; /* dxg_process.id, which may be gone */
 	void *runtime_data;
 	uint32_t runtime_bytes;
 	void *private_data;

@@ -346,6 +346,38 @@ TEST(lock1, another_device_of_the_creating_process_locks_a_shared_allocation)
 	EXPECT_OK(destroy_resource(device, creation.args.hResource));
 }
 
+TEST(lock1, another_process_does_not_lock_a_shared_allocation)
+{
+	D3DDDI_OPENALLOCATIONINFO2 element = { 0 };
+	struct softgpu_allocation data;
+	struct creation creation;
+	HANDLE handle;
+	void *pointer;
+
+	creation_init_resource(&creation, device, 1, SHARED_NT);
+	EXPECT_OK(create(&creation));
+	EXPECT_OK(D3DKMTShareObjects(1, &creation.args.hResource, NULL, SHARED_ALLOCATION_WRITE,
+				     &handle));
+	D3DKMTCloseDxCoreDevice();
+	adapter = open_first_adapter();
+	device = create_device(adapter);
+	D3DKMT_OPENRESOURCEFROMNTHANDLE open = {
+		.hDevice = device,
+		.hNtHandle = handle,
+		.NumAllocations = 1,
+		.pOpenAllocationInfo2 = &element,
+		.pTotalPrivateDriverDataBuffer = &data,
+		.TotalPrivateDriverDataBufferSize = sizeof(data),
+	};
+	EXPECT_OK(D3DKMTOpenResourceFromNtHandle(&open));
+	EXPECT_REFUSED(lock1(element.hAllocation, LOCK_ENTIRE, NULL, 0, &pointer),
+		       STATUS_INVALID_PARAMETER, "MM-LOCK-SHARED", "hAllocation");
+	/* The newer one leaves that to who shares. */
+	EXPECT_OK(lock2(device, element.hAllocation, &pointer));
+	EXPECT_OK(destroy_resource(device, open.hResource));
+	EXPECT_EQ(close((int)(intptr_t)handle), 0);
+}
+
 TEST(unlock1, a_list_with_one_that_is_not_locked_changes_nothing)
 {
 	D3DKMT_HANDLE allocations[3] = { create_one(device), create_one(device),

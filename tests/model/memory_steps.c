@@ -62,7 +62,9 @@ static void lock_older(struct run *run, int index)
 	struct model_memory *memory = &run->model.memories[allocation->memory];
 	UINT pages[2] = { below(run, (uint32_t)(memory->size_bytes / 4096)), 0 };
 	D3DKMT_LOCK args = { .hDevice = device_of(run, index), .hAllocation = allocation->handle };
-	NTSTATUS wanted = memory->is_cpu_visible ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+	bool is_foreign = memory->group >= 0 && run->model.groups[memory->group].is_of_before;
+	NTSTATUS wanted =
+		memory->is_cpu_visible && !is_foreign ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 
 	if (one_in(run, 2)) {
 		args.NumPages = 1 + below(run, 2);

@@ -216,6 +216,8 @@ void model_end(struct model *model, enum model_kind kind, int index)
 
 void model_end_process(struct model *model)
 {
+	for (int i = 0; i < MAX_GROUPS; i++)
+		model->groups[i].is_of_before = true;
 	for (enum model_kind kind = 0; kind < KIND_COUNT; kind++) {
 		int room;
 		struct model_handle *array = model_array(model, kind, &room);

@@ -88,6 +88,7 @@ struct model_memory {
 
 struct model_group {
 	bool is_live;
+	bool is_of_before; /* the process that made it has ended */
 	enum model_scheme scheme;
 	uint32_t global_handle;
 	struct model_data runtime;
