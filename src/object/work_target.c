@@ -50,7 +50,8 @@ NTSTATUS work_target_queue(const struct work_target *target, struct sched_packet
 	if (!NT_SUCCESS(status))
 		return status;
 	work_target_hold(target);
-	status = sched_queue_submit(target->queue, packet, true);
+	/* A wait may be one that the calling thread ends later, and what is behind it stays. */
+	status = sched_queue_submit(target->queue, packet, packet->kind == SCHED_WORK);
 	if (NT_SUCCESS(status))
 		vidmm_device_has_work(&device->memory);
 	work_target_release(target);

@@ -17,8 +17,8 @@ struct work_target {
 };
 
 /*
- * Queues it behind what is there; may wait for room. Refused when the device can do no more work:
- * then the packet is still the caller's.
+ * Queues it behind what is there; work may wait for room, waits and signals do not. Refused when the
+ * device can do no more work: then the packet is still the caller's.
  */
 MUST_CHECK NTSTATUS work_target_queue(const struct work_target *target,
 				      struct sched_packet *packet);

@@ -1,6 +1,6 @@
 /*
- * outstanding_test.c - how much may be under way: a queue that is full makes its client wait,
- * whatever it is given, and the hardware has no more of it than the driver says it can take.
+ * outstanding_test.c - how much may be under way: a queue that is full makes its client wait with
+ * work, not with waits and signals, and the hardware has no more than the driver says it can take.
  */
 #include "api/hw_queue.h"
 #include "api/render.h"
@@ -85,6 +85,29 @@ static void expect_waits_for_room(struct more *more, unsigned held)
 	EXPECT_OK(destroy_device(device));
 }
 
+static void give_many(void *argument)
+{
+	struct more *more = argument;
+
+	for (unsigned i = 0; i < 3 * FULL && NT_SUCCESS(more->status); i++)
+		more->status = give(more);
+	mark("gave them all");
+}
+
+/* Who is to end the wait in front may be the thread that gives. */
+static void expect_no_wait(struct more *more)
+{
+	struct dxgk_test_thread *thread = dxgk_test_thread_create(give_many, more);
+
+	EXPECT(thread);
+	AWAIT(notes_count("gave them all") > 0);
+	dxgk_test_thread_join(thread);
+	EXPECT_OK(more->status);
+	EXPECT_EQ(more->count, 3 * FULL);
+	EXPECT_OK(signal_fence(more->fence, 1));
+	EXPECT_OK(destroy_device(device));
+}
+
 static void try_context(NTSTATUS (*kind)(struct more *more))
 {
 	struct more more = { .give = kind };
@@ -93,7 +116,10 @@ static void try_context(NTSTATUS (*kind)(struct more *more))
 	more.fence = create_fence(0, 0, NULL);
 	more.context = create_virtual(0);
 	EXPECT_OK(queue_wait(more.context, more.fence, 1));
-	expect_waits_for_room(&more, 1);
+	if (kind == give_work)
+		expect_waits_for_room(&more, 1);
+	else
+		expect_no_wait(&more);
 }
 
 TEST(full, queue_takes_no_more_work)
@@ -101,12 +127,12 @@ TEST(full, queue_takes_no_more_work)
 	try_context(give_work);
 }
 
-TEST(full, queue_takes_no_more_signals)
+TEST(full, queue_takes_signals)
 {
 	try_context(give_signal);
 }
 
-TEST(full, queue_takes_no_more_waits)
+TEST(full, queue_takes_waits)
 {
 	try_context(give_wait);
 }
@@ -119,7 +145,10 @@ static void try_hw_queue_of(NTSTATUS (*kind)(struct more *more))
 	more.fence = create_fence(0, 0, NULL);
 	more.queue = create_hw_queue(0);
 	EXPECT_OK(hw_wait(more.queue, more.fence, 1));
-	expect_waits_for_room(&more, 1);
+	if (kind == give_hw_work)
+		expect_waits_for_room(&more, 1);
+	else
+		expect_no_wait(&more);
 }
 
 TEST(full, hardware_queue_takes_no_more_work)
@@ -127,12 +156,12 @@ TEST(full, hardware_queue_takes_no_more_work)
 	try_hw_queue_of(give_hw_work);
 }
 
-TEST(full, hardware_queue_takes_no_more_signals)
+TEST(full, hardware_queue_takes_signals)
 {
 	try_hw_queue_of(give_hw_signal);
 }
 
-TEST(full, hardware_queue_takes_no_more_waits)
+TEST(full, hardware_queue_takes_waits)
 {
 	try_hw_queue_of(give_hw_wait);
 }
