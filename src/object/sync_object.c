@@ -170,7 +170,8 @@ static struct fence_place_wish place_wish(const struct dxg_sync_object *sync)
 	return (struct fence_place_wish){
 		.is_shared = sync->body->share.scheme != SHARE_PRIVATE,
 		.is_for_gpu = is_for_gpu(sync),
-		.is_writable = sync->access.may_signal,
+		/* That of a hardware queue says what the GPU has done, which may write it. */
+		.is_writable = sync->access.may_signal || sync->access.is_owned,
 	};
 }
 

@@ -285,6 +285,29 @@ TEST(soft_hw_queue, of_a_context_made_for_them_has_its_addresses)
 	EXPECT_EQ(data_at(&client, 0), 42);
 }
 
+/* Where commands say themselves how far they are, they write to the fence. */
+TEST(soft_hw_queue, may_write_its_progress_at_the_address_of_its_fence)
+{
+	struct client client = begin_client();
+	D3DKMT_CREATEHWQUEUE create = { 0 };
+
+	EXPECT_OK(try_context(client.device, 0, &create.hHwContext));
+	EXPECT_OK(D3DKMTCreateHwQueue(&create));
+	struct queue queue = { create.hHwQueue, create.hHwQueueProgressFence, 0 };
+	const struct softgpu_write64 command = {
+		.header = { SOFTGPU_COMMAND_MAGIC, SOFTGPU_WRITE64, sizeof(command) },
+		.destination.virtual_address = create.HwQueueProgressFenceGPUVirtualAddress,
+		.value = 1,
+	};
+	EXPECT(command.destination.virtual_address != 0);
+	EXPECT_OK(run(&client, &queue, &command, sizeof(command)));
+	EXPECT_OK(run_write(&client, &queue, 8, 7));
+	EXPECT_OK(await_all(&client, &queue));
+	EXPECT_EQ(state_of(&client), ACTIVE);
+	EXPECT_EQ(data_at(&client, 8), 7);
+	EXPECT_OK(end_queue(&queue));
+}
+
 TEST(soft_hw_queue, waits_for_another_one)
 {
 	struct client client = begin_client();
