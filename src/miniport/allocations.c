@@ -114,6 +114,21 @@ static bool flags_are_plain(DXGK_ALLOCATIONINFOFLAGS flags)
 	return !(flags.Value & ~plain.Value);
 }
 
+/* WDDM 3.0. Implicit waits, parts that are resident, and several segments there are not anyway. */
+static const char *why_flags2_are_wrong(const struct miniport_info *info,
+					DXGK_ALLOCATIONINFOFLAGS2 flags)
+{
+	if (info->wddm_version < 3000)
+		return NULL;
+	if (flags.Reserved)
+		return "has reserved bits set";
+	if (flags.ShareBackingStoreWithKmd)
+		return "has ShareBackingStoreWithKmd, which no feature query has enabled";
+	if (flags.NotifyEviction || flags.NotifyIoMmuUnmap)
+		return "has NotifyEviction or NotifyIoMmuUnmap, and there is no such news";
+	return NULL;
+}
+
 struct answer_fault flags_fault(const struct miniport_info *info, uint32_t value)
 {
 	const char *why = why_flags_are_wrong(info, (DXGK_ALLOCATIONINFOFLAGS){ .Value = value });
@@ -175,12 +190,16 @@ static NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
 		supported |= answer->SupportedReadSegmentSet;
 	if (UNLIKELY(!segments_are_legal(info, supported, answer->EvictionSegmentSet,
 					 answer->PreferredSegment.Value) ||
-		     !flags_are_plain(answer->Flags))) {
+		     !flags_are_plain(answer->Flags) || answer->Flags2.Value != 0)) {
 		struct answer_fault fault =
 			segments_fault(info, "SupportedWriteSegmentSet", supported,
 				       answer->EvictionSegmentSet, answer->PreferredSegment.Value);
+		const char *why = why_flags2_are_wrong(info, answer->Flags2);
+
 		if (!fault.field)
 			fault = flags_fault(info, answer->Flags.Value);
+		if (!fault.field && why)
+			fault = (struct answer_fault){ "Flags2", why };
 		if (fault.field)
 			return illegal(fault.field, index, fault.why);
 		add_rare_traits(answer->Flags, &traits);
@@ -213,6 +232,7 @@ static bool is_judged(const struct judged_answer *last, const DXGK_ALLOCATIONINF
 	return last->is_there && answer->Size - 1 < UINT64_MAX - PAGE &&
 	       answer->PitchAlignedSize == 0 && answer->AllocationPriority != 0 &&
 	       answer->Alignment == last->alignment && answer->Flags.Value == last->flags &&
+	       answer->Flags2.Value == last->flags2 &&
 	       answer->SupportedWriteSegmentSet == last->write_segments &&
 	       answer->SupportedReadSegmentSet == last->read_segments &&
 	       answer->EvictionSegmentSet == last->eviction_segments &&
@@ -240,6 +260,7 @@ SPECIALIZED NTSTATUS judge_next_answer(struct judged_answer *last,
 		.usable_segments = allocation->supported_segments,
 		.alignment = answer->Alignment,
 		.flags = answer->Flags.Value,
+		.flags2 = answer->Flags2.Value,
 		.read_segments = answer->SupportedReadSegmentSet,
 		.write_segments = answer->SupportedWriteSegmentSet,
 		.eviction_segments = answer->EvictionSegmentSet,

@@ -74,6 +74,7 @@ struct judged_answer {
 	uint32_t usable_segments;    /* … and of the two sets */
 	UINT alignment;
 	UINT flags;
+	UINT flags2;
 	UINT read_segments;
 	UINT write_segments;
 	UINT eviction_segments;

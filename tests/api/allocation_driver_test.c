@@ -601,6 +601,15 @@ ILLEGAL(residency_news_without_physical_access, "\"Allocation.Flags\": 65537", "
 ILLEGAL(a_history_buffer_that_the_cpu_does_not_see, "\"Allocation.Flags\": 16384", "Flags")
 ILLEGAL(a_history_buffer_that_is_something_else_too, "\"Allocation.Flags\": 16449", "Flags")
 ILLEGAL(cpu_addresses_in_an_aperture_that_nobody_gives, "\"Allocation.Flags\": 8193", "Flags")
+/* 0xf003, 0x3000: WDDM 3.0. */
+ILLEGAL(a_backing_store_that_the_driver_is_not_shown,
+	"\"Version\": 61443, \"WDDMVersion\": 12288, \"Allocation.Flags2\": 1", "Flags2")
+ILLEGAL(news_of_evictions_that_nobody_has,
+	"\"Version\": 61443, \"WDDMVersion\": 12288, \"Allocation.Flags2\": 16", "Flags2")
+ILLEGAL(news_of_an_iommu_that_nobody_has,
+	"\"Version\": 61443, \"WDDMVersion\": 12288, \"Allocation.Flags2\": 32", "Flags2")
+ILLEGAL(reserved_flags_of_the_second_word,
+	"\"Version\": 61443, \"WDDMVersion\": 12288, \"Allocation.Flags2\": 64", "Flags2")
 ILLEGAL(reserved_flags, "\"Allocation.Flags\": 524289", "Flags")
 
 TEST(illegal, an_alignment_below_64k_where_pages_are_that_large)
@@ -656,6 +665,9 @@ TEST(legal, answers_at_the_edge_are_taken)
 		/* Ignored since WDDM 2.0. */
 		"\"Allocation.SupportedReadSegmentSet\": 0",
 		"\"Allocation.Flags\": 98305",
+		/* What one always has here; and before WDDM 3.0 there is no such word. */
+		"\"Version\": 61443, \"WDDMVersion\": 12288, \"Allocation.Flags2\": 14",
+		"\"Allocation.Flags2\": 113",
 		/* History buffers. */
 		"\"Allocation.Flags\": 16385",
 		"\"Allocation.Flags\": 16389",

@@ -66,6 +66,7 @@ static void fill_answer(const struct adapter *adapter, DXGK_ALLOCATIONINFO *info
 	info->EvictionSegmentSet = answer(adapter, index, "Allocation.EvictionSegmentSet", 0);
 	info->Flags.Value =
 		answer(adapter, index, "Allocation.Flags", wish && wish->flags ? wish->flags : 1);
+	info->Flags2.Value = answer(adapter, index, "Allocation.Flags2", 0);
 	info->AllocationPriority = answer(adapter, index, "Allocation.AllocationPriority",
 					  D3DDDI_ALLOCATIONPRIORITY_NORMAL);
 }
