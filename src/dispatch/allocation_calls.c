@@ -193,9 +193,12 @@ static NTSTATUS check_creator(const struct call *call, const struct dxg_allocati
  */
 static NTSTATUS await_gpu(const D3DKMT_LOCK *args, struct dxg_allocation *allocation)
 {
-	if (args->Flags.IgnoreSync && !args->Flags.Discard)
+	D3DDDICB_LOCKFLAGS flags = args->Flags;
+
+	if (flags.IgnoreSync && !flags.Discard)
 		return STATUS_SUCCESS;
-	return allocation_await_idle(allocation, !args->Flags.DonotWait || args->Flags.Discard);
+	return allocation_await_idle(allocation, flags.IgnoreReadSync && !flags.Discard,
+				     !flags.DonotWait || flags.Discard);
 }
 
 NTSTATUS dispatch_lock(struct call *call, D3DKMT_LOCK *args)

@@ -61,8 +61,9 @@ struct dxg_allocation {
 	_Atomic uint32_t lock_count;
 
 	/* Lists of submissions that are queued; then it is not destroyed before they are over.
-	   Wait word, with ALLOCATION_USE_AWAITED while somebody waits for the last one. */
+	   Wait words, with ALLOCATION_USE_AWAITED while somebody waits for the last one. */
 	_Atomic uint32_t uses;
+	_Atomic uint32_t writes; /* those of them that write it */
 
 	struct hold_count holds; /* of driver_binding */
 
@@ -151,16 +152,17 @@ struct allocation_request {
 };
 
 /* The list of a submission names it, and that submission is over. */
-void allocation_begin_use(struct dxg_allocation *allocation);
-void allocation_end_use(struct dxg_allocation *allocation);
+void allocation_begin_use(struct dxg_allocation *allocation, bool is_written);
+void allocation_end_use(struct dxg_allocation *allocation, bool is_written);
 
 static inline uint32_t allocation_use_count(const struct dxg_allocation *allocation)
 {
 	return atomic_load(&allocation->uses) & ~ALLOCATION_USE_AWAITED;
 }
 
-/* Until no submission on this device uses it; refused instead when it may not wait. */
-MUST_CHECK NTSTATUS allocation_await_idle(struct dxg_allocation *allocation, bool may_wait);
+/* Until no submission on this device uses it, or writes it; refused when it may not wait. */
+MUST_CHECK NTSTATUS allocation_await_idle(struct dxg_allocation *allocation, bool is_of_writes,
+					  bool may_wait);
 
 /* CPU access through this device; nests. */
 MUST_CHECK NTSTATUS allocation_lock(struct dxg_allocation *allocation, bool needs_cpu_visible,

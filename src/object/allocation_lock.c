@@ -15,44 +15,53 @@
 
 /* ---- what submissions do with it ---- */
 
-void allocation_begin_use(struct dxg_allocation *allocation)
+void allocation_begin_use(struct dxg_allocation *allocation, bool is_written)
 {
 	atomic_fetch_add(&allocation->uses, 1);
+	if (is_written)
+		atomic_fetch_add(&allocation->writes, 1);
 }
 
-void allocation_end_use(struct dxg_allocation *allocation)
+static void end_one(_Atomic uint32_t *uses)
 {
 	/* Behind the count it may be gone: only its address is needed to wake who waits. */
-	if (atomic_fetch_sub(&allocation->uses, 1) == (ALLOCATION_USE_AWAITED | 1))
-		thread_wake_all(&allocation->uses);
+	if (atomic_fetch_sub(uses, 1) == (ALLOCATION_USE_AWAITED | 1))
+		thread_wake_all(uses);
 }
 
-static void await_uses(struct dxg_allocation *allocation)
+void allocation_end_use(struct dxg_allocation *allocation, bool is_written)
 {
-	uint32_t uses;
+	if (is_written)
+		end_one(&allocation->writes);
+	end_one(&allocation->uses); /* last: what is used is not destroyed */
+}
+
+static void await_none(_Atomic uint32_t *uses)
+{
+	uint32_t count;
 
 	do {
-		uses = atomic_fetch_or(&allocation->uses, ALLOCATION_USE_AWAITED) |
-		       ALLOCATION_USE_AWAITED;
-		if (uses != ALLOCATION_USE_AWAITED)
-			(void)thread_wait(&allocation->uses, uses, CLOCK_FOREVER);
-	} while (uses != ALLOCATION_USE_AWAITED);
-	atomic_fetch_and(&allocation->uses, ~ALLOCATION_USE_AWAITED);
+		count = atomic_fetch_or(uses, ALLOCATION_USE_AWAITED) | ALLOCATION_USE_AWAITED;
+		if (count != ALLOCATION_USE_AWAITED)
+			(void)thread_wait(uses, count, CLOCK_FOREVER);
+	} while (count != ALLOCATION_USE_AWAITED);
+	atomic_fetch_and(uses, ~ALLOCATION_USE_AWAITED);
 	/* Another one may wait for what was queued since. */
-	thread_wake_all(&allocation->uses);
+	thread_wake_all(uses);
 }
 
-NTSTATUS allocation_await_idle(struct dxg_allocation *allocation, bool may_wait)
+NTSTATUS allocation_await_idle(struct dxg_allocation *allocation, bool is_of_writes, bool may_wait)
 {
+	_Atomic uint32_t *uses = is_of_writes ? &allocation->writes : &allocation->uses;
 	NTSTATUS status = device_check_alive(allocation->device);
 
-	if (!NT_SUCCESS(status) || allocation_use_count(allocation) == 0)
+	if (!NT_SUCCESS(status) || (atomic_load(uses) & ~ALLOCATION_USE_AWAITED) == 0)
 		return status;
 	if (!may_wait)
 		return refuse(STATUS_GRAPHICS_ALLOCATION_BUSY, RULE_MM_LOCK_BUSY, "hAllocation",
-			      "0x%08x is in the list of what is queued or runs",
-			      allocation->object.handle);
-	await_uses(allocation);
+			      "0x%08x is %s by what is queued or runs", allocation->object.handle,
+			      is_of_writes ? "written" : "used");
+	await_none(uses);
 	return STATUS_SUCCESS;
 }
 

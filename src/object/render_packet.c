@@ -37,7 +37,7 @@ static NTSTATUS list_add(struct render_list *list, const struct render_item *ite
 		if (!NT_SUCCESS(status))
 			return status;
 		added->entry = entry_of(list, binding);
-		allocation_begin_use(item->allocation);
+		allocation_begin_use(item->allocation, item->is_written);
 	}
 	added->allocation = item->allocation;
 	added->is_written = item->is_written;
@@ -75,7 +75,7 @@ void render_list_put(struct render_list *list)
 		return;
 	for (uint32_t i = 0; i < list->count; i++) {
 		if (list->items[i].allocation)
-			allocation_end_use(list->items[i].allocation);
+			allocation_end_use(list->items[i].allocation, list->items[i].is_written);
 	}
 	mem_free(list->entries);
 	mem_free(list);

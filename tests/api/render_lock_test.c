@@ -11,7 +11,13 @@
 	"\"Segment1.CommitLimit\": 4194304, "                                                      \
 	"\"Allocation.SupportedReadSegmentSet\": 1, \"Allocation.SupportedWriteSegmentSet\": 1, "
 
-enum { DO_NOT_WAIT = 0x4, IGNORE_SYNC = 0x8, LOCK_ENTIRE = 0x10, DISCARD = 0x80 };
+enum {
+	DO_NOT_WAIT = 0x4,
+	IGNORE_SYNC = 0x8,
+	LOCK_ENTIRE = 0x10,
+	DISCARD = 0x80,
+	IGNORE_READ_SYNC = 0x400,
+};
 
 static NTSTATUS lock_with(D3DKMT_HANDLE allocation, UINT flags)
 {
@@ -99,6 +105,36 @@ TEST(lock, that_ignores_the_gpu_does_not_wait_for_it)
 	EXPECT_OK(lock_with(used, IGNORE_SYNC));
 	EXPECT_OK(lock_with(used, IGNORE_SYNC | DO_NOT_WAIT));
 	EXPECT_EQ(complete(0), 8);
+}
+
+/* Entries of a list say what is written. */
+TEST(lock, that_ignores_what_the_gpu_reads_waits_for_what_it_writes)
+{
+	begin_painting();
+	struct painter painter = painter_on(0);
+	D3DKMT_HANDLE read = allocate(64 * KIB);
+	D3DKMT_HANDLE written = allocate(64 * KIB);
+
+	paint_with(&painter, read);
+	paint_with(&painter, written);
+	painter.list[1].WriteOperation = 1;
+	EXPECT_OK(paint(&painter, 8));
+	page_until(0, 1);
+	EXPECT_OK(lock_with(read, IGNORE_READ_SYNC));
+	EXPECT_OK(lock_with(read, IGNORE_READ_SYNC | DO_NOT_WAIT));
+	EXPECT_REFUSED(lock_with(written, IGNORE_READ_SYNC | DO_NOT_WAIT),
+		       STATUS_GRAPHICS_ALLOCATION_BUSY, "MM-LOCK-BUSY", "hAllocation");
+	EXPECT_REFUSED(lock_with(read, DO_NOT_WAIT), STATUS_GRAPHICS_ALLOCATION_BUSY,
+		       "MM-LOCK-BUSY", "hAllocation");
+	struct locking locking = { .allocation = written, .flags = IGNORE_READ_SYNC };
+	struct dxgk_test_thread *thread = dxgk_test_thread_create(locking_run, &locking);
+	EXPECT(thread);
+	settle();
+	EXPECT(!locking.is_over);
+	EXPECT_EQ(complete(0), 8);
+	AWAIT(locking.is_over);
+	dxgk_test_thread_join(thread);
+	EXPECT_OK(locking.status);
 }
 
 /* The work goes with the device, and the lock with it. */
