@@ -377,6 +377,20 @@ void miniport_close_allocations(struct miniport *miniport, struct miniport_clien
 	ddi_leave_level_0(&crossing, miniport->ddi.DxgkDdiCloseAllocation(driver_device, &args));
 }
 
+void miniport_close_opening(struct miniport *miniport, struct miniport_client *client,
+			    const struct miniport_opening *opening)
+{
+	uint32_t open = 0;
+
+	for (uint32_t i = 0; i < opening->count; i++) {
+		if (opening->bindings[i].driver_binding)
+			opening->room[open++] = opening->bindings[i].driver_binding;
+	}
+	if (open > 0)
+		miniport_close_allocations(miniport, client, opening->driver_device, open,
+					   opening->room);
+}
+
 static NTSTATUS judge_bindings(const DXGK_OPENALLOCATIONINFO *answers, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -424,13 +438,8 @@ NTSTATUS miniport_open_allocations(struct miniport *miniport, struct miniport_cl
 		status = judge_bindings(answers, count);
 		for (uint32_t i = 0; i < count; i++)
 			opening->bindings[i].driver_binding = answers[i].hDeviceSpecificAllocation;
-		/* Those it did open are closed again. */
-		for (uint32_t i = 0; !NT_SUCCESS(status) && i < count; i++) {
-			void *binding = opening->bindings[i].driver_binding;
-			if (binding)
-				miniport_close_allocations(miniport, client, opening->driver_device,
-							   1, &binding);
-		}
+		if (!NT_SUCCESS(status))
+			miniport_close_opening(miniport, client, opening);
 	}
 	if (answers != few)
 		mem_free(answers);

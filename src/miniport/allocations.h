@@ -69,12 +69,17 @@ struct miniport_opening {
 	bool is_read_only;
 	uint32_t count;
 	struct miniport_binding *bindings;
+	void **room; /* for `count` handles: closing again must not need memory */
 };
 
 /* DxgkDdiOpenAllocation, once. On failure none is open. */
 MUST_CHECK NTSTATUS miniport_open_allocations(struct miniport *miniport,
 					      struct miniport_client *client,
 					      struct miniport_opening *opening);
+
+/* Takes that back: DxgkDdiCloseAllocation, once, for all that are open. */
+void miniport_close_opening(struct miniport *miniport, struct miniport_client *client,
+			    const struct miniport_opening *opening);
 
 /* DxgkDdiCloseAllocation, once, for all of them. */
 void miniport_close_allocations(struct miniport *miniport, struct miniport_client *client,

@@ -33,10 +33,13 @@ struct group {
 	struct allocation_body **bodies;
 	struct miniport_allocation *answers;
 	struct miniport_binding *bindings;
+	void **room;
+	struct miniport_opening opening;
 
 	struct allocation_body *few_bodies[FEW];
 	struct miniport_allocation few_answers[FEW];
 	struct miniport_binding few_bindings[FEW];
+	void *few_room[FEW];
 };
 
 static size_t body_bytes(uint32_t private_bytes)
@@ -137,12 +140,15 @@ static NTSTATUS group_make_room(struct group *group)
 		group->bodies = group->few_bodies;
 		group->answers = group->few_answers;
 		group->bindings = group->few_bindings;
+		group->room = group->few_room;
 		return STATUS_SUCCESS;
 	}
 	group->bodies = mem_zalloc_array(count, sizeof(struct allocation_body *));
 	group->answers = mem_zalloc_array(count, sizeof(*group->answers));
 	group->bindings = mem_zalloc_array(count, sizeof(*group->bindings));
-	return group->bodies && group->answers && group->bindings ? STATUS_SUCCESS : no_memory();
+	group->room = mem_zalloc_array(count, sizeof(*group->room));
+	return group->bodies && group->answers && group->bindings && group->room ? STATUS_SUCCESS
+										 : no_memory();
 }
 
 static void group_free_room(struct group *group)
@@ -152,6 +158,7 @@ static void group_free_room(struct group *group)
 	mem_free(group->bodies);
 	mem_free(group->answers);
 	mem_free(group->bindings);
+	mem_free(group->room);
 }
 
 /*
@@ -386,7 +393,7 @@ static NTSTATUS group_open_in_driver(struct group *group)
 		group->bindings[i].private_data = allocation_private_data(group->bodies[i]);
 		group->bindings[i].private_bytes = group->bodies[i]->private_bytes;
 	}
-	struct miniport_opening opening = {
+	group->opening = (struct miniport_opening){
 		.driver_device = group->device->driver_device,
 		.private_data = (void *)request->private_data,
 		.private_bytes = request->private_bytes,
@@ -394,8 +401,10 @@ static NTSTATUS group_open_in_driver(struct group *group)
 		.is_read_only = request->is_read_only,
 		.count = count,
 		.bindings = group->bindings,
+		.room = group->room,
 	};
-	NTSTATUS status = miniport_open_allocations(group->miniport, group->client, &opening);
+	NTSTATUS status =
+		miniport_open_allocations(group->miniport, group->client, &group->opening);
 
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
 		group->bodies[i]->maker.driver_binding = group->bindings[i].driver_binding;
@@ -408,10 +417,8 @@ static void group_close_in_driver(struct group *group)
 		struct dxg_allocation *allocation = &group->bodies[i]->maker;
 
 		hold_end(&allocation->holds, "opening", allocation->driver_binding);
-		miniport_close_allocations(group->miniport, group->client,
-					   group->device->driver_device, 1,
-					   &allocation->driver_binding);
 	}
+	miniport_close_opening(group->miniport, group->client, &group->opening);
 }
 
 /* ---- the handles ---- */

@@ -19,6 +19,8 @@ struct opening {
 	uint32_t built;
 	struct dxg_allocation **allocations;
 	struct miniport_binding *bindings;
+	void **room;
+	struct miniport_opening driver_opening;
 };
 
 static NTSTATUS no_memory(void)
@@ -112,16 +114,18 @@ static NTSTATUS open_in_driver(struct opening *opening)
 {
 	struct resource_body *body = opening->request->body;
 	struct dxg_device *device = opening->device;
-	struct miniport_opening driver_opening = {
+
+	opening->driver_opening = (struct miniport_opening){
 		.driver_device = device->driver_device,
 		.private_data = body->private_data,
 		.private_bytes = body->private_bytes,
 		.is_read_only = opening->request->is_read_only,
 		.count = opening->built,
 		.bindings = opening->bindings,
+		.room = opening->room,
 	};
-	NTSTATUS status = miniport_open_allocations(device->adapter->miniport,
-						    device->joined->client, &driver_opening);
+	NTSTATUS status = miniport_open_allocations(
+		device->adapter->miniport, device->joined->client, &opening->driver_opening);
 
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < opening->built; i++)
 		opening->allocations[i]->driver_binding = opening->bindings[i].driver_binding;
@@ -136,9 +140,9 @@ static void close_in_driver(struct opening *opening)
 		struct dxg_allocation *allocation = opening->allocations[i];
 
 		hold_end(&allocation->holds, "opening", allocation->driver_binding);
-		miniport_close_allocations(device->adapter->miniport, device->joined->client,
-					   device->driver_device, 1, &allocation->driver_binding);
 	}
+	miniport_close_opening(device->adapter->miniport, device->joined->client,
+			       &opening->driver_opening);
 }
 
 static NTSTATUS join(struct opening *opening)
@@ -226,9 +230,12 @@ NTSTATUS resource_open(struct resource_open_request *request)
 			      "names a resource that was closed everywhere");
 	opening.allocations = mem_zalloc_array(request->count, sizeof(*opening.allocations));
 	opening.bindings = mem_zalloc_array(request->count, sizeof(*opening.bindings));
-	status = opening.allocations && opening.bindings ? open_objects(&opening) : no_memory();
+	opening.room = mem_zalloc_array(request->count, sizeof(*opening.room));
+	status = opening.allocations && opening.bindings && opening.room ? open_objects(&opening)
+									 : no_memory();
 	mem_free(opening.allocations);
 	mem_free(opening.bindings);
+	mem_free(opening.room);
 	if (!NT_SUCCESS(status))
 		share_close(&request->body->share);
 	return status;

@@ -501,6 +501,9 @@ TEST(failure, a_binding_that_is_null_after_success_is_an_illegal_answer)
 		snprintf(wanted, sizeof(wanted), "DDI-ALLOCATION [%u] pOpenAllocation", k);
 		EXPECT_CONTAINS(child->out, wanted);
 		EXPECT_CONTAINS(child->out, "hDeviceSpecificAllocation");
+		/* What it did open it closes at once, as it does when all goes well. */
+		EXPECT_CONTAINS(notes_after(child, "-- create"),
+				"CloseAllocation irql=0 count=2\n");
 	}
 }
 
