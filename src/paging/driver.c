@@ -15,27 +15,31 @@ static NTSTATUS submit(void *driver, const struct sched_submission *how,
 {
 	struct miniport *miniport = driver;
 	bool is_virtual = miniport_submits_virtually(miniport, buffer->gpu_address != 0);
+	const struct miniport_submission submission = {
+		.driver_context = buffer->driver_context,
+		.node = how->node,
+		.fence = how->fence,
+		.is_paging = true,
+		.is_resubmission = how->is_resubmission,
+		.gpu_address = buffer->gpu_address ? buffer->gpu_address + start_bytes : 0,
+		.size_bytes = end_bytes - start_bytes,
+		.physical_address = buffer->physical_address,
+		.memory = buffer->memory,
+		.buffer_bytes = buffer->size_bytes,
+		.start_bytes = start_bytes,
+		.end_bytes = end_bytes,
+		.private_data = buffer->private_data,
+		.private_bytes = buffer->private_bytes,
+		.private_start_bytes = private_start_bytes,
+		.private_end_bytes = private_end_bytes,
+	};
+	NTSTATUS status = STATUS_SUCCESS;
 
-	return miniport_submit(
-		miniport, is_virtual,
-		&(struct miniport_submission){
-			.driver_context = buffer->driver_context,
-			.node = how->node,
-			.fence = how->fence,
-			.is_paging = true,
-			.is_resubmission = how->is_resubmission,
-			.gpu_address = buffer->gpu_address ? buffer->gpu_address + start_bytes : 0,
-			.size_bytes = end_bytes - start_bytes,
-			.physical_address = buffer->physical_address,
-			.memory = buffer->memory,
-			.buffer_bytes = buffer->size_bytes,
-			.start_bytes = start_bytes,
-			.end_bytes = end_bytes,
-			.private_data = buffer->private_data,
-			.private_bytes = buffer->private_bytes,
-			.private_start_bytes = private_start_bytes,
-			.private_end_bytes = private_end_bytes,
-		});
+	/* There is nothing to patch; but that is where a driver may finish what it submits. */
+	if (!is_virtual)
+		status = miniport_patch(miniport,
+					&(struct miniport_patch){ .submission = &submission });
+	return NT_SUCCESS(status) ? miniport_submit(miniport, is_virtual, &submission) : status;
 }
 
 static NTSTATUS create_mdl(void *driver, const struct miniport_page_run *runs, uint32_t run_count,

@@ -246,6 +246,22 @@ TEST(driver, patches_again_what_was_preempted)
 	expect_nothing_wrong();
 }
 
+/* Paging goes the same way, with nothing to patch. */
+TEST(driver, is_asked_to_patch_what_pages_with_empty_lists)
+{
+	begin_painting();
+	struct painter painter = painter_on(0);
+
+	paint_with(&painter, allocate(64 * KIB));
+	EXPECT_OK(paint(&painter, 8));
+	page_until(0, 1);
+	complete_all(0, 1);
+	EXPECT(notes_in_order("PatchPaging irql=0", "SubmitCommand irql=2 node=3"));
+	EXPECT_EQ(notes_count("PatchPaging irql=0"), renders_submitted(PAGING));
+	EXPECT_EQ(notes_count("lists=1"), 0);
+	expect_nothing_wrong();
+}
+
 /* ---- in place ---- */
 
 TEST(in_place, is_the_whole_list_before_anything_is_submitted)

@@ -97,7 +97,8 @@ enum recorder_entry {
 	RECORDER_BUILD_PAGING_BUFFER, /* list: page table entries, or ranges to copy */
 	RECORDER_SUBMIT_COMMAND,
 	RECORDER_SUBMIT_COMMAND_VIRTUAL,
-	RECORDER_PATCH,  /* list: allocations */
+	RECORDER_PATCH, /* list: allocations */
+	RECORDER_PATCH_PAGING,
 	RECORDER_RENDER, /* list: allocations */
 	RECORDER_CANCEL_COMMAND,
 	RECORDER_VALIDATE_SUBMIT_COMMAND,

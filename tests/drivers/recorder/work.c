@@ -179,6 +179,13 @@ static NTSTATUS APIENTRY patch(const HANDLE context, const DXGKARG_PATCH *args)
 	struct adapter *adapter = adapter_of(context);
 
 	enter_scheduler_class(adapter);
+	if (args->Flags.Paging) {
+		note("PatchPaging", "fence", args->SubmissionFenceId, "lists",
+		     args->pAllocationList || args->pPatchLocationList);
+		save_call(adapter, RECORDER_PATCH_PAGING, args, sizeof(*args), NULL, 0);
+		leave_scheduler_class(adapter);
+		return step("PatchPaging");
+	}
 	note("Patch", "fence", args->SubmissionFenceId, "patches",
 	     args->PatchLocationListSubmissionLength);
 	save_call(adapter, RECORDER_PATCH, args, sizeof(*args), args->pAllocationList,

@@ -293,7 +293,7 @@ TEST(patch, paging_buffers_have_no_lists)
 	EXPECT_EQ(miniport_patch(scene.host.miniport,
 				 &(struct miniport_patch){ .submission = &submission }),
 		  STATUS_SUCCESS);
-	host_fetch(&scene.host, RECORDER_PATCH, &args, sizeof(args), NULL, 0);
+	host_fetch(&scene.host, RECORDER_PATCH_PAGING, &args, sizeof(args), NULL, 0);
 	EXPECT(!args.pAllocationList && !args.pPatchLocationList);
 	EXPECT(args.AllocationListSize == 0 && args.PatchLocationListSize == 0);
 	EXPECT_EQ(args.Flags.Value, 1);
