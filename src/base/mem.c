@@ -15,6 +15,7 @@
 
 #include "base/checked.h"
 #include "base/mem.h"
+#include "base/mem_kept.h"
 #include "base/slab.h"
 #include "base/thread.h"
 
@@ -29,8 +30,7 @@ static struct {
 	_Atomic int64_t bytes;
 } shards[SHARDS];
 
-/* 0: no failure wanted. Otherwise the failure comes when it is counted down to 1. */
-static _Atomic uint64_t fail_countdown;
+_Atomic uint64_t mem_fail_countdown;
 static _Atomic bool fail_fired;
 
 static void count(void *memory, int64_t sign)
@@ -44,15 +44,15 @@ static void count(void *memory, int64_t sign)
 
 static bool is_failure_wanted(void)
 {
-	return UNLIKELY(atomic_load_explicit(&fail_countdown, memory_order_relaxed) != 0);
+	return UNLIKELY(atomic_load_explicit(&mem_fail_countdown, memory_order_relaxed) != 0);
 }
 
 static bool must_fail(void)
 {
 	if (!is_failure_wanted())
 		return false;
-	uint64_t left = atomic_load(&fail_countdown);
-	while (left != 0 && !atomic_compare_exchange_weak(&fail_countdown, &left, left - 1))
+	uint64_t left = atomic_load(&mem_fail_countdown);
+	while (left != 0 && !atomic_compare_exchange_weak(&mem_fail_countdown, &left, left - 1))
 		;
 	if (left != 1)
 		return false;
@@ -161,50 +161,19 @@ void mem_free(void *memory)
 
 /* ---- stocks ---- */
 
-enum {
-	PLAIN = 0,          /* the first shelf of mem_take() */
-	KNOWN = SLAB_SIZES, /* of mem_take_known() */
-	KEPT_MAX = 32,      /* on one shelf */
-};
 _Static_assert(MEM_KNOWN_MAX_BYTES == (SLAB_SIZES - 1) * SLAB_STEP, "the largest block");
 
-struct kept_block {
-	struct kept_block *next;
-};
-
-/* What this thread has taken less what it has given is `drawn` less `kept`. */
-struct shelf {
-	struct kept_block *first;
-	_Atomic uint64_t kept; /* blocks behind `first`; both are written by this thread alone */
-	_Atomic int64_t drawn; /* carved less returned by this thread */
-};
-
 struct stock {
-	struct shelf shelves[SLAB_SHELVES];
+	struct mem_shelf shelves[SLAB_SHELVES];
 	struct stock *next; /* in `stocks`; set before it is in it */
 	_Atomic bool is_owned;
 	struct thread_end end; /* of the owner */
 };
 
 static struct stock *_Atomic stocks; /* only grows */
-static _Thread_local struct stock *own_stock;
+_Thread_local struct mem_shelf *mem_own_shelves;
 
-static size_t size_index(size_t size_bytes)
-{
-	return (size_bytes + SLAB_STEP - 1) / SLAB_STEP;
-}
-
-static uint64_t shelf_kept(const struct shelf *shelf)
-{
-	return atomic_load_explicit(&shelf->kept, memory_order_relaxed);
-}
-
-static void shelf_set_kept(struct shelf *shelf, uint64_t count)
-{
-	atomic_store_explicit(&shelf->kept, count, memory_order_relaxed);
-}
-
-static void shelf_draw(struct shelf *shelf, int64_t sign)
+static void shelf_draw(struct mem_shelf *shelf, int64_t sign)
 {
 	int64_t drawn = atomic_load_explicit(&shelf->drawn, memory_order_relaxed);
 
@@ -216,16 +185,16 @@ static void stock_end(struct thread_end *end)
 	struct stock *stock = container_of(end, struct stock, end);
 
 	for (unsigned i = 0; i < SLAB_SHELVES; i++) {
-		struct shelf *shelf = &stock->shelves[i];
+		struct mem_shelf *shelf = &stock->shelves[i];
 		while (shelf->first) {
-			struct kept_block *block = shelf->first;
+			struct mem_kept_block *block = shelf->first;
 			shelf->first = block->next;
 			slab_return(i, block);
 			shelf_draw(shelf, -1);
 		}
-		shelf_set_kept(shelf, 0);
+		mem_shelf_set_kept(shelf, 0);
 	}
-	own_stock = NULL;
+	mem_own_shelves = NULL;
 	atomic_store_explicit(&stock->is_owned, false, memory_order_release);
 }
 
@@ -251,65 +220,52 @@ static struct stock *stock_find(void)
 	return stock;
 }
 
-static struct stock *stock_get(void)
+/* The calling thread's; NULL when there is no memory for it. */
+static struct mem_shelf *shelves_get(void)
 {
-	if (own_stock)
-		return own_stock;
-	own_stock = stock_find();
-	if (own_stock) {
-		own_stock->end.run = stock_end;
-		thread_on_end(&own_stock->end);
-	}
-	return own_stock;
+	if (mem_own_shelves)
+		return mem_own_shelves;
+	struct stock *stock = stock_find();
+	if (!stock)
+		return NULL;
+	mem_own_shelves = stock->shelves;
+	stock->end.run = stock_end;
+	thread_on_end(&stock->end);
+	return mem_own_shelves;
 }
 
 RARE static void *take_new(size_t index)
 {
-	struct stock *stock = stock_get();
+	struct mem_shelf *shelves = shelves_get();
 
-	if (!stock || must_fail())
+	if (!shelves || must_fail())
 		return NULL;
 	void *memory = slab_carve((unsigned)index);
 	if (memory)
-		shelf_draw(&stock->shelves[index], +1);
+		shelf_draw(&shelves[index], +1);
 	return memory;
 }
 
 static inline void *take(size_t index)
 {
-	struct stock *stock = own_stock;
+	void *memory = mem_take_kept(index);
 
-	if (UNLIKELY(!stock || !stock->shelves[index].first || is_failure_wanted()))
-		return take_new(index);
-	struct shelf *shelf = &stock->shelves[index];
-	struct kept_block *block = shelf->first;
-	shelf->first = block->next;
-	shelf_set_kept(shelf, shelf_kept(shelf) - 1);
-	return block;
+	return LIKELY(memory) ? memory : take_new(index);
 }
 
 RARE static void give_away(void *memory, size_t index)
 {
-	struct stock *stock = stock_get();
+	struct mem_shelf *shelves = shelves_get();
 
-	if (stock)
-		shelf_draw(&stock->shelves[index], -1);
+	if (shelves)
+		shelf_draw(&shelves[index], -1);
 	slab_return((unsigned)index, memory);
 }
 
 static inline void give(void *memory, size_t index)
 {
-	struct stock *stock = own_stock;
-
-	if (UNLIKELY(!stock || shelf_kept(&stock->shelves[index]) >= KEPT_MAX)) {
+	if (UNLIKELY(!mem_keep(memory, index)))
 		give_away(memory, index);
-		return;
-	}
-	struct shelf *shelf = &stock->shelves[index];
-	struct kept_block *block = memory;
-	block->next = shelf->first;
-	shelf->first = block;
-	shelf_set_kept(shelf, shelf_kept(shelf) + 1);
 }
 
 static bool is_kept(size_t index)
@@ -319,39 +275,39 @@ static bool is_kept(size_t index)
 
 void *mem_take(size_t size_bytes)
 {
-	size_t index = size_index(size_bytes);
+	size_t index = mem_size_index(size_bytes);
 
-	return is_kept(index) ? take(PLAIN + index) : mem_alloc(size_bytes);
+	return is_kept(index) ? take(MEM_SHELF_PLAIN + index) : mem_alloc(size_bytes);
 }
 
 void mem_give(void *memory, size_t size_bytes)
 {
-	size_t index = size_index(size_bytes);
+	size_t index = mem_size_index(size_bytes);
 
 	if (is_kept(index))
-		give(memory, PLAIN + index);
+		give(memory, MEM_SHELF_PLAIN + index);
 	else
 		mem_free(memory);
 }
 
 void *mem_take_known(size_t size_bytes)
 {
-	return take(KNOWN + size_index(size_bytes));
+	return take(MEM_SHELF_KNOWN + mem_size_index(size_bytes));
 }
 
 void mem_give_known(void *memory, size_t size_bytes)
 {
-	give(memory, KNOWN + size_index(size_bytes));
+	give(memory, MEM_SHELF_KNOWN + mem_size_index(size_bytes));
 }
 
 bool mem_is_known(const void *pointer)
 {
-	return slab_shelf_at(pointer) > KNOWN;
+	return slab_shelf_at(pointer) > MEM_SHELF_KNOWN;
 }
 
 void mem_visit_known(void (*visit)(void *context, void *memory), void *context)
 {
-	for (unsigned i = KNOWN + 1; i < SLAB_SHELVES; i++)
+	for (unsigned i = MEM_SHELF_KNOWN + 1; i < SLAB_SHELVES; i++)
 		slab_visit(i, visit, context);
 }
 
@@ -360,9 +316,9 @@ void mem_visit_known(void (*visit)(void *context, void *memory), void *context)
 static void count_stock(const struct stock *stock, struct mem_usage *usage)
 {
 	for (unsigned i = 0; i < SLAB_SHELVES; i++) {
-		const struct shelf *shelf = &stock->shelves[i];
+		const struct mem_shelf *shelf = &stock->shelves[i];
 		int64_t live = atomic_load_explicit(&shelf->drawn, memory_order_relaxed) -
-			       (int64_t)shelf_kept(shelf);
+			       (int64_t)mem_shelf_kept(shelf);
 		usage->blocks += live;
 		usage->bytes += live * (int64_t)slab_block_bytes(i);
 	}
@@ -385,11 +341,11 @@ struct mem_usage mem_usage(void)
 void mem_fail_nth(uint64_t n)
 {
 	atomic_store(&fail_fired, false);
-	atomic_store(&fail_countdown, n);
+	atomic_store(&mem_fail_countdown, n);
 }
 
 bool mem_fail_stop(void)
 {
-	atomic_store(&fail_countdown, 0);
+	atomic_store(&mem_fail_countdown, 0);
 	return atomic_exchange(&fail_fired, false);
 }

@@ -50,6 +50,7 @@ static NTSTATUS destroy_one(struct call *call, struct dxg_device *device, D3DKMT
 		call_find_allocation(call, device, "phAllocationList", 0, handle, &allocation);
 	if (!NT_SUCCESS(status))
 		return status;
+	allocation_prefetch(allocation);
 	call_forget_object(call, 0);
 	status = destruction_of_single(device, allocation, options);
 	if (UNLIKELY(!NT_SUCCESS(status)))

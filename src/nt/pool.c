@@ -35,6 +35,7 @@
 
 #include "base/checked.h"
 #include "base/mem.h"
+#include "base/mem_kept.h"
 #include "nt/dispatcher.h"
 #include "nt/irql.h"
 #include "nt/pool.h"
@@ -128,6 +129,7 @@ struct pool_request {
 	bool is_zeroed;
 	bool is_executable;
 	bool is_paged;
+	bool raises; /* when there is no memory */
 };
 
 RARE static struct pool_block *block_create_apart(const struct pool_request *request)
@@ -182,13 +184,9 @@ RARE static void *allocate_apart(const struct pool_request *request)
 	return payload;
 }
 
-SPECIALIZED void *allocate_small(const struct pool_request *request)
+SPECIALIZED void *small_begin(struct pool_block *block, const struct pool_request *request)
 {
-	struct pool_block *block = mem_take_known(small_bytes(request->size_bytes));
 	char *payload = (char *)(block + 1);
-
-	if (UNLIKELY(!block))
-		return NULL;
 	uint32_t before = atomic_load_explicit(&block->state, memory_order_relaxed);
 	set_place(block, request->site, request->size_bytes);
 	block->tag = request->tag;
@@ -220,10 +218,15 @@ RARE static void request_judge(const struct pool_request *request, const char *r
 		nt_report(RULE_NT_POOL_TAG, "%s was given no tag", routine);
 }
 
-/* A request that is out of the ordinary in any way. */
-RARE static void *allocate_other(struct pool_request request, const char *routine)
+static void *allocate_small(const struct pool_request *request)
 {
-	request_judge(&request, routine);
+	struct pool_block *block = mem_take_known(small_bytes(request->size_bytes));
+
+	return block ? small_begin(block, request) : NULL;
+}
+
+static void *allocate_somewhere(struct pool_request request)
+{
 	if (request.size_bytes == 0)
 		request.size_bytes = 1;
 	if (request.alignment < POOL_ALIGNMENT)
@@ -236,13 +239,27 @@ RARE static void *allocate_other(struct pool_request request, const char *routin
 	return allocate_small(&request);
 }
 
+/* A request that is out of the ordinary in any way, or for which nothing is at hand. */
+RARE static void *allocate_other(struct pool_request request, const char *routine)
+{
+	request_judge(&request, routine);
+	void *memory = allocate_somewhere(request);
+	if (!memory && request.raises)
+		ExRaiseStatus(STATUS_INSUFFICIENT_RESOURCES);
+	return memory;
+}
+
+/* The other way is the last thing it does, so that this one needs no registers for it. */
 SPECIALIZED void *pool_allocate(const struct pool_request *request, const char *routine)
 {
-	if (UNLIKELY(nt_irql_current() > APC_LEVEL || request->tag == 0 ||
-		     request->size_bytes - 1 >= SMALL_MAX_BYTES || request->is_executable ||
-		     request->alignment > POOL_ALIGNMENT))
-		return allocate_other(*request, routine);
-	return allocate_small(request);
+	struct pool_block *block = NULL;
+
+	if (LIKELY(nt_irql_current() <= APC_LEVEL && request->tag != 0 &&
+		   request->size_bytes - 1 < SMALL_MAX_BYTES && !request->is_executable &&
+		   request->alignment <= POOL_ALIGNMENT))
+		block = mem_take_kept(MEM_SHELF_KNOWN +
+				      mem_size_index(small_bytes(request->size_bytes)));
+	return LIKELY(block) ? small_begin(block, request) : allocate_other(*request, routine);
 }
 
 /* The small block whose payload that would be; NULL when there is none. */
@@ -324,9 +341,19 @@ RARE static void report_in_use(const struct pool_block *block, const char *routi
 		  routine, tag_text(block->tag, text));
 }
 
+/* At a glance; if it is not, block_judge() says why. */
+SPECIALIZED bool is_in_order(const struct pool_block *block, const char *payload, size_t size_bytes,
+			     uint32_t tag)
+{
+	return nt_irql_current() <= APC_LEVEL && (tag == 0 || tag == block->tag) &&
+	       canary_is_whole(payload - sizeof(uint64_t)) &&
+	       canary_is_whole(payload + size_bytes) &&
+	       atomic_load_explicit(&nt_dispatcher_queued, memory_order_relaxed) == 0;
+}
+
 /* Checks a block that nobody else knows any more. */
-SPECIALIZED void block_judge(struct pool_block *block, char *payload, size_t size_bytes,
-			     bool is_paged, uint32_t tag, const char *routine)
+static void block_judge(struct pool_block *block, char *payload, size_t size_bytes, bool is_paged,
+			uint32_t tag, const char *routine)
 {
 	bool is_whole_before = canary_is_whole(payload - sizeof(uint64_t));
 	bool is_whole_after = canary_is_whole(payload + size_bytes);
@@ -341,16 +368,23 @@ SPECIALIZED void block_judge(struct pool_block *block, char *payload, size_t siz
 		report_in_use(block, routine);
 }
 
-SPECIALIZED void small_retire(struct pool_block *block, bool is_paged, uint32_t tag,
-			      const void *site, const char *routine)
+SPECIALIZED void small_end(struct pool_block *block, const void *site)
 {
-	char *payload = (char *)(block + 1);
 	size_t size_bytes = small_size(block);
 
-	block_judge(block, payload, size_bytes, is_paged, tag, routine);
-	fill(payload, FREED_BYTE, size_bytes);
+	fill((char *)(block + 1), FREED_BYTE, size_bytes);
 	set_place(block, site, size_bytes);
-	mem_give_known(block, small_bytes(size_bytes));
+	if (UNLIKELY(!mem_keep(block, MEM_SHELF_KNOWN + mem_size_index(small_bytes(size_bytes)))))
+		mem_give_known(block, small_bytes(size_bytes));
+}
+
+RARE static void small_end_judged(struct pool_block *block, uint32_t state, uint32_t tag,
+				  const void *site, const char *routine)
+{
+	nt_irql_require(DISPATCH_LEVEL, routine);
+	block_judge(block, (char *)(block + 1), small_size(block), state & STATE_PAGED, tag,
+		    routine);
+	small_end(block, site);
 }
 
 static void apart_retire(struct pool_block *block, uint32_t tag, const char *routine)
@@ -366,18 +400,24 @@ RARE static void free_apart(void *payload, uint32_t tag, const void *site, const
 {
 	struct pool_block *block = pool_table_take(payload, site);
 
-	if (!block) {
+	nt_irql_require(DISPATCH_LEVEL, routine);
+	if (block)
+		apart_retire(block, tag, routine);
+	else
 		report_bad_free(routine, payload);
-		return;
-	}
-	apart_retire(block, tag, routine);
 }
 
-static void pool_free(void *payload, uint32_t tag, const void *site, const char *routine)
+RARE static void free_wrongly(void *payload, const char *routine)
+{
+	nt_irql_require(DISPATCH_LEVEL, routine);
+	report_bad_free(routine, payload);
+}
+
+/* What is rare is the last thing it does, as in pool_allocate(). */
+SPECIALIZED void pool_free(void *payload, uint32_t tag, const void *site, const char *routine)
 {
 	struct pool_block *block = small_at(payload);
 
-	nt_irql_require(DISPATCH_LEVEL, routine);
 	if (UNLIKELY(!block)) {
 		free_apart(payload, tag, site, routine);
 		return;
@@ -386,10 +426,13 @@ static void pool_free(void *payload, uint32_t tag, const void *site, const char 
 	if (UNLIKELY(!(state & STATE_LIVE) ||
 		     !atomic_compare_exchange_strong(&block->state, &state,
 						     state_with(state, STATE_FREED)))) {
-		report_bad_free(routine, payload);
+		free_wrongly(payload, routine);
 		return;
 	}
-	small_retire(block, state & STATE_PAGED, tag, site, routine);
+	if (LIKELY(is_in_order(block, payload, small_size(block), tag)))
+		small_end(block, site);
+	else
+		small_end_judged(block, state, tag, site, routine);
 }
 
 /* ---- what drivers call ---- */
@@ -414,12 +457,10 @@ SPECIALIZED void *allocate_typed(POOL_TYPE type, size_t size_bytes, uint32_t tag
 		.is_zeroed = is_zeroed || ((ULONG)type & POOL_ZERO_ALLOCATION) != 0,
 		.is_executable = !is_paged && !((ULONG)type & TYPE_NX),
 		.is_paged = is_paged,
+		.raises = ((ULONG)type & TYPE_RAISE) != 0,
 	};
-	void *memory = pool_allocate(&request, routine);
 
-	if (!memory && ((ULONG)type & TYPE_RAISE))
-		ExRaiseStatus(STATUS_INSUFFICIENT_RESOURCES);
-	return memory;
+	return pool_allocate(&request, routine);
 }
 
 PVOID ExAllocatePool(POOL_TYPE PoolType, SIZE_T NumberOfBytes)
@@ -474,7 +515,6 @@ SPECIALIZED void *allocate_flagged(POOL_FLAGS flags, size_t size_bytes, uint32_t
 				 POOL_FLAG_SESSION | POOL_FLAG_CACHE_ALIGNED |
 				 POOL_FLAG_RAISE_ON_FAILURE;
 	const POOL_FLAGS required = POOL_FLAG_REQUIRED_END * 2 - 1;
-	void *memory = NULL;
 
 	/* Exactly one kind; bits of the lower half that are unknown make the call fail. */
 	if (!is_power_of_two(flags & kinds) || (flags & required & ~known)) {
@@ -488,12 +528,13 @@ SPECIALIZED void *allocate_flagged(POOL_FLAGS flags, size_t size_bytes, uint32_t
 			.is_zeroed = !(flags & POOL_FLAG_UNINITIALIZED),
 			.is_executable = (flags & POOL_FLAG_NON_PAGED_EXECUTE) != 0,
 			.is_paged = (flags & POOL_FLAG_PAGED) != 0,
+			.raises = (flags & POOL_FLAG_RAISE_ON_FAILURE) != 0,
 		};
-		memory = pool_allocate(&request, routine);
+		return pool_allocate(&request, routine);
 	}
-	if (!memory && (flags & POOL_FLAG_RAISE_ON_FAILURE))
+	if (flags & POOL_FLAG_RAISE_ON_FAILURE)
 		ExRaiseStatus(STATUS_INSUFFICIENT_RESOURCES);
-	return memory;
+	return NULL;
 }
 
 PVOID ExAllocatePool2(POOL_FLAGS Flags, SIZE_T NumberOfBytes, ULONG Tag)
@@ -655,7 +696,7 @@ uint64_t nt_pool_report_leaks(const void *begin, const void *end)
 		if (is_apart(block))
 			apart_retire(block, 0, "The unload");
 		else
-			small_retire(block, false, 0, site_of(block), "The unload");
+			small_end_judged(block, 0, 0, site_of(block), "The unload");
 		total++;
 	}
 	return total;
