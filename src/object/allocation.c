@@ -190,7 +190,6 @@ SPECIALIZED NTSTATUS body_build(struct dxg_device *device, struct dxg_resource *
 
 	refcount_init(&body->refs);
 	refcount_init_to(&body->lookers, 2);
-	body->adapter = device->adapter;
 	body->resource = NULL;
 	body->section = NULL;
 	body->private_bytes = item->private_bytes;

@@ -85,7 +85,6 @@ struct allocation_body {
 	struct refcount lookers;
 
 	/* Set at creation. Read freely afterwards. */
-	struct dxg_adapter *adapter;
 	void *driver_allocation;
 	struct resource_body *resource; /* outlives it; NULL: alone */
 	struct section *section; /* the memory, when the client brought one; NULL: no section */

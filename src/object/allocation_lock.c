@@ -113,7 +113,8 @@ bool allocation_unlock_begin(struct dxg_allocation *allocation)
 
 bool allocation_unlock_end(struct dxg_allocation *allocation)
 {
-	return vidmm_unlock_anywhere(allocation->body->adapter->memory, &allocation->body->memory);
+	return vidmm_unlock_anywhere(allocation->device->adapter->memory,
+				     &allocation->body->memory);
 }
 
 void allocation_unlock_undo(struct dxg_allocation *allocation)

@@ -57,7 +57,7 @@ static void end_cpu_access(struct dxg_allocation *allocation)
 		return;
 	}
 	while (locks-- > 0)
-		(void)!vidmm_unlock_anywhere(body->adapter->memory, &body->memory);
+		(void)!vidmm_unlock_anywhere(allocation->device->adapter->memory, &body->memory);
 }
 
 static void close_bindings(struct farewell *farewell)

@@ -38,7 +38,7 @@ static struct dxg_allocation *find_allocation(const void *owner, uint32_t handle
 		return NULL;
 	struct dxg_allocation *allocation =
 		object_cast(object, &allocation_class, struct dxg_allocation, object);
-	if (allocation->body->adapter == asker->adapter)
+	if (allocation->device->adapter == asker->adapter)
 		return allocation;
 	object_put(object);
 	return NULL;

@@ -69,7 +69,7 @@ static void check_allocation_locked(struct survey *survey, struct dxg_allocation
 		survey_wrong(survey, "allocation 0x%08x never became ready", handle);
 	if (body->resource != (resource ? resource->body : NULL))
 		survey_wrong(survey, "allocation 0x%08x has memory of another resource", handle);
-	if (body->adapter != device->adapter)
+	if (body->resource && body->resource->adapter != device->adapter)
 		survey_wrong(survey, "allocation 0x%08x has memory of another adapter", handle);
 	if (atomic_load(&body->holds.count) != 0)
 		survey_wrong(survey, "the driver never let go of allocation 0x%08x", handle);
