@@ -476,8 +476,9 @@ static bool device_has_work(const struct vidmm_device *device)
 }
 
 /*
- * Work that is queued finds it, and so does what updates show (keep.h). It stays on the list for that, so that it can go for others and
- * come back: held for work that has to wait for them, it would be in their way for ever.
+ * Work that is queued finds it, and so do updates that show it (keep.h). It stays on the list for
+ * that, so that it can go for others and come back: held for work that has to wait for them, it
+ * would be in their way for ever.
  */
 static bool must_be_kept(const struct vidmm_binding *binding)
 {
