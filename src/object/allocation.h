@@ -168,9 +168,9 @@ MUST_CHECK NTSTATUS allocation_lock(struct dxg_allocation *allocation, bool need
 				    void **pointer_out);
 
 /*
- * What its end will touch, and nobody has for long: the other lines of it, its neighbours, and what
- * the driver calls by the handle of the opening. That is its own affair; mostly it is a block of the
- * pool, whose head is not far in front of it.
+ * What its end will touch, and nobody has for long: the rest of it, and what the driver calls by the
+ * handle of the opening. That is its own affair; mostly it is a block of the pool, whose head is not
+ * far in front of it.
  */
 static inline void allocation_prefetch(const struct dxg_allocation *allocation)
 {
@@ -179,8 +179,6 @@ static inline void allocation_prefetch(const struct dxg_allocation *allocation)
 
 	__builtin_prefetch((const void *)opening, 1);
 	__builtin_prefetch((const void *)(opening - 56), 1);
-	__builtin_prefetch(allocation->owner_link.next, 1);
-	__builtin_prefetch(allocation->owner_link.prev, 1);
 	__builtin_prefetch(body, 1);
 	__builtin_prefetch(body + 64, 1);
 }
