@@ -282,8 +282,14 @@ static HANDLE *subject_of(DXGKARG_BUILDPAGINGBUFFER *args)
 HANDLE where_own_cookie(HANDLE name)
 {
 	ULONG index = own_index(name);
+	HANDLE cookie = name;
 
-	return index < OWN_MAX ? own[index].cookie : name;
+	if (index < OWN_MAX) {
+		lock();
+		cookie = own[index].cookie;
+		unlock();
+	}
+	return cookie;
 }
 
 HANDLE where_own_translate(DXGKARG_BUILDPAGINGBUFFER *args)
