@@ -95,10 +95,12 @@ static struct handle_chunk *chunk_recycle_locked(struct handle_table *table)
 /* Into the ring behind the one that is looked at next, so that it is the last to be looked at. */
 static struct handle_chunk *chunk_create_locked(struct handle_table *table)
 {
-	struct handle_chunk *chunk = mem_zalloc(sizeof(*chunk));
+	struct handle_chunk *chunk = mem_alloc(sizeof(*chunk));
 
 	if (!chunk)
 		return NULL;
+	for (unsigned i = 0; i < HANDLE_CHUNK; i++)
+		atomic_init(&chunk->slots[i].object, NULL);
 	if (table->ring) {
 		chunk->next = table->ring->next;
 		table->ring->next = chunk;
