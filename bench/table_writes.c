@@ -120,7 +120,7 @@ int main(int argc, char **argv)
 
 	struct mapped_memory memory;
 	struct memory_view view;
-	mapped_memory_init(&memory, page_count, NULL, NULL);
+	mapped_memory_init(&memory, page_count, (struct miniport_subject){ 0 }, NULL);
 	memory_view_init(&view, &memory, &tables);
 
 	struct gpuva_map_request request = { .window.base = UINT64_C(1) << 32,

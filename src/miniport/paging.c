@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "miniport/internal.h"
+#include "miniport/kept_name.h"
 #include "miniport/pte.h"
 #include "miniport/work.h"
 #include "nt/report.h"
@@ -87,7 +88,7 @@ static void fill_transfer(const struct miniport *miniport, const struct miniport
 	const struct miniport_place *destination = &op->transfer.destination;
 
 	args->Operation = DXGK_OPERATION_TRANSFER;
-	args->Transfer.hAllocation = op->driver_allocation;
+	args->Transfer.hAllocation = op->subject.driver_allocation;
 	args->Transfer.TransferOffset = op->transfer.offset_bytes;
 	args->Transfer.TransferSize = op->transfer.size_bytes;
 	FILL_PLACE(args->Transfer.Source, miniport, source);
@@ -101,7 +102,7 @@ static void fill_special_transfer(const struct miniport *miniport,
 				  DXGKARG_BUILDPAGINGBUFFER *args)
 {
 	args->Operation = DXGK_OPERATION_SPECIAL_LOCK_TRANSFER;
-	args->SpecialLockTransfer.hAllocation = op->driver_allocation;
+	args->SpecialLockTransfer.hAllocation = op->subject.driver_allocation;
 	args->SpecialLockTransfer.TransferOffset = op->transfer.offset_bytes;
 	args->SpecialLockTransfer.TransferSize = op->transfer.size_bytes;
 	FILL_PLACE(args->SpecialLockTransfer.Source, miniport, &op->transfer.source);
@@ -115,7 +116,7 @@ static void fill_fill(const struct miniport *miniport, const struct miniport_pag
 	const struct miniport_place *destination = &op->fill.destination;
 
 	args->Operation = DXGK_OPERATION_FILL;
-	args->Fill.hAllocation = op->driver_allocation;
+	args->Fill.hAllocation = op->subject.driver_allocation;
 	args->Fill.FillSize = op->fill.size_bytes;
 	args->Fill.FillPattern = op->fill.pattern;
 	args->Fill.Destination.SegmentId = destination->segment;
@@ -127,7 +128,7 @@ static void fill_discard(const struct miniport *miniport, const struct miniport_
 			 DXGKARG_BUILDPAGINGBUFFER *args)
 {
 	args->Operation = DXGK_OPERATION_DISCARD_CONTENT;
-	args->DiscardContent.hAllocation = op->driver_allocation;
+	args->DiscardContent.hAllocation = op->subject.driver_allocation;
 	args->DiscardContent.Flags.AllocationIsIdle = op->discard.is_idle;
 	args->DiscardContent.SegmentId = op->discard.segment;
 	args->DiscardContent.SegmentAddress.QuadPart =
@@ -139,7 +140,7 @@ static void fill_aperture(const struct miniport_paging_op *op, DXGKARG_BUILDPAGI
 {
 	/* Drivers look at an unmap through the other struct: the first five members agree. */
 	args->MapApertureSegment.hDevice = op->aperture.driver_device;
-	args->MapApertureSegment.hAllocation = op->driver_allocation;
+	args->MapApertureSegment.hAllocation = op->subject.driver_allocation;
 	args->MapApertureSegment.SegmentId = op->aperture.segment;
 	args->MapApertureSegment.OffsetInPages = op->aperture.first_page;
 	args->MapApertureSegment.NumberOfPages = op->aperture.page_count;
@@ -160,7 +161,7 @@ static void fill_virtual_transfer(const struct miniport_paging_op *op,
 {
 	args->Operation = DXGK_OPERATION_VIRTUAL_TRANSFER;
 	args->TransferVirtual = (DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL){
-		.hAllocation = op->driver_allocation,
+		.hAllocation = op->subject.driver_allocation,
 		.AllocationOffsetInBytes = op->virtual_transfer.offset_bytes,
 		.TransferSizeInBytes = op->virtual_transfer.size_bytes,
 		.SourceVirtualAddress = op->virtual_transfer.source,
@@ -177,7 +178,7 @@ static void fill_virtual_fill(const struct miniport_paging_op *op, DXGKARG_BUILD
 {
 	args->Operation = DXGK_OPERATION_VIRTUAL_FILL;
 	args->FillVirtual = (DXGK_BUILDPAGINGBUFFER_FILLVIRTUAL){
-		.hAllocation = op->driver_allocation,
+		.hAllocation = op->subject.driver_allocation,
 		.AllocationOffsetInBytes = op->virtual_fill.offset_bytes,
 		.FillSizeInBytes = op->virtual_fill.size_bytes,
 		.FillPattern = op->virtual_fill.pattern,
@@ -189,7 +190,7 @@ static void fill_init_context(const struct miniport *miniport, const struct mini
 			      DXGKARG_BUILDPAGINGBUFFER *args)
 {
 	args->Operation = DXGK_OPERATION_INIT_CONTEXT_RESOURCE;
-	args->InitContextResource.hAllocation = op->driver_allocation;
+	args->InitContextResource.hAllocation = op->subject.driver_allocation;
 	FILL_PLACE(args->InitContextResource.Destination, miniport, &op->init_context.destination);
 	args->InitContextResource.Destination.VirtualAddress = op->init_context.pointer;
 	args->InitContextResource.Destination.GpuVirtualAddress = op->init_context.gpu_address;
@@ -253,7 +254,7 @@ static NTSTATUS fill_update_table(const struct miniport *miniport,
 	args->Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE;
 	args->UpdatePageTable = (DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE){
 		.PageTableLevel = op->update_table.level,
-		.hAllocation = op->driver_allocation,
+		.hAllocation = op->subject.driver_allocation,
 		.PageTableAddress = table_address(op),
 		.pPageTableEntries = entries,
 		.StartIndex = op->update_table.first_index,
@@ -329,7 +330,7 @@ static void fill_notify_residency(const struct miniport_paging_op *op,
 				  DXGKARG_BUILDPAGINGBUFFER *args)
 {
 	args->Operation = DXGK_OPERATION_NOTIFY_RESIDENCY;
-	args->NotifyResidency.hAllocation = op->driver_allocation;
+	args->NotifyResidency.hAllocation = op->subject.driver_allocation;
 	if (!op->notify_residency.is_resident)
 		return;
 	args->NotifyResidency.PhysicalAddress =
@@ -506,6 +507,35 @@ static bool is_of_before(const struct miniport_paging_buffer *buffer)
 	return buffer->epoch.now && atomic_load(buffer->epoch.now) != buffer->epoch.mine;
 }
 
+/* False: there is nothing to say of it without a name. */
+static bool is_said_without_name(DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	switch ((int)args->Operation) {
+	case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
+		args->UnmapApertureSegment.hAllocation = NULL;
+		return true;
+	case DXGK_OPERATION_UPDATE_PAGE_TABLE:
+		args->UpdatePageTable.hAllocation = NULL;
+		return true;
+	default:
+		break;
+	}
+	return false;
+}
+
+static NTSTATUS call(const struct miniport *miniport, struct miniport_kept_name *kept,
+		     DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	bool is_inside = kept && miniport_name_enter(kept);
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (!kept || is_inside || is_said_without_name(args))
+		status = miniport->ddi.DxgkDdiBuildPagingBuffer(miniport->context, args);
+	if (is_inside)
+		miniport_name_leave(kept);
+	return status;
+}
+
 NTSTATUS miniport_build_paging(struct miniport *miniport, const struct miniport_paging_op *op,
 			       struct miniport_paging_buffer *buffer, uint32_t *multipass)
 {
@@ -524,8 +554,7 @@ NTSTATUS miniport_build_paging(struct miniport *miniport, const struct miniport_
 
 	ddi_enter(&crossing, miniport, NULL, DDI_BUILD_PAGING_BUFFER);
 	bool is_late = is_of_before(buffer);
-	status = is_late ? STATUS_DEVICE_REMOVED
-			 : miniport->ddi.DxgkDdiBuildPagingBuffer(miniport->context, &args);
+	status = is_late ? STATUS_DEVICE_REMOVED : call(miniport, op->subject.kept, &args);
 	ddi_leave_as_it_is(&crossing, status);
 
 	mem_free(arrays.many);

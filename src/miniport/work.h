@@ -15,6 +15,7 @@
 
 #include "base/attributes.h"
 #include "base/status.h"
+#include "miniport/kept_name.h"
 #include "miniport/miniport.h"
 
 /* ---- places ---- */
@@ -107,9 +108,15 @@ struct miniport_table_copy {
 	uint32_t count;
 };
 
+/* What an operation is about, as the driver calls it. */
+struct miniport_subject {
+	void *driver_allocation;         /* NULL where there is none */
+	struct miniport_kept_name *kept; /* a name that may be taken back; NULL */
+};
+
 struct miniport_paging_op {
 	enum miniport_paging_kind kind;
-	void *driver_allocation; /* NULL where there is none */
+	struct miniport_subject subject;
 	union {
 		struct {
 			struct miniport_place source;

@@ -410,10 +410,12 @@ static bool end_first_locked(struct context_memory *memory)
 		forget_locked(first);
 	await_uses_locked(first);
 	lock_release(&books->lock);
-	if (is_leak)
+	if (is_leak) {
+		miniport_name_end(&first->driver.name, true);
 		miniport_report_leak(memory->is_context ? "a context" : "a device",
 				     first->member.binding.driver_allocation,
 				     vidmm_size_bytes(&first->memory));
+	}
 	(void)!release(first, false);
 	allocation_free(first);
 	lock_acquire(&books->lock);
@@ -650,10 +652,12 @@ static NTSTATUS serve_destroy(void *listener, void *handle, bool may_wait)
 	lock_release(&adapter->books.lock);
 	if (!allocation)
 		return no_such_allocation();
-	if (waits && release(allocation, true))
+	if (waits && release(allocation, true)) {
 		allocation_free(allocation);
-	else
-		allocation_bury_later(allocation);
+		return STATUS_SUCCESS;
+	}
+	miniport_name_end(&allocation->driver.name, waits);
+	allocation_bury_later(allocation);
 	return STATUS_SUCCESS;
 }
 

@@ -270,7 +270,7 @@ static struct miniport_paging_op map_aperture(const struct pager_build *build)
 
 	return (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_MAP_APERTURE,
-		.driver_allocation = op->driver_allocation,
+		.subject = op->subject,
 		.aperture = { .driver_device = op->map_aperture.driver_device,
 			      .segment = op->map_aperture.segment,
 			      .first_page = op->map_aperture.first_page,

@@ -37,7 +37,7 @@ enum paging_op_kind {
 
 struct paging_op {
 	enum paging_op_kind kind;
-	void *driver_allocation; /* NULL where there is none */
+	struct miniport_subject subject;
 	union {
 		struct {
 			struct paging_place source;

@@ -331,10 +331,9 @@ static struct miniport_paging_op write_entries(const struct pager *pager, uint32
 	bool is_run = fill_entries(space, window->place, offset_bytes, count);
 	return (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
-		.driver_allocation =
-			op->kind == PAGING_UPDATE_TABLE || op->kind == PAGING_COPY_ENTRIES
-				? NULL
-				: op->driver_allocation,
+		.subject = op->kind == PAGING_UPDATE_TABLE || op->kind == PAGING_COPY_ENTRIES
+				   ? (struct miniport_subject){ 0 }
+				   : op->subject,
 		.update_table = {
 			.mode = (enum miniport_table_update_mode)space->mmu.update_mode,
 			.cpu_table = table->pointer,
@@ -477,7 +476,7 @@ static void make_last(struct pager *pager, struct miniport_paging_op *op_out)
 	const struct pager_build *build = &pager->build;
 	const struct paging_op *op = &build->job->op;
 
-	*op_out = (struct miniport_paging_op){ .driver_allocation = op->driver_allocation };
+	*op_out = (struct miniport_paging_op){ .subject = op->subject };
 	switch (op->kind) {
 	case PAGING_COPY:
 		make_copy(pager, op_out);

@@ -112,7 +112,7 @@ bool physical_step(struct pager *pager, struct miniport_paging_op *op_out)
 
 	if (build->step > 0)
 		return false;
-	*op_out = (struct miniport_paging_op){ .driver_allocation = op->driver_allocation };
+	*op_out = (struct miniport_paging_op){ .subject = op->subject };
 	if (op->kind == PAGING_COPY) {
 		op_out->kind = MINIPORT_PAGING_TRANSFER;
 		op_out->transfer.source = place_of(build, &op->copy.source);

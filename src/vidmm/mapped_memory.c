@@ -14,13 +14,12 @@
 #include "base/mem.h"
 #include "vidmm/table_tree.h"
 
-void mapped_memory_init(struct mapped_memory *memory, uint64_t page_count, void *driver_allocation,
-			void *allocation)
+void mapped_memory_init(struct mapped_memory *memory, uint64_t page_count,
+			struct miniport_subject subject, void *allocation)
 {
-	*memory = (struct mapped_memory){ .page_count = page_count,
-					  .driver_allocation = driver_allocation,
-					  .allocation = allocation,
-					  .next_id = 1 };
+	*memory = (struct mapped_memory){
+		.page_count = page_count, .subject = subject, .allocation = allocation, .next_id = 1
+	};
 	lock_init(&memory->lock, LOCK_RANK_LEAF, "views of an allocation");
 	list_init(&memory->views);
 }
@@ -28,7 +27,7 @@ void mapped_memory_init(struct mapped_memory *memory, uint64_t page_count, void 
 void mapped_memory_init_fixed(struct mapped_memory *memory, uint64_t first_page,
 			      uint64_t page_count)
 {
-	mapped_memory_init(memory, page_count, NULL, NULL);
+	mapped_memory_init(memory, page_count, (struct miniport_subject){ 0 }, NULL);
 	memory->fixed_page = first_page;
 }
 

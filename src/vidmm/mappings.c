@@ -11,6 +11,7 @@
 #include "base/refusal.h"
 #include "vidmm/mappings.h"
 #include "vidmm/place.h"
+#include "vidmm/work_set.h"
 
 /* ---- what stands for an allocation ---- */
 
@@ -27,7 +28,8 @@ NTSTATUS vidmm_mapped_memory(struct vidmm_allocation *allocation, void *driver_a
 	if (!fresh)
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 			      "There is no memory for the first GPU address of an allocation");
-	mapped_memory_init(fresh, allocation->size_bytes >> MACHINE_PAGE_SHIFT, driver_allocation,
+	mapped_memory_init(fresh, allocation->size_bytes >> MACHINE_PAGE_SHIFT,
+			   driver_memory_subject(allocation->driver, driver_allocation),
 			   allocation);
 	if (atomic_compare_exchange_strong(&allocation->mapped, &memory, fresh)) {
 		*memory_out = fresh;

@@ -86,7 +86,7 @@ static struct miniport_paging_op notify_op(const struct vidmm_place *place, bool
 		offset_bytes = place->move.target.first_pfn * MACHINE_PAGE_BYTES;
 	return (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_NOTIFY_RESIDENCY,
-		.driver_allocation = place->driver_allocation,
+		.subject = place->subject,
 		.notify_residency = { .segment = place->segment->id,
 				      .offset_bytes = offset_bytes,
 				      .is_resident = is_resident },
@@ -97,7 +97,7 @@ static struct miniport_paging_op aperture_op(const struct vidmm_place *place, bo
 {
 	return (struct miniport_paging_op){
 		.kind = is_map ? MINIPORT_PAGING_MAP_APERTURE : MINIPORT_PAGING_UNMAP_APERTURE,
-		.driver_allocation = place->driver_allocation,
+		.subject = place->subject,
 		.aperture = {
 			.driver_device = place->driver_device,
 			.segment = place->segment->id,
@@ -115,7 +115,7 @@ static struct miniport_paging_op discard_op(const struct vidmm_place *place)
 {
 	return (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_DISCARD_CONTENT,
-		.driver_allocation = place->driver_allocation,
+		.subject = place->subject,
 		.discard = { .segment = place->segment->id,
 			     .offset_bytes = place_offset_bytes(place) },
 	};
@@ -250,8 +250,7 @@ static bool step_applies(const struct vidmm_place *place, enum move_step step)
 /* The operation of a row; false: there are no more in it. */
 static bool step_next(struct vidmm_place *place, enum move_step step, struct paging_op *op)
 {
-	*op = (struct paging_op){ .kind = PAGING_AS_IT_IS,
-				  .driver_allocation = place->driver_allocation };
+	*op = (struct paging_op){ .kind = PAGING_AS_IT_IS, .subject = place->subject };
 	switch (step) {
 	case MOVE_MAPPINGS_OUT:
 		return mappings_next(place, VIDMM_MAPPINGS_OUT, op);

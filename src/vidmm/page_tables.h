@@ -341,7 +341,7 @@ struct mapped_memory_hint {
 struct mapped_memory {
 	/* Set at init. */
 	uint64_t page_count;
-	void *driver_allocation;
+	struct miniport_subject subject;
 	void *allocation;    /* the caller's; NULL: system memory that never moves … */
 	uint64_t fixed_page; /* … from this page on */
 
@@ -352,8 +352,8 @@ struct mapped_memory {
 	struct mapped_memory_hint hint;
 };
 
-void mapped_memory_init(struct mapped_memory *memory, uint64_t page_count, void *driver_allocation,
-			void *allocation);
+void mapped_memory_init(struct mapped_memory *memory, uint64_t page_count,
+			struct miniport_subject subject, void *allocation);
 
 /* The kernel's own pages, from `first_page` of the machine's memory on. */
 void mapped_memory_init_fixed(struct mapped_memory *memory, uint64_t first_page,

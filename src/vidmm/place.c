@@ -13,6 +13,7 @@
 #include "trace/trace.h"
 #include "vidmm/control.h"
 #include "vidmm/place.h"
+#include "vidmm/work_set.h"
 
 #define RETRY_NS (100 * NS_PER_MS)
 
@@ -26,7 +27,8 @@ static struct vidmm_place *place_new(const struct vidmm_binding *binding)
 		return NULL;
 	place->manager = binding->device->process->manager;
 	place->allocation = binding->allocation;
-	place->driver_allocation = binding->driver_allocation;
+	place->subject =
+		driver_memory_subject(binding->allocation->driver, binding->driver_allocation);
 	/* A driver's own outlives the device in the driver's books, if it leaks it. */
 	if (!binding->allocation->driver)
 		place->driver_device = binding->device->driver_device;
@@ -222,7 +224,7 @@ static void place_end_locked(struct vidmm_place *place, struct actions *actions)
 	list_remove(&place->all_link);
 	actions->has_changes = true;
 	/* The driver knows that it has no memory there any more; the aperture has to hear it. */
-	place->driver_allocation = NULL;
+	place->subject = (struct miniport_subject){ 0 };
 	if (place->debt.segment && place->debt.is_mapping)
 		list_push_back(&place->manager->ghosts, &place->all_link);
 	else

@@ -97,7 +97,7 @@ struct vidmm_place {
 	/* Set at creation. */
 	struct vidmm *manager;
 	struct vidmm_allocation *allocation;
-	void *driver_allocation;
+	struct miniport_subject subject;
 	void *driver_device;
 
 	/* Guarded by the manager's lock. */

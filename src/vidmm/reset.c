@@ -101,7 +101,7 @@ static void tell(const struct vidmm_place *place, const struct miniport_paging_o
 static void debt_pay(const struct vidmm_place *place, const struct place_debt *debt)
 {
 	uint64_t offset_bytes = debt->first_page * MACHINE_PAGE_BYTES;
-	struct miniport_paging_op op = { .driver_allocation = place->driver_allocation };
+	struct miniport_paging_op op = { .subject = place->subject };
 
 	if (debt->is_news) {
 		op.kind = MINIPORT_PAGING_NOTIFY_RESIDENCY;
@@ -110,7 +110,7 @@ static void debt_pay(const struct vidmm_place *place, const struct place_debt *d
 		op.notify_residency.is_resident = false;
 		tell(place, &op);
 	}
-	op = (struct miniport_paging_op){ .driver_allocation = place->driver_allocation };
+	op = (struct miniport_paging_op){ .subject = place->subject };
 	if (debt->is_mapping) {
 		op.kind = MINIPORT_PAGING_UNMAP_APERTURE;
 		op.aperture.driver_device = place->driver_device;

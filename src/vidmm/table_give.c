@@ -98,7 +98,7 @@ void table_update_op(const struct page_tables *tables, const struct table *table
 
 	/* One by one, and not the whole of it: there are as many of these as tables. */
 	op_out->kind = PAGING_UPDATE_TABLE;
-	op_out->driver_allocation = NULL;
+	op_out->subject = (struct miniport_subject){ 0 };
 	op_out->update_table.table = table_place(table, &scratch->run);
 	op_out->update_table.pointer = table->place.pointer;
 	op_out->update_table.level = table->level;

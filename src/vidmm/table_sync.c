@@ -87,7 +87,7 @@ static void make_memory(struct page_tables *tables, struct table *table,
 		count = fill_entries(tables, view, offset, count, &run);
 		table_make_several(tables, table, index, (uint32_t)count, changes, op_out);
 	}
-	op_out->driver_allocation = memory->driver_allocation;
+	op_out->subject = memory->subject;
 	op_out->update_table.offset_in_allocation_bytes = offset << GPUVA_PAGE_SHIFT;
 	*page += count;
 }
@@ -150,7 +150,7 @@ static void make_wide(struct table_sync *sync, const struct wide_part *part,
 	else
 		table_make_several(tables, wide, index, part->count, &sync->changes, op_out);
 	if (part->memory) {
-		op_out->driver_allocation = part->memory->driver_allocation;
+		op_out->subject = part->memory->subject;
 		op_out->update_table.offset_in_allocation_bytes = part->offset_pages
 								  << GPUVA_PAGE_SHIFT;
 	}

@@ -240,7 +240,7 @@ static NTSTATUS run_update(struct vidmm_place *place, void *private_data, uint32
 		.manager = place->manager,
 		.op = {
 			.kind = PAGING_UPDATE_CONTEXT,
-			.driver_allocation = place->driver_allocation,
+			.subject = place->subject,
 			.context = {
 				.place.segment = place->wish.form == FORM_SYSTEM
 							 ? 0 : place->segment->id,

@@ -36,7 +36,15 @@ struct driver_memory {
 
 	bool is_initialized; /* guarded by the allocation's lock */
 	struct paging_dependency dependency;
+	struct miniport_kept_name name; /* of the driver */
 };
+
+/* `memory` may be NULL: a client's name lives as long as its allocation. */
+static inline struct miniport_subject driver_memory_subject(struct driver_memory *memory,
+							    void *driver_allocation)
+{
+	return (struct miniport_subject){ driver_allocation, memory ? &memory->name : NULL };
+}
 
 struct vidmm_work_set {
 	/* Set at init. */

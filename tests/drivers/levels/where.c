@@ -296,9 +296,13 @@ HANDLE where_own_translate(DXGKARG_BUILDPAGINGBUFFER *args)
 {
 	HANDLE *subject = subject_of(args);
 	HANDLE name = subject ? *subject : NULL;
+	HANDLE cookie = where_own_cookie(name);
 
+	if (name && !cookie)
+		inside_complain("DxgkDdiBuildPagingBuffer",
+				"for a context allocation that was destroyed");
 	if (subject)
-		*subject = where_own_cookie(name);
+		*subject = cookie;
 	return name;
 }
 

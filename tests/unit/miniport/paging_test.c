@@ -242,7 +242,7 @@ TEST(operation, transfer)
 		  STATUS_SUCCESS);
 	struct miniport_paging_op op = {
 		.kind = MINIPORT_PAGING_TRANSFER,
-		.driver_allocation = &allocation,
+		.subject.driver_allocation = &allocation,
 		.transfer = { .source = { .mdl = mdl, .mdl_page = 3 },
 			      .destination = { .segment = 1, .offset_bytes = 0x5000 },
 			      .size_bytes = 0x3000,
@@ -305,7 +305,7 @@ TEST(operation, fill_and_discard)
 	EXPECT_EQ(build(&pager,
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_FILL,
-				.driver_allocation = &allocation,
+				.subject.driver_allocation = &allocation,
 				.fill = { .destination = { .segment = 1, .offset_bytes = 0x7000 },
 					  .size_bytes = 0x9000,
 					  .pattern = 0xabcd1234 },
@@ -324,7 +324,7 @@ TEST(operation, fill_and_discard)
 		build(&pager,
 		      &(struct miniport_paging_op){
 			      .kind = MINIPORT_PAGING_DISCARD_CONTENT,
-			      .driver_allocation = &allocation,
+			      .subject.driver_allocation = &allocation,
 			      .discard = { .segment = 1, .offset_bytes = 0x8000, .is_idle = true },
 		      }),
 		STATUS_SUCCESS);
@@ -349,7 +349,7 @@ TEST(operation, apertures_are_counted_in_pages_from_their_start)
 		  STATUS_SUCCESS);
 	struct miniport_paging_op op = {
 		.kind = MINIPORT_PAGING_MAP_APERTURE,
-		.driver_allocation = &allocation,
+		.subject.driver_allocation = &allocation,
 		.aperture = { .driver_device = &device,
 			      .segment = 2,
 			      .first_page = 17,
@@ -395,7 +395,7 @@ TEST(operation, virtual_transfer_and_fill)
 	EXPECT_EQ(build(&pager,
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_VIRTUAL_TRANSFER,
-				.driver_allocation = &allocation,
+				.subject.driver_allocation = &allocation,
 				.virtual_transfer = { .source = 0x100000,
 						      .destination = 0x200000,
 						      .offset_bytes = 0x3000,
@@ -422,7 +422,7 @@ TEST(operation, virtual_transfer_and_fill)
 	EXPECT_EQ(build(&pager,
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_VIRTUAL_FILL,
-				.driver_allocation = &allocation,
+				.subject.driver_allocation = &allocation,
 				.virtual_fill = { .destination = 0x700000,
 						  .offset_bytes = 0x1000,
 						  .size_bytes = 0x2000,
@@ -450,7 +450,7 @@ TEST(operation, context_resources)
 	EXPECT_EQ(build(&pager,
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_INIT_CONTEXT_RESOURCE,
-				.driver_allocation = &cookie,
+				.subject.driver_allocation = &cookie,
 				.init_context = { .destination = { .segment = 1,
 								   .offset_bytes = 0x2000 },
 						  .pointer = &pointer,
@@ -544,7 +544,7 @@ TEST(operation, update_page_table)
 
 	begin(&pager, NUMBER("PagingBytes", 64));
 	struct miniport_paging_op op = update_of(entries, 6);
-	op.driver_allocation = &allocation;
+	op.subject.driver_allocation = &allocation;
 	op.update_table.level = 1;
 	op.update_table.first_index = 9;
 	op.update_table.is_initial = true;
@@ -664,7 +664,7 @@ TEST(operation, flush_copy_notify_and_signal)
 
 	struct miniport_paging_op notify = {
 		.kind = MINIPORT_PAGING_NOTIFY_RESIDENCY,
-		.driver_allocation = &allocation,
+		.subject.driver_allocation = &allocation,
 		.notify_residency = { .segment = 1, .offset_bytes = 0x3000, .is_resident = true },
 	};
 	pager.multipass = 0;

@@ -426,7 +426,7 @@ TEST(builder, an_aperture_is_mapped_by_an_mdl_that_lives_until_the_fence)
 	fake_pages_init(&pages, 4, 2);
 	fake_job_init(&job, fake);
 	struct paging_op *op = fake_job_add(&job, PAGING_MAP_APERTURE);
-	op->driver_allocation = &job;
+	op->subject.driver_allocation = &job;
 	op->map_aperture.source = fake_pages_place(&pages);
 	op->map_aperture.size_bytes = 8 * 4096;
 	op->map_aperture.segment = FAKE_APERTURE;
@@ -437,7 +437,7 @@ TEST(builder, an_aperture_is_mapped_by_an_mdl_that_lives_until_the_fence)
 	EXPECT_EQ(fake->live_mdls, 1);
 	EXPECT_EQ(fake->log[0].op.aperture.page_count, 8);
 	EXPECT(fake->log[0].op.aperture.is_cache_coherent);
-	EXPECT(fake->log[0].op.driver_allocation == &job);
+	EXPECT(fake->log[0].op.subject.driver_allocation == &job);
 	fake_complete_one(fake);
 	fake_job_wait(&job);
 	for (uint32_t i = 0; i < 8; i++)

@@ -265,9 +265,14 @@ void fake_execute(struct fake *fake, const struct fake_submission *submission)
 
 /* ---- building ---- */
 
+bool fake_has_room(const struct miniport_paging_buffer *buffer)
+{
+	return buffer->size_bytes - buffer->used_bytes >= sizeof(struct command);
+}
+
 static bool emit(struct miniport_paging_buffer *buffer, const struct command *command)
 {
-	if (buffer->size_bytes - buffer->used_bytes < sizeof(*command))
+	if (!fake_has_room(buffer))
 		return false;
 	memcpy((uint8_t *)buffer->memory + buffer->used_bytes, command, sizeof(*command));
 	buffer->used_bytes += (uint32_t)sizeof(*command);

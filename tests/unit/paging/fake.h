@@ -160,6 +160,9 @@ void fake_execute(struct fake *fake, const struct fake_submission *submission);
 /* How often the driver was asked for one, from log entry `first` on. */
 uint32_t fake_count(struct fake *fake, uint32_t first, enum miniport_paging_kind kind);
 
+/* Else it asks for another buffer, and is asked the same once more. */
+bool fake_has_room(const struct miniport_paging_buffer *buffer);
+
 /* What the GPU sees there. */
 uint8_t *fake_pointer(struct fake *fake, uint32_t segment, uint64_t offset_bytes);
 uint64_t fake_encode(const struct miniport_pte *entry);

@@ -11,7 +11,7 @@ static void add_copy(struct fake_job *job, struct paging_place source,
 {
 	struct paging_op *op = fake_job_add(job, PAGING_COPY);
 
-	op->driver_allocation = job;
+	op->subject.driver_allocation = job;
 	op->copy.source = source;
 	op->copy.destination = destination;
 	op->copy.size_bytes = size_bytes;
@@ -42,7 +42,7 @@ TEST(physical, scattered_pages_become_one_mdl_and_the_segment_side_an_address)
 	EXPECT_EQ(op->transfer.destination.offset_bytes, 100 * 4096);
 	EXPECT_EQ(op->transfer.offset_bytes, 0);
 	EXPECT(op->transfer.is_start && op->transfer.is_end && !op->transfer.is_idle);
-	EXPECT(op->driver_allocation == &job);
+	EXPECT(op->subject.driver_allocation == &job);
 	EXPECT_EQ(fake->live_mdls, 1); /* until the fence */
 	fake_complete_one(fake);
 	fake_job_wait(&job);

@@ -278,7 +278,7 @@ TEST(reset, an_operation_can_be_told_without_being_run)
 	pager_suspend(fake->pager);
 	op.transfer.source.segment = FAKE_LOCAL;
 	op.transfer.destination.segment = FAKE_LOCAL;
-	op.driver_allocation = &op;
+	op.subject.driver_allocation = &op;
 	EXPECT_EQ(pager_tell(fake->pager, &op), STATUS_SUCCESS);
 	op = (struct miniport_paging_op){ .kind = MINIPORT_PAGING_UNMAP_APERTURE };
 	EXPECT_EQ(pager_tell(fake->pager, &op), STATUS_SUCCESS);
@@ -310,7 +310,7 @@ TEST(reset, a_driver_that_is_never_done_with_what_it_is_told_is_stopped)
 	pager_suspend(fake->pager);
 	op.transfer.source.segment = FAKE_LOCAL;
 	op.transfer.destination.segment = FAKE_LOCAL;
-	op.driver_allocation = &op;
+	op.subject.driver_allocation = &op;
 	fake->hook = get_on_for_ever;
 	EXPECT_EQ(pager_tell(fake->pager, &op), STATUS_DRIVER_INTERNAL_ERROR);
 	fake->hook = NULL;

@@ -34,7 +34,7 @@ static struct paging_op *add_copy(struct fake_job *job, struct paging_place sour
 {
 	struct paging_op *op = fake_job_add(job, PAGING_COPY);
 
-	op->driver_allocation = job;
+	op->subject.driver_allocation = job;
 	op->copy.source = source;
 	op->copy.destination = destination;
 	op->copy.size_bytes = size_bytes;
@@ -172,7 +172,7 @@ TEST(space, a_copy_is_mapped_flushed_and_then_transferred)
 		EXPECT_EQ(log[0].kind, MINIPORT_PAGING_UPDATE_PAGE_TABLE);
 		EXPECT_EQ(log[0].op.update_table.mode, mode);
 		EXPECT_EQ(log[0].op.update_table.count, 8);
-		EXPECT(log[0].op.driver_allocation == &job);
+		EXPECT(log[0].op.subject.driver_allocation == &job);
 		EXPECT_EQ(log[0].op.update_table.offset_in_allocation_bytes, 65536);
 		EXPECT_EQ(log[1].kind, MINIPORT_PAGING_UPDATE_PAGE_TABLE);
 		EXPECT_EQ(log[1].op.update_table.offset_in_allocation_bytes, 65536);

@@ -283,7 +283,9 @@ static inline void start_as(struct world *world, const struct shape *shape)
 	for (uint64_t m = 0; m < MEMORIES; m++) {
 		struct memory *memory = &world->memories[m];
 
-		mapped_memory_init(&memory->mapped, PAGES, memory, memory);
+		mapped_memory_init(&memory->mapped, PAGES,
+				   (struct miniport_subject){ .driver_allocation = memory },
+				   memory);
 		memory->first_page = MEMORY_FIRST + m * PAGES;
 	}
 }

@@ -212,7 +212,7 @@ static void run_aperture(const struct miniport_paging_op *op)
 
 static void run_as_it_is(const struct miniport_paging_op *op)
 {
-	EXPECT(op->driver_allocation);
+	EXPECT(op->subject.driver_allocation);
 	if (op->kind == MINIPORT_PAGING_MAP_APERTURE || op->kind == MINIPORT_PAGING_UNMAP_APERTURE)
 		run_aperture(op);
 	else if (op->kind == MINIPORT_PAGING_NOTIFY_RESIDENCY)
@@ -231,10 +231,10 @@ NTSTATUS pager_tell(struct pager *pager, const struct miniport_paging_op *op)
 {
 	(void)pager;
 	if (op->kind == MINIPORT_PAGING_TRANSFER) {
-		EXPECT(op->driver_allocation);
+		EXPECT(op->subject.driver_allocation);
 		EXPECT_EQ(op->transfer.size_bytes, 0);
 		log_add('t');
-	} else if (op->kind == MINIPORT_PAGING_UNMAP_APERTURE && !op->driver_allocation) {
+	} else if (op->kind == MINIPORT_PAGING_UNMAP_APERTURE && !op->subject.driver_allocation) {
 		EXPECT(!op->aperture.driver_device);
 		run_aperture(op);
 		the_gpu->log[strlen(the_gpu->log) - 1] = 'U';

@@ -88,14 +88,14 @@ TEST(tables, an_update_names_the_allocation_its_offset_and_the_drivers_protectio
 
 	memory_place(memory, LOCAL, 10, false);
 	EXPECT_EQ(world_map(world, 64, 20, memory, 5, RW, 0x1234), STATUS_SUCCESS);
-	EXPECT(world->last_leaf.driver_allocation == memory);
+	EXPECT(world->last_leaf.subject.driver_allocation == memory);
 	EXPECT_EQ(world->last_leaf.update_table.offset_in_allocation_bytes, 5 * 4096);
 	EXPECT_EQ(world->last_leaf.update_table.driver_protection, 0x1234);
 	EXPECT_EQ(world->last_leaf.update_table.first_address, 64 * 4096);
 	EXPECT_EQ(world->last_leaf.update_table.count, 20);
 
 	EXPECT_EQ(world_free(world, 64, 20), STATUS_SUCCESS);
-	EXPECT(!world->last_leaf.driver_allocation);
+	EXPECT(!world->last_leaf.subject.driver_allocation);
 	EXPECT_EQ(world->last_leaf.update_table.driver_protection, 0);
 	world_destroy(world);
 }

@@ -50,7 +50,7 @@ TEST(wide, a_leaf_of_64k_pages_has_a_sixteenth_of_the_entries)
 	EXPECT_EQ(world->last_leaf.update_table.first_index, 0);
 	EXPECT_EQ(world->last_leaf.update_table.count, 2);
 	EXPECT_EQ(world->last_leaf.update_table.first_address, 4 * LEAF * 4096);
-	EXPECT(world->last_leaf.driver_allocation == memory);
+	EXPECT(world->last_leaf.subject.driver_allocation == memory);
 	EXPECT(!world->last_leaf.update_table.needs_quiet);
 	EXPECT_EQ(leaf_at(world, 4 * LEAF)->wide->entry_count, 2);
 	world_valid(world);

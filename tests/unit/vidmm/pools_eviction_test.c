@@ -32,9 +32,9 @@ static NTSTATUS note(struct fake *fake, const struct miniport_paging_op *op,
 		op->kind == MINIPORT_PAGING_UPDATE_PAGE_TABLE && op->update_table.is_eviction;
 
 	(void)fake;
-	(void)buffer;
 	(void)multipass;
-	asked.copies += op->kind == MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES;
+	asked.copies +=
+		op->kind == MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES && fake_has_room(buffer);
 	/* It is asked again for what had no room in its buffer. */
 	if (is_eviction)
 		asked.evicted |= UINT64_C(1)
@@ -270,7 +270,9 @@ TEST(pools_eviction, an_update_that_shows_more_has_them_back_first)
 		struct memory large = { .first_page = MEMORY_FIRST + 64 * PAGES };
 		struct thing thing;
 
-		mapped_memory_init(&large.mapped, 512, &large, &large);
+		mapped_memory_init(&large.mapped, 512,
+				   (struct miniport_subject){ .driver_allocation = &large },
+				   &large);
 		start_crowded(&world, &gpu_shapes[i], &thing);
 		update_now(&world, idle, BASE + 8, &large);
 		EXPECT_EQ(state_of(idle), VIDMM_TABLES_IN);

@@ -521,7 +521,7 @@ static bool one_flush(void *context, struct vidmm_allocation *allocation,
 		return false;
 	EXPECT(where->run_count > 0);
 	op_out->as_it_is = (struct miniport_paging_op){ .kind = MINIPORT_PAGING_FLUSH_TLB,
-							.driver_allocation = allocation };
+							.subject.driver_allocation = allocation };
 	return true;
 }
 

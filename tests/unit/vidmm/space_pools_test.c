@@ -30,10 +30,10 @@ static NTSTATUS note_copies(struct fake *fake, const struct miniport_paging_op *
 	NTSTATUS answer = asked.answer;
 
 	(void)fake;
-	(void)buffer;
 	if (op->kind != asked.fails)
 		return STATUS_PENDING;
-	if (op->kind == MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES && *multipass == 0) {
+	if (op->kind == MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES && *multipass == 0 &&
+	    fake_has_room(buffer)) {
 		asked.operations++;
 		for (uint32_t i = 0; i < op->copy_entries.count && asked.count < COPIES_MAX; i++)
 			asked.copies[asked.count++] = op->copy_entries.copies[i];

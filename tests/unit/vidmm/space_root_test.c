@@ -141,7 +141,8 @@ static void start(struct world *world, uint32_t update_mode, uint32_t flags)
 		  STATUS_SUCCESS);
 	EXPECT_EQ(address_space_start(world->space, &process, &(struct space_root_listener){ 0 }),
 		  STATUS_SUCCESS);
-	mapped_memory_init(&world->mapped, PAGES, world, world);
+	mapped_memory_init(&world->mapped, PAGES,
+			   (struct miniport_subject){ .driver_allocation = world }, world);
 	for (int i = 0; i < CONTEXTS; i++)
 		address_space_add_context(world->space, &world->contexts[i].in_space,
 					  &world->contexts[i]);

@@ -128,7 +128,9 @@ static inline void start_with(struct world *world, uint32_t update_mode,
 	for (uint64_t m = 0; m < MEMORIES; m++) {
 		struct memory *memory = &world->memories[m];
 
-		mapped_memory_init(&memory->mapped, PAGES, memory, memory);
+		mapped_memory_init(&memory->mapped, PAGES,
+				   (struct miniport_subject){ .driver_allocation = memory },
+				   memory);
 		memory->first_page = 1000 + m * PAGES;
 	}
 }

@@ -450,7 +450,8 @@ static inline void memory_place(struct memory *memory, uint32_t segment, uint64_
 
 static inline void memory_start(struct world *world, struct memory *memory)
 {
-	mapped_memory_init(&memory->mapped, MEMORY_PAGES, memory, memory);
+	mapped_memory_init(&memory->mapped, MEMORY_PAGES,
+			   (struct miniport_subject){ .driver_allocation = memory }, memory);
 	memory_view_init(&memory->view, &memory->mapped, &world->tables);
 }
 
