@@ -72,10 +72,15 @@ static void herd_finish(struct herd *herd)
 
 __attribute__((noinline)) static void exchange_allocations(struct herd *herd)
 {
+	struct creation creation;
+	struct destruction destruction;
+
+	creation_init(&creation, herd->device, SIZE_BYTES);
+	destruction_init(&destruction, herd->device);
 	for (size_t i = 0; i < herd->pairs; i++) {
 		D3DKMT_HANDLE *allocation = &herd->allocations[herd->order[i]];
-		destroy_allocation(herd->device, *allocation);
-		*allocation = create_allocation(herd->device, SIZE_BYTES);
+		destruction_run(&destruction, allocation);
+		*allocation = creation_run(&creation);
 	}
 }
 

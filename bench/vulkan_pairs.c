@@ -5,8 +5,8 @@
  * usage: vulkan_pairs size_bytes live pairs rounds    one line per round: nanoseconds per pair,
  *                                                     ours and lavapipe's
  *
- * Both keep `live` allocations that nobody touches and exchange one at random; they are measured in
- * turn, so that what else the machine does reaches both. Exit status 77: there is no lavapipe.
+ * Both keep `live` allocations that nobody touches and exchange one at random, with requests that
+ * were written once; they are measured in turn, so that what else the machine does reaches both. Exit status 77: there is no lavapipe.
  */
 #include "allocations.h"
 #include "thread_time.h"
@@ -20,10 +20,12 @@ struct herd {
 	uint32_t *order;
 
 	D3DKMT_HANDLE device;
+	struct creation creation;
+	struct destruction destruction;
 	D3DKMT_HANDLE *allocations;
 
 	VkDevice vulkan;
-	uint32_t memory_type;
+	VkMemoryAllocateInfo wanted;
 	VkDeviceMemory *memories;
 };
 
@@ -42,12 +44,9 @@ static void *take(size_t items, size_t size_bytes)
 
 static VkDeviceMemory vulkan_allocate(const struct herd *herd)
 {
-	VkMemoryAllocateInfo info = { .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-				      .allocationSize = herd->size_bytes,
-				      .memoryTypeIndex = herd->memory_type };
 	VkDeviceMemory memory;
 
-	if (vkAllocateMemory(herd->vulkan, &info, NULL, &memory) != VK_SUCCESS) {
+	if (vkAllocateMemory(herd->vulkan, &herd->wanted, NULL, &memory) != VK_SUCCESS) {
 		fprintf(stderr, "vulkan_pairs: vkAllocateMemory failed\n");
 		exit(1);
 	}
@@ -62,8 +61,8 @@ static double ours_ns(struct herd *herd)
 
 	for (size_t i = 0; i < herd->pairs; i++) {
 		D3DKMT_HANDLE *allocation = &herd->allocations[herd->order[i]];
-		destroy_allocation(herd->device, *allocation);
-		*allocation = create_allocation(herd->device, herd->size_bytes);
+		destruction_run(&herd->destruction, allocation);
+		*allocation = creation_run(&herd->creation);
 	}
 	return (double)(thread_time_ns() - start) / (double)herd->pairs;
 }
@@ -85,8 +84,12 @@ static void herd_init(struct herd *herd)
 	struct random random;
 
 	herd->vulkan = open_lavapipe();
-	herd->memory_type = 0; /* lavapipe has one */
+	herd->wanted = (VkMemoryAllocateInfo){ .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+					       .allocationSize = herd->size_bytes,
+					       .memoryTypeIndex = 0 /* lavapipe has one */ };
 	herd->device = create_device();
+	creation_init(&herd->creation, herd->device, herd->size_bytes);
+	destruction_init(&herd->destruction, herd->device);
 	herd->allocations = take(herd->live, sizeof(*herd->allocations));
 	herd->memories = take(herd->live, sizeof(*herd->memories));
 	herd->order = take(herd->pairs, sizeof(*herd->order));
@@ -94,7 +97,7 @@ static void herd_init(struct herd *herd)
 	for (size_t i = 0; i < herd->pairs; i++)
 		herd->order[i] = (uint32_t)random_below(&random, herd->live);
 	for (size_t i = 0; i < herd->live; i++) {
-		herd->allocations[i] = create_allocation(herd->device, herd->size_bytes);
+		herd->allocations[i] = creation_run(&herd->creation);
 		herd->memories[i] = vulkan_allocate(herd);
 	}
 }

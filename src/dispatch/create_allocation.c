@@ -348,11 +348,13 @@ static NTSTATUS create_single(struct call *call, D3DKMT_CREATEALLOCATION *args,
 	return STATUS_SUCCESS;
 }
 
+/* But the answer to a call before, where a client asks with the same struct again. */
 static bool has_flags(D3DKMT_CREATEALLOCATIONFLAGS flags)
 {
 	uint32_t bits;
 
 	_Static_assert(sizeof(flags) == sizeof(bits), "the flags are one word");
+	flags.Zeroed = false;
 	memcpy(&bits, &flags, sizeof(bits));
 	return bits != 0;
 }
