@@ -194,23 +194,16 @@ static void resource_free(struct soft_adapter *adapter, struct soft_resource *re
 	InterlockedDecrement(&adapter->live_resources);
 }
 
-/* A resource's own private data is the client's business: it is not looked at. */
-NTSTATUS APIENTRY soft_create_allocation(IN_CONST_HANDLE hAdapter,
-					 INOUT_PDXGKARG_CREATEALLOCATION pCreateAllocation)
+/* In a resource, or more than one: all or none. */
+static DECLSPEC_NOINLINE NTSTATUS create_several(struct soft_adapter *adapter,
+						 DXGKARG_CREATEALLOCATION *args)
 {
-	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
-	DXGKARG_CREATEALLOCATION *args = pCreateAllocation;
 	struct soft_resource *resource;
 	UINT made = 0;
 
-	PAGED_CODE();
-
-	if (!adapter || !args || (args->NumAllocations > 0 && !args->pAllocationInfo))
-		return STATUS_INVALID_PARAMETER;
 	NTSTATUS status = resource_find(adapter, args, &resource);
 	if (!NT_SUCCESS(status))
 		return status;
-
 	for (; made < args->NumAllocations; made++) {
 		status = allocation_make(adapter, resource, &args->pAllocationInfo[made]);
 		if (!NT_SUCCESS(status))
@@ -230,28 +223,52 @@ free_allocations:
 	return status;
 }
 
-NTSTATUS APIENTRY soft_destroy_allocation(IN_CONST_HANDLE hAdapter,
-					  IN_CONST_PDXGKARG_DESTROYALLOCATION pDestroyAllocation)
+/* A resource's own private data is the client's business: it is not looked at. */
+NTSTATUS APIENTRY soft_create_allocation(IN_CONST_HANDLE hAdapter,
+					 INOUT_PDXGKARG_CREATEALLOCATION pCreateAllocation)
 {
 	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
-	const DXGKARG_DESTROYALLOCATION *args = pDestroyAllocation;
-	struct soft_resource *resource = NULL;
+	DXGKARG_CREATEALLOCATION *args = pCreateAllocation;
 
 	PAGED_CODE();
 
-	if (!adapter || !args || (args->NumAllocations > 0 && !args->pAllocationList))
+	if (!adapter || !args || (args->NumAllocations > 0 && !args->pAllocationInfo))
 		return STATUS_INVALID_PARAMETER;
+	if (args->NumAllocations == 1 && !args->Flags.Resource && !args->hResource)
+		return allocation_make(adapter, NULL, args->pAllocationInfo);
+	return create_several(adapter, args);
+}
+
+static BOOLEAN may_end(const struct soft_allocation *allocation,
+		       const struct soft_resource *resource)
+{
+	return allocation && allocation->resource == resource &&
+	       allocation->first.magic != SOFT_MAGIC_OPENING &&
+	       allocation->live_other_openings == 0;
+}
+
+static NTSTATUS destroy_one(struct soft_adapter *adapter, HANDLE handle)
+{
+	struct soft_allocation *allocation = allocation_from(handle);
+
+	if (!may_end(allocation, NULL))
+		return STATUS_INVALID_PARAMETER;
+	allocation_free(adapter, allocation);
+	return STATUS_SUCCESS;
+}
+
+static DECLSPEC_NOINLINE NTSTATUS destroy_several(struct soft_adapter *adapter,
+						  const DXGKARG_DESTROYALLOCATION *args)
+{
+	struct soft_resource *resource = NULL;
+
 	if (args->hResource) {
 		resource = resource_from(args->hResource);
 		if (!resource)
 			return STATUS_INVALID_PARAMETER;
 	}
 	for (UINT i = 0; i < args->NumAllocations; i++) {
-		struct soft_allocation *allocation = allocation_from(args->pAllocationList[i]);
-
-		if (!allocation || allocation->resource != resource ||
-		    allocation->first.magic == SOFT_MAGIC_OPENING ||
-		    allocation->live_other_openings != 0)
+		if (!may_end(allocation_from(args->pAllocationList[i]), resource))
 			return STATUS_INVALID_PARAMETER;
 	}
 	if (args->Flags.DestroyResource && resource &&
@@ -263,6 +280,21 @@ NTSTATUS APIENTRY soft_destroy_allocation(IN_CONST_HANDLE hAdapter,
 	if (args->Flags.DestroyResource && resource)
 		resource_free(adapter, resource);
 	return STATUS_SUCCESS;
+}
+
+NTSTATUS APIENTRY soft_destroy_allocation(IN_CONST_HANDLE hAdapter,
+					  IN_CONST_PDXGKARG_DESTROYALLOCATION pDestroyAllocation)
+{
+	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+	const DXGKARG_DESTROYALLOCATION *args = pDestroyAllocation;
+
+	PAGED_CODE();
+
+	if (!adapter || !args || (args->NumAllocations > 0 && !args->pAllocationList))
+		return STATUS_INVALID_PARAMETER;
+	if (args->NumAllocations == 1 && !args->hResource)
+		return destroy_one(adapter, args->pAllocationList[0]);
+	return destroy_several(adapter, args);
 }
 
 /* Plain memory is one row of bytes. */
@@ -350,17 +382,11 @@ static void opening_free(struct soft_opening *opening)
 	opening_give(opening);
 }
 
-NTSTATUS APIENTRY soft_open_allocation(IN_CONST_HANDLE hDevice,
-				       IN_CONST_PDXGKARG_OPENALLOCATION pOpenAllocation)
+static DECLSPEC_NOINLINE NTSTATUS open_several(struct soft_device *device,
+					       const DXGKARG_OPENALLOCATION *args)
 {
-	struct soft_device *device = soft_device_from(hDevice);
-	const DXGKARG_OPENALLOCATION *args = pOpenAllocation;
 	UINT made = 0;
 
-	PAGED_CODE();
-
-	if (!device || !args || (args->NumAllocations > 0 && !args->pOpenAllocation))
-		return STATUS_INVALID_PARAMETER;
 	for (; made < args->NumAllocations; made++) {
 		NTSTATUS status = opening_make(device, &args->Flags, &args->pOpenAllocation[made]);
 		if (!NT_SUCCESS(status)) {
@@ -373,6 +399,21 @@ NTSTATUS APIENTRY soft_open_allocation(IN_CONST_HANDLE hDevice,
 		}
 	}
 	return STATUS_SUCCESS;
+}
+
+NTSTATUS APIENTRY soft_open_allocation(IN_CONST_HANDLE hDevice,
+				       IN_CONST_PDXGKARG_OPENALLOCATION pOpenAllocation)
+{
+	struct soft_device *device = soft_device_from(hDevice);
+	const DXGKARG_OPENALLOCATION *args = pOpenAllocation;
+
+	PAGED_CODE();
+
+	if (!device || !args || (args->NumAllocations > 0 && !args->pOpenAllocation))
+		return STATUS_INVALID_PARAMETER;
+	if (args->NumAllocations == 1)
+		return opening_make(device, &args->Flags, args->pOpenAllocation);
+	return open_several(device, args);
 }
 
 NTSTATUS APIENTRY soft_close_allocation(IN_CONST_HANDLE hDevice,

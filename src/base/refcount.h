@@ -82,4 +82,15 @@ static inline void refcount_put_one_of_two(struct refcount *refs)
 		(void)!refcount_put(refs);
 }
 
+/* Both at once. True: they were the last. */
+MUST_CHECK static inline bool refcount_put_both(struct refcount *refs)
+{
+	if (LIKELY(atomic_load_explicit(&refs->count, memory_order_acquire) == 2)) {
+		atomic_store_explicit(&refs->count, 0, memory_order_relaxed);
+		return true;
+	}
+	refcount_put_one_of_two(refs);
+	return refcount_put_quickly(refs);
+}
+
 #endif

@@ -79,20 +79,28 @@ static void *data_of_subject(const DXGKARGCB_GETHANDLEDATA *data)
 	return crossing->subject_data;
 }
 
-static VOID *APIENTRY get_handle_data(const DXGKARGCB_GETHANDLEDATA *data)
+RARE static void *find_handle_data(const DXGKARGCB_GETHANDLEDATA *data, void *known)
 {
 	static const char name[] = "DxgkCbGetHandleData";
 	struct miniport_handle_query query;
 	void *owner;
 
-	void *known = data_of_subject(data);
-	if (LIKELY(known && nt_irql_current() <= APC_LEVEL)) {
+	if (known && nt_irql_current() <= APC_LEVEL) {
 		trace_callback_begin(name);
 		return data_end(known);
 	}
 	if (!question_begin(name, APC_LEVEL, &owner) || !query_from(data, owner, name, &query))
 		return data_end(NULL);
 	return data_end(atomic_load(&services)->get(&query));
+}
+
+static VOID *APIENTRY get_handle_data(const DXGKARGCB_GETHANDLEDATA *data)
+{
+	void *known = data_of_subject(data);
+
+	return LIKELY(known && nt_irql_current() <= APC_LEVEL && !trace_is_on())
+		       ? known
+		       : find_handle_data(data, known);
 }
 
 static VOID *APIENTRY acquire_handle_data(const DXGKARGCB_GETHANDLEDATA *data,

@@ -47,10 +47,8 @@ static size_t body_bytes(uint32_t private_bytes)
 	return sizeof(struct allocation_body) + private_bytes;
 }
 
-SPECIALIZED void body_put(struct allocation_body *body)
+SPECIALIZED void body_end(struct allocation_body *body)
 {
-	if (UNLIKELY(!refcount_put_quickly(&body->lookers)))
-		return;
 	vidmm_allocation_finish(&body->memory);
 	if (UNLIKELY(body->section))
 		section_unmap(body->section);
@@ -59,7 +57,8 @@ SPECIALIZED void body_put(struct allocation_body *body)
 
 void allocation_body_put(struct allocation_body *body)
 {
-	body_put(body);
+	if (refcount_put_quickly(&body->lookers))
+		body_end(body);
 }
 
 /* In the place of a binding that nobody needed before the end. */
@@ -75,18 +74,32 @@ static void allocation_finish(struct object *object)
 	struct dxg_device *device = allocation->device;
 	struct allocation_body *body = allocation->body;
 
-	if (UNLIKELY(binding && binding != &ended_binding))
+	if (binding != &ended_binding)
 		mem_free(binding);
-	if (UNLIKELY(allocation != &body->maker))
+	if (allocation != &body->maker)
 		mem_free(allocation);
-	body_put(body);
-	if (UNLIKELY(resource))
+	allocation_body_put(body);
+	if (resource)
 		object_put(&resource->object);
-	if (UNLIKELY(device))
+	if (device)
 		object_put(&device->object);
 }
 
 const struct object_class allocation_class = { "an allocation", allocation_finish };
+
+void allocation_end_alone(struct dxg_allocation *allocation)
+{
+	struct allocation_body *body = allocation->body;
+	struct vidmm_binding *binding =
+		atomic_load_explicit(&allocation->binding, memory_order_relaxed);
+
+	assert(allocation == &body->maker && !allocation->resource);
+	if (UNLIKELY(binding && binding != &ended_binding))
+		mem_free(binding);
+	object_abandon(&allocation->object);
+	if (LIKELY(refcount_put_both(&body->lookers)))
+		body_end(body);
+}
 
 static NTSTATUS no_memory(void)
 {

@@ -110,6 +110,12 @@ static inline void *allocation_private_data(struct allocation_body *body)
 /* One looker fewer; the last one gives everything back. */
 void allocation_body_put(struct allocation_body *body);
 
+/*
+ * The end of one in no resource that was retired by the only thread that has it; nobody else looks
+ * at it for the driver's sake any more, either. The reference on its device stays the caller's.
+ */
+void allocation_end_alone(struct dxg_allocation *allocation);
+
 static inline bool allocation_is_ready(const struct dxg_allocation *allocation)
 {
 	return atomic_load_explicit(&allocation->is_ready, memory_order_acquire);

@@ -393,10 +393,8 @@ static void end_hidden(struct dxg_device *device, struct dxg_allocation *allocat
 	end_hidden_use(allocation);
 	tell_driver_of_hidden(device, allocation);
 	adapter_leave(device->adapter);
-	allocation->device = NULL; /* its reference goes with the caller's */
-	refcount_put_one_of_two(&allocation->body->lookers);
-	object_put_several(&allocation->object, 1);
-	object_put_some(&device->object, 2);
+	allocation_end_alone(allocation);
+	object_put_some(&device->object, 2); /* the caller's, and the allocation's */
 }
 
 RARE static NTSTATUS end_in_turn(struct dxg_device *device, struct dxg_allocation *allocation)

@@ -109,22 +109,27 @@ bool vidmm_allocation_retire_untouched(struct vidmm_allocation *allocation)
 	return true;
 }
 
-void vidmm_allocation_finish(struct vidmm_allocation *allocation)
+/* Of one that was put to use, or not retired. */
+RARE static void finish_use(struct vidmm_allocation *allocation)
 {
-	struct mapped_memory *mapped =
-		atomic_load_explicit(&allocation->mapped, memory_order_relaxed);
-
-	if (UNLIKELY(allocation->size_bytes == 0))
-		return;
-	if (UNLIKELY(allocation->life == VIDMM_LIVE))
+	if (allocation->life == VIDMM_LIVE)
 		allocation_revoke(allocation);
 	assert(!atomic_load_explicit(&allocation->place, memory_order_relaxed));
-	if (UNLIKELY(mapped))
-		mapped_memory_free(mapped);
-	if (UNLIKELY(allocation_content(allocation) == VIDMM_CONTENT_BACKED))
+	mapped_memory_free(atomic_load_explicit(&allocation->mapped, memory_order_relaxed));
+	if (allocation_content(allocation) == VIDMM_CONTENT_BACKED)
 		backing_finish(allocation);
-	allocation_set_life(allocation, VIDMM_DEAD);
+}
+
+void vidmm_allocation_finish(struct vidmm_allocation *allocation)
+{
+	if (UNLIKELY(allocation->size_bytes == 0))
+		return;
+	if (UNLIKELY(allocation->life == VIDMM_LIVE ||
+		     atomic_load_explicit(&allocation->mapped, memory_order_relaxed) ||
+		     allocation_content(allocation) != VIDMM_CONTENT_NONE))
+		finish_use(allocation);
 	lock_finish(&allocation->lock);
+	allocation_set_life(allocation, VIDMM_DEAD);
 }
 
 void vidmm_stop(void)
