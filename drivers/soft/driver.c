@@ -142,6 +142,10 @@ DECLSPEC_EXPORT NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT DriverObject,
 		data.DxgkDdiSetRootPageTable = soft_set_root_page_table;
 		data.DxgkDdiGetRootPageTableSize = soft_get_root_page_table_size;
 	}
+	if (driver_settings.host_aperture_mib != 0) {
+		data.DxgkDdiMapCpuHostAperture = soft_map_cpu_host_aperture;
+		data.DxgkDdiUnmapCpuHostAperture = soft_unmap_cpu_host_aperture;
+	}
 	if (driver_settings.hw_queues) {
 		data.DxgkDdiCreateHwContext = soft_create_hw_context;
 		data.DxgkDdiDestroyHwContext = soft_destroy_hw_context;

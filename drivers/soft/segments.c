@@ -1,7 +1,8 @@
 /*
  * segments.c - the memory of the GPU.
  *
- *	segment 1, local      one piece of contiguous memory, visible to the CPU
+ *	segment 1, local      one piece of contiguous memory, visible to the CPU, or through a
+ *	                      window only (host_aperture.c)
  *	segment 2, aperture   a window of page entries onto system memory; no bytes of its own
  *	segment 0             system memory by physical address (page-table entries, DMA buffers)
  *
@@ -38,17 +39,18 @@ NTSTATUS soft_memory_start(struct soft_memory *memory, const struct soft_setting
 
 	memory->aperture = soft_pool_allocate(NonPagedPoolNx,
 					      memory->aperture_pages * sizeof(*memory->aperture));
-	if (!memory->aperture) {
+	NTSTATUS status =
+		memory->aperture ? soft_host_aperture_start(memory, settings) : STATUS_NO_MEMORY;
+	if (!NT_SUCCESS(status))
 		soft_memory_stop(memory);
-		return STATUS_NO_MEMORY;
-	}
-	return STATUS_SUCCESS;
+	return status;
 }
 
 void soft_memory_stop(struct soft_memory *memory)
 {
 	PAGED_CODE();
 
+	soft_host_aperture_stop(memory);
 	soft_pool_free(memory->aperture);
 	if (memory->local)
 		MmFreeContiguousMemorySpecifyCache(memory->local, memory->local_bytes,
@@ -80,6 +82,7 @@ NTSTATUS soft_memory_describe(const struct soft_memory *memory, DXGK_QUERYSEGMEN
 	local->Flags.ApplicationTarget = 1;
 	local->Flags.LocalBudgetGroup = 1;
 	local->Flags.Use64KBPages = memory->has_64k_pages;
+	soft_host_aperture_describe(memory, local);
 
 	DXGK_SEGMENTDESCRIPTOR4 *aperture =
 		(DXGK_SEGMENTDESCRIPTOR4 *)(out->pSegmentDescriptor + out->SegmentDescriptorStride);

@@ -45,6 +45,8 @@ const struct soft_setting soft_setting_table[] = {
 	  "0 or 1" },
 	{ L"Pages64KiB", "Pages64KiB", OFFSET(pages_64k), 0, 0, pages_64k_words, pages_64k_values,
 	  "none, single or dual" },
+	{ L"CpuHostApertureMiB", "CpuHostApertureMiB", OFFSET(host_aperture_mib), 0, 65536, NULL,
+	  NULL, "a number from 0 to 65536" },
 	{ L"PagingCompanionNode", "PagingCompanionNode", OFFSET(companion_kind), 0, 0, node_words,
 	  node_values, "3d, copy or paging" },
 };
@@ -123,6 +125,10 @@ NTSTATUS soft_settings_finish(struct soft_settings *settings, PCSTR *problem_out
 	if (settings->hw_queues && settings->model != SOFTGPU_MODEL_GPUMMU) {
 		*problem_out = "HwQueues needs AddressModel gpummu: hardware queues are given "
 			       "commands by virtual address";
+		return STATUS_INVALID_PARAMETER;
+	}
+	if (settings->host_aperture_mib != 0 && settings->model != SOFTGPU_MODEL_GPUMMU) {
+		*problem_out = "CpuHostApertureMiB needs AddressModel gpummu";
 		return STATUS_INVALID_PARAMETER;
 	}
 	/* A root of two levels has no fixed place for its second pointers. */

@@ -35,6 +35,7 @@ struct soft_settings {
 	ULONG has_placed_buffers; /* those of physical contexts are in the aperture */
 	ULONG loses_memory;       /* with a reset of the adapter; else it happens to stay */
 	ULONG pages_64k;          /* enum soft_pages_64k */
+	ULONG host_aperture_mib;  /* 0: the CPU sees all local memory */
 	ULONG companion_kind; /* enum softgpu_node_kind: where updates ordered with rendering run */
 };
 

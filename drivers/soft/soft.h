@@ -84,6 +84,10 @@ struct soft_memory {
 	ULONGLONG *aperture;
 	ULONGLONG aperture_pages;
 	BOOLEAN has_64k_pages; /* local memory is managed in those */
+	/* What the CPU sees of local memory, if not all of it (host_aperture.c). */
+	PUCHAR host_aperture; /* its addresses; NULL: there is none */
+	ULONGLONG host_aperture_bytes;
+	PHYSICAL_ADDRESS host_aperture_physical;
 };
 
 /* Work for one engine. On the free list or the queue of its engine, or running. */
@@ -343,6 +347,15 @@ NTSTATUS soft_caps_level(const struct soft_settings *settings, ULONG level,
 			 DXGK_PAGE_TABLE_LEVEL_DESC *desc_out);
 void soft_caps_adapter_info(const struct soft_settings *settings,
 			    struct softgpu_adapter_info *info_out);
+
+/* host_aperture.c */
+NTSTATUS soft_host_aperture_start(struct soft_memory *memory, const struct soft_settings *settings);
+void soft_host_aperture_stop(struct soft_memory *memory);
+void soft_host_aperture_describe(const struct soft_memory *memory, DXGK_SEGMENTDESCRIPTOR4 *local);
+NTSTATUS APIENTRY soft_map_cpu_host_aperture(IN_CONST_HANDLE hAdapter,
+					     IN_CONST_PDXGKARG_MAPCPUHOSTAPERTURE pArgs);
+NTSTATUS APIENTRY soft_unmap_cpu_host_aperture(IN_CONST_HANDLE hAdapter,
+					       IN_CONST_PDXGKARG_UNMAPCPUHOSTAPERTURE pArgs);
 
 /* segments.c */
 NTSTATUS soft_memory_start(struct soft_memory *memory, const struct soft_settings *settings);

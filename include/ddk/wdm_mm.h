@@ -191,6 +191,14 @@ NTKERNELAPI VOID NTAPI MmUnlockPagableImageSection(PVOID ImageSectionHandle);
 NTKERNELAPI PVOID NTAPI MmPageEntireDriver(PVOID AddressWithinSection);
 NTKERNELAPI VOID NTAPI MmResetDriverPaging(PVOID AddressWithinSection);
 
+/*
+ * Not of Windows; for drivers that bring their hardware along as software. What the CPU sees at the
+ * physical page Where, as through a window of the bus, is the page Page from now on, in views that
+ * are made afterwards; 0: itself again. FALSE: one of them is no page of the machine, or there is
+ * no memory to remember it.
+ */
+NTKERNELAPI BOOLEAN NTAPI OpendxgkShowPage(PHYSICAL_ADDRESS Where, PHYSICAL_ADDRESS Page);
+
 OPENDXGK_EXTERN_C_END
 
 #endif

@@ -29,6 +29,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/machine.h"
+#include "base/machine_alias.h"
 #include "base/machine_view.h"
 
 #define FIRST_PFN (MACHINE_FIRST >> MACHINE_PAGE_SHIFT)
@@ -230,6 +231,7 @@ free_maps:
 void machine_finish(void)
 {
 	machine_views_finish();
+	machine_aliases_finish();
 	lock_acquire(&memory.lock);
 	if (memory.pages != 0) {
 		munmap(memory.window, memory.pages * MACHINE_PAGE_BYTES);

@@ -63,6 +63,7 @@ struct miniport_segment {
 	bool is_populated_from_system_memory;
 	bool uses_64k_pages;
 	bool has_cpu_host_aperture;
+	bool has_cached_cpu_host_aperture;
 	bool needs_pitch_alignment;
 	bool is_application_target; /* counts into an application's budget */
 	bool is_local_budget_group;

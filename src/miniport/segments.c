@@ -189,6 +189,7 @@ static NTSTATUS segment_accept(const struct segment_answer *answer, uint32_t id,
 	if (wddm_version >= 2000) {
 		segment_out->uses_64k_pages = flags->Use64KBPages;
 		segment_out->has_cpu_host_aperture = flags->SupportsCpuHostAperture;
+		segment_out->has_cached_cpu_host_aperture = flags->SupportsCachedCpuHostAperture;
 		segment_out->cpu_host_aperture_address = answer->cpu_host_aperture.PhysicalAddress;
 		segment_out->cpu_host_aperture_pages = answer->cpu_host_aperture.SizeInPages;
 		segment_out->is_application_target = flags->ApplicationTarget;

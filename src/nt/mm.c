@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/machine.h"
+#include "base/machine_alias.h"
 #include "base/mem.h"
 #include "base/probe.h"
 
@@ -160,6 +161,12 @@ VOID MmUnmapIoSpace(PVOID BaseAddress, SIZE_T NumberOfBytes)
 	    !machine_is_memory(address, NumberOfBytes))
 		nt_report(RULE_NT_IO_SPACE, "%s was given %p, which MmMapIoSpace did not return",
 			  __func__, BaseAddress);
+}
+
+BOOLEAN OpendxgkShowPage(PHYSICAL_ADDRESS Where, PHYSICAL_ADDRESS Page)
+{
+	nt_irql_require(DISPATCH_LEVEL, __func__);
+	return machine_alias((uint64_t)Where.QuadPart, (uint64_t)Page.QuadPart);
 }
 
 BOOLEAN MmIsAddressValid(PVOID VirtualAddress)

@@ -4,6 +4,7 @@
  * The pager takes room for its own page tables from the manager, and the manager moves memory by
  * the pager: the manager is made first and told of the pager afterwards.
  */
+#include "base/checked.h"
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/refusal.h"
@@ -50,6 +51,26 @@ static const struct vidmm_listener listener = {
 	.device_starved = device_starved,
 };
 
+static NTSTATUS open_window(void *context, void *driver_allocation, uint32_t segment,
+			    uint64_t count, const uint32_t aperture_pages[],
+			    const uint64_t segment_pages[])
+{
+	const struct dxg_adapter *adapter = context;
+
+	return miniport_map_host_aperture(adapter->miniport, driver_allocation, segment, count,
+					  aperture_pages, segment_pages);
+}
+
+static void close_window(void *context, uint32_t segment, uint64_t count,
+			 const uint32_t aperture_pages[])
+{
+	const struct dxg_adapter *adapter = context;
+
+	miniport_unmap_host_aperture(adapter->miniport, segment, count, aperture_pages);
+}
+
+static const struct vidmm_window_ops windows = { open_window, close_window };
+
 /* ---- the manager ---- */
 
 enum { MMU_HAS_LARGE = 1 << 6, MMU_HAS_UNALIGNED = 1 << 8 }; /* of DXGK_GPUMMUCAPS */
@@ -70,12 +91,28 @@ static void describe_large_pages(const struct miniport_gpu_mmu *mmu,
 	}
 }
 
+/* What is no memory of the machine shows the CPU nothing. */
+static uint64_t window_pages(const struct miniport_segment *segment)
+{
+	uint64_t page_bytes = segment->uses_64k_pages ? 0x10000 : MACHINE_PAGE_BYTES;
+
+	if (!segment->has_cpu_host_aperture ||
+	    !is_aligned(segment->cpu_host_aperture_address, MACHINE_PAGE_BYTES) ||
+	    !machine_is_memory(segment->cpu_host_aperture_address,
+			       segment->cpu_host_aperture_pages * page_bytes))
+		return 0;
+	return segment->cpu_host_aperture_pages;
+}
+
 static struct vidmm_segment_config segment_of(const struct miniport_segment *segment)
 {
 	return (struct vidmm_segment_config){
 		.size_bytes = segment->size_bytes,
 		.commit_limit_bytes = segment->commit_limit_bytes,
 		.cpu_address = segment->cpu_translated_address,
+		.window_address = segment->cpu_host_aperture_address,
+		.window_pages = window_pages(segment),
+		.window_is_cached = segment->has_cached_cpu_host_aperture,
 		.is_aperture = segment->is_aperture,
 		.is_implicit_system = segment->is_implicit_system,
 		.is_cpu_visible = segment->is_cpu_visible,
@@ -109,6 +146,8 @@ static NTSTATUS start_manager(struct dxg_adapter *adapter)
 		.dummy_page_address = adapter->dummy_page_address,
 		.mdls = { miniport_mdl_create, miniport_mdl_destroy },
 		.mappings = info->supports_gpu_mmu ? &vidmm_table_mappings : NULL,
+		.windows = &windows,
+		.windows_context = adapter,
 		.listener = listener,
 		.listener_context = adapter,
 	};
@@ -255,6 +294,7 @@ void adapter_memory_was_reset(struct dxg_adapter *adapter)
 
 void adapter_memory_reset_ended(struct dxg_adapter *adapter)
 {
+	vidmm_windows_reopen(adapter->memory); /* the pager writes its tables through them */
 	pager_restart(adapter->pager);
 }
 

@@ -215,8 +215,13 @@ void pager_space_finish(struct pager *pager)
 bool pager_space_is_visible(const struct pager *pager)
 {
 	for (uint32_t level = 0; level < pager->space.mmu.level_count; level++) {
-		if (!pager->space.levels[level].tables[0].pointer)
-			return false;
+		const struct pager_level *at = &pager->space.levels[level];
+
+		/* A CPU host aperture may have room for some of them. */
+		for (uint32_t i = 0; i < at->count; i++) {
+			if (!at->tables[i].pointer)
+				return false;
+		}
 	}
 	return true;
 }

@@ -6,19 +6,17 @@
  *	local, CPU visible, cached                   the same: caches do not see what the GPU writes
  *	local, CPU visible, in a visible segment     in place
  *	local, CPU visible, elsewhere                through the host aperture while it has room,
- *	                                             else move
- */
+ *	                                             else move; cached ones if that is */
 #include "vidmm/access.h"
 
 enum access_way access_decide(const struct access_question *question)
 {
 	if (question->content != VIDMM_CONTENT_LOCAL)
 		return ACCESS_SYSTEM;
-	if (question->is_cpu_visible && !question->is_cached) {
-		if (question->segment_is_cpu_visible)
-			return ACCESS_SEGMENT;
-		if (question->host_aperture_has_room)
-			return ACCESS_HOST_APERTURE;
-	}
+	if (question->is_cpu_visible && !question->is_cached && question->segment_is_cpu_visible)
+		return ACCESS_SEGMENT;
+	if (question->is_cpu_visible && question->host_aperture_has_room &&
+	    (!question->is_cached || question->host_aperture_is_cached))
+		return ACCESS_HOST_APERTURE;
 	return question->supports_aperture ? ACCESS_DEMOTE : ACCESS_NONE;
 }

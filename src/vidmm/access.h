@@ -10,11 +10,12 @@
 
 struct access_question {
 	enum vidmm_content content;
-	bool is_cpu_visible;         /* the allocation                             */
-	bool is_cached;              /* the allocation                             */
-	bool supports_aperture;      /* the allocation could be in system memory   */
-	bool segment_is_cpu_visible; /* the segment it is in, all of it            */
-	bool host_aperture_has_room; /* the window into a segment that is not      */
+	bool is_cpu_visible;          /* the allocation                             */
+	bool is_cached;               /* the allocation                             */
+	bool supports_aperture;       /* the allocation could be in system memory   */
+	bool segment_is_cpu_visible;  /* the segment it is in, all of it            */
+	bool host_aperture_has_room;  /* the window into a segment that is not      */
+	bool host_aperture_is_cached; /* …, and caches see what the GPU writes      */
 };
 
 enum access_way {

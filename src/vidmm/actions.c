@@ -20,6 +20,7 @@ void actions_init(struct actions *actions)
 	list_init(&actions->requests);
 	list_init(&actions->departures);
 	list_init(&actions->news);
+	list_init(&actions->windows);
 	actions->has_changes = false;
 }
 
@@ -155,7 +156,8 @@ static bool actions_have_any(const struct actions *actions)
 	return !list_is_empty(&actions->leaving) || !list_is_empty(&actions->shifting) ||
 	       !list_is_empty(&actions->entering) || !list_is_empty(&actions->tables) ||
 	       !list_is_empty(&actions->devices) || !list_is_empty(&actions->requests) ||
-	       !list_is_empty(&actions->departures) || !list_is_empty(&actions->news);
+	       !list_is_empty(&actions->departures) || !list_is_empty(&actions->news) ||
+	       !list_is_empty(&actions->windows);
 }
 
 void actions_run_locked(struct vidmm *manager, struct actions *actions)
@@ -177,6 +179,7 @@ void actions_run_locked(struct vidmm *manager, struct actions *actions)
 
 		if (!list_is_empty(&actions->devices) || !list_is_empty(&actions->news))
 			actions->has_changes = true;
+		windows_close(&actions->windows, actions);
 		moves_start(actions, &ended);
 		tables_move(&actions->tables);
 		devices_tell(manager, &actions->devices);

@@ -11,7 +11,8 @@
  *	system memory, or nowhere                shows it there; it enters no memory segment
  *	                                         meanwhile
  *	memory segment that the CPU sees         shows it there; it is no candidate for eviction
- *	memory segment that it does not see      has it moved to system memory first, if it may be
+ *	memory segment that it does not see      shows it through a window (window.h); without one,
+ *	                                         has it moved to system memory first, if it may be
  *	on its way                               waits until it has arrived
  *
  * Locks: the allocation's, inside it the manager's; none while it waits. What lives has its place
@@ -74,11 +75,40 @@ static NTSTATUS lock_in_segment(struct vidmm_place *place, void **pointer_out)
 	return status;
 }
 
+static NTSTATUS lock_in_window(struct vidmm_place *place, void **pointer_out)
+{
+	struct vidmm_backing pages = window_pages(place);
+
+	return allocation_lock_locked(place->allocation, &pages, pointer_out);
+}
+
 /* ---- what a lock has to do ---- */
 
-enum lock_step { LOCK_SHOW_SYSTEM, LOCK_SHOW_SEGMENT, LOCK_MOVE, LOCK_WAIT, LOCK_REFUSE };
+enum lock_step {
+	LOCK_SHOW_SYSTEM,
+	LOCK_SHOW_SEGMENT,
+	LOCK_SHOW_WINDOW,
+	LOCK_OPEN_WINDOW,
+	LOCK_MOVE,
+	LOCK_WAIT,
+	LOCK_REFUSE
+};
 
-static enum lock_step lock_step_locked(const struct vidmm_place *place)
+/* What was tried already, on the way to a lock. */
+struct lock_try {
+	bool has_moved;
+	bool has_no_window; /* the driver would not */
+	bool opens_window;  /* which this look has decided */
+};
+
+static enum lock_step window_step(const struct cpu_window *window)
+{
+	if (window->is_changing)
+		return LOCK_WAIT;
+	return window->is_open ? LOCK_SHOW_WINDOW : LOCK_OPEN_WINDOW;
+}
+
+static enum lock_step lock_step_locked(struct vidmm_place *place, const struct lock_try *try)
 {
 	const struct vidmm_allocation *allocation = place->allocation;
 	struct access_question question = {
@@ -95,7 +125,15 @@ static enum lock_step lock_step_locked(const struct vidmm_place *place)
 	if (place->state != PLACE_IN)
 		return LOCK_WAIT;
 	question.segment_is_cpu_visible = place->segment->config.is_cpu_visible;
+	question.host_aperture_has_room = place->segment->config.window_pages > 0;
+	question.host_aperture_is_cached = place->segment->config.window_is_cached;
 	way = access_decide(&question);
+	if (way == ACCESS_HOST_APERTURE) {
+		if (!try->has_no_window && window_take_locked(place))
+			return window_step(&place->window);
+		question.host_aperture_has_room = false;
+		way = access_decide(&question);
+	}
 	if (way == ACCESS_SEGMENT)
 		return LOCK_SHOW_SEGMENT;
 	if (place->pins > 0)
@@ -125,6 +163,12 @@ static struct vidmm_place *place_now(const struct vidmm_allocation *allocation)
 	return atomic_load_explicit(&allocation->place, memory_order_relaxed);
 }
 
+/* What the CPU sees through a window it sees until that is closed. */
+static void count_locked(struct vidmm_place *place, struct actions *actions)
+{
+	place->is_locked = place->allocation->lock_count > 0 || window_end_locked(place, actions);
+}
+
 /* The lock was taken, or was not after all. */
 static void end_try(struct vidmm *manager, struct vidmm_allocation *allocation,
 		    struct actions *actions)
@@ -132,7 +176,7 @@ static void end_try(struct vidmm *manager, struct vidmm_allocation *allocation,
 	lock_acquire(&manager->lock);
 	struct vidmm_place *place = place_now(allocation);
 	if (place) {
-		place->is_locked = allocation->lock_count > 0;
+		count_locked(place, actions);
 		place->must_be_system = false;
 		place_settle_locked(place, actions);
 	}
@@ -140,7 +184,7 @@ static void end_try(struct vidmm *manager, struct vidmm_allocation *allocation,
 }
 
 /* One look at what lives; false: look again when something has changed since `*seen_out`. */
-static bool lock_try_locked(struct vidmm_place *place, bool has_moved, void **pointer_out,
+static bool lock_try_locked(struct vidmm_place *place, struct lock_try *try, void **pointer_out,
 			    struct actions *actions, NTSTATUS *status_out, uint32_t *seen_out)
 {
 	struct vidmm_allocation *allocation = place->allocation;
@@ -149,24 +193,30 @@ static bool lock_try_locked(struct vidmm_place *place, bool has_moved, void **po
 
 	lock_acquire(&manager->lock);
 	*seen_out = notice_read(&manager->changed);
-	step = lock_step_locked(place);
-	if (step == LOCK_MOVE && !place->allocation->traits.is_pinned && !has_moved) {
+	step = lock_step_locked(place, try);
+	try->opens_window = step == LOCK_OPEN_WINDOW;
+	if (try->opens_window)
+		window_change_locked(place);
+	if (step == LOCK_MOVE && !place->allocation->traits.is_pinned && !try->has_moved) {
 		place->must_be_system = true;
 		place_leave_locked(place, actions);
 		step = LOCK_WAIT;
 	}
 	/* From here on it does not move: it is no candidate any more. */
-	if (step == LOCK_SHOW_SYSTEM || step == LOCK_SHOW_SEGMENT) {
+	if (step == LOCK_SHOW_SYSTEM || step == LOCK_SHOW_SEGMENT || step == LOCK_SHOW_WINDOW ||
+	    step == LOCK_OPEN_WINDOW) {
 		place->is_locked = true;
 		place_settle_locked(place, actions);
 	}
 	lock_release(&manager->lock);
-	if (step == LOCK_WAIT)
+	if (step == LOCK_WAIT || step == LOCK_OPEN_WINDOW)
 		return false;
 	if (step == LOCK_SHOW_SYSTEM)
 		*status_out = allocation_lock_locked(allocation, NULL, pointer_out);
 	else if (step == LOCK_SHOW_SEGMENT)
 		*status_out = lock_in_segment(place, pointer_out);
+	else if (step == LOCK_SHOW_WINDOW)
+		*status_out = lock_in_window(place, pointer_out);
 	else
 		*status_out = lock_refuse(place, step);
 	end_try(manager, allocation, actions);
@@ -176,7 +226,7 @@ static bool lock_try_locked(struct vidmm_place *place, bool has_moved, void **po
 NTSTATUS vidmm_lock_anywhere(struct vidmm *manager, struct vidmm_allocation *allocation,
 			     bool needs_cpu_visible, void **pointer_out)
 {
-	bool has_moved = false;
+	struct lock_try try = { 0 };
 	bool is_over = false;
 	NTSTATUS status;
 
@@ -192,18 +242,21 @@ NTSTATUS vidmm_lock_anywhere(struct vidmm *manager, struct vidmm_allocation *all
 		is_over = !NT_SUCCESS(status) || !place;
 		if (NT_SUCCESS(status) && !place)
 			status = allocation_lock_locked(allocation, NULL, pointer_out);
-		if (!NT_SUCCESS(status) && place && has_moved)
+		if (!NT_SUCCESS(status) && place && (try.has_moved || try.opens_window))
 			end_try(manager, allocation, &actions);
+		try.opens_window = false;
 		if (!is_over)
-			is_over = lock_try_locked(place, has_moved, pointer_out, &actions, &status,
-						  &seen);
+			is_over =
+				lock_try_locked(place, &try, pointer_out, &actions, &status, &seen);
 		lock_release(&allocation->lock);
-		has_moved |= !list_is_empty(&actions.leaving);
-		if (is_over && list_is_empty(&actions.leaving))
+		try.has_moved |= !list_is_empty(&actions.leaving);
+		if (is_over && list_is_empty(&actions.leaving) && list_is_empty(&actions.windows))
 			break;
+		if (try.opens_window)
+			try.has_no_window = !window_open(place);
 		lock_acquire(&manager->lock);
 		actions_run_locked(manager, &actions);
-		if (!is_over)
+		if (!is_over && !try.opens_window)
 			notice_wait(&manager->changed, seen, CLOCK_FOREVER);
 	}
 	return status;
@@ -226,10 +279,11 @@ bool vidmm_unlock_anywhere(struct vidmm *manager, struct vidmm_allocation *alloc
 	lock_acquire(&manager->lock);
 	manager->epoch++;
 	place = place_now(allocation);
-	if (place) {
-		place->is_locked = false;
+	/* Where the host cannot hide what is seen through a window, that stays open. */
+	if (place && (!place->window.is_open || cpu_view_hide(&allocation->view)))
+		count_locked(place, &actions);
+	if (place)
 		place_settle_locked(place, &actions);
-	}
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
 	lock_acquire(&manager->lock);

@@ -14,6 +14,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "base/machine_alias.h"
 #include "vidmm/cpu_map.h"
 #include "vidmm/space.h"
 
@@ -105,12 +106,27 @@ uint64_t cpu_view_page_count(const struct cpu_view *view)
 	return view->range ? view->range->count : 0;
 }
 
+static bool stretch_show(char *at, uint64_t first_pfn, uint64_t count)
+{
+	uint64_t offset = machine_file_offset(first_pfn << MACHINE_PAGE_SHIFT);
+
+	return mmap(at, count * MACHINE_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		    machine_fd(), (off_t)offset) != MAP_FAILED;
+}
+
 static bool run_show(char *at, struct backing_run run)
 {
-	uint64_t offset = machine_file_offset((uint64_t)run.first_pfn << MACHINE_PAGE_SHIFT);
+	uint64_t done = 0;
 
-	return mmap(at, run.count * MACHINE_PAGE_BYTES, PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_FIXED, machine_fd(), (off_t)offset) != MAP_FAILED;
+	while (done < run.count) {
+		uint64_t first;
+		uint64_t count = machine_behind(run.first_pfn + done, run.count - done, &first);
+
+		if (!stretch_show(at + done * MACHINE_PAGE_BYTES, first, count))
+			return false;
+		done += count;
+	}
+	return true;
 }
 
 NTSTATUS cpu_view_show(struct cpu_view *view, const struct vidmm_backing *backing)
@@ -120,9 +136,9 @@ NTSTATUS cpu_view_show(struct cpu_view *view, const struct vidmm_backing *backin
 
 	assert(backing_page_count(backing) == view->range->count);
 	for (uint32_t i = 0; i < backing->run_count; i++) {
+		view->is_shown = true; /* also when it is only a part */
 		if (!run_show(at, runs[i]))
 			return STATUS_NO_MEMORY;
-		view->is_shown = true; /* also when it is only a part */
 		at += runs[i].count * MACHINE_PAGE_BYTES;
 	}
 	return STATUS_SUCCESS;

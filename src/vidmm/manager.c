@@ -407,7 +407,7 @@ bool vidmm_allocation_depart(struct vidmm_allocation *allocation, struct vidmm_d
 	offer_forget_locked(place);
 	place->is_dying = true;
 	place->is_offered = false;
-	place->is_locked = false;
+	place->is_locked = window_end_locked(place, &actions);
 	place->departure = departure;
 	manager->epoch++;
 	place_settle_locked(place, &actions);

@@ -49,6 +49,9 @@ struct vidmm_segment_config {
 	uint64_t size_bytes;
 	uint64_t commit_limit_bytes; /* apertures and system memory */
 	uint64_t cpu_address;        /* physical, of the first byte; with is_cpu_visible */
+	uint64_t window_address;     /* physical, of the CPU host aperture … */
+	uint64_t window_pages;       /* … of the segment's pages; 0: it has none */
+	bool window_is_cached;       /* the CPU may use its caches there */
 	bool is_aperture;
 	bool is_implicit_system; /* the last one: system memory behind page tables */
 	bool is_cpu_visible;
@@ -61,6 +64,18 @@ struct vidmm_segment_config {
 	bool is_non_local_budget_group;
 	uint32_t bank_count;
 	const uint64_t *bank_ends; /* offsets; lives as long as the manager */
+};
+
+/*
+ * Pages of a segment are seen at pages of its CPU host aperture, counted alike. No lock held; not in
+ * the middle of a reset.
+ */
+struct vidmm_window_ops {
+	NTSTATUS(*open)
+	(void *context, void *driver_allocation, uint32_t segment, uint64_t count,
+	 const uint32_t aperture_pages[], const uint64_t segment_pages[]);
+	void (*close)(void *context, uint32_t segment, uint64_t count,
+		      const uint32_t aperture_pages[]);
 };
 
 /* Which way GPU addresses of an allocation change around a move. */
@@ -128,6 +143,8 @@ struct vidmm_config {
 	const struct evict_policy *policy; /* NULL: adaptive */
 	struct pager *pager;
 	struct vidmm_mdl_ops mdls;
+	const struct vidmm_window_ops *windows; /* where a segment has window_pages */
+	void *windows_context;
 	const struct vidmm_mapping_ops *mappings; /* NULL: there are no GPU addresses */
 	void *mappings_context;
 	struct vidmm_listener listener;
@@ -155,6 +172,9 @@ void vidmm_destroy(struct vidmm *manager);
  * they are done. Devices that are not lost get everything back.
  */
 void vidmm_reset(struct vidmm *manager);
+
+/* When the driver has restarted: it has to map what the CPU sees through windows once more. */
+void vidmm_windows_reopen(struct vidmm *manager);
 
 /* The same for good, after pager_give_up(): nothing comes in any more, and what is left goes. */
 void vidmm_give_up(struct vidmm *manager);

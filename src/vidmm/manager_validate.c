@@ -23,6 +23,7 @@ struct recount {
 	uint64_t page_count[VIDMM_MAX_SEGMENTS];
 	uint64_t range_count[VIDMM_MAX_SEGMENTS];
 	uint64_t candidates[VIDMM_MAX_SEGMENTS];
+	uint64_t window_count[VIDMM_MAX_SEGMENTS];        /* granules of the CPU host aperture */
 	struct vidmm_counter arrived[VIDMM_MAX_SEGMENTS]; /* and not out yet */
 	uint64_t aperture_bytes;
 };
@@ -126,6 +127,8 @@ static const char *check_segment_of(const struct vidmm_place *place, struct reco
 	recount->candidates[at] += place->eviction.is_resident;
 	if (place->state != PLACE_ENTERING)
 		vidmm_count(&recount->arrived[at], place->allocation->size_bytes);
+	if (place->window.range)
+		recount->window_count[at] += place->window.range->count;
 	if (segment->is_system) {
 		recount->committed_bytes[at] += place->wish.size_bytes;
 		recount->aperture_bytes += place->wish.size_bytes;
@@ -142,6 +145,8 @@ static const char *check_place(const struct vidmm_place *place, struct recount *
 		wrong = check_content(place);
 	if (!wrong && (place->segment != NULL) != (place->state != PLACE_OUT))
 		wrong = "has a segment, or has none, and it is not so";
+	if (!wrong && place->window.range && !(place->state == PLACE_IN && place->is_locked))
+		wrong = "is seen through a window, and not in place or not locked";
 	if (!wrong && is_sorted != (place->state == PLACE_IN))
 		wrong = "is a candidate for eviction and not in place, or the other way round";
 	if (!wrong && place->segment)
@@ -173,6 +178,10 @@ static const char *check_segment(const struct vidmm_segment *segment, const stru
 
 	if (!wrong && !segment->config.is_implicit_system)
 		wrong = space_validate(&segment->space);
+	if (!wrong && segment->config.window_pages > 0)
+		wrong = space_validate(&segment->windows);
+	if (!wrong && segment->windows.taken_units != recount->window_count[at])
+		wrong = "windows were miscounted";
 	if (wrong)
 		return wrong;
 	if (segment->resident_bytes != recount->resident_bytes[at])

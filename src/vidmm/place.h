@@ -33,6 +33,7 @@
 #include "vidmm/control.h"
 #include "vidmm/manager.h"
 #include "vidmm/segment.h"
+#include "vidmm/window.h"
 
 enum place_state { PLACE_OUT, PLACE_ENTERING, PLACE_IN, PLACE_LEAVING, PLACE_SHIFTING };
 
@@ -136,6 +137,7 @@ struct vidmm_place {
 	uint8_t offer_priority;
 	bool is_recommitted; /* for the first of `claims`, after it was decommitted */
 	uint32_t claims;     /* reclaims that cannot do without its memory: it is not decommitted */
+	struct cpu_window window;
 	bool is_locked;      /* by the CPU */
 	bool must_be_system; /* moved for a lock */
 	bool is_dying;
@@ -219,6 +221,7 @@ struct actions {
 	struct list requests;   /* vidmm_request.link */
 	struct list departures; /* vidmm_departure.link */
 	struct list news;       /* vidmm_process.news_link */
+	struct list windows;    /* vidmm_place.action_link: nobody sees through them any more */
 	bool has_changes;
 };
 
@@ -454,6 +457,9 @@ struct vidmm_room {
 	struct segment_wish wish;
 	struct page_set pages;
 	bool is_placed;
+	struct space_range
+		*window; /* NULL: none; of the kernel's own where the CPU sees no other way */
+	void *pointer;   /* … and what is seen there */
 };
 
 /* A call that waits for its turn; on its stack. */

@@ -41,8 +41,12 @@ NTSTATUS segment_init(struct vidmm_segment *segment, uint32_t id,
 	if (!NT_SUCCESS(status) || config->is_implicit_system)
 		return status;
 	status = space_init(&segment->space, segment->page_count);
-	if (!NT_SUCCESS(status))
+	if (NT_SUCCESS(status) && config->window_pages > 0)
+		status = space_init(&segment->windows, config->window_pages);
+	if (!NT_SUCCESS(status)) {
+		space_finish(&segment->space);
 		evict_set_finish(&segment->candidates);
+	}
 	return status;
 }
 
@@ -50,6 +54,7 @@ void segment_finish(struct vidmm_segment *segment)
 {
 	evict_set_finish(&segment->candidates);
 	space_finish(&segment->space);
+	space_finish(&segment->windows);
 }
 
 static uint64_t wish_pages(const struct vidmm_segment *segment, const struct segment_wish *wish)

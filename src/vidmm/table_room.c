@@ -29,7 +29,9 @@ struct pager_table room_place(struct vidmm_room *room)
 
 	return (struct pager_table){ .segment = room->segment->id,
 				     .offset_bytes = offset_bytes,
-				     .pointer = room_pointer(room->segment, offset_bytes),
+				     .pointer = room->window
+							? room->pointer
+							: room_pointer(room->segment, offset_bytes),
 				     .room = room };
 }
 
@@ -154,6 +156,10 @@ NTSTATUS vidmm_take_table(void *manager, uint32_t segment, uint64_t size_bytes,
 		return refuse(status, RULE_MM_TABLE_ROOM, NULL,
 			      "a page table of %llu bytes has no room in segment %u",
 			      (unsigned long long)size_bytes, segment);
+	if (NT_SUCCESS(status)) {
+		window_open_room(manager, table_out->room);
+		*table_out = room_place(table_out->room);
+	}
 	return status;
 }
 
@@ -163,6 +169,7 @@ void vidmm_give_table(void *manager_, const struct pager_table *table, uint64_t 
 	struct vidmm_room *room = table->room;
 
 	(void)size_bytes;
+	window_close_room(manager, room);
 	lock_acquire(&manager->lock);
 	list_remove(&room->link);
 	list_remove(&room->tables_link);

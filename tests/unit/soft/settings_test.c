@@ -219,6 +219,20 @@ TEST(settings, pages_of_64k_beside_others_need_a_table_below_the_root)
 	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_SUCCESS);
 }
 
+TEST(settings, a_cpu_host_aperture_needs_virtual_addresses)
+{
+	struct soft_settings settings;
+	PCSTR problem = NULL;
+
+	soft_settings_init(&settings);
+	EXPECT_EQ(settings.host_aperture_mib, 0);
+	settings.host_aperture_mib = 1;
+	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_SUCCESS);
+	settings.model = SOFTGPU_MODEL_PHYSICAL;
+	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_INVALID_PARAMETER);
+	EXPECT_CONTAINS(problem, "CpuHostApertureMiB");
+}
+
 TEST(settings, nodes_are_3d_then_copy_then_paging)
 {
 	struct soft_settings settings = defaults();

@@ -12,7 +12,7 @@ static const struct {
 	struct access_question question;
 	enum access_way way;
 } table[] = {
-	/* content, CPU visible, cached, aperture, segment visible, host aperture */
+	/* content, CPU visible, cached, aperture, segment visible, host aperture, a cached one */
 	{ { LOCAL, false, false, false, false, false }, ACCESS_NONE },
 	{ { LOCAL, false, false, false, true, true }, ACCESS_NONE },
 	{ { LOCAL, false, false, true, false, false }, ACCESS_DEMOTE },
@@ -28,6 +28,10 @@ static const struct {
 	{ { LOCAL, true, false, true, false, true }, ACCESS_HOST_APERTURE },
 	{ { LOCAL, true, false, true, false, false }, ACCESS_DEMOTE },
 	{ { LOCAL, true, false, false, false, false }, ACCESS_NONE },
+	{ { LOCAL, true, true, false, false, true, true }, ACCESS_HOST_APERTURE },
+	{ { LOCAL, true, true, true, true, true, true }, ACCESS_HOST_APERTURE },
+	{ { LOCAL, true, true, true, false, false, true }, ACCESS_DEMOTE },
+	{ { LOCAL, false, true, false, false, true, true }, ACCESS_NONE },
 };
 
 TEST(access, local_memory_follows_the_table)

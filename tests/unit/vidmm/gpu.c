@@ -3,6 +3,7 @@
  */
 #include <assert.h>
 
+#include "base/machine_alias.h"
 #include "gpu.h"
 
 struct gpu *the_gpu;
@@ -195,6 +196,70 @@ static void on_starved(void *listener, struct vidmm_device *device)
 	lock_release(&gpu->lock);
 }
 
+/* ---- the CPU host aperture ---- */
+
+static NTSTATUS open_window(void *context, void *driver_allocation, uint32_t segment,
+			    uint64_t count, const uint32_t aperture_pages[],
+			    const uint64_t segment_pages[])
+{
+	struct gpu *gpu = context;
+	uint64_t granule = gpu->uses_64k_pages ? 16 : 1;
+
+	EXPECT_EQ(segment, SEGMENT_LOCAL);
+	if (gpu->in_window)
+		gpu->in_window(gpu);
+	if (gpu->refuse_windows > 0 && --gpu->refuse_windows == 0)
+		return STATUS_NO_MEMORY;
+	gpu->windows_opened++;
+	gpu->window_allocation = driver_allocation;
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t first = aperture_pages[i] * granule;
+
+		EXPECT(!gpu->is_shown[aperture_pages[i]]);
+		gpu->is_shown[aperture_pages[i]] = true;
+		for (uint64_t k = 0; k < granule; k++)
+			EXPECT(machine_alias(gpu->window_address + (first + k) * PAGE,
+					     gpu->local_address +
+						     (segment_pages[i] * granule + k) * PAGE));
+	}
+	gpu->open_pages += (uint32_t)count;
+	return STATUS_SUCCESS;
+}
+
+static void close_window(void *context, uint32_t segment, uint64_t count,
+			 const uint32_t aperture_pages[])
+{
+	struct gpu *gpu = context;
+	uint64_t granule = gpu->uses_64k_pages ? 16 : 1;
+
+	EXPECT_EQ(segment, SEGMENT_LOCAL);
+	gpu->windows_closed++;
+	for (uint64_t i = 0; i < count; i++) {
+		EXPECT(gpu->is_shown[aperture_pages[i]]);
+		gpu->is_shown[aperture_pages[i]] = false;
+		for (uint64_t k = 0; k < granule; k++)
+			EXPECT(machine_alias(gpu->window_address +
+						     (aperture_pages[i] * granule + k) * PAGE,
+					     MACHINE_NOWHERE));
+	}
+	gpu->open_pages -= (uint32_t)count;
+}
+
+static const struct vidmm_window_ops window_ops = { open_window, close_window };
+
+static void start_windows(struct gpu *gpu, const struct gpu_config *config)
+{
+	uint64_t granule = config->uses_64k_pages ? 16 : 1;
+
+	gpu->uses_64k_pages = config->uses_64k_pages;
+	if (config->window_pages == 0)
+		return;
+	EXPECT(config->window_pages <= GPU_WINDOW_PAGES);
+	EXPECT_EQ(machine_alloc_contiguous(config->window_pages * granule * PAGE, 0, 0, UINT64_MAX,
+					   0, &gpu->window_address),
+		  STATUS_SUCCESS);
+}
+
 /* ---- all of it ---- */
 
 static uint64_t or_default(uint64_t value, uint64_t otherwise)
@@ -217,12 +282,16 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 					   &gpu->local_address),
 		  STATUS_SUCCESS);
 	gpu->local = machine_to_pointer(gpu->local_address);
+	start_windows(gpu, config);
 
 	struct vidmm_segment_config segments[3] = {
 		{ .size_bytes = gpu->local_bytes,
 		  .commit_limit_bytes = gpu->local_bytes,
 		  .cpu_address = gpu->local_address,
 		  .is_cpu_visible = !config->is_hidden,
+		  .window_address = gpu->window_address,
+		  .window_pages = config->window_pages,
+		  .window_is_cached = config->window_is_cached,
 		  .uses_64k_pages = config->uses_64k_pages,
 		  .bank_count = config->bank_count,
 		  .bank_ends = config->bank_ends },
@@ -243,6 +312,8 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 		.is_ticked_by_hand = !config->has_clock,
 		.policy = &evict_lru,
 		.mdls = { gpu_mdl_create, gpu_mdl_destroy },
+		.windows = &window_ops,
+		.windows_context = gpu,
 		.mappings = config->mappings,
 		.mappings_context = gpu,
 		.listener = { on_trim, on_budget, on_starved },
@@ -271,6 +342,9 @@ void gpu_finish(struct gpu *gpu)
 	EXPECT(list_is_empty(&gpu->built));
 	vidmm_process_finish(&gpu->process);
 	vidmm_destroy(gpu->manager);
+	EXPECT_EQ(gpu->open_pages, 0);
+	if (gpu->window_address != MACHINE_NOWHERE)
+		EXPECT(machine_free_contiguous(gpu->window_address));
 	EXPECT(machine_free_contiguous(gpu->local_address));
 	lock_finish(&gpu->lock);
 	world_finish(&gpu->world);
@@ -352,7 +426,8 @@ void thing_finish(struct thing *thing)
 
 	gpu_run(the_gpu, 1000);
 	vidmm_binding_finish(&thing->binding);
-	vidmm_allocation_retire(thing->memory);
+	if (thing->memory->life == VIDMM_LIVE)
+		vidmm_allocation_retire(thing->memory);
 	if (!vidmm_allocation_depart(thing->memory, &departure)) {
 		gpu_run(the_gpu, 1000);
 		EXPECT(!departure.done);

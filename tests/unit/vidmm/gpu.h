@@ -23,14 +23,16 @@
 
 enum { SEGMENT_LOCAL = 1, SEGMENT_APERTURE = 2, SEGMENT_SYSTEM = 3 };
 enum { SET_LOCAL = 1, SET_APERTURE = 2, SET_SYSTEM = 4 };
-enum { GPU_APERTURE_PAGES = 4096, GPU_MAX_LOG = 256 };
+enum { GPU_APERTURE_PAGES = 4096, GPU_MAX_LOG = 256, GPU_WINDOW_PAGES = 4096 };
 
 struct gpu_config {
 	uint64_t local_bytes;    /* 8 MiB */
 	uint64_t aperture_bytes; /* 16 MiB */
 	bool is_physical;        /* no GpuMmu */
 	bool is_by_lists;
-	bool is_hidden; /* the CPU does not see local memory */
+	bool is_hidden;        /* the CPU does not see local memory */
+	uint32_t window_pages; /* … but through so many pages of a CPU host aperture */
+	bool window_is_cached;
 	bool uses_64k_pages;
 	uint64_t slice_ns; /* an hour */
 	bool has_clock;    /* the manager's own, in its thread: what it does cannot be foreseen */
@@ -48,6 +50,16 @@ struct gpu {
 	char *local;
 	uint64_t local_bytes;
 	uint64_t aperture[GPU_APERTURE_PAGES]; /* physical addresses shown there */
+
+	bool uses_64k_pages;
+	uint64_t window_address; /* of the CPU host aperture; MACHINE_NOWHERE: there is none */
+	bool is_shown[GPU_WINDOW_PAGES];
+	uint32_t windows_opened; /* calls */
+	uint32_t windows_closed;
+	uint32_t open_pages;
+	uint32_t refuse_windows;            /* the n-th call from now on; 0: none */
+	void *window_allocation;            /* whose was opened last */
+	void (*in_window)(struct gpu *gpu); /* called while one is being opened */
 
 	/* Page tables and their TLB, for a test that has some. NULL: there are none. */
 	void (*tables)(struct gpu *gpu, const struct paging_op *op);

@@ -1,0 +1,339 @@
+/*
+ * window_test.c - GPU memory that the CPU sees through the CPU host aperture of its segment.
+ *
+ * The GPU turned by hand shows in the aperture what it is asked to, so a byte that is read there is
+ * the byte in GPU memory.
+ */
+#include "base/thread.h"
+#include "scene.h"
+
+static const struct gpu_config windowed = { .is_hidden = true, .window_pages = 2048 };
+
+static NTSTATUS try_lock(struct scene *scene, struct thing *thing, char **pointer_out)
+{
+	void *pointer = NULL;
+	NTSTATUS status = vidmm_lock_anywhere(scene->gpu.manager, thing->memory, false, &pointer);
+
+	*pointer_out = pointer;
+	return status;
+}
+
+static char *lock_thing(struct scene *scene, struct thing *thing)
+{
+	char *pointer;
+
+	EXPECT_EQ(try_lock(scene, thing, &pointer), STATUS_SUCCESS);
+	return pointer;
+}
+
+static void unlock_thing(struct scene *scene, struct thing *thing)
+{
+	EXPECT(vidmm_unlock_anywhere(scene->gpu.manager, thing->memory));
+}
+
+TEST(window, shows_hidden_memory_where_it_is)
+{
+	struct scene scene;
+
+	scene_init_with(&scene, &windowed, 4 * MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	thing_render(&scene.thing, 'g');
+	char *bytes = lock_thing(&scene, &scene.thing);
+	EXPECT(is_all(bytes, 4 * MIB, 'g'));
+	memset(bytes, 'c', 4 * MIB);
+	EXPECT(thing_holds(&scene.thing, 'c'));
+	EXPECT(thing_is_in(&scene.thing));
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+	EXPECT_EQ(scene.gpu.open_pages, 1024);
+	EXPECT(scene.gpu.window_allocation == scene.thing.binding.driver_allocation);
+	gpu_check(&scene.gpu);
+	unlock_thing(&scene, &scene.thing);
+	EXPECT_EQ(scene.gpu.open_pages, 0);
+	scene_finish(&scene);
+}
+
+TEST(window, is_counted_in_pages_of_the_segment)
+{
+	struct scene scene;
+
+	scene_init_with(&scene,
+			&(struct gpu_config){
+				.is_hidden = true, .window_pages = 64, .uses_64k_pages = true },
+			33 * PAGE, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	thing_render(&scene.thing, 'g');
+	char *bytes = lock_thing(&scene, &scene.thing);
+	EXPECT(is_all(bytes, 33 * PAGE, 'g'));
+	EXPECT_EQ(scene.gpu.open_pages, 3);
+	unlock_thing(&scene, &scene.thing);
+	scene_finish(&scene);
+}
+
+TEST(window, of_scattered_memory_shows_it_in_one_piece)
+{
+	struct scene scene;
+	struct thing others[8];
+
+	scene_init(&scene, &windowed);
+	for (int i = 0; i < 8; i++) {
+		thing_init(&others[i], &scene.client, MIB, SET_LOCAL);
+		thing_bring_in(&others[i]);
+	}
+	for (int i = 0; i < 8; i += 2)
+		thing_finish(&others[i]);
+	scene_add_thing(&scene, 4 * MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	char *bytes = lock_thing(&scene, &scene.thing);
+	for (uint64_t at = 0; at < 4 * MIB; at += PAGE) {
+		*thing_byte(&scene.thing, at) = (char)(at / PAGE);
+		EXPECT_EQ(bytes[at], (char)(at / PAGE));
+	}
+	unlock_thing(&scene, &scene.thing);
+	for (int i = 1; i < 8; i += 2)
+		thing_finish(&others[i]);
+	scene_finish(&scene);
+}
+
+TEST(window, nests_and_closes_with_the_last_unlock)
+{
+	struct scene scene;
+
+	scene_init_with(&scene, &windowed, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	char *bytes = lock_thing(&scene, &scene.thing);
+	EXPECT(lock_thing(&scene, &scene.thing) == bytes);
+	EXPECT_EQ(scene.gpu.windows_opened, 1);
+	unlock_thing(&scene, &scene.thing);
+	EXPECT_EQ(scene.gpu.windows_closed, 0);
+	bytes[5] = 'n';
+	EXPECT_EQ(*thing_byte(&scene.thing, 5), 'n');
+	unlock_thing(&scene, &scene.thing);
+	EXPECT_EQ(scene.gpu.windows_closed, 1);
+	EXPECT(lock_thing(&scene, &scene.thing) == bytes);
+	EXPECT_EQ(bytes[5], 'n');
+	unlock_thing(&scene, &scene.thing);
+	scene_finish(&scene);
+}
+
+TEST(window, keeps_memory_in_place_until_it_is_closed)
+{
+	struct scene scene;
+
+	scene_init_with(&scene, &windowed, 4 * MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	char *bytes = lock_thing(&scene, &scene.thing);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+	vidmm_evict_segment(scene.gpu.manager, 0);
+	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
+	memset(bytes, 'w', 4 * MIB);
+	unlock_thing(&scene, &scene.thing);
+	EXPECT_EQ(scene.gpu.open_pages, 0);
+	vidmm_evict_segment(scene.gpu.manager, 0);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(!thing_is_in(&scene.thing));
+	EXPECT(thing_holds(&scene.thing, 'w'));
+	scene_finish(&scene);
+}
+
+/* ---- where there is none ---- */
+
+static struct locker {
+	struct scene *scene;
+	struct thing *thing;
+	char *pointer;
+	NTSTATUS status;
+	_Atomic bool is_over;
+} locker;
+
+static void run_lock(void *argument)
+{
+	(void)argument;
+	locker.status = try_lock(locker.scene, locker.thing, &locker.pointer);
+	atomic_store(&locker.is_over, true);
+}
+
+static void run_until_locked(struct scene *scene, struct thing *thing)
+{
+	struct thread *thread;
+
+	locker = (struct locker){ .scene = scene, .thing = thing };
+	EXPECT_EQ(thread_create("locker", run_lock, NULL, &thread), STATUS_SUCCESS);
+	while (!atomic_load(&locker.is_over)) {
+		if (gpu_run(&scene->gpu, 1) == 0)
+			clock_sleep_until(clock_deadline(NS_PER_MS));
+	}
+	thread_join(thread);
+}
+
+TEST(window, without_room_in_the_aperture_memory_is_moved_to_be_seen)
+{
+	struct scene scene;
+	struct thing second;
+
+	scene_init_with(&scene, &(struct gpu_config){ .is_hidden = true, .window_pages = 300 }, MIB,
+			SET_LOCAL);
+	thing_init(&second, &scene.client, MIB, SET_LOCAL | SET_SYSTEM);
+	thing_bring_in(&scene.thing);
+	thing_bring_in(&second);
+	thing_render(&second, 's');
+	lock_thing(&scene, &scene.thing);
+	run_until_locked(&scene, &second);
+	EXPECT_EQ(locker.status, STATUS_SUCCESS);
+	EXPECT(is_all(locker.pointer, MIB, 's'));
+	EXPECT_EQ(thing_segment(&second), SEGMENT_SYSTEM);
+	EXPECT_EQ(scene.gpu.windows_opened, 1);
+	unlock_thing(&scene, &second);
+	unlock_thing(&scene, &scene.thing);
+	thing_finish(&second);
+	scene_finish(&scene);
+}
+
+TEST(window, without_room_or_another_place_the_lock_is_refused)
+{
+	struct scene scene;
+	struct thing second;
+	char *pointer;
+
+	scene_init_with(&scene, &(struct gpu_config){ .is_hidden = true, .window_pages = 300 }, MIB,
+			SET_LOCAL);
+	thing_init(&second, &scene.client, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	thing_bring_in(&second);
+	lock_thing(&scene, &scene.thing);
+	EXPECT_EQ(try_lock(&scene, &second, &pointer), STATUS_INVALID_PARAMETER);
+	EXPECT_RULE("MM-LOCK-PLACE");
+	unlock_thing(&scene, &scene.thing);
+	EXPECT_EQ(try_lock(&scene, &second, &pointer), STATUS_SUCCESS);
+	unlock_thing(&scene, &second);
+	thing_finish(&second);
+	scene_finish(&scene);
+}
+
+TEST(window, what_the_driver_refuses_is_undone)
+{
+	/* Of four calls for 1,024 pages. */
+	for (uint32_t fails = 1; fails <= 4; fails++) {
+		struct scene scene;
+		char *pointer;
+
+		scene_init_with(&scene, &windowed, 4 * MIB, SET_LOCAL);
+		thing_bring_in(&scene.thing);
+		scene.gpu.refuse_windows = fails;
+		EXPECT_EQ(try_lock(&scene, &scene.thing, &pointer), STATUS_INVALID_PARAMETER);
+		EXPECT_EQ(scene.gpu.open_pages, 0);
+		gpu_check(&scene.gpu);
+		EXPECT_EQ(try_lock(&scene, &scene.thing, &pointer), STATUS_SUCCESS);
+		unlock_thing(&scene, &scene.thing);
+		scene_finish(&scene);
+	}
+}
+
+TEST(window, of_cached_memory_needs_one_that_caches_see)
+{
+	for (int is_cached = 0; is_cached < 2; is_cached++) {
+		struct scene scene;
+		char *pointer;
+
+		scene_init(&scene, &(struct gpu_config){ .is_hidden = true,
+							 .window_pages = 300,
+							 .window_is_cached = is_cached });
+		struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
+		wishes.traits.is_cached = true;
+		scene_add_thing_as(&scene, &wishes);
+		thing_bring_in(&scene.thing);
+		EXPECT_EQ(try_lock(&scene, &scene.thing, &pointer),
+			  is_cached ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER);
+		EXPECT_EQ(scene.gpu.open_pages, is_cached ? 256 : 0);
+		if (is_cached)
+			unlock_thing(&scene, &scene.thing);
+		scene_finish(&scene);
+	}
+}
+
+/* ---- the end, and resets ---- */
+
+TEST(window, closes_with_an_allocation_that_is_destroyed_while_locked)
+{
+	struct scene scene;
+
+	scene_init_with(&scene, &windowed, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	lock_thing(&scene, &scene.thing);
+	EXPECT_EQ(scene.gpu.open_pages, 256);
+	scene_finish(&scene); /* which destroys it, and finds no page open */
+}
+
+static struct thing *destroyed;
+
+static void destroy_it(struct gpu *gpu)
+{
+	(void)gpu;
+	vidmm_allocation_retire(destroyed->memory);
+}
+
+TEST(window, opens_for_nobody_when_the_allocation_is_destroyed_meanwhile)
+{
+	struct scene scene;
+	char *pointer;
+
+	scene_init_with(&scene, &windowed, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	destroyed = &scene.thing;
+	scene.gpu.in_window = destroy_it;
+	EXPECT_EQ(try_lock(&scene, &scene.thing, &pointer), STATUS_INVALID_PARAMETER);
+	EXPECT_RULE("API-HANDLE");
+	EXPECT_EQ(scene.gpu.windows_opened, 1);
+	EXPECT_EQ(scene.gpu.open_pages, 0);
+	scene_finish(&scene);
+}
+
+static void forget_windows(struct gpu *gpu)
+{
+	memset(gpu->is_shown, 0, sizeof(gpu->is_shown));
+	gpu->open_pages = 0;
+}
+
+static void reset(struct scene *scene)
+{
+	scene->gpu.epoch++;
+	forget_windows(&scene->gpu);
+	vidmm_reset(scene->gpu.manager);
+	vidmm_windows_reopen(scene->gpu.manager);
+}
+
+TEST(window, is_opened_again_after_a_reset)
+{
+	struct scene scene;
+
+	scene_init_with(&scene, &windowed, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	char *bytes = lock_thing(&scene, &scene.thing);
+	reset(&scene);
+	EXPECT_EQ(scene.gpu.open_pages, 256);
+	memset(bytes, 'r', MIB);
+	EXPECT_EQ(*thing_byte(&scene.thing, 7), 'r');
+	reset(&scene);
+	EXPECT_EQ(scene.gpu.open_pages, 256);
+	unlock_thing(&scene, &scene.thing);
+	EXPECT_EQ(scene.gpu.open_pages, 0);
+	gpu_run(&scene.gpu, 9);
+	scene_finish(&scene);
+}
+
+TEST(window, is_not_closed_where_there_is_no_gpu_any_more)
+{
+	struct scene scene;
+
+	scene_init_with(&scene, &windowed, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	lock_thing(&scene, &scene.thing);
+	scene.gpu.epoch++;
+	vidmm_device_lose(&scene.client.device);
+	vidmm_give_up(scene.gpu.manager);
+	unlock_thing(&scene, &scene.thing);
+	EXPECT_EQ(scene.gpu.windows_closed, 0);
+	forget_windows(&scene.gpu);
+	scene_finish(&scene);
+}
+
+TEST_MAIN("vidmm/window")
