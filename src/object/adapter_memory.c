@@ -55,12 +55,18 @@ static NTSTATUS open_window(void *context, void *driver_allocation, uint32_t seg
 			    uint64_t count, const uint32_t aperture_pages[],
 			    const uint64_t segment_pages[])
 {
-	const struct dxg_adapter *adapter = context;
+	struct dxg_adapter *adapter = context;
+	NTSTATUS status = adapter_enter(adapter);
 
-	return miniport_map_host_aperture(adapter->miniport, driver_allocation, segment, count,
-					  aperture_pages, segment_pages);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = miniport_map_host_aperture(adapter->miniport, driver_allocation, segment, count,
+					    aperture_pages, segment_pages);
+	adapter_leave(adapter);
+	return status;
 }
 
+/* Also of what is destroyed, by who is in the gate already. */
 static void close_window(void *context, uint32_t segment, uint64_t count,
 			 const uint32_t aperture_pages[])
 {
