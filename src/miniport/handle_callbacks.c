@@ -121,6 +121,17 @@ static VOID *APIENTRY acquire_handle_data(const DXGKARGCB_GETHANDLEDATA *data,
 	return data_end(atomic_load(&services)->acquire(&query, release));
 }
 
+static void report_release(const char *name, const void *hold, enum miniport_release release)
+{
+	if (release == MINIPORT_NOT_HELD)
+		nt_report(RULE_DDI_CALLBACK_ARGUMENT,
+			  "%s was given %p, which nobody holds (released before?)", name, hold);
+	if (release == MINIPORT_RELEASED_LATE)
+		nt_report(RULE_DDI_HANDLE_HELD,
+			  "%s was given %p, and what that held was destroyed meanwhile", name,
+			  hold);
+}
+
 /* From any thread of the driver: what is held says itself whose it is. */
 static VOID APIENTRY release_handle_data(const DXGKARGCB_RELEASEHANDLEDATA data)
 {
@@ -128,10 +139,8 @@ static VOID APIENTRY release_handle_data(const DXGKARGCB_RELEASEHANDLEDATA data)
 	const struct miniport_handle_services *served = atomic_load(&services);
 
 	trace_callback_begin(name);
-	if (nt_irql_require(APC_LEVEL, name) && served && !served->release(data.ReleaseHandle))
-		nt_report(RULE_DDI_CALLBACK_ARGUMENT,
-			  "%s was given %p, which nobody holds (released before?)", name,
-			  data.ReleaseHandle);
+	if (nt_irql_require(APC_LEVEL, name) && served)
+		report_release(name, data.ReleaseHandle, served->release(data.ReleaseHandle));
 	callback_end(STATUS_SUCCESS);
 }
 

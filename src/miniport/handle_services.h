@@ -21,14 +21,21 @@ struct miniport_handle_query {
 	bool is_device_specific; /* the device's handle (Open) instead of the adapter's (Create) */
 };
 
+enum miniport_release {
+	MINIPORT_RELEASED,
+	MINIPORT_NOT_HELD,      /* by that name */
+	MINIPORT_RELEASED_LATE, /* it was destroyed after all (miniport_report_held()) */
+};
+
 /* All may be called on any thread that is in the driver, with locks of the driver line held. */
 struct miniport_handle_services {
 	/* NULL: the process has no such object on this adapter. */
 	void *(*get)(const struct miniport_handle_query *query);
 
-	/* The same, and the object is not destroyed in the driver before release(*hold_out). */
+	/* The same, and the object is not destroyed in the driver before release(*hold_out), which
+	   is NULL before. */
 	void *(*acquire)(const struct miniport_handle_query *query, void **hold_out);
-	bool (*release)(void *hold); /* false: nothing was held by that name */
+	enum miniport_release (*release)(void *hold);
 
 	/* The resource an allocation is in; the index-th allocation of a resource. 0: none. */
 	uint32_t (*parent)(void *owner, uint32_t allocation);

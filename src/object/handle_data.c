@@ -9,12 +9,8 @@
 #include "handle/table.h"
 #include "object/allocation.h"
 #include "object/handle_data.h"
+#include "object/hold.h"
 #include "object/resource.h"
-
-/* All kinds of holds share one pointer type; these bits tell them apart. */
-#define HOLD_OF_RESOURCE ((uintptr_t)1)
-#define HOLD_OF_OPENING  ((uintptr_t)2)
-#define HOLD_KINDS       (HOLD_OF_RESOURCE | HOLD_OF_OPENING)
 
 /* What the process of the asking driver calls by this handle, on whichever adapter. */
 static struct object *find(const struct process_adapter *asker, uint32_t handle,
@@ -85,17 +81,21 @@ static void *data_get(const struct miniport_handle_query *query)
 	return data;
 }
 
+/* The data, when there is some and it can be held. */
+static void *take_with(void *data, struct hold_count *holds, void **hold_out)
+{
+	if (data)
+		*hold_out = hold_take(holds);
+	return *hold_out ? data : NULL;
+}
+
 static void *acquire_resource(const struct miniport_handle_query *query, void **hold_out)
 {
 	struct dxg_resource *resource = find_resource(query->owner, query->handle);
 
 	if (!resource)
 		return NULL;
-	void *data = resource->body->driver_resource;
-	if (data && !hold_take(&resource->body->holds))
-		data = NULL;
-	if (data)
-		*hold_out = (void *)((uintptr_t)resource->body | HOLD_OF_RESOURCE);
+	void *data = take_with(resource->body->driver_resource, &resource->body->holds, hold_out);
 	object_put(&resource->object);
 	return data;
 }
@@ -107,14 +107,10 @@ static void *acquire_allocation(const struct miniport_handle_query *query, void 
 
 	if (!allocation)
 		return NULL;
-	struct allocation_body *body = allocation->body;
-	void *data = data_of_allocation(allocation, query->is_device_specific);
-	if (data && !hold_take(query->is_device_specific ? &allocation->holds : &body->holds))
-		data = NULL;
-	if (data)
-		*hold_out = query->is_device_specific
-				    ? (void *)((uintptr_t)allocation | HOLD_OF_OPENING)
-				    : body;
+	void *data =
+		take_with(data_of_allocation(allocation, query->is_device_specific),
+			  query->is_device_specific ? &allocation->holds : &allocation->body->holds,
+			  hold_out);
 	object_put(&allocation->object);
 	return data;
 }
@@ -123,20 +119,6 @@ static void *data_acquire(const struct miniport_handle_query *query, void **hold
 {
 	return query->is_resource ? acquire_resource(query, hold_out)
 				  : acquire_allocation(query, hold_out);
-}
-
-static bool data_release(void *hold)
-{
-	uintptr_t kind = (uintptr_t)hold & HOLD_KINDS;
-	void *held = (void *)((uintptr_t)hold & ~HOLD_KINDS);
-
-	if (!held)
-		return false;
-	if (kind == HOLD_OF_RESOURCE)
-		return hold_give(&((struct resource_body *)held)->holds);
-	if (kind == HOLD_OF_OPENING)
-		return hold_give(&((struct dxg_allocation *)held)->holds);
-	return hold_give(&((struct allocation_body *)held)->holds);
 }
 
 static uint32_t parent_of(void *owner, uint32_t handle)
@@ -176,7 +158,7 @@ static uint32_t child_of(void *owner, uint32_t handle, uint32_t index)
 const struct miniport_handle_services handle_data_services = {
 	.get = data_get,
 	.acquire = data_acquire,
-	.release = data_release,
+	.release = hold_give,
 	.parent = parent_of,
 	.child = child_of,
 };

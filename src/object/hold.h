@@ -1,6 +1,9 @@
 /*
  * hold.h - how often the driver holds something (DxgkCbAcquireHandleData): it is looking at it, and
  * does not want it destroyed meanwhile.
+ *
+ * A hold has a name, which the driver gives back once. It is a number and not a place: what was held
+ * may be gone when a driver comes with it too late, or twice.
  */
 #ifndef OBJECT_HOLD_H
 #define OBJECT_HOLD_H
@@ -10,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "base/thread.h"
+#include "miniport/handle_services.h"
 
 #define HOLD_AWAITED UINT32_C(0x80000000) /* destruction waits for the last one, who wakes it */
 #define HOLD_ENDED   UINT32_MAX
@@ -19,31 +22,10 @@ struct hold_count {
 	_Atomic uint32_t count; /* wait word, with HOLD_AWAITED from the beginning of the end */
 };
 
-/* False when it is being destroyed. */
-MUST_CHECK static inline bool hold_take(struct hold_count *holds)
-{
-	uint32_t count = atomic_load(&holds->count);
+/* The name of the hold. NULL when it is being destroyed, and when there is no memory. */
+MUST_CHECK void *hold_take(struct hold_count *holds);
 
-	do {
-		if (count >= HOLD_AWAITED - 1)
-			return false;
-	} while (!atomic_compare_exchange_weak(&holds->count, &count, count + 1));
-	return true;
-}
-
-/* False when nobody holds it. */
-MUST_CHECK static inline bool hold_give(struct hold_count *holds)
-{
-	uint32_t count = atomic_load(&holds->count);
-
-	do {
-		if ((count & ~HOLD_AWAITED) == 0 || count == HOLD_ENDED)
-			return false;
-	} while (!atomic_compare_exchange_weak(&holds->count, &count, count - 1));
-	if (count - 1 == HOLD_AWAITED)
-		thread_wake_all(&holds->count);
-	return true;
-}
+MUST_CHECK enum miniport_release hold_give(void *name);
 
 /*
  * The end for what nobody can find any more: none comes, and the last may only go. False, and
@@ -62,5 +44,8 @@ MUST_CHECK static inline bool hold_end_hidden_unless_held(struct hold_count *hol
  * then it is told so, and the thing goes all the same. Afterwards it is not held any more.
  */
 void hold_end(struct hold_count *holds, const char *what, const void *driver_handle);
+
+/* No driver is left. What they never gave back is forgotten. */
+void holds_finish(void);
 
 #endif

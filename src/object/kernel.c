@@ -8,6 +8,7 @@
 #include "base/refusal.h"
 #include "object/context_allocation.h"
 #include "object/handle_data.h"
+#include "object/hold.h"
 #include "object/kernel.h"
 #include "vidmm/vidmm.h"
 
@@ -58,6 +59,7 @@ void kernel_end(struct dxg_kernel *kernel)
 	share_space_finish(&kernel->shares);
 	while (kernel->adapter_count > 0)
 		adapter_destroy(kernel->adapters[--kernel->adapter_count]);
+	holds_finish();
 	vidmm_stop();
 	miniport_host_stop();
 }

@@ -332,6 +332,56 @@ TEST(hold, that_is_released_twice_is_reported)
 	EXPECT_CHILD(run_child("release_twice", recorder_profile("", ""), "DXGK_SEED=1"), 0);
 }
 
+/* What it held is gone, and so is the memory that knew of the hold. */
+CHILD(release_too_late)
+{
+	hold();
+	destroy_held(NULL);
+	CHILD_EXPECT(dxgk_test_report_count("DDI-HANDLE-HELD") == 1);
+	ask(RECORDER_RELEASE, 0, is_resource ? RESOURCE : ALLOCATION, 0);
+	CHILD_EXPECT(dxgk_test_report_count("DDI-HANDLE-HELD") == 2);
+	CHILD_EXPECT(dxgk_test_report_count("DDI-CALLBACK-ARGUMENT") == 0);
+	ask(RECORDER_RELEASE, 0, is_resource ? RESOURCE : ALLOCATION, 0);
+	CHILD_EXPECT(dxgk_test_report_count("DDI-HANDLE-HELD") == 2);
+	CHILD_EXPECT(dxgk_test_report_count("DDI-CALLBACK-ARGUMENT") == 1);
+	return 0;
+}
+
+TEST(hold, that_is_released_after_the_memory_went_is_reported)
+{
+	static const char *const kinds[] = { "TEST_NOTHING=1", "TEST_RESOURCE=1", "TEST_OPENING=1",
+					     "TEST_ALONE=1" };
+
+	for (unsigned i = 0; i < 4; i++) {
+		const struct child_result *child = run_child(
+			"release_too_late", recorder_profile("", ""), "DXGK_SEED=4", kinds[i]);
+		EXPECT_CHILD(child, 0);
+		EXPECT_CONTAINS(child->out, "StopDevice irql=0 left=0\n");
+	}
+}
+
+/* A name for a hold is used once: it is not a way to what somebody else holds. */
+CHILD(release_anothers)
+{
+	hold();
+	ask(RECORDER_RELEASE, 0, ALLOCATION, 0);
+	CHILD_EXPECT(ask(RECORDER_ACQUIRE, held, ALLOCATION, 0) == RECORDER_IS_ALLOCATION);
+	ask(RECORDER_RELEASE, 0, ALLOCATION, 1);
+	CHILD_EXPECT(dxgk_test_report_count("DDI-CALLBACK-ARGUMENT") == 1);
+	ask(RECORDER_RELEASE, 0, ALLOCATION, 0);
+	CHILD_EXPECT(dxgk_test_report_count("DDI-CALLBACK-ARGUMENT") == 1);
+	destroy_held(NULL);
+	ask(RECORDER_RELEASE, 0, ALLOCATION, 0);
+	CHILD_EXPECT(dxgk_test_report_count("DDI-CALLBACK-ARGUMENT") == 2);
+	CHILD_EXPECT(dxgk_test_report_count("DDI-HANDLE-HELD") == 0);
+	return 0;
+}
+
+TEST(hold, that_is_over_does_not_release_another)
+{
+	EXPECT_CHILD(run_child("release_anothers", recorder_profile("", ""), "DXGK_SEED=1"), 0);
+}
+
 CHILD(hold_what_is_not_there)
 {
 	child_begin();

@@ -363,6 +363,7 @@ static NTSTATUS APIENTRY get_standard_allocation_driver_data(
 /* ---- what a test asks about handles ---- */
 
 static DXGKARG_RELEASE_HANDLE held;
+static DXGKARG_RELEASE_HANDLE held_before; /* what the one in front of it was given */
 
 /* 'A'llocation, 'O'pening, 'R'esource, 0 for nothing. */
 static ULONG kind_of(const ULONG *data)
@@ -381,12 +382,12 @@ static ULONG kind_of(const ULONG *data)
 	}
 }
 
-static void release(struct adapter *adapter, ULONG type)
+static void release(struct adapter *adapter, ULONG type, DXGKARG_RELEASE_HANDLE hold)
 {
 	DXGKARGCB_RELEASEHANDLEDATA data;
 
 	note("released", NULL, 0, NULL, 0);
-	data.ReleaseHandle = held;
+	data.ReleaseHandle = hold;
 	data.Type = (DXGK_HANDLE_TYPE)type;
 	adapter->interface.DxgkCbReleaseHandleData(data);
 }
@@ -404,7 +405,7 @@ static VOID NTAPI release_later(PVOID context)
 
 	interval.QuadPart = -10000;
 	KeDelayExecutionThread(KernelMode, FALSE, &interval);
-	release(later.adapter, later.type);
+	release(later.adapter, later.type, held);
 }
 
 static void begin_release(struct adapter *adapter, ULONG type)
@@ -452,10 +453,11 @@ static BOOLEAN do_command(struct adapter *adapter, struct recorder_escape *escap
 		data.hObject = escape->handle;
 		data.Type = (DXGK_HANDLE_TYPE)escape->type;
 		data.Flags.Value = escape->flags;
+		held_before = held;
 		escape->result = kind_of(adapter->interface.DxgkCbAcquireHandleData(&data, &held));
 		return TRUE;
 	case RECORDER_RELEASE:
-		release(adapter, escape->type);
+		release(adapter, escape->type, escape->flags ? held_before : held);
 		return TRUE;
 	case RECORDER_RELEASE_LATER:
 		begin_release(adapter, escape->type);

@@ -53,7 +53,7 @@ enum recorder_command {
 	RECORDER_GET_PARENT, /* DxgkCbGetHandleParent(handle); result: a handle */
 	RECORDER_GET_CHILD,  /* DxgkCbEnumHandleChildren(handle, flags); result: a handle */
 	RECORDER_ACQUIRE,    /* DxgkCbAcquireHandleData, as GET_DATA, and keep the reference */
-	RECORDER_RELEASE,    /* DxgkCbReleaseHandleData of what was kept */
+	RECORDER_RELEASE,    /* DxgkCbReleaseHandleData of what was kept; `flags`: before that */
 	RECORDER_RELEASE_LATER, /* the same from a thread, a millisecond later */
 	RECORDER_COUNT,         /* how many allocations, openings, resources the driver has */
 
