@@ -255,9 +255,15 @@ enum build_result space_begin_piece(struct pager *pager)
 
 /* ---- steps ---- */
 
-/* The n-th part of the windows that is in one leaf table; false when there are fewer. */
-static bool window_part(const struct pager *pager, uint32_t n, const struct pager_window **window,
-			uint64_t *first_out, uint32_t *count_out)
+/* What of a window is in one leaf table. */
+struct window_part {
+	const struct pager_window *window;
+	uint64_t first; /* page of the address space */
+	uint32_t count;
+};
+
+/* The n-th part of the windows; false when there are fewer. */
+static bool find_part(const struct pager *pager, uint32_t n, struct window_part *part_out)
 {
 	uint32_t entries = pager->space.layout.leaf_entries;
 
@@ -272,9 +278,8 @@ static bool window_part(const struct pager *pager, uint32_t n, const struct page
 			if (next > end)
 				next = end;
 			if (n-- == 0) {
-				*window = at;
-				*first_out = first;
-				*count_out = (uint32_t)(next - first);
+				*part_out =
+					(struct window_part){ at, first, (uint32_t)(next - first) };
 				return true;
 			}
 			first = next;
@@ -283,14 +288,12 @@ static bool window_part(const struct pager *pager, uint32_t n, const struct page
 	return false;
 }
 
-static uint32_t window_part_count(const struct pager *pager)
+static uint32_t part_count(const struct pager *pager)
 {
+	struct window_part part;
 	uint32_t count = 0;
-	const struct pager_window *window;
-	uint64_t first;
-	uint32_t pages;
 
-	while (window_part(pager, count, &window, &first, &pages))
+	while (find_part(pager, count, &part))
 		count++;
 	return count;
 }
@@ -313,22 +316,18 @@ static uint64_t first_byte_of(const struct paging_op *op)
 	return op->kind == PAGING_FILL ? op->fill.offset_bytes : 0;
 }
 
-static struct miniport_paging_op write_entries(const struct pager *pager, uint32_t part)
+static struct miniport_paging_op write_entries(const struct pager *pager,
+					       const struct window_part *part)
 {
 	const struct pager_space *space = &pager->space;
 	const struct paging_op *op = &pager->build.job->op;
-	const struct pager_window *window = NULL;
-	uint64_t first = 0;
-	uint32_t count = 0;
-	bool is_there = window_part(pager, part, &window, &first, &count);
-
-	assert(is_there);
-	(void)is_there;
+	const struct pager_window *window = part->window;
+	uint64_t address = part->first << MACHINE_PAGE_SHIFT;
+	uint64_t offset_bytes = window->offset_bytes + address - window->address;
 	const struct pager_table *table =
-		&space->levels[0].tables[first / space->layout.leaf_entries];
-	uint64_t offset_bytes =
-		window->offset_bytes + (first << MACHINE_PAGE_SHIFT) - window->address;
-	bool is_run = fill_entries(space, window->place, offset_bytes, count);
+		&space->levels[0].tables[part->first / space->layout.leaf_entries];
+	bool is_run = fill_entries(space, window->place, offset_bytes, part->count);
+
 	return (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
 		.subject = op->kind == PAGING_UPDATE_TABLE || op->kind == PAGING_COPY_ENTRIES
@@ -337,16 +336,16 @@ static struct miniport_paging_op write_entries(const struct pager *pager, uint32
 		.update_table = {
 			.mode = (enum miniport_table_update_mode)space->mmu.update_mode,
 			.cpu_table = table->pointer,
-			.gpu_table = mapped_table(space, first),
+			.gpu_table = mapped_table(space, part->first),
 			.segment = table->segment,
 			.offset_bytes = table->offset_bytes,
 			.entries = space->entries,
-			.first_index = (uint32_t)(first % space->layout.leaf_entries),
-			.count = count,
+			.first_index = (uint32_t)(part->first % space->layout.leaf_entries),
+			.count = part->count,
 			.is_run = is_run,
 			.offset_in_allocation_bytes = first_byte_of(op) + offset_bytes,
 			.driver_process = pager->config.driver_process,
-			.first_address = first << MACHINE_PAGE_SHIFT,
+			.first_address = address,
 		},
 	};
 }
@@ -515,13 +514,13 @@ static void make_last(struct pager *pager, struct miniport_paging_op *op_out)
 bool space_step(struct pager *pager, struct miniport_paging_op *op_out)
 {
 	uint32_t step = pager->build.step;
-	uint32_t parts = window_part_count(pager);
+	struct window_part part;
 
-	if (step < parts) {
-		*op_out = write_entries(pager, step);
+	if (find_part(pager, step, &part)) {
+		*op_out = write_entries(pager, &part);
 		return true;
 	}
-	step -= parts;
+	step -= part_count(pager);
 	if (pager->build.needs_flush && step-- == 0) {
 		*op_out = flush(pager);
 		return true;
