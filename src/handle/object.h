@@ -60,9 +60,6 @@ static inline void object_get(struct object *object)
 	(void)before;
 }
 
-/* For those who know it without a reference: false when the last one is gone. */
-MUST_CHECK bool object_get_unless_gone(struct object *object);
-
 /* The last reference is gone. */
 void object_end(struct object *object);
 
@@ -89,9 +86,8 @@ static inline void object_put_some(struct object *object, uint64_t references)
 }
 
 /*
- * Gives several references back at once. For kinds of which nobody takes one without a handle or
- * another reference (all but those of object_get_unless_gone()): who has all that are left, of one
- * that was retired, need not say so to anybody.
+ * Gives several references back at once. Nobody takes one without a handle or another reference: who
+ * has all that are left, of one that was retired, need not say so to anybody.
  */
 static inline void object_put_several(struct object *object, uint64_t references)
 {

@@ -259,19 +259,6 @@ void object_abandon(struct object *object)
 	slot_free(object->table, object->handle, object->slot);
 }
 
-bool object_get_unless_gone(struct object *object)
-{
-	uint64_t state = atomic_load_explicit(&object->slot->state, memory_order_relaxed);
-
-	while ((state & SLOT_REFS) != 0) {
-		if (atomic_compare_exchange_weak_explicit(&object->slot->state, &state, state + 1,
-							  memory_order_acquire,
-							  memory_order_relaxed))
-			return true;
-	}
-	return false;
-}
-
 void object_end(struct object *object)
 {
 	struct handle_slot *slot = object->slot;

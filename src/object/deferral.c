@@ -85,8 +85,11 @@ void deferral_run_device(struct work *work)
 	object_put(&device->object); /* whoever posted this turn took it */
 }
 
-static void post_turn(struct dxg_device *device)
+/* Under the lock: who finds nothing deferred any more can count on every turn's being posted. */
+static void post_turn_locked(struct dxg_device *device)
 {
+	lock_assert_held(&device->lock);
+	device->is_undertaken = true;
 	object_get(&device->object);
 	if (!worker_post(&device->adapter->undertaker, &device->burials))
 		object_put(&device->object);
@@ -106,12 +109,11 @@ void deferral_release(struct dxg_device *device)
 {
 	lock_acquire(&device->lock);
 	assert(device->deferral_holds > 0);
-	bool must_run = --device->deferral_holds == 0 && !list_is_empty(&device->ready_deferrals);
+	if (--device->deferral_holds == 0 && !list_is_empty(&device->ready_deferrals))
+		post_turn_locked(device);
 	atomic_fetch_sub(&device->deferral_count, 1);
 	lock_release(&device->lock);
 	notice_give(&device->buried);
-	if (must_run)
-		post_turn(device);
 }
 
 /* ---- waiting ---- */
@@ -124,8 +126,8 @@ static void wait_over(struct deferral *deferral)
 		return;
 	lock_acquire(&device->lock);
 	list_push_back(&device->ready_deferrals, &deferral->ready_link);
+	post_turn_locked(device);
 	lock_release(&device->lock);
-	post_turn(device);
 }
 
 static void device_wait_over(struct sched_wait *wait)

@@ -1,6 +1,7 @@
 /*
  * device.c - see device.h.
  */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/context.h"
@@ -17,7 +18,6 @@
 #include "vidmm/address_space.h"
 
 static void device_mourn(struct work *work);
-static void device_release(struct work *work);
 
 /* The last reference is gone: no context is left, in our books or in the driver's. */
 static void device_finish(struct object *object)
@@ -76,7 +76,6 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	list_init(&device->ready_deferrals);
 	work_init(&device->burials, deferral_run_device);
 	work_init(&device->loss, device_mourn);
-	work_init(&device->release, device_release);
 
 	status = process_join_adapter(process, adapter, &device->joined);
 	if (NT_SUCCESS(status))
@@ -135,6 +134,51 @@ free_device:
 	return status;
 }
 
+/* ---- the end ---- */
+
+static void await_losers(struct dxg_device *device)
+{
+	struct dxg_process *process = device->process;
+
+	lock_acquire(&process->lock);
+	while (device->losers > 0) {
+		uint32_t seen = notice_read(&process->changed);
+
+		lock_release(&process->lock);
+		notice_wait(&process->changed, seen, CLOCK_FOREVER);
+		lock_acquire(&process->lock);
+	}
+	lock_release(&process->lock);
+}
+
+/* Says whether the undertaker has ever had to do with the device. */
+static bool await_mourning(struct dxg_device *device)
+{
+	lock_acquire(&device->lock);
+	while (device->is_mourning) {
+		uint32_t seen = notice_read(&device->buried);
+
+		lock_release(&device->lock);
+		notice_wait(&device->buried, seen, CLOCK_FOREVER);
+		lock_acquire(&device->lock);
+	}
+	device->is_past_mourning = true;
+	bool is_undertaken = device->is_undertaken;
+	lock_release(&device->lock);
+	return is_undertaken;
+}
+
+/*
+ * What is over may not have been let go of yet. Calls are not waited for: one may be waiting for
+ * what its client does after this.
+ */
+static void await_own_threads(struct dxg_device *device)
+{
+	await_losers(device);
+	if (await_mourning(device))
+		worker_flush(&device->adapter->undertaker);
+}
+
 bool device_destroy(struct dxg_device *device)
 {
 	if (!object_retire(&device->object))
@@ -154,21 +198,26 @@ bool device_destroy(struct dxg_device *device)
 	destruction_of_device(device);
 	paging_queue_destroy_all(device);
 	sync_object_destroy_all(device);
+	await_own_threads(device);
 
 	object_put(&device->object);
 	return true;
 }
+
+/* ---- loss ---- */
 
 void device_lose(struct dxg_device *device, enum device_state state,
 		 const struct sched_fault *fault)
 {
 	lock_acquire(&device->lock);
 	bool is_first = device_state(device) == DEVICE_ACTIVE;
-	bool is_published = device->is_published;
+	/* Who has no handle has no fences either, and cannot get any now. */
+	bool has_fences = device->is_published && !device->is_past_mourning;
 	if (is_first) {
 		if (fault)
 			device->fault = *fault;
 		atomic_store_explicit(&device->state, state, memory_order_release);
+		device->is_mourning = has_fences;
 	}
 	lock_release(&device->lock);
 	if (!is_first)
@@ -176,11 +225,9 @@ void device_lose(struct dxg_device *device, enum device_state state,
 	trace_device_lost(device->process->id, device->object.handle, state);
 	(void)sched_owner_lose(&device->work);
 	vidmm_device_lose(&device->memory);
-	/* Who has no handle has no fences either, and cannot get any now. Not here: what this lets
-	   go of may be the last of the device. */
-	if (is_published && object_get_unless_gone(&device->object) &&
-	    !worker_post(&device->adapter->undertaker, &device->loss))
-		object_put(&device->object);
+	/* Not here: who waits is a stranger to who loses it. */
+	if (has_fences)
+		(void)worker_post(&device->adapter->undertaker, &device->loss);
 }
 
 void device_learn_of_loss(struct dxg_device *device)
@@ -192,11 +239,6 @@ void device_learn_of_loss(struct dxg_device *device)
 			    loss.has_fault ? &loss.fault : NULL);
 }
 
-static void device_release(struct work *work)
-{
-	object_put(&container_of(work, struct dxg_device, release)->object);
-}
-
 static struct dxg_device *take_active(struct process_adapter *joined)
 {
 	struct dxg_device *found = NULL;
@@ -206,8 +248,8 @@ static struct dxg_device *take_active(struct process_adapter *joined)
 	list_for_each (link, &joined->process->devices) {
 		struct dxg_device *device = container_of(link, struct dxg_device, process_link);
 
-		if (device->joined == joined && device_state(device) == DEVICE_ACTIVE &&
-		    object_get_unless_gone(&device->object)) {
+		if (device->joined == joined && device_state(device) == DEVICE_ACTIVE) {
+			device->losers++;
 			found = device;
 			break;
 		}
@@ -222,13 +264,14 @@ void device_lose_all(struct process_adapter *joined, enum device_state state)
 
 	while ((device = take_active(joined)) != NULL) {
 		device_lose(device, state, NULL);
-		/* Two threads that lose it, and one is about to let go: then this one can. */
-		if (!worker_post(&joined->adapter->undertaker, &device->release))
-			object_put(&device->object);
+		lock_acquire(&joined->process->lock);
+		device->losers--;
+		lock_release(&joined->process->lock);
+		notice_give(&joined->process->changed);
 	}
 }
 
-/* Any thread. The reference is that of who posted it first. */
+/* Any thread. */
 static void device_falls_silent(struct sched_wait *wait)
 {
 	struct dxg_device *device = container_of(wait, struct dxg_device, silence);
@@ -251,12 +294,18 @@ static void device_mourn(struct work *work)
 	sync_object_device_lost(device);
 	hw_queue_device_lost(device);
 	if (is_over) {
-		object_put(&device->object);
+		/* Told under the lock: who waits for this ends the device. */
+		lock_acquire(&device->lock);
+		device->is_mourning = false;
+		notice_give(&device->buried);
+		lock_release(&device->lock);
 		return;
 	}
 	device->silence.over = device_falls_silent;
 	sched_after_owner(&device->work, &device->silence);
 }
+
+/* ---- questions ---- */
 
 NTSTATUS device_check_engine(const struct dxg_device *device, uint32_t node, uint32_t engine_mask)
 {

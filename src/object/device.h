@@ -52,7 +52,9 @@ struct dxg_device {
 	/* Why it was lost; written before `state`, read after it. */
 	struct sched_fault fault;
 
-	struct list process_link; /* dxg_process.devices, guarded by its lock */
+	/* Guarded by the process's lock. */
+	struct list process_link; /* dxg_process.devices */
+	uint32_t losers;          /* threads that found it there, and are losing it */
 
 	struct lock destroying; /* LOCK_RANK_DESTROY: see destruction.c */
 
@@ -69,6 +71,9 @@ struct dxg_device {
 	uint32_t ending_count;           /* … and those that are being given back */
 	bool is_published;               /* something can be added */
 	bool is_dying;                   /* nothing is added any more */
+	bool is_mourning;                /* its fences are being told that it is lost */
+	bool is_past_mourning;           /* it has none any more */
+	bool is_undertaken;              /* the undertaker came to have to do with it */
 	struct list deferrals;           /* deferral.link, in the order they were started */
 	struct list ready_deferrals;     /* deferral.ready_link: those that may run */
 	uint32_t deferral_holds;         /* none of them runs meanwhile */
@@ -81,7 +86,6 @@ struct dxg_device {
 	struct work loss; /* what its loss means for its fences, on the undertaker's thread … */
 	struct sched_wait silence; /* … once more when the hardware writes none of them any more */
 	bool is_silent;
-	struct work release; /* of a reference whose holder cannot be the last */
 
 	struct work burials;  /* this device's turn at the adapter's undertaker */
 	struct notice buried; /* a deferral has run, an ended fence is gone */
@@ -98,7 +102,11 @@ MUST_CHECK NTSTATUS device_create(struct dxg_process *process, struct dxg_adapte
 				  const struct device_options *options,
 				  struct dxg_device **device_out);
 
-/* Ends the handle and everything the device owns. False when another thread was faster. */
+/*
+ * Ends the handle and everything the device owns. False when another thread was faster. Afterwards
+ * only calls that are under way have references: who is alone with it has the driver forget it by
+ * giving back his own.
+ */
 MUST_CHECK bool device_destroy(struct dxg_device *device);
 
 /* Refuses a node or an engine that its adapter does not have. */

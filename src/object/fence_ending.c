@@ -52,6 +52,7 @@ static void end_later(struct dxg_sync_object *sync)
 	sync->is_ending_due = false;
 	list_push_back(&device->ending_fences, &sync->owned.link);
 	device->ending_count++;
+	device->is_undertaken = true;
 	lock_release(&device->lock);
 	sched_after_owner(&device->work, &sync->ending.wait);
 }

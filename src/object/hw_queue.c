@@ -225,10 +225,14 @@ static struct dxg_hw_queue *unlost_of_locked(struct hw_queue_parent *parent)
 	return NULL;
 }
 
-/* One that was not seen yet, with a reference. */
-static struct dxg_hw_queue *next_unlost(struct dxg_device *device)
+/*
+ * The fence of one that was not seen yet, with a reference. None on the queue: whoever destroys it is
+ * to be the last who has it.
+ */
+static struct sync_body *next_unlost(struct dxg_device *device, bool *is_empty_out)
 {
 	struct dxg_hw_queue *queue = NULL;
+	struct sync_body *body = NULL;
 	struct list *link;
 
 	lock_acquire(&device->lock);
@@ -244,22 +248,25 @@ static struct dxg_hw_queue *next_unlost(struct dxg_device *device)
 	}
 	if (queue) {
 		queue->is_lost = true;
-		object_get(&queue->object);
+		*is_empty_out = sched_queue_length(&queue->queue) == 0;
+		body = queue->body;
+		share_get(&body->share);
 	}
 	lock_release(&device->lock);
-	return queue;
+	return body;
 }
 
 void hw_queue_device_lost(struct dxg_device *device)
 {
-	struct dxg_hw_queue *queue;
+	struct sync_body *body;
+	bool is_empty;
 
 	assert(device_state(device) != DEVICE_ACTIVE);
-	while ((queue = next_unlost(device)) != NULL) {
+	while ((body = next_unlost(device, &is_empty)) != NULL) {
 		/* Otherwise hw_queue_emptied() comes, and does it. */
-		if (sched_queue_length(&queue->queue) == 0)
-			fence_end(&queue->body->fence);
-		object_put(&queue->object);
+		if (is_empty)
+			fence_end(&body->fence);
+		share_put(&body->share);
 	}
 }
 
