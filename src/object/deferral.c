@@ -36,26 +36,29 @@ bool deferral_is_due_locked(const struct dxg_device *device, const struct deferr
 }
 
 /* One whose turn it is; it stays among the deferrals until it has run. */
-static struct deferral *take_ready(struct dxg_device *device)
+static struct deferral *take_ready_locked(struct dxg_device *device)
 {
-	struct deferral *found = NULL;
 	struct list *link;
 
-	lock_acquire(&device->lock);
+	if (device->deferral_holds > 0)
+		return NULL;
 	list_for_each (link, &device->ready_deferrals) {
 		struct deferral *deferral = container_of(link, struct deferral, ready_link);
-
-		if (device->deferral_holds > 0)
-			break;
 
 		if (is_behind_another_locked(device, deferral))
 			continue;
 		list_remove(link);
-		found = deferral;
-		break;
+		return deferral;
 	}
+	return NULL;
+}
+
+static struct deferral *take_ready(struct dxg_device *device)
+{
+	lock_acquire(&device->lock);
+	struct deferral *deferral = take_ready_locked(device);
 	lock_release(&device->lock);
-	return found;
+	return deferral;
 }
 
 static void deferral_end(struct deferral *deferral)
