@@ -22,11 +22,14 @@ struct gpu_update {
 	struct list link; /* process_adapter.updates */
 };
 
-static void update_free(struct gpu_update *update)
+static void update_end(struct gpu_update *update, bool was_run)
 {
 	struct dxg_context *context = update->context;
 
+	/* Before the fence says that it is over. */
 	vidmm_keep_end(update->keep);
+	if (was_run)
+		(void)sync_body_signal(update->body, update->value + 1, false);
 	share_put(&update->body->share);
 	mem_free(update);
 	companion_release(context);
@@ -39,11 +42,7 @@ static void update_done(void *context, NTSTATUS status)
 
 	if (status == STATUS_NO_MEMORY) /* it never came to be, and nobody else is told */
 		device_lose_all(update->joined, DEVICE_OUT_OF_MEMORY);
-	/* Before the fence says that it is over. */
-	vidmm_keep_end(update->keep);
-	update->keep = NULL;
-	(void)sync_body_signal(update->body, update->value + 1, false);
-	update_free(update);
+	update_end(update, true);
 }
 
 /* Off the list of those that wait; false: it was not on it any more. */
@@ -143,7 +142,7 @@ NTSTATUS gpu_update_queue(struct dxg_context *context, struct dxg_sync_object *f
 				      &(struct space_listener){ update_done, update },
 				      &update->update);
 	if (!NT_SUCCESS(status)) {
-		update_free(update);
+		update_end(update, false);
 		return status;
 	}
 	/* Who ends the context, the device or the process may have looked before it was there. */
@@ -186,7 +185,7 @@ static void cancel(struct process_adapter *joined, const struct dxg_device *devi
 
 	while ((update = take_waiting(joined, device, context)) != NULL) {
 		space_update_cancel(update->update);
-		update_free(update);
+		update_end(update, false);
 	}
 }
 
