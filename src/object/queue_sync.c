@@ -154,14 +154,21 @@ NTSTATUS queue_sync_wait(const struct work_target *target, const struct queue_sy
 
 /* ---- signals ---- */
 
+struct signal_item {
+	struct sync_body *body; /* with a reference */
+	uint64_t value;
+	bool jumps_when_lost; /* as the opening has it that may be closed by then */
+};
+
 /* What happens when the last of the queues has come to it. */
 struct signal_group {
 	struct refcount refs;     /* packets */
 	_Atomic uint32_t missing; /* packets whose turn has not come */
+	_Atomic bool is_lost;     /* … and will not come: the device is */
 	bool is_rewind;
 	struct event event;
 	uint32_t count;
-	struct wait_item items[];
+	struct signal_item items[];
 };
 
 struct queue_signal {
@@ -169,10 +176,27 @@ struct queue_signal {
 	struct signal_group *group;
 };
 
+/* Nobody else would let go who waits for it. */
+static void group_signal_lost(struct signal_group *group)
+{
+	for (uint32_t i = 0; i < group->count; i++) {
+		const struct signal_item *item = &group->items[i];
+
+		if (sync_body_is_fence(item->body) && item->jumps_when_lost)
+			fence_end(&item->body->fence);
+		if (item->body->kind == SYNC_CPU_NOTIFICATION)
+			event_set(&item->body->event);
+	}
+	if (group->event.fd >= 0)
+		event_set(&group->event);
+}
+
 static void group_put(struct signal_group *group)
 {
 	if (!refcount_put(&group->refs))
 		return;
+	if (atomic_load(&group->is_lost))
+		group_signal_lost(group);
 	for (uint32_t i = 0; i < group->count; i++)
 		share_put(&group->items[i].body->share);
 	event_close(&group->event);
@@ -192,13 +216,28 @@ static void signal_act(struct sched_packet *packet)
 		event_set(&group->event);
 }
 
+static void signal_free(struct queue_signal *signal)
+{
+	group_put(signal->group);
+	mem_free(signal);
+}
+
+/* The scheduler may know it before the device does. A process that ends loses work, and no device. */
+static bool is_of_lost_device(const struct sched_packet *packet)
+{
+	struct dxg_device *device = container_of(packet->queue->owner, struct dxg_device, work);
+	struct sched_loss loss;
+
+	return device_state(device) != DEVICE_ACTIVE || sched_owner_loss(&device->work, &loss);
+}
+
 static void signal_retired(struct sched_packet *packet, enum sched_outcome outcome)
 {
 	struct queue_signal *signal = container_of(packet, struct queue_signal, packet);
 
-	(void)outcome;
-	group_put(signal->group);
-	mem_free(signal);
+	if (outcome != SCHED_DONE && is_of_lost_device(packet))
+		atomic_store(&signal->group->is_lost, true);
+	signal_free(signal);
 }
 
 static const struct sched_packet_ops signal_ops = {
@@ -220,8 +259,10 @@ static struct signal_group *group_create(const struct queue_sync_signal *signal,
 	group->event = EVENT_NONE; /* the caller's until it succeeds */
 	group->count = signal->item_count;
 	for (uint32_t i = 0; i < group->count; i++) {
-		group->items[i] =
-			(struct wait_item){ signal->items[i].object->body, signal->items[i].value };
+		const struct queue_sync_item *item = &signal->items[i];
+
+		group->items[i] = (struct signal_item){ item->object->body, item->value,
+							item->object->access.jumps_when_lost };
 		share_get(&group->items[i].body->share);
 	}
 	return group;
@@ -234,7 +275,7 @@ static NTSTATUS build_packets(struct signal_group *group, struct queue_signal **
 		struct queue_signal *signal = mem_zalloc(sizeof(*signal));
 		if (!signal) {
 			while (i-- > 0)
-				signal_retired(&packets[i]->packet, SCHED_CANCELLED);
+				signal_free(packets[i]);
 			return no_memory("a signal");
 		}
 		signal->packet.kind = SCHED_SIGNAL;
@@ -257,7 +298,7 @@ static NTSTATUS queue_packets(const struct work_target *targets, struct queue_si
 		if (NT_SUCCESS(status))
 			status = work_target_queue(&targets[i], &packets[i]->packet);
 		if (!NT_SUCCESS(status))
-			signal_retired(&packets[i]->packet, SCHED_CANCELLED);
+			signal_free(packets[i]);
 	}
 	return status;
 }
@@ -298,19 +339,16 @@ void *queue_sync_group(struct sched_packet *packet)
 void queue_sync_for_each_body(struct sched_packet *packet,
 			      void (*look)(void *context, struct sync_body *body), void *context)
 {
-	const struct wait_item *items = NULL;
-	uint32_t count = 0;
-
 	if (packet->ops == &wait_ops) {
-		struct queue_wait *wait = container_of(packet, struct queue_wait, packet);
-		items = wait->items;
-		count = wait->count;
+		const struct queue_wait *wait = container_of(packet, struct queue_wait, packet);
+
+		for (uint32_t i = 0; i < wait->count; i++)
+			look(context, wait->items[i].body);
 	} else if (packet->ops == &signal_ops) {
-		struct signal_group *group =
+		const struct signal_group *group =
 			container_of(packet, struct queue_signal, packet)->group;
-		items = group->items;
-		count = group->count;
+
+		for (uint32_t i = 0; i < group->count; i++)
+			look(context, group->items[i].body);
 	}
-	for (uint32_t i = 0; i < count; i++)
-		look(context, items[i].body);
 }

@@ -622,7 +622,7 @@ void sync_object_device_lost(struct dxg_device *device)
 
 	assert(device_state(device) != DEVICE_ACTIVE);
 	while ((sync = next_unlost(device)) != NULL) {
-		if (sync->body->kind == SYNC_MONITORED_FENCE && sync->access.may_signal &&
+		if (sync_body_is_fence(sync->body) && sync->access.may_signal &&
 		    sync->access.jumps_when_lost)
 			fence_end(&sync->body->fence);
 		sync_wait_end_blocked(sync);

@@ -233,7 +233,7 @@ bool sync_body_watch_cancel(struct sync_body *body, struct sync_watch *watch);
 void sync_object_look_at_fences(struct dxg_device *device);
 
 /*
- * The device has left DEVICE_ACTIVE for good. The monitored fences it could signal go to their
+ * The device has left DEVICE_ACTIVE for good. The fences it could signal go to their
  * maximum, unless their openings were made not to; calls that wait on this device are refused. No
  * lock is held.
  */

@@ -372,7 +372,7 @@ TEST(lost_device, takes_the_fences_it_could_signal_to_their_maximum)
 	EXPECT_EQ(*sync_object_view(jumps), UINT64_MAX);
 	EXPECT_EQ(*sync_object_view(stays), 0);
 	EXPECT_EQ(*sync_object_view(only_waits), 0);
-	EXPECT_EQ(fence_value(&packet->body->fence), 0);
+	EXPECT_EQ(fence_value(&packet->body->fence), UINT64_MAX);
 	end(jumps);
 	end(stays);
 	end(only_waits);
