@@ -399,7 +399,11 @@ NTSTATUS sync_object_create_of_queue(struct dxg_device *device, bool has_gpu_acc
 	const struct sync_options options = {
 		.kind = SYNC_MONITORED_FENCE,
 		.scheme = SHARE_PRIVATE,
-		.access = { .may_wait = true, .has_gpu_access = has_gpu_access, .is_owned = true },
+		.access = { .may_wait = true,
+			    .has_gpu_access = has_gpu_access,
+			    .is_owned = true,
+			    /* What a GPU moves is ended by who knows when it has let go. */
+			    .jumps_when_lost = !has_gpu_access },
 		.event = EVENT_NONE,
 	};
 	NTSTATUS status = sync_object_create(device, &options, object_out);
@@ -622,8 +626,8 @@ void sync_object_device_lost(struct dxg_device *device)
 
 	assert(device_state(device) != DEVICE_ACTIVE);
 	while ((sync = next_unlost(device)) != NULL) {
-		if (sync_body_is_fence(sync->body) && sync->access.may_signal &&
-		    sync->access.jumps_when_lost)
+		if (sync_body_is_fence(sync->body) && sync->access.jumps_when_lost &&
+		    (sync->access.may_signal || sync->access.is_owned))
 			fence_end(&sync->body->fence);
 		sync_wait_end_blocked(sync);
 		object_put(&sync->object);

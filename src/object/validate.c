@@ -158,6 +158,15 @@ static uint32_t check_sync_objects_locked(struct survey *survey, struct dxg_devi
 	return count > 0;
 }
 
+/* That of a lost device may have gone to its maximum. */
+static bool shows_all_locked(const struct dxg_paging_queue *queue)
+{
+	uint64_t value = fence_value(&queue->body->fence);
+
+	return value == queue->last_value ||
+	       (value == FENCE_MAX && device_state(queue->device) != DEVICE_ACTIVE);
+}
+
 static void check_paging_queue_locked(struct survey *survey, struct dxg_paging_queue *queue,
 				      const struct dxg_device *device)
 {
@@ -168,7 +177,7 @@ static void check_paging_queue_locked(struct survey *survey, struct dxg_paging_q
 	lock_acquire(&queue->lock);
 	list_for_each (link, &queue->operations)
 		operations++;
-	if (operations == 0 && fence_value(&queue->body->fence) != queue->last_value)
+	if (operations == 0 && !shows_all_locked(queue))
 		survey_wrong(survey, "paging queue 0x%08x has nothing to do, and its fence lags",
 			     handle);
 	/* More when one is made, or its value is being shown. */

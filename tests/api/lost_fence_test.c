@@ -254,4 +254,25 @@ TEST(event, of_a_call_that_is_refused_stays_unset)
 	close(event);
 }
 
+/* ---- paging queues ---- */
+
+TEST(paging_fence, of_a_lost_device_goes_to_its_maximum)
+{
+	for (enum way way = MARKED; way < WAYS; way++) {
+		begin_with_work();
+		D3DKMT_CREATEPAGINGQUEUE queue = { .hDevice = device };
+		int event = new_event();
+
+		EXPECT_OK(D3DKMTCreatePagingQueue(&queue));
+		const volatile UINT64 *view = queue.FenceValueCPUVirtualAddress;
+		EXPECT_OK(wait_fence(queue.hSyncObject, 100, event));
+		lose(way);
+		AWAIT(event_count(event) == 1);
+		EXPECT_EQ(*view, UINT64_MAX);
+		EXPECT_OK(wait_fence(queue.hSyncObject, 1000, 0));
+		expect_sound("after a loss");
+		close(event);
+	}
+}
+
 CRANK_TEST_MAIN("api/lost_fence", "")
