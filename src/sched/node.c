@@ -262,8 +262,11 @@ static bool may_still_go_locked(const struct sched_node *node, const struct sche
 	    queue_is_cancelled_locked(queue))
 		return false;
 	/* Suspended is what is new, not what has a fence id already. */
-	return packet->state == PACKET_RETURNED ||
-	       (queue->suspensions == 0 && !owner_is_suspended_locked(queue->owner));
+	if (packet->state == PACKET_RETURNED)
+		return true;
+	/* The hardware may have given back what is in front of it. */
+	return queue->next == &packet->link && queue->suspensions == 0 &&
+	       !owner_is_suspended_locked(queue->owner);
 }
 
 /* Lets go. True when it is to be submitted. */

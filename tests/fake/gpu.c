@@ -69,6 +69,8 @@ static NTSTATUS fake_prepare(struct sched_packet *packet)
 	struct fake_packet *fake = fake_of(packet);
 
 	atomic_fetch_add(&fake->prepared, 1);
+	if (fake->on_prepared)
+		fake->on_prepared(fake);
 	return fake->prepare_status;
 }
 
@@ -361,7 +363,11 @@ static void adapter_was_reset(void *context)
 
 static void adapter_reset_ended(void *context)
 {
-	fake_gpu_note(context, "end");
+	struct fake_gpu *gpu = context;
+
+	fake_gpu_note(gpu, "end");
+	if (gpu->on_reset_ended)
+		gpu->on_reset_ended();
 }
 
 static void adapter_lost(void *context, const char *why)

@@ -40,6 +40,7 @@ struct fake_packet {
 	_Atomic uint32_t tried;
 	_Atomic bool is_retired;
 	enum sched_outcome outcome;
+	void (*on_prepared)(struct fake_packet *packet);
 	void (*on_tried)(struct fake_packet *packet); /* after the answer was found */
 	void (*on_retired)(struct fake_packet *packet);
 };
@@ -75,6 +76,7 @@ struct fake_gpu {
 	void (*on_hw_reset)(uint32_t node); /* in the middle of one: who was hit */
 	void (*on_debug_info)(uint32_t reason);
 	void (*on_reset)(uint32_t node); /* in the middle of an engine's */
+	void (*on_reset_ended)(void);    /* an adapter's */
 	bool is_silent;                  /* the log is left alone: many threads */
 	_Atomic uint32_t completions;
 	_Atomic uint32_t entered; /* threads inside submit() of a node, a byte each; one at most */

@@ -127,6 +127,36 @@ TEST(preempt, a_driver_that_never_answers_an_idle_node_does_not_stop_it_for_ever
 	world_finish();
 }
 
+static void answer_late(struct fake_packet *packet)
+{
+	packet->on_prepared = NULL;
+	world.gpu.nodes[0].preemption = 1;
+	fake_gpu_preempted(&world.gpu, 0, 0);
+}
+
+/* It stopped a, and b, which is behind a, is in hand just then. */
+TEST(preempt, a_late_answer_does_not_let_what_is_prepared_overtake_what_was_given_back)
+{
+	world_start();
+	struct sched_queue *queue = world_queue(0, 0);
+	struct fake_packet *second = world_packet('b', SCHED_WORK);
+	world.gpu.nodes[0].is_stuck = true;
+	work(queue, 'x');
+	paging('p');
+	fake_gpu_complete(&world.gpu, 0, 1);
+	happened();
+	pass_time(2 * NS_PER_S + NS_PER_MS);
+	fake_gpu_complete(&world.gpu, 0, 1);
+	work(queue, 'a');
+	happened();
+	second->on_prepared = answer_late;
+	QUEUE(queue, second);
+	EXPECT_STR(happened(), "0:a4+ 0:b5");
+	fake_gpu_complete(&world.gpu, 0, 2);
+	EXPECT_STR(happened(), "a. b.");
+	world_finish();
+}
+
 TEST(preempt, an_answer_nobody_asked_for_changes_nothing)
 {
 	world_start();
