@@ -322,9 +322,9 @@ void tdr_run_locked(struct sched *sched)
 					     .is_nobodys = true };
 
 		sched->recovery_count++;
+		/* Forgets it; what is refused after that is a cause of its own. */
 		reset_adapter_locked(sched, sched->config.paging_node, &cause);
 	}
-	sched->broken = NULL;
 	if (sched->config.tdr_level == TDR_LEVEL_OFF)
 		return;
 	for (uint32_t i = 0; i < sched->config.node_count && !sched->dead; i++)

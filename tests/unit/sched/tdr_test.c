@@ -572,6 +572,30 @@ TEST(tdr, a_refused_paging_packet_resets_the_adapter)
 	world_finish();
 }
 
+/* The pager writes its tables anew, and the driver does not want them now either. */
+static void be_refused_again(void)
+{
+	struct fake_packet *packet = world_packet('q', SCHED_WORK);
+
+	world.gpu.on_reset_ended = NULL;
+	packet->packet.keeps_fence = true;
+	packet->submit_status = STATUS_UNSUCCESSFUL;
+	QUEUE(&world.system_queue, packet);
+}
+
+TEST(tdr, a_paging_packet_refused_when_the_reset_has_just_ended_resets_the_adapter_again)
+{
+	world_start();
+	struct fake_packet *packet = world_packet('p', SCHED_WORK);
+	packet->packet.keeps_fence = true;
+	packet->submit_status = STATUS_UNSUCCESSFUL;
+	world.gpu.on_reset_ended = be_refused_again;
+	QUEUE(&world.system_queue, packet);
+	EXPECT_STR(happened(), "D117@0 W2 X2 Y2 Z2 begin A p! lost restart end "
+			       "D117@0 begin A q! lost restart end");
+	world_finish();
+}
+
 static void answer_late(uint32_t reason)
 {
 	if (reason != 0x117)
