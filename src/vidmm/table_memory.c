@@ -66,10 +66,13 @@ NTSTATUS table_take_place(struct table_making *making, uint32_t level, uint64_t 
 					 align_bytes, place_out);
 	}
 	status = machine_alloc_contiguous(size_bytes, align_bytes, 0, highest_address, 0, &address);
-	if (NT_SUCCESS(status))
-		*place_out = (struct pager_table){ .offset_bytes = address,
-						   .pointer = machine_to_pointer(address) };
-	return status;
+	if (!NT_SUCCESS(status))
+		return refuse(status, RULE_API_NO_MEMORY, NULL,
+			      "There is no system memory for a page table of %llu bytes",
+			      (unsigned long long)size_bytes);
+	*place_out = (struct pager_table){ .offset_bytes = address,
+					   .pointer = machine_to_pointer(address) };
+	return STATUS_SUCCESS;
 }
 
 void table_give_place(const struct page_tables_config *config, const struct table *table)

@@ -244,6 +244,52 @@ TEST(space, a_request_without_memory_leaves_no_trace)
 	finish(&world);
 }
 
+/* What page tables may be in: the machine's lowest 4 GiB. */
+enum { STRETCHES_MAX = 4096 };
+static uint64_t stretches[STRETCHES_MAX];
+static uint32_t stretch_count;
+
+static void take_all_system_memory(void)
+{
+	uint64_t size_bytes = UINT64_C(1) << 31;
+
+	while (size_bytes >= MACHINE_PAGE_BYTES) {
+		EXPECT(stretch_count < STRETCHES_MAX);
+		if (NT_SUCCESS(machine_alloc_contiguous(size_bytes, 0, 0, UINT32_MAX, 0,
+							&stretches[stretch_count])))
+			stretch_count++;
+		else
+			size_bytes /= 2;
+	}
+}
+
+static void give_all_system_memory(void)
+{
+	while (stretch_count > 0)
+		EXPECT(machine_free_contiguous(stretches[--stretch_count]));
+}
+
+TEST(space, tables_without_system_memory_are_refused_with_a_reason)
+{
+	struct world world;
+	struct refusal_scope scope;
+	struct dxgk_refusal refusal = { .size_bytes = sizeof(refusal) };
+
+	start(&world);
+	(void)owner_of(&world, &world.memories[0]);
+	take_all_system_memory();
+	refusal_begin(&scope, "test");
+	EXPECT_EQ(map(&world, 64, &world.memories[0], 0, 8, NULL), STATUS_NO_MEMORY);
+	EXPECT(refusal_end(&scope));
+	EXPECT(refusal_last(&refusal));
+	EXPECT_STR(refusal.rule, "API-NO-MEMORY");
+	give_all_system_memory();
+	EXPECT_EQ(map(&world, 64, &world.memories[0], 0, 8, NULL), STATUS_PENDING);
+	flush(&world);
+	EXPECT(shows(&world, 64, &world.memories[0], 0));
+	finish(&world);
+}
+
 TEST(space, a_space_that_cannot_be_made_leaves_no_trace)
 {
 	struct world world;
