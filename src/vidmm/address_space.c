@@ -491,6 +491,9 @@ NTSTATUS address_space_refuse(NTSTATUS status)
 	if (status == STATUS_DEVICE_REMOVED)
 		return refuse(status, RULE_API_DEVICE_GONE, NULL,
 			      "the adapter whose page tables were to be written was reset");
+	if (status == STATUS_NOT_SUPPORTED)
+		return refuse(status, RULE_MM_PAGING_WINDOW, NULL,
+			      "a page table is larger than what the kernel can map to write it");
 	return refuse(status, RULE_DDI_PAGING_ANSWER, NULL,
 		      "page tables could not be written, for the driver answered with a mistake");
 }

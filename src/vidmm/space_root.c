@@ -142,7 +142,7 @@ static NTSTATUS grow(struct address_space *space, uint64_t end_page, struct tabl
 	if (NT_SUCCESS(status))
 		(void)run_job(space, true);
 	root_change_end(change);
-	return status;
+	return NT_SUCCESS(status) ? status : address_space_refuse(status);
 }
 
 /* STATUS_GRAPHICS_NO_VIDEO_MEMORY: there has to be room for it first. */

@@ -40,6 +40,7 @@ struct world {
 	uint64_t first_page;
 	struct context contexts[CONTEXTS];
 	uint32_t held_when_told; /* the fewest holds a context was told another root with */
+	uint64_t least_root_bytes;
 };
 
 static struct world *current;
@@ -82,8 +83,10 @@ static void look(void *unused, const struct mapped_memory *mapped, uint64_t offs
 
 static uint64_t root_bytes(void *driver, uint32_t *entry_count)
 {
+	uint64_t bytes = *entry_count * UINT64_C(8);
+
 	(void)driver;
-	return *entry_count * UINT64_C(8);
+	return bytes > current->least_root_bytes ? bytes : current->least_root_bytes;
 }
 
 /* A driver: no lock of the memory manager's is held, and it is not the pager's thread. */
@@ -459,13 +462,19 @@ TEST(root, a_root_that_the_driver_does_not_write_is_undone)
 {
 	for (uint32_t mode = 0; mode < 3; mode++) {
 		struct world world;
+		struct refusal_scope scope;
+		struct dxgk_refusal refusal = { .size_bytes = sizeof(refusal) };
 
 		start(&world, mode, 0);
 		EXPECT_EQ(map(&world, 16), STATUS_PENDING);
 		flush(&world);
 		world.fake->hook_count = 1;
 		world.fake->hook = refuse_initials;
+		refusal_begin(&scope, "test");
 		EXPECT_EQ(map(&world, 10 * LEAF_PAGES), STATUS_DRIVER_INTERNAL_ERROR);
+		EXPECT(refusal_end(&scope));
+		EXPECT(refusal_last(&refusal));
+		EXPECT_STR(refusal.rule, "DDI-PAGING-ANSWER");
 		EXPECT_EQ(world.contexts[0].told, 1);
 		EXPECT(shows(&world, 16, 0));
 		EXPECT_EQ(map(&world, 10 * LEAF_PAGES), STATUS_PENDING);
@@ -475,6 +484,31 @@ TEST(root, a_root_that_the_driver_does_not_write_is_undone)
 		EXPECT(shows(&world, 10 * LEAF_PAGES, 0));
 		finish(&world);
 	}
+}
+
+/* The GPU writes tables where the kernel maps them, as a whole. */
+TEST(root, one_that_fits_into_no_window_is_refused_with_a_reason)
+{
+	struct world world;
+	struct refusal_scope scope;
+	struct dxgk_refusal refusal = { .size_bytes = sizeof(refusal) };
+
+	start(&world, MINIPORT_TABLE_GPU_VIRTUAL, 0);
+	EXPECT_EQ(map(&world, 16), STATUS_PENDING);
+	flush(&world);
+	world.least_root_bytes = 17 << 20;
+	refusal_begin(&scope, "test");
+	EXPECT_EQ(map(&world, 10 * LEAF_PAGES), STATUS_NOT_SUPPORTED);
+	EXPECT(refusal_end(&scope));
+	EXPECT(refusal_last(&refusal));
+	EXPECT_STR(refusal.rule, "MM-PAGING-WINDOW");
+	EXPECT_EQ(world.contexts[0].told, 1);
+	EXPECT(shows(&world, 16, 0));
+	world.least_root_bytes = 0;
+	EXPECT_EQ(map(&world, 10 * LEAF_PAGES), STATUS_PENDING);
+	flush(&world);
+	EXPECT(shows(&world, 10 * LEAF_PAGES, 0));
+	finish(&world);
 }
 
 TEST(root, a_reset_while_it_grows_has_it_written_anew)
