@@ -83,6 +83,12 @@ static void restart_clocks_locked(struct sched_node *node)
 		tdr_watch_locked(node->sched);
 }
 
+void hw_may_be_late_locked(struct sched_node *node)
+{
+	if (--node->hw_never_late == 0)
+		restart_clocks_locked(node);
+}
+
 /* ---- in and out ---- */
 
 void hw_enter_locked(struct sched_node *node, struct sched_packet *packet)
@@ -107,8 +113,8 @@ static void leave_locked(struct sched_node *node, struct sched_packet *packet, b
 {
 	list_remove(&packet->node_link);
 	node->hw_outstanding--;
-	if (packet->is_never_late && --node->hw_never_late == 0)
-		restart_clocks_locked(node);
+	if (packet->is_never_late)
+		hw_may_be_late_locked(node);
 	owner_submitted_ends_locked(packet->queue->owner, packet);
 	trace_hw_packet_left(node->sched->config.adapter_id, packet->queue->id, packet->progress,
 			     is_done ? "completed" : "aborted");

@@ -223,6 +223,8 @@ static inline bool queue_is_hw(const struct sched_queue *queue)
 void hw_enter_locked(struct sched_node *node, struct sched_packet *packet);
 /* It does not want it. */
 void hw_refused_locked(struct sched_node *node, struct sched_packet *packet);
+/* One packet less that stops the clocks of the node. */
+void hw_may_be_late_locked(struct sched_node *node);
 /* What the fences say is done, is over. */
 void hw_look_locked(struct sched_node *node);
 /* The hardware has forgotten all of it. */
@@ -239,6 +241,8 @@ enum engine_result hw_reset_locked(struct sched_node *node, const struct sched_f
 /* ---- preempt.c ---- */
 
 bool preempt_is_due_locked(const struct sched_node *node, const struct sched_queue *next);
+/* What runs may do so for ever, and somebody waits until the hardware does not have it. */
+bool preempt_is_needed_locked(const struct sched_node *node);
 /* Lets go; with the baton. */
 void preempt_request_locked(struct sched_node *node);
 void preempt_forget_locked(struct sched_node *node);

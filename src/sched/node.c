@@ -431,7 +431,7 @@ static bool node_wants_preemption_locked(const struct sched_node *node)
 {
 	const struct sched_queue *best;
 
-	if (node->preemption.is_wanted)
+	if (node->preemption.is_wanted || preempt_is_needed_locked(node))
 		return true;
 	if (!node_is_free_locked(node))
 		return false;

@@ -123,11 +123,19 @@ static void owner_placed_anew_locked(struct sched_owner *owner)
 		queue_place_locked(container_of(link, struct sched_queue, owner_link));
 }
 
+/* What runs may have to stop for it. */
+static void nodes_invite_locked(struct sched *sched)
+{
+	for (uint32_t i = 0; i < sched->config.node_count; i++)
+		node_invite_locked(&sched->nodes[i]);
+}
+
 void sched_owner_suspend(struct sched_owner *owner)
 {
 	sched_lock(owner->sched);
 	owner->suspensions++;
 	owner_placed_anew_locked(owner);
+	nodes_invite_locked(owner->sched);
 	sched_unlock(owner->sched);
 }
 
@@ -276,6 +284,7 @@ void sched_hold_clients(struct sched *sched, struct sched_wait *wait)
 	sched_lock(sched);
 	sched->client_holds++;
 	clients_placed_anew_locked(sched);
+	nodes_invite_locked(sched);
 	bool is_over = !has_clients_work_locked(sched);
 	if (!is_over)
 		list_push_back(&sched->holding, &wait->link);

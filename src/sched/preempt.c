@@ -1,8 +1,8 @@
 /*
  * preempt.c - asking an engine to stop, and what becomes of what it had.
  *
- * Asked for when something more important is ready than what runs, and when a packet runs long
- * (tdr.c). Until the answer nothing is submitted: it says which packet was the last to complete,
+ * Asked for when something more important is ready than what runs, when a packet runs long (tdr.c),
+ * and when one that may run for ever is in the way of who needs the engine without it. Until the answer nothing is submitted: it says which packet was the last to complete,
  * and everything after it comes again, the kernel's own with its old ids and first, the rest with
  * new ids when its turn comes.
  *
@@ -24,6 +24,19 @@ bool preempt_is_due_locked(const struct sched_node *node, const struct sched_que
 	return running && node->sched->config.is_preemption_aware &&
 	       !node->preemption.is_unanswered &&
 	       priority_level_of(next) > priority_level_of(running->queue);
+}
+
+bool preempt_is_needed_locked(const struct sched_node *node)
+{
+	const struct sched_packet *running = node_running_locked(node);
+	const struct sched *sched = node->sched;
+
+	/* All else ends in time, by itself or by the clock. */
+	if (!running || !running->is_never_late || !sched->config.is_preemption_aware ||
+	    node->preemption.is_unanswered || node->holds > 0 || sched->broken || sched->dead)
+		return false;
+	return sched->holds > 0 || running->queue->suspensions > 0 ||
+	       owner_is_suspended_locked(running->queue->owner);
 }
 
 void preempt_request_locked(struct sched_node *node)

@@ -120,11 +120,26 @@ void packet_cancel_locked(struct sched_packet *packet)
 	packet_over_locked(packet, packet->was_submitted ? SCHED_ABORTED : SCHED_CANCELLED);
 }
 
+/* The hardware has it, and nobody is left who wants it to take its time: others wait for its end. */
+static void packet_may_be_late_locked(struct sched_packet *packet)
+{
+	struct sched_node *node = sched_node_of(packet->queue);
+
+	if (!packet->is_never_late || packet->state != PACKET_SUBMITTED)
+		return;
+	packet->is_never_late = false;
+	if (queue_is_hw(packet->queue))
+		hw_may_be_late_locked(node);
+	else if (node_running_locked(node) == packet)
+		tdr_running_locked(node);
+}
+
 static void cancel_from_locked(struct sched_queue *queue, struct list *first)
 {
 	for (struct list *link = first; link != &queue->packets; link = link->next) {
 		struct sched_packet *packet = packet_of_link(link);
 
+		packet_may_be_late_locked(packet);
 		/* What is in hand, whoever has it in hand cancels. */
 		if (packet->is_in_hand || packet->state == PACKET_SUBMITTED ||
 		    packet->state == PACKET_OVER)

@@ -329,6 +329,7 @@ void sched_quiesce(struct sched *sched)
 {
 	sched_lock(sched);
 	sched->holds++;
+	sched_wake_thread_locked(sched); /* what runs may have to stop for it */
 	while (!is_idle_locked(sched))
 		sched_wait_locked(sched, CLOCK_FOREVER);
 	sched_unlock(sched);

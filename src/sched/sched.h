@@ -221,7 +221,7 @@ struct sched_packet {
 	enum sched_packet_kind kind;
 	const struct sched_packet_ops *ops;
 	bool keeps_fence;   /* paging: a resubmission has the same id and comes first */
-	bool is_never_late; /* DisableGpuTimeout */
+	bool is_never_late; /* DisableGpuTimeout; until its queue is cancelled */
 	bool signals_early; /* signal: when what is in front was submitted (SignalAtSubmission) */
 	uint64_t progress;  /* work of a hardware queue: what its fence says when it is done */
 

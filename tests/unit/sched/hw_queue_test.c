@@ -523,6 +523,23 @@ TEST(late, is_nobody_for_having_waited_behind_work_that_is_never_late)
 	finish();
 }
 
+/* Who ends the device waits for its end, and nobody else may be late meanwhile. */
+TEST(late, is_also_work_that_is_never_late_when_its_owner_is_lost)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	struct hw_packet *packet = hw_packet('a', 1);
+	world.gpu.on_hw_reset = hit_first;
+	packet->packet.is_never_late = true;
+	QUEUE(&stream->queue, packet);
+	pass_time(100 * DELAY_NS);
+	EXPECT_STR(happened(), "1:a1");
+	EXPECT(sched_owner_lose(&world.owners[0]));
+	pass_time(DELAY_NS);
+	EXPECT_STREAMS("", "a!", "D141@1 H1 R1");
+	finish();
+}
+
 TEST(reset, takes_victims_down_as_such)
 {
 	start();

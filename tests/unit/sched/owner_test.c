@@ -262,4 +262,111 @@ TEST(hold, is_reached_at_once_when_nobody_has_anything_there)
 	world_finish();
 }
 
+/* ---- work that nobody's clock ends ---- */
+
+static struct fake_packet *endless(struct sched_queue *queue, char name)
+{
+	struct fake_packet *packet = world_packet(name, SCHED_WORK);
+
+	packet->packet.is_never_late = true;
+	QUEUE(queue, packet);
+	return packet;
+}
+
+TEST(endless, work_stops_for_those_who_hold_everybody)
+{
+	world_start();
+	struct noted_wait hold = NOTED('!');
+	struct sched_queue *queue = world_queue(0, 1);
+	work(queue, 'a');
+	endless(queue, 'b');
+	happened();
+	sched_hold_clients(world.sched, &hold.wait);
+	EXPECT_STR(happened(), ""); /* a ends by itself, or is late */
+	fake_gpu_complete(&world.gpu, 1, 1);
+	EXPECT_STREAMS("", "a.", "P1:1");
+	fake_gpu_preempted(&world.gpu, 1, 0);
+	EXPECT_STR(happened(), "!");
+	sched_release_clients(world.sched);
+	EXPECT_STR(happened(), "1:b3+");
+	world_finish();
+}
+
+TEST(endless, work_stops_when_its_owner_is_suspended)
+{
+	world_start();
+	struct noted_wait submitted = NOTED('!');
+	struct sched_queue *queue = world_queue(0, 1);
+	endless(queue, 'a');
+	endless(world_queue(1, 2), 'b'); /* goes on */
+	happened();
+	sched_owner_suspend(&world.owners[0]);
+	sched_after_submitted(&world.owners[0], &submitted.wait);
+	EXPECT_STR(happened(), "P1:1");
+	fake_gpu_preempted(&world.gpu, 1, 0);
+	EXPECT_STR(happened(), "!");
+	sched_owner_resume(&world.owners[0]);
+	EXPECT_STR(happened(), "1:a2+");
+	world_finish();
+}
+
+static void quiesce(void *unused)
+{
+	(void)unused;
+	sched_quiesce(world.sched);
+	fake_gpu_note(&world.gpu, "!");
+	sched_unquiesce(world.sched);
+}
+
+TEST(endless, work_stops_for_who_needs_an_idle_gpu)
+{
+	struct thread *thread;
+
+	world_start();
+	endless(world_queue(0, 1), 'a');
+	happened();
+	EXPECT_EQ(thread_create("quiesce", quiesce, NULL, &thread), STATUS_SUCCESS);
+	pass_time(NS_PER_MS);
+	EXPECT_STR(happened(), "P1:1");
+	fake_gpu_preempted(&world.gpu, 1, 0);
+	thread_join(thread);
+	EXPECT_STR(happened(), "! 1:a2+");
+	world_finish();
+}
+
+TEST(endless, work_of_an_owner_that_is_lost_may_be_late)
+{
+	world_start();
+	struct fake_packet *packet = endless(world_queue(0, 1), 'a');
+	happened();
+	pass_time(100 * NS_PER_S);
+	EXPECT_STR(happened(), "");
+	EXPECT(sched_owner_lose(&world.owners[0]));
+	pass_time(4 * NS_PER_S + NS_PER_MS);
+	EXPECT_STREAMS("", "a!", "P1:1 Q1 D141@1 E1");
+	EXPECT_EQ(packet->outcome, SCHED_ABORTED);
+	world_finish();
+}
+
+static void finish_queue(void *queue)
+{
+	sched_queue_finish(queue, SCHED_CANCEL_ALL);
+}
+
+TEST(endless, work_does_not_keep_the_end_of_its_queue_waiting)
+{
+	struct thread *thread;
+
+	world_start();
+	struct sched_queue *queue = world_queue(0, 1);
+	endless(queue, 'a');
+	happened();
+	EXPECT_EQ(thread_create("finish", finish_queue, queue, &thread), STATUS_SUCCESS);
+	pass_time(4 * NS_PER_S + NS_PER_MS);
+	EXPECT_STREAMS("", "a!", "P1:1 Q1 D141@1 E1 W3");
+	thread_join(thread);
+	world.has_queue[queue - world.queues] = false;
+	world_finish();
+}
+
 WORLD_MAIN("sched/owner")
