@@ -5,6 +5,7 @@
  * turned into a queue_list; after that there is one way.
  */
 #include <assert.h>
+#include <string.h>
 
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
@@ -79,6 +80,41 @@ static NTSTATUS add_context(struct queue_list *list, uint32_t index, D3DKMT_HAND
 		return status;
 	return take_target(list, "BroadcastContext", index, context_target(context),
 			   &context->object);
+}
+
+/* Work of some contexts goes to hardware queues: what comes behind it is for all of those to say. */
+static NTSTATUS add_queues_of_contexts(struct queue_list *list)
+{
+	const uint32_t context_count = list->target_count;
+	uint32_t room = 0;
+
+	for (uint32_t i = 0; i < context_count; i++) {
+		if (list->targets[i].hw_work)
+			room += hw_queue_targets(list->targets[i].hw_work, NULL, NULL, 0);
+	}
+	if (room == 0)
+		return STATUS_SUCCESS;
+	struct work_target *targets =
+		call_take(list->call, (context_count + (uint64_t)room) * sizeof(*targets));
+	struct object **holders =
+		call_take(list->call, (context_count + (uint64_t)room) * sizeof(struct object *));
+	if (!targets || !holders)
+		return STATUS_NO_MEMORY;
+	memcpy(targets, list->targets, context_count * sizeof(*targets));
+	memcpy(holders, list->holders, context_count * sizeof(struct object *));
+	list->targets = targets;
+	list->holders = holders;
+	/* Those that came meanwhile have nothing yet that it could come behind. */
+	for (uint32_t i = 0; i < context_count; i++) {
+		if (!targets[i].hw_work)
+			continue;
+		uint32_t count = hw_queue_targets(targets[i].hw_work, targets + list->target_count,
+						  holders + list->target_count, room);
+		count = count < room ? count : room;
+		list->target_count += count;
+		room -= count;
+	}
+	return STATUS_SUCCESS;
 }
 
 /* `first` comes on its own in some calls; NULL: it is in the list with the others. */
@@ -266,6 +302,8 @@ static NTSTATUS signal_in_queues(struct call *call, const struct signal_args *ar
 	if (NT_SUCCESS(status) && list.target_count == 0)
 		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "BroadcastContextCount",
 				"is 0");
+	if (NT_SUCCESS(status))
+		status = add_queues_of_contexts(&list);
 	if (NT_SUCCESS(status))
 		status = args->flags.EnqueueCpuEvent ? signal_event(&list, args)
 						     : signal_objects(&list, args);

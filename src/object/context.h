@@ -63,7 +63,9 @@ MUST_CHECK bool context_destroy(struct dxg_context *context);
 
 static inline struct work_target context_target(struct dxg_context *context)
 {
-	return (struct work_target){ context->device, &context->queue, &context->driver_memory };
+	return (struct work_target){ context->device, &context->queue, &context->driver_memory,
+				     .hw_work =
+					     context->has_hw_queues ? &context->hw_queues : NULL };
 }
 
 /* Every context of a device that takes no new ones. */

@@ -210,6 +210,27 @@ void hw_queue_destroy_all(struct hw_queue_parent *parent)
 	owned_end_all(&device->lock, &parent->queues, destroy_owned);
 }
 
+uint32_t hw_queue_targets(struct hw_queue_parent *parent, struct work_target *targets,
+			  struct object **holders, uint32_t room)
+{
+	struct list *link;
+	uint32_t count = 0;
+
+	lock_acquire(&parent->device->lock);
+	list_for_each (link, &parent->queues) {
+		struct dxg_hw_queue *queue = container_of(link, struct dxg_hw_queue, owned.link);
+
+		if (count < room) {
+			object_get(&queue->object);
+			targets[count] = hw_queue_target(queue);
+			holders[count] = &queue->object;
+		}
+		count++;
+	}
+	lock_release(&parent->device->lock);
+	return count;
+}
+
 /* ---- a lost device ---- */
 
 static struct dxg_hw_queue *unlost_of_locked(struct hw_queue_parent *parent)

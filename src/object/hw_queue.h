@@ -7,7 +7,8 @@
  * A submission brings the value that the progress fence has when it is done; values only grow.
  * Waits and signals in the queue are the kernel's, in the queue's order: what is behind a wait is
  * given to the hardware when the wait is over, and a signal acts when what is in front of it is
- * done.
+ * done. A wait in the context itself is one for everything its queues are given later (hw_gate.h),
+ * a signal there one behind everything they have.
  *
  * Clients wait for the fence like for any of theirs; they cannot signal or destroy it. It goes to
  * its maximum when nothing can move it any more: the queue ended, or its device was lost and the
@@ -39,6 +40,10 @@ struct hw_queue_parent {
 	bool has_no_gpu_timeout;
 	struct hw_suspension suspension;
 
+	/* Waits in the context itself; see hw_gate.h. */
+	_Atomic uint64_t waits_queued;
+	_Atomic uint64_t waits_over;
+
 	/* Guarded by the device's lock. */
 	struct list queues; /* dxg_hw_queue.owned */
 	bool is_ending;     /* takes no new ones */
@@ -56,6 +61,8 @@ struct dxg_hw_queue {
 	bool has_no_gpu_timeout;
 
 	struct sched_queue queue;
+	_Atomic uint64_t
+		gate; /* the last wait of its context that it has a packet for (hw_gate.c) */
 
 	/* Guarded by the device's lock. */
 	struct owned owned; /* hw_queue_parent.queues */
@@ -98,8 +105,16 @@ MUST_CHECK NTSTATUS hw_queue_submit(struct dxg_hw_queue *queue,
 
 static inline struct work_target hw_queue_target(struct dxg_hw_queue *queue)
 {
-	return (struct work_target){ queue->device, &queue->queue, queue->parent->memory };
+	return (struct work_target){ queue->device, &queue->queue, queue->parent->memory,
+				     .hw_queue = queue };
 }
+
+/*
+ * All that `parent` has, as far as there is room for them; `holders` have a reference each. Returns
+ * how many there are.
+ */
+uint32_t hw_queue_targets(struct hw_queue_parent *parent, struct work_target *targets,
+			  struct object **holders, uint32_t room);
 
 /* The device has left DEVICE_ACTIVE for good: fences that nothing moves any more are ended. */
 void hw_queue_device_lost(struct dxg_device *device);

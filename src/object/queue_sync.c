@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/refcount.h"
 #include "base/refusal.h"
+#include "object/hw_gate.h"
 #include "object/queue_sync.h"
 
 static NTSTATUS no_memory(const char *what)
@@ -31,6 +32,8 @@ struct queue_wait {
 
 	struct lock lock; /* LOCK_RANK_PACKET */
 	bool is_over;
+	struct hw_queue_parent
+		*hw_work; /* of the context, which stays until it is retired; or NULL */
 
 	uint32_t count;
 	struct wait_item items[];
@@ -101,10 +104,11 @@ static void wait_retired(struct sched_packet *packet, enum sched_outcome outcome
 {
 	struct queue_wait *wait = container_of(packet, struct queue_wait, packet);
 
-	(void)outcome;
 	lock_acquire(&wait->lock);
 	wait->is_over = true;
 	lock_release(&wait->lock);
+	if (wait->hw_work && outcome == SCHED_DONE)
+		hw_gate_pass(wait->hw_work);
 	/* It is told no more; who is telling right now holds the watch's reference. */
 	struct wait_item *watched = atomic_load(&wait->watched);
 	if (watched && sync_body_watch_cancel(watched->body, &wait->watch))
@@ -142,6 +146,7 @@ NTSTATUS queue_sync_wait(const struct work_target *target, const struct queue_sy
 	wait->packet.kind = SCHED_WAIT;
 	wait->packet.ops = &wait_ops;
 	wait->watch.try_again = wait_try_again;
+	wait->hw_work = target->hw_work;
 	refcount_init(&wait->refs);
 	lock_init(&wait->lock, LOCK_RANK_PACKET, "wait in a queue");
 	wait_take_items(wait, items, count);
@@ -149,6 +154,8 @@ NTSTATUS queue_sync_wait(const struct work_target *target, const struct queue_sy
 	NTSTATUS status = work_target_queue(target, &wait->packet);
 	if (!NT_SUCCESS(status))
 		wait_put(wait);
+	else if (target->hw_work)
+		hw_gate_close(target->hw_work);
 	return status;
 }
 

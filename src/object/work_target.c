@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/refusal.h"
+#include "object/hw_gate.h"
 #include "object/work_target.h"
 
 NTSTATUS work_validate(struct dxg_device *device, const struct miniport_validation *validation)
@@ -50,8 +51,11 @@ NTSTATUS work_target_queue(const struct work_target *target, struct sched_packet
 	if (!NT_SUCCESS(status))
 		return status;
 	work_target_hold(target);
+	if (target->hw_queue)
+		status = hw_gate_enter(target->hw_queue);
 	/* A wait may be one that the calling thread ends later, and what is behind it stays. */
-	status = sched_queue_submit(target->queue, packet, packet->kind == SCHED_WORK);
+	if (NT_SUCCESS(status))
+		status = sched_queue_submit(target->queue, packet, packet->kind == SCHED_WORK);
 	if (NT_SUCCESS(status))
 		vidmm_device_has_work(&device->memory);
 	work_target_release(target);

@@ -9,11 +9,17 @@
 #include "object/device.h"
 #include "sched/sched.h"
 
+struct dxg_hw_queue;
+struct hw_queue_parent;
+
 /* Whoever has one holds the context or the hardware queue that it is of. */
 struct work_target {
 	struct dxg_device *device;
 	struct sched_queue *queue;
 	struct context_memory *memory; /* what the driver keeps for it */
+	struct dxg_hw_queue *hw_queue; /* NULL: it is a context … */
+	struct hw_queue_parent
+		*hw_work; /* … whose work goes to hardware queues; NULL: it runs it */
 };
 
 /*

@@ -198,6 +198,135 @@ TEST(wait, and_signal_refuse_what_their_pages_do_not_allow)
 	EXPECT_OK(signal_fence(fence, 1));
 }
 
+/* ---- in the context that queues are of: before what they are given later, behind what they have ---- */
+
+static D3DKMT_HANDLE create_context_of_queues(void)
+{
+	D3DKMT_CREATECONTEXTVIRTUAL args = { .hDevice = device, .Flags.HwQueueSupported = 1 };
+
+	EXPECT_OK(D3DKMTCreateContextVirtual(&args));
+	return args.hContext;
+}
+
+TEST(context, a_wait_in_it_holds_what_its_queues_are_given_later)
+{
+	begin_on(HW_BY_HAND);
+	D3DKMT_HANDLE context = create_context_of_queues();
+	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
+	struct hw_queue one = create_hw_queue_in(context);
+	struct hw_queue other = create_hw_queue_in(context);
+	struct hw_queue foreign = create_hw_queue(0);
+
+	EXPECT_OK(hw_submit(one, 1, 1));
+	EXPECT_OK(queue_wait(context, fence, 1));
+	EXPECT_OK(hw_submit(one, 2, 2));
+	EXPECT_OK(hw_submit(one, 3, 3));
+	EXPECT_OK(hw_submit(other, 1, 4));
+	EXPECT_OK(hw_submit(foreign, 1, 5));
+	struct hw_queue late = create_hw_queue_in(context);
+	EXPECT_OK(hw_submit(late, 1, 6));
+	EXPECT_STR(hw_pending_tags(0), "1 ");
+	EXPECT_STR(hw_pending_tags(2), "5 ");
+	EXPECT_EQ(hw_complete(0), 1);
+	settle();
+	EXPECT_EQ(hw_pending(0) + hw_pending(1) + hw_pending(3), 0);
+	EXPECT_OK(signal_fence(fence, 1));
+	AWAIT(hw_pending(0) == 2 && hw_pending(1) == 1 && hw_pending(3) == 1);
+	EXPECT_STR(hw_pending_tags(0), "2 3 ");
+	EXPECT_EQ(hw_complete(0), 2);
+	EXPECT_EQ(hw_complete(0), 3);
+	EXPECT_EQ(hw_complete(1), 4);
+	EXPECT_EQ(hw_complete(2), 5);
+	EXPECT_EQ(hw_complete(3), 6);
+	expect_nothing_wrong();
+	expect_valid();
+}
+
+TEST(context, waits_in_it_are_over_one_after_the_other)
+{
+	begin_on(HW_BY_HAND);
+	D3DKMT_HANDLE context = create_context_of_queues();
+	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
+	struct hw_queue queue = create_hw_queue_in(context);
+
+	EXPECT_OK(queue_wait(context, fence, 1));
+	EXPECT_OK(hw_submit(queue, 1, 1));
+	EXPECT_OK(queue_wait(context, fence, 2));
+	EXPECT_OK(hw_submit(queue, 2, 2));
+	EXPECT_EQ(hw_pending(0), 0);
+	EXPECT_OK(signal_fence(fence, 1));
+	AWAIT(hw_pending(0) == 1);
+	settle();
+	EXPECT_EQ(hw_complete(0), 1);
+	settle();
+	EXPECT_EQ(hw_pending(0), 0);
+	EXPECT_OK(signal_fence(fence, 2));
+	AWAIT(hw_pending(0) == 1);
+	EXPECT_EQ(hw_complete(0), 2);
+}
+
+TEST(context, a_signal_in_it_acts_when_what_its_queues_have_is_done)
+{
+	const volatile UINT64 *view;
+
+	begin_on(HW_BY_HAND);
+	D3DKMT_HANDLE context = create_context_of_queues();
+	D3DKMT_HANDLE fence = create_fence(0, 0, &view);
+	EXPECT_OK(queue_signal(context, fence, 1)); /* there are none */
+	EXPECT_EQ(*view, 1);
+	struct hw_queue one = create_hw_queue_in(context);
+	struct hw_queue other = create_hw_queue_in(context);
+
+	EXPECT_OK(hw_submit(one, 1, 1));
+	EXPECT_OK(hw_submit(other, 1, 2));
+	EXPECT_OK(queue_signal(context, fence, 2));
+	EXPECT_EQ(hw_complete(1), 2);
+	settle();
+	EXPECT_EQ(*view, 1);
+	EXPECT_EQ(hw_complete(0), 1);
+	AWAIT(*view == 2);
+	expect_valid();
+}
+
+TEST(context, a_signal_in_it_comes_behind_a_wait_in_it)
+{
+	const volatile UINT64 *view;
+
+	begin_on(HW_BY_HAND);
+	D3DKMT_HANDLE context = create_context_of_queues();
+	D3DKMT_HANDLE awaited = create_fence(0, 0, NULL);
+	D3DKMT_HANDLE fence = create_fence(0, 0, &view);
+	struct hw_queue queue = create_hw_queue_in(context);
+
+	EXPECT_OK(queue_wait(context, awaited, 1));
+	EXPECT_OK(queue_signal(context, fence, 1));
+	EXPECT_OK(hw_signal(queue, fence, 1));
+	settle();
+	EXPECT_EQ(*view, 0);
+	EXPECT_OK(signal_fence(awaited, 1));
+	AWAIT(*view == 1);
+	expect_valid();
+}
+
+TEST(context, and_queue_end_though_a_wait_in_it_is_not_over)
+{
+	begin_on(HW_BY_HAND);
+	D3DKMT_HANDLE context = create_context_of_queues();
+	D3DKMT_HANDLE never = create_fence(0, 0, NULL);
+	struct hw_queue one = create_hw_queue_in(context);
+	struct hw_queue other = create_hw_queue_in(context);
+
+	EXPECT_OK(queue_wait(context, never, 1));
+	EXPECT_OK(hw_submit(one, 1, 1));
+	EXPECT_OK(hw_submit(other, 1, 2));
+	EXPECT_OK(destroy_hw_queue(one.queue));
+	EXPECT_OK(destroy_context(context));
+	EXPECT_EQ(notes_count("SubmitCommandToHwQueue"), 0);
+	EXPECT_EQ(notes_count("DestroyHwQueue"), 2);
+	expect_nothing_wrong();
+	expect_valid();
+}
+
 /* ---- the end of a queue ---- */
 
 struct ending {
@@ -454,6 +583,40 @@ TEST(memory, that_is_missing_leaves_everything_as_it_was)
 	expect_nothing_wrong();
 }
 
+static NTSTATUS make_gated_submission(void)
+{
+	swept_value++;
+	NTSTATUS status = queue_wait(swept_context, swept_fence, swept_value);
+
+	return status == STATUS_SUCCESS ? hw_submit(swept, swept_value, 1) : status;
+}
+
+static D3DKMT_HANDLE swept_signal;
+
+static NTSTATUS make_context_signal(void)
+{
+	return queue_signal(swept_context, swept_signal, 1);
+}
+
+TEST(memory, that_is_missing_when_a_context_waits_leaves_everything_as_it_was)
+{
+	begin_on(HW_BY_HAND);
+	swept_fence = create_fence(0, 0, NULL);
+	swept_signal = create_fence(0, 0, NULL);
+	swept_context = create_context_of_queues();
+	swept = create_hw_queue_in(swept_context);
+	swept_value = 0;
+	EXPECT(sweep(make_gated_submission, undo_nothing) >= 3);
+	EXPECT(sweep(make_context_signal, undo_nothing) >= 3);
+	EXPECT_EQ(hw_pending(0), 0);
+	EXPECT_OK(signal_fence(swept_fence, swept_value));
+	AWAIT(hw_pending(0) == 1);
+	EXPECT_EQ(hw_complete(0), 1);
+	EXPECT_OK(destroy_context(swept_context));
+	expect_valid();
+	expect_nothing_wrong();
+}
+
 /* ---- threads ---- */
 
 enum { THREADS = 4, ROUNDS = 60 };
@@ -532,6 +695,49 @@ static void race(void *argument)
 }
 
 /* Whoever comes too late with a value is refused; what the hardware gets only grows. */
+/* Each of them holds the queues of all, and lets them go. */
+static void run_gates(void *argument)
+{
+	struct runner *runner = argument;
+	struct hw_queue queue;
+
+	step(runner, try_hw_queue(swept_context, 0, &queue));
+	for (unsigned round = 1; round <= ROUNDS; round++) {
+		D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
+
+		step(runner, queue_wait(swept_context, fence, 1));
+		step(runner, hw_submit(queue, round, 1));
+		step(runner, queue_signal(swept_context, runner->shared, round));
+		step(runner, signal_fence(fence, 1));
+		step(runner, destroy_sync(fence));
+	}
+	step(runner, wait_fence(queue.fence, ROUNDS, 0));
+	step(runner, destroy_hw_queue(queue.queue));
+}
+
+TEST(threads, that_wait_in_a_context_for_its_queues_get_along)
+{
+	struct runner runners[THREADS] = { 0 };
+	const volatile UINT64 *view;
+
+	begin_on(HW_AT_ONCE);
+	D3DKMT_HANDLE shared = create_fence(0, 0, &view);
+	swept_context = create_context_of_queues();
+	for (unsigned i = 0; i < THREADS; i++) {
+		runners[i].shared = shared;
+		runners[i].thread = dxgk_test_thread_create(run_gates, &runners[i]);
+		EXPECT(runners[i].thread);
+	}
+	for (unsigned i = 0; i < THREADS; i++) {
+		dxgk_test_thread_join(runners[i].thread);
+		EXPECT_OK(runners[i].status);
+	}
+	AWAIT(*view == ROUNDS);
+	EXPECT_OK(destroy_context(swept_context));
+	expect_nothing_wrong();
+	expect_valid();
+}
+
 TEST(threads, in_one_queue_are_ordered_by_progress)
 {
 	struct racer racers[THREADS] = { 0 };
