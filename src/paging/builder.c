@@ -411,7 +411,11 @@ enum build_result pager_build_job(struct pager *pager)
 
 	pager_job_look_behind(pager, job);
 	build->is_tried_again = false;
-	while (fetch_op(build)) {
+	for (;;) {
+		if (pager_job_must_not_ask(pager, job))
+			return BUILD_STALLED;
+		if (!fetch_op(build))
+			break;
 		if (!pager_may_build(pager))
 			return BUILD_STALE;
 		if (!build->has_piece && may_act_at_once(pager, &job->op) &&

@@ -244,6 +244,9 @@ void pager_job_written(struct pager *pager, struct paging_job *job);
 
 /* What was queued so far and changes tables has to be built before it goes on; is it not, yet? */
 void pager_job_follow(struct paging_job *job);
+/* An operation on tables waits in another job (paging_job.shares_tables). The pager's thread. */
+MUST_CHECK bool pager_job_must_not_ask(const struct pager *pager, const struct paging_job *job);
+
 MUST_CHECK bool pager_job_is_following(struct pager *pager, const struct paging_job *job);
 MUST_CHECK bool pager_job_is_following_locked(const struct pager *pager,
 					      const struct paging_job *job);

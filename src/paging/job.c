@@ -162,6 +162,28 @@ bool pager_job_is_following(struct pager *pager, const struct paging_job *job)
 	return is_following;
 }
 
+/* ---- taking turns ---- */
+
+static bool has_table_op(const struct paging_job *job)
+{
+	return job->shares_tables && job->has_op &&
+	       (job->op.kind == PAGING_UPDATE_TABLE || job->op.kind == PAGING_COPY_ENTRIES);
+}
+
+/* Who has one has stalled, or is at turn; and only the pager's thread stalls a job, or goes on. */
+bool pager_job_must_not_ask(const struct pager *pager, const struct paging_job *job)
+{
+	const struct list *link;
+
+	if (!job->shares_tables || job->has_op)
+		return false;
+	list_for_each (link, &pager->stalled) {
+		if (has_table_op(container_of(link, struct paging_job, link)))
+			return true;
+	}
+	return false;
+}
+
 /* ---- being told ---- */
 
 /* Jobs end in any order: the one whose done() is being called may be younger than others. */

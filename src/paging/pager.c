@@ -109,6 +109,7 @@ static struct paging_job *first_stalled_locked(struct pager *pager)
 
 		if (job->last_sequence <= pager->retired_sequence &&
 		    !pager_job_is_following_locked(pager, job) &&
+		    !pager_job_must_not_ask(pager, job) &&
 		    (!job->needs_quiet || pager->quiet == QUIET_REACHED))
 			return job;
 	}

@@ -143,6 +143,12 @@ struct paging_job {
 	/* What others find in tables changes, and did when it was queued: see PAGING_FOLLOW. */
 	bool changes_tables;
 
+	/*
+	 * Operations on tables are made of what all such jobs have in common, and count as done
+	 * once they are made: it is asked for none while one of another job is not built.
+	 */
+	bool shares_tables;
+
 	struct pager_stream *stream; /* for which it is built; NULL: the kernel's own */
 
 	/* The pager's own, guarded by its lock. */

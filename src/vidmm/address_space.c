@@ -108,6 +108,7 @@ static void row_start(struct space_row *row)
 	row->job.next = row_next;
 	row->job.done = row_done;
 	row->job.changes_tables = true;
+	row->job.shares_tables = true;
 	paging_job_queue(&row->job);
 }
 
@@ -291,6 +292,7 @@ static void drop_start(struct space_memory *memory)
 	memory->job.next = drop_next;
 	memory->job.done = drop_done;
 	memory->job.changes_tables = true;
+	memory->job.shares_tables = true;
 	paging_job_queue(&memory->job);
 }
 
@@ -473,6 +475,7 @@ void address_space_destroy(struct address_space *space)
 	end.sync.is_ending = true;
 	end.job.next = end_next;
 	end.job.done = end_done;
+	end.job.shares_tables = true;
 	space_enter(space);
 	paging_job_queue(&end.job);
 	wait_until_idle(space);

@@ -331,6 +331,7 @@ static void move_init(struct vidmm_place *place, bool is_in)
 	move->job.done = job_done;
 	move->job.next = move_next;
 	move->job.idle = job_idle;
+	move->job.shares_tables = place->manager->config.mappings != NULL;
 }
 
 /* What the hardware can reach. */

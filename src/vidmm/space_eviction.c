@@ -88,6 +88,7 @@ static void enter_start(struct address_space *space)
 	paging_job_init(&space->tables_job, space->pager);
 	space->tables_job.next = enter_next;
 	space->tables_job.done = enter_done;
+	space->tables_job.shares_tables = true;
 	paging_job_queue(&space->tables_job);
 }
 
@@ -221,6 +222,7 @@ static void leave(void *context)
 	paging_job_init(&space->tables_job, space->pager);
 	space->tables_job.next = leave_next;
 	space->tables_job.done = leave_done;
+	space->tables_job.shares_tables = true;
 	vidmm_tables_order(space->tables.process, &space->tables_job);
 	paging_job_queue(&space->tables_job);
 }

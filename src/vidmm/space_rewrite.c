@@ -59,6 +59,7 @@ static void rewrite_start(struct address_space *space)
 	paging_job_init(&space->rewrite_job, space->pager);
 	space->rewrite_job.next = rewrite_next;
 	space->rewrite_job.done = rewrite_done;
+	space->rewrite_job.shares_tables = true;
 	paging_job_queue(&space->rewrite_job);
 }
 

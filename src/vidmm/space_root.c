@@ -84,6 +84,7 @@ static void root_start(struct space_root_job *root, struct pager *pager)
 	paging_job_init(&root->job, pager);
 	root->job.next = root_next;
 	root->job.done = root_done;
+	root->job.shares_tables = true;
 	paging_job_queue(&root->job);
 }
 

@@ -2,6 +2,7 @@
  * address_space_test.c - requests for GPU addresses through the real pager, in all three ways of
  * writing page tables, against a GPU that executes what was built.
  */
+#include "base/clock.h"
 #include "base/random.h"
 #include "base/refusal.h"
 #include "base/thread.h"
@@ -312,6 +313,152 @@ TEST(space, a_space_that_cannot_be_made_leaves_no_trace)
 		address_space_destroy(space);
 		EXPECT_EQ(mem_usage().blocks, usage.blocks);
 	} while (fired);
+	finish(&world);
+}
+
+/* ---- tables that change while nothing runs ---- */
+
+static void set_busy(struct world *world)
+{
+	lock_acquire(&world->fake->sched.lock);
+	world->fake->sched.are_clients_busy = true;
+	lock_release(&world->fake->sched.lock);
+}
+
+static void await_hold(struct world *world)
+{
+	struct notice *changed = &world->fake->sched.changed;
+
+	for (;;) {
+		uint32_t seen = notice_read(changed);
+
+		if (fake_client_holds(world->fake) > 0)
+			return;
+		notice_wait(changed, seen, CLOCK_FOREVER);
+	}
+}
+
+/* An ordering point goes on: when it is done, the pager has been at all that is queued before it. */
+static void await_turn(struct world *world)
+{
+	struct fake_job job;
+
+	fake_job_init(&job, world->fake);
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+}
+
+TEST(quiet, several_changes_that_wait_for_it_are_all_made)
+{
+	for (uint32_t mode = 0; mode < 3; mode++) {
+		struct world world;
+
+		start_as(&world, mode, TABLES_HAVE_ZERO | FAKE_REQUIRES_IDLE);
+		EXPECT_EQ(map(&world, 600, &world.memories[1], 0, 8, NULL), STATUS_PENDING);
+		flush(&world);
+		EXPECT(shows(&world, 600, &world.memories[1], 0));
+		set_busy(&world);
+		EXPECT_EQ(map(&world, 64, &world.memories[0], 0, 8, NULL), STATUS_PENDING);
+		EXPECT_EQ(release(&world, 600, 8), STATUS_SUCCESS);
+		EXPECT_EQ(map(&world, 2000, &world.memories[2], 4, 8, NULL), STATUS_PENDING);
+		await_hold(&world);
+		await_turn(&world);
+		EXPECT_EQ(walk(&world, 64), 0);
+		EXPECT(shows(&world, 600, &world.memories[1], 0));
+		fake_clients_idle(world.fake);
+		flush(&world);
+		EXPECT(shows(&world, 64, &world.memories[0], 0));
+		EXPECT(shows(&world, 2000, &world.memories[2], 4));
+		EXPECT_EQ(walk(&world, 600), 0);
+		finish(&world);
+	}
+}
+
+/* Its entries are invalid already, as far as anybody has said; they were not written yet. */
+TEST(quiet, memory_is_not_gone_before_a_change_that_waits_is_made)
+{
+	struct world world;
+	struct counted_drop drop = { .drop.done = drop_done };
+
+	start_as(&world, MINIPORT_TABLE_GPU_PHYSICAL, TABLES_HAVE_ZERO | FAKE_REQUIRES_IDLE);
+	EXPECT_EQ(map(&world, 64, &world.memories[0], 0, 8, NULL), STATUS_PENDING);
+	flush(&world);
+	set_busy(&world);
+	EXPECT_EQ(release(&world, 64, 8), STATUS_SUCCESS);
+	await_hold(&world);
+	drop_memory(&world, &world.memories[0], &drop);
+	await_turn(&world);
+	EXPECT_EQ(atomic_load(&drop.count), 0);
+	EXPECT(shows(&world, 64, &world.memories[0], 0));
+	fake_clients_idle(world.fake);
+	flush(&world);
+	EXPECT_EQ(atomic_load(&drop.count), 1);
+	EXPECT_EQ(walk(&world, 64), 0);
+	finish(&world);
+}
+
+/* As the memory manager has it: entries that follow memory, here to nowhere. */
+struct departure {
+	struct paging_job job;
+	struct mapped_memory *memory;
+	struct mapped_memory_cursor cursor;
+};
+
+static bool departure_next(struct paging_job *job, struct paging_op *op_out)
+{
+	struct departure *departure = container_of(job, struct departure, job);
+
+	return mapped_memory_next(departure->memory, &departure->cursor, op_out);
+}
+
+static void departure_done(struct paging_job *job, NTSTATUS status)
+{
+	(void)job;
+	EXPECT_EQ(status, STATUS_SUCCESS);
+}
+
+static bool is_tlb_behind; /* what was written */
+
+static NTSTATUS note_order(struct fake *fake, const struct miniport_paging_op *op,
+			   struct miniport_paging_buffer *buffer, uint32_t *multipass)
+{
+	(void)fake;
+	(void)buffer;
+	(void)multipass;
+	if (op->kind == MINIPORT_PAGING_UPDATE_PAGE_TABLE)
+		is_tlb_behind = true;
+	if (op->kind == MINIPORT_PAGING_FLUSH_TLB)
+		is_tlb_behind = false;
+	return STATUS_PENDING;
+}
+
+/* Who drops it finds nothing to write any more, and so nothing to flush. */
+TEST(quiet, memory_that_leaves_is_out_of_the_tlb_though_it_is_dropped_meanwhile)
+{
+	struct world world;
+	struct memory *memory = &world.memories[0];
+	struct counted_drop drop = { .drop.done = drop_done };
+
+	start_as(&world, MINIPORT_TABLE_GPU_PHYSICAL, TABLES_HAVE_ZERO | FAKE_REQUIRES_IDLE);
+	struct departure departure = { .memory = &memory->mapped };
+	EXPECT_EQ(map(&world, 64, memory, 0, 8, NULL), STATUS_PENDING);
+	flush(&world);
+	set_busy(&world);
+	memory->first_page = 0;
+	paging_job_init(&departure.job, world.fake->pager);
+	departure.job.next = departure_next;
+	departure.job.done = departure_done;
+	departure.job.shares_tables = true;
+	paging_job_queue(&departure.job);
+	await_hold(&world);
+	drop_memory(&world, memory, &drop);
+	await_turn(&world);
+	world.fake->hook = note_order;
+	fake_clients_idle(world.fake);
+	flush(&world);
+	EXPECT_EQ(atomic_load(&drop.count), 1);
+	EXPECT_EQ(walk(&world, 64), 0);
+	EXPECT(!is_tlb_behind);
 	finish(&world);
 }
 

@@ -115,6 +115,7 @@ static inline void start_with(struct world *world, uint32_t update_mode,
 	world->room_next = ROOM_FIRST;
 	world->fake = fake_create(&(struct fake_config){ .has_mmu = true,
 							 .update_mode = update_mode,
+							 .mmu_flags = flags & FAKE_REQUIRES_IDLE,
 							 .is_automatic = true,
 							 .forget = forget,
 							 .forget_context = world });
