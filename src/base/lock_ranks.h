@@ -31,7 +31,7 @@ enum lock_rank {
 	LOCK_RANK_NODE,           /* ready queues of one engine                          */
 	LOCK_RANK_FENCE_PAGES,    /* where the values of fences live                     */
 	LOCK_RANK_FENCE_OPENINGS, /* on which devices a fence is open                   */
-	LOCK_RANK_FENCES_WATCHED, /* fences of a device that somebody waits for         */
+	LOCK_RANK_FENCES_WATCHED, /* fences of a process that somebody waits for        */
 	LOCK_RANK_FENCE,          /* value and waiters                                   */
 	LOCK_RANK_INTERRUPT,      /* stands in for the driver's interrupt lock           */
 	LOCK_RANK_NT_OBJECTS,     /* NT handles, the registry                            */

@@ -33,7 +33,6 @@ static void device_finish(struct object *object)
 	vidmm_device_finish(&device->memory);
 	sched_owner_finish(&device->work);
 	trace_device_destroy(process->id, object->handle);
-	lock_finish(&device->watched_lock);
 	lock_finish(&device->lock);
 	lock_finish(&device->destroying);
 	mem_free(device);
@@ -69,8 +68,6 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	list_init(&device->allocations);
 	list_init(&device->sync_objects);
 	list_init(&device->ending_fences);
-	lock_init(&device->watched_lock, LOCK_RANK_FENCES_WATCHED, "fences of a device");
-	list_init(&device->watched);
 	list_init(&device->paging_queues);
 	list_init(&device->deferrals);
 	list_init(&device->ready_deferrals);

@@ -80,9 +80,6 @@ struct dxg_device {
 	_Atomic uint32_t deferral_count; /* deferrals and holds; written under the lock, looked at
 					    without */
 
-	struct lock watched_lock; /* LOCK_RANK_FENCES_WATCHED */
-	struct list watched;      /* dxg_sync_object.watched_link: see fence_watch.h */
-
 	struct work loss; /* what its loss means for its fences, on the undertaker's thread … */
 	struct sched_wait silence; /* … once more when the hardware writes none of them any more */
 	bool is_silent;

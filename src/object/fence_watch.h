@@ -1,13 +1,14 @@
 /*
- * fence_watch.h - which fences are worth a look when a device's work completes.
+ * fence_watch.h - which fences are worth a look when work of a process completes.
  *
- * A GPU writes fences without a word; only who waits for one has to be found. So a device knows
- * those of its monitored fences that somebody waits for, through whichever opening: they are put
- * there when a wait begins, and let go when they are met without one.
+ * A GPU writes fences without a word; only who waits for one has to be found. Devices of a process
+ * have their GPU addresses in common, so work of one may write the fence of another. So a process
+ * knows, for each adapter, those of its monitored fences that somebody waits for, through whichever
+ * opening: they are put there when a wait begins, and let go when they are met without one.
  *
- *	fence_wait_start() ──▶ fence_watch_begin() ──▶ in the list of every device that has it open
+ *	fence_wait_start() ──▶ fence_watch_begin() ──▶ in the list of every process that has it open
  *
- * Locks: sync_body.openings_lock, inside it dxg_device.watched_lock.
+ * Locks: sync_body.openings_lock, inside it process_adapter.watched_lock.
  */
 #ifndef OBJECT_FENCE_WATCH_H
 #define OBJECT_FENCE_WATCH_H

@@ -148,6 +148,8 @@ static struct process_adapter *join_adapter_locked(struct dxg_process *process,
 	work_init(&joined->root_work, gpu_addresses_tell_root);
 	lock_init(&joined->fence_lock, LOCK_RANK_PACKET, "GPU addresses of fences");
 	list_init(&joined->fence_addresses);
+	lock_init(&joined->watched_lock, LOCK_RANK_FENCES_WATCHED, "fences of a process");
+	list_init(&joined->watched);
 	vidmm_process_init(&joined->memory, adapter->memory, &adapter->account);
 	joined->memory.id = process->id;
 	list_push_back(&process->adapters, &joined->link);

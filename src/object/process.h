@@ -46,6 +46,9 @@ struct process_adapter {
 	struct fence_address *kept_fence_addresses[2]; /* nobody's; by whether it is writable */
 	struct notice fence_address_came;
 
+	struct lock watched_lock; /* LOCK_RANK_FENCES_WATCHED */
+	struct list watched;      /* dxg_sync_object.watched_link: see fence_watch.h */
+
 	/* Guarded by dxg_process.lock; `driver_process` is constant once KNOWN. */
 	enum { PROCESS_UNKNOWN, PROCESS_BEING_INTRODUCED, PROCESS_KNOWN } driver_knows;
 	void *driver_process;

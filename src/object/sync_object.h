@@ -227,8 +227,8 @@ MUST_CHECK bool sync_body_watch(struct sync_body *body, uint64_t value, struct s
 bool sync_body_watch_cancel(struct sync_body *body, struct sync_watch *watch);
 
 /*
- * Work of the device completed, and may have written monitored fences: who is reached goes on. Any
- * thread, DPC included.
+ * Work of the device completed, and may have written monitored fences of its process: who is reached
+ * goes on. Any thread, DPC included.
  */
 void sync_object_look_at_fences(struct dxg_device *device);
 

@@ -86,6 +86,7 @@ static void leave_adapters(struct dxg_process *process)
 		vidmm_process_finish(&joined->memory);
 		lock_finish(&joined->updates_lock);
 		lock_finish(&joined->fence_lock);
+		lock_finish(&joined->watched_lock);
 		miniport_client_destroy(joined->client);
 		mem_free(joined);
 	}

@@ -2,6 +2,10 @@
  * gpuva_access_test.c - what the GPU finds at its addresses: memory wherever that is, zeroes, or a
  * fault that says where. Runs with page tables of all shapes and all ways of writing them.
  */
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include "api/control.h"
 #include "api/gpu.h"
 
@@ -565,6 +569,32 @@ TEST(fence, is_signalled_by_the_gpu_through_its_address)
 	gpu_write64(&gpu, fence.Info.MonitoredFence.FenceValueGPUVirtualAddress, 77);
 	EXPECT(gpu_run(&gpu));
 	EXPECT_EQ(*view, 77);
+}
+
+/* Devices of a process have their addresses in common. */
+TEST(fence, of_one_device_lets_those_go_that_wait_when_work_of_another_writes_it)
+{
+	enum { PATIENCE_MS = 10000 };
+	struct gpu gpu = gpu_begin();
+	struct gpu other;
+	UINT64 value = 77;
+	struct pollfd event = { .fd = eventfd(0, EFD_CLOEXEC), .events = POLLIN };
+
+	gpu_open(&other, gpu.client.adapter);
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = create_fence(&other, 0);
+	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .hDevice = other.client.device,
+							    .ObjectCount = 1,
+							    .ObjectHandleArray = &fence.hSyncObject,
+							    .FenceValueArray = &value,
+							    .hAsyncEvent =
+								    (HANDLE)(uintptr_t)event.fd };
+
+	EXPECT(event.fd > 0);
+	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(&wait));
+	gpu_write64(&gpu, fence.Info.MonitoredFence.FenceValueGPUVirtualAddress, value);
+	EXPECT(gpu_run(&gpu));
+	EXPECT_EQ(poll(&event, 1, PATIENCE_MS), 1);
+	close(event.fd);
 }
 
 TEST(fence, that_may_not_be_signalled_is_read_and_faults_when_it_is_written)

@@ -217,7 +217,7 @@ static unsigned watched_count(const struct dxg_device *device)
 	const struct list *link;
 	unsigned watched = 0;
 
-	list_for_each (link, &device->watched)
+	list_for_each (link, &device->joined->watched)
 		watched++;
 	return watched;
 }
@@ -295,7 +295,7 @@ TEST(written, on_a_device_that_opened_it_while_another_waits)
 	EXPECT(sync_body_watch(sync->body, 5, &wait.watch));
 	EXPECT_EQ(sync_object_open(world.process, other, &sync->body->share, &full_access, &opened),
 		  STATUS_SUCCESS);
-	EXPECT_EQ(watched_count(other), 1);
+	EXPECT_EQ(watched_count(other), 2); /* through either of them */
 	write_value(sync->body, 5);
 	sync_object_look_at_fences(other);
 	EXPECT_EQ(wait.told, 1);
