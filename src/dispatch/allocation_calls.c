@@ -32,7 +32,7 @@ static NTSTATUS destroy_resource(struct call *call, struct dxg_device *device,
 	if (args->phAllocationList)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "phAllocationList",
 			      "is given together with hResource");
-	NTSTATUS status = call_find_resource(call, device, args->hResource,
+	NTSTATUS status = call_find_resource(call, device, "hResource", -1, args->hResource,
 					     STATUS_INVALID_PARAMETER, &resource);
 	if (!NT_SUCCESS(status))
 		return status;
@@ -272,7 +272,7 @@ static NTSTATUS decode_targets(struct call *call, D3DKMT_HANDLE resource_handle,
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
 			      client_handles ? "phAllocationList" : "AllocationCount",
 			      "is given together with hResource");
-	NTSTATUS status = call_find_resource(call, device, resource_handle,
+	NTSTATUS status = call_find_resource(call, device, "hResource", -1, resource_handle,
 					     STATUS_INVALID_PARAMETER, &resource);
 	if (!NT_SUCCESS(status))
 		return status;

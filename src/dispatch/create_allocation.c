@@ -204,8 +204,9 @@ static NTSTATUS decode_resource(struct create_args *create)
 	if (args->hResource == 0)
 		return STATUS_SUCCESS;
 
-	NTSTATUS status = call_find_resource(create->call, create->request.device, args->hResource,
-					     STATUS_INVALID_HANDLE, &create->request.resource);
+	NTSTATUS status = call_find_resource(create->call, create->request.device, "hResource", -1,
+					     args->hResource, STATUS_INVALID_HANDLE,
+					     &create->request.resource);
 	if (!NT_SUCCESS(status))
 		return status;
 	if (args->Flags.CreateResource)

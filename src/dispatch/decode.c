@@ -215,8 +215,8 @@ NTSTATUS call_find_paging_queue(const struct call *call, const char *name, uint3
 }
 
 NTSTATUS call_find_resource(const struct call *call, const struct dxg_device *device,
-			    uint32_t handle, NTSTATUS bad_handle_status,
-			    struct dxg_resource **resource_out)
+			    const char *name, int64_t index, uint32_t handle,
+			    NTSTATUS bad_handle_status, struct dxg_resource **resource_out)
 {
 	const struct object_class *found = NULL;
 	struct object *object = NULL;
@@ -231,8 +231,13 @@ NTSTATUS call_find_resource(const struct call *call, const struct dxg_device *de
 		}
 		object_put(object);
 	}
-	return refuse(bad_handle_status, RULE_API_HANDLE, "hResource",
-		      "0x%08x is not a resource of device 0x%08x", handle, device->object.handle);
+	if (index < 0)
+		return refuse(bad_handle_status, RULE_API_HANDLE, name,
+			      "0x%08x is not a resource of device 0x%08x", handle,
+			      device->object.handle);
+	return refuse_item(bad_handle_status, RULE_API_HANDLE, name, (uint64_t)index,
+			   "is 0x%08x, not a resource of device 0x%08x", handle,
+			   device->object.handle);
 }
 
 NTSTATUS call_find_adapter(const struct call *call, LUID luid, struct dxg_adapter **adapter_out)

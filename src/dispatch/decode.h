@@ -211,9 +211,13 @@ MUST_CHECK NTSTATUS call_find_sync_object(const struct call *call, const char *n
 MUST_CHECK NTSTATUS call_find_paging_queue(const struct call *call, const char *name,
 					   uint32_t handle, struct dxg_paging_queue **queue_out);
 
-/* A resource of `device`, with a reference. Another handle gives `bad_handle_status`. */
+/*
+ * A resource of `device`, with a reference; `name` and `index` as above. Another handle gives
+ * `bad_handle_status`.
+ */
 MUST_CHECK NTSTATUS call_find_resource(const struct call *call, const struct dxg_device *device,
-				       uint32_t handle, NTSTATUS bad_handle_status,
+				       const char *name, int64_t index, uint32_t handle,
+				       NTSTATUS bad_handle_status,
 				       struct dxg_resource **resource_out);
 
 /* The adapter a LUID names. */

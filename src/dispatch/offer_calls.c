@@ -40,7 +40,8 @@ static NTSTATUS find_resources(struct call *call, struct dxg_device *device,
 		return STATUS_NO_MEMORY;
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++) {
 		struct dxg_resource *resource;
-		status = call_find_resource(call, device, ((const D3DKMT_HANDLE *)handles)[i],
+		status = call_find_resource(call, device, "pResources", i,
+					    ((const D3DKMT_HANDLE *)handles)[i],
 					    STATUS_INVALID_PARAMETER, &resource);
 		if (!NT_SUCCESS(status))
 			break;

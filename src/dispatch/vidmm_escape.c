@@ -72,8 +72,9 @@ static NTSTATUS find_evicted(const struct escape *escape, const D3DKMT_VIDMM_ESC
 		return allocation_list_decode(escape->call, escape->device,
 					      "Evict.AllocationHandle",
 					      &args->Evict.AllocationHandle, "one", 1, list);
-	status = call_find_resource(escape->call, escape->device, args->Evict.ResourceHandle,
-				    STATUS_INVALID_PARAMETER, &resource);
+	status =
+		call_find_resource(escape->call, escape->device, "Evict.ResourceHandle", -1,
+				   args->Evict.ResourceHandle, STATUS_INVALID_PARAMETER, &resource);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = allocation_list_of_resource(escape->call, resource, list);

@@ -142,7 +142,7 @@ TEST(control, wrong_evictions_are_refused)
 	args.Evict.ResourceHandle = one;
 	EXPECT_BAD(vidmm(&client, &args), "API-VALUE", "Evict.AllocationHandle");
 	args.Evict.AllocationHandle = 0;
-	EXPECT_BAD(vidmm(&client, &args), "API-HANDLE", "hResource");
+	EXPECT_BAD(vidmm(&client, &args), "API-HANDLE", "Evict.ResourceHandle");
 	args.Evict.ResourceHandle = 0;
 	args.Evict.AllocationHandle = GARBAGE;
 	EXPECT_BAD(vidmm(&client, &args), "API-HANDLE", "Evict.AllocationHandle");

@@ -21,8 +21,47 @@ TEST(offer, refuses_what_is_wrong)
 					 .Priority = D3DKMT_OFFER_PRIORITY_LOW };
 	EXPECT_BAD(D3DKMTOfferAllocations(&both), "API-VALUE", "HandleList");
 	both.HandleList = NULL;
-	EXPECT_BAD(D3DKMTOfferAllocations(&both), "API-HANDLE", "hResource");
+	EXPECT_BAD(D3DKMTOfferAllocations(&both), "API-HANDLE", "pResources");
 	EXPECT_BAD(offer(&client, &client.device, 1, 1, 0), "API-HANDLE", "HandleList");
+}
+
+/* Both reclaims and the offer take lists of resources. */
+TEST(resources, that_are_none_are_refused_and_it_is_said_which)
+{
+	struct client client = begin();
+	struct creation creation;
+	D3DDDI_RECLAIM_RESULT results[2] = { (D3DDDI_RECLAIM_RESULT)GARBAGE };
+
+	creation_init_resource(&creation, client.device, 1, SHARED_NOT);
+	EXPECT_OK(create(&creation));
+	D3DKMT_HANDLE allocation = creation.elements[0].hAllocation;
+	const D3DKMT_HANDLE wrong[] = { 0, GARBAGE, allocation, client.device, client.queue };
+	D3DKMT_HANDLE list[2] = { creation.args.hResource, 0 };
+	D3DKMT_OFFERALLOCATIONS given = { .hDevice = client.device,
+					  .pResources = list,
+					  .NumAllocations = 2,
+					  .Priority = D3DKMT_OFFER_PRIORITY_LOW };
+	D3DKMT_RECLAIMALLOCATIONS back = { .hDevice = client.device,
+					   .pResources = list,
+					   .NumAllocations = 2 };
+	D3DKMT_RECLAIMALLOCATIONS2 back2 = { .hPagingQueue = client.queue,
+					     .pResources = list,
+					     .NumAllocations = 2,
+					     .pResults = results };
+	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		void *pointer;
+		list[1] = wrong[i];
+		EXPECT_BAD(D3DKMTOfferAllocations(&given), "API-HANDLE", "pResources");
+		EXPECT_EQ(last_refusal().index, 1);
+		EXPECT_BAD(D3DKMTReclaimAllocations(&back), "API-HANDLE", "pResources");
+		EXPECT_EQ(last_refusal().index, 1);
+		EXPECT_BAD(D3DKMTReclaimAllocations2(&back2), "API-HANDLE", "pResources");
+		EXPECT_EQ(last_refusal().index, 1);
+		EXPECT_EQ(results[0], GARBAGE);
+		/* The first was not offered, either. */
+		EXPECT_OK(lock2(client.device, allocation, &pointer));
+		EXPECT_OK(unlock2(client.device, allocation));
+	}
 }
 
 TEST(offer, of_a_list_with_one_bad_entry_changes_nothing)

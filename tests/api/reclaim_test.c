@@ -87,7 +87,7 @@ TEST(reclaim_now, refuses_what_is_wrong)
 	EXPECT_BAD(reclaim_now(&client, NULL, 1, NULL), "API-NULL-ARGUMENT", "HandleList");
 	EXPECT_BAD(reclaim_now(&client, &one, 0, NULL), "API-COUNT", "NumAllocations");
 	EXPECT_BAD(reclaim_now(&client, &client.device, 1, NULL), "API-HANDLE", "HandleList");
-	EXPECT_BAD(reclaim_resources_now(&client, &one, 1, NULL), "API-HANDLE", "hResource");
+	EXPECT_BAD(reclaim_resources_now(&client, &one, 1, NULL), "API-HANDLE", "pResources");
 	args.hDevice = client.device;
 	args.pResources = &one;
 	EXPECT_BAD(D3DKMTReclaimAllocations(&args), "API-VALUE", "HandleList");
