@@ -127,19 +127,36 @@ static void offer_undo(struct dxg_device *device, const struct residency_offer *
 	}
 }
 
+static RARE NTSTATUS offer_refuse(const struct residency_offer *offer, uint32_t index,
+				  const char *obstacle)
+{
+	/* Another thread may have unlocked it since. */
+	return refuse_item(STATUS_INVALID_PARAMETER, RULE_MM_OFFER_IN_USE, offer->list_name,
+			   offer->element_of ? offer->element_of[index] : index,
+			   "is %s and cannot be offered", obstacle ? obstacle : "in use");
+}
+
 NTSTATUS residency_offer(struct dxg_device *device, const struct residency_offer *offer)
 {
 	NTSTATUS status = STATUS_SUCCESS;
+	bool is_offered;
 
 	/* One is all or nothing by itself. */
-	for (uint32_t i = 0; offer->count > 1 && NT_SUCCESS(status) && i < offer->count; i++)
-		status = vidmm_offer_check(offer->bindings[i], &offer->was_offered[i]);
+	for (uint32_t i = 0; offer->count > 1 && i < offer->count; i++) {
+		const char *obstacle =
+			vidmm_offer_obstacle(offer->bindings[i], &offer->was_offered[i]);
+		if (obstacle)
+			return offer_refuse(offer, i, obstacle);
+	}
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < offer->count; i++) {
 		status = vidmm_binding_offer(offer->bindings[i], offer->priority,
 					     offer->may_decommit, offer->is_immediate);
 		/* No memory, or another thread locked it in between. */
 		if (!NT_SUCCESS(status))
 			offer_undo(device, offer, i);
+		if (status == STATUS_INVALID_PARAMETER)
+			status = offer_refuse(
+				offer, i, vidmm_offer_obstacle(offer->bindings[i], &is_offered));
 	}
 	return status;
 }

@@ -39,6 +39,10 @@ struct residency_offer {
 	bool may_decommit;
 	bool is_immediate;
 	bool *was_offered; /* room for `count`, for the call's own use */
+
+	/* For refusals: the client's list, and which element of it each is of (NULL: one each). */
+	const char *list_name;
+	const uint32_t *element_of;
 };
 
 MUST_CHECK NTSTATUS residency_offer(struct dxg_device *device, const struct residency_offer *offer);

@@ -345,30 +345,27 @@ static enum vidmm_offer_priority offer_priority_of(enum vidmm_offer_priority ask
 	return eviction_priority < VIDMM_PRIORITY_HIGH ? VIDMM_OFFER_NORMAL : VIDMM_OFFER_HIGH;
 }
 
-NTSTATUS allocation_check_offer_locked(const struct vidmm_allocation *allocation)
+const char *allocation_offer_obstacle_locked(const struct vidmm_allocation *allocation)
 {
 	lock_assert_held(&allocation->lock);
 	if (allocation->life != VIDMM_LIVE)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAllocation",
-			      "is being destroyed");
-	if (allocation->lock_count > 0 || allocation->traits.is_pinned)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_OFFER_IN_USE, "hAllocation",
-			      "is %s and cannot be offered",
-			      allocation->lock_count > 0 ? "locked" : "pinned");
-	return STATUS_SUCCESS;
+		return "being destroyed";
+	if (allocation->lock_count > 0)
+		return "locked";
+	return allocation->traits.is_pinned ? "pinned" : NULL;
 }
 
 NTSTATUS allocation_offer_locked(struct vidmm_allocation *allocation,
 				 enum vidmm_offer_priority priority, bool may_decommit)
 {
-	NTSTATUS status = allocation_check_offer_locked(allocation);
-
-	if (NT_SUCCESS(status) && allocation->offer <= VIDMM_OFFERED) {
+	if (allocation_offer_obstacle_locked(allocation))
+		return STATUS_INVALID_PARAMETER;
+	if (allocation->offer <= VIDMM_OFFERED) {
 		allocation->may_decommit = may_decommit;
 		allocation_set_offer(allocation, VIDMM_OFFERED,
 				     offer_priority_of(priority, vidmm_priority(allocation)));
 	}
-	return status;
+	return STATUS_SUCCESS;
 }
 
 NTSTATUS vidmm_offer(struct vidmm_allocation *allocation, enum vidmm_offer_priority priority,

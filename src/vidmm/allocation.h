@@ -33,7 +33,8 @@ MUST_CHECK bool allocation_unlock_locked(struct vidmm_allocation *allocation);
 void allocation_update_locked(struct vidmm_allocation *allocation,
 			      const struct vidmm_update *update);
 
-MUST_CHECK NTSTATUS allocation_check_offer_locked(const struct vidmm_allocation *allocation);
+/* What keeps it from being offered, in a word, or NULL. */
+const char *allocation_offer_obstacle_locked(const struct vidmm_allocation *allocation);
 MUST_CHECK NTSTATUS allocation_offer_locked(struct vidmm_allocation *allocation,
 					    enum vidmm_offer_priority priority, bool may_decommit);
 /* Memory again, of zeroes, for what was decommitted: it is only discarded then. */

@@ -627,8 +627,8 @@ MUST_CHECK NTSTATUS vidmm_binding_offer(struct vidmm_binding *binding,
 /* Takes an offer of a moment ago back, without memory and without waiting for what comes in. */
 void vidmm_unoffer(struct vidmm_device *device, struct vidmm_binding *binding);
 
-/* A look: would it be refused, as it is now? And is it offered already? */
-MUST_CHECK NTSTATUS vidmm_offer_check(struct vidmm_binding *binding, bool *is_offered_out);
+/* A look: what keeps it from being offered, in a word, or NULL. And is it offered already? */
+const char *vidmm_offer_obstacle(struct vidmm_binding *binding, bool *is_offered_out);
 
 /*
  * vidmm_reclaim_bindings() for what was never wanted in GPU memory, at the price of a lock for

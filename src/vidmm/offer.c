@@ -86,16 +86,16 @@ static void offer_place_locked(struct vidmm_binding *binding, bool is_immediate,
 	place_settle_locked(place, actions);
 }
 
-NTSTATUS vidmm_offer_check(struct vidmm_binding *binding, bool *is_offered_out)
+const char *vidmm_offer_obstacle(struct vidmm_binding *binding, bool *is_offered_out)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
-	NTSTATUS status;
+	const char *obstacle;
 
 	lock_acquire(&allocation->lock);
-	status = allocation_check_offer_locked(allocation);
+	obstacle = allocation_offer_obstacle_locked(allocation);
 	*is_offered_out = allocation->offer != VIDMM_NOT_OFFERED;
 	lock_release(&allocation->lock);
-	return status;
+	return obstacle;
 }
 
 NTSTATUS vidmm_binding_offer(struct vidmm_binding *binding, enum vidmm_offer_priority priority,

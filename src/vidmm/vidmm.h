@@ -231,7 +231,8 @@ MUST_CHECK NTSTATUS vidmm_invalidate_cache(const struct vidmm_allocation *alloca
 
 /*
  * The content may be thrown away; offered again, the priority changes. With `may_decommit` the
- * memory may go, too. Refused for what is locked or pinned.
+ * memory may go, too. STATUS_INVALID_PARAMETER for what is locked or pinned; who has the list says
+ * which one it is.
  */
 MUST_CHECK NTSTATUS vidmm_offer(struct vidmm_allocation *allocation,
 				enum vidmm_offer_priority priority, bool may_decommit);

@@ -71,11 +71,40 @@ TEST(offer, of_a_list_with_one_bad_entry_changes_nothing)
 	void *pointer;
 
 	EXPECT_OK(lock2(client.device, list[1], &pointer));
-	EXPECT_BAD(offer(&client, list, 2, 1, 0), "MM-OFFER-IN-USE", "hAllocation");
+	EXPECT_BAD(offer(&client, list, 2, 1, 0), "MM-OFFER-IN-USE", "HandleList");
+	EXPECT_EQ(last_refusal().index, 1);
+	EXPECT_CONTAINS(last_refusal().reason, "is locked");
+	EXPECT_BAD(offer(&client, list + 1, 1, 1, 0), "MM-OFFER-IN-USE", "HandleList");
+	EXPECT_EQ(last_refusal().index, 0);
 	/* Not offered: it can be locked. */
 	EXPECT_OK(lock2(client.device, list[0], &pointer));
 	EXPECT_OK(unlock2(client.device, list[0]));
 	EXPECT_OK(unlock2(client.device, list[1]));
+}
+
+TEST(offer, of_resources_with_one_in_use_changes_nothing)
+{
+	struct client client = begin();
+	struct creation creations[2];
+	D3DKMT_HANDLE list[2];
+	void *pointer;
+
+	for (unsigned i = 0; i < 2; i++) {
+		creation_init_resource(&creations[i], client.device, 3, SHARED_NOT);
+		EXPECT_OK(create(&creations[i]));
+		list[i] = creations[i].args.hResource;
+	}
+	D3DKMT_HANDLE locked = creations[1].elements[2].hAllocation;
+	D3DKMT_OFFERALLOCATIONS args = { .hDevice = client.device,
+					 .pResources = list,
+					 .NumAllocations = 2,
+					 .Priority = D3DKMT_OFFER_PRIORITY_LOW };
+	EXPECT_OK(lock2(client.device, locked, &pointer));
+	EXPECT_BAD(D3DKMTOfferAllocations(&args), "MM-OFFER-IN-USE", "pResources");
+	EXPECT_EQ(last_refusal().index, 1); /* of the resources, not of what they hold */
+	for (unsigned i = 0; i < 3; i++)
+		EXPECT_OK(lock2(client.device, creations[0].elements[i].hAllocation, &pointer));
+	EXPECT_OK(lock2(client.device, creations[1].elements[0].hAllocation, &pointer));
 }
 
 TEST(offer, keeps_it_from_being_locked_until_it_is_reclaimed)
