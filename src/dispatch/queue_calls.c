@@ -70,16 +70,15 @@ static NTSTATUS take_target(struct queue_list *list, const char *name, uint32_t 
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS add_context(struct queue_list *list, uint32_t index, D3DKMT_HANDLE handle)
+static NTSTATUS add_context(struct queue_list *list, const char *name, uint32_t index,
+			    D3DKMT_HANDLE handle)
 {
 	struct dxg_context *context;
-	NTSTATUS status =
-		call_find_context(list->call, "BroadcastContext", index, handle, &context);
+	NTSTATUS status = call_find_context(list->call, name, index, handle, &context);
 
 	if (!NT_SUCCESS(status))
 		return status;
-	return take_target(list, "BroadcastContext", index, context_target(context),
-			   &context->object);
+	return take_target(list, name, index, context_target(context), &context->object);
 }
 
 /* Work of some contexts goes to hardware queues: what comes behind it is for all of those to say. */
@@ -121,6 +120,7 @@ static NTSTATUS add_queues_of_contexts(struct queue_list *list)
 static NTSTATUS add_contexts(struct queue_list *list, struct dxg_context *first,
 			     const D3DKMT_HANDLE *handles, uint32_t count)
 {
+	const char *name = first ? "BroadcastContext" : "BroadcastContextArray";
 	NTSTATUS status = make_room(list, "BroadcastContextCount", count);
 
 	if (NT_SUCCESS(status) && first) {
@@ -128,7 +128,7 @@ static NTSTATUS add_contexts(struct queue_list *list, struct dxg_context *first,
 		status = take_target(list, "hContext", 0, context_target(first), &first->object);
 	}
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
-		status = add_context(list, i, handles[i]);
+		status = add_context(list, name, i, handles[i]);
 	return status;
 }
 

@@ -538,7 +538,7 @@ TEST(refused, are_contexts_that_are_none)
 		EXPECT_BAD_HANDLE(signal_by(way, 0, one(fence, 1), 0), "hContext");
 		EXPECT_BAD(signal_by(way, device, one(fence, 1), 0), "API-HANDLE-KIND", "hContext");
 	}
-	EXPECT_BAD_HANDLE(signal_by(GPU2, 0, one(fence, 1), 0), "BroadcastContext");
+	EXPECT_BAD_HANDLE(signal_by(GPU2, 0, one(fence, 1), 0), "BroadcastContextArray");
 	EXPECT_BAD(D3DKMTSignalSynchronizationObject(NULL), "API-NULL-ARGUMENT", "");
 	EXPECT_BAD(D3DKMTSignalSynchronizationObject2(NULL), "API-NULL-ARGUMENT", "");
 	EXPECT_BAD(D3DKMTSignalSynchronizationObjectFromGpu(NULL), "API-NULL-ARGUMENT", "");
@@ -621,7 +621,8 @@ TEST(refused, are_contexts_of_two_devices_together)
 	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
 
 	contexts[1] = create_virtual_on(create_device(adapter), 0);
-	EXPECT_BAD_HANDLE(broadcast_gpu2(contexts, 2, fence), "BroadcastContext");
+	EXPECT_BAD_HANDLE(broadcast_gpu2(contexts, 2, fence), "BroadcastContextArray");
+	EXPECT_EQ(last_refusal().index, 1);
 }
 
 /* ---- memory ---- */
