@@ -133,6 +133,18 @@ static NTSTATUS copy_elements(struct create_args *create)
 	return STATUS_SUCCESS;
 }
 
+static RARE NTSTATUS refuse_private_data(const D3DDDI_ALLOCATIONINFO2 *element, uint32_t index)
+{
+	if (!element->pPrivateDriverData)
+		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT,
+				   "pAllocationInfo", index,
+				   "has no pPrivateDriverData, and PrivateDriverDataSize is %u",
+				   element->PrivateDriverDataSize);
+	return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "pAllocationInfo", index,
+			   "has a PrivateDriverDataSize of %u, and at most %u are taken",
+			   element->PrivateDriverDataSize, (uint32_t)CALL_MAX_PRIVATE_BYTES);
+}
+
 /* Also of the one that is made alone: without a create_args. */
 SPECIALIZED NTSTATUS check_element(const D3DDDI_ALLOCATIONINFO2 *element, uint32_t index,
 				   bool is_old, bool has_section)
@@ -151,6 +163,10 @@ SPECIALIZED NTSTATUS check_element(const D3DDDI_ALLOCATIONINFO2 *element, uint32
 	if (!has_section && !is_aligned((uintptr_t)element->pSystemMem, PAGE))
 		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "pAllocationInfo",
 				   index, "has a pSystemMem that is not page aligned");
+	if (element->PrivateDriverDataSize != 0 &&
+	    (!element->pPrivateDriverData ||
+	     element->PrivateDriverDataSize > CALL_MAX_PRIVATE_BYTES))
+		return refused(refuse_private_data(element, index));
 	return STATUS_SUCCESS;
 }
 
@@ -163,10 +179,9 @@ static NTSTATUS decode_element(struct create_args *create, uint32_t index)
 
 	if (!NT_SUCCESS(status))
 		return status;
-	status = call_copy_bytes(create->call, "pAllocationInfo[].pPrivateDriverData",
-				 element->pPrivateDriverData,
-				 "pAllocationInfo[].PrivateDriverDataSize",
-				 element->PrivateDriverDataSize, &item->private_data);
+	status = call_copy_bytes(create->call, "pPrivateDriverData", element->pPrivateDriverData,
+				 "PrivateDriverDataSize", element->PrivateDriverDataSize,
+				 &item->private_data);
 	item->private_bytes = element->PrivateDriverDataSize;
 	item->has_section = create->args->Flags.ExistingSection;
 	item->section = item->has_section ? (uintptr_t)element->hSection : 0;
@@ -321,10 +336,6 @@ static NTSTATUS create_single(struct call *call, D3DKMT_CREATEALLOCATION *args,
 	void *private_data = NULL;
 	NTSTATUS status = check_element(element, 0, false, false);
 
-	if (NT_SUCCESS(status))
-		status = call_check_bytes(
-			"pAllocationInfo[].pPrivateDriverData", element->pPrivateDriverData,
-			"pAllocationInfo[].PrivateDriverDataSize", element->PrivateDriverDataSize);
 	if (UNLIKELY(NT_SUCCESS(status) && args->PrivateDriverDataSize != 0))
 		status = call_copy_bytes(call, "pPrivateDriverData", args->pPrivateDriverData,
 					 "PrivateDriverDataSize", args->PrivateDriverDataSize,

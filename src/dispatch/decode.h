@@ -156,16 +156,6 @@ MUST_CHECK SPECIALIZED NTSTATUS call_copy_bytes(struct call *call, const char *n
 			    copy_out);
 }
 
-/* The same, only checked: they are then to be read once. */
-MUST_CHECK SPECIALIZED NTSTATUS call_check_bytes(const char *name, const void *client,
-						 const char *count_name, uint32_t size_bytes)
-{
-	if (UNLIKELY(size_bytes != 0 && (!client || size_bytes > CALL_MAX_PRIVATE_BYTES)))
-		return refused(call_refuse_list(name, client, count_name, size_bytes,
-						CALL_MAX_PRIVATE_BYTES));
-	return STATUS_SUCCESS;
-}
-
 RARE NTSTATUS call_refuse_allocation(const struct dxg_device *device, const char *name,
 				     int64_t index, uint32_t handle);
 

@@ -302,7 +302,9 @@ TEST(create, private_data_without_a_pointer_is_refused)
 	creation_init(&creation, device, 2);
 	creation.elements[1].pPrivateDriverData = NULL;
 	EXPECT_NOT_CREATED(&creation, STATUS_INVALID_PARAMETER, "API-NULL-ARGUMENT",
-			   "pAllocationInfo[].pPrivateDriverData");
+			   "pAllocationInfo");
+	EXPECT_EQ(last_refusal().index, 1);
+	EXPECT_CONTAINS(last_refusal().reason, "pPrivateDriverData");
 	creation_init(&creation, device, 1);
 	creation.args.PrivateDriverDataSize = 4;
 	EXPECT_NOT_CREATED(&creation, STATUS_INVALID_PARAMETER, "API-NULL-ARGUMENT",
@@ -317,10 +319,14 @@ TEST(create, private_data_of_four_gigabytes_is_refused_unread)
 {
 	struct creation creation;
 
-	creation_init(&creation, device, 1);
-	creation.elements[0].PrivateDriverDataSize = 0xffffffff;
-	EXPECT_NOT_CREATED(&creation, STATUS_INVALID_PARAMETER, "API-COUNT",
-			   "pAllocationInfo[].PrivateDriverDataSize");
+	for (unsigned count = 1; count < 4; count++) {
+		creation_init(&creation, device, count);
+		creation.elements[count - 1].PrivateDriverDataSize = 0xffffffff;
+		EXPECT_NOT_CREATED(&creation, STATUS_INVALID_PARAMETER, "API-COUNT",
+				   "pAllocationInfo");
+		EXPECT_EQ(last_refusal().index, count - 1);
+		EXPECT_CONTAINS(last_refusal().reason, "PrivateDriverDataSize");
+	}
 	creation_init(&creation, device, 1);
 	creation.args.pPrivateRuntimeData = &creation;
 	creation.args.PrivateRuntimeDataSize = 0xfffffff0;
