@@ -133,7 +133,10 @@ static NTSTATUS check_open(const struct open_args *open, const struct resource_s
 			      sizes->allocation_count);
 	if (!open->client_elements)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT,
-			      "pOpenAllocationInfo", "is NULL");
+			      open->stride == sizeof(D3DDDI_OPENALLOCATIONINFO)
+				      ? "pOpenAllocationInfo"
+				      : "pOpenAllocationInfo2",
+			      "is NULL");
 	NTSTATUS status = check_exact(&open->runtime, sizes->runtime_bytes);
 	if (NT_SUCCESS(status))
 		status = check_exact(&open->resource_private, sizes->private_bytes);
@@ -280,9 +283,14 @@ static NTSTATUS decode_mutex_data(struct call *call, const D3DKMT_OPENRESOURCEFR
 	data->bytes = args->KeyedMutexPrivateRuntimeDataSize;
 	if (stored != 0 && data->bytes > stored)
 		data->bytes = stored;
-	return call_copy_bytes(call, "pKeyedMutexPrivateRuntimeData",
-			       args->pKeyedMutexPrivateRuntimeData,
-			       "KeyedMutexPrivateRuntimeDataSize", data->bytes, &data->data);
+	NTSTATUS status = call_copy_bytes(
+		call, "pKeyedMutexPrivateRuntimeData", args->pKeyedMutexPrivateRuntimeData,
+		"KeyedMutexPrivateRuntimeDataSize", data->bytes, &data->data);
+	if (NT_SUCCESS(status) && data->bytes != 0 && data->bytes < stored)
+		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_MUTEX_DATA,
+				"KeyedMutexPrivateRuntimeDataSize",
+				"is %u, and the mutex has %u bytes", data->bytes, stored);
+	return status;
 }
 
 /* The NT handle's access speaks of the resource; what goes with it is opened in full. */

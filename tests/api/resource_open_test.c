@@ -267,8 +267,9 @@ TEST(open, the_number_of_allocations_is_exact)
 		}
 		opening_init(&opening, &shared);
 		opening.no_elements = true;
-		EXPECT_NOT_OPENED(door, &shared, &opening, STATUS_INVALID_PARAMETER,
-				  "API-NULL-ARGUMENT", "pOpenAllocationInfo");
+		EXPECT_NOT_OPENED(
+			door, &shared, &opening, STATUS_INVALID_PARAMETER, "API-NULL-ARGUMENT",
+			door == BY_GLOBAL ? "pOpenAllocationInfo" : "pOpenAllocationInfo2");
 		share_end(door, &shared);
 	}
 }

@@ -222,7 +222,7 @@ TEST(set, checks_the_data_of_the_mutex)
 	args.pKeyedMutexPrivateRuntimeData = data;
 	args.KeyedMutexPrivateRuntimeDataSize = MUTEX_BYTES - 1;
 	EXPECT_REFUSED(D3DKMTOpenResourceFromNtHandle(&args), STATUS_INVALID_PARAMETER,
-		       "API-MUTEX-DATA", "PrivateRuntimeDataSize");
+		       "API-MUTEX-DATA", "KeyedMutexPrivateRuntimeDataSize");
 	args.KeyedMutexPrivateRuntimeDataSize = sizeof(data);
 	EXPECT_OK(D3DKMTOpenResourceFromNtHandle(&args));
 	EXPECT_EQ(args.KeyedMutexPrivateRuntimeDataSize, MUTEX_BYTES);
