@@ -366,7 +366,8 @@ static NTSTATUS put_registry_value(const struct query *query, struct registry_an
 		answer->info->Status = D3DDDI_QUERYREGISTRY_STATUS_FAIL;
 		return STATUS_SUCCESS;
 	}
-	if (status == STATUS_INSUFFICIENT_RESOURCES) /* as the registry of NT says it */
+	/* As the registry of NT says it, and as we do. */
+	if (status == STATUS_INSUFFICIENT_RESOURCES || status == STATUS_NO_MEMORY)
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, "ValueName",
 			      "\"%s\" cannot be read: there is no memory", name);
 	if (!NT_SUCCESS(status))

@@ -43,6 +43,8 @@ static unsigned sweep(const struct attempt *attempt)
 			EXPECT(why.sequence > refusals);
 			EXPECT_EQ(why.status, STATUS_NO_MEMORY);
 			EXPECT(why.reason[0] != '\0');
+			EXPECT(strcmp(why.rule, "API-NO-MEMORY") == 0 ||
+			       strcmp(why.rule, "DDI-STATUS") == 0); /* it had none */
 			failed++;
 		}
 		EXPECT_EQ(dxgk_test_memory().blocks, before.blocks);
