@@ -601,7 +601,7 @@ NTSTATUS miniport_describe_existing_heap(struct miniport *miniport, struct minip
 			      "DxgkDdiGetStandardAllocationDriverData",
 			      "is missing, and standard allocations need it");
 	if (size_bytes > UINT32_MAX)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Size",
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "ExistingHeapData.Size",
 			      "is %llu, and a driver is told the size in 32 bits",
 			      (unsigned long long)size_bytes);
 	NTSTATUS status = standard_data(miniport, client, &args);
