@@ -339,8 +339,8 @@ static NTSTATUS queue_is_open_locked(const struct sched_queue *queue)
 		return refuse(STATUS_DEVICE_REMOVED, RULE_API_DEVICE_GONE, NULL,
 			      "the device was lost, and accepts no work");
 	if (queue->is_ending)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hContext",
-			      "was destroyed during the call");
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, NULL,
+			      "the queue was destroyed during the call");
 	return STATUS_SUCCESS;
 }
 

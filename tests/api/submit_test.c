@@ -533,11 +533,13 @@ enum { FULL = 256 };
 
 static D3DKMT_HANDLE full_context;
 static NTSTATUS full_status;
+static struct dxgk_refusal full_refusal;
 
 static void submit_more(void *argument)
 {
 	(void)argument;
 	full_status = submit(full_context, 3);
+	full_refusal = last_refusal();
 	mark("submitted more");
 }
 
@@ -580,6 +582,9 @@ TEST(full, queue_that_is_destroyed_lets_its_client_go)
 	EXPECT_OK(destroy_context(full_context));
 	dxgk_test_thread_join(thread);
 	EXPECT_EQ(full_status, STATUS_INVALID_PARAMETER);
+	EXPECT_STR(full_refusal.rule, "API-HANDLE");
+	EXPECT_STR(full_refusal.argument, ""); /* of one call hContext, of others one of a list */
+	EXPECT_CONTAINS(full_refusal.reason, "destroyed during the call");
 	EXPECT_OK(destroy_device(device));
 }
 
