@@ -106,6 +106,114 @@ TEST(gpuva, a_huge_reservation_is_as_easy_as_a_small_one)
 	EXPECT_OK(release(address, UINT64_C(1) << 46));
 }
 
+/* compute-runtime does not start when it finds 64 KiB where it could not reserve all. */
+TEST(gpuva, in_what_is_reserved_nothing_is_left_to_reserve)
+{
+	enum { TERABYTES_16 = 44 };
+	UINT64 size = (UINT64_C(1) << TERABYTES_16) - 0x200000;
+	UINT64 address = GARBAGE;
+	UINT64 value = GARBAGE;
+
+	begin();
+	EXPECT_OK(reserve(adapter, 0x200000, size, &address, &value));
+	EXPECT_EQ(address, 0x200000);
+	address = value = GARBAGE;
+	D3DDDI_RESERVEGPUVIRTUALADDRESS any = { .hAdapter = adapter,
+						.MinimumAddress = 0x200000,
+						.MaximumAddress = 0x200000 + size,
+						.Size = K64,
+						.VirtualAddress = GARBAGE };
+	EXPECT_REFUSED(D3DKMTReserveGpuVirtualAddress(&any), STATUS_NO_MEMORY, "VA-FULL", "");
+	EXPECT_EQ(any.VirtualAddress, GARBAGE);
+	any.MaximumAddress--; /* as clients say it: the last byte */
+	EXPECT_REFUSED(D3DKMTReserveGpuVirtualAddress(&any), STATUS_NO_MEMORY, "VA-FULL", "");
+	EXPECT_OK(release(0x200000, size));
+	EXPECT_OK(D3DKMTReserveGpuVirtualAddress(&any));
+	EXPECT(any.VirtualAddress >= 0x200000 && any.VirtualAddress + K64 <= 0x200000 + size);
+}
+
+TEST(gpuva, a_reservation_is_freed_in_parts_once_each)
+{
+	UINT64 address;
+	UINT64 value;
+
+	begin_queue();
+	EXPECT_OK(reserve(adapter, SOME, 4 * K64, &address, &value));
+	D3DDDI_MAPGPUVIRTUALADDRESS args = mapping(create_one(device), SOME + K64, K64 / PAGE);
+	EXPECT_EQ(D3DKMTMapGpuVirtualAddress(&args), STATUS_PENDING);
+	EXPECT_EQ(args.VirtualAddress, SOME + K64);
+	await(args.PagingFenceValue);
+	EXPECT_OK(release(SOME + K64, K64));
+	EXPECT_REFUSED(release(SOME + K64, K64), INVALID, "VA-NOT-THERE", "BaseAddress");
+	EXPECT_REFUSED(release(SOME, 4 * K64), INVALID, "VA-ONE-RANGE", "BaseAddress");
+	EXPECT_OK(release(SOME, K64));
+	EXPECT_OK(release(SOME + 2 * K64, 2 * K64));
+	EXPECT_OK(reserve(adapter, SOME, 4 * K64, &address, &value)); /* all of it is free */
+}
+
+/* Nothing is written by a call that is refused. */
+static void expect_not_mapped(D3DDDI_MAPGPUVIRTUALADDRESS args, const char *rule,
+			      const char *argument)
+{
+	args.VirtualAddress = args.PagingFenceValue = GARBAGE;
+	EXPECT_REFUSED(D3DKMTMapGpuVirtualAddress(&args), INVALID, rule, argument);
+	EXPECT_EQ(args.VirtualAddress, GARBAGE);
+	EXPECT_EQ(args.PagingFenceValue, GARBAGE);
+}
+
+TEST(gpuva, a_mapping_that_makes_no_sense_is_refused_with_its_reason)
+{
+	enum { PAGES = SOME_BYTES / 4096 };
+
+	begin_queue();
+	D3DKMT_HANDLE mine = create_one(device);
+	D3DKMT_HANDLE gone = create_one(device);
+	D3DKMT_HANDLE foreign = create_one(create_device(adapter));
+	EXPECT_OK(destroy_one(device, gone));
+	const D3DDDI_MAPGPUVIRTUALADDRESS good = mapping(mine, SOME, PAGES);
+	const D3DKMT_HANDLE wrong[] = { GARBAGE, gone, foreign, device, paging_queue };
+	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		expect_not_mapped(mapping(wrong[i], SOME, 1), "API-HANDLE", "hAllocation");
+	const D3DKMT_HANDLE no_queue[] = { 0, GARBAGE, adapter, device };
+	for (unsigned i = 0; i < sizeof(no_queue) / sizeof(no_queue[0]); i++) {
+		D3DDDI_MAPGPUVIRTUALADDRESS args = good;
+		args.hPagingQueue = no_queue[i];
+		expect_not_mapped(args, i < 2 ? "API-HANDLE" : "API-HANDLE-KIND", "hPagingQueue");
+	}
+	D3DDDI_MAPGPUVIRTUALADDRESS args = good;
+	args.hAllocation = 0;
+	expect_not_mapped(args, "VA-ALLOCATION", "hAllocation");
+	args = good;
+	args.Protection.Zero = 1;
+	expect_not_mapped(args, "VA-ALLOCATION", "hAllocation");
+	args.hAllocation = 0;
+	args.Protection.NoAccess = 1;
+	expect_not_mapped(args, "VA-PROTECTION", "Protection");
+	for (unsigned bit = 4; bit < 64; bit++) { /* the first is the system's */
+		args = good;
+		args.Protection.Value |= UINT64_C(1) << bit;
+		expect_not_mapped(args, "VA-PROTECTION", "Protection");
+	}
+	args = good;
+	args.BaseAddress++;
+	expect_not_mapped(args, "VA-ALIGNMENT", "BaseAddress");
+	args.BaseAddress = UINT64_MAX - PAGE + 1;
+	expect_not_mapped(args, "VA-RANGE", "BaseAddress");
+	expect_not_mapped(mapping(mine, SOME, 0), "VA-RANGE", "SizeInPages");
+	expect_not_mapped(mapping(mine, SOME, UINT64_MAX), "VA-RANGE", "SizeInPages");
+	expect_not_mapped(mapping(mine, SOME, PAGES + 1), "VA-ALLOCATION", "OffsetInPages");
+	args = good;
+	args.OffsetInPages = 1;
+	expect_not_mapped(args, "VA-ALLOCATION", "OffsetInPages");
+	args.OffsetInPages = UINT64_MAX;
+	expect_not_mapped(args, "VA-ALLOCATION", "OffsetInPages");
+	args = good;
+	args.Reserved1 = 1;
+	expect_not_mapped(args, "API-RESERVED", "Reserved1");
+	/* What is there is what was there: nothing. */
+	EXPECT_REFUSED(release(SOME, SOME_BYTES), INVALID, "VA-NOT-THERE", "BaseAddress");
+}
+
 TEST(gpuva, what_names_neither_queue_nor_adapter_is_refused)
 {
 	UINT64 address;
