@@ -40,6 +40,10 @@ TEST(info, refuses_what_is_wrong)
 	EXPECT_BAD(D3DKMTQueryVideoMemoryInfo(NULL), "API-NULL-ARGUMENT", "");
 	args.hAdapter = 0;
 	EXPECT_BAD(D3DKMTQueryVideoMemoryInfo(&args), "API-HANDLE", "hAdapter");
+	args.hAdapter = GARBAGE;
+	EXPECT_BAD(D3DKMTQueryVideoMemoryInfo(&args), "API-HANDLE", "hAdapter");
+	args.hAdapter = client.device;
+	EXPECT_BAD(D3DKMTQueryVideoMemoryInfo(&args), "API-HANDLE-KIND", "hAdapter");
 	args = question(&client);
 	args.PhysicalAdapterIndex = 99;
 	EXPECT_BAD(D3DKMTQueryVideoMemoryInfo(&args), "API-VALUE", "PhysicalAdapterIndex");
@@ -84,6 +88,35 @@ TEST(reservation, is_absolute_and_limited)
 	EXPECT_EQ(memory_info(&client, 0).CurrentReservation, 0);
 	EXPECT_BAD(reserve(&client, 2, 0), "API-VALUE", "MemorySegmentGroup");
 	EXPECT_BAD(D3DKMTChangeVideoMemoryReservation(NULL), "API-NULL-ARGUMENT", "");
+}
+
+TEST(reservation, refuses_what_is_wrong_and_stays)
+{
+	struct client client = begin();
+	const D3DKMT_CHANGEVIDEOMEMORYRESERVATION good = { .hAdapter = client.adapter,
+							   .Reservation = 2 * MIB };
+	D3DKMT_CHANGEVIDEOMEMORYRESERVATION args = good;
+
+	EXPECT_OK(reserve(&client, 0, MIB));
+	args.hAdapter = 0;
+	EXPECT_BAD(D3DKMTChangeVideoMemoryReservation(&args), "API-HANDLE", "hAdapter");
+	args.hAdapter = client.device;
+	EXPECT_BAD(D3DKMTChangeVideoMemoryReservation(&args), "API-HANDLE-KIND", "hAdapter");
+	args = good;
+	args.PhysicalAdapterIndex = 1;
+	EXPECT_BAD(D3DKMTChangeVideoMemoryReservation(&args), "API-VALUE", "PhysicalAdapterIndex");
+	args = good;
+	args.hProcess = (HANDLE)(intptr_t)0xdeadbeef;
+	EXPECT_REFUSED(D3DKMTChangeVideoMemoryReservation(&args), STATUS_INVALID_HANDLE,
+		       "API-HANDLE", "hProcess");
+	args = good;
+	args.Reservation = UINT64_MAX;
+	EXPECT_BAD(D3DKMTChangeVideoMemoryReservation(&args), "MM-RESERVATION", "Reservation");
+	EXPECT_EQ(memory_info(&client, 0).CurrentReservation, MIB);
+	args = good;
+	args.hProcess = (HANDLE)(intptr_t)-1;
+	EXPECT_OK(D3DKMTChangeVideoMemoryReservation(&args));
+	EXPECT_EQ(memory_info(&client, 0).CurrentReservation, 2 * MIB);
 }
 
 TEST(flush, takes_an_adapter)

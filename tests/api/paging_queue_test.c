@@ -144,6 +144,34 @@ TEST(fence, may_be_waited_for_and_not_signalled)
 	EXPECT_EQ(*(const volatile UINT64 *)queue.FenceValueCPUVirtualAddress, 0);
 }
 
+/* As clients do before work that uses what they made resident. */
+TEST(fence, may_be_waited_for_in_a_context_and_not_signalled_there)
+{
+	begin();
+	D3DKMT_CREATEPAGINGQUEUE queue = create_queue();
+	UINT64 value = 0;
+	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU wait = {
+		.hContext = create_context(device),
+		.ObjectCount = 1,
+		.ObjectHandleArray = &queue.hSyncObject,
+		.MonitoredFenceValueArray = &value,
+	};
+	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU signal = {
+		.hContext = wait.hContext,
+		.ObjectCount = 1,
+		.ObjectHandleArray = &queue.hSyncObject,
+		.MonitoredFenceValueArray = &value,
+	};
+
+	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromGpu(&wait));
+	value = 1;
+	EXPECT_REFUSED(D3DKMTSignalSynchronizationObjectFromGpu(&signal), STATUS_ACCESS_DENIED,
+		       "API-SYNC-ACCESS", "ObjectHandleArray");
+	EXPECT_EQ(*(const volatile UINT64 *)queue.FenceValueCPUVirtualAddress, 0);
+	EXPECT_OK(destroy_context(wait.hContext));
+	EXPECT_OK(destroy_queue(queue.hPagingQueue));
+}
+
 TEST(fence, is_not_destroyed_by_itself)
 {
 	begin();

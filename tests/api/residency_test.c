@@ -236,6 +236,73 @@ TEST(evict, refuses_what_is_wrong)
 	EXPECT_OK(evict(&client, NULL, 0, 0));
 }
 
+TEST(evict, within_the_budget_says_that_nothing_is_to_be_trimmed)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE one = create_sized(&client, MIB, SOFTGPU_LOCAL_ONLY);
+
+	for (unsigned flags = 0; flags < 4; flags++) {
+		D3DKMT_EVICT args = { .hDevice = client.device,
+				      .NumAllocations = 1,
+				      .AllocationList = &one,
+				      .NumBytesToTrim = GARBAGE };
+		args.Flags.Value = flags;
+		EXPECT_OK(make_resident(&client, &one, 1, 0));
+		EXPECT_OK(D3DKMTEvict(&args));
+		EXPECT_EQ(args.NumBytesToTrim, 0);
+		args.NumBytesToTrim = GARBAGE;
+		EXPECT_BAD(D3DKMTEvict(&args), "MM-EVICT-COUNT", "AllocationList");
+		EXPECT_EQ(args.NumBytesToTrim, GARBAGE);
+	}
+}
+
+/* All or nothing, whatever is wrong with the last; and it is said which one that is. */
+TEST(lists, with_one_that_is_none_change_nothing)
+{
+	struct client client = begin();
+	struct client other;
+	client_open(&other, client.adapter);
+	D3DKMT_HANDLE gone = create_one(client.device);
+	struct creation creation;
+
+	EXPECT_OK(destroy_one(client.device, gone));
+	creation_init_resource(&creation, client.device, 1, SHARED_GLOBAL);
+	EXPECT_OK(create(&creation));
+	const D3DKMT_HANDLE wrong[] = {
+		0,
+		GARBAGE,
+		gone,
+		create_one(other.device),
+		client.device,
+		client.queue,
+		client.fence,
+		creation.args.hResource,
+		creation.args.hGlobalShare,
+	};
+	D3DKMT_HANDLE list[] = { create_sized(&client, MIB, SOFTGPU_LOCAL_ONLY),
+				 create_sized(&client, MIB, SOFTGPU_LOCAL_ONLY), 0 };
+	EXPECT_OK(make_resident(&client, list, 1, 0));
+	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		list[2] = wrong[i];
+		D3DDDI_MAKERESIDENT args = residency_of(&client, list, 3, 0);
+		args.PagingFenceValue = args.NumBytesToTrim = GARBAGE;
+		EXPECT_BAD(D3DKMTMakeResident(&args), "API-HANDLE", "AllocationList");
+		EXPECT_EQ(last_refusal().index, 2);
+		EXPECT_EQ(args.NumAllocations, 3);
+		EXPECT_EQ(args.PagingFenceValue, GARBAGE);
+		EXPECT_EQ(args.NumBytesToTrim, GARBAGE);
+		EXPECT_BAD(evict(&client, list, 3, 0), "API-HANDLE", "AllocationList");
+		EXPECT_EQ(last_refusal().index, 2);
+		EXPECT_EQ(memory_info(&client, 0).CurrentUsage, MIB);
+		EXPECT_EQ(residency_status(&client, list[1]), NOT_RESIDENT);
+	}
+	EXPECT_BAD(evict(&client, list, UINT32_MAX, 0), "API-COUNT", "NumAllocations");
+	D3DDDI_MAKERESIDENT args = residency_of(&client, list, UINT32_MAX, 0);
+	EXPECT_BAD(D3DKMTMakeResident(&args), "API-COUNT", "NumAllocations");
+	EXPECT_OK(evict(&client, list, 1, 0));
+	EXPECT_BAD(evict(&client, list, 1, 0), "MM-EVICT-COUNT", "AllocationList");
+}
+
 TEST(evict, takes_it_out_with_what_is_in_it)
 {
 	struct client client = begin();
