@@ -134,6 +134,28 @@ TEST(destroy, of_the_last_opening_ends_the_global_handle)
 	EXPECT_BAD_HANDLE(try_open(shared, &none), "hSharedHandle");
 }
 
+/* The same rules by the second version of both calls. */
+TEST(open2, and_create2_live_by_the_same_rules)
+{
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE mutex = create_with(NULL, 0, &shared);
+	D3DKMT_HANDLE opened;
+	D3DKMT_HANDLE none;
+
+	EXPECT(is_local_handle(mutex) && is_global_handle(shared));
+	EXPECT_BAD_HANDLE(try_open_with(mutex, NULL, 0, &none), "hSharedHandle");
+	EXPECT_BAD_HANDLE(try_open_with(GARBAGE, NULL, 0, &none), "hSharedHandle");
+	EXPECT_OK(try_open_with(shared, NULL, 0, &opened));
+	EXPECT(is_local_handle(opened));
+	EXPECT(opened != mutex);
+	EXPECT_OK(destroy(opened));
+	EXPECT_BAD_HANDLE(destroy(opened), "hKeyedMutex");
+	EXPECT_OK(try_open_with(shared, NULL, 0, &opened));
+	EXPECT_OK(destroy(mutex));
+	EXPECT_OK(destroy(opened));
+	EXPECT_BAD_HANDLE(try_open_with(shared, NULL, 0, &none), "hSharedHandle");
+}
+
 /* ---- the runtime's data ---- */
 
 TEST(open2, refuses_a_size_without_data)

@@ -63,6 +63,7 @@ TEST(query, by_nt_handle_tells_the_same)
 TEST(query, a_heap_has_private_data_too)
 {
 	static _Alignas(PAGE) unsigned char heap[PAGE];
+	static const char runtime_data[] = "runtime";
 	D3DKMT_CREATESTANDARDALLOCATION standard = {
 		.Type = D3DKMT_STANDARDALLOCATIONTYPE_EXISTINGHEAP
 	};
@@ -70,6 +71,8 @@ TEST(query, a_heap_has_private_data_too)
 	D3DKMT_CREATEALLOCATION args = { .hDevice = creator,
 					 .NumAllocations = 1,
 					 .pAllocationInfo2 = &element,
+					 .pPrivateRuntimeData = runtime_data,
+					 .PrivateRuntimeDataSize = sizeof(runtime_data),
 					 .pStandardAllocation = &standard };
 
 	standard.ExistingHeapData.Size = sizeof(heap);
@@ -78,10 +81,36 @@ TEST(query, a_heap_has_private_data_too)
 	args.Flags.CreateResource = 1;
 	args.Flags.CreateShared = 1;
 	EXPECT_OK(D3DKMTCreateAllocation2(&args));
-	D3DKMT_QUERYRESOURCEINFO query = { .hDevice = opener, .hGlobalShare = args.hGlobalShare };
+	D3DKMT_QUERYRESOURCEINFO query = { .hDevice = opener,
+					   .hGlobalShare = args.hGlobalShare,
+					   .ResourcePrivateDriverDataSize = 0xdeadbeef };
 	EXPECT_OK(D3DKMTQueryResourceInfo(&query));
 	EXPECT(query.TotalPrivateDriverDataSize > 0);
+	EXPECT_EQ(query.PrivateRuntimeDataSize, sizeof(runtime_data));
+	EXPECT_EQ(query.ResourcePrivateDriverDataSize, 0);
 	EXPECT_EQ(query.NumAllocations, 1);
+
+	/* Its private data is the driver's, and is given to who opens it. */
+	D3DDDI_OPENALLOCATIONINFO opened = { .PrivateDriverDataSize = 0xdeadbeef };
+	unsigned char runtime[sizeof(runtime_data)];
+	unsigned char total[256];
+	D3DKMT_OPENRESOURCE open = { .hDevice = opener,
+				     .hGlobalShare = args.hGlobalShare,
+				     .NumAllocations = 1,
+				     .pOpenAllocationInfo = &opened,
+				     .pPrivateRuntimeData = runtime,
+				     .PrivateRuntimeDataSize = sizeof(runtime),
+				     .pTotalPrivateDriverDataBuffer = total,
+				     .TotalPrivateDriverDataBufferSize = sizeof(total) };
+	memset(total, 0xcc, sizeof(total));
+	EXPECT_OK(D3DKMTOpenResource(&open));
+	EXPECT_EQ(open.TotalPrivateDriverDataBufferSize, query.TotalPrivateDriverDataSize);
+	EXPECT_EQ(opened.PrivateDriverDataSize, query.TotalPrivateDriverDataSize);
+	EXPECT(opened.pPrivateDriverData == total);
+	EXPECT(is_local_handle(opened.hAllocation));
+	EXPECT_EQ(total[query.TotalPrivateDriverDataSize], 0xcc);
+	EXPECT(memcmp(runtime, runtime_data, sizeof(runtime)) == 0);
+	EXPECT_OK(destroy_resource(opener, open.hResource));
 	EXPECT_OK(destroy_resource(creator, args.hResource));
 }
 

@@ -323,6 +323,21 @@ TEST(global, handle_opens_until_the_last_local_one_is_destroyed)
 	EXPECT_BAD_HANDLE(open_global_sync(args.Info.SharedHandle, &opened), "hSharedHandle");
 }
 
+TEST(global, handle_is_not_given_to_what_is_shared_by_nt_handles)
+{
+	static const unsigned types[] = { D3DDDI_SYNCHRONIZATION_MUTEX, D3DDDI_SEMAPHORE,
+					  D3DDDI_FENCE, D3DDDI_MONITORED_FENCE };
+
+	begin();
+	for (unsigned i = 0; i < 4; i++) {
+		D3DKMT_CREATESYNCHRONIZATIONOBJECT2 args = creation(types[i], SHARED_NT);
+		args.Info.SharedHandle = GARBAGE;
+		EXPECT_OK(D3DKMTCreateSynchronizationObject2(&args));
+		EXPECT_EQ(args.Info.SharedHandle, 0);
+		EXPECT_OK(destroy_sync(args.hSyncObject));
+	}
+}
+
 TEST(global, handle_of_another_kind_opens_nothing)
 {
 	D3DKMT_CREATEKEYEDMUTEX mutex = { 0 };
