@@ -172,6 +172,14 @@ NTSTATUS keyed_mutex_create(struct dxg_process *process, uint64_t initial_key,
 	return STATUS_SUCCESS;
 }
 
+static NTSTATUS body_check_data(struct keyed_mutex_body *body, const struct keyed_mutex_data *data)
+{
+	lock_acquire(&body->lock);
+	NTSTATUS status = check_data_size_locked(body, data);
+	lock_release(&body->lock);
+	return status;
+}
+
 static NTSTATUS body_open(struct keyed_mutex_body *body, const struct keyed_mutex_data *offered)
 {
 	lock_acquire(&body->lock);
@@ -189,8 +197,11 @@ NTSTATUS keyed_mutex_open(struct dxg_process *process, struct share *share,
 			  struct dxg_keyed_mutex **mutex_out)
 {
 	struct dxg_keyed_mutex *mutex;
-	NTSTATUS status = mutex_build(process, &mutex);
+	/* A first look, before a handle is taken that nobody gets. */
+	NTSTATUS status = body_check_data(body_of_share(share), initial_data);
 
+	if (NT_SUCCESS(status))
+		status = mutex_build(process, &mutex);
 	if (!NT_SUCCESS(status))
 		return status;
 	mutex->body = body_of_share(share);

@@ -215,6 +215,26 @@ TEST(open2, refuses_data_of_another_size_than_the_mutex_has)
 	EXPECT_OK(destroy(mutex));
 }
 
+TEST(open2, that_is_refused_takes_no_handle)
+{
+	char data[64] = { 0 };
+	D3DKMT_HANDLE shared;
+	D3DKMT_HANDLE opened;
+	D3DKMT_HANDLE none;
+	D3DKMT_HANDLE mutex = create_with("mutex", 6, &shared);
+
+	for (UINT bytes = 1; bytes <= sizeof(data); bytes++) {
+		if (bytes != 6)
+			EXPECT_REFUSED(try_open_with(shared, data, bytes, &none),
+				       STATUS_INVALID_PARAMETER, "API-MUTEX-DATA",
+				       "PrivateRuntimeDataSize");
+	}
+	EXPECT_OK(try_open_with(shared, data, 6, &opened));
+	EXPECT_EQ(opened, mutex + 0x40);
+	EXPECT_OK(destroy(opened));
+	EXPECT_OK(destroy(mutex));
+}
+
 TEST(open2, writes_nothing_into_the_data)
 {
 	char data[6];
