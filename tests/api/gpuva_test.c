@@ -96,6 +96,26 @@ TEST(gpuva, a_reservation_by_queue_comes_with_a_value_of_its_fence)
 	await(value);
 }
 
+/* compute-runtime takes anything but success for a failure here, also what is pending. */
+TEST(gpuva, a_reservation_without_access_is_there_at_once_by_queue_too)
+{
+	D3DDDI_RESERVEGPUVIRTUALADDRESS args = { .MinimumAddress = SOME,
+						 .MaximumAddress = SOME + 16 * K64 - 1,
+						 .Size = K64,
+						 .VirtualAddress = GARBAGE,
+						 .PagingFenceValue = GARBAGE };
+
+	begin_queue();
+	args.hPagingQueue = paging_queue;
+	for (unsigned i = 0; i < 16; i++) {
+		EXPECT_OK(D3DKMTReserveGpuVirtualAddress(&args));
+		EXPECT(args.VirtualAddress >= SOME && args.VirtualAddress < SOME + 16 * K64);
+		EXPECT_EQ(args.PagingFenceValue, 0);
+	}
+	EXPECT_REFUSED(D3DKMTReserveGpuVirtualAddress(&args), STATUS_NO_MEMORY, "VA-FULL", "");
+	EXPECT_EQ(*paging_fence, 0);
+}
+
 TEST(gpuva, a_huge_reservation_is_as_easy_as_a_small_one)
 {
 	UINT64 address;
@@ -268,6 +288,26 @@ TEST(gpuva, without_a_base_the_kernel_chooses_below_an_inclusive_maximum)
 	again.MinimumAddress = SOME;
 	again.MaximumAddress = SOME + PAGE - 1;
 	EXPECT_EQ(D3DKMTMapGpuVirtualAddress(&again), STATUS_NO_MEMORY);
+}
+
+TEST(gpuva, with_a_base_the_limits_are_not_looked_at)
+{
+	D3DKMT_HANDLE allocation;
+
+	begin_queue();
+	allocation = create_one(device);
+	D3DDDI_MAPGPUVIRTUALADDRESS args = mapping(allocation, SOME, 1);
+	args.MinimumAddress = SOME + PAGE + 1;
+	args.MaximumAddress = 0xfff;
+	EXPECT_EQ(D3DKMTMapGpuVirtualAddress(&args), STATUS_PENDING);
+	EXPECT_EQ(args.VirtualAddress, SOME);
+	D3DDDI_RESERVEGPUVIRTUALADDRESS reservation = { .hPagingQueue = paging_queue,
+							.BaseAddress = SOME + K64,
+							.Size = K64,
+							.MinimumAddress = SOME + 1,
+							.MaximumAddress = 0xfff };
+	EXPECT_OK(D3DKMTReserveGpuVirtualAddress(&reservation));
+	EXPECT_EQ(reservation.VirtualAddress, SOME + K64);
 }
 
 TEST(gpuva, the_addresses_of_an_allocation_go_with_it)
