@@ -291,6 +291,7 @@ void place_enter_locked(struct vidmm_place *place, const struct placement *where
 	place->wish = where->wish;
 	place->pages = *pages;
 	place->has_changed_group = false;
+	place->was_written = false;
 	place->moved_at = pager_epoch(place->manager->config.pager);
 	place->segment->entering_bytes += place_bytes(place);
 	place_set_state(place, PLACE_ENTERING);

@@ -132,6 +132,7 @@ struct vidmm_place {
 	bool has_changed_group; /* there was no room in the one it belongs to */
 	bool may_leave_soon;    /* evict at the earliest opportunity */
 	bool is_clean;          /* the copy in system memory is as good */
+	bool was_written;       /* … and cannot be: not all who had it since it came in said so */
 	bool is_offered;
 	bool is_offer_due; /* work queued before the offer is over: until then it is needed */
 	uint8_t offer_priority;

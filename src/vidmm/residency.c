@@ -133,6 +133,7 @@ void binding_unlist_locked(struct vidmm_binding *binding, struct actions *action
 		return;
 	}
 	binding->device->was_compacted = false;
+	place->was_written |= !binding->leaves_clean;
 	list_remove(&binding->place_link);
 	binding_sort_locked(binding, actions);
 	/* Nobody brings it in any more: who waited for it has nothing to wait for. */
@@ -490,12 +491,12 @@ static void unlist_as_told_locked(struct vidmm_binding *binding, struct actions 
 	struct vidmm_place *place = binding_place(binding);
 
 	binding_unlist_locked(binding, actions);
+	if (place->listed > 0)
+		return;
 	/* Clean is what has a copy to be clean against. */
-	if (binding->leaves_clean && binding_asked(binding) == 0 &&
-	    (place->allocation->traits.is_kept_in_system || place->allocation->backing.is_clients))
-		place->is_clean = true;
-	if (place->listed == 0)
-		place->may_leave_soon = binding->leaves_soon;
+	place->is_clean = !place->was_written && (place->allocation->traits.is_kept_in_system ||
+						  place->allocation->backing.is_clients);
+	place->may_leave_soon = binding->leaves_soon;
 }
 
 static void kept_release_locked(struct vidmm_binding *binding, struct actions *actions)

@@ -458,6 +458,70 @@ TEST(evict, not_written_to_is_not_said_of_what_is_resident_anew)
 	EXPECT_EQ(copied_by_two(VIDMM_EVICT_NOT_WRITTEN_TO, 0, thing_make_resident), MIB);
 }
 
+/* It leaves at once, and what the GPU wrote there with it. */
+static void expect_kept_content(struct scene *scene, struct thing *thing, char value)
+{
+	gpu_run(&scene->gpu, 9);
+	EXPECT(!thing_is_in(thing));
+	EXPECT(thing_holds(thing, value));
+}
+
+TEST(evict, not_written_to_is_not_said_of_what_was_written_before_it_was_revived)
+{
+	struct scene scene;
+
+	scene_init(&scene, NULL);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
+	wishes.traits.is_kept_in_system = true;
+	scene_add_thing_as(&scene, &wishes);
+	thing_write(&scene.thing, 'k');
+	thing_bring_in(&scene.thing);
+	thing_render(&scene.thing, 'w');
+	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_NOT_WRITTEN_TO), STATUS_SUCCESS);
+	expect_kept_content(&scene, &scene.thing, 'w');
+	/* What came in anew is as its copy is. */
+	thing_bring_in(&scene.thing);
+	uint64_t copied_bytes = scene.gpu.copied_out_bytes;
+	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_NOT_WRITTEN_TO), STATUS_SUCCESS);
+	expect_kept_content(&scene, &scene.thing, 'w');
+	EXPECT_EQ(scene.gpu.copied_out_bytes, copied_bytes);
+	scene_finish(&scene);
+}
+
+/* A device speaks of its own work: one reads, the other one has written. */
+static void evict_beside_a_writer(bool writer_evicts_first)
+{
+	struct scene scene;
+	struct thing reader;
+
+	scene_init_two(&scene, NULL);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
+	wishes.traits.is_kept_in_system = true;
+	scene_add_thing_as(&scene, &wishes);
+	thing_open(&reader, &scene.other, &scene.thing);
+	thing_write(&scene.thing, 'k');
+	thing_bring_in(&scene.thing);
+	thing_bring_in(&reader);
+	thing_render(&scene.thing, 'w');
+	if (writer_evicts_first)
+		EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_evict(&reader, VIDMM_EVICT_NOT_WRITTEN_TO), STATUS_SUCCESS);
+	if (!writer_evicts_first)
+		vidmm_evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(thing_holds(&scene.thing, 'w'));
+	thing_close(&reader);
+	scene_finish(&scene);
+}
+
+TEST(evict, not_written_to_is_not_said_for_another_device)
+{
+	evict_beside_a_writer(true);
+	evict_beside_a_writer(false);
+}
+
 TEST(evict, not_written_to_never_loses_what_has_no_copy)
 {
 	struct scene scene;
