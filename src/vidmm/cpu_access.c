@@ -208,6 +208,11 @@ static bool lock_try_locked(struct vidmm_place *place, struct lock_try *try, voi
 		place->is_locked = true;
 		place_settle_locked(place, actions);
 	}
+	/* What the GPU did not write, who locks it there may. */
+	if (step == LOCK_SHOW_SEGMENT) {
+		place->was_written = true;
+		place->is_clean = false;
+	}
 	lock_release(&manager->lock);
 	if (step == LOCK_WAIT || step == LOCK_OPEN_WINDOW)
 		return false;

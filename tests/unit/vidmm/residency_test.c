@@ -522,6 +522,31 @@ TEST(evict, not_written_to_is_not_said_for_another_device)
 	evict_beside_a_writer(false);
 }
 
+/* The GPU has not written to it, but who had it locked there may have. */
+TEST(evict, not_written_to_is_not_said_for_the_cpu)
+{
+	struct scene scene;
+
+	scene_init(&scene, NULL);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
+	wishes.traits.is_kept_in_system = true;
+	scene_add_thing_as(&scene, &wishes);
+	thing_write(&scene.thing, 'k');
+	thing_bring_in(&scene.thing);
+	thing_write(&scene.thing, 'c');
+	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_NOT_WRITTEN_TO), STATUS_SUCCESS);
+	expect_kept_content(&scene, &scene.thing, 'c');
+	/* The same, said before it was locked. */
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_evict(&scene.thing,
+			      VIDMM_EVICT_NOT_WRITTEN_TO | VIDMM_EVICT_ONLY_IF_NECESSARY),
+		  STATUS_SUCCESS);
+	thing_write(&scene.thing, 'd');
+	vidmm_evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
+	expect_kept_content(&scene, &scene.thing, 'd');
+	scene_finish(&scene);
+}
+
 TEST(evict, not_written_to_never_loses_what_has_no_copy)
 {
 	struct scene scene;
