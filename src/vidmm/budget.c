@@ -19,10 +19,16 @@
 #include "base/refusal.h"
 #include "vidmm/place.h"
 
+/* Page tables that came later may have taken of what was reserved or claimed. */
+static uint64_t left_of(uint64_t bytes, uint64_t taken_bytes)
+{
+	return bytes > taken_bytes ? bytes - taken_bytes : 0;
+}
+
 static uint64_t share_of(const struct vidmm_process *process, enum vidmm_group group)
 {
 	const struct vidmm *manager = process->manager;
-	uint64_t free_bytes = manager->group_bytes[group] - manager->reserved_bytes[group];
+	uint64_t free_bytes = left_of(manager->group_bytes[group], manager->reserved_bytes[group]);
 
 	return process->reservation_bytes[group] + free_bytes / manager->process_count;
 }
@@ -41,8 +47,8 @@ uint64_t budget_share_locked(const struct vidmm_process *process, enum vidmm_gro
 {
 	const struct vidmm *manager = process->manager;
 
-	return manager->group_bytes[group] -
-	       (manager->claimed_bytes[group] - claim_of(process, group));
+	return left_of(manager->group_bytes[group],
+		       manager->claimed_bytes[group] - claim_of(process, group));
 }
 
 uint64_t budget_of_locked(const struct vidmm_process *process, enum vidmm_group group)
@@ -250,9 +256,8 @@ static uint64_t available_locked(const struct vidmm_process *process, enum vidmm
 {
 	const struct vidmm *manager = process->manager;
 	uint64_t others = manager->reserved_bytes[group] - process->reservation_bytes[group];
-	uint64_t half = manager->group_bytes[group] / 2;
 
-	return half > others ? half - others : 0;
+	return left_of(manager->group_bytes[group] / 2, others);
 }
 
 struct vidmm_memory_info vidmm_process_memory_info(struct vidmm_process *process,

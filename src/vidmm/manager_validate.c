@@ -284,9 +284,19 @@ static const char *check_process(const struct vidmm_process *process)
 	return NULL;
 }
 
+/* Page tables may have taken of what is reserved. */
+static bool is_budget(const struct vidmm_process *process, enum vidmm_group group)
+{
+	const struct vidmm *manager = process->manager;
+	uint64_t budget_bytes = budget_share_locked(process, group);
+
+	return budget_bytes <= manager->group_bytes[group] &&
+	       (budget_bytes >= process->reservation_bytes[group] ||
+		manager->reserved_bytes[group] > manager->group_bytes[group]);
+}
+
 static const char *check_budgets(const struct vidmm *manager)
 {
-	uint64_t budget_bytes[VIDMM_GROUPS] = { 0 };
 	uint64_t reserved_bytes[VIDMM_GROUPS] = { 0 };
 	const struct list *link;
 
@@ -299,9 +309,7 @@ static const char *check_budgets(const struct vidmm *manager)
 			return wrong;
 		for (int group = 0; group < VIDMM_GROUPS; group++) {
 			reserved_bytes[group] += process->reservation_bytes[group];
-			budget_bytes[group] = budget_share_locked(process, (enum vidmm_group)group);
-			if (budget_bytes[group] > manager->group_bytes[group] ||
-			    budget_bytes[group] < process->reservation_bytes[group])
+			if (!is_budget(process, (enum vidmm_group)group))
 				return "a budget is above everything, or below its reservation";
 		}
 	}

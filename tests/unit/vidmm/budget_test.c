@@ -2,6 +2,7 @@
  * budget_test.c - budgets, reservations, and who is told what.
  */
 #include "scene.h"
+#include "vidmm/table_room.h"
 
 static struct vidmm_memory_info info_of(struct vidmm_process *process)
 {
@@ -163,6 +164,30 @@ TEST(reservation, keeps_others_out_of_it)
 	EXPECT_EQ(info_of(&scene.gpu.process).budget_bytes, 8 * MIB);
 	thing_finish(&yours);
 	scene_end_second(&scene);
+	scene_finish(&scene);
+}
+
+/* Page tables are no application's: what they take can be part of what was reserved before. */
+TEST(reservation, of_more_than_page_tables_leave_is_nobody_s_budget)
+{
+	struct scene scene;
+	struct pager_table tables;
+	struct thing yours;
+
+	scene_init_two(&scene, NULL);
+	EXPECT_EQ(vidmm_process_reserve(&scene.gpu.process, VIDMM_LOCAL, 4 * MIB), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_take_table(scene.gpu.manager, SEGMENT_LOCAL, 5 * MIB, PAGE, &tables),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(info_of(&scene.gpu.process).budget_bytes, 3 * MIB);
+	EXPECT_EQ(info_of(&scene.second).budget_bytes, 0);
+	EXPECT_EQ(info_of(&scene.second).available_for_reservation_bytes, 0);
+	thing_init(&yours, &scene.other, MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(&yours), STATUS_NO_MEMORY);
+	gpu_check(&scene.gpu);
+	vidmm_give_table(scene.gpu.manager, &tables, 5 * MIB);
+	EXPECT_EQ(info_of(&scene.gpu.process).budget_bytes, 8 * MIB);
+	EXPECT_EQ(info_of(&scene.second).budget_bytes, 4 * MIB);
+	thing_finish(&yours);
 	scene_finish(&scene);
 }
 
