@@ -111,9 +111,8 @@ static bool may_go(const struct evict_entry *entry, void *context)
 	return place_gives(question->seeker, entry_place(entry), question->hope);
 }
 
-/* The next to go; NULL when nobody is left. */
-static struct vidmm_place *victim(const struct seeker *seeker, struct vidmm_segment *segment,
-				  struct evict_walk *walk, struct hope *hope)
+struct vidmm_place *room_victim(const struct seeker *seeker, struct vidmm_segment *segment,
+				struct evict_walk *walk, struct hope *hope)
 {
 	struct question question = { seeker, hope };
 	struct evict_entry *entry = evict_walk_next(&segment->candidates, walk, may_go, &question);
@@ -139,17 +138,11 @@ static bool segment_has_victims(const struct seeker *seeker, struct vidmm_segmen
 	uint64_t found = 0;
 
 	evict_walk_begin(&walk, seeker->manager->use_clock);
-	while (found < bytes && (place = victim(seeker, segment, &walk, hope)))
+	while (found < bytes && (place = room_victim(seeker, segment, &walk, hope)))
 		found += segment_bytes(segment, &place->wish);
 	if (found < bytes)
 		found += tables_give(seeker, segment, bytes - found, false, hope);
 	return found >= bytes;
-}
-
-/* What leaves, and what stands in two places while it shifts. */
-static uint64_t soon_free_bytes(const struct vidmm_segment *segment)
-{
-	return segment->leaving_bytes - segment->lent_bytes + segment->shifting_bytes;
 }
 
 /* Makes enough leave; true when what leaves, or soon may, is worth waiting for. */
@@ -159,9 +152,9 @@ static bool segment_make_room(const struct seeker *seeker, const struct placemen
 	struct vidmm_segment *segment = where->segment;
 	uint64_t need = segment_bytes(segment, &where->wish) + segment->claimed_bytes;
 	uint64_t free_soon =
-		segment_free_bytes(segment, where->wish.form) + soon_free_bytes(segment);
+		segment_free_bytes(segment, where->wish.form) + segment_soon_free_bytes(segment);
 	/* Enough in pieces is not enough: more has to go. */
-	bool is_broken = is_in_one_piece(where->wish.form) && soon_free_bytes(segment) == 0;
+	bool is_broken = is_in_one_piece(where->wish.form) && segment_soon_free_bytes(segment) == 0;
 
 	struct evict_walk walk;
 
@@ -169,7 +162,7 @@ static bool segment_make_room(const struct seeker *seeker, const struct placemen
 		return false;
 	evict_walk_begin(&walk, seeker->manager->use_clock);
 	while (free_soon < need || is_broken) {
-		struct vidmm_place *place = victim(seeker, segment, &walk, hope);
+		struct vidmm_place *place = room_victim(seeker, segment, &walk, hope);
 
 		if (!place)
 			break;
@@ -181,19 +174,18 @@ static bool segment_make_room(const struct seeker *seeker, const struct placemen
 		(void)tables_give(seeker, segment, need - free_soon, true, hope);
 	else if (is_broken)
 		(void)tables_give(seeker, segment, 1, true, hope);
-	if (soon_free_bytes(segment) == 0)
+	if (segment_soon_free_bytes(segment) == 0)
 		return false;
 	segment->claimed_bytes += segment_bytes(segment, &where->wish);
 	return true;
 }
 
-/* Somebody who holds memory there will let go of it by himself, or can be asked to soon. */
-static bool segment_is_busy(const struct vidmm_segment *segment)
+bool segment_is_busy(const struct vidmm_segment *segment)
 {
 	struct list *link;
 
 	/* What enters can go again when it is in, even if it enters for the one that looks. */
-	if (soon_free_bytes(segment) > 0 || segment->entering_bytes > 0)
+	if (segment_soon_free_bytes(segment) > 0 || segment->entering_bytes > 0)
 		return true;
 
 	list_for_each (link, &segment->held) {
@@ -228,15 +220,27 @@ static bool device_compact(const struct seeker *seeker, const struct placement *
 	return segment->leaving_bytes > 0;
 }
 
+/* Room in its segment is of no use beyond what all of them may hold. */
+static bool placement_make_room(const struct seeker *seeker, const struct placement *where,
+				struct hope *hope, bool *is_busy)
+{
+	bool has_room = limit_has_room(seeker->manager, where);
+	bool is_soon = has_room ? segment_make_room(seeker, where, hope)
+				: limit_make_room(seeker, where, hope);
+
+	*is_busy |=
+		segment_is_busy(where->segment) || (!has_room && limit_is_busy(seeker->manager));
+	return is_soon;
+}
+
 enum room room_make(struct seeker *seeker, const struct placement placements[], uint32_t count)
 {
 	struct hope hope = { .until_ns = CLOCK_FOREVER };
 	bool is_busy = !seeker->is_first;
 
 	for (uint32_t i = 0; i < count; i++) {
-		if (segment_make_room(seeker, &placements[i], &hope))
+		if (placement_make_room(seeker, &placements[i], &hope, &is_busy))
 			return ROOM_SOON;
-		is_busy |= segment_is_busy(placements[i].segment);
 	}
 	if (hope.until_ns != CLOCK_FOREVER)
 		room_look_again(seeker->manager, hope.until_ns);
@@ -251,22 +255,13 @@ enum room room_make(struct seeker *seeker, const struct placement placements[], 
 
 /* ---- finding room ---- */
 
-static bool aperture_has_room(const struct vidmm *manager, const struct placement *where)
-{
-	uint64_t limit = manager->config.aperture_commit_limit_bytes;
-
-	if (limit == 0 || !where->segment->is_system)
-		return true;
-	return where->wish.size_bytes <= limit - manager->aperture_committed_bytes;
-}
-
 static bool room_take(struct seeker *seeker, struct vidmm_place *place,
 		      const struct placement *where)
 {
 	struct page_set pages = { .run_count = 0 };
 
 	place->behind_packet = 0;
-	if (!aperture_has_room(seeker->manager, where) ||
+	if (!limit_has_room(seeker->manager, where) ||
 	    (!NT_SUCCESS(segment_take(where->segment, &where->wish, &pages)) &&
 	     !place_take_over_locked(place, where, &pages)))
 		return false;
@@ -298,6 +293,7 @@ static enum room room_find_in(struct seeker *seeker, struct vidmm_place *place, 
 
 	for (uint32_t i = 0; i < count; i++)
 		segments |= UINT32_C(1) << (placements[i].segment->id - 1);
+	segments = limit_segments(seeker->manager, segments);
 	if (segments & seeker->taken_segments || segments_are_emptying(placements, count))
 		return ROOM_SOON;
 	for (uint32_t i = 0; i < count; i++) {

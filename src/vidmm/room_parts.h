@@ -1,5 +1,5 @@
 /*
- * room_parts.h - what room.c and room_tables.c have in common. For them alone.
+ * room_parts.h - what room.c, room_limit.c and room_tables.c have in common. For them alone.
  */
 #ifndef VIDMM_ROOM_PARTS_H
 #define VIDMM_ROOM_PARTS_H
@@ -47,8 +47,31 @@ enum room room_make(struct seeker *seeker, const struct placement placements[], 
  */
 bool segments_are_emptying(const struct placement placements[], uint32_t count);
 
+/* The next to go of a segment; NULL when nobody is left. */
+struct vidmm_place *room_victim(const struct seeker *seeker, struct vidmm_segment *segment,
+				struct evict_walk *walk, struct hope *hope);
+
+/* What leaves, and what stands in two places while it shifts. */
+static inline uint64_t segment_soon_free_bytes(const struct vidmm_segment *segment)
+{
+	return segment->leaving_bytes - segment->lent_bytes + segment->shifting_bytes;
+}
+
+/* Somebody who holds memory there will let go of it by himself, or can be asked to soon. */
+bool segment_is_busy(const struct vidmm_segment *segment);
+
 /* It cannot have what it needs: its end. */
 void device_starve_locked(struct vidmm_device *device, struct actions *actions);
+
+/* ---- room_limit.c ---- */
+
+/* May it have so much of system memory, beside what all others have there? */
+bool limit_has_room(const struct vidmm *manager, const struct placement *where);
+/* Makes enough leave; true when what leaves is worth waiting for. */
+bool limit_make_room(const struct seeker *seeker, const struct placement *where, struct hope *hope);
+bool limit_is_busy(const struct vidmm *manager);
+/* Who waits for room in one of them may wait for room in any of these. */
+uint32_t limit_segments(const struct vidmm *manager, uint32_t segments);
 
 /* ---- room_tables.c ---- */
 

@@ -307,6 +307,7 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 		.segments = segments,
 		.has_gpu_mmu = !config->is_physical,
 		.is_residency_by_lists = config->is_by_lists,
+		.aperture_commit_limit_bytes = config->commit_limit_bytes,
 		.dummy_page_address = 0xD000,
 		.slice_ns = or_default(config->slice_ns, 3600 * NS_PER_S),
 		.is_ticked_by_hand = !config->has_clock,

@@ -26,9 +26,10 @@ enum { SET_LOCAL = 1, SET_APERTURE = 2, SET_SYSTEM = 4 };
 enum { GPU_APERTURE_PAGES = 4096, GPU_MAX_LOG = 256, GPU_WINDOW_PAGES = 4096 };
 
 struct gpu_config {
-	uint64_t local_bytes;    /* 8 MiB */
-	uint64_t aperture_bytes; /* 16 MiB */
-	bool is_physical;        /* no GpuMmu */
+	uint64_t local_bytes;        /* 8 MiB */
+	uint64_t aperture_bytes;     /* 16 MiB */
+	uint64_t commit_limit_bytes; /* of the aperture and system memory together; none */
+	bool is_physical;            /* no GpuMmu */
 	bool is_by_lists;
 	bool is_hidden;        /* the CPU does not see local memory */
 	uint32_t window_pages; /* … but through so many pages of a CPU host aperture */

@@ -532,4 +532,67 @@ TEST(room, everything_can_be_evicted_and_comes_back)
 	scene_finish(&scene);
 }
 
+/* ---- what all apertures together may hold ---- */
+
+/* A leftover in `first` has all of it, and another thing is wanted in `second`. */
+static void leftover_goes_for_the_limit(const struct gpu_config *config, uint32_t first,
+					uint32_t second)
+{
+	struct scene scene;
+	struct thing wanted;
+
+	scene_init_with(&scene, config, 4 * MIB, first);
+	thing_write(&scene.thing, 'l');
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
+	EXPECT(thing_is_in(&scene.thing));
+	thing_init(&wanted, &scene.client, 3 * MIB, second);
+	thing_bring_in(&wanted);
+	EXPECT(!thing_is_in(&scene.thing));
+	EXPECT(thing_holds(&scene.thing, 'l'));
+	gpu_check(&scene.gpu);
+	thing_finish(&wanted);
+	scene_finish(&scene);
+}
+
+TEST(limit, of_all_apertures_is_kept_by_evicting_what_is_left_over)
+{
+	const struct gpu_config config = { .commit_limit_bytes = 4 * MIB };
+
+	leftover_goes_for_the_limit(&config, SET_SYSTEM, SET_SYSTEM);
+	leftover_goes_for_the_limit(&config, SET_APERTURE, SET_APERTURE);
+}
+
+TEST(limit, of_all_apertures_is_kept_by_evicting_from_another_one)
+{
+	const struct gpu_config config = { .commit_limit_bytes = 4 * MIB };
+
+	leftover_goes_for_the_limit(&config, SET_APERTURE, SET_SYSTEM);
+	leftover_goes_for_the_limit(&config, SET_SYSTEM, SET_APERTURE);
+}
+
+TEST(limit, of_all_apertures_is_kept_in_the_physical_model)
+{
+	const struct gpu_config config = { .commit_limit_bytes = 4 * MIB, .is_physical = true };
+
+	leftover_goes_for_the_limit(&config, SET_APERTURE, SET_APERTURE);
+}
+
+/* Nobody goes for what can never be there. */
+TEST(limit, of_all_apertures_is_what_there_is)
+{
+	struct scene scene;
+	struct thing wanted;
+
+	scene_init_with(&scene, &(struct gpu_config){ .commit_limit_bytes = 4 * MIB }, MIB,
+			SET_SYSTEM);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
+	thing_init(&wanted, &scene.client, 5 * MIB, SET_SYSTEM);
+	EXPECT_EQ(thing_make_resident(&wanted), STATUS_NO_MEMORY);
+	EXPECT(thing_is_in(&scene.thing));
+	thing_finish(&wanted);
+	scene_finish(&scene);
+}
+
 TEST_MAIN("vidmm/room")

@@ -1,0 +1,102 @@
+/*
+ * room_limit.c - how much all apertures and system memory together may hold. See room.c.
+ *
+ *	in:   a seeker that found room in such a segment, but may not have it
+ *	out:  places that leave, in whichever of them they are
+ *
+ * Nobody goes before it is known that it is enough. The order of victims is that of each segment;
+ * the one that is wanted comes first.
+ */
+#include "vidmm/room_parts.h"
+
+static bool is_limited(const struct vidmm *manager, const struct vidmm_segment *segment)
+{
+	return manager->config.aperture_commit_limit_bytes != 0 && segment->is_system;
+}
+
+bool limit_has_room(const struct vidmm *manager, const struct placement *where)
+{
+	return !is_limited(manager, where->segment) ||
+	       where->wish.size_bytes <= manager->config.aperture_commit_limit_bytes -
+						 manager->aperture_committed_bytes;
+}
+
+uint32_t limit_segments(const struct vidmm *manager, uint32_t segments)
+{
+	uint32_t limited =
+		manager->config.aperture_commit_limit_bytes != 0 ? ~manager->memory_segments : 0;
+
+	return segments & limited ? segments | limited : segments;
+}
+
+bool limit_is_busy(const struct vidmm *manager)
+{
+	for (uint32_t i = 0; i < manager->segment_count; i++) {
+		if (is_limited(manager, &manager->segments[i]) &&
+		    segment_is_busy(&manager->segments[i]))
+			return true;
+	}
+	return false;
+}
+
+static uint64_t soon_free_bytes(const struct vidmm *manager)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < manager->segment_count; i++) {
+		if (is_limited(manager, &manager->segments[i]))
+			bytes += segment_soon_free_bytes(&manager->segments[i]);
+	}
+	return bytes;
+}
+
+/* How many bytes of a segment could go, up to so many; with `is_meant` they leave. */
+static uint64_t segment_gives(const struct seeker *seeker, struct vidmm_segment *segment,
+			      uint64_t most_bytes, bool is_meant, struct hope *hope)
+{
+	struct evict_walk walk;
+	struct vidmm_place *place;
+	uint64_t given = 0;
+
+	evict_walk_begin(&walk, seeker->manager->use_clock);
+	while (given < most_bytes && (place = room_victim(seeker, segment, &walk, hope))) {
+		given += place->wish.size_bytes;
+		if (is_meant)
+			place_leave_locked(place, seeker->actions);
+	}
+	return given;
+}
+
+static uint64_t segments_give(const struct seeker *seeker, struct vidmm_segment *first,
+			      uint64_t most_bytes, bool is_meant, struct hope *hope)
+{
+	struct vidmm *manager = seeker->manager;
+	uint64_t given = segment_gives(seeker, first, most_bytes, is_meant, hope);
+
+	for (uint32_t i = 0; given < most_bytes && i < manager->segment_count; i++) {
+		struct vidmm_segment *segment = &manager->segments[i];
+
+		if (segment != first && is_limited(manager, segment))
+			given += segment_gives(seeker, segment, most_bytes - given, is_meant, hope);
+	}
+	return given;
+}
+
+bool limit_make_room(const struct seeker *seeker, const struct placement *where, struct hope *hope)
+{
+	const struct vidmm *manager = seeker->manager;
+	uint64_t limit_bytes = manager->config.aperture_commit_limit_bytes;
+	uint64_t soon_bytes = soon_free_bytes(manager);
+
+	if (where->wish.size_bytes > limit_bytes)
+		return false;
+	uint64_t need_bytes =
+		where->wish.size_bytes + manager->aperture_committed_bytes - limit_bytes;
+	if (soon_bytes >= need_bytes)
+		return true;
+	need_bytes -= soon_bytes;
+	if (segments_give(seeker, where->segment, need_bytes, false, hope) < need_bytes)
+		return false;
+	(void)segments_give(seeker, where->segment, need_bytes, true, hope);
+	return true;
+}
