@@ -3,6 +3,7 @@
  */
 #include <assert.h>
 
+#include "base/checked.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "vidmm/allocation.h"
@@ -27,6 +28,8 @@ static const struct vidmm_trim_intervals trim_intervals = {
 static void groups_count(struct vidmm *manager)
 {
 	bool has_targets[VIDMM_GROUPS] = { false, false };
+	uint64_t limit_bytes = manager->config.aperture_commit_limit_bytes;
+	uint64_t system_bytes[VIDMM_GROUPS] = { 0, 0 };
 
 	for (uint32_t i = 0; i < manager->segment_count; i++) {
 		const struct vidmm_segment *segment = &manager->segments[i];
@@ -43,10 +46,15 @@ static void groups_count(struct vidmm *manager)
 		if (has_targets[segment->group] && !segment->config.is_application_target)
 			continue;
 		segment->is_budgeted = true;
-		manager->group_bytes[segment->group] += segment->is_system
-								? segment->config.commit_limit_bytes
-								: segment->config.size_bytes;
+		if (segment->is_system)
+			system_bytes[segment->group] += segment->config.commit_limit_bytes;
+		else
+			manager->group_bytes[segment->group] += segment->config.size_bytes;
 	}
+	for (int group = 0; group < VIDMM_GROUPS; group++)
+		manager->group_bytes[group] += limit_bytes != 0
+						       ? lower_of(system_bytes[group], limit_bytes)
+						       : system_bytes[group];
 }
 
 static NTSTATUS segments_init(struct vidmm *manager, const struct vidmm_config *config)

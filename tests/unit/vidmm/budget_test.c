@@ -21,6 +21,17 @@ TEST(budget, of_one_process_is_everything)
 	scene_finish(&scene);
 }
 
+TEST(budget, is_not_more_than_all_apertures_may_hold)
+{
+	struct scene scene;
+
+	scene_init(&scene, &(struct gpu_config){ .commit_limit_bytes = 20 * MIB });
+	EXPECT_EQ(info_of(&scene.gpu.process).budget_bytes, 8 * MIB);
+	EXPECT_EQ(vidmm_process_memory_info(&scene.gpu.process, VIDMM_NON_LOCAL).budget_bytes,
+		  20 * MIB);
+	scene_finish(&scene);
+}
+
 TEST(budget, is_what_others_do_not_claim_and_never_below_the_share)
 {
 	struct scene scene;
