@@ -148,7 +148,6 @@ static NTSTATUS start_manager(struct dxg_adapter *adapter)
 		.has_gpu_mmu = info->supports_gpu_mmu,
 		.is_residency_by_lists = info->wddm_version < 2000,
 		.aperture_commit_limit_bytes = info->aperture_commit_limit_bytes,
-		.highest_system_address = info->highest_acceptable_address,
 		.dummy_page_address = adapter->dummy_page_address,
 		.mdls = { miniport_mdl_create, miniport_mdl_destroy },
 		.mappings = info->supports_gpu_mmu ? &vidmm_table_mappings : NULL,
@@ -158,6 +157,7 @@ static NTSTATUS start_manager(struct dxg_adapter *adapter)
 		.listener_context = adapter,
 	};
 
+	adapter->account.highest_address = info->highest_acceptable_address;
 	for (uint32_t i = 0; i < config.segment_count; i++) {
 		segments[i] = segment_of(&info->segments[i]);
 		if (info->supports_gpu_mmu)

@@ -39,3 +39,12 @@ void account_charge_evicted(struct vidmm_account *account, uint64_t bytes)
 	for (; account; account = account_above(account))
 		atomic_fetch_add_explicit(&account->evicted_bytes, bytes, memory_order_relaxed);
 }
+
+uint64_t account_highest_address(const struct vidmm_account *account)
+{
+	for (; account; account = account_above(account)) {
+		if (account->highest_address != 0)
+			return account->highest_address;
+	}
+	return UINT64_MAX;
+}

@@ -14,6 +14,7 @@
 
 struct vidmm_account {
 	struct vidmm_account *parent; /* NULL: directly below everything */
+	uint64_t highest_address;     /* of its pages: what a GPU reaches; 0: as above it */
 
 	/* Relaxed: each is exact when nothing is under way. validate.c recounts them. */
 	_Atomic uint64_t committed_bytes; /* of the machine's memory, behind allocations */
@@ -27,5 +28,8 @@ extern struct vidmm_account vidmm_everything;
 void account_charge_committed(struct vidmm_account *account, int64_t bytes);
 void account_charge_viewed(struct vidmm_account *account, int64_t bytes);
 void account_charge_evicted(struct vidmm_account *account, uint64_t bytes);
+
+/* Pages charged there are at or below it; nowhere set: any. */
+uint64_t account_highest_address(const struct vidmm_account *account);
 
 #endif

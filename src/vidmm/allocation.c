@@ -146,16 +146,18 @@ static NTSTATUS charge(const struct vidmm_allocation *allocation, NTSTATUS statu
 	return status;
 }
 
-NTSTATUS allocation_take_pages_locked(struct vidmm_allocation *allocation, uint64_t highest)
+NTSTATUS allocation_take_pages_locked(struct vidmm_allocation *allocation)
 {
 	lock_assert_held(&allocation->lock);
-	return charge(allocation, backing_take_to_fill(&allocation->backing,
-						       allocation_pages(allocation), highest));
+	return charge(allocation,
+		      backing_take_to_fill(&allocation->backing, allocation_pages(allocation),
+					   account_highest_address(allocation->account)));
 }
 
-NTSTATUS allocation_commit_locked(struct vidmm_allocation *allocation, uint64_t highest)
+NTSTATUS allocation_commit_locked(struct vidmm_allocation *allocation)
 {
-	NTSTATUS status = backing_take(&allocation->backing, allocation_pages(allocation), highest);
+	NTSTATUS status = backing_take(&allocation->backing, allocation_pages(allocation),
+				       account_highest_address(allocation->account));
 
 	lock_assert_held(&allocation->lock);
 	status = charge(allocation, status);
@@ -209,7 +211,7 @@ NTSTATUS allocation_show_locked(struct vidmm_allocation *allocation,
 			      "There are no addresses left to show an allocation of %llu bytes",
 			      (unsigned long long)allocation->size_bytes);
 	if (!had_pages)
-		status = allocation_commit_locked(allocation, UINT64_MAX);
+		status = allocation_commit_locked(allocation);
 	if (!NT_SUCCESS(status)) {
 		status = refuse(status, RULE_MM_NO_PAGES, NULL,
 				"The machine has no memory left for an allocation of %llu bytes",
@@ -386,7 +388,7 @@ NTSTATUS allocation_recommit_locked(struct vidmm_allocation *allocation)
 	lock_assert_held(&allocation->lock);
 	if (allocation->offer != VIDMM_DECOMMITTED)
 		return STATUS_SUCCESS;
-	status = allocation_commit_locked(allocation, UINT64_MAX);
+	status = allocation_commit_locked(allocation);
 	if (NT_SUCCESS(status))
 		allocation_set_offer(allocation, VIDMM_DISCARDED,
 				     (enum vidmm_offer_priority)allocation->offer_priority);

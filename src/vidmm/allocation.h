@@ -6,11 +6,10 @@
 
 #include "vidmm/vidmm.h"
 
-/* System memory at or below the address `highest`, charged; the content is copied there next … */
-MUST_CHECK NTSTATUS allocation_take_pages_locked(struct vidmm_allocation *allocation,
-						 uint64_t highest);
+/* System memory that its GPU reaches, charged; the content is copied there next … */
+MUST_CHECK NTSTATUS allocation_take_pages_locked(struct vidmm_allocation *allocation);
 /* … or is: zeroes. */
-MUST_CHECK NTSTATUS allocation_commit_locked(struct vidmm_allocation *allocation, uint64_t highest);
+MUST_CHECK NTSTATUS allocation_commit_locked(struct vidmm_allocation *allocation);
 /* Gives it back; the content is elsewhere, or is no more. */
 void allocation_uncommit_locked(struct vidmm_allocation *allocation);
 /* The same for what has moved, and may move back. */

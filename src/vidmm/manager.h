@@ -136,7 +136,6 @@ struct vidmm_config {
 	bool has_gpu_mmu;           /* false: everything is contiguous */
 	bool is_residency_by_lists; /* WDDM 1.x: vidmm_list_prepare() instead of make-resident */
 	uint64_t aperture_commit_limit_bytes; /* of all apertures together; 0: none */
-	uint64_t highest_system_address;      /* 0: any */
 	uint64_t dummy_page_address;          /* what an unmapped page of an aperture shows */
 	uint64_t slice_ns;      /* how long a busy device keeps what it got back; 0: 20 ms */
 	bool is_ticked_by_hand; /* its clock has no thread: vidmm_tick() */

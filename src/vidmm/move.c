@@ -334,14 +334,6 @@ static void move_init(struct vidmm_place *place, bool is_in)
 	move->job.shares_tables = place->manager->config.mappings != NULL;
 }
 
-/* What the hardware can reach. */
-static uint64_t highest_address(const struct vidmm_place *place)
-{
-	uint64_t highest = place->manager->config.highest_system_address;
-
-	return highest > 0 ? highest : UINT64_MAX;
-}
-
 static NTSTATUS in_prepare_locked(struct vidmm_place *place)
 {
 	struct vidmm_allocation *allocation = place->allocation;
@@ -351,7 +343,7 @@ static NTSTATUS in_prepare_locked(struct vidmm_place *place)
 		return STATUS_DEVICE_REMOVED;
 	if (place->segment->is_system) {
 		if (allocation_content(allocation) == VIDMM_CONTENT_NONE)
-			status = allocation_commit_locked(allocation, highest_address(place));
+			status = allocation_commit_locked(allocation);
 		return status;
 	}
 	assert(allocation->lock_count == 0);
@@ -379,7 +371,7 @@ static NTSTATUS out_prepare_locked(struct vidmm_place *place, bool is_dropped, b
 	place->move.content = MOVE_COPY;
 	if (has_copy)
 		return STATUS_SUCCESS;
-	NTSTATUS status = allocation_take_pages_locked(allocation, highest_address(place));
+	NTSTATUS status = allocation_take_pages_locked(allocation);
 	place->move.has_taken_pages = NT_SUCCESS(status);
 	return status;
 }

@@ -305,4 +305,71 @@ TEST(lock, ends_with_the_allocation)
 	scene_finish(&scene);
 }
 
+/* ---- what the GPU reaches ---- */
+
+static void expect_reachable(struct scene *scene)
+{
+	const struct vidmm_backing *backing = &scene->thing.memory->backing;
+	const struct backing_run *runs = backing_runs(backing);
+
+	EXPECT(backing->run_count > 0);
+	for (uint32_t i = 0; i < backing->run_count; i++)
+		EXPECT(((uint64_t)runs[i].first_pfn + runs[i].count) * PAGE - 1 <=
+		       scene->gpu.world.adapter.highest_address);
+}
+
+/* Pages that are next in the row of the machine's are behind what the GPU reaches. */
+static void init_with_pages_out_of_reach(struct scene *scene)
+{
+	uint64_t address;
+
+	scene_init_with(scene, &(struct gpu_config){ .reachable_bytes = 4 * MIB }, MIB, SET_SYSTEM);
+	EXPECT_EQ(machine_alloc_stretch(4 * MIB / PAGE, UINT64_MAX, &address), 4 * MIB / PAGE);
+	EXPECT(machine_free_contiguous(address));
+}
+
+TEST(reach, of_the_gpu_is_kept_when_the_cpu_is_the_first_to_use_it)
+{
+	struct scene scene;
+
+	init_with_pages_out_of_reach(&scene);
+	thing_write(&scene.thing, 'r');
+	thing_bring_in(&scene.thing);
+	expect_reachable(&scene);
+	EXPECT(thing_holds(&scene.thing, 'r'));
+	scene_finish(&scene);
+}
+
+TEST(reach, of_the_gpu_is_kept_when_decommitted_memory_comes_back)
+{
+	struct scene scene;
+	enum vidmm_reclaim_result result;
+
+	init_with_pages_out_of_reach(&scene);
+	thing_write(&scene.thing, 'r');
+	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_LOW, true, false),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, MIB, false), MIB);
+	uint64_t address;
+	EXPECT_EQ(machine_alloc_stretch(4 * MIB / PAGE, UINT64_MAX, &address), 4 * MIB / PAGE);
+	EXPECT(machine_free_contiguous(address));
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
+	expect_reachable(&scene);
+	scene_finish(&scene);
+}
+
+/* What is not reached is no memory for this GPU, however much there is of it. */
+TEST(reach, of_the_gpu_is_all_there_is_to_lock)
+{
+	struct scene scene;
+	void *pointer;
+
+	scene_init_with(&scene, &(struct gpu_config){ .reachable_bytes = MIB }, 2 * MIB,
+			SET_SYSTEM);
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, false, &pointer),
+		  STATUS_NO_MEMORY);
+	EXPECT_RULE("MM-NO-PAGES");
+	scene_finish(&scene);
+}
+
 TEST_MAIN("vidmm/cpu_access")

@@ -282,6 +282,9 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 					   &gpu->local_address),
 		  STATUS_SUCCESS);
 	gpu->local = machine_to_pointer(gpu->local_address);
+	if (config->reachable_bytes > 0)
+		gpu->world.adapter.highest_address =
+			gpu->local_address + gpu->local_bytes + config->reachable_bytes - 1;
 	start_windows(gpu, config);
 
 	struct vidmm_segment_config segments[3] = {

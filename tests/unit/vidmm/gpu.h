@@ -40,7 +40,8 @@ struct gpu_config {
 	const uint64_t *bank_ends;
 	uint32_t bank_count;
 	const struct vidmm_mapping_ops *mappings;
-	unsigned machine_mib; /* 64 */
+	unsigned machine_mib;     /* 64 */
+	uint64_t reachable_bytes; /* of system memory behind local memory; all */
 };
 
 struct gpu {
