@@ -45,7 +45,6 @@ static NTSTATUS make_resident(struct call *call, struct dxg_paging_queue *queue,
 		.bindings = list.bindings,
 		.count = args->NumAllocations,
 		.cant_trim_further = args->Flags.CantTrimFurther,
-		.must_succeed = args->Flags.MustSucceed,
 	};
 	uint64_t fence_value = 0;
 	uint64_t bytes_to_trim = 0;
@@ -64,6 +63,8 @@ NTSTATUS dispatch_make_resident(struct call *call, D3DDDI_MAKERESIDENT *args)
 			      "has MustSucceed without CantTrimFurther");
 	args->NumBytesToTrim = 0;
 	NTSTATUS status = make_resident(call, call_paging_queue(call, 0), args);
+	if (status == STATUS_NO_MEMORY && args->Flags.MustSucceed)
+		residency_had_to_succeed(call_paging_queue(call, 0));
 	/* The one failure that has results. */
 	if (status == STATUS_NO_MEMORY) {
 		args->NumAllocations = 0;

@@ -109,10 +109,12 @@ NTSTATUS residency_make(struct dxg_paging_queue *queue, const struct residency_r
 	status = vidmm_make_resident(&device->memory, request->bindings, request->count,
 				     request->cant_trim_further ? VIDMM_CANT_TRIM_FURTHER : 0,
 				     &move->request, bytes_to_trim_out);
-	status = move_settle(move, status, fence_value_out);
-	if (status == STATUS_NO_MEMORY && request->must_succeed)
-		device_lose(device, DEVICE_OUT_OF_MEMORY, NULL);
-	return status;
+	return move_settle(move, status, fence_value_out);
+}
+
+void residency_had_to_succeed(struct dxg_paging_queue *queue)
+{
+	device_lose(queue->device, DEVICE_OUT_OF_MEMORY, NULL);
 }
 
 /* ---- offer ---- */

@@ -25,12 +25,14 @@ struct residency_request {
 	struct vidmm_binding *const *bindings; /* of the device of the queue */
 	uint32_t count;
 	bool cant_trim_further; /* the maximum counts, not the budget of this moment */
-	bool must_succeed;      /* or the device is lost */
 };
 
 MUST_CHECK NTSTATUS residency_make(struct dxg_paging_queue *queue,
 				   const struct residency_request *request,
 				   uint64_t *fence_value_out, uint64_t *bytes_to_trim_out);
+
+/* There was no memory for what had to succeed: the device is lost. */
+void residency_had_to_succeed(struct dxg_paging_queue *queue);
 
 struct residency_offer {
 	struct vidmm_binding *const *bindings; /* of `device` */

@@ -141,6 +141,41 @@ TEST(make_resident, that_must_succeed_and_cannot_loses_the_device)
 	EXPECT_BAD(evict(&client, &one, 1, 0), "MM-EVICT-COUNT", "AllocationList");
 }
 
+/* Whatever it is that there is no memory for. */
+TEST(make_resident, that_must_succeed_loses_the_device_whenever_there_is_no_memory)
+{
+	struct client client = begin();
+	unsigned failed = 0;
+	int fired = 1;
+
+	for (unsigned nth = 1; fired; nth++) {
+		struct client each;
+		client_open(&each, client.adapter);
+		D3DKMT_HANDLE list[4];
+		for (size_t i = 0; i < ARRAYSIZE(list); i++)
+			list[i] = create_sized(&each, 64 * KIB, SOFTGPU_LOCAL_ONLY);
+		D3DDDI_MAKERESIDENT args =
+			residency_of(&each, list, ARRAYSIZE(list), CANT_TRIM | MUST_SUCCEED);
+		D3DKMT_GETDEVICESTATE question = { .hDevice = each.device,
+						   .StateType = D3DKMT_DEVICESTATE_EXECUTION };
+
+		EXPECT(nth < 100);
+		dxgk_test_fail_nth_allocation(nth);
+		NTSTATUS status = D3DKMTMakeResident(&args);
+		fired = dxgk_test_fail_stop();
+		if (status == STATUS_NO_MEMORY) {
+			failed++;
+			EXPECT_EQ(args.NumAllocations, 0);
+			EXPECT_OK(D3DKMTGetDeviceState(&question));
+			EXPECT_EQ(question.ExecutionState,
+				  D3DKMT_DEVICEEXECUTION_ERROR_OUTOFMEMORY);
+		}
+		EXPECT_OK(destroy_device(each.device));
+	}
+	EXPECT(failed > 0);
+	expect_valid();
+}
+
 TEST(make_resident, fence_values_grow)
 {
 	struct client client = begin();
