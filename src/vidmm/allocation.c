@@ -15,6 +15,7 @@
 #include "trace/trace.h"
 #include "vidmm/access.h"
 #include "vidmm/allocation.h"
+#include "vidmm/evict.h"
 #include "vidmm/page_tables.h"
 #include "vidmm/states.h"
 #include "vidmm/vidmm.h"
@@ -342,9 +343,8 @@ static enum vidmm_offer_priority offer_priority_of(enum vidmm_offer_priority ask
 {
 	if (asked != VIDMM_OFFER_AUTO)
 		return asked;
-	if (eviction_priority <= VIDMM_PRIORITY_LOW)
-		return VIDMM_OFFER_LOW;
-	return eviction_priority < VIDMM_PRIORITY_HIGH ? VIDMM_OFFER_NORMAL : VIDMM_OFFER_HIGH;
+	return (enum vidmm_offer_priority)(
+		VIDMM_OFFER_LOW + evict_class_of_auto_offer(eviction_priority) - EVICT_OFFERED_LOW);
 }
 
 const char *allocation_offer_obstacle_locked(const struct vidmm_allocation *allocation)

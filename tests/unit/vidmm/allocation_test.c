@@ -535,9 +535,9 @@ TEST(offer, a_second_offer_changes_the_priority_and_auto_follows_the_eviction_pr
 		uint32_t eviction;
 		enum vidmm_offer_priority offered;
 	} cases[] = {
-		{ 0x28000000, VIDMM_OFFER_LOW },    { 0x50000000, VIDMM_OFFER_LOW },
-		{ 0x50000001, VIDMM_OFFER_NORMAL }, { 0x78000000, VIDMM_OFFER_NORMAL },
-		{ 0x9fffffff, VIDMM_OFFER_NORMAL }, { 0xA0000000, VIDMM_OFFER_HIGH },
+		{ 0x28000000, VIDMM_OFFER_LOW },  { 0x50000000, VIDMM_OFFER_LOW },
+		{ 0x77ffffff, VIDMM_OFFER_LOW },  { 0x78000000, VIDMM_OFFER_NORMAL },
+		{ 0x78000001, VIDMM_OFFER_HIGH }, { 0xA0000000, VIDMM_OFFER_HIGH },
 		{ 0xC8000000, VIDMM_OFFER_HIGH },
 	};
 	struct world world;
