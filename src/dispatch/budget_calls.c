@@ -101,9 +101,10 @@ NTSTATUS dispatch_query_process_offer_info(struct call *call, D3DKMT_QUERYPROCES
 	return STATUS_SUCCESS;
 }
 
-/* Giving back waits for nobody, so there is nothing to be lazy about. */
 NTSTATUS dispatch_trim_process_commitment(struct call *call, D3DKMT_TRIMPROCESSCOMMITMENT *args)
 {
+	uint32_t flags = (args->Flags.Lazy ? VIDMM_DECOMMIT_LAZILY : 0) |
+			 (args->Flags.OnlyRepurposed ? VIDMM_DECOMMIT_REPURPOSED : 0);
 	struct process_adapter *joined = NULL;
 	uint64_t freed_bytes = 0;
 	NTSTATUS status = check_commitment(args->cbSize, sizeof(*args), args->hProcess);
@@ -113,8 +114,7 @@ NTSTATUS dispatch_trim_process_commitment(struct call *call, D3DKMT_TRIMPROCESSC
 	while (freed_bytes < args->DecommitRequested &&
 	       (joined = process_next_adapter(call->process, joined)) != NULL)
 		freed_bytes += vidmm_process_decommit(&joined->memory,
-						      args->DecommitRequested - freed_bytes,
-						      args->Flags.OnlyRepurposed);
+						      args->DecommitRequested - freed_bytes, flags);
 	args->NumBytesDecommitted = freed_bytes;
 	return STATUS_SUCCESS;
 }

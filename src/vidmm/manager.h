@@ -367,12 +367,18 @@ struct vidmm_offer_info {
 
 struct vidmm_offer_info vidmm_process_offer_info(struct vidmm_process *process);
 
+/* As the bits of D3DKMT_TRIMPROCESSCOMMITMENT_FLAGS. */
+enum {
+	VIDMM_DECOMMIT_LAZILY = 1,     /* what the GPU still sees is not waited for */
+	VIDMM_DECOMMIT_REPURPOSED = 2, /* only where the content is lost anyway */
+};
+
 /*
  * Gives memory of offered allocations away, lowest priority and oldest offer first, until
- * `wanted_bytes` are free. With `only_repurposed`, only where the content is lost anyway.
+ * `wanted_bytes` are free.
  */
 uint64_t vidmm_process_decommit(struct vidmm_process *process, uint64_t wanted_bytes,
-				bool only_repurposed);
+				uint32_t flags);
 
 /* ---- devices ---- */
 

@@ -12,6 +12,7 @@
  */
 #include <assert.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "vidmm/allocation.h"
@@ -138,7 +139,8 @@ NTSTATUS vidmm_binding_offer(struct vidmm_binding *binding, enum vidmm_offer_pri
 	lock_acquire(&manager->lock);
 	actions_run_locked(manager, &actions);
 	if (UNLIKELY(vidmm_options(manager) & VIDMM_ALWAYS_DECOMMIT_OFFERS))
-		(void)vidmm_process_decommit(binding->device->process, UINT64_MAX, false);
+		(void)vidmm_process_decommit(binding->device->process, UINT64_MAX,
+					     VIDMM_DECOMMIT_LAZILY);
 	return STATUS_SUCCESS;
 }
 
@@ -425,7 +427,7 @@ static uint64_t decommittable_bytes(const struct vidmm_place *place)
 	const struct vidmm_allocation *allocation = place->allocation;
 
 	/* In GPU memory it has no commitment; in system memory it may be in use by work. */
-	if (!place->is_offer_due || place->state != PLACE_OUT || place->claims > 0 ||
+	if (!place->is_offer_due || place->claims > 0 || place->pins > 0 ||
 	    allocation_content(allocation) != VIDMM_CONTENT_BACKED ||
 	    allocation->backing.is_clients)
 		return 0;
@@ -448,18 +450,42 @@ struct vidmm_offer_info vidmm_process_offer_info(struct vidmm_process *process)
 	return info;
 }
 
-/* The first that qualifies, taken off its list. */
-static struct vidmm_place *decommit_pick_locked(struct vidmm_process *process)
+enum decommit_step { DECOMMIT_NOW, DECOMMIT_LATER, DECOMMIT_NOT };
+
+/* What the GPU sees of it in system memory goes first: nothing moves for that. */
+static enum decommit_step decommit_step_locked(struct vidmm_place *place, bool is_lazy,
+					       struct actions *actions)
+{
+	if (decommittable_bytes(place) == 0)
+		return DECOMMIT_NOT;
+	if (place->state == PLACE_OUT)
+		return DECOMMIT_NOW;
+	if (place->state != PLACE_IN)
+		return is_lazy ? DECOMMIT_NOT : DECOMMIT_LATER;
+	if (place->given_up_at == place->manager->epoch)
+		return DECOMMIT_NOT; /* it could not leave */
+	place_leave_locked(place, actions);
+	return DECOMMIT_LATER;
+}
+
+/* The first that qualifies, taken off its list; NULL when there is none, or not yet. */
+static struct vidmm_place *decommit_pick_locked(struct vidmm_process *process, bool is_lazy,
+						struct actions *actions, bool *is_later_out)
 {
 	struct list *link;
 
+	*is_later_out = false;
 	for (int i = 0; i < 3; i++) {
 		list_for_each (link, &process->decommittable[i]) {
 			struct vidmm_place *place =
 				container_of(link, struct vidmm_place, decommit_link);
+			enum decommit_step step = decommit_step_locked(place, is_lazy, actions);
 
-			if (decommittable_bytes(place) == 0)
+			if (step == DECOMMIT_NOT)
 				continue;
+			*is_later_out = step == DECOMMIT_LATER;
+			if (*is_later_out)
+				return NULL;
 			decommit_unlink_locked(place);
 			place->waits++; /* it stays while it is looked at */
 			return place;
@@ -498,48 +524,34 @@ static void decommit_let_go(struct vidmm *manager, struct vidmm_place *place)
 	actions_run_locked(manager, &actions);
 }
 
-/* What is in system memory for the GPU to see goes out first: nothing moves for that. */
-static void decommit_make_out_locked(struct vidmm_process *process, struct actions *actions)
-{
-	struct list *link;
-
-	for (int i = 0; i < 3; i++) {
-		list_for_each (link, &process->decommittable[i]) {
-			struct vidmm_place *place =
-				container_of(link, struct vidmm_place, decommit_link);
-
-			if (place->state == PLACE_IN && place->segment->is_system &&
-			    place->is_offer_due && place->pins == 0)
-				place_leave_locked(place, actions);
-		}
-	}
-}
-
 uint64_t vidmm_process_decommit(struct vidmm_process *process, uint64_t wanted_bytes,
-				bool only_repurposed)
+				uint32_t flags)
 {
 	struct vidmm *manager = process->manager;
-	struct actions actions;
+	bool is_lazy = flags & VIDMM_DECOMMIT_LAZILY;
 	uint64_t freed_bytes = 0;
+	bool has_more = true;
 
 	/* Memory whose content was dropped has none behind it any more. */
-	if (only_repurposed)
+	if (flags & VIDMM_DECOMMIT_REPURPOSED)
 		return 0;
-	actions_init(&actions);
-	lock_acquire(&manager->lock);
-	decommit_make_out_locked(process, &actions);
-	actions_run_locked(manager, &actions);
-	while (freed_bytes < wanted_bytes) {
+	while (freed_bytes < wanted_bytes && has_more) {
+		uint32_t seen = notice_read(&manager->changed);
 		struct vidmm_place *place;
+		struct actions actions;
+		bool is_later;
 
+		actions_init(&actions);
 		lock_acquire(&manager->lock);
-		place = decommit_pick_locked(process);
-		lock_release(&manager->lock);
-		if (!place)
-			break;
-		if (decommit(process, place))
+		place = decommit_pick_locked(process, is_lazy, &actions, &is_later);
+		actions_run_locked(manager, &actions);
+		if (place && decommit(process, place))
 			freed_bytes += place->allocation->size_bytes;
-		decommit_let_go(manager, place);
+		if (place)
+			decommit_let_go(manager, place);
+		if (is_later && !is_lazy)
+			notice_wait(&manager->changed, seen, CLOCK_FOREVER);
+		has_more = place || is_later;
 	}
 	return freed_bytes;
 }

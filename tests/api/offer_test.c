@@ -310,6 +310,34 @@ TEST(commitment, goes_by_the_lowest_priority_and_only_as_far_as_asked)
 	expect_valid();
 }
 
+/* Resident there it holds its commitment as well; nothing has to be copied for it to go. */
+TEST(commitment, of_what_is_resident_in_system_memory_is_given_back_too)
+{
+	struct client client = begin();
+	D3DKMT_HANDLE low = create_sized(&client, MIB, SOFTGPU_CPU_VISIBLE | SOFTGPU_SYSTEM_ONLY);
+	D3DKMT_HANDLE high = create_sized(&client, MIB, SOFTGPU_CPU_VISIBLE | SOFTGPU_SYSTEM_ONLY);
+	D3DDDI_RECLAIM_RESULT result;
+
+	fill(&client, low, MIB, 1);
+	fill(&client, high, MIB, 2);
+	EXPECT_OK(make_resident(&client, &low, 1, 0));
+	EXPECT_OK(make_resident(&client, &high, 1, 0));
+	EXPECT_EQ(residency_status(&client, low), IN_SHARED_MEMORY);
+	EXPECT_OK(offer(&client, &high, 1, D3DKMT_OFFER_PRIORITY_HIGH, ALLOW_DECOMMIT));
+	EXPECT_OK(offer(&client, &low, 1, D3DKMT_OFFER_PRIORITY_LOW, ALLOW_DECOMMIT));
+	EXPECT_EQ(offer_info().DecommittableBytes, 2 * MIB);
+	EXPECT_EQ(give_back(1, 0), MIB);
+	EXPECT_EQ(offer_info().DecommittableBytes, MIB);
+	/* No more than was asked for: the other one is where it was. */
+	EXPECT_EQ(residency_status(&client, high), IN_SHARED_MEMORY);
+	EXPECT_OK(reclaim(&client, &low, 1, &result));
+	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_DISCARDED);
+	EXPECT_OK(reclaim(&client, &high, 1, &result));
+	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_OK);
+	EXPECT_CONTENT(&client, high, MIB, 2);
+	expect_valid();
+}
+
 TEST(commitment, only_of_what_was_repurposed_is_none)
 {
 	struct client client = begin();

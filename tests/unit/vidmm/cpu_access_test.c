@@ -349,7 +349,7 @@ TEST(reach, of_the_gpu_is_kept_when_decommitted_memory_comes_back)
 	thing_write(&scene.thing, 'r');
 	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_LOW, true, false),
 		  STATUS_SUCCESS);
-	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, MIB, false), MIB);
+	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, MIB, 0), MIB);
 	uint64_t address;
 	EXPECT_EQ(machine_alloc_stretch(4 * MIB / PAGE, UINT64_MAX, &address), 4 * MIB / PAGE);
 	EXPECT(machine_free_contiguous(address));

@@ -267,7 +267,8 @@ static void step(struct model *model)
 	else if (what < 92)
 		vidmm_evict_segment(model->gpu.manager, pick(model, 3));
 	else if (what < 93)
-		(void)vidmm_process_decommit(&model->gpu.process, pick(model, 1 << 20), false);
+		(void)vidmm_process_decommit(&model->gpu.process, pick(model, 1 << 20),
+					     VIDMM_DECOMMIT_LAZILY);
 	else if (what < 94)
 		gpu_tick(&model->gpu);
 	else if (what < 96)

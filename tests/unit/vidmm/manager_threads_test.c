@@ -177,7 +177,7 @@ static void run_client(void *argument)
 			if (round % 2)
 				(void)vidmm_process_decommit(
 					&crowd.processes[random_below(&random, CLIENTS)], PAGE,
-					false);
+					VIDMM_DECOMMIT_LAZILY);
 			if (!(next % 2 ? reclaim(thing) : reclaim_now(thing)))
 				content[at] = 0;
 			break;

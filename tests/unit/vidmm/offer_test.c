@@ -365,7 +365,7 @@ TEST(decommit, gives_system_memory_of_offers_away_lowest_first)
 	EXPECT_EQ(vidmm_binding_offer(&low.binding, VIDMM_OFFER_LOW, true, false), STATUS_SUCCESS);
 	struct vidmm_offer_info info = vidmm_process_offer_info(&scene.gpu.process);
 	EXPECT_EQ(info.decommittable_bytes, 3 * MIB);
-	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, 1, false), 2 * MIB);
+	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, 1, 0), 2 * MIB);
 	EXPECT(vidmm_process_offer_info(&scene.gpu.process).uniqueness != info.uniqueness);
 	EXPECT_EQ(vidmm_process_offer_info(&scene.gpu.process).decommittable_bytes, MIB);
 	EXPECT_EQ(thing_reclaim(&low, &result), STATUS_SUCCESS);
@@ -386,7 +386,7 @@ TEST(decommit, what_was_not_offered_for_it_is_kept)
 	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 'a');
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
-	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, 64 * MIB, false), 0);
+	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, 64 * MIB, 0), 0);
 	scene_finish(&scene);
 }
 
@@ -400,7 +400,7 @@ TEST(decommit, without_memory_a_reclaim_says_not_committed_and_it_stays_offered)
 	thing_write(&scene.thing, 'a');
 	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_LOW, true, false),
 		  STATUS_SUCCESS);
-	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, MIB, false), 16 * MIB);
+	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, MIB, 0), 16 * MIB);
 	EXPECT_EQ(machine_alloc_contiguous(48 * MIB, 0, 0, UINT64_MAX, 0, &taken), STATUS_SUCCESS);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_NOT_COMMITTED);
@@ -427,7 +427,7 @@ static void offer_and_decommit(struct scene *scene, struct thing *thing)
 	thing_write(thing, 'a');
 	EXPECT_EQ(vidmm_binding_offer(&thing->binding, VIDMM_OFFER_LOW, true, false),
 		  STATUS_SUCCESS);
-	EXPECT_EQ(vidmm_process_decommit(&scene->gpu.process, UINT64_MAX, false),
+	EXPECT_EQ(vidmm_process_decommit(&scene->gpu.process, UINT64_MAX, 0),
 		  thing->memory->size_bytes);
 }
 
