@@ -130,9 +130,11 @@ static void out_done_locked(struct vidmm_place *place)
 	has_copy = allocation->backing.run_count > 0 || allocation->backing.is_clients;
 	allocation_set_content(allocation, has_copy ? VIDMM_CONTENT_BACKED : VIDMM_CONTENT_NONE);
 	if (place->move.content == MOVE_DROP && !place->move.is_copy_good &&
-	    allocation->offer == VIDMM_OFFERED)
+	    allocation->offer == VIDMM_OFFERED) {
 		allocation_set_offer(allocation, VIDMM_DISCARDED,
 				     (enum vidmm_offer_priority)allocation->offer_priority);
+		place->is_repurposed = true;
+	}
 }
 
 static void count_locked(struct vidmm_place *place)

@@ -223,6 +223,7 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding,
 		binding->is_promised |= binding->count > 0;
 	place->is_offered = false;
 	place->is_offer_due = false;
+	place->is_repurposed = false;
 	decommit_unlink_locked(place);
 	bindings_sort_locked(place, actions);
 	others_wait_locked(place);
@@ -453,15 +454,16 @@ struct vidmm_offer_info vidmm_process_offer_info(struct vidmm_process *process)
 enum decommit_step { DECOMMIT_NOW, DECOMMIT_LATER, DECOMMIT_NOT };
 
 /* What the GPU sees of it in system memory goes first: nothing moves for that. */
-static enum decommit_step decommit_step_locked(struct vidmm_place *place, bool is_lazy,
+static enum decommit_step decommit_step_locked(struct vidmm_place *place, uint32_t flags,
 					       struct actions *actions)
 {
-	if (decommittable_bytes(place) == 0)
+	if (decommittable_bytes(place) == 0 ||
+	    ((flags & VIDMM_DECOMMIT_REPURPOSED) && !place->is_repurposed))
 		return DECOMMIT_NOT;
 	if (place->state == PLACE_OUT)
 		return DECOMMIT_NOW;
 	if (place->state != PLACE_IN)
-		return is_lazy ? DECOMMIT_NOT : DECOMMIT_LATER;
+		return flags & VIDMM_DECOMMIT_LAZILY ? DECOMMIT_NOT : DECOMMIT_LATER;
 	if (place->given_up_at == place->manager->epoch)
 		return DECOMMIT_NOT; /* it could not leave */
 	place_leave_locked(place, actions);
@@ -469,7 +471,7 @@ static enum decommit_step decommit_step_locked(struct vidmm_place *place, bool i
 }
 
 /* The first that qualifies, taken off its list; NULL when there is none, or not yet. */
-static struct vidmm_place *decommit_pick_locked(struct vidmm_process *process, bool is_lazy,
+static struct vidmm_place *decommit_pick_locked(struct vidmm_process *process, uint32_t flags,
 						struct actions *actions, bool *is_later_out)
 {
 	struct list *link;
@@ -479,7 +481,7 @@ static struct vidmm_place *decommit_pick_locked(struct vidmm_process *process, b
 		list_for_each (link, &process->decommittable[i]) {
 			struct vidmm_place *place =
 				container_of(link, struct vidmm_place, decommit_link);
-			enum decommit_step step = decommit_step_locked(place, is_lazy, actions);
+			enum decommit_step step = decommit_step_locked(place, flags, actions);
 
 			if (step == DECOMMIT_NOT)
 				continue;
@@ -528,13 +530,9 @@ uint64_t vidmm_process_decommit(struct vidmm_process *process, uint64_t wanted_b
 				uint32_t flags)
 {
 	struct vidmm *manager = process->manager;
-	bool is_lazy = flags & VIDMM_DECOMMIT_LAZILY;
 	uint64_t freed_bytes = 0;
 	bool has_more = true;
 
-	/* Memory whose content was dropped has none behind it any more. */
-	if (flags & VIDMM_DECOMMIT_REPURPOSED)
-		return 0;
 	while (freed_bytes < wanted_bytes && has_more) {
 		uint32_t seen = notice_read(&manager->changed);
 		struct vidmm_place *place;
@@ -543,13 +541,13 @@ uint64_t vidmm_process_decommit(struct vidmm_process *process, uint64_t wanted_b
 
 		actions_init(&actions);
 		lock_acquire(&manager->lock);
-		place = decommit_pick_locked(process, is_lazy, &actions, &is_later);
+		place = decommit_pick_locked(process, flags, &actions, &is_later);
 		actions_run_locked(manager, &actions);
 		if (place && decommit(process, place))
 			freed_bytes += place->allocation->size_bytes;
 		if (place)
 			decommit_let_go(manager, place);
-		if (is_later && !is_lazy)
+		if (is_later && !(flags & VIDMM_DECOMMIT_LAZILY))
 			notice_wait(&manager->changed, seen, CLOCK_FOREVER);
 		has_more = place || is_later;
 	}

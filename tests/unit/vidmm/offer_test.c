@@ -379,6 +379,47 @@ TEST(decommit, gives_system_memory_of_offers_away_lowest_first)
 	scene_finish(&scene);
 }
 
+TEST(decommit, of_what_was_repurposed_takes_copies_of_content_that_was_dropped)
+{
+	struct scene scene;
+	struct thing intact;
+	enum vidmm_reclaim_result result;
+
+	scene_init(&scene, NULL);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
+	wishes.traits.is_kept_in_system = true;
+	scene_add_thing_as(&scene, &wishes);
+	thing_init(&intact, &scene.client, MIB, SET_LOCAL);
+	thing_write(&intact, 'i');
+	thing_write(&scene.thing, 'k');
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(vidmm_binding_offer(&intact.binding, VIDMM_OFFER_LOW, true, false),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_LOW, true, false),
+		  STATUS_SUCCESS);
+	vidmm_evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, UINT64_MAX, VIDMM_DECOMMIT_REPURPOSED),
+		  MIB);
+	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, UINT64_MAX, VIDMM_DECOMMIT_REPURPOSED),
+		  0);
+	EXPECT_EQ(thing_reclaim(&intact, &result), STATUS_SUCCESS);
+	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
+	EXPECT(thing_holds(&intact, 'i'));
+	/* Offered anew it is what it is now. */
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_PENDING);
+	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_LOW, true, false),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, UINT64_MAX, VIDMM_DECOMMIT_REPURPOSED),
+		  0);
+	thing_finish(&intact);
+	scene_finish(&scene);
+}
+
 TEST(decommit, what_was_not_offered_for_it_is_kept)
 {
 	struct scene scene;
