@@ -118,7 +118,7 @@ NTSTATUS dispatch_lock2(struct call *call, D3DKMT_LOCK2 *args)
 
 	if (!NT_SUCCESS(status))
 		return status;
-	status = allocation_lock(allocation, false, &args->pData);
+	status = allocation_lock(allocation, 0, &args->pData);
 	object_put(&allocation->object);
 	return status;
 }
@@ -221,7 +221,10 @@ NTSTATUS dispatch_lock(struct call *call, D3DKMT_LOCK *args)
 	if (NT_SUCCESS(status))
 		status = await_gpu(args, allocation);
 	if (NT_SUCCESS(status))
-		status = allocation_lock(allocation, true, &pointer);
+		status = allocation_lock(allocation,
+					 VIDMM_LOCK_NEEDS_VISIBLE |
+						 (args->Flags.DonotEvict ? VIDMM_LOCK_IN_PLACE : 0),
+					 &pointer);
 	if (NT_SUCCESS(status)) {
 		args->pData = (char *)pointer + offset_bytes;
 		args->GpuVirtualAddress = 0;

@@ -169,8 +169,8 @@ static inline uint32_t allocation_use_count(const struct dxg_allocation *allocat
 MUST_CHECK NTSTATUS allocation_await_idle(struct dxg_allocation *allocation, bool is_of_writes,
 					  bool may_wait);
 
-/* CPU access through this device; nests. */
-MUST_CHECK NTSTATUS allocation_lock(struct dxg_allocation *allocation, bool needs_cpu_visible,
+/* CPU access through this device; nests. Flags as vidmm_lock_anywhere() has them. */
+MUST_CHECK NTSTATUS allocation_lock(struct dxg_allocation *allocation, uint32_t flags,
 				    void **pointer_out);
 
 /*

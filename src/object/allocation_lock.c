@@ -81,15 +81,13 @@ static bool allocation_count_lock(struct dxg_allocation *allocation)
 	return true;
 }
 
-NTSTATUS allocation_lock(struct dxg_allocation *allocation, bool needs_cpu_visible,
-			 void **pointer_out)
+NTSTATUS allocation_lock(struct dxg_allocation *allocation, uint32_t flags, void **pointer_out)
 {
 	NTSTATUS status = device_check_alive(allocation->device);
 
 	if (NT_SUCCESS(status))
 		status = vidmm_lock_anywhere(allocation->device->adapter->memory,
-					     &allocation->body->memory, needs_cpu_visible,
-					     pointer_out);
+					     &allocation->body->memory, flags, pointer_out);
 	if (NT_SUCCESS(status) && !allocation_count_lock(allocation)) {
 		(void)!allocation_unlock_end(allocation);
 		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAllocation",

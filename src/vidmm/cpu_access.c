@@ -91,14 +91,17 @@ enum lock_step {
 	LOCK_OPEN_WINDOW,
 	LOCK_MOVE,
 	LOCK_WAIT,
-	LOCK_REFUSE
+	LOCK_REFUSE,
+	LOCK_REFUSE_TO_MOVE,
 };
 
-/* What was tried already, on the way to a lock. */
-struct lock_try {
-	bool has_moved;
+/* One thread's way to a lock. */
+struct locker {
+	uint32_t flags;
+	bool has_moved;     /* it was sent away for this one */
 	bool has_no_window; /* the driver would not */
 	bool opens_window;  /* which this look has decided */
+	void **pointer_out;
 };
 
 static enum lock_step window_step(const struct cpu_window *window)
@@ -108,7 +111,7 @@ static enum lock_step window_step(const struct cpu_window *window)
 	return window->is_open ? LOCK_SHOW_WINDOW : LOCK_OPEN_WINDOW;
 }
 
-static enum lock_step lock_step_locked(struct vidmm_place *place, const struct lock_try *try)
+static enum lock_step lock_step_locked(struct vidmm_place *place, const struct locker *locker)
 {
 	const struct vidmm_allocation *allocation = place->allocation;
 	struct access_question question = {
@@ -129,7 +132,7 @@ static enum lock_step lock_step_locked(struct vidmm_place *place, const struct l
 	question.host_aperture_is_cached = place->segment->config.window_is_cached;
 	way = access_decide(&question);
 	if (way == ACCESS_HOST_APERTURE) {
-		if (!try->has_no_window && window_take_locked(place))
+		if (!locker->has_no_window && window_take_locked(place))
 			return window_step(&place->window);
 		question.host_aperture_has_room = false;
 		way = access_decide(&question);
@@ -153,6 +156,9 @@ static NTSTATUS lock_refuse(const struct vidmm_place *place, enum lock_step step
 		return refuse(STATUS_NO_MEMORY, RULE_MM_NO_PAGES, NULL,
 			      "The machine has no memory left for an allocation of %llu bytes",
 			      (unsigned long long)place->allocation->size_bytes);
+	if (step == LOCK_REFUSE_TO_MOVE)
+		return refuse(STATUS_GRAPHICS_CANT_LOCK_MEMORY, RULE_MM_LOCK_PLACE, "hAllocation",
+			      "would have to be evicted, and the lock may not do that");
 	return refuse(STATUS_INVALID_PARAMETER, RULE_MM_LOCK_PLACE, "hAllocation",
 		      "is in GPU memory that the CPU cannot see");
 }
@@ -184,7 +190,7 @@ static void end_try(struct vidmm *manager, struct vidmm_allocation *allocation,
 }
 
 /* One look at what lives; false: look again when something has changed since `*seen_out`. */
-static bool lock_try_locked(struct vidmm_place *place, struct lock_try *try, void **pointer_out,
+static bool lock_try_locked(struct vidmm_place *place, struct locker *locker,
 			    struct actions *actions, NTSTATUS *status_out, uint32_t *seen_out)
 {
 	struct vidmm_allocation *allocation = place->allocation;
@@ -193,11 +199,13 @@ static bool lock_try_locked(struct vidmm_place *place, struct lock_try *try, voi
 
 	lock_acquire(&manager->lock);
 	*seen_out = notice_read(&manager->changed);
-	step = lock_step_locked(place, try);
-	try->opens_window = step == LOCK_OPEN_WINDOW;
-	if (try->opens_window)
+	step = lock_step_locked(place, locker);
+	locker->opens_window = step == LOCK_OPEN_WINDOW;
+	if (locker->opens_window)
 		window_change_locked(place);
-	if (step == LOCK_MOVE && !place->allocation->traits.is_pinned && !try->has_moved) {
+	if (step == LOCK_MOVE && (locker->flags & VIDMM_LOCK_IN_PLACE))
+		step = LOCK_REFUSE_TO_MOVE;
+	if (step == LOCK_MOVE && !place->allocation->traits.is_pinned && !locker->has_moved) {
 		place->must_be_system = true;
 		place_leave_locked(place, actions);
 		step = LOCK_WAIT;
@@ -209,7 +217,7 @@ static bool lock_try_locked(struct vidmm_place *place, struct lock_try *try, voi
 		place_settle_locked(place, actions);
 	}
 	/* What the GPU did not write, who locks it there may. */
-	if (step == LOCK_SHOW_SEGMENT) {
+	if (step == LOCK_SHOW_SEGMENT || step == LOCK_SHOW_WINDOW) {
 		place->was_written = true;
 		place->is_clean = false;
 	}
@@ -217,11 +225,11 @@ static bool lock_try_locked(struct vidmm_place *place, struct lock_try *try, voi
 	if (step == LOCK_WAIT || step == LOCK_OPEN_WINDOW)
 		return false;
 	if (step == LOCK_SHOW_SYSTEM)
-		*status_out = allocation_lock_locked(allocation, NULL, pointer_out);
+		*status_out = allocation_lock_locked(allocation, NULL, locker->pointer_out);
 	else if (step == LOCK_SHOW_SEGMENT)
-		*status_out = lock_in_segment(place, pointer_out);
+		*status_out = lock_in_segment(place, locker->pointer_out);
 	else if (step == LOCK_SHOW_WINDOW)
-		*status_out = lock_in_window(place, pointer_out);
+		*status_out = lock_in_window(place, locker->pointer_out);
 	else
 		*status_out = lock_refuse(place, step);
 	end_try(manager, allocation, actions);
@@ -229,9 +237,9 @@ static bool lock_try_locked(struct vidmm_place *place, struct lock_try *try, voi
 }
 
 NTSTATUS vidmm_lock_anywhere(struct vidmm *manager, struct vidmm_allocation *allocation,
-			     bool needs_cpu_visible, void **pointer_out)
+			     uint32_t flags, void **pointer_out)
 {
-	struct lock_try try = { 0 };
+	struct locker locker = { .flags = flags, .pointer_out = pointer_out };
 	bool is_over = false;
 	NTSTATUS status;
 
@@ -242,26 +250,25 @@ NTSTATUS vidmm_lock_anywhere(struct vidmm *manager, struct vidmm_allocation *all
 
 		actions_init(&actions);
 		lock_acquire(&allocation->lock);
-		status = allocation_check_lock_locked(allocation, needs_cpu_visible);
+		status = allocation_check_lock_locked(allocation, flags & VIDMM_LOCK_NEEDS_VISIBLE);
 		place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
 		is_over = !NT_SUCCESS(status) || !place;
 		if (NT_SUCCESS(status) && !place)
 			status = allocation_lock_locked(allocation, NULL, pointer_out);
-		if (!NT_SUCCESS(status) && place && (try.has_moved || try.opens_window))
+		if (!NT_SUCCESS(status) && place && (locker.has_moved || locker.opens_window))
 			end_try(manager, allocation, &actions);
-		try.opens_window = false;
+		locker.opens_window = false;
 		if (!is_over)
-			is_over =
-				lock_try_locked(place, &try, pointer_out, &actions, &status, &seen);
+			is_over = lock_try_locked(place, &locker, &actions, &status, &seen);
 		lock_release(&allocation->lock);
-		try.has_moved |= !list_is_empty(&actions.leaving);
+		locker.has_moved |= !list_is_empty(&actions.leaving);
 		if (is_over && list_is_empty(&actions.leaving) && list_is_empty(&actions.windows))
 			break;
-		if (try.opens_window)
-			try.has_no_window = !window_open(place);
+		if (locker.opens_window)
+			locker.has_no_window = !window_open(place);
 		lock_acquire(&manager->lock);
 		actions_run_locked(manager, &actions);
-		if (!is_over && !try.opens_window)
+		if (!is_over && !locker.opens_window)
 			notice_wait(&manager->changed, seen, CLOCK_FOREVER);
 	}
 	return status;

@@ -668,8 +668,12 @@ MUST_CHECK NTSTATUS vidmm_reclaim_now(struct vidmm_device *device,
  * there; what is nowhere and may only be in GPU memory does not enter before the unlock. Nothing
  * moves while it is locked, so no byte that the CPU writes is lost. May wait for a move.
  */
+enum {
+	VIDMM_LOCK_NEEDS_VISIBLE = 1, /* as `needs_cpu_visible` there */
+	VIDMM_LOCK_IN_PLACE = 2,      /* refused rather than moved */
+};
 MUST_CHECK NTSTATUS vidmm_lock_anywhere(struct vidmm *manager, struct vidmm_allocation *allocation,
-					bool needs_cpu_visible, void **pointer_out);
+					uint32_t flags, void **pointer_out);
 MUST_CHECK bool vidmm_unlock_anywhere(struct vidmm *manager, struct vidmm_allocation *allocation);
 
 /*

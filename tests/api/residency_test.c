@@ -368,6 +368,37 @@ TEST(evict, only_if_necessary_leaves_it_there_when_there_is_room)
 	EXPECT_EQ(args.PagingFenceValue, 0);
 }
 
+/* ---- locks of what is resident ---- */
+
+static NTSTATUS lock_with(const struct client *client, D3DKMT_HANDLE handle, UINT flags)
+{
+	D3DKMT_LOCK args = { .hDevice = client->device, .hAllocation = handle };
+
+	args.Flags.Value = flags;
+	return D3DKMTLock(&args);
+}
+
+/* Cached memory is not coherent with local memory: for the CPU it has to leave. */
+TEST(lock, that_may_not_evict_fails_rather)
+{
+	enum { LOCK_ENTIRE = 0x10, DONOT_EVICT = 0x20 };
+	struct client client = begin();
+	D3DKMT_HANDLE one = create_sized(&client, MIB, SOFTGPU_CPU_VISIBLE | SOFTGPU_CACHED);
+
+	/* Nowhere, nothing has to go. */
+	EXPECT_OK(lock_with(&client, one, LOCK_ENTIRE | DONOT_EVICT));
+	EXPECT_OK(unlock2(client.device, one));
+	EXPECT_OK(make_resident(&client, &one, 1, 0));
+	EXPECT_EQ(residency_status(&client, one), IN_GPU_MEMORY);
+	EXPECT_REFUSED(lock_with(&client, one, LOCK_ENTIRE | DONOT_EVICT),
+		       STATUS_GRAPHICS_CANT_LOCK_MEMORY, "MM-LOCK-PLACE", "hAllocation");
+	EXPECT_EQ(residency_status(&client, one), IN_GPU_MEMORY);
+	EXPECT_OK(lock_with(&client, one, LOCK_ENTIRE));
+	EXPECT(residency_status(&client, one) != IN_GPU_MEMORY);
+	EXPECT_OK(unlock2(client.device, one));
+	expect_valid();
+}
+
 /* ---- properties ---- */
 
 static D3DDDI_UPDATEALLOCPROPERTY property_of(const struct client *client, D3DKMT_HANDLE handle)

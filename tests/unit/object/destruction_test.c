@@ -379,7 +379,7 @@ TEST(single, that_the_cpu_sees_is_hidden_from_it)
 	world_init(&world);
 	world.fake.is_idle = true;
 	make(&world, 1, false, &allocation, NULL);
-	EXPECT_EQ(allocation_lock(allocation, false, &pointer), STATUS_SUCCESS);
+	EXPECT_EQ(allocation_lock(allocation, 0, &pointer), STATUS_SUCCESS);
 	EXPECT(probe_is_readable(pointer, 1));
 	EXPECT_EQ(destroy_single(&world, allocation), STATUS_SUCCESS);
 	EXPECT(!probe_is_readable(pointer, 1));

@@ -8,7 +8,7 @@ static char *lock(struct scene *scene)
 {
 	void *pointer = NULL;
 
-	EXPECT_EQ(vidmm_lock_anywhere(scene->gpu.manager, scene->thing.memory, false, &pointer),
+	EXPECT_EQ(vidmm_lock_anywhere(scene->gpu.manager, scene->thing.memory, 0, &pointer),
 		  STATUS_SUCCESS);
 	return pointer;
 }
@@ -145,7 +145,7 @@ TEST(lock, of_hidden_gpu_memory_without_an_aperture_is_refused)
 
 	scene_init_with(&scene, &(struct gpu_config){ .is_hidden = true }, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
-	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, false, &pointer),
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("MM-LOCK-PLACE");
 	EXPECT(thing_is_in(&scene.thing));
@@ -166,7 +166,7 @@ static void run_lock(void *argument)
 	void *pointer = NULL;
 
 	locker->status = vidmm_lock_anywhere(locker->scene->gpu.manager,
-					     locker->scene->thing.memory, false, &pointer);
+					     locker->scene->thing.memory, 0, &pointer);
 	locker->pointer = pointer;
 	atomic_store(&locker->is_over, true);
 }
@@ -289,7 +289,7 @@ TEST(lock, of_what_is_pinned_out_of_sight_is_refused)
 	wishes.traits.is_pinned = true;
 	scene_add_thing_as(&scene, &wishes);
 	thing_bring_in(&scene.thing);
-	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, false, &pointer),
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION);
 	EXPECT_RULE("MM-LOCK-PINNED");
 	scene_finish(&scene);
@@ -366,7 +366,7 @@ TEST(reach, of_the_gpu_is_all_there_is_to_lock)
 
 	scene_init_with(&scene, &(struct gpu_config){ .reachable_bytes = MIB }, 2 * MIB,
 			SET_SYSTEM);
-	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, false, &pointer),
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_NO_MEMORY);
 	EXPECT_RULE("MM-NO-PAGES");
 	scene_finish(&scene);

@@ -352,7 +352,7 @@ TEST(defragment, what_is_locked_or_unmoveable_or_pinned_stays)
 	row_add(&row, &wishes);
 	row_take_out(&row, 0);
 	row_take_out(&row, 2);
-	EXPECT_EQ(vidmm_lock_anywhere(row.scene.gpu.manager, row.things[1].memory, false, &pointer),
+	EXPECT_EQ(vidmm_lock_anywhere(row.scene.gpu.manager, row.things[1].memory, 0, &pointer),
 		  STATUS_SUCCESS);
 	put_in_order(&row, &downward);
 	EXPECT_EQ(first_mib(&row, 1), 1);

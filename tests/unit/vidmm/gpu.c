@@ -490,7 +490,7 @@ void thing_write(struct thing *thing, char value)
 {
 	void *pointer;
 
-	EXPECT_EQ(vidmm_lock_anywhere(the_gpu->manager, thing->memory, false, &pointer),
+	EXPECT_EQ(vidmm_lock_anywhere(the_gpu->manager, thing->memory, 0, &pointer),
 		  STATUS_SUCCESS);
 	memset(pointer, value, thing->memory->size_bytes);
 	EXPECT(vidmm_unlock_anywhere(the_gpu->manager, thing->memory));
@@ -535,7 +535,7 @@ bool thing_holds(struct thing *thing, char value)
 		return true;
 	}
 	void *pointer;
-	EXPECT_EQ(vidmm_lock_anywhere(the_gpu->manager, thing->memory, false, &pointer),
+	EXPECT_EQ(vidmm_lock_anywhere(the_gpu->manager, thing->memory, 0, &pointer),
 		  STATUS_SUCCESS);
 	bool holds = is_all(pointer, thing->memory->size_bytes, value);
 	EXPECT(vidmm_unlock_anywhere(the_gpu->manager, thing->memory));

@@ -166,7 +166,7 @@ static void lock(struct model *model, uint32_t i)
 	if (is_moving(&model->things[i]))
 		return;
 	NTSTATUS status =
-		vidmm_lock_anywhere(model->gpu.manager, model->things[i].memory, false, &pointer);
+		vidmm_lock_anywhere(model->gpu.manager, model->things[i].memory, 0, &pointer);
 	if (model->is_offered[i]) {
 		EXPECT_EQ(status, STATUS_INVALID_PARAMETER);
 		return;

@@ -134,7 +134,7 @@ static char swap_content(struct thing *thing, char expected, char next)
 	char found;
 
 	atomic_fetch_add(&crowd.locks_begun, 1);
-	REQUIRE(vidmm_lock_anywhere(crowd.gpu.manager, thing->memory, false, &pointer) ==
+	REQUIRE(vidmm_lock_anywhere(crowd.gpu.manager, thing->memory, 0, &pointer) ==
 		STATUS_SUCCESS);
 	found = *(char *)pointer;
 	REQUIRE(is_all(pointer, thing->memory->size_bytes, found));

@@ -275,11 +275,11 @@ TEST(offer, reclaimed_it_can_be_locked_at_once)
 	scene_init_with(&scene, NULL, MIB, SET_LOCAL | SET_SYSTEM);
 	thing_write(&scene.thing, 'l');
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
-	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, false, &pointer),
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("MM-LOCK-OFFERED");
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
-	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, false, &pointer),
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_SUCCESS);
 	EXPECT(is_all(pointer, MIB, 'l'));
 	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, scene.thing.memory));

@@ -315,7 +315,7 @@ TEST(in_place, what_is_locked_in_gpu_memory_is_told_as_well)
 
 	init(&scene, SET_LOCAL);
 	thing_bring_in(&scene.thing);
-	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, false, &pointer),
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_SUCCESS);
 	begin_reset(&scene);
 	vidmm_reset(scene.gpu.manager);

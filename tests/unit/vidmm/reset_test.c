@@ -119,7 +119,7 @@ TEST(reset, what_is_locked_in_gpu_memory_stays_to_be_seen)
 
 	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
-	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, false, &pointer),
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_SUCCESS);
 	begin_reset(&scene);
 	lose_memory(&scene);
@@ -359,7 +359,7 @@ TEST(given_up, everything_goes_without_a_job)
 	thing_bring_in(&local);
 	thing_bring_in(&aperture);
 	thing_bring_in(&locked);
-	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, locked.memory, false, &pointer),
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, locked.memory, 0, &pointer),
 		  STATUS_SUCCESS);
 	give_up(&scene);
 	EXPECT(!thing_is_in(&local));
