@@ -110,17 +110,38 @@ void list_fail_locked(struct vidmm_list *list, struct actions *actions)
 	list_end_locked(list, VIDMM_LIST_FAILED, STATUS_NO_MEMORY, actions);
 }
 
+/* What is left of empty memory. */
+struct left {
+	uint64_t bytes[VIDMM_MAX_SEGMENTS];
+	uint64_t limit_bytes; /* of all apertures together */
+};
+
+static bool left_take(struct left *left, const struct placement *where)
+{
+	uint64_t *bytes = &left->bytes[where->segment->id - 1];
+	uint64_t wanted = segment_bytes(where->segment, &where->wish);
+
+	if (wanted > *bytes ||
+	    (where->segment->is_system && where->wish.size_bytes > left->limit_bytes))
+		return false;
+	*bytes -= wanted;
+	if (where->segment->is_system)
+		left->limit_bytes -= where->wish.size_bytes;
+	return true;
+}
+
 /* How many of the first could be in place together, were there nobody else. */
 static uint32_t list_fits(struct vidmm *manager, const struct vidmm_list *list)
 {
-	uint64_t left[VIDMM_MAX_SEGMENTS];
+	uint64_t limit_bytes = manager->config.aperture_commit_limit_bytes;
+	struct left left = { .limit_bytes = limit_bytes != 0 ? limit_bytes : UINT64_MAX };
 
 	for (uint32_t i = 0; i < manager->segment_count; i++) {
 		const struct vidmm_segment_config *config = &manager->segments[i].config;
 
-		left[i] = config->size_bytes;
-		if (manager->segments[i].is_system && config->commit_limit_bytes < left[i])
-			left[i] = config->commit_limit_bytes;
+		left.bytes[i] = config->size_bytes;
+		if (manager->segments[i].is_system && config->commit_limit_bytes < left.bytes[i])
+			left.bytes[i] = config->commit_limit_bytes;
 	}
 	for (uint32_t i = 0; i < list->count; i++) {
 		struct placement placements[VIDMM_MAX_SEGMENTS];
@@ -128,13 +149,10 @@ static uint32_t list_fits(struct vidmm *manager, const struct vidmm_list *list)
 						UINT32_MAX, placements);
 		uint32_t at = 0;
 
-		while (at < count && segment_bytes(placements[at].segment, &placements[at].wish) >
-					     left[placements[at].segment->id - 1])
+		while (at < count && !left_take(&left, &placements[at]))
 			at++;
 		if (at == count)
 			return i;
-		left[placements[at].segment->id - 1] -=
-			segment_bytes(placements[at].segment, &placements[at].wish);
 	}
 	return list->count;
 }

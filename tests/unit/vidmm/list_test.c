@@ -334,4 +334,34 @@ TEST(list, of_a_suspended_process_waits_until_it_goes_on)
 	end(&scene);
 }
 
+TEST(list, does_not_fit_beyond_what_all_apertures_may_hold)
+{
+	struct scene scene;
+	struct work work;
+	uint32_t fits;
+
+	scene_init(&scene, &(struct gpu_config){ .is_physical = true,
+						 .is_by_lists = true,
+						 .commit_limit_bytes = 5 * MIB });
+	for (int i = 0; i < THINGS; i++)
+		thing_init(&things[i], &scene.client, 2 * MIB, SET_APERTURE);
+	work_init(&work, &scene, 0, 4);
+	EXPECT_EQ(vidmm_list_check(&work.list, &fits), STATUS_SUCCESS);
+	EXPECT_EQ(fits, 2);
+	EXPECT_EQ(prepare(&work), STATUS_NO_MEMORY);
+	EXPECT_RULE("MM-LIST-FITS");
+	work_init(&work, &scene, 0, 2);
+	EXPECT_EQ(prepare(&work), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
+	vidmm_list_release(&work.list);
+	/* What was used before makes room. */
+	work_init(&work, &scene, 2, 2);
+	EXPECT_EQ(prepare(&work), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
+	vidmm_list_release(&work.list);
+	end(&scene);
+}
+
 TEST_MAIN("vidmm/list")
