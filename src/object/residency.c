@@ -150,10 +150,13 @@ NTSTATUS residency_offer(struct dxg_device *device, const struct residency_offer
 		if (obstacle)
 			return offer_refuse(offer, i, obstacle);
 	}
+	for (uint32_t i = 0; offer->count > 1 && NT_SUCCESS(status) && i < offer->count; i++)
+		status = vidmm_offer_prepare(offer->bindings[i], offer->may_decommit,
+					     offer->is_immediate);
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < offer->count; i++) {
 		status = vidmm_binding_offer(offer->bindings[i], offer->priority,
 					     offer->may_decommit, offer->is_immediate);
-		/* No memory, or another thread locked it in between. */
+		/* Another thread locked it in between. */
 		if (!NT_SUCCESS(status))
 			offer_undo(device, offer, i);
 		if (status == STATUS_INVALID_PARAMETER)

@@ -635,6 +635,10 @@ void vidmm_unoffer(struct vidmm_device *device, struct vidmm_binding *binding);
 /* A look: what keeps it from being offered, in a word, or NULL. And is it offered already? */
 const char *vidmm_offer_obstacle(struct vidmm_binding *binding, bool *is_offered_out);
 
+/* Afterwards nothing about the offer takes memory. */
+MUST_CHECK NTSTATUS vidmm_offer_prepare(struct vidmm_binding *binding, bool may_decommit,
+					bool is_immediate);
+
 /*
  * vidmm_reclaim_bindings() for what was never wanted in GPU memory, at the price of a lock for
  * each. False: nothing was changed, and it takes the other.

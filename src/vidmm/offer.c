@@ -87,6 +87,23 @@ static void offer_place_locked(struct vidmm_binding *binding, bool is_immediate,
 	place_settle_locked(place, actions);
 }
 
+/* Of memory that nobody wanted in place yet, who decommits it or waits for work needs a place. */
+static bool offer_needs_place(const struct vidmm_binding *binding, bool may_decommit,
+			      bool is_immediate)
+{
+	return may_decommit ||
+	       (binding->device->process->manager->config.is_residency_by_lists && !is_immediate);
+}
+
+NTSTATUS vidmm_offer_prepare(struct vidmm_binding *binding, bool may_decommit, bool is_immediate)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (offer_needs_place(binding, may_decommit, is_immediate))
+		status = place_ensure(binding);
+	return NT_SUCCESS(status) ? status : request_refuse(status);
+}
+
 const char *vidmm_offer_obstacle(struct vidmm_binding *binding, bool *is_offered_out)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
@@ -108,8 +125,8 @@ NTSTATUS vidmm_binding_offer(struct vidmm_binding *binding, enum vidmm_offer_pri
 	bool must_start = false;
 	NTSTATUS status = STATUS_SUCCESS;
 
-	if (may_decommit ||
-	    (manager->config.is_residency_by_lists && !is_immediate &&
+	if (offer_needs_place(binding, may_decommit, is_immediate) &&
+	    (may_decommit ||
 	     atomic_load_explicit(&binding->device->owner->pending, memory_order_relaxed) > 0))
 		status = place_ensure(binding);
 	if (!NT_SUCCESS(status))

@@ -290,6 +290,29 @@ TEST(commitment, of_what_is_offered_with_allow_decommit_can_be_given_back)
 	EXPECT_CONTENT(&client, list[1], MIB, 2);
 }
 
+/* What was offered before stays as it was offered then. */
+TEST(offer, that_finds_no_memory_changes_no_offer_of_before)
+{
+	struct client client = begin();
+	bool has_succeeded = false;
+
+	for (unsigned nth = 1; !has_succeeded; nth++) {
+		D3DKMT_HANDLE list[] = { in_system_memory(&client, 1),
+					 in_system_memory(&client, 2) };
+		EXPECT_OK(offer(&client, list, 1, D3DKMT_OFFER_PRIORITY_HIGH, 0));
+		dxgk_test_fail_nth_allocation(nth);
+		NTSTATUS status =
+			offer(&client, list, 2, D3DKMT_OFFER_PRIORITY_LOW, ALLOW_DECOMMIT);
+		bool has_fired = dxgk_test_fail_stop();
+		has_succeeded = status == STATUS_SUCCESS;
+		EXPECT_EQ(status, has_fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+		EXPECT_EQ(offer_info().DecommittableBytes, has_succeeded ? 2 * MIB : 0);
+		EXPECT_OK(destroy_list(client.device, list, 2));
+		EXPECT(nth < 100);
+	}
+	expect_valid();
+}
+
 TEST(commitment, goes_by_the_lowest_priority_and_only_as_far_as_asked)
 {
 	struct client client = begin();
