@@ -163,16 +163,19 @@ static struct vidmm_place *next_place_locked(struct vidmm *manager)
 	return place;
 }
 
-static void content_lose_locked(struct vidmm_allocation *allocation)
+static void content_lose_locked(struct vidmm_place *place)
 {
+	struct vidmm_allocation *allocation = place->allocation;
 	bool has_copy = allocation->backing.run_count > 0 || allocation->backing.is_clients;
 
 	allocation_set_content(allocation, has_copy ? VIDMM_CONTENT_BACKED : VIDMM_CONTENT_NONE);
 	if (allocation->driver)
 		allocation->driver->is_initialized = false;
-	if (allocation->offer == VIDMM_OFFERED && !has_copy)
+	if (allocation->offer == VIDMM_OFFERED && !(has_copy && place->is_clean)) {
 		allocation_set_offer(allocation, VIDMM_DISCARDED,
 				     (enum vidmm_offer_priority)allocation->offer_priority);
+		place->is_repurposed = true;
+	}
 }
 
 static void place_lose_locked(struct vidmm_place *place, struct actions *actions)
@@ -188,7 +191,7 @@ static void place_lose_locked(struct vidmm_place *place, struct actions *actions
 		return;
 	}
 	if (is_local)
-		content_lose_locked(allocation);
+		content_lose_locked(place);
 	place_vanish_locked(place, actions);
 }
 

@@ -112,6 +112,35 @@ TEST(reset, offered_content_is_discarded)
 	scene_finish(&scene);
 }
 
+/* What it keeps in system memory is what it was before: good enough only if it is the same. */
+static enum vidmm_reclaim_result reclaimed_with_a_copy(uint32_t evict_flags)
+{
+	struct scene scene;
+	enum vidmm_reclaim_result result;
+
+	scene_init(&scene, NULL);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
+	wishes.traits.is_kept_in_system = true;
+	scene_add_thing_as(&scene, &wishes);
+	thing_write(&scene.thing, 'k');
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY | evict_flags),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_HIGH, false, true),
+		  STATUS_SUCCESS);
+	begin_reset(&scene);
+	lose_memory(&scene);
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
+	scene_finish(&scene);
+	return result;
+}
+
+TEST(reset, offered_content_is_discarded_though_there_is_an_old_copy)
+{
+	EXPECT_EQ(reclaimed_with_a_copy(0), VIDMM_RECLAIM_DISCARDED);
+	EXPECT_EQ(reclaimed_with_a_copy(VIDMM_EVICT_NOT_WRITTEN_TO), VIDMM_RECLAIM_OK);
+}
+
 TEST(reset, what_is_locked_in_gpu_memory_stays_to_be_seen)
 {
 	struct scene scene;
