@@ -216,6 +216,7 @@ static bool lock_try_locked(struct vidmm_place *place, struct locker *locker,
 		place->is_locked = true;
 		place_settle_locked(place, actions);
 	}
+	place->awaits_unpin |= step == LOCK_WAIT && place->pins > 0;
 	/* What the GPU did not write, who locks it there may. */
 	if (step == LOCK_SHOW_SEGMENT || step == LOCK_SHOW_WINDOW) {
 		place->was_written = true;

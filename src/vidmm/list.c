@@ -37,10 +37,9 @@ static void list_unpin_locked(struct vidmm_list *list, struct actions *actions)
 	for (uint32_t i = 0; i < list->count; i++) {
 		struct vidmm_place *place = binding_place(list->entries[i].binding);
 
-		place->pins--;
 		if (list->state != VIDMM_LIST_READY)
 			place->gather_pins--;
-		place_settle_locked(place, actions);
+		place_unpin_locked(place, actions);
 	}
 }
 

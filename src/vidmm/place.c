@@ -243,6 +243,16 @@ void place_settle_locked(struct vidmm_place *place, struct actions *actions)
 	}
 }
 
+void place_unpin_locked(struct vidmm_place *place, struct actions *actions)
+{
+	place->pins--;
+	if (place->pins == 0 && place->awaits_unpin) {
+		place->awaits_unpin = false;
+		actions->has_changes = true;
+	}
+	place_settle_locked(place, actions);
+}
+
 void place_answer_locked(struct vidmm_place *place, NTSTATUS status, struct actions *actions)
 {
 	struct list *link;

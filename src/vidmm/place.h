@@ -126,6 +126,7 @@ struct vidmm_place {
 	uint32_t listed;
 	uint32_t pins;          /* lists of submissions */
 	uint32_t gather_pins;   /* of those, of the list whose turn it is */
+	bool awaits_unpin;      /* a lock waits until there are none */
 	uint32_t waits;         /* bindings with a wait under way */
 	struct list wants;      /* vidmm_want.link */
 	enum vidmm_group group; /* where its listings are charged */
@@ -276,6 +277,8 @@ void place_out_locked(struct vidmm_place *place, struct actions *actions);
 void place_vanish_locked(struct vidmm_place *place, struct actions *actions);
 /* Something it depends on has changed: its order, whether it goes at once, who may go on. */
 void place_settle_locked(struct vidmm_place *place, struct actions *actions);
+/* One pin less. */
+void place_unpin_locked(struct vidmm_place *place, struct actions *actions);
 /* Somebody needs it now. */
 void place_use_locked(struct vidmm_place *place);
 /* Those who wait for it are told `status`. */

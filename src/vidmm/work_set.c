@@ -175,9 +175,8 @@ static void unpin(struct vidmm_place *place)
 
 	actions_init(&actions);
 	lock_acquire(&place->manager->lock);
-	place->pins--;
 	place->manager->epoch++;
-	place_settle_locked(place, &actions);
+	place_unpin_locked(place, &actions);
 	actions_run_locked(place->manager, &actions);
 }
 

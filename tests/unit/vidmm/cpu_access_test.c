@@ -279,6 +279,42 @@ TEST(lock, waits_for_what_is_on_its_way)
 	scene_finish(&scene);
 }
 
+/* A submission that is over gives nothing back, but who waited for it may go on. */
+TEST(lock, of_what_a_submission_keeps_in_place_goes_on_when_that_is_over)
+{
+	struct scene scene;
+	struct locker locker = { .scene = &scene };
+	struct vidmm_list_entry entry;
+	struct vidmm_list list = { .entries = &entry, .count = 1 };
+	struct thread *thread;
+	uint32_t fits;
+
+	scene_init(&scene, &(struct gpu_config){ .is_physical = true, .is_by_lists = true });
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL | SET_APERTURE);
+	wishes.traits.is_cached = true;
+	scene_add_thing_as(&scene, &wishes);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
+	entry.binding = &scene.thing.binding;
+	list.device = &scene.client.device;
+	EXPECT_EQ(vidmm_list_prepare(&list, &fits), STATUS_SUCCESS);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+	EXPECT_EQ(thread_create("locker", run_lock, &locker, &thread), STATUS_SUCCESS);
+	clock_sleep_until(clock_deadline(20 * NS_PER_MS)); /* it waits by then */
+	EXPECT(!atomic_load(&locker.is_over));
+	EXPECT(!vidmm_list_release(&list));
+	uint64_t deadline_ns = clock_deadline(20 * NS_PER_S);
+	while (!atomic_load(&locker.is_over) && clock_now_ns() < deadline_ns) {
+		if (gpu_run(&scene.gpu, 1) == 0)
+			clock_sleep_until(clock_deadline(NS_PER_MS));
+	}
+	EXPECT(atomic_load(&locker.is_over));
+	thread_join(thread);
+	EXPECT_EQ(locker.status, STATUS_SUCCESS);
+	unlock(&scene);
+	scene_finish(&scene);
+}
+
 TEST(lock, of_what_is_pinned_out_of_sight_is_refused)
 {
 	struct scene scene;
