@@ -274,10 +274,17 @@ static void list_make_needed_locked(struct vidmm_binding *const bindings[], uint
 	}
 }
 
+static uint64_t usage_of(const struct vidmm_process *process)
+{
+	return process->usage_bytes[VIDMM_LOCAL] + process->usage_bytes[VIDMM_NON_LOCAL];
+}
+
+/* Who was over its budget before, and uses no more now, is refused nothing for it. */
 static NTSTATUS list_add_locked(struct vidmm_binding *const bindings[], uint32_t count,
 				uint32_t flags, struct actions *actions, uint64_t *excess_out)
 {
 	struct vidmm_process *process = bindings[0]->device->process;
+	uint64_t usage_before = usage_of(process);
 	uint32_t added = 0;
 	bool is_fitting = true;
 
@@ -293,7 +300,7 @@ static NTSTATUS list_add_locked(struct vidmm_binding *const bindings[], uint32_t
 		binding_list_locked(bindings[added], group, actions);
 	}
 	*excess_out = 0;
-	if (!(flags & VIDMM_WHATEVER_THE_BUDGET))
+	if (!(flags & VIDMM_WHATEVER_THE_BUDGET) && usage_of(process) > usage_before)
 		*excess_out = budget_excess_locked(process, flags & VIDMM_CANT_TRIM_FURTHER);
 	if (added == count && *excess_out == 0) {
 		list_make_needed_locked(bindings, count);

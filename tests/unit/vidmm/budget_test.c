@@ -115,6 +115,39 @@ TEST(budget, evict_says_how_much_is_still_missing)
 	scene_finish(&scene);
 }
 
+/* What is on the list already only counts once more, wherever others have sent it. */
+TEST(budget, that_shrank_refuses_nothing_that_is_listed_already)
+{
+	struct scene scene;
+	struct thing mine;
+	struct thing more;
+	struct thing yours;
+
+	scene_init(&scene, NULL);
+	thing_init(&mine, &scene.client, 8 * MIB, SET_LOCAL);
+	thing_bring_in(&mine);
+	EXPECT_EQ(thing_make_resident(&mine), STATUS_SUCCESS);
+	scene_add_second(&scene);
+	thing_init(&yours, &scene.other, 4 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(&yours), STATUS_PENDING);
+	gpu_run(&scene.gpu, 20);
+	EXPECT(!thing_is_in(&mine));
+	EXPECT(info_of(&scene.gpu.process).usage_bytes > info_of(&scene.gpu.process).budget_bytes);
+	EXPECT_EQ(thing_make_resident(&mine), STATUS_PENDING);
+	EXPECT_EQ(vidmm_binding_count(&mine.binding), 3);
+	EXPECT_EQ(info_of(&scene.gpu.process).usage_bytes, 8 * MIB);
+	/* What is new is refused as before. */
+	thing_init(&more, &scene.client, PAGE, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(&more), STATUS_NO_MEMORY);
+	thing_finish(&more);
+	thing_finish(&yours);
+	gpu_run(&scene.gpu, 20);
+	EXPECT_EQ(mine.done, 2);
+	EXPECT_EQ(mine.status, STATUS_SUCCESS);
+	thing_finish(&mine);
+	scene_finish(&scene);
+}
+
 TEST(budget, who_can_trim_no_further_may_exceed_it_but_not_what_there_is)
 {
 	struct scene scene;
