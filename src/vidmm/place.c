@@ -203,7 +203,8 @@ static bool place_goes_now(const struct vidmm_place *place)
 	    place->given_up_at != place->manager->epoch &&
 	    (vidmm_options(place->manager) & VIDMM_ALWAYS_DISCARD_OFFERS))
 		return true;
-	return place->listed == 0 && place->may_leave_soon &&
+	return ((place->listed == 0 && place->may_leave_soon) ||
+		(place->is_misplaced && place->given_up_at != place->manager->epoch)) &&
 	       !place->allocation->traits.is_pinned &&
 	       !(place->is_locked && !place->segment->is_system);
 }
@@ -301,6 +302,7 @@ void place_enter_locked(struct vidmm_place *place, const struct placement *where
 	place->wish = where->wish;
 	place->pages = *pages;
 	place->has_changed_group = false;
+	place->is_misplaced = false;
 	place->was_written = false;
 	place->moved_at = pager_epoch(place->manager->config.pager);
 	place->segment->entering_bytes += place_bytes(place);
@@ -421,14 +423,15 @@ static void shift_end_locked(struct vidmm_place *place, bool has_moved)
 	segment_give(place->segment, &place->wish, &place->other_pages);
 }
 
-static void place_back_in_locked(struct vidmm_place *place, struct actions *actions)
+static void place_back_in_locked(struct vidmm_place *place, NTSTATUS status,
+				 struct actions *actions)
 {
 	assert(place->lent_bytes == 0);
 	list_remove(&place->parting_link);
 	dependents_release_locked(place, actions);
 	place_set_state(place, PLACE_IN);
 	bindings_sort_locked(place, actions);
-	place_answer_locked(place, STATUS_SUCCESS, actions);
+	place_answer_locked(place, status, actions);
 	actions->has_changes = true;
 	place_settle_locked(place, actions);
 }
@@ -441,7 +444,7 @@ void place_settle_down_locked(struct vidmm_place *place, bool has_moved, struct 
 		place->shift_failed_at = place->manager->defragments;
 		place->slide_to = 0;
 	}
-	place_back_in_locked(place, actions);
+	place_back_in_locked(place, STATUS_SUCCESS, actions);
 }
 
 void place_stay_locked(struct vidmm_place *place, struct actions *actions)
@@ -452,7 +455,9 @@ void place_stay_locked(struct vidmm_place *place, struct actions *actions)
 	place->may_leave_soon = false;
 	place->must_be_system = false;
 	place->given_up_at = place->manager->epoch;
-	place_back_in_locked(place, actions);
+	/* In place is no answer where it may not be. */
+	place_back_in_locked(place, place->is_misplaced ? STATUS_NO_MEMORY : STATUS_SUCCESS,
+			     actions);
 }
 
 /* ---- room that changes hands before it is left ---- */
@@ -537,6 +542,7 @@ void place_out_locked(struct vidmm_place *place, struct actions *actions)
 	place->segment = NULL;
 	place->slide_to = 0;
 	place->may_leave_soon = false;
+	place->is_misplaced = false;
 	/* Room for good is hope; room that its owner wants back is not. */
 	if (!place_is_wanted(place))
 		place->manager->epoch++;

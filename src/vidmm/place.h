@@ -132,6 +132,7 @@ struct vidmm_place {
 	enum vidmm_group group; /* where its listings are charged */
 	bool has_changed_group; /* there was no room in the one it belongs to */
 	bool may_leave_soon;    /* evict at the earliest opportunity */
+	bool is_misplaced;      /* its wishes have changed: it may not be where it is */
 	bool is_clean;          /* the copy in system memory is as good */
 	bool was_written;       /* … and cannot be: not all who had it since it came in said so */
 	bool is_offered;

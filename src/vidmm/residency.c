@@ -296,6 +296,9 @@ static NTSTATUS list_add_locked(struct vidmm_binding *const bindings[], uint32_t
 		is_fitting = bindings[added]->count > 0 || group_choose(bindings[added], &group);
 		if (!is_fitting)
 			break;
+		/* New hope for what could not go. */
+		if (binding_place(bindings[added])->is_misplaced)
+			binding_place(bindings[added])->given_up_at = 0;
 		bindings[added]->is_promised |= bindings[added]->count == 0;
 		binding_list_locked(bindings[added], group, actions);
 	}

@@ -63,17 +63,19 @@ static NTSTATUS place_follow_locked(struct vidmm_place *place, struct actions *a
 	if (count == 0)
 		return refuse(STATUS_NO_MEMORY, RULE_MM_BUDGET, "SupportedSegmentSet",
 			      "has no segment that could ever hold it");
-	if (place->state != PLACE_IN || is_among(place, placements, count))
-		return STATUS_SUCCESS;
-	status = check_move_locked(place);
+	bool is_misplaced = place->segment && !is_among(place, placements, count);
+	status = is_misplaced && place->state == PLACE_IN ? check_move_locked(place)
+							  : STATUS_SUCCESS;
 	if (!NT_SUCCESS(status))
 		return status;
-	if (place->listed > 0) {
+	place->is_misplaced = is_misplaced;
+	if (!is_misplaced || place->state != PLACE_IN)
+		return STATUS_SUCCESS;
+	place->given_up_at = 0;
+	if (place->listed > 0)
 		place_leave_locked(place, actions);
-	} else {
-		place->may_leave_soon = true;
+	else
 		place_settle_locked(place, actions);
-	}
 	return STATUS_SUCCESS;
 }
 
@@ -97,19 +99,43 @@ static void wait_for_arrival(struct vidmm_binding *binding)
 }
 
 static NTSTATUS update_locked(struct vidmm_binding *binding, const struct vidmm_update *update,
-			      struct actions *actions)
+			      struct vidmm_update *before_out, struct actions *actions)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
-	const struct vidmm_update before = wishes_now(allocation);
 	NTSTATUS status;
 
+	*before_out = wishes_now(allocation);
 	if (binding->is_ended)
 		return request_refuse(STATUS_INVALID_PARAMETER);
 	allocation_update_locked(allocation, update);
 	status = place_follow_locked(binding_place(binding), actions);
 	if (!NT_SUCCESS(status))
-		allocation_update_locked(allocation, &before);
+		allocation_update_locked(allocation, before_out);
 	return status;
+}
+
+/* It could not be moved: it is, or comes back, where it was. */
+static NTSTATUS update_undo(struct vidmm_binding *binding, const struct vidmm_update *before)
+{
+	struct vidmm *manager = binding->device->process->manager;
+	struct vidmm_allocation *allocation = binding->allocation;
+	struct actions actions;
+
+	actions_init(&actions);
+	lock_acquire(&allocation->lock);
+	lock_acquire(&manager->lock);
+	struct vidmm_place *place = binding_place(binding);
+	allocation_update_locked(allocation, before);
+	if (place) {
+		place->is_misplaced = false;
+		place->given_up_at = 0;
+	}
+	lock_release(&manager->lock);
+	lock_release(&allocation->lock);
+	lock_acquire(&manager->lock);
+	actions_run_locked(manager, &actions);
+	return refuse(STATUS_NO_MEMORY, RULE_MM_NO_PAGES, "hAllocation",
+		      "cannot be moved to where it would have to be");
 }
 
 NTSTATUS vidmm_update_anywhere(struct vidmm_binding *binding, const struct vidmm_update *update,
@@ -117,6 +143,7 @@ NTSTATUS vidmm_update_anywhere(struct vidmm_binding *binding, const struct vidmm
 {
 	struct vidmm *manager = binding->device->process->manager;
 	struct vidmm_allocation *allocation = binding->allocation;
+	struct vidmm_update before;
 	struct actions actions;
 	NTSTATUS status = request_prepare(&binding, 1, request);
 
@@ -126,13 +153,14 @@ NTSTATUS vidmm_update_anywhere(struct vidmm_binding *binding, const struct vidmm
 	actions_init(&actions);
 	lock_acquire(&allocation->lock);
 	lock_acquire(&manager->lock);
-	status = update_locked(binding, update, &actions);
+	status = update_locked(binding, update, &before, &actions);
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
 	lock_acquire(&manager->lock);
 	if (NT_SUCCESS(status)) {
 		request_want_locked(binding, request);
-		return request_start_locked(manager, request, &actions);
+		status = request_start_locked(manager, request, &actions);
+		return status == STATUS_NO_MEMORY ? update_undo(binding, &before) : status;
 	}
 	lock_release(&manager->lock);
 	mem_free(request->wants);

@@ -1,0 +1,100 @@
+/*
+ * update_test.c - wishes that change while an allocation is somewhere.
+ */
+#include "scene.h"
+
+static NTSTATUS update_to(struct thing *thing, uint32_t segments)
+{
+	const struct vidmm_update update = {
+		.sets_supported_segments = true,
+		.supported_segments = segments,
+		.supports_aperture = (segments & ~(uint32_t)SET_LOCAL) != 0,
+	};
+
+	return vidmm_update_anywhere(&thing->binding, &update, &thing->request);
+}
+
+/* 4 MiB in local memory, and no room for them in system memory. */
+static uint64_t init_with_nowhere_to_go(struct scene *scene)
+{
+	uint64_t taken;
+
+	scene_init_with(scene, &(struct gpu_config){ .machine_mib = 16 }, 4 * MIB,
+			SET_LOCAL | SET_SYSTEM);
+	thing_bring_in(&scene->thing);
+	EXPECT_EQ(thing_segment(&scene->thing), SEGMENT_LOCAL);
+	thing_render(&scene->thing, 'u');
+	EXPECT_EQ(machine_alloc_contiguous(6 * MIB, 0, 0, UINT64_MAX, 0, &taken), STATUS_SUCCESS);
+	return taken;
+}
+
+TEST(update, moves_what_may_not_stay_with_what_is_in_it)
+{
+	struct scene scene;
+
+	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM);
+	thing_bring_in(&scene.thing);
+	thing_render(&scene.thing, 'u');
+	EXPECT_EQ(update_to(&scene.thing, SET_SYSTEM), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(scene.thing.done, 2);
+	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
+	EXPECT(thing_holds(&scene.thing, 'u'));
+	scene_finish(&scene);
+}
+
+TEST(update, that_finds_no_memory_to_move_to_changes_nothing)
+{
+	struct scene scene;
+	uint64_t taken = init_with_nowhere_to_go(&scene);
+
+	EXPECT_EQ(update_to(&scene.thing, SET_SYSTEM), STATUS_NO_MEMORY);
+	EXPECT_RULE("MM-NO-PAGES");
+	EXPECT_EQ(scene.thing.memory->supported_segments, SET_LOCAL | SET_SYSTEM);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+	EXPECT_EQ(scene.client.owner.suspensions, 0);
+	EXPECT(machine_free_contiguous(taken));
+	EXPECT_EQ(update_to(&scene.thing, SET_SYSTEM), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
+	EXPECT(thing_holds(&scene.thing, 'u'));
+	scene_finish(&scene);
+}
+
+/* The call has said that it will be: there is no other way left to say that it is not. */
+TEST(update, whose_move_fails_later_says_so)
+{
+	struct scene scene;
+
+	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(update_to(&scene.thing, SET_SYSTEM), STATUS_PENDING);
+	scene.gpu.next_status = STATUS_UNSUCCESSFUL;
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(scene.thing.done, 2);
+	EXPECT_EQ(scene.thing.status, STATUS_NO_MEMORY);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+	scene_finish(&scene);
+}
+
+TEST(update, of_what_is_left_over_counts_when_it_is_made_resident)
+{
+	struct scene scene;
+	uint64_t taken = init_with_nowhere_to_go(&scene);
+
+	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
+	EXPECT_EQ(update_to(&scene.thing, SET_SYSTEM), STATUS_SUCCESS);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_NO_MEMORY);
+	EXPECT_EQ(vidmm_binding_count(&scene.thing.binding), 0);
+	EXPECT(machine_free_contiguous(taken));
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
+	EXPECT(thing_holds(&scene.thing, 'u'));
+	gpu_check(&scene.gpu);
+	scene_finish(&scene);
+}
+
+TEST_MAIN("vidmm/update")
