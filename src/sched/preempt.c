@@ -1,10 +1,11 @@
 /*
  * preempt.c - asking an engine to stop, and what becomes of what it had.
  *
- * Asked for when something more important is ready than what runs, when a packet runs long (tdr.c),
- * and when one that may run for ever is in the way of who needs the engine without it. Until the answer nothing is submitted: it says which packet was the last to complete,
- * and everything after it comes again, the kernel's own with its old ids and first, the rest with
- * new ids when its turn comes.
+ * Asked for when something more important is ready than what runs, when a packet runs long
+ * (tdr.c), and when one that may run for ever is in the way of who needs the engine without it.
+ * Until the answer nothing is submitted: it says which packet was the last to complete, and
+ * everything after it comes again, the kernel's own with its old ids and first, the rest with new
+ * ids when its turn comes.
  *
  * A request that was given up (the engine has nothing, and says nothing) may still be answered,
  * and the answer still counts: what it stopped would otherwise never complete.
