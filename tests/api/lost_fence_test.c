@@ -10,7 +10,7 @@
 
 enum way { MARKED, ENGINE_RESET, ADAPTER_RESET, WAYS };
 
-/* `device` has work with the GPU, or a reset would not be its fault. */
+/* `device` has work with the GPU, or a reset would not be its fault; what is left of it ends. */
 static void lose(enum way way)
 {
 	D3DKMT_MARKDEVICEASERROR args = { device, D3DKMT_DEVICE_ERROR_REASON_GENERIC };
@@ -22,6 +22,8 @@ static void lose(enum way way)
 						    : D3DKMT_TDRDBGCTRLTYPE_GPUTDR,
 				1));
 	AWAIT(execution_state(device) != D3DKMT_DEVICEEXECUTION_ACTIVE);
+	if (way == MARKED)
+		EXPECT_EQ(complete(1), 7);
 }
 
 static void begin_with_work(void)
@@ -238,6 +240,7 @@ TEST(event, that_was_queued_stays_unset_when_the_context_is_destroyed)
 	EXPECT_OK(destroy_context(context));
 	settle();
 	EXPECT_EQ(event_count(event), 0);
+	EXPECT_EQ(complete(1), 7);
 	close(event);
 }
 
