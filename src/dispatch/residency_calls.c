@@ -10,7 +10,17 @@
 struct binding_list {
 	struct allocation_list allocations; /* put when the call is over */
 	struct vidmm_binding **bindings;
+	uint64_t failed_bytes; /* of a list for which there was no memory */
 };
+
+static uint64_t bytes_of(const struct allocation_list *list)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < list->count; i++)
+		bytes += vidmm_size_bytes(&list->allocations[i]->body->memory);
+	return bytes;
+}
 
 static NTSTATUS decode_bindings(struct call *call, struct dxg_device *device,
 				const D3DKMT_HANDLE *handles, uint32_t count,
@@ -25,8 +35,10 @@ static NTSTATUS decode_bindings(struct call *call, struct dxg_device *device,
 	status = list->bindings
 			 ? residency_bindings(list->allocations.allocations, count, list->bindings)
 			 : STATUS_NO_MEMORY;
-	if (!NT_SUCCESS(status))
+	if (!NT_SUCCESS(status)) {
+		list->failed_bytes = bytes_of(&list->allocations);
 		allocation_list_put(&list->allocations);
+	}
 	return status;
 }
 
@@ -39,6 +51,7 @@ static NTSTATUS make_resident(struct call *call, struct dxg_paging_queue *queue,
 	NTSTATUS status = decode_bindings(call, queue->device, args->AllocationList,
 					  args->NumAllocations, &list);
 
+	args->NumBytesToTrim = list.failed_bytes;
 	if (!NT_SUCCESS(status))
 		return status;
 	const struct residency_request request = {
@@ -61,7 +74,6 @@ NTSTATUS dispatch_make_resident(struct call *call, D3DDDI_MAKERESIDENT *args)
 	if (args->Flags.MustSucceed && !args->Flags.CantTrimFurther)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
 			      "has MustSucceed without CantTrimFurther");
-	args->NumBytesToTrim = 0;
 	NTSTATUS status = make_resident(call, call_paging_queue(call, 0), args);
 	if (status == STATUS_NO_MEMORY && args->Flags.MustSucceed)
 		residency_had_to_succeed(call_paging_queue(call, 0));

@@ -410,9 +410,10 @@ static NTSTATUS make_resident_slowly(struct vidmm_device *device,
 	NTSTATUS status = request_prepare(bindings, count, request);
 	struct actions actions;
 
-	*bytes_to_trim_out = 0;
+	*bytes_to_trim_out = list_bytes(bindings, count);
 	if (!NT_SUCCESS(status))
 		return request_refuse(status);
+	*bytes_to_trim_out = 0;
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	if (device->is_lost)

@@ -234,7 +234,7 @@ TEST(make_resident, a_process_may_end_while_its_queue_waits_for_it)
 	dxgk_test_thread_join(thread);
 }
 
-TEST(make_resident, changes_nothing_when_there_is_no_memory)
+TEST(make_resident, changes_nothing_when_there_is_no_memory_and_says_what_it_takes)
 {
 	struct client client = begin();
 	bool has_succeeded = false;
@@ -248,6 +248,9 @@ TEST(make_resident, changes_nothing_when_there_is_no_memory)
 		has_succeeded = NT_SUCCESS(status);
 		if (!has_succeeded) {
 			EXPECT_EQ(status, STATUS_NO_MEMORY);
+			EXPECT_EQ(args.NumAllocations, 0);
+			/* Who trims nothing and tries again would never come to an end. */
+			EXPECT(args.NumBytesToTrim >= SOME_BYTES);
 			EXPECT_BAD(evict(&client, list, 1, 0), "MM-EVICT-COUNT", "AllocationList");
 		}
 		EXPECT_OK(destroy_list(client.device, list, 2));
