@@ -52,6 +52,28 @@ TEST(window, shows_hidden_memory_where_it_is)
 	scene_finish(&scene);
 }
 
+/* The GPU has not written to it, but the CPU has, through the window. */
+TEST(window, what_is_written_there_is_copied_out_though_the_gpu_has_not_written)
+{
+	struct scene scene;
+
+	scene_init(&scene, &windowed);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
+	wishes.traits.is_kept_in_system = true;
+	scene_add_thing_as(&scene, &wishes);
+	memset(lock_thing(&scene, &scene.thing), 'k', MIB);
+	unlock_thing(&scene, &scene.thing);
+	thing_bring_in(&scene.thing);
+	memset(lock_thing(&scene, &scene.thing), 'c', MIB);
+	unlock_thing(&scene, &scene.thing);
+	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_NOT_WRITTEN_TO), STATUS_SUCCESS);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(!thing_is_in(&scene.thing));
+	EXPECT(is_all(lock_thing(&scene, &scene.thing), MIB, 'c'));
+	unlock_thing(&scene, &scene.thing);
+	scene_finish(&scene);
+}
+
 TEST(window, is_counted_in_pages_of_the_segment)
 {
 	struct scene scene;
