@@ -9,6 +9,7 @@
 #include "object/context.h"
 #include "object/gpu_addresses.h"
 #include "object/gpu_update.h"
+#include "object/hw_gate.h"
 #include "object/render.h"
 #include "trace/trace.h"
 
@@ -32,6 +33,7 @@ static void context_finish(struct object *object)
 	adapter_leave(device->adapter);
 	context_memory_end(&context->driver_memory);
 	trace_context_destroy(device->process->id, object->handle);
+	hw_gate_finish(&context->hw_queues);
 	mem_free(context);
 	object_put(&device->object);
 }
@@ -72,6 +74,7 @@ static void begin_hw_queues(struct dxg_context *context)
 		.has_no_gpu_timeout = context->has_no_gpu_timeout,
 	};
 	list_init(&context->hw_queues.queues);
+	hw_gate_init(&context->hw_queues);
 	if (context->has_hw_queues)
 		hw_suspension_begin(&context->hw_queues.suspension, &context->hw_queues);
 }

@@ -9,6 +9,7 @@
 #include "miniport/work.h"
 #include "object/gpu_addresses.h"
 #include "object/hw_context.h"
+#include "object/hw_gate.h"
 #include "trace/trace.h"
 
 static_assert(offsetof(struct dxg_hw_context, object) == 0, "the driver's name for it");
@@ -28,6 +29,7 @@ static void hw_context_finish(struct object *object)
 	adapter_leave(device->adapter);
 	context_memory_end(&context->driver_memory);
 	trace_hw_context_destroy(device->process->id, object->handle);
+	hw_gate_finish(&context->hw_queues);
 	mem_free(context);
 	object_put(&device->object);
 }
@@ -83,6 +85,7 @@ static void begin_queues(struct dxg_hw_context *context, uint32_t node)
 		.has_no_gpu_timeout = context->device->has_no_gpu_timeout,
 	};
 	list_init(&context->hw_queues.queues);
+	hw_gate_init(&context->hw_queues);
 	hw_suspension_begin(&context->hw_queues.suspension, &context->hw_queues);
 }
 

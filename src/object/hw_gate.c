@@ -4,7 +4,8 @@
  * Waits of a context are over in their order, so two numbers say which. One that is cancelled is
  * never over, nor is what comes behind it: its context ends, and the queues with it.
  *
- * Locks: the device's keeps the queues there while they are kicked.
+ * Locks: gate_lock (LOCK_RANK_PACKET), so that waits are numbered as they are queued. The device's
+ * keeps the queues there while they are kicked.
  */
 #include "base/mem.h"
 #include "base/refusal.h"
@@ -36,9 +37,27 @@ static void gate_retired(struct sched_packet *packet, enum sched_outcome outcome
 
 static const struct sched_packet_ops gate_ops = { .try_wait = gate_try, .retired = gate_retired };
 
-void hw_gate_close(struct hw_queue_parent *parent)
+void hw_gate_init(struct hw_queue_parent *parent)
 {
-	atomic_fetch_add(&parent->waits_queued, 1);
+	lock_init(&parent->gate_lock, LOCK_RANK_PACKET, "waits in a context of hardware queues");
+}
+
+void hw_gate_finish(struct hw_queue_parent *parent)
+{
+	lock_finish(&parent->gate_lock);
+}
+
+NTSTATUS hw_gate_wait(struct hw_queue_parent *parent, struct sched_queue *queue,
+		      struct sched_packet *wait)
+{
+	lock_acquire(&parent->gate_lock);
+	NTSTATUS status = sched_queue_add(queue, wait);
+	if (NT_SUCCESS(status))
+		atomic_fetch_add(&parent->waits_queued, 1);
+	lock_release(&parent->gate_lock);
+	if (NT_SUCCESS(status))
+		sched_queue_run(queue);
+	return status;
 }
 
 void hw_gate_pass(struct hw_queue_parent *parent)

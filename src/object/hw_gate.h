@@ -13,8 +13,12 @@
 
 #include "object/hw_queue.h"
 
-/* One more wait was queued in the context. */
-void hw_gate_close(struct hw_queue_parent *parent);
+void hw_gate_init(struct hw_queue_parent *parent);
+void hw_gate_finish(struct hw_queue_parent *parent);
+
+/* sched_queue_submit() of a wait in the context. */
+MUST_CHECK NTSTATUS hw_gate_wait(struct hw_queue_parent *parent, struct sched_queue *queue,
+				 struct sched_packet *wait);
 
 /* The oldest that was left is over. Any thread, DPC included. */
 void hw_gate_pass(struct hw_queue_parent *parent);

@@ -223,6 +223,7 @@ uint32_t hw_queue_targets(struct hw_queue_parent *parent, struct work_target *ta
 		if (count < room) {
 			object_get(&queue->object);
 			targets[count] = hw_queue_target(queue);
+			targets[count].may_be_gone = true;
 			holders[count] = &queue->object;
 		}
 		count++;

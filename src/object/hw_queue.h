@@ -41,6 +41,7 @@ struct hw_queue_parent {
 	struct hw_suspension suspension;
 
 	/* Waits in the context itself; see hw_gate.h. */
+	struct lock gate_lock; /* LOCK_RANK_PACKET */
 	_Atomic uint64_t waits_queued;
 	_Atomic uint64_t waits_over;
 

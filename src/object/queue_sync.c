@@ -154,8 +154,6 @@ NTSTATUS queue_sync_wait(const struct work_target *target, const struct queue_sy
 	NTSTATUS status = work_target_queue(target, &wait->packet);
 	if (!NT_SUCCESS(status))
 		wait_put(wait);
-	else if (target->hw_work)
-		hw_gate_close(target->hw_work);
 	return status;
 }
 
@@ -304,8 +302,14 @@ static NTSTATUS queue_packets(const struct work_target *targets, struct queue_si
 	for (uint32_t i = 0; i < count; i++) {
 		if (NT_SUCCESS(status))
 			status = work_target_queue(&targets[i], &packets[i]->packet);
-		if (!NT_SUCCESS(status))
-			signal_free(packets[i]);
+		if (NT_SUCCESS(status))
+			continue;
+		/* One that ends meanwhile is none of those that it has to come behind. */
+		if (targets[i].may_be_gone && status == STATUS_INVALID_PARAMETER) {
+			signal_act(&packets[i]->packet);
+			status = STATUS_SUCCESS;
+		}
+		signal_free(packets[i]);
 	}
 	return status;
 }

@@ -54,7 +54,9 @@ NTSTATUS work_target_queue(const struct work_target *target, struct sched_packet
 	if (target->hw_queue)
 		status = hw_gate_enter(target->hw_queue);
 	/* A wait may be one that the calling thread ends later, and what is behind it stays. */
-	if (NT_SUCCESS(status))
+	if (NT_SUCCESS(status) && target->hw_work && packet->kind == SCHED_WAIT)
+		status = hw_gate_wait(target->hw_work, target->queue, packet);
+	else if (NT_SUCCESS(status))
 		status = sched_queue_submit(target->queue, packet, packet->kind == SCHED_WORK);
 	if (NT_SUCCESS(status))
 		vidmm_device_has_work(&device->memory);

@@ -16,10 +16,10 @@ struct hw_queue_parent;
 struct work_target {
 	struct dxg_device *device;
 	struct sched_queue *queue;
-	struct context_memory *memory; /* what the driver keeps for it */
-	struct dxg_hw_queue *hw_queue; /* NULL: it is a context … */
-	struct hw_queue_parent
-		*hw_work; /* … whose work goes to hardware queues; NULL: it runs it */
+	struct context_memory *memory;   /* what the driver keeps for it */
+	struct dxg_hw_queue *hw_queue;   /* NULL: it is a context … */
+	struct hw_queue_parent *hw_work; /* … whose work goes to hardware queues, or NULL */
+	bool may_be_gone;                /* a hardware queue that the client did not name */
 };
 
 /*
