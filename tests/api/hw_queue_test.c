@@ -263,6 +263,29 @@ static D3DKMT_SUBMITCOMMANDTOHWQUEUE with_data(struct hw_queue queue, UINT64 pro
 						.pPrivateDriverData = data };
 }
 
+/* compute-runtime hands over a page, however little of it is meant. */
+TEST(submit, takes_a_page_of_private_data)
+{
+	unsigned char data[4096] = "private";
+	struct recorder_fetch call;
+	uint32_t bytes;
+
+	begin_on(HW_BY_HAND);
+	struct hw_queue queue = create_hw_queue(2);
+	D3DKMT_SUBMITCOMMANDTOHWQUEUE args = { .hHwQueue = queue.queue,
+					       .HwQueueProgressFenceId = 1,
+					       .CommandBuffer = 0x123450000,
+					       .CommandLength = 48,
+					       .PrivateDriverDataSize = sizeof(data),
+					       .pPrivateDriverData = data };
+	EXPECT_OK(D3DKMTSubmitCommandToHwQueue(&args));
+	call = fetched(RECORDER_SUBMIT_COMMAND_TO_HW_QUEUE);
+	memcpy(&bytes, call.argument + 28, sizeof(bytes));
+	EXPECT_EQ(bytes, sizeof(data));
+	EXPECT_EQ(hw_complete(0), 48);
+	expect_nothing_wrong();
+}
+
 TEST(validate, is_asked_before_it_is_queued_with_the_queue_and_its_progress)
 {
 	unsigned char data[] = "private";
