@@ -457,6 +457,74 @@ TEST(gpuva, an_update_outside_one_reservation_is_refused)
 	EXPECT_STR(last_refusal().argument, "hFenceObject");
 }
 
+/* The second of two operations is wrong: it is said that it is that one, and neither is done. */
+TEST(gpuva, an_update_with_one_operation_that_makes_no_sense_is_refused_whole)
+{
+	const volatile UINT64 *view;
+	UINT64 address;
+	UINT64 value;
+
+	begin_queue();
+	D3DKMT_HANDLE allocation = create_one(device);
+	D3DKMT_HANDLE foreign = create_one(create_device(adapter));
+	EXPECT_OK(reserve(adapter, SOME, K64, &address, &value));
+	const struct {
+		unsigned type;
+		UINT64 base;
+		UINT64 size;
+		D3DKMT_HANDLE allocation;
+		UINT64 offset;
+		UINT64 repeated;
+		const char *rule;
+	} wrong[] = {
+		{ 9, SOME, PAGE, allocation, 0, 0, "API-VALUE" },
+		{ 0, SOME, PAGE, 0, 0, 0, "API-HANDLE" },
+		{ 0, SOME, PAGE, GARBAGE, 0, 0, "API-HANDLE" },
+		{ 0, SOME, PAGE, foreign, 0, 0, "API-HANDLE" },
+		{ 0, SOME, PAGE, device, 0, 0, "API-HANDLE" },
+		{ 0, 0, PAGE, allocation, 0, 0, "VA-RANGE" },
+		{ 0, SOME + 1, PAGE, allocation, 0, 0, "VA-ALIGNMENT" },
+		{ 0, SOME + K64, PAGE, allocation, 0, 0, "VA-RESERVED-ONLY" },
+		{ 0, SOME, 0, allocation, 0, 0, "VA-RANGE" },
+		{ 0, SOME, PAGE + 1, allocation, 0, 0, "VA-ALIGNMENT" },
+		{ 0, SOME, K64 + PAGE, allocation, 0, PAGE, "VA-ONE-RANGE" },
+		{ 0, SOME, PAGE, allocation, 1, 0, "VA-ALIGNMENT" },
+		{ 0, SOME, PAGE, allocation, SOME_BYTES, 0, "VA-ALLOCATION" },
+		{ 0, SOME, 3 * PAGE, allocation, 0, 2 * PAGE, "VA-REPEAT" },
+	};
+	D3DKMT_UPDATEGPUVIRTUALADDRESS args = { .hDevice = device,
+						.hContext = create_virtual_context(),
+						.hFenceObject = create_fence(&view),
+						.NumOperations = 2,
+						.Flags.DoNotWait = 1 };
+	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION operations[2] = {
+			{ .Map = { .BaseAddress = SOME,
+				   .SizeInBytes = PAGE,
+				   .hAllocation = allocation } },
+			{ .OperationType =
+				  (D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION_TYPE)wrong[i].type,
+			  .Map = { .BaseAddress = wrong[i].base,
+				   .SizeInBytes = wrong[i].size,
+				   .hAllocation = wrong[i].allocation,
+				   .AllocationOffsetInBytes = wrong[i].offset,
+				   .AllocationSizeInBytes = wrong[i].repeated } },
+		};
+		args.Operations = operations;
+		EXPECT_REFUSED(D3DKMTUpdateGpuVirtualAddress(&args), INVALID, wrong[i].rule,
+			       "Operations");
+		EXPECT_EQ(last_refusal().index, 1);
+	}
+	EXPECT_EQ(*view, 0);
+	args.NumOperations = 0;
+	EXPECT_EQ(D3DKMTUpdateGpuVirtualAddress(&args), INVALID);
+	EXPECT_STR(last_refusal().argument, "NumOperations");
+	args.NumOperations = 1;
+	args.Operations = NULL;
+	EXPECT_REFUSED(D3DKMTUpdateGpuVirtualAddress(&args), INVALID, "API-NULL-ARGUMENT",
+		       "Operations");
+}
+
 static D3DKMT_HANDLE create_limited_fence(D3DKMT_HANDLE owner, UINT flags,
 					  const volatile UINT64 **view_out)
 {
