@@ -29,7 +29,8 @@ static NTSTATUS destroy_resource(struct call *call, struct dxg_device *device,
 {
 	struct dxg_resource *resource;
 
-	if (args->phAllocationList)
+	/* A list of none, or a count without a list, may be left from another call. */
+	if (args->phAllocationList && args->AllocationCount != 0)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "phAllocationList",
 			      "is given together with hResource");
 	NTSTATUS status = call_find_resource(call, device, "hResource", -1, args->hResource,

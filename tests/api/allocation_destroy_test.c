@@ -272,6 +272,31 @@ TEST(destroy, the_count_beside_a_resource_is_ignored)
 	EXPECT(!is_alive(device, handles[0]));
 }
 
+/* As clients do that use one struct for lists and for resources. */
+TEST(destroy, a_list_of_none_beside_a_resource_is_ignored)
+{
+	for (int version = 1; version <= 2; version++) {
+		D3DKMT_HANDLE handles[2];
+		D3DKMT_HANDLE resource = create_some_in_resource(2, handles);
+		D3DKMT_HANDLE alone = create_one(device);
+		D3DKMT_DESTROYALLOCATION args = { .hDevice = device,
+						  .hResource = resource,
+						  .phAllocationList = &alone };
+		D3DKMT_DESTROYALLOCATION2 args2 = { .hDevice = device,
+						    .hResource = resource,
+						    .phAllocationList = &alone };
+
+		EXPECT_OK(version == 1 ? D3DKMTDestroyAllocation(&args)
+				       : D3DKMTDestroyAllocation2(&args2));
+		EXPECT(!is_alive(device, handles[0]) && !is_alive(device, handles[1]));
+		EXPECT(is_alive(device, alone));
+		EXPECT_REFUSED(version == 1 ? D3DKMTDestroyAllocation(&args)
+					    : D3DKMTDestroyAllocation2(&args2),
+			       STATUS_INVALID_PARAMETER, "API-HANDLE", "hResource");
+		EXPECT_OK(destroy_one(device, alone));
+	}
+}
+
 TEST(destroy, a_resource_of_a_foreign_device_is_refused)
 {
 	D3DKMT_HANDLE other = create_device(adapter);

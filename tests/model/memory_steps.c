@@ -477,15 +477,16 @@ static void destroy_resource(struct run *run)
 		.AllocationCount = one_in(run, 2) ? 0 : below(run, 100),
 		.Flags = { .Value = below(run, 4) },
 	};
-	if (one_in(run, 4)) {
+	if (one_in(run, 8)) {
+		/* Of a list of none nothing is said. */
+		args.phAllocationList = list;
+		if (args.AllocationCount != 0)
+			wanted = STATUS_INVALID_PARAMETER;
+	} else if (one_in(run, 8)) {
 		wanted = STATUS_INVALID_PARAMETER;
-		if (one_in(run, 2)) {
-			args.phAllocationList = list;
-		} else {
-			do {
-				args.hResource = bad_handle(run, KIND_OPENING);
-			} while (args.hResource == 0);
-		}
+		do {
+			args.hResource = bad_handle(run, KIND_OPENING);
+		} while (args.hResource == 0);
 	}
 	destroy(run, &args, wanted);
 	if (NT_SUCCESS(wanted))
