@@ -152,19 +152,26 @@ def numbers(text):
     return [tuple(float(word) for word in line.split()) for line in text.splitlines()]
 
 
+def quiet(rounds):
+    """What others do on the machine adds to some rounds of one side, and to other rounds of the
+    other: each side's own quiet ones, a fifth of them, are what it takes."""
+    return sorted(rounds)[len(rounds) // 5]
+
+
 def bench_lavapipe(build):
     program = os.path.join(build, 'bench', 'vulkan_pairs')
     rows = []
     for label, size_bytes in (('64 KiB', 65536), ('1 MiB', 1 << 20)):
         what = f'pair / lavapipe pair, 4,096 of {label}'
-        text = None
-        if os.path.exists(program):
-            text = run([program, str(size_bytes), '4096', '20000', str(ROUNDS)], build, NO_LAVAPIPE)
-        if text is None:
+        # Where their pages lie makes one program faster than the next: so several.
+        texts = [run([program, str(size_bytes), '4096', '5000', '21'], build, NO_LAVAPIPE)
+                 for _ in range(9 if os.path.exists(program) else 0)]
+        if not texts or None in texts:
             rows.append({'what': what, 'unit': 'skipped: there is no lavapipe', 'value': 0})
             continue
+        ours, theirs = zip(*numbers(''.join(texts)))
         rows.append({'what': what, 'unit': 'times', 'goal': 0.5,
-                     'value': statistics.median(ours / theirs for ours, theirs in numbers(text))})
+                     'value': quiet(ours) / quiet(theirs)})
     return rows
 
 

@@ -133,16 +133,16 @@ static NTSTATUS copy_elements(struct create_args *create)
 	return STATUS_SUCCESS;
 }
 
-static RARE NTSTATUS refuse_private_data(const D3DDDI_ALLOCATIONINFO2 *element, uint32_t index)
+/* Not given the element: that stays in registers. */
+static RARE NTSTATUS refuse_private_data(bool is_missing, uint32_t size_bytes, uint32_t index)
 {
-	if (!element->pPrivateDriverData)
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT,
-				   "pAllocationInfo", index,
-				   "has no pPrivateDriverData, and PrivateDriverDataSize is %u",
-				   element->PrivateDriverDataSize);
+	if (is_missing)
+		return refuse_item(
+			STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, "pAllocationInfo", index,
+			"has no pPrivateDriverData, and PrivateDriverDataSize is %u", size_bytes);
 	return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "pAllocationInfo", index,
 			   "has a PrivateDriverDataSize of %u, and at most %u are taken",
-			   element->PrivateDriverDataSize, (uint32_t)CALL_MAX_PRIVATE_BYTES);
+			   size_bytes, (uint32_t)CALL_MAX_PRIVATE_BYTES);
 }
 
 /* Also of the one that is made alone: without a create_args. */
@@ -163,10 +163,11 @@ SPECIALIZED NTSTATUS check_element(const D3DDDI_ALLOCATIONINFO2 *element, uint32
 	if (!has_section && !is_aligned((uintptr_t)element->pSystemMem, PAGE))
 		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "pAllocationInfo",
 				   index, "has a pSystemMem that is not page aligned");
-	if (element->PrivateDriverDataSize != 0 &&
-	    (!element->pPrivateDriverData ||
-	     element->PrivateDriverDataSize > CALL_MAX_PRIVATE_BYTES))
-		return refused(refuse_private_data(element, index));
+	if (UNLIKELY(element->PrivateDriverDataSize != 0 &&
+		     (!element->pPrivateDriverData ||
+		      element->PrivateDriverDataSize > CALL_MAX_PRIVATE_BYTES)))
+		return refused(refuse_private_data(!element->pPrivateDriverData,
+						   element->PrivateDriverDataSize, index));
 	return STATUS_SUCCESS;
 }
 
