@@ -340,6 +340,12 @@ static bool validate_locked(struct vidmm *manager, bool is_at_work, char *wrong,
 			    check_place(place, &recount)))
 			return false;
 	}
+	list_for_each (link, &manager->rooms) {
+		const struct vidmm_room *room = container_of(link, struct vidmm_room, link);
+
+		if (room->window)
+			recount.window_count[room->segment->id - 1] += room->window->count;
+	}
 	if (!report(wrong, wrong_size, "page tables", manager->process_count,
 		    rooms_recount(manager, recount.resident_bytes, recount.page_count,
 				  recount.range_count, recount.leaving_bytes,

@@ -463,9 +463,9 @@ struct vidmm_room {
 	struct segment_wish wish;
 	struct page_set pages;
 	bool is_placed;
-	struct space_range
-		*window; /* NULL: none; of the kernel's own where the CPU sees no other way */
-	void *pointer;   /* … and what is seen there */
+	struct space_range *window; /* window.h, for the kernel's own; NULL: none */
+	void *pointer;              /* what is seen through it */
+	uint64_t opened_at;         /* as cpu_window.opened_at */
 };
 
 /* A call that waits for its turn; on its stack. */

@@ -269,6 +269,7 @@ void window_open_room(struct vidmm *manager, struct vidmm_room *room)
 	lock_acquire(&manager->lock);
 	bool is_taken = take(manager, room->segment, room->wish.size_bytes, &range);
 	room->window = range;
+	room->opened_at = manager->resets;
 	lock_release(&manager->lock);
 	if (!is_taken)
 		return;
@@ -299,16 +300,32 @@ void window_close_room(struct vidmm *manager, struct vidmm_room *room)
 
 /* ---- after a reset ---- */
 
-/* The kernel's own tables come and go with the pager, which is suspended. */
-static void reopen_rooms(struct vidmm *manager)
+/* One of the kernel's own tables, which stays: the pager that has it is suspended. */
+static struct vidmm_room *next_room_locked(struct vidmm *manager)
 {
 	struct list *link;
 
 	list_for_each (link, &manager->rooms) {
-		const struct vidmm_room *room = container_of(link, struct vidmm_room, link);
-		struct window_view view = view_of_room(manager, room);
+		struct vidmm_room *room = container_of(link, struct vidmm_room, link);
 
-		if (room->window && !NT_SUCCESS(map(&view)))
+		if (!room->window || room->opened_at == manager->resets)
+			continue;
+		room->opened_at = manager->resets;
+		return room;
+	}
+	return NULL;
+}
+
+static void reopen_rooms(struct vidmm *manager)
+{
+	for (;;) {
+		lock_acquire(&manager->lock);
+		const struct vidmm_room *room = next_room_locked(manager);
+		lock_release(&manager->lock);
+		if (!room)
+			return;
+		struct window_view view = view_of_room(manager, room);
+		if (!NT_SUCCESS(map(&view)))
 			log_warn("the driver does not map the kernel's page tables again after a "
 				 "reset");
 	}

@@ -6,6 +6,7 @@
  */
 #include "base/thread.h"
 #include "scene.h"
+#include "vidmm/table_room.h"
 
 static const struct gpu_config windowed = { .is_hidden = true, .window_pages = 2048 };
 
@@ -339,6 +340,32 @@ TEST(window, is_opened_again_after_a_reset)
 	unlock_thing(&scene, &scene.thing);
 	EXPECT_EQ(scene.gpu.open_pages, 0);
 	gpu_run(&scene.gpu, 9);
+	scene_finish(&scene);
+}
+
+TEST(window, of_a_page_table_of_the_kernels_own_is_opened_again_too)
+{
+	struct scene scene;
+	struct pager_table table;
+	struct pager_table unseen;
+
+	scene_init(&scene, &(struct gpu_config){ .is_hidden = true, .window_pages = 2 });
+	EXPECT_EQ(vidmm_take_table(scene.gpu.manager, SEGMENT_LOCAL, 2 * PAGE, PAGE, &table),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(scene.gpu.open_pages, 2);
+	EXPECT(!scene.gpu.window_allocation);
+	EXPECT(table.pointer == scene.gpu.local + table.offset_bytes);
+	/* Without room in the aperture the CPU does not see it, and it is there all the same. */
+	EXPECT_EQ(vidmm_take_table(scene.gpu.manager, SEGMENT_LOCAL, PAGE, PAGE, &unseen),
+		  STATUS_SUCCESS);
+	EXPECT(!unseen.pointer);
+	gpu_check(&scene.gpu);
+	reset(&scene);
+	EXPECT_EQ(scene.gpu.open_pages, 2);
+	EXPECT_EQ(scene.gpu.windows_opened, 2);
+	vidmm_give_table(scene.gpu.manager, &unseen, PAGE);
+	vidmm_give_table(scene.gpu.manager, &table, 2 * PAGE);
+	EXPECT_EQ(scene.gpu.open_pages, 0);
 	scene_finish(&scene);
 }
 
