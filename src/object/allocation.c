@@ -133,6 +133,15 @@ NTSTATUS allocation_binding(struct dxg_allocation *allocation, struct vidmm_bind
 	return STATUS_SUCCESS;
 }
 
+void allocation_retire_binding(struct dxg_allocation *allocation, bool is_in_use)
+{
+	struct resource_body *resource = allocation->body->resource;
+	struct vidmm_binding *binding = NULL;
+
+	if (!atomic_compare_exchange_strong(&allocation->binding, &binding, &ended_binding))
+		vidmm_binding_retire(binding, is_in_use, !resource || !resource->is_shared);
+}
+
 bool allocation_end_binding(struct dxg_allocation *allocation)
 {
 	struct vidmm_binding *binding = NULL;

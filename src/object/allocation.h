@@ -196,6 +196,12 @@ MUST_CHECK NTSTATUS allocation_binding(struct dxg_allocation *allocation,
 /* The device has it no more; nothing of it is under way afterwards. False: it never had. */
 bool allocation_end_binding(struct dxg_allocation *allocation);
 
+/*
+ * Its client has destroyed it: vidmm_binding_retire(), where there is something to retire. From now on it
+ * gets no binding any more.
+ */
+void allocation_retire_binding(struct dxg_allocation *allocation, bool is_in_use);
+
 /* False when this device has not locked it. */
 MUST_CHECK bool allocation_unlock(struct dxg_allocation *allocation);
 

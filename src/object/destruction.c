@@ -267,14 +267,22 @@ static bool is_any_used(const struct farewell *farewell)
 	return false;
 }
 
+/* Nobody has a handle left with which it could be evicted: what its owner may have is free now. */
+static void leave_residency_lists(const struct farewell *farewell, bool is_in_use)
+{
+	for (uint32_t i = 0; i < farewell->count; i++)
+		allocation_retire_binding(farewell->allocations[i], is_in_use);
+}
+
 static void deferred_start(struct deferred_farewell *deferred,
 			   const struct destruction_options *options)
 {
 	const struct farewell *farewell = &deferred->farewell;
+	bool is_in_use = !options->is_not_in_use || is_any_used(farewell);
 
+	leave_residency_lists(farewell, is_in_use);
 	deferred->deferral.group = farewell->resource;
-	deferral_start(&deferred->deferral, farewell->device,
-		       !options->is_not_in_use || is_any_used(farewell),
+	deferral_start(&deferred->deferral, farewell->device, is_in_use,
 		       is_any_paged(farewell->count, farewell->allocations));
 	if (options->is_synchronous)
 		deferral_wait(&deferred->deferral);

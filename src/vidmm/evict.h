@@ -5,9 +5,10 @@
  *   out:  the residents in the order in which they should go
  *
  * Cheapest loss first, whatever the policy:
- *   1. offered low, normal, high     the oldest offer first; nothing is copied
- *   2. leftovers                     evicted lazily, on nobody's residency list; the oldest first
- *   3. listed                        by priority; among equals the policy decides
+ *   1. destroyed                     its end has not come yet; nothing is copied
+ *   2. offered low, normal, high     the oldest offer first; nothing is copied
+ *   3. leftovers                     evicted lazily, on nobody's residency list; the oldest first
+ *   4. listed                        by priority; among equals the policy decides
  *
  * A policy orders equals by their uses. There are two, and room for more: a struct evict_policy.
  *   lru        the one not used for longest
@@ -28,6 +29,7 @@
 #include "vidmm/evict_history.h"
 
 enum evict_class {
+	EVICT_DESTROYED,
 	EVICT_OFFERED_LOW,
 	EVICT_OFFERED_NORMAL,
 	EVICT_OFFERED_HIGH,

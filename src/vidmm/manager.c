@@ -359,6 +359,11 @@ void vidmm_binding_finish(struct vidmm_binding *binding)
 		place_settle_locked(binding_place(binding), &actions);
 	}
 	binding->must_wait_again = false;
+	if (binding->is_retired) {
+		binding->is_retired = false;
+		binding_place(binding)->retired--;
+		manager->epoch++;
+	}
 	actions_run_locked(manager, &actions);
 
 	lock_acquire(&manager->lock);
@@ -465,4 +470,42 @@ void vidmm_allocation_leave(struct vidmm_allocation *allocation)
 			return;
 		notice_wait(&blocking.manager->changed, seen, CLOCK_FOREVER);
 	}
+}
+
+/* ---- where it is ---- */
+
+enum vidmm_residency vidmm_where(struct vidmm *manager, struct vidmm_allocation *allocation)
+{
+	enum vidmm_residency where = VIDMM_NOT_RESIDENT;
+	const struct vidmm_place *place;
+
+	lock_acquire(&manager->lock);
+	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
+	/* What leaves is there, and the GPU reaches it, until it has left. */
+	if (place && place->state != PLACE_OUT && place->state != PLACE_ENTERING)
+		where = place->segment->is_system ? VIDMM_RESIDENT_IN_SHARED_MEMORY
+						  : VIDMM_RESIDENT_IN_GPU_MEMORY;
+	lock_release(&manager->lock);
+	return where;
+}
+
+void vidmm_set_priority_anywhere(struct vidmm *manager, struct vidmm_allocation *allocation,
+				 uint32_t priority)
+{
+	struct vidmm_place *place;
+	struct actions actions;
+
+	vidmm_set_priority(allocation, priority);
+	if (!atomic_load_explicit(&allocation->place, memory_order_relaxed))
+		return;
+	actions_init(&actions);
+	lock_acquire(&allocation->lock);
+	lock_acquire(&manager->lock);
+	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
+	if (place)
+		place_settle_locked(place, &actions);
+	lock_release(&manager->lock);
+	lock_release(&allocation->lock);
+	lock_acquire(&manager->lock);
+	actions_run_locked(manager, &actions);
 }

@@ -433,7 +433,7 @@ void vidmm_device_init(struct vidmm_device *device, struct vidmm_process *proces
 /* Its owner is there, and can have work. */
 void vidmm_device_begin(struct vidmm_device *device);
 
-/* It is about to go: its process's suspension counts for it no more. */
+/* It is about to go: its process's suspension counts for it no more, nor does what it lists. */
 void vidmm_device_end(struct vidmm_device *device);
 
 /* Work is about to be queued: a suspended process that was to go on then does. Costs one look. */
@@ -476,6 +476,9 @@ struct vidmm_binding {
 	bool is_waiting;   /* `wait` is under way */
 	bool must_wait_again; /* work came after that counts, too */
 	bool is_ended;        /* its device has the allocation no more */
+	bool is_retired;      /* … and its client knows; counted in vidmm_place.retired */
+	bool is_last;         /* … and nobody else has it */
+	bool is_returning;    /* a call that reclaims it pays for it already */
 	bool is_promised;     /* asked for or reclaimed, and not there yet: what is queued does not
 			     need it */
 	bool is_needed;       /* counted in vidmm_device.needed_count */
@@ -492,6 +495,14 @@ struct vidmm_binding {
 
 void vidmm_binding_init(struct vidmm_binding *binding, struct vidmm_device *device,
 			struct vidmm_allocation *allocation, void *driver_allocation);
+
+/*
+ * The client has destroyed it: from now on it is on no list of the client's and in no usage, however
+ * long its end takes. Work that `is_in_use` says may use it still finds it. With `is_last` nobody else
+ * has the allocation, and when that work is over its content is worth nothing. Its end comes with
+ * vidmm_binding_finish().
+ */
+void vidmm_binding_retire(struct vidmm_binding *binding, bool is_in_use, bool is_last);
 
 /*
  * Off its device's list. Returns when no wait of it is under way: for work that its caller waited

@@ -221,8 +221,8 @@ static const char *check_bindings(const struct vidmm_device *device, const struc
 			return "has something in place that it misses, or the other way round";
 		if (binding->is_needed != (!is_whole && !binding->is_promised))
 			return "needs what it was promised, or does not need what it lost";
-		if (binding->is_charged != (binding_asked(binding) > 0 && !place->is_offered))
-			return "pays for what is offered, or does not for what is not";
+		if (binding->is_charged != binding_is_paid_for(binding))
+			return "pays for what is offered or destroyed, or does not for what is not";
 		if (binding->is_kept && !binding->is_waiting && binding->keeps == 0)
 			return "keeps what neither work nor an update counts on";
 		if (binding->is_charged)

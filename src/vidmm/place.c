@@ -127,7 +127,8 @@ bool place_is_lost(const struct vidmm_place *place)
 
 bool place_is_dropped(const struct vidmm_place *place)
 {
-	if (place->is_dying || atomic_load(&place->manager->is_gone) || place_is_lost(place))
+	if (place->is_destroyed || place->is_dying || atomic_load(&place->manager->is_gone) ||
+	    place_is_lost(place))
 		return true;
 	return place_is_given(place) &&
 	       !(vidmm_options(place->manager) & VIDMM_NEVER_DISCARD_OFFERS);
@@ -142,6 +143,8 @@ static bool place_is_held(const struct vidmm_place *place)
 
 static enum evict_class class_of(const struct vidmm_place *place)
 {
+	if (place->is_destroyed)
+		return EVICT_DESTROYED;
 	if (place_is_given(place))
 		return (enum evict_class)(EVICT_OFFERED_LOW + place->offer_priority -
 					  VIDMM_OFFER_LOW);

@@ -128,6 +128,7 @@ struct vidmm_place {
 	uint32_t gather_pins;   /* of those, of the list whose turn it is */
 	bool awaits_unpin;      /* a lock waits until there are none */
 	uint32_t waits;         /* bindings with a wait under way */
+	uint32_t retired;       /* bindings that were destroyed and have not ended yet */
 	struct list wants;      /* vidmm_want.link */
 	enum vidmm_group group; /* where its listings are charged */
 	bool has_changed_group; /* there was no room in the one it belongs to */
@@ -144,12 +145,13 @@ struct vidmm_place {
 	struct cpu_window window;
 	bool is_locked;      /* by the CPU */
 	bool must_be_system; /* moved for a lock */
-	bool is_dying;
-	bool is_doomed;    /* LEAVING, and its content goes; too late for a reclaim */
-	uint32_t epoch;    /* of the pager, when it came in: a later one took the content */
-	uint64_t reset_at; /* vidmm.resets: seen to by that one */
-	uint32_t moved_at; /* epoch of the pager in which its way in or out was decided */
-	uint32_t told_at;  /* epoch of the reset that told the driver of its end; 0: none did */
+	bool is_destroyed;   /* by its client, and no work is left that may use it */
+	bool is_dying;       /* … and now it ends */
+	bool is_doomed;      /* LEAVING, and its content goes; too late for a reclaim */
+	uint32_t epoch;      /* of the pager, when it came in: a later one took the content */
+	uint64_t reset_at;   /* vidmm.resets: seen to by that one */
+	uint32_t moved_at;   /* epoch of the pager in which its way in or out was decided */
+	uint32_t told_at;    /* epoch of the reset that told the driver of its end; 0: none did */
 	struct place_debt debt;
 	uint64_t given_up_at; /* vidmm.epoch: it could not enter, or leave, as things were then */
 	struct vidmm_departure *departure;
@@ -300,6 +302,15 @@ void place_free(struct vidmm_place *place);
 void device_suspend_locked(struct vidmm_device *device);
 /* It has everything and goes on, or waits for its turn. */
 void device_settle_locked(struct vidmm_device *device, struct actions *actions);
+/*
+ * Is it in the usage? What is offered is on the list and not there, because its memory may be gone; nor
+ * is what a device lists that is being destroyed.
+ */
+bool binding_is_paid_for(const struct vidmm_binding *binding);
+/* That may have changed. */
+void binding_charge_locked(struct vidmm_binding *binding);
+/* … for all it lists. */
+void device_charge_locked(struct vidmm_device *device);
 /* From a list of its device to the other, as its place is. */
 void binding_sort_locked(struct vidmm_binding *binding, struct actions *actions);
 /* The same for all who list it. */
@@ -538,6 +549,9 @@ uint64_t rooms_count_bytes(const struct vidmm *manager, const struct vidmm_segme
 MUST_CHECK bool manager_validate_at_work(struct vidmm *manager, char *wrong, size_t wrong_size);
 
 /* ---- list.c ---- */
+
+/* Could all that the device pays for be in place together, were there nobody else? */
+bool device_list_fits_locked(const struct vidmm_device *device);
 
 /* True when all of it is in place, and kept there from now on. */
 bool list_look_locked(struct vidmm_list *list, bool is_head, struct actions *actions);

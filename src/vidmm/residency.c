@@ -18,6 +18,7 @@
 #include "base/refusal.h"
 #include "trace/trace.h"
 #include "vidmm/control.h"
+#include "vidmm/keep.h"
 #include "vidmm/place.h"
 #include "vidmm/table_states.h"
 
@@ -54,10 +55,15 @@ void device_settle_locked(struct vidmm_device *device, struct actions *actions)
 	device_act_locked(device, actions);
 }
 
-/* What is offered is on the list, and not in the usage: its memory may be gone. */
-static void binding_charge_locked(struct vidmm_binding *binding)
+bool binding_is_paid_for(const struct vidmm_binding *binding)
 {
-	bool is_charged = binding_asked(binding) > 0 && !binding_place(binding)->is_offered;
+	return binding_asked(binding) > 0 && !binding->device->is_ending &&
+	       (!binding_place(binding)->is_offered || binding->is_returning);
+}
+
+void binding_charge_locked(struct vidmm_binding *binding)
+{
+	bool is_charged = binding_is_paid_for(binding);
 	int64_t bytes = (int64_t)binding->allocation->size_bytes;
 
 	if (is_charged == binding->is_charged)
@@ -65,6 +71,21 @@ static void binding_charge_locked(struct vidmm_binding *binding)
 	binding->is_charged = is_charged;
 	budget_charge_locked(binding->device->process, (enum vidmm_group)binding->group,
 			     is_charged ? bytes : -bytes);
+}
+
+static void bindings_charge_locked(const struct list *bindings)
+{
+	struct list *link;
+
+	list_for_each (link, bindings)
+		binding_charge_locked(container_of(link, struct vidmm_binding, device_link));
+}
+
+void device_charge_locked(struct vidmm_device *device)
+{
+	bindings_charge_locked(&device->listed);
+	bindings_charge_locked(&device->missing);
+	bindings_charge_locked(&device->coming);
 }
 
 void binding_sort_locked(struct vidmm_binding *binding, struct actions *actions)
@@ -518,11 +539,19 @@ static void kept_release_locked(struct vidmm_binding *binding, struct actions *a
 	unlist_as_told_locked(binding, actions);
 }
 
+/* Destroyed, and nothing that was queued before can use it any more. */
+static void content_end_locked(const struct vidmm_binding *binding)
+{
+	if (binding->is_last && !binding->is_waiting && binding->count == 0)
+		binding_place(binding)->is_destroyed = true;
+}
+
 void binding_release_kept_locked(struct vidmm_binding *binding, struct actions *actions)
 {
 	if (!binding->is_kept || binding->is_waiting)
 		return;
 	kept_release_locked(binding, actions);
+	content_end_locked(binding);
 	place_settle_locked(binding_place(binding), actions);
 }
 
@@ -646,6 +675,7 @@ static void binding_wait_over(struct sched_wait *wait)
 	manager->epoch++;
 	place_wait_over_locked(place, &actions);
 	kept_release_locked(binding, &actions);
+	content_end_locked(binding);
 	actions.has_changes = true;
 	place_settle_locked(place, &actions);
 	actions_run_locked(manager, &actions);
@@ -675,40 +705,61 @@ void binding_wait_start(struct vidmm_binding *binding)
 	sched_after_ticket(binding->device->owner, binding->wait_ticket, &binding->wait);
 }
 
-/* ---- where it is ---- */
+/* ---- what the client destroys ---- */
 
-enum vidmm_residency vidmm_where(struct vidmm *manager, struct vidmm_allocation *allocation)
+/* As an eviction from all of its counts; work that is queued keeps it as it does there. */
+static void unlist_whole_locked(struct vidmm_binding *binding, bool is_in_use,
+				struct actions *actions)
 {
-	enum vidmm_residency where = VIDMM_NOT_RESIDENT;
-	const struct vidmm_place *place;
-
-	lock_acquire(&manager->lock);
-	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
-	/* What leaves is there, and the GPU reaches it, until it has left. */
-	if (place && place->state != PLACE_OUT && place->state != PLACE_ENTERING)
-		where = place->segment->is_system ? VIDMM_RESIDENT_IN_SHARED_MEMORY
-						  : VIDMM_RESIDENT_IN_GPU_MEMORY;
-	lock_release(&manager->lock);
-	return where;
+	if (binding->count == 0)
+		return;
+	binding_set_count_locked(binding, 1);
+	binding->leaves_soon = false; /* its end takes it away, or who needs its room */
+	binding->is_kept = is_in_use && must_be_kept(binding);
+	if (binding->is_kept)
+		binding_charge_locked(binding);
+	else
+		binding_unlist_locked(binding, actions);
 }
 
-void vidmm_set_priority_anywhere(struct vidmm *manager, struct vidmm_allocation *allocation,
-				 uint32_t priority)
+/* True: binding_wait_start() is due. */
+static bool retire_locked(struct vidmm_binding *binding, bool is_in_use, bool is_last,
+			  struct actions *actions)
 {
-	struct vidmm_place *place;
+	struct vidmm_place *place = binding_place(binding);
+	bool must_start;
+
+	binding->is_ended = true; /* for calls that have it in hand */
+	binding->is_last = is_last;
+	if (!place)
+		return false;
+	binding->is_retired = true;
+	place->retired++;
+	if (is_last)
+		offer_forget_locked(place);
+	if (!is_in_use)
+		keep_forget_binding_locked(binding);
+	unlist_whole_locked(binding, is_in_use, actions);
+	must_start = is_in_use && binding_wait_locked(binding);
+	content_end_locked(binding);
+	place_settle_locked(place, actions);
+	return must_start;
+}
+
+void vidmm_binding_retire(struct vidmm_binding *binding, bool is_in_use, bool is_last)
+{
+	struct vidmm *manager;
 	struct actions actions;
 
-	vidmm_set_priority(allocation, priority);
-	if (!atomic_load_explicit(&allocation->place, memory_order_relaxed))
+	if (!binding->device)
 		return;
+	manager = binding->device->process->manager;
 	actions_init(&actions);
-	lock_acquire(&allocation->lock);
 	lock_acquire(&manager->lock);
-	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
-	if (place)
-		place_settle_locked(place, &actions);
-	lock_release(&manager->lock);
-	lock_release(&allocation->lock);
-	lock_acquire(&manager->lock);
+	if (retire_locked(binding, is_in_use, is_last, &actions)) {
+		lock_release(&manager->lock);
+		binding_wait_start(binding);
+		lock_acquire(&manager->lock);
+	}
 	actions_run_locked(manager, &actions);
 }

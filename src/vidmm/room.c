@@ -6,7 +6,8 @@
  *
  * Room is made in this order:
  *	1. what is free
- *	2. offered memory, LOW, NORMAL, HIGH, the oldest offer first: dropped, no byte is moved
+ *	2. destroyed memory whose end has not come yet, then offered memory, LOW, NORMAL, HIGH, the
+ *	   oldest offer first: dropped, no byte is moved
  *	3. leftovers that no list names any more
  *	4. what other devices list, the lowest priority and longest unused first. Such a device is
  *	   suspended and gets its own turn, to have it all back: time slicing.
@@ -180,6 +181,17 @@ static bool segment_make_room(const struct seeker *seeker, const struct placemen
 	return true;
 }
 
+/*
+ * It goes, or can, when something is over. What only the list holds whose turn it is does not: its end,
+ * too, waits for the work that waits for this room.
+ */
+static bool held_goes_soon(const struct vidmm_place *place)
+{
+	if (place->pins > 0)
+		return place->pins > place->gather_pins;
+	return place->waits > 0 || place->retired > 0 || place->is_destroyed;
+}
+
 bool segment_is_busy(const struct vidmm_segment *segment)
 {
 	struct list *link;
@@ -189,9 +201,7 @@ bool segment_is_busy(const struct vidmm_segment *segment)
 		return true;
 
 	list_for_each (link, &segment->held) {
-		const struct vidmm_place *place = container_of(link, struct vidmm_place, held_link);
-
-		if (place->waits > 0 || place->pins > place->gather_pins)
+		if (held_goes_soon(container_of(link, struct vidmm_place, held_link)))
 			return true;
 	}
 	return false;

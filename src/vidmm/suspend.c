@@ -57,6 +57,7 @@ void vidmm_device_end(struct vidmm_device *device)
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	device->is_ending = true;
+	device_charge_locked(device);
 	device_let_go_locked(device, &actions);
 	manager->epoch++;
 	actions_run_locked(manager, &actions);

@@ -193,4 +193,27 @@ TEST(suspend, work_wakes_all_devices_of_who_may_be_woken)
 	scene_finish(&scene);
 }
 
+TEST(suspend, what_was_destroyed_comes_back_for_work_that_is_queued)
+{
+	struct scene scene;
+	struct thing mine;
+
+	scene_init(&scene);
+	thing_init(&mine, &scene.one, MIB, SET_LOCAL);
+	thing_bring_in(&mine);
+	thing_render(&mine, 'w');
+	EXPECT_EQ(suspend(&scene, false), STATUS_SUCCESS);
+	EXPECT(!thing_is_in(&mine));
+	gpu_work(&scene.one);
+	vidmm_binding_retire(&mine.binding, true, true);
+	EXPECT_EQ(vidmm_process_memory_info(&scene.gpu.process, VIDMM_LOCAL).usage_bytes, 0);
+	gpu_check(&scene.gpu);
+	EXPECT_EQ(vidmm_process_resume(&scene.gpu.process), STATUS_SUCCESS);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(thing_holds(&mine, 'w'));
+	gpu_retire(&scene.one);
+	thing_finish(&mine);
+	scene_finish(&scene);
+}
+
 TEST_MAIN("vidmm/suspend")
