@@ -10,6 +10,7 @@
  *
  * Locks: the manager's.
  */
+#include "base/checked.h"
 #include "base/mem.h"
 #include "base/machine.h"
 #include "base/refusal.h"
@@ -129,8 +130,7 @@ static bool left_take(struct left *left, const struct placement *where)
 	return true;
 }
 
-/* How many of the first could be in place together, were there nobody else. */
-static uint32_t list_fits(struct vidmm *manager, const struct vidmm_list *list)
+static struct left left_of_all(const struct vidmm *manager)
 {
 	uint64_t limit_bytes = manager->config.aperture_commit_limit_bytes;
 	struct left left = { .limit_bytes = limit_bytes != 0 ? limit_bytes : UINT64_MAX };
@@ -142,18 +142,69 @@ static uint32_t list_fits(struct vidmm *manager, const struct vidmm_list *list)
 		if (manager->segments[i].is_system && config->commit_limit_bytes < left.bytes[i])
 			left.bytes[i] = config->commit_limit_bytes;
 	}
+	return left;
+}
+
+static bool left_take_first(struct left *left, const struct placement placements[], uint32_t count)
+{
+	uint32_t at = 0;
+
+	while (at < count && !left_take(left, &placements[at]))
+		at++;
+	return at < count;
+}
+
+/* How many of the first could be in place together, were there nobody else. */
+static uint32_t list_fits(struct vidmm *manager, const struct vidmm_list *list)
+{
+	struct left left = left_of_all(manager);
+
 	for (uint32_t i = 0; i < list->count; i++) {
 		struct placement placements[VIDMM_MAX_SEGMENTS];
 		uint32_t count = placement_list(manager, binding_place(list->entries[i].binding),
 						UINT32_MAX, placements);
-		uint32_t at = 0;
 
-		while (at < count && !left_take(&left, &placements[at]))
-			at++;
-		if (at == count)
+		if (!left_take_first(&left, placements, count))
 			return i;
 	}
 	return list->count;
+}
+
+/* Who has no choice comes before who has one. */
+static bool left_take_listed(struct left *left, const struct list *bindings, bool has_choice)
+{
+	const struct list *link;
+
+	list_for_each (link, bindings) {
+		const struct vidmm_binding *binding =
+			container_of(link, struct vidmm_binding, device_link);
+		struct placement placements[VIDMM_MAX_SEGMENTS];
+		uint32_t count = placement_list(binding->device->process->manager,
+						binding_place(binding), UINT32_MAX, placements);
+
+		if (binding->is_charged && (count > 1) == has_choice &&
+		    !left_take_first(left, placements, count))
+			return false;
+	}
+	return true;
+}
+
+bool device_list_fits_locked(const struct vidmm_device *device)
+{
+	struct vidmm *manager = device->process->manager;
+	struct left left = left_of_all(manager);
+
+	lock_assert_held(&manager->lock);
+	for (uint32_t i = 0; i < manager->segment_count; i++)
+		left.bytes[i] -=
+			lower_of(left.bytes[i], rooms_count_bytes(manager, &manager->segments[i]));
+	for (int has_choice = 0; has_choice < 2; has_choice++) {
+		if (!left_take_listed(&left, &device->listed, has_choice) ||
+		    !left_take_listed(&left, &device->missing, has_choice) ||
+		    !left_take_listed(&left, &device->coming, has_choice))
+			return false;
+	}
+	return true;
 }
 
 static NTSTATUS offered(uint32_t index)

@@ -274,14 +274,14 @@ static bool has_places(struct vidmm_binding *const bindings[], uint32_t count)
 }
 
 /* False, and nothing done, when there is more to it than the allocation's own state. */
-static bool reclaim_alone(const struct vidmm_binding *binding, enum vidmm_reclaim_result *result)
+static bool reclaim_alone(struct vidmm_binding *binding, enum vidmm_reclaim_result *result)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
 
 	lock_acquire(&allocation->lock);
 	bool is_alone = !binding_place(binding);
 	if (is_alone)
-		*result = allocation_reclaim_locked(allocation);
+		*result = reclaim_memory_locked(binding);
 	lock_release(&allocation->lock);
 	return is_alone;
 }
@@ -308,6 +308,48 @@ bool vidmm_reclaim_untouched(struct vidmm_binding *const bindings[], uint32_t co
 	return true;
 }
 
+/* ---- paying for what is reclaimed, before it is ---- */
+
+static void pay_one_locked(struct vidmm_binding *binding, bool is_returning)
+{
+	binding->is_returning = is_returning;
+	if (binding_place(binding))
+		binding_charge_locked(binding);
+}
+
+static void pay_locked(struct vidmm_binding *const bindings[], uint32_t count, bool is_returning)
+{
+	for (uint32_t i = 0; i < count; i++)
+		pay_one_locked(bindings[i], is_returning);
+}
+
+/*
+ * Over the budget is no reason to refuse: the memory was given up in good faith, and the client is told
+ * to trim. More than the device could ever have in place together is: it would be lost for it.
+ */
+static NTSTATUS reclaim_pay(struct vidmm_device *device, struct vidmm_binding *const bindings[],
+			    uint32_t count)
+{
+	struct vidmm *manager = device->process->manager;
+	uint64_t excess;
+	bool is_fitting;
+
+	lock_acquire(&manager->lock);
+	pay_locked(bindings, count, true);
+	excess = budget_excess_locked(device->process, true);
+	is_fitting = excess == 0 || device_list_fits_locked(device);
+	if (!is_fitting)
+		pay_locked(bindings, count, false);
+	lock_release(&manager->lock);
+	if (is_fitting)
+		return STATUS_SUCCESS;
+	return refuse(
+		STATUS_NO_MEMORY, RULE_MM_BUDGET, NULL,
+		"What is on the residency list and reclaimed is %llu bytes more than there is; "
+		"evict as much first",
+		(unsigned long long)excess);
+}
+
 /* Nothing takes memory any more, but what was decommitted. */
 static NTSTATUS reclaim_prepared(struct vidmm *manager, struct vidmm_binding *const bindings[],
 				 uint32_t count, enum vidmm_reclaim_result results[],
@@ -320,6 +362,7 @@ static NTSTATUS reclaim_prepared(struct vidmm *manager, struct vidmm_binding *co
 	for (uint32_t i = 0; i < count; i++)
 		results[i] = reclaim_one(bindings[i], request, &actions);
 	lock_acquire(&manager->lock);
+	pay_locked(bindings, count, false); /* what is offered no more is paid for as it is */
 	status = request_start_locked(manager, request, &actions);
 	if (NT_SUCCESS(status))
 		return status;
@@ -339,6 +382,12 @@ NTSTATUS vidmm_reclaim_bindings(struct vidmm_device *device, struct vidmm_bindin
 	status = request_prepare(bindings, count, request);
 	if (!NT_SUCCESS(status))
 		return request_refuse(status);
+	status = reclaim_pay(device, bindings, count);
+	if (!NT_SUCCESS(status)) {
+		mem_free(request->wants);
+		request->wants = NULL;
+		return status;
+	}
 	return reclaim_prepared(device->process->manager, bindings, count, results, request);
 }
 
@@ -427,6 +476,11 @@ NTSTATUS vidmm_reclaim_now(struct vidmm_device *device, struct vidmm_binding *co
 	if (!NT_SUCCESS(status))
 		return request_refuse(status);
 	status = claim_all(bindings, count);
+	if (NT_SUCCESS(status)) {
+		status = reclaim_pay(device, bindings, count);
+		if (!NT_SUCCESS(status))
+			unclaim_all(bindings, count);
+	}
 	if (!NT_SUCCESS(status)) {
 		mem_free(blocking.request.wants);
 		return status;

@@ -3,7 +3,8 @@
  */
 #include "api/control.h"
 
-enum { FAIL_COMMIT = 4 }; /* of the verifier's flags for a process */
+enum { FAIL_COMMIT = 4 };         /* of the verifier's flags for a process */
+enum { ALWAYS_DISCARD = 1 << 3 }; /* … for an adapter */
 enum { PATIENCE = 100 };
 
 static NTSTATUS reclaim_resources_now(const struct client *client, D3DKMT_HANDLE *resources,
@@ -401,6 +402,20 @@ TEST(reclaim_now, says_that_the_device_is_gone)
 	EXPECT_GONE(reclaim_now(&client, &one, 1, NULL));
 }
 
+TEST(reclaim, with_always_discard_loses_what_was_never_in_gpu_memory)
+{
+	struct client client = begin_uncontrolled();
+	D3DKMT_HANDLE one = create_sized(&client, MIB, SOFTGPU_CPU_VISIBLE);
+	D3DDDI_RECLAIM_RESULT result;
+
+	fill(&client, one, MIB, 9);
+	EXPECT_OK(set_adapter(&client, ALWAYS_DISCARD));
+	EXPECT_OK(offer(&client, &one, 1, D3DKMT_OFFER_PRIORITY_HIGH, 0));
+	EXPECT_OK(reclaim(&client, &one, 1, &result));
+	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_DISCARDED);
+	EXPECT_EQ(first_difference(&client, one, MIB, 9), 0);
+}
+
 /* Both on the list, and no room for both: the second came while the first was offered. */
 static void list_more_than_fits(const struct client *client, D3DKMT_HANDLE list[2])
 {
@@ -410,49 +425,59 @@ static void list_more_than_fits(const struct client *client, D3DKMT_HANDLE list[
 	EXPECT_EQ(residency_status(client, list[0]), NOT_RESIDENT);
 }
 
-static void expect_out_of_memory(const struct client *client, const D3DKMT_HANDLE list[2])
+/* Nothing has changed, and there is a way on. */
+static void expect_still_offered(const struct client *client, const D3DKMT_HANDLE list[2])
 {
-	struct client other;
-
-	EXPECT_EQ(state_of(client->device), D3DKMT_DEVICEEXECUTION_ERROR_OUTOFMEMORY);
-	EXPECT_GONE(offer(client, list + 1, 1, 1, 0));
-	/* Others have their memory, and what it had. */
-	client_open(&other, client->adapter);
-	EXPECT_OK(destroy_now(client, list[0]));
-	EXPECT_OK(destroy_now(client, list[1]));
-	(void)resident(&other, 6 * MIB);
+	EXPECT_EQ(state_of(client->device), D3DKMT_DEVICEEXECUTION_ACTIVE);
+	EXPECT(is_offered(client, list[0]));
+	EXPECT_EQ(residency_status(client, list[1]), IN_GPU_MEMORY);
+	EXPECT_EQ(memory_info(client, 0).CurrentUsage, 6 * MIB);
+	EXPECT_OK(evict(client, list + 1, 1, 0));
+	EXPECT_OK(reclaim(client, list, 1, NULL));
+	EXPECT_EQ(residency_status(client, list[0]), IN_GPU_MEMORY);
+	EXPECT_EQ(state_of(client->device), D3DKMT_DEVICEEXECUTION_ACTIVE);
 	expect_valid();
 }
 
-TEST(reclaim_now, of_more_than_fits_ends_the_device)
+TEST(reclaim_now, of_more_than_fits_is_refused_in_time)
 {
 	struct client client = begin_uncontrolled();
 	D3DKMT_HANDLE list[2];
 	BOOL discarded = GARBAGE;
 
 	list_more_than_fits(&client, list);
-	EXPECT_GONE(reclaim_now(&client, list, 1, &discarded));
+	EXPECT_REFUSED(reclaim_now(&client, list, 1, &discarded), STATUS_NO_MEMORY, "MM-BUDGET",
+		       "");
 	EXPECT_EQ(discarded, GARBAGE);
-	expect_out_of_memory(&client, list);
+	expect_still_offered(&client, list);
 }
 
-TEST(reclaim, of_more_than_fits_ends_the_device)
+TEST(reclaim, of_more_than_fits_is_refused_in_time)
 {
 	struct client client = begin_uncontrolled();
 	D3DKMT_HANDLE list[2];
 	D3DDDI_RECLAIM_RESULT result = (D3DDDI_RECLAIM_RESULT)GARBAGE;
 
 	list_more_than_fits(&client, list);
-	D3DKMT_RECLAIMALLOCATIONS2 args = { .hPagingQueue = client.queue,
-					    .NumAllocations = 1,
-					    .HandleList = list,
-					    .pResults = &result };
-	EXPECT_EQ(D3DKMTReclaimAllocations2(&args), STATUS_PENDING);
-	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_DISCARDED);
-	EXPECT(args.PagingFenceValue > 0);
-	while (*client.value < args.PagingFenceValue)
-		flush(&client);
-	expect_out_of_memory(&client, list);
+	EXPECT_REFUSED(reclaim(&client, list, 1, &result), STATUS_NO_MEMORY, "MM-BUDGET", "");
+	EXPECT_EQ(result, (D3DDDI_RECLAIM_RESULT)GARBAGE);
+	expect_still_offered(&client, list);
+}
+
+/* Two devices that do not fit together take turns: that is more than there is, and works. */
+TEST(reclaim, of_more_than_fits_beside_another_device_works)
+{
+	struct client client = begin_uncontrolled();
+	struct client other;
+	D3DKMT_HANDLE one = resident(&client, 6 * MIB);
+
+	EXPECT_OK(offer(&client, &one, 1, 1, 0));
+	client_open(&other, client.adapter);
+	(void)resident(&other, 6 * MIB);
+	EXPECT_OK(reclaim(&client, &one, 1, NULL));
+	EXPECT_EQ(state_of(client.device), D3DKMT_DEVICEEXECUTION_ACTIVE);
+	EXPECT_EQ(state_of(other.device), D3DKMT_DEVICEEXECUTION_ACTIVE);
+	expect_valid();
 }
 
 /* Who makes room in time keeps the device: what is evicted meanwhile is not on the list any more. */
