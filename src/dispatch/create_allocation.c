@@ -156,7 +156,9 @@ SPECIALIZED NTSTATUS check_element(const D3DDDI_ALLOCATIONINFO2 *element, uint32
 	if (element->Flags.Primary || element->Flags.Stereo)
 		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "pAllocationInfo",
 				   index, "is a primary, and the adapter has no display");
-	if (element->VidPnSourceId != 0)
+	/* Clients that show nothing leave it uninitialised, by its name. */
+	if (UNLIKELY(element->VidPnSourceId != 0 &&
+		     element->VidPnSourceId != D3DDDI_ID_UNINITIALIZED))
 		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "pAllocationInfo",
 				   index, "has VidPnSourceId %u and is no primary",
 				   element->VidPnSourceId);

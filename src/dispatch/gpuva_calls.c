@@ -120,8 +120,10 @@ NTSTATUS dispatch_map_gpu_virtual_address(struct call *call, D3DDDI_MAPGPUVIRTUA
 	if (NT_SUCCESS(status) && args->hAllocation != 0)
 		status = call_find_allocation(call, queue->device, "hAllocation", -1,
 					      args->hAllocation, &allocation);
+	/* With NoAccess nothing of it is mapped; clients name what was there. */
 	if (NT_SUCCESS(status))
-		status = gpu_map(queue, allocation, &request, &answer);
+		status = gpu_map(queue, args->Protection.NoAccess ? NULL : allocation, &request,
+				 &answer);
 	if (allocation)
 		object_put(&allocation->object);
 	args->VirtualAddress = answer.address;

@@ -457,6 +457,18 @@ TEST(create, a_source_belongs_to_a_primary)
 	EXPECT_NOT_CREATED(&creation, STATUS_INVALID_PARAMETER, "API-VALUE", "pAllocationInfo");
 }
 
+TEST(create, no_source_is_named_by_its_name)
+{
+	struct creation creation;
+
+	for (unsigned count = 1; count <= 2; count++) {
+		creation_init(&creation, device, count);
+		for (unsigned i = 0; i < count; i++)
+			creation.elements[i].VidPnSourceId = D3DDDI_ID_UNINITIALIZED;
+		EXPECT_OK(create(&creation));
+	}
+}
+
 /* ---- the driver's word ---- */
 
 TEST(create, what_the_driver_refuses_is_refused_whole_with_its_status)

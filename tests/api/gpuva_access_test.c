@@ -381,6 +381,18 @@ TEST(reservation, shows_memory_where_some_was_mapped_and_again_what_it_was)
 	EXPECT_FAULT(&gpu, BASE + K64, true);
 }
 
+TEST(reservation, takes_access_back_from_what_is_named)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE memory = create_resident(&gpu, K64, 0);
+
+	reserve(&gpu, BASE, K64, D3DDDIGPUVIRTUALADDRESS_RESERVE_NO_ACCESS);
+	map(&gpu, memory, BASE, 16, WRITE);
+	map(&gpu, memory, BASE, 16, NO_ACCESS);
+	gpu_fill(&gpu, BASE, 64, 1);
+	EXPECT_FAULT(&gpu, BASE, true);
+}
+
 /* ---- memory that is elsewhere ---- */
 
 TEST(eviction, makes_an_access_fault)
