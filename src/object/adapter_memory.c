@@ -228,6 +228,7 @@ static NTSTATUS start_tables(struct dxg_adapter *adapter)
 		.segments_of_64k_pages = info->segments_of_64k_pages,
 		.take_room = vidmm_take_room,
 		.give_room = vidmm_give_table,
+		.room_left = vidmm_room_left,
 		.memory = adapter->memory,
 		.find_room = vidmm_find_room,
 		.hold = vidmm_tables_hold,

@@ -5,16 +5,18 @@
  *	out:  a tree with all tables that takes; or none of them, and a status
  *
  * An entry above the leaves that has no table below it stands for pages that all show zeroes or
- * nothing at all; that is what table_making_add_locked() sees to.
+ * nothing at all; that is what page_tables_make_steps_locked() sees to.
  *
  * Locks: page_tables.lock.
  */
 #include <assert.h>
+#include <string.h>
 
 #include "base/checked.h"
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "gpuva/plan.h"
 #include "vidmm/table_tree.h"
 
 static const uint64_t highest_address = UINT64_C(0xFFFFFFFF);
@@ -144,24 +146,17 @@ static NTSTATUS refuse_memory(void)
 		      "There is no memory for a page table");
 }
 
-/* Without room for it the table is only counted, and so are all that follow. */
 static NTSTATUS place_table(struct table_making *making, struct table *table, uint64_t size_bytes)
 {
 	struct page_tables *tables = making->tables;
 	NTSTATUS status = table_take_place(making, table->level, size_bytes, &table->place);
 
-	if (table->level == gpuva_shape_root(&tables->config->shape))
-		making->root_bytes = size_bytes;
-	if (table->is_wide)
-		making->made_wide_count++;
-	else
-		making->made_count[table->level]++;
-	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY) {
-		making->is_short = true;
-		return STATUS_SUCCESS;
-	}
 	if (!NT_SUCCESS(status))
 		return status;
+	if (table->is_wide)
+		making->has_made.wide_count++;
+	else
+		making->has_made.count[table->level]++;
 	table->size_bytes = size_bytes;
 	tables->table_count++;
 	tables->table_bytes += size_bytes;
@@ -214,18 +209,28 @@ static NTSTATUS make_table(struct table_making *making, uint32_t level, uint64_t
 				  : status;
 }
 
+/* Who waits for room waits for this much. */
+static NTSTATUS note_need(const struct table_making *making, NTSTATUS status)
+{
+	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY && making->rooms)
+		making->rooms->need = making->need;
+	return status;
+}
+
 NTSTATUS table_make(struct page_tables *tables, uint32_t level, const struct table_size *size,
 		    struct table_rooms *rooms, struct table **table_out)
 {
 	struct table_making making = { .tables = tables, .rooms = rooms };
-	NTSTATUS status = make_sized(&making, level, size, 0, table_out);
+	NTSTATUS status;
 
-	if (!NT_SUCCESS(status) || !making.is_short)
-		return status;
-	table_free(tables, *table_out);
-	*table_out = NULL;
-	table_note_need(&making);
-	return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+	assert(level == gpuva_shape_root(&tables->config->shape));
+	making.need.count[level] = 1;
+	making.need.root_bytes =
+		align_down(size->bytes + MACHINE_PAGE_BYTES - 1, MACHINE_PAGE_BYTES);
+	status = table_making_check_locked(&making);
+	if (NT_SUCCESS(status))
+		status = make_sized(&making, level, size, 0, table_out);
+	return note_need(&making, status);
 }
 
 /* The same addresses in pages of 64 KiB: both places are there before either is written. */
@@ -346,15 +351,20 @@ static void unmake(struct table_making *making)
 	}
 }
 
-/* Does the entry need a table of its own, whose pages [first, end) are covered by `making`? */
-static bool needs_table(const struct table_making *making, uint64_t first_page, uint64_t end_page)
+static bool is_whole(const struct table_making *making, uint64_t first_page, uint64_t end_page)
 {
-	bool is_whole = making->first_page <= first_page && end_page <= making->end_page;
+	return making->first_page <= first_page && end_page <= making->end_page;
+}
 
+bool table_making_needs_one_locked(const struct table_making *making, uint64_t first_page,
+				   uint64_t end_page)
+{
 	if (making->kind == GPUVA_KIND_MAPPED)
 		return true;
-	if (is_whole)
+	if (is_whole(making, first_page, end_page))
 		return false;
+	if (making->time != TABLES_NOW)
+		return true;
 	/* The rest of it goes on to show what it shows: nothing, or zeroes. */
 	return (making->kind == GPUVA_KIND_ZERO) !=
 	       tables_is_zero_locked(making->tables, first_page, end_page - first_page);
@@ -371,7 +381,7 @@ static NTSTATUS make_entry(struct table_making *making, struct table *table, uin
 	NTSTATUS status;
 
 	if (!below) {
-		if (!needs_table(making, first_page, first_page + pages))
+		if (!table_making_needs_one_locked(making, first_page, first_page + pages))
 			return making->kind == GPUVA_KIND_ZERO
 				       ? make_zeroes(making, table->level - 1)
 				       : STATUS_SUCCESS;
@@ -387,12 +397,6 @@ static NTSTATUS make_entry(struct table_making *making, struct table *table, uin
 			status = make_wide(making, below);
 		if (!NT_SUCCESS(status))
 			return status;
-		/* What goes on to show zeroes around it needs tables of them. */
-		if (below->level > 0 && tables_is_zero_locked(tables, first_page, pages)) {
-			status = make_zeroes(making, below->level - 1);
-			if (!NT_SUCCESS(status))
-				return status;
-		}
 	}
 	return make_below(making, below);
 }
@@ -419,42 +423,72 @@ static NTSTATUS make_below(struct table_making *making, struct table *table)
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS table_making_add_locked(struct table_making *making, uint64_t first_page,
-				 uint64_t page_count, const struct gpuva_state *state)
+/* False: it shows nothing that the root reaches. */
+static bool turn_to_step(struct table_making *making, const struct gpuva_step *step)
 {
-	lock_assert_held(&making->tables->lock);
-	making->first_page = first_page;
-	making->end_page = first_page + page_count;
-	making->kind = state->kind;
+	const struct page_tables *tables = making->tables;
+	enum gpuva_kind kind = step->state.kind;
+
 	/* Tables of zeroes are everybody's: those with a protection of their own go without. */
-	if (state->kind == GPUVA_KIND_ZERO && state->driver_protection != 0)
-		making->kind = GPUVA_KIND_MAPPED;
-	assert(making->end_page <= making->tables->end_page ||
-	       (making->kind != GPUVA_KIND_MAPPED && making->kind != GPUVA_KIND_ZERO));
-	if (making->end_page > making->tables->end_page)
-		making->end_page = making->tables->end_page;
-	return making->first_page < making->end_page ? make_below(making, making->tables->root)
-						     : STATUS_SUCCESS;
+	if ((kind == GPUVA_KIND_ZERO && step->state.driver_protection != 0) ||
+	    making->time == TABLES_LATER_UNKNOWN)
+		kind = GPUVA_KIND_MAPPED;
+	making->kind = kind;
+	making->first_page = step->first_page;
+	making->end_page = step->first_page + step->page_count;
+	assert(making->end_page <= tables->end_page ||
+	       (kind != GPUVA_KIND_MAPPED && kind != GPUVA_KIND_ZERO));
+	making->end_page = lower_of(making->end_page, tables->end_page);
+	return making->first_page < making->end_page;
 }
 
-NTSTATUS table_making_end_locked(struct table_making *making, NTSTATUS status)
+static NTSTATUS count_steps_locked(struct table_making *making, const struct gpuva_step *steps,
+				   size_t count)
 {
-	if (NT_SUCCESS(status) && !making->is_short)
-		return status;
-	unmake(making);
-	if (!NT_SUCCESS(status))
-		return status;
-	table_note_need(making);
-	return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+	lock_assert_held(&making->tables->lock);
+	for (size_t i = 0; i < count; i++) {
+		assert(i == 0 ||
+		       steps[i - 1].first_page + steps[i - 1].page_count <= steps[i].first_page);
+		if (turn_to_step(making, &steps[i]))
+			table_making_count_locked(making);
+	}
+	return note_need(making, table_making_check_locked(making));
+}
+
+NTSTATUS page_tables_count_steps_locked(struct page_tables *tables, const struct gpuva_step *steps,
+					size_t count, enum table_time time,
+					struct table_rooms *rooms)
+{
+	struct table_making making = { .tables = tables, .rooms = rooms, .time = time };
+
+	return count_steps_locked(&making, steps, count);
+}
+
+NTSTATUS page_tables_make_steps_locked(struct page_tables *tables, const struct gpuva_step *steps,
+				       size_t count, enum table_time time,
+				       struct table_rooms *rooms)
+{
+	struct table_making making = { .tables = tables, .rooms = rooms, .time = time };
+	NTSTATUS status = count_steps_locked(&making, steps, count);
+
+	for (size_t i = 0; i < count && NT_SUCCESS(status); i++) {
+		if (turn_to_step(&making, &steps[i]))
+			status = make_below(&making, tables->root);
+	}
+	if (!NT_SUCCESS(status)) {
+		unmake(&making);
+		return note_need(&making, status);
+	}
+	assert(memcmp(&making.need, &making.has_made, sizeof(making.need)) == 0);
+	return STATUS_SUCCESS;
 }
 
 NTSTATUS page_tables_make_locked(struct page_tables *tables, uint64_t first_page,
 				 uint64_t page_count, const struct gpuva_state *state)
 {
-	struct table_making making = { .tables = tables };
+	const struct gpuva_step step = { first_page, page_count, *state };
 
-	return table_making_end_locked(
-		&making, table_making_add_locked(&making, first_page, page_count, state));
+	return page_tables_make_steps_locked(tables, &step, 1, TABLES_NOW, NULL);
 }
 
 /* ---- life ---- */

@@ -10,8 +10,8 @@
  * on the pager's thread, from what is true then; so it does not matter how often a range is
  * written, or that what a job was queued for has changed meanwhile.
  *
- * Memory for tables is taken when a call is made (table_making), so that a job cannot fail for lack
- * of it. Tables stay until the space ends; the memory they are in goes and comes back, all of it at
+ * Memory for tables is taken when a call is made, so that a job cannot fail for lack of it; what has
+ * no room is refused before (table_need.c). Tables stay until the space ends; the memory they are in goes and comes back, all of it at
  * once, while nothing of the process runs (space_eviction.c). What shows zeroes all over needs none
  * of its own: each space has one table of zeroes per level, which any number of entries above point
  * at.
@@ -51,6 +51,7 @@
 #include "gpuva/table_shape.h"
 #include "paging/pager.h"
 
+struct gpuva_step;
 struct page_tables;
 struct table;
 struct mapped_memory;
@@ -111,13 +112,18 @@ struct table_room {
 	bool is_taken;
 };
 
+/* How many tables are missing. */
+struct table_need {
+	uint64_t count[GPUVA_MAX_LEVELS];
+	uint64_t wide_count; /* leaves of 64 KiB pages, besides */
+	uint64_t root_bytes; /* of a root among them */
+};
+
 /* Room that a call waited for, because there was none. Zeroed at its start. */
 struct table_rooms {
 	struct table_room *rooms;
 	uint32_t count;
-	uint32_t needed[GPUVA_MAX_LEVELS]; /* tables, when there is none again */
-	uint32_t needed_wide;              /* leaves of 64 KiB pages */
-	uint64_t root_bytes;               /* of a root among them */
+	struct table_need need; /* when there is none again */
 };
 
 /* One adapter's. Outlives its spaces. */
@@ -135,6 +141,14 @@ struct page_tables_config {
 	 uint64_t align_bytes, struct pager_table *table_out);
 	void (*give_room)(void *memory, const struct pager_table *table, uint64_t size_bytes);
 	void *memory;
+
+	/*
+	 * Bytes that are free there, in one piece or not; with `is_ever` those that its tables
+	 * could have besides what they have, if everything else went. NULL: whoever takes some
+	 * sees.
+	 */
+	uint64_t (*room_left)(void *memory, const struct vidmm_process *process, uint32_t segment,
+			      bool is_ever);
 
 	/*
 	 * Where room that tables are in comes and goes (table_room.h); else NULL, all of them:
@@ -219,34 +233,27 @@ void page_tables_finish(struct page_tables *tables);
 /* Nobody exchanges it meanwhile (root_change.h). */
 struct page_tables_root page_tables_root(const struct page_tables *tables);
 
-/*
- * All tables that are needed to let ranges show something, which is nothing above end_page: all or
- * none. The lock is held from the beginning to the end, and what was planned is applied before it is
- * let go.
- */
-struct table_making {
-	/* Set at its beginning. */
-	struct page_tables *tables;
-	struct table_rooms *rooms; /* what was waited for; may be NULL */
-
-	uint64_t first_page;
-	uint64_t end_page;
-	enum gpuva_kind kind;
-	struct table *made;
-	uint32_t made_count[GPUVA_MAX_LEVELS];
-	uint32_t made_wide_count; /* of 64 KiB pages, besides */
-	uint64_t root_bytes;
-	bool is_short; /* there was no room for one; the rest is only counted */
+/* When steps show what they say: at once, or when their turn comes. */
+enum table_time {
+	TABLES_NOW,
+	TABLES_LATER,         /* what is around them may be something else by then … */
+	TABLES_LATER_UNKNOWN, /* … and so may they: an update that copies */
 };
 
-MUST_CHECK NTSTATUS table_making_add_locked(struct table_making *making, uint64_t first_page,
-					    uint64_t page_count, const struct gpuva_state *state);
-
 /*
- * `status` is that of what was added and of everything else that could fail.
- * STATUS_GRAPHICS_NO_VIDEO_MEMORY: wait for table_rooms.needed, and try again.
+ * All tables that are missing to let steps show what they say, which is nothing above end_page: all
+ * or none. They ascend, do not overlap, and are applied before the lock is let go. They are counted
+ * first, and nothing is taken for what has no room.
+ * STATUS_GRAPHICS_NO_VIDEO_MEMORY: wait for table_rooms.need, and try again. `rooms` may be NULL.
  */
-MUST_CHECK NTSTATUS table_making_end_locked(struct table_making *making, NTSTATUS status);
+MUST_CHECK NTSTATUS page_tables_make_steps_locked(struct page_tables *tables,
+						  const struct gpuva_step *steps, size_t count,
+						  enum table_time time, struct table_rooms *rooms);
+
+/* The same without making any. */
+MUST_CHECK NTSTATUS page_tables_count_steps_locked(struct page_tables *tables,
+						   const struct gpuva_step *steps, size_t count,
+						   enum table_time time, struct table_rooms *rooms);
 
 /* The same for one range, with the room there is. */
 MUST_CHECK NTSTATUS page_tables_make_locked(struct page_tables *tables, uint64_t first_page,

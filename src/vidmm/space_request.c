@@ -29,19 +29,12 @@ static bool must_be_written(const struct gpuva_plan *plan, bool is_change)
 static NTSTATUS make_tables_locked(struct address_space *space, const struct gpuva_plan *plan,
 				   struct space_row *row, struct table_rooms *rooms)
 {
-	struct table_making making = { .tables = &space->tables, .rooms = rooms };
-	NTSTATUS status = STATUS_SUCCESS;
-
-	for (size_t i = 0; NT_SUCCESS(status) && i < plan->step_count; i++) {
-		const struct gpuva_step *step = &plan->steps[i];
-
-		status = table_making_add_locked(&making, step->first_page, step->page_count,
-						 &step->state);
-		row->ranges[i] =
-			(struct space_range_of_pages){ step->first_page, step->page_count };
-	}
+	for (size_t i = 0; i < plan->step_count; i++)
+		row->ranges[i] = (struct space_range_of_pages){ plan->steps[i].first_page,
+								plan->steps[i].page_count };
 	row->range_count = plan->step_count;
-	return table_making_end_locked(&making, status);
+	return page_tables_make_steps_locked(&space->tables, plan->steps, plan->step_count,
+					     TABLES_NOW, rooms);
 }
 
 /* What is asked for: one of these. */

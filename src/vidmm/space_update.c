@@ -214,16 +214,27 @@ static struct space_update *update_create(struct address_space *space,
 }
 
 /*
+ * What its steps show is what they show when their turn comes, but for copies: those show what their
+ * source shows by then.
+ */
+static enum table_time time_of(const struct space_update *update)
+{
+	for (uint32_t i = 0; i < update->count; i++) {
+		if (update->operations[i].kind == GPUVA_OPERATION_COPY)
+			return TABLES_LATER_UNKNOWN;
+	}
+	return TABLES_LATER;
+}
+
+/*
  * As things are now; tables for whatever it will show, and places to copy it from.
  * STATUS_GRAPHICS_NO_VIDEO_MEMORY: there is no room for those.
  */
 static NTSTATUS check_locked(struct space_update *update, struct table_rooms *rooms,
 			     uint64_t *end_page_out)
 {
-	static const struct gpuva_state anything = { .kind = GPUVA_KIND_MAPPED };
 	struct page_tables *tables = &update->space->tables;
-	const struct space_row *row = update->row;
-	struct table_making making = { .tables = tables, .rooms = rooms };
+	enum table_time time = time_of(update);
 	struct gpuva_plan plan;
 	NTSTATUS status =
 		gpuva_plan_update(&tables->space, update->operations, update->count, &plan);
@@ -231,12 +242,15 @@ static NTSTATUS check_locked(struct space_update *update, struct table_rooms *ro
 	*end_page_out = 0;
 	update->source = plan.source;
 	if (NT_SUCCESS(status))
+		status = page_tables_count_steps_locked(tables, plan.steps, plan.step_count, time,
+							rooms);
+	if (NT_SUCCESS(status))
 		status = space_pools_keep_locked(update->space, &plan, rooms, end_page_out);
+	if (NT_SUCCESS(status))
+		status = page_tables_make_steps_locked(tables, plan.steps, plan.step_count, time,
+						       rooms);
 	gpuva_plan_finish(&plan);
-	for (size_t i = 0; NT_SUCCESS(status) && i < row->range_count; i++)
-		status = table_making_add_locked(&making, row->ranges[i].first_page,
-						 row->ranges[i].page_count, &anything);
-	return table_making_end_locked(&making, status);
+	return status;
 }
 
 static void hold_memory_locked(struct space_update *update)

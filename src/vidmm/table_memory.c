@@ -19,11 +19,6 @@ static const uint64_t highest_address = UINT64_C(0xFFFFFFFF);
 
 /* ---- one table ---- */
 
-static bool is_in_system_memory(const struct page_tables_config *config, uint32_t segment)
-{
-	return segment == 0 || segment == config->implicit_system_segment;
-}
-
 static uint64_t alignment_of(const struct page_tables_config *config, uint32_t level)
 {
 	uint64_t align_bytes = config->mmu.levels[level].alignment_bytes;
@@ -57,9 +52,7 @@ NTSTATUS table_take_place(struct table_making *making, uint32_t level, uint64_t 
 	NTSTATUS status;
 	uint64_t address;
 
-	if (!is_in_system_memory(config, segment)) {
-		if (making->is_short)
-			return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+	if (!table_is_in_system_memory(config, segment)) {
 		if (take_waited_for(making->rooms, level, size_bytes, place_out))
 			return STATUS_SUCCESS;
 		return config->take_room(config->memory, tables->process, segment, size_bytes,
@@ -90,18 +83,6 @@ static bool is_root(const struct page_tables_config *config, uint32_t level)
 	return level == gpuva_shape_root(&config->shape);
 }
 
-void table_note_need(const struct table_making *making)
-{
-	struct table_rooms *rooms = making->rooms;
-
-	if (!rooms)
-		return;
-	for (uint32_t level = 0; level < GPUVA_MAX_LEVELS; level++)
-		rooms->needed[level] = making->made_count[level];
-	rooms->needed_wide = making->made_wide_count;
-	rooms->root_bytes = making->root_bytes;
-}
-
 NTSTATUS table_rooms_refuse(void)
 {
 	return refuse(STATUS_GRAPHICS_NO_VIDEO_MEMORY, RULE_MM_TABLE_ROOM, NULL,
@@ -122,17 +103,17 @@ static void give_rooms(struct table_rooms *rooms, const struct page_tables_confi
 	rooms->count = 0;
 }
 
-static uint32_t count_needed(const struct table_rooms *rooms,
+static uint64_t count_needed(const struct table_rooms *rooms,
 			     const struct page_tables_config *config)
 {
-	uint32_t count = 0;
+	uint64_t count = 0;
 
 	for (uint32_t level = 0; level < config->shape.answer.level_count; level++) {
-		if (!is_in_system_memory(config, config->mmu.levels[level].segment_id))
-			count += rooms->needed[level];
+		if (!table_is_in_system_memory(config, config->mmu.levels[level].segment_id))
+			count += rooms->need.count[level];
 	}
-	if (!is_in_system_memory(config, config->mmu.levels[0].segment_id))
-		count += rooms->needed_wide;
+	if (!table_is_in_system_memory(config, config->mmu.levels[0].segment_id))
+		count += rooms->need.wide_count;
 	return count;
 }
 
@@ -144,18 +125,18 @@ static uint64_t whole_pages(uint64_t size_bytes)
 static uint64_t needed_bytes(const struct table_rooms *rooms,
 			     const struct page_tables_config *config, uint32_t level)
 {
-	return is_root(config, level) ? rooms->root_bytes
+	return is_root(config, level) ? rooms->need.root_bytes
 				      : whole_pages(config->mmu.levels[level].table_size_bytes);
 }
 
 static void describe_some(struct table_rooms *rooms, const struct page_tables_config *config,
-			  uint32_t level, uint64_t size_bytes, uint32_t count)
+			  uint32_t level, uint64_t size_bytes, uint64_t count)
 {
 	uint32_t segment = config->mmu.levels[level].segment_id;
 
-	if (is_in_system_memory(config, segment))
+	if (table_is_in_system_memory(config, segment))
 		return;
-	for (uint32_t i = 0; i < count; i++)
+	for (uint64_t i = 0; i < count; i++)
 		rooms->rooms[rooms->count++] = (struct table_room){
 			.level = level,
 			.segment = segment,
@@ -168,21 +149,24 @@ static void describe_rooms(struct table_rooms *rooms, const struct page_tables_c
 {
 	for (uint32_t level = 0; level < config->shape.answer.level_count; level++)
 		describe_some(rooms, config, level, needed_bytes(rooms, config, level),
-			      rooms->needed[level]);
+			      rooms->need.count[level]);
 	describe_some(rooms, config, 0, whole_pages(config->shape.answer.leaf_table_64k_bytes),
-		      rooms->needed_wide);
+		      rooms->need.wide_count);
 }
 
 /* What it had so far goes back first: nobody waits for room with room in hand. */
 NTSTATUS table_rooms_await(struct table_rooms *rooms, const struct page_tables_config *config,
 			   struct vidmm_process *process)
 {
-	uint32_t count = count_needed(rooms, config);
+	NTSTATUS status;
 
 	if (!config->await || !process)
 		return table_rooms_refuse();
 	give_rooms(rooms, config);
-	rooms->rooms = mem_zalloc_array(count, sizeof(*rooms->rooms));
+	status = table_need_check(&rooms->need, config, process);
+	if (!NT_SUCCESS(status))
+		return status;
+	rooms->rooms = mem_zalloc_array(count_needed(rooms, config), sizeof(*rooms->rooms));
 	if (!rooms->rooms)
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 			      "There is no memory to ask for room for page tables");

@@ -5,6 +5,7 @@
  */
 #include <assert.h>
 
+#include "base/checked.h"
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/mem.h"
@@ -189,6 +190,42 @@ void vidmm_find_room(void *manager, struct pager_table *table)
 {
 	(void)manager;
 	*table = room_place(table->room);
+}
+
+/* ---- how much there is ---- */
+
+/* What stays in any case: the kernel's own, and what the process has. */
+static uint64_t kept_bytes_locked(const struct vidmm *manager, const struct vidmm_process *process,
+				  const struct vidmm_segment *segment)
+{
+	const struct list *link;
+	uint64_t bytes = process ? rooms_bytes(&process->tables.rooms, segment) : 0;
+
+	list_for_each (link, &manager->rooms) {
+		const struct vidmm_room *room = container_of(link, struct vidmm_room, link);
+
+		if (room->segment == segment && !room->tables)
+			bytes += room_bytes(room);
+	}
+	return bytes;
+}
+
+uint64_t vidmm_room_left(void *manager_, const struct vidmm_process *process, uint32_t segment_id,
+			 bool is_ever)
+{
+	struct vidmm *manager = manager_;
+	const struct vidmm_segment *segment = &manager->segments[segment_id - 1];
+	uint64_t all_bytes = segment->page_count * MACHINE_PAGE_BYTES;
+	uint64_t bytes;
+
+	lock_acquire(&manager->lock);
+	if (is_ever)
+		bytes = all_bytes -
+			lower_of(all_bytes, kept_bytes_locked(manager, process, segment));
+	else
+		bytes = segment_free_bytes(segment, FORM_CONTIGUOUS);
+	lock_release(&manager->lock);
+	return bytes;
 }
 
 /* ---- recounting ---- */

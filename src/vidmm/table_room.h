@@ -25,5 +25,7 @@ MUST_CHECK NTSTATUS vidmm_take_room(void *manager, struct vidmm_process *process
 				    uint64_t size_bytes, uint64_t align_bytes,
 				    struct pager_table *table_out);
 void vidmm_find_room(void *manager, struct pager_table *table);
+uint64_t vidmm_room_left(void *manager, const struct vidmm_process *process, uint32_t segment,
+			 bool is_ever);
 
 #endif

@@ -2,6 +2,7 @@
  * table_tree.h - the tree of tables, for the files that build, write and recount it.
  *
  *	page_tables.c     which tables there are
+ *	table_need.c      which are missing
  *	table_memory.c    where they are
  *	root_change.c     another root
  *	table_entries.c   what entries are to be
@@ -147,15 +148,57 @@ bool tables_is_zero_locked(const struct page_tables *tables, uint64_t first_page
 /* Nothing counts as written. */
 void tables_forget_locked(struct page_tables *tables);
 
+/* ---- making tables: page_tables.c, table_need.c ---- */
+
+struct table_making {
+	struct page_tables *tables;
+	struct table_rooms *rooms; /* what was waited for; may be NULL */
+	enum table_time time;
+
+	/* The step at turn. */
+	uint64_t first_page;
+	uint64_t end_page;
+	enum gpuva_kind kind; /* MAPPED: with tables all over */
+
+	struct table_need need;
+	uint64_t counted_end[GPUVA_MAX_LEVELS]; /* of the last one that was counted */
+	bool has_counted_zeroes[GPUVA_MAX_LEVELS];
+
+	struct table *made;
+	struct table_need has_made;
+};
+
+/* Does an entry that covers these pages need a table of its own, for the step at turn? */
+bool table_making_needs_one_locked(const struct table_making *making, uint64_t first_page,
+				   uint64_t end_page);
+
+/* For the step at turn. */
+void table_making_count_locked(struct table_making *making);
+
+/* Is there room for what was counted, as far as numbers tell? STATUS_GRAPHICS_NO_VIDEO_MEMORY. */
+MUST_CHECK NTSTATUS table_making_check_locked(const struct table_making *making);
+
+/* Bytes that it takes in a segment; 0 is system memory. UINT64_MAX: more than there are numbers. */
+uint64_t table_need_bytes(const struct table_need *need, const struct page_tables_config *config,
+			  uint32_t segment);
+
+/* Could there ever be room for it? Refused. */
+MUST_CHECK NTSTATUS table_need_check(const struct table_need *need,
+				     const struct page_tables_config *config,
+				     const struct vidmm_process *process);
+
 /* ---- table_memory.c ---- */
+
+static inline bool table_is_in_system_memory(const struct page_tables_config *config,
+					     uint32_t segment)
+{
+	return segment == 0 || segment == config->implicit_system_segment;
+}
 
 /* STATUS_GRAPHICS_NO_VIDEO_MEMORY: there is no room, which is not refused here. */
 MUST_CHECK NTSTATUS table_take_place(struct table_making *making, uint32_t level,
 				     uint64_t size_bytes, struct pager_table *place_out);
 void table_give_place(const struct page_tables_config *config, const struct table *table);
-
-/* So many tables would have been made: what there is to wait for. */
-void table_note_need(const struct table_making *making);
 
 /* ---- table_give.c ---- */
 
