@@ -187,6 +187,7 @@ static NTSTATUS start_pager(struct dxg_adapter *adapter)
 		.take_table = vidmm_take_table,
 		.give_table = vidmm_give_table,
 		.memory = adapter->memory,
+		.table_windows = vidmm_table_windows,
 		.forget = forget_tables,
 		.forget_context = adapter,
 	};

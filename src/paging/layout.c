@@ -86,7 +86,7 @@ static bool shrink(struct pager_layout *layout)
 }
 
 bool pager_layout_plan(const struct miniport_gpu_mmu *mmu, uint32_t buffer_pages,
-		       uint32_t buffer_count, struct pager_layout *layout_out)
+		       uint32_t buffer_count, uint32_t most_leaves, struct pager_layout *layout_out)
 {
 	bool is_mapping_tables = mmu->update_mode == GPU_VIRTUAL;
 	uint64_t limit = UINT64_C(1) << (mmu->address_bits - MACHINE_PAGE_SHIFT);
@@ -105,7 +105,7 @@ bool pager_layout_plan(const struct miniport_gpu_mmu *mmu, uint32_t buffer_pages
 		return false; /* a table could not even map itself */
 	for (;;) {
 		place_everything(&layout, is_mapping_tables);
-		if (layout.end <= limit)
+		if (layout.end <= limit && layout.leaf_count <= most_leaves)
 			break;
 		if (!shrink(&layout))
 			return false;

@@ -34,8 +34,12 @@ struct pager_layout {
 	uint64_t end;
 };
 
-/* Makes windows smaller and fewer until all fits; false when not even the smallest do. */
+/*
+ * Makes windows smaller and fewer until all fits, in the addresses there are and in so many leaf
+ * tables; false when not even the smallest do.
+ */
 bool pager_layout_plan(const struct miniport_gpu_mmu *mmu, uint32_t buffer_pages,
-		       uint32_t buffer_count, struct pager_layout *layout_out);
+		       uint32_t buffer_count, uint32_t most_leaves,
+		       struct pager_layout *layout_out);
 
 #endif

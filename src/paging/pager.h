@@ -89,6 +89,12 @@ struct pager_config {
 	void *memory;
 
 	/*
+	 * How many pages, and how large, the processor may see of such tables at once, where it
+	 * sees them through a CPU host aperture. UINT64_MAX: it needs none there. NULL: nowhere.
+	 */
+	uint64_t (*table_windows)(void *memory, uint32_t segment, uint64_t *page_bytes_out);
+
+	/*
 	 * Local memory was lost, with all tables in it. On the pager's thread, no lock held:
 	 * nothing of before is asked for any more, nothing of after was yet. May queue jobs. May be
 	 * NULL.

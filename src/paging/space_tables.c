@@ -132,6 +132,83 @@ static NTSTATUS count_levels(struct pager *pager)
 	return STATUS_SUCCESS;
 }
 
+/* ---- how much of it there is ---- */
+
+/* What the processor sees of the tables in a segment: pages that are needed, and that there are. */
+struct table_windows {
+	uint32_t segment;
+	uint64_t page_bytes;
+	uint64_t needed;
+	uint64_t there;
+};
+
+static struct table_windows windows_of(const struct pager *pager, uint32_t segment)
+{
+	const struct pager_config *config = &pager->config;
+	const struct pager_space *space = &pager->space;
+	struct table_windows windows = { .segment = segment, .there = UINT64_MAX };
+
+	if (config->table_windows && !is_in_system_memory(config, segment))
+		windows.there = config->table_windows(config->memory, segment, &windows.page_bytes);
+	for (uint32_t level = 0; windows.there != UINT64_MAX && level < space->mmu.level_count;
+	     level++) {
+		const struct pager_level *at = &space->levels[level];
+
+		if (space->mmu.levels[level].paging_process_segment_id == segment)
+			windows.needed += at->count * ((at->table_bytes + windows.page_bytes - 1) /
+						       windows.page_bytes);
+	}
+	return windows;
+}
+
+/* The segment whose aperture is too small for its tables; false: there is none. */
+static bool find_shortage(const struct pager *pager, struct table_windows *windows_out)
+{
+	for (uint32_t level = 0; level < pager->space.mmu.level_count; level++) {
+		*windows_out =
+			windows_of(pager, pager->space.mmu.levels[level].paging_process_segment_id);
+		if (windows_out->needed > windows_out->there)
+			return true;
+	}
+	return false;
+}
+
+static NTSTATUS refuse_windows(const struct table_windows *windows)
+{
+	return refuse(STATUS_NOT_SUPPORTED, RULE_MM_PAGING_TABLES, "CpuHostAperture.SizeInPages",
+		      "of segment %u leaves %llu pages of %llu KiB for the kernel's own page "
+		      "tables, and they need %llu",
+		      windows->segment, (unsigned long long)windows->there,
+		      (unsigned long long)(windows->page_bytes >> 10),
+		      (unsigned long long)windows->needed);
+}
+
+/*
+ * The processor writes these tables before the GPU can go through any, so it sees all of them; where
+ * that is through a CPU host aperture there are as many as find a place in it.
+ */
+static NTSTATUS plan_space(struct pager *pager)
+{
+	struct pager_space *space = &pager->space;
+	struct table_windows short_of = { .needed = 0 };
+	uint32_t most_leaves = UINT32_MAX;
+	NTSTATUS status;
+
+	do {
+		if (!pager_layout_plan(&space->mmu, (uint32_t)pages_of(pager->config.buffer_bytes),
+				       pager->config.buffer_count, most_leaves, &space->layout))
+			return short_of.needed > 0
+				       ? refuse_windows(&short_of)
+				       : refuse(STATUS_NOT_SUPPORTED, RULE_MM_PAGING_WINDOW, NULL,
+						"%u bits of GPU address hold no windows for the "
+						"kernel",
+						space->mmu.address_bits);
+		status = count_levels(pager);
+		most_leaves = space->layout.leaf_count - 1;
+	} while (NT_SUCCESS(status) && find_shortage(pager, &short_of));
+	return status;
+}
+
 /* ---- slots ---- */
 
 static NTSTATUS make_slots(uint32_t count, uint64_t first_page, uint32_t window_pages,
@@ -172,13 +249,7 @@ NTSTATUS pager_space_init(struct pager *pager, const struct pager_config *config
 
 	space->mmu = *config->gpu_mmu;
 	pager->has_space = true;
-	if (!pager_layout_plan(&space->mmu, (uint32_t)pages_of(pager->config.buffer_bytes),
-			       pager->config.buffer_count, &space->layout))
-		return refuse(STATUS_NOT_SUPPORTED, RULE_MM_PAGING_WINDOW, NULL,
-			      "%u bits of GPU address hold no windows for the kernel",
-			      space->mmu.address_bits);
-
-	status = count_levels(pager);
+	status = plan_space(pager);
 	for (uint32_t level = 0; NT_SUCCESS(status) && level < space->mmu.level_count; level++)
 		status = take_level(pager, level);
 	if (NT_SUCCESS(status))
@@ -217,7 +288,7 @@ bool pager_space_is_visible(const struct pager *pager)
 	for (uint32_t level = 0; level < pager->space.mmu.level_count; level++) {
 		const struct pager_level *at = &pager->space.levels[level];
 
-		/* A CPU host aperture may have room for some of them. */
+		/* Levels may be in different segments. */
 		for (uint32_t i = 0; i < at->count; i++) {
 			if (!at->tables[i].pointer)
 				return false;

@@ -157,11 +157,28 @@ NTSTATUS vidmm_take_table(void *manager, uint32_t segment, uint64_t size_bytes,
 		return refuse(status, RULE_MM_TABLE_ROOM, NULL,
 			      "a page table of %llu bytes has no room in segment %u",
 			      (unsigned long long)size_bytes, segment);
-	if (NT_SUCCESS(status)) {
-		window_open_room(manager, table_out->room);
-		*table_out = room_place(table_out->room);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = window_open_room(manager, table_out->room);
+	if (!NT_SUCCESS(status)) {
+		vidmm_give_table(manager, table_out, size_bytes);
+		return refuse(status, RULE_MM_PAGING_TABLES, NULL,
+			      "a page table of the kernel's own in segment %u is not seen through "
+			      "its CPU host aperture: %s",
+			      segment, status_name(status));
 	}
-	return status;
+	*table_out = room_place(table_out->room);
+	return STATUS_SUCCESS;
+}
+
+/* Half of it stays for memory that clients lock. */
+uint64_t vidmm_table_windows(void *manager_, uint32_t segment_id, uint64_t *page_bytes_out)
+{
+	struct vidmm *manager = manager_;
+	const struct vidmm_segment *segment = &manager->segments[segment_id - 1];
+
+	*page_bytes_out = segment->granule_pages * MACHINE_PAGE_BYTES;
+	return segment->config.window_pages > 0 ? segment->config.window_pages / 2 : UINT64_MAX;
 }
 
 void vidmm_give_table(void *manager_, const struct pager_table *table, uint64_t size_bytes)

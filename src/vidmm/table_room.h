@@ -14,11 +14,15 @@
 
 /*
  * Contiguous room in a memory segment that stays until it is given back; for pager_config,
- * `manager` is a struct vidmm. Nobody is evicted for it: STATUS_GRAPHICS_NO_VIDEO_MEMORY.
+ * `manager` is a struct vidmm. Nobody is evicted for it: STATUS_GRAPHICS_NO_VIDEO_MEMORY. Where the
+ * segment has a CPU host aperture the CPU sees it, or it is refused.
  */
 MUST_CHECK NTSTATUS vidmm_take_table(void *manager, uint32_t segment, uint64_t size_bytes,
 				     uint64_t align_bytes, struct pager_table *table_out);
 void vidmm_give_table(void *manager, const struct pager_table *table, uint64_t size_bytes);
+
+/* Pages of the segment's CPU host aperture that such tables may have; UINT64_MAX: it has none. */
+uint64_t vidmm_table_windows(void *manager, uint32_t segment, uint64_t *page_bytes_out);
 
 /* The same as part of what a process has; for page_tables_config. Refuses nothing by itself. */
 MUST_CHECK NTSTATUS vidmm_take_room(void *manager, struct vidmm_process *process, uint32_t segment,

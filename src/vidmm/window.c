@@ -262,26 +262,30 @@ static void *pointer_of(const struct vidmm_room *room)
 	return machine_to_pointer(first << MACHINE_PAGE_SHIFT);
 }
 
-void window_open_room(struct vidmm *manager, struct vidmm_room *room)
+NTSTATUS window_open_room(struct vidmm *manager, struct vidmm_room *room)
 {
 	struct space_range *range = NULL;
 
+	if (room->segment->config.window_pages == 0)
+		return STATUS_SUCCESS;
 	lock_acquire(&manager->lock);
 	bool is_taken = take(manager, room->segment, room->wish.size_bytes, &range);
 	room->window = range;
 	room->opened_at = manager->resets;
 	lock_release(&manager->lock);
 	if (!is_taken)
-		return;
+		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 	struct window_view view = view_of_room(manager, room);
-	if (NT_SUCCESS(map(&view))) {
+	NTSTATUS status = map(&view);
+	if (NT_SUCCESS(status)) {
 		room->pointer = pointer_of(room);
-		return;
+		return STATUS_SUCCESS;
 	}
 	lock_acquire(&manager->lock);
 	room->window = NULL;
 	space_give(&room->segment->windows, range);
 	lock_release(&manager->lock);
+	return status;
 }
 
 void window_close_room(struct vidmm *manager, struct vidmm_room *room)

@@ -58,10 +58,11 @@ MUST_CHECK bool window_open(struct vidmm_place *place);
 bool window_end_locked(struct vidmm_place *place, struct actions *actions);
 
 /*
- * A page table of the kernel's own, for as long as it lives. Where the driver does not open it, the
- * CPU does not see it: room->pointer stays NULL. No lock is held.
+ * A page table of the kernel's own, for as long as it lives, where the CPU sees it through a host
+ * aperture; elsewhere nothing is opened. STATUS_GRAPHICS_NO_VIDEO_MEMORY: there is no stretch left;
+ * or what the driver answered. No lock is held.
  */
-void window_open_room(struct vidmm *manager, struct vidmm_room *room);
+MUST_CHECK NTSTATUS window_open_room(struct vidmm *manager, struct vidmm_room *room);
 /* Accepts one without a window. */
 void window_close_room(struct vidmm *manager, struct vidmm_room *room);
 

@@ -41,7 +41,7 @@ TEST(layout, with_room_a_window_holds_eight_mebibytes)
 	struct miniport_gpu_mmu mmu = mmu_of(2, 48, 4, 9, 4096);
 	struct pager_layout layout;
 
-	EXPECT(pager_layout_plan(&mmu, 4, 8, &layout));
+	EXPECT(pager_layout_plan(&mmu, 4, 8, UINT32_MAX, &layout));
 	expect_sound(&layout, &mmu);
 	EXPECT_EQ(layout.big_pages, 2048);
 	EXPECT_EQ(layout.big_count, 8);
@@ -57,7 +57,7 @@ TEST(layout, every_window_begins_at_a_multiple_of_64k)
 	for (uint32_t i = 0; i < 4; i++) {
 		struct miniport_gpu_mmu mmu = mmu_of(2, 48, 3, 12, sizes[i]);
 
-		EXPECT(pager_layout_plan(&mmu, 3, 8, &layout));
+		EXPECT(pager_layout_plan(&mmu, 3, 8, UINT32_MAX, &layout));
 		expect_sound(&layout, &mmu);
 		EXPECT_EQ(layout.first_small % 16, 0);
 		EXPECT_EQ(layout.small_pages % 16, 0);
@@ -71,7 +71,7 @@ TEST(layout, a_window_holds_a_leaf_table_of_64k_pages)
 	struct pager_layout layout;
 
 	mmu.leaf_table_size_64k_bytes = 40 * 4096;
-	EXPECT(pager_layout_plan(&mmu, 3, 8, &layout));
+	EXPECT(pager_layout_plan(&mmu, 3, 8, UINT32_MAX, &layout));
 	expect_sound(&layout, &mmu);
 	EXPECT(layout.small_pages >= 40);
 }
@@ -84,7 +84,7 @@ TEST(layout, little_space_means_fewer_and_smaller_windows)
 		for (uint32_t mode = 0; mode < 3; mode++) {
 			struct miniport_gpu_mmu mmu = mmu_of(mode, bits, 2, 9, 4096);
 
-			EXPECT(pager_layout_plan(&mmu, 4, 8, &layout));
+			EXPECT(pager_layout_plan(&mmu, 4, 8, UINT32_MAX, &layout));
 			expect_sound(&layout, &mmu);
 		}
 	}
@@ -95,7 +95,7 @@ TEST(layout, too_little_space_is_refused)
 	struct miniport_gpu_mmu mmu = mmu_of(2, 18, 2, 4, 4096);
 	struct pager_layout layout;
 
-	EXPECT(!pager_layout_plan(&mmu, 4, 8, &layout));
+	EXPECT(!pager_layout_plan(&mmu, 4, 8, UINT32_MAX, &layout));
 }
 
 TEST(layout, small_windows_hold_the_largest_table)
@@ -103,7 +103,7 @@ TEST(layout, small_windows_hold_the_largest_table)
 	struct miniport_gpu_mmu mmu = mmu_of(1, 48, 3, 10, 128 << 10);
 	struct pager_layout layout;
 
-	EXPECT(pager_layout_plan(&mmu, 1, 8, &layout));
+	EXPECT(pager_layout_plan(&mmu, 1, 8, UINT32_MAX, &layout));
 	expect_sound(&layout, &mmu);
 	EXPECT(layout.small_pages >= 32);
 }
@@ -113,7 +113,26 @@ TEST(layout, tables_that_cannot_map_themselves_are_refused)
 	struct miniport_gpu_mmu mmu = mmu_of(1, 48, 3, 4, 65536);
 	struct pager_layout layout;
 
-	EXPECT(!pager_layout_plan(&mmu, 1, 8, &layout));
+	EXPECT(!pager_layout_plan(&mmu, 1, 8, UINT32_MAX, &layout));
+}
+
+TEST(layout, needs_no_more_leaf_tables_than_it_is_told)
+{
+	struct miniport_gpu_mmu mmu = mmu_of(0, 48, 4, 9, 4096);
+	struct pager_layout all;
+	struct pager_layout layout;
+
+	EXPECT(pager_layout_plan(&mmu, 4, 8, UINT32_MAX, &all));
+	EXPECT(all.leaf_count > 60);
+	for (uint32_t most = all.leaf_count; most > 0; most--) {
+		if (!pager_layout_plan(&mmu, 4, 8, most, &layout)) {
+			EXPECT_EQ(most, 0); /* 80 pages are enough to page with */
+			break;
+		}
+		expect_sound(&layout, &mmu);
+		EXPECT(layout.leaf_count <= most);
+	}
+	EXPECT(!pager_layout_plan(&mmu, 4, 8, 0, &layout));
 }
 
 TEST_MAIN("paging/layout")

@@ -355,17 +355,23 @@ TEST(window, of_a_page_table_of_the_kernels_own_is_opened_again_too)
 	EXPECT_EQ(scene.gpu.open_pages, 2);
 	EXPECT(!scene.gpu.window_allocation);
 	EXPECT(table.pointer == scene.gpu.local + table.offset_bytes);
-	/* Without room in the aperture the CPU does not see it, and it is there all the same. */
+	/* Without room in the aperture the CPU does not see it, and nothing is left of it. */
 	EXPECT_EQ(vidmm_take_table(scene.gpu.manager, SEGMENT_LOCAL, PAGE, PAGE, &unseen),
-		  STATUS_SUCCESS);
-	EXPECT(!unseen.pointer);
+		  STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+	EXPECT_RULE("MM-PAGING-TABLES");
 	gpu_check(&scene.gpu);
 	reset(&scene);
 	EXPECT_EQ(scene.gpu.open_pages, 2);
 	EXPECT_EQ(scene.gpu.windows_opened, 2);
-	vidmm_give_table(scene.gpu.manager, &unseen, PAGE);
 	vidmm_give_table(scene.gpu.manager, &table, 2 * PAGE);
 	EXPECT_EQ(scene.gpu.open_pages, 0);
+	/* And the driver's no is what becomes of it. */
+	scene.gpu.refuse_windows = 1;
+	EXPECT_EQ(vidmm_take_table(scene.gpu.manager, SEGMENT_LOCAL, PAGE, PAGE, &unseen),
+		  STATUS_NO_MEMORY);
+	EXPECT_RULE("MM-PAGING-TABLES");
+	EXPECT_EQ(scene.gpu.open_pages, 0);
+	gpu_check(&scene.gpu);
 	scene_finish(&scene);
 }
 
