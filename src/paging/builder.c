@@ -22,7 +22,10 @@
 #include "base/refusal.h"
 #include "paging/internal.h"
 
-enum { EMPTY_PASSES_MAX = 1024 };
+enum {
+	EMPTY_PASSES_MAX = 1024,
+	OPS_IN_A_TURN = 64, /* of a job that changes tables, which may have a million of them */
+};
 
 /* ---- one step ---- */
 
@@ -404,6 +407,15 @@ static bool fetch_op(struct pager_build *build)
 	return job->has_op;
 }
 
+/* Not while the clients' contexts stand still for it. */
+static bool must_yield(const struct pager_build *build)
+{
+	const struct paging_job *job = build->job;
+
+	return build->op_count >= OPS_IN_A_TURN && job->changes_tables && job->tables &&
+	       !job->has_op && !job->needs_quiet;
+}
+
 enum build_result pager_build_job(struct pager *pager)
 {
 	struct pager_build *build = &pager->build;
@@ -414,6 +426,8 @@ enum build_result pager_build_job(struct pager *pager)
 	for (;;) {
 		if (pager_job_must_not_ask(pager, job))
 			return BUILD_STALLED;
+		if (must_yield(build))
+			return BUILD_YIELDED;
 		if (!fetch_op(build))
 			break;
 		if (!pager_may_build(pager))
@@ -431,8 +445,10 @@ enum build_result pager_build_job(struct pager *pager)
 			if (result != BUILD_DONE)
 				return result;
 		}
-		if (build->done_bytes >= op_size_bytes(&job->op))
+		if (build->done_bytes >= op_size_bytes(&job->op)) {
 			job->has_op = false;
+			build->op_count++;
+		}
 	}
 	return BUILD_DONE;
 }

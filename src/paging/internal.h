@@ -124,6 +124,7 @@ enum build_result {
 	BUILD_DONE,
 	BUILD_BLOCKED, /* until a packet is retired */
 	BUILD_STALLED, /* until the job has nothing with the hardware */
+	BUILD_YIELDED, /* until others had their turn */
 	BUILD_STALE,   /* a reset began */
 	BUILD_FAILED,  /* build.status */
 };
@@ -159,7 +160,8 @@ struct pager_build {
 	uint32_t window_count;
 	bool needs_flush;
 
-	uint32_t step; /* calls of the driver for this piece */
+	uint32_t op_count; /* in this turn */
+	uint32_t step;     /* calls of the driver for this piece */
 	uint32_t multipass;
 	uint32_t empty_passes; /* in a row */
 
@@ -246,6 +248,7 @@ void pager_job_written(struct pager *pager, struct paging_job *job);
 void pager_job_follow(struct paging_job *job);
 /* An operation on tables waits in another job (paging_job.shares_tables). The pager's thread. */
 MUST_CHECK bool pager_job_must_not_ask(const struct pager *pager, const struct paging_job *job);
+bool pager_job_is_behind_yielded_locked(const struct pager *pager, const struct paging_job *job);
 
 MUST_CHECK bool pager_job_is_following(struct pager *pager, const struct paging_job *job);
 MUST_CHECK bool pager_job_is_following_locked(const struct pager *pager,
@@ -300,6 +303,7 @@ struct pager {
 	struct list queued;
 	struct list changes; /* of tables: paging_job.change_link */
 	struct list ready;
+	struct list yielded; /* paging_job.yield_link: others came between, until built */
 	struct list stalled;
 	struct list built; /* by last_sequence */
 	struct list waits; /* sched_wait.link, by ticket */

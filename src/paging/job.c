@@ -23,6 +23,7 @@ void paging_job_init(struct paging_job *job, struct pager *pager)
 	list_init(&job->link);
 	list_init(&job->queued_link);
 	list_init(&job->change_link);
+	list_init(&job->yield_link);
 	list_init(&job->followers);
 	atomic_init(&job->pending, 1);
 	atomic_init(&job->state, JOB_NEW);
@@ -149,9 +150,18 @@ void pager_job_follow(struct paging_job *job)
 
 bool pager_job_is_following_locked(const struct pager *pager, const struct paging_job *job)
 {
-	return !list_is_empty(&pager->changes) &&
-	       container_of(pager->changes.next, struct paging_job, change_link)->ticket <=
-		       job->followed_ticket;
+	const struct list *link;
+
+	list_for_each (link, &pager->changes) {
+		const struct paging_job *change =
+			container_of(link, struct paging_job, change_link);
+
+		if (change->ticket > job->followed_ticket)
+			return false;
+		if (!change->tables || !job->follows || job->follows(job, change->tables))
+			return true;
+	}
+	return false;
 }
 
 bool pager_job_is_following(struct pager *pager, const struct paging_job *job)
@@ -179,6 +189,25 @@ bool pager_job_must_not_ask(const struct pager *pager, const struct paging_job *
 		return false;
 	list_for_each (link, &pager->stalled) {
 		if (has_table_op(container_of(link, struct paging_job, link)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Tables that one job has begun to change nobody else changes before it is built: who gives up what
+ * was shown there comes behind it.
+ */
+bool pager_job_is_behind_yielded_locked(const struct pager *pager, const struct paging_job *job)
+{
+	const struct list *link;
+
+	list_for_each (link, &pager->yielded) {
+		const struct paging_job *yielded =
+			container_of(link, struct paging_job, yield_link);
+
+		if (yielded != job && job->changes_tables &&
+		    (!job->tables || job->tables == yielded->tables))
 			return true;
 	}
 	return false;
@@ -287,6 +316,7 @@ NTSTATUS pager_job_built(struct pager *pager, struct paging_job *job, NTSTATUS s
 	job->has_op = false;
 	atomic_store(&job->state, JOB_BUILT);
 	list_remove(&job->change_link);
+	list_remove(&job->yield_link);
 	list_remove(&job->link);
 	before = pager->built.prev;
 	while (before != &pager->built &&

@@ -3,7 +3,8 @@
  *
  *	queue() ─▶ waiting ─▶ ready ─▶ building ─▶ built ─▶ done()
  *	                        ▲          │
- *	                        └─ stalled ┘    an operation that has to wait for the job's own
+ *	                        ├─ stalled ┤    an operation that has to wait for the job's own
+ *	                        └──────────┘    many operations on tables: others have a turn
  *
  * One job is built at a time. When a buffer or window is missing the thread waits in the middle of
  * it, and goes on there.
@@ -141,7 +142,8 @@ static struct paging_job *next_ready_locked(struct pager *pager)
 	list_for_each (link, &pager->ready) {
 		struct paging_job *job = container_of(link, struct paging_job, link);
 
-		if (is_open || !NT_SUCCESS(fate_locked(pager, job)) ||
+		if (!NT_SUCCESS(fate_locked(pager, job)) ||
+		    (is_open && !pager_job_is_behind_yielded_locked(pager, job)) ||
 		    (is_tables_job(pager, job) && !pager->is_suspended))
 			return job;
 	}
@@ -181,6 +183,20 @@ static void end_build(struct pager *pager, NTSTATUS status)
 	status = pager_job_built(pager, job, status);
 	if (NT_SUCCESS(status) && job->built)
 		job->built(job);
+}
+
+/* To the end of the row; when nobody else is ready it goes on at once. */
+static void yield_job(struct pager *pager)
+{
+	struct paging_job *job = pager->build.job;
+
+	pager_build_abandon(pager);
+	lock_acquire(&pager->lock);
+	atomic_store(&job->state, JOB_READY);
+	list_push_back(&pager->ready, &job->link);
+	if (!list_is_linked(&job->yield_link))
+		list_push_back(&pager->yielded, &job->yield_link);
+	lock_release(&pager->lock);
 }
 
 static void stall_job(struct pager *pager)
@@ -232,6 +248,9 @@ static void build_some(struct pager *pager)
 		break;
 	case BUILD_STALLED:
 		stall_job(pager);
+		break;
+	case BUILD_YIELDED:
+		yield_job(pager);
 		break;
 	case BUILD_BLOCKED:
 	case BUILD_STALE: /* pick_job() sees to it */
@@ -349,6 +368,7 @@ static void pager_init_lists(struct pager *pager)
 	list_init(&pager->queued);
 	list_init(&pager->changes);
 	list_init(&pager->ready);
+	list_init(&pager->yielded);
 	list_init(&pager->stalled);
 	list_init(&pager->built);
 	list_init(&pager->waits);

@@ -155,6 +155,17 @@ struct paging_job {
 	 */
 	bool shares_tables;
 
+	/*
+	 * Whose tables it changes; NULL: those of several, or none. Jobs that change the same are
+	 * built one after the other, as they became ready; between the operations of a long one
+	 * others are built.
+	 */
+	const void *tables;
+
+	/* Does PAGING_FOLLOW of this one wait for changes of these? NULL: for all. No lock taken but
+	 * leaves. */
+	bool (*follows)(const struct paging_job *job, const void *tables);
+
 	struct pager_stream *stream; /* for which it is built; NULL: the kernel's own */
 
 	/* The pager's own, guarded by its lock. */
@@ -164,6 +175,7 @@ struct paging_job {
 	_Atomic uint32_t pending; /* things that have to be over first, one more until queued */
 	struct list followers;    /* paging_dependency.link */
 	struct list change_link;  /* pager.changes: by ticket, until built */
+	struct list yield_link;   /* pager.yielded: others came between, until built */
 	uint64_t ticket;
 	uint64_t followed_ticket; /* changes so far have to be built first; 0: none */
 	uint64_t first_sequence;  /* packets that carry something of it; 0: none does yet */

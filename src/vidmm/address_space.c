@@ -109,6 +109,7 @@ static void row_start(struct space_row *row)
 	row->job.done = row_done;
 	row->job.changes_tables = true;
 	row->job.shares_tables = true;
+	row->job.tables = &row->space->tables;
 	paging_job_queue(&row->job);
 }
 
@@ -293,6 +294,7 @@ static void drop_start(struct space_memory *memory)
 	memory->job.done = drop_done;
 	memory->job.changes_tables = true;
 	memory->job.shares_tables = true;
+	memory->job.tables = &memory->space->tables;
 	paging_job_queue(&memory->job);
 }
 

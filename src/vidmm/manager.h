@@ -90,6 +90,10 @@ struct vidmm_mapping_cursor {
 struct vidmm_mapping_ops {
 	/* A look: is there any GPU address of it? Under the manager's lock: must call nobody. */
 	bool (*is_mapped)(void *context, struct vidmm_allocation *allocation);
+
+	/* Do these tables (paging_job.tables) show it, or did? Leaf locks only. NULL: they may. */
+	bool (*concerns)(void *context, struct vidmm_allocation *allocation, const void *tables);
+
 	/*
 	 * The next operation that makes its addresses invalid (with the flush), or lets them show
 	 * `where` it is now. False: there are no more.

@@ -95,6 +95,18 @@ void memory_view_finish(struct memory_view *view)
 	atomic_fetch_sub(&memory->view_count, 1);
 }
 
+bool mapped_memory_is_in(struct mapped_memory *memory, const struct page_tables *tables)
+{
+	struct list *link;
+	bool is_found = false;
+
+	lock_acquire(&memory->lock);
+	list_for_each (link, &memory->views)
+		is_found |= container_of(link, struct memory_view, memory_link)->tables == tables;
+	lock_release(&memory->lock);
+	return is_found;
+}
+
 /* ---- a move ---- */
 
 enum { MOVE_ENTRIES, MOVE_FLUSH };

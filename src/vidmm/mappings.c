@@ -139,6 +139,14 @@ static bool is_mapped(void *context, struct vidmm_allocation *allocation)
 	return memory && mapped_memory_is_mapped(memory);
 }
 
+static bool concerns(void *context, struct vidmm_allocation *allocation, const void *tables)
+{
+	struct mapped_memory *memory = atomic_load(&allocation->mapped);
+
+	(void)context;
+	return memory && mapped_memory_is_in(memory, tables);
+}
+
 static void show(struct vidmm_allocation *allocation, bool is_shown)
 {
 	struct vidmm_place *place = atomic_load_explicit(&allocation->place, memory_order_acquire);
@@ -206,5 +214,6 @@ static void mappings_failed(void *context, struct vidmm_allocation *allocation, 
 }
 
 const struct vidmm_mapping_ops vidmm_table_mappings = { .is_mapped = is_mapped,
+							.concerns = concerns,
 							.next = mappings_next,
 							.failed = mappings_failed };

@@ -324,6 +324,16 @@ static bool needs_job(struct vidmm_place *place)
 	return is_needed;
 }
 
+/* Nobody else's tables ever led to it. */
+static bool move_follows(const struct paging_job *job, const void *tables)
+{
+	const struct vidmm_place *place = container_of(job, struct vidmm_place, move.job);
+	const struct vidmm_config *config = &place->manager->config;
+
+	return !config->mappings->concerns ||
+	       config->mappings->concerns(config->mappings_context, place->allocation, tables);
+}
+
 static void move_init(struct vidmm_place *place, bool is_in)
 {
 	struct place_move *move = &place->move;
@@ -334,6 +344,7 @@ static void move_init(struct vidmm_place *place, bool is_in)
 	move->job.next = move_next;
 	move->job.idle = job_idle;
 	move->job.shares_tables = place->manager->config.mappings != NULL;
+	move->job.follows = move_follows;
 }
 
 static NTSTATUS in_prepare_locked(struct vidmm_place *place)

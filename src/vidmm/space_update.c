@@ -147,6 +147,7 @@ static void update_start(struct space_update *update)
 	update->job.done = update_done;
 	update->job.changes_tables = true;
 	update->job.shares_tables = true;
+	update->job.tables = &update->space->tables;
 	update->job.stream = update->stream;
 	paging_job_queue(&update->job);
 }

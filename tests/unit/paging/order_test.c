@@ -218,6 +218,113 @@ TEST(order, a_job_that_settles_is_asked_for_no_more_until_its_packets_are_retire
 	fake_destroy(fake);
 }
 
+/* ---- a job that changes many tables ---- */
+
+enum { MANY = 1000 };
+
+struct long_job {
+	struct fake_job fake;
+	uint32_t made;
+};
+
+static bool long_next(struct paging_job *job, struct paging_op *op_out)
+{
+	struct long_job *longest = container_of(job, struct long_job, fake.job);
+
+	if (longest->made == MANY)
+		return false;
+	longest->made++;
+	op_out->kind = PAGING_FILL;
+	op_out->fill.destination = fake_place(FAKE_LOCAL, &local_run);
+	op_out->fill.size_bytes = 16 * MACHINE_PAGE_BYTES;
+	op_out->fill.pattern = 1;
+	return true;
+}
+
+static void queue_change(struct fake_job *job, struct fake *fake, uint32_t pattern,
+			 const void *tables)
+{
+	fake_job_init(job, fake);
+	add_fill(job, pattern);
+	job->job.changes_tables = true;
+	job->job.tables = tables;
+	paging_job_queue(&job->job);
+}
+
+/* Its operations are counted, not its time: a few of a thousand come before those of another. */
+TEST(order, others_are_built_between_the_operations_of_a_long_change_of_tables)
+{
+	static const int tables[2];
+	struct fake *fake = fake_create(&plain);
+	struct long_job longest = { .made = 0 };
+	struct fake_job same;
+	struct fake_job other;
+	struct fake_job move;
+
+	fake_job_init(&longest.fake, fake);
+	longest.fake.job.next = long_next;
+	longest.fake.job.changes_tables = true;
+	longest.fake.job.tables = &tables[0];
+	paging_job_queue(&longest.fake.job);
+	fake_wait_submitted(fake, 1); /* the buffers are full: it waits in the middle */
+	queue_change(&same, fake, 2, &tables[0]);
+	queue_change(&other, fake, 3, &tables[1]);
+	queue_fill(&move, fake, 4);
+	while (atomic_load(&other.done_count) == 0 || atomic_load(&move.done_count) == 0)
+		fake_complete_one(fake);
+	EXPECT(longest.made < MANY / 2);
+	EXPECT_EQ(atomic_load(&longest.fake.done_count), 0);
+	EXPECT_EQ(atomic_load(&same.done_count), 0);
+	EXPECT(!pager_validate(fake->pager));
+	fake_set_automatic(fake, true);
+	pager_flush(fake->pager);
+	EXPECT_EQ(longest.made, MANY);
+	EXPECT_EQ(longest.fake.status, STATUS_SUCCESS);
+	/* What changes the same tables comes behind all of it. */
+	EXPECT(longest.fake.order < same.order);
+	fake_destroy(fake);
+}
+
+static bool follows_none(const struct paging_job *job, const void *tables)
+{
+	(void)job;
+	(void)tables;
+	return false;
+}
+
+/* What they show was never its own. */
+TEST(order, who_follows_waits_for_changes_of_tables_that_concern_it_alone)
+{
+	static const int tables;
+	struct fake *fake = fake_create(&plain);
+	struct long_job longest = { .made = 0 };
+	struct fake_job following;
+	struct fake_job free_one;
+
+	fake_job_init(&longest.fake, fake);
+	longest.fake.job.next = long_next;
+	longest.fake.job.changes_tables = true;
+	longest.fake.job.tables = &tables;
+	paging_job_queue(&longest.fake.job);
+	fake_wait_submitted(fake, 1);
+	fake_job_init(&following, fake);
+	(void)fake_job_add(&following, PAGING_FOLLOW);
+	paging_job_queue(&following.job);
+	fake_job_init(&free_one, fake);
+	(void)fake_job_add(&free_one, PAGING_FOLLOW);
+	free_one.job.follows = follows_none;
+	paging_job_queue(&free_one.job);
+	while (atomic_load(&free_one.done_count) == 0)
+		fake_complete_one(fake);
+	EXPECT(longest.made < MANY / 2);
+	EXPECT_EQ(atomic_load(&following.done_count), 0);
+	fake_set_automatic(fake, true);
+	pager_flush(fake->pager);
+	EXPECT_EQ(longest.made, MANY);
+	EXPECT_EQ(following.status, STATUS_SUCCESS);
+	fake_destroy(fake);
+}
+
 TEST(order, those_who_wait_for_all_are_told_after_the_last_of_them)
 {
 	struct fake *fake = fake_create(&plain);

@@ -616,7 +616,8 @@ static bool one_flush(void *context, struct vidmm_allocation *allocation,
 
 TEST(job, addresses_go_before_the_content_and_come_after_it)
 {
-	static const struct vidmm_mapping_ops mappings = { always_mapped, one_flush };
+	static const struct vidmm_mapping_ops mappings = { .is_mapped = always_mapped,
+							   .next = one_flush };
 	struct scene scene;
 
 	scene_init_with(&scene, &(struct gpu_config){ .mappings = &mappings }, MIB, SET_LOCAL);
