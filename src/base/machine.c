@@ -696,6 +696,14 @@ int machine_fd(void)
 	return fd;
 }
 
+uint64_t machine_size_bytes(void)
+{
+	lock_acquire(&memory.lock);
+	uint64_t size_bytes = memory_is_set_up_locked() ? memory.pages << MACHINE_PAGE_SHIFT : 0;
+	lock_release(&memory.lock);
+	return size_bytes;
+}
+
 struct machine_usage machine_usage(void)
 {
 	uint64_t mapped_views = machine_view_count();

@@ -118,6 +118,9 @@ static inline uint64_t machine_file_offset(uint64_t address)
 MUST_CHECK void *machine_map(const uint64_t pfns[], uint64_t count);
 void machine_unmap(void *view, uint64_t count);
 
+/* All of it, taken or not; 0 when there is no memory. Sets it up. */
+uint64_t machine_size_bytes(void);
+
 struct machine_usage {
 	uint64_t total_pages;
 	uint64_t taken_pages;

@@ -7,8 +7,8 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/machine.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
@@ -242,10 +242,9 @@ static NTSTATUS answer_cross_adapter(const struct query *query)
 
 static struct memory_sizes sizes_of(const struct query *query)
 {
-	uint64_t ram_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	struct memory_sizes sizes;
 
-	memory_sizes_compute(query->info, ram_bytes, &sizes);
+	memory_sizes_compute(query->info, machine_size_bytes(), &sizes);
 	return sizes;
 }
 

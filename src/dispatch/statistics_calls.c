@@ -63,7 +63,7 @@ static NTSTATUS fill_adapter(const struct question *question)
 	struct vidmm_segment_usage usage;
 	bool has_group[VIDMM_GROUPS] = { false, false };
 
-	answer->NbSegments = info->segment_count;
+	answer->NbSegments = info->counted_segment_count;
 	answer->NodeCount = info->node_count;
 	answer->VidPnSourceCount = info->video_present_sources;
 	answer->TdrDetectedCount = sched_recovery_count(question->adapter->sched);
@@ -82,7 +82,7 @@ static NTSTATUS fill_adapter(const struct question *question)
 
 static NTSTATUS check_segment(const struct question *question, const char *name)
 {
-	uint32_t count = question->adapter->info->segment_count;
+	uint32_t count = question->adapter->info->counted_segment_count;
 
 	if (question->selector >= count)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, name,
@@ -157,7 +157,7 @@ static NTSTATUS fill_process_adapter(const struct question *question)
 
 	if (!NT_SUCCESS(status))
 		return status;
-	answer->NbSegments = info->segment_count;
+	answer->NbSegments = info->counted_segment_count;
 	answer->NodeCount = info->node_count;
 	answer->VidPnSourceCount = info->video_present_sources;
 	answer->VirtualMemoryUsage = (ULONG)atomic_load_explicit(

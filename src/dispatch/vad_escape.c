@@ -142,8 +142,8 @@ static NTSTATUS get_segment_caps(const struct escape *escape, D3DKMT_GET_SEGMENT
 
 	if (!NT_SUCCESS(status))
 		return status;
-	answer->NumSegments = info->segment_count;
-	for (uint32_t i = 0; i < info->segment_count; i++) {
+	answer->NumSegments = info->counted_segment_count;
+	for (uint32_t i = 0; i < info->counted_segment_count; i++) {
 		const struct miniport_segment *segment = &info->segments[i];
 		struct vidmm_segment_usage usage = { 0 };
 

@@ -62,6 +62,7 @@ struct segments_answer {
 	uint32_t paging_buffer_segment_id;
 	uint32_t paging_buffer_size_bytes;
 	uint32_t paging_buffer_private_bytes;
+	uint64_t system_memory_bytes; /* the machine's, which the kernel adds as a segment */
 };
 
 /* Everything about segments, and the one the kernel adds (WDDM 2); all but bank_ends. */

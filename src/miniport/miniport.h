@@ -129,6 +129,7 @@ struct miniport_info {
 
 	uint32_t segment_count;              /* as reported, without the implicit one */
 	uint32_t implicit_system_segment_id; /* 0 when there is none */
+	uint32_t counted_segment_count;      /* with it, unless its memory counts by an aperture */
 	struct miniport_segment segments[MINIPORT_MAX_SEGMENTS + 1];
 
 	/* The same as sets: bit n-1 is segment n. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "miniport/answers.h"
@@ -247,6 +248,7 @@ static NTSTATUS judge_segments(struct miniport *miniport, enum segment_query kin
 		.paging_buffer_segment_id = pass->paging_buffer_segment_id,
 		.paging_buffer_size_bytes = pass->paging_buffer_size_bytes,
 		.paging_buffer_private_bytes = pass->paging_buffer_private_bytes,
+		.system_memory_bytes = machine_size_bytes(),
 	};
 	NTSTATUS status = STATUS_SUCCESS;
 

@@ -257,6 +257,48 @@ static void make_sets(struct miniport_info *info)
 	}
 }
 
+/*
+ * System memory has one size by whatever id it is reached. Where an aperture is in the same budget,
+ * it is the aperture's.
+ */
+static bool counts_by_aperture(const struct miniport_info *info)
+{
+	bool has_memory = false;
+
+	for (uint32_t i = 0; i < info->segment_count; i++)
+		has_memory |= !info->segments[i].is_aperture;
+	for (uint32_t i = 0; i < info->segment_count; i++) {
+		const struct miniport_segment *segment = &info->segments[i];
+
+		if (segment->is_aperture && !segment->is_local_budget_group &&
+		    (segment->is_non_local_budget_group || has_memory))
+			return true;
+	}
+	return false;
+}
+
+/* Half of the machine's memory is for graphics, and 64 MiB where that is more. */
+static void add_implicit_segment(uint64_t memory_bytes, struct miniport_info *info)
+{
+	const uint64_t least_bytes = UINT64_C(64) << 20;
+	uint64_t half_bytes = align_down(memory_bytes / 2, HOST_PAGE_SIZE);
+	uint64_t limit_bytes = half_bytes > least_bytes ? half_bytes : least_bytes;
+
+	info->implicit_system_segment_id = info->segment_count + 1;
+	info->segments[info->segment_count] = (struct miniport_segment){
+		.id = info->segment_count + 1,
+		.size_bytes = memory_bytes,
+		.commit_limit_bytes = lower_of(limit_bytes, memory_bytes),
+		.is_implicit_system = true,
+		.is_cpu_visible = true,
+		.is_cache_coherent = true,
+		.is_populated_from_system_memory = true,
+		.is_non_local_budget_group = true,
+	};
+	if (!counts_by_aperture(info))
+		info->counted_segment_count++;
+}
+
 NTSTATUS segments_accept(const struct segments_answer *answer, struct miniport_info *info)
 {
 	uint32_t aperture_count = 0;
@@ -279,17 +321,9 @@ NTSTATUS segments_accept(const struct segments_answer *answer, struct miniport_i
 		return status;
 
 	info->segment_count = answer->count;
-	if (info->wddm_version >= 2000) {
-		info->implicit_system_segment_id = answer->count + 1;
-		info->segments[answer->count] = (struct miniport_segment){
-			.id = answer->count + 1,
-			.is_implicit_system = true,
-			.is_cpu_visible = true,
-			.is_cache_coherent = true,
-			.is_populated_from_system_memory = true,
-			.is_non_local_budget_group = true,
-		};
-	}
+	info->counted_segment_count = answer->count;
+	if (info->wddm_version >= 2000)
+		add_implicit_segment(answer->system_memory_bytes, info);
 	make_sets(info);
 	return STATUS_SUCCESS;
 }

@@ -160,6 +160,7 @@ static NTSTATUS start_manager(struct dxg_adapter *adapter)
 	adapter->account.highest_address = info->highest_acceptable_address;
 	for (uint32_t i = 0; i < config.segment_count; i++) {
 		segments[i] = segment_of(&info->segments[i]);
+		segments[i].is_counted_elsewhere = i >= info->counted_segment_count;
 		if (info->supports_gpu_mmu)
 			describe_large_pages(&info->gpu_mmu, &segments[i]);
 	}

@@ -16,18 +16,38 @@ static bool marks_application_target(const struct miniport_info *info)
 	return false;
 }
 
+/* Where there is no memory of the GPU's own, the aperture is what is local. */
+static bool are_apertures_local(const struct miniport_info *info)
+{
+	for (uint32_t i = 0; i < info->segment_count; i++) {
+		if (!info->segments[i].is_aperture)
+			return false;
+	}
+	return true;
+}
+
+static bool is_local(const struct miniport_segment *segment, bool is_so_by_default)
+{
+	return segment->is_local_budget_group ||
+	       (is_so_by_default && !segment->is_non_local_budget_group);
+}
+
 void memory_sizes_compute(const struct miniport_info *info, uint64_t ram_bytes,
 			  struct memory_sizes *sizes_out)
 {
 	uint64_t graphics_ram = ram_bytes / 2 > 64 * MIB ? ram_bytes / 2 : 64 * MIB;
 	bool has_marks = marks_application_target(info);
+	bool has_local_apertures = are_apertures_local(info);
 	struct memory_sizes sizes = { 0 };
-	uint64_t apertures = 0;
+	uint64_t local_apertures = 0;
+	uint64_t apertures = 0; /* and system memory, where it counts by itself */
 
-	for (uint32_t i = 0; i < info->segment_count; i++) {
+	for (uint32_t i = 0; i < info->counted_segment_count; i++) {
 		const struct miniport_segment *segment = &info->segments[i];
-		if (segment->is_aperture) {
+		if (segment->is_aperture || segment->is_implicit_system) {
 			apertures += segment->commit_limit_bytes;
+			if (is_local(segment, has_local_apertures))
+				local_apertures += segment->commit_limit_bytes;
 			continue;
 		}
 		if (segment->is_populated_from_system_memory)
@@ -46,6 +66,8 @@ void memory_sizes_compute(const struct miniport_info *info, uint64_t ram_bytes,
 		apertures = lower_of(apertures, info->aperture_commit_limit_bytes);
 	sizes.shared_system_bytes =
 		lower_of(apertures, graphics_ram - sizes.dedicated_system_bytes);
-	sizes.non_local_bytes += sizes.shared_system_bytes;
+	local_apertures = lower_of(local_apertures, sizes.shared_system_bytes);
+	sizes.local_bytes += local_apertures;
+	sizes.non_local_bytes += sizes.shared_system_bytes - local_apertures;
 	*sizes_out = sizes;
 }

@@ -43,7 +43,8 @@ static void groups_count(struct vidmm *manager)
 	for (uint32_t i = 0; i < manager->segment_count; i++) {
 		struct vidmm_segment *segment = &manager->segments[i];
 
-		if (has_targets[segment->group] && !segment->config.is_application_target)
+		if ((has_targets[segment->group] && !segment->config.is_application_target) ||
+		    segment->config.is_counted_elsewhere)
 			continue;
 		segment->is_budgeted = true;
 		if (segment->is_system)

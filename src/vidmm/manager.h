@@ -53,7 +53,8 @@ struct vidmm_segment_config {
 	uint64_t window_pages;       /* … of the segment's pages; 0: it has none */
 	bool window_is_cached;       /* the CPU may use its caches there */
 	bool is_aperture;
-	bool is_implicit_system; /* the last one: system memory behind page tables */
+	bool is_implicit_system;   /* the last one: system memory behind page tables */
+	bool is_counted_elsewhere; /* its memory is in the budget by another segment */
 	bool is_cpu_visible;
 	bool is_cache_coherent;
 	bool uses_64k_pages;

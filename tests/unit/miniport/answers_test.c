@@ -201,6 +201,7 @@ static struct segments_fixture *good_segments(uint32_t wddm_version)
 		.count = 3,
 		.segments = fixture.segments,
 		.paging_buffer_size_bytes = 4096,
+		.system_memory_bytes = 1000 * MIB,
 	};
 	return &fixture;
 }
@@ -220,6 +221,28 @@ TEST(segments, good_ones_are_accepted)
 	f = good_segments(1200);
 	EXPECT_EQ(segments_judge(f), STATUS_SUCCESS);
 	EXPECT_EQ(f->info.implicit_system_segment_id, 0);
+}
+
+TEST(segments, the_implicit_one_has_what_the_machine_has_and_half_of_it_for_graphics)
+{
+	struct segments_fixture *f = good_segments(2600);
+	const struct miniport_segment *implicit = &f->info.segments[3];
+
+	EXPECT_EQ(segments_judge(f), STATUS_SUCCESS);
+	EXPECT_EQ(implicit->size_bytes, 1000 * MIB);
+	EXPECT_EQ(implicit->commit_limit_bytes, 500 * MIB);
+	EXPECT_EQ(f->info.counted_segment_count, 3); /* the aperture is the same memory */
+	f = good_segments(2600);
+	f->answer.count = 2; /* without an aperture */
+	f->answer.system_memory_bytes = 100 * MIB;
+	implicit = &f->info.segments[2];
+	EXPECT_EQ(segments_judge(f), STATUS_SUCCESS);
+	EXPECT_EQ(implicit->commit_limit_bytes, 64 * MIB);
+	EXPECT_EQ(f->info.counted_segment_count, 3);
+	f = good_segments(2600);
+	f->answer.system_memory_bytes = 16 * MIB;
+	EXPECT_EQ(segments_judge(f), STATUS_SUCCESS);
+	EXPECT_EQ(f->info.segments[3].commit_limit_bytes, 16 * MIB);
 }
 
 TEST(segments, five_bits_name_them)

@@ -23,7 +23,7 @@ static struct miniport_segment aperture(uint64_t commit_limit_bytes)
 
 TEST(memory_sizes, a_discrete_adapter_has_its_own_memory_and_shares_through_the_aperture)
 {
-	struct miniport_info info = { .segment_count = 2 };
+	struct miniport_info info = { .segment_count = 2, .counted_segment_count = 2 };
 	struct memory_sizes sizes;
 
 	info.segments[0] = memory(256 * MIB);
@@ -39,7 +39,7 @@ TEST(memory_sizes, a_discrete_adapter_has_its_own_memory_and_shares_through_the_
 
 TEST(memory_sizes, shared_memory_is_at_most_half_the_ram_less_what_is_dedicated)
 {
-	struct miniport_info info = { .segment_count = 2 };
+	struct miniport_info info = { .segment_count = 2, .counted_segment_count = 2 };
 	struct memory_sizes sizes;
 
 	info.segments[0] = memory(1 * GIB);
@@ -53,7 +53,7 @@ TEST(memory_sizes, shared_memory_is_at_most_half_the_ram_less_what_is_dedicated)
 
 TEST(memory_sizes, a_small_machine_still_gives_64_mib_to_graphics)
 {
-	struct miniport_info info = { .segment_count = 1 };
+	struct miniport_info info = { .segment_count = 1, .counted_segment_count = 1 };
 	struct memory_sizes sizes;
 
 	info.segments[0] = aperture(1 * GIB);
@@ -64,6 +64,7 @@ TEST(memory_sizes, a_small_machine_still_gives_64_mib_to_graphics)
 TEST(memory_sizes, the_drivers_own_commit_limit_holds_over_all_apertures)
 {
 	struct miniport_info info = { .segment_count = 2,
+				      .counted_segment_count = 2,
 				      .aperture_commit_limit_bytes = 300 * MIB };
 	struct memory_sizes sizes;
 
@@ -75,7 +76,7 @@ TEST(memory_sizes, the_drivers_own_commit_limit_holds_over_all_apertures)
 
 TEST(memory_sizes, segments_that_are_no_application_target_are_in_no_budget)
 {
-	struct miniport_info info = { .segment_count = 2 };
+	struct miniport_info info = { .segment_count = 2, .counted_segment_count = 2 };
 	struct memory_sizes sizes;
 
 	info.segments[0] = memory(256 * MIB);
@@ -85,6 +86,42 @@ TEST(memory_sizes, segments_that_are_no_application_target_are_in_no_budget)
 	EXPECT_EQ(sizes.local_bytes, 256 * MIB);
 	EXPECT_EQ(sizes.non_budget_bytes, 64 * MIB);
 	EXPECT_EQ(sizes.dedicated_video_bytes, 320 * MIB);
+}
+
+TEST(memory_sizes, system_memory_without_an_aperture_counts_by_itself)
+{
+	struct miniport_info info = { .segment_count = 1, .counted_segment_count = 2 };
+	struct memory_sizes sizes;
+
+	info.segments[0] = memory(256 * MIB);
+	info.segments[1] = memory(16 * GIB);
+	info.segments[1].commit_limit_bytes = 8 * GIB;
+	info.segments[1].is_implicit_system = true;
+	info.segments[1].is_non_local_budget_group = true;
+	info.segments[1].is_populated_from_system_memory = true;
+	memory_sizes_compute(&info, 16 * GIB, &sizes);
+	EXPECT_EQ(sizes.dedicated_video_bytes, 256 * MIB);
+	EXPECT_EQ(sizes.dedicated_system_bytes, 0);
+	EXPECT_EQ(sizes.shared_system_bytes, 8 * GIB);
+	EXPECT_EQ(sizes.local_bytes, 256 * MIB);
+	EXPECT_EQ(sizes.non_local_bytes, 8 * GIB);
+}
+
+/* As the memory manager groups them. */
+TEST(memory_sizes, an_aperture_alone_is_what_is_local_and_system_memory_is_not)
+{
+	struct miniport_info info = { .segment_count = 1, .counted_segment_count = 2 };
+	struct memory_sizes sizes;
+
+	info.segments[0] = aperture(16 * MIB);
+	info.segments[1] = memory(4 * GIB);
+	info.segments[1].commit_limit_bytes = 2 * GIB;
+	info.segments[1].is_implicit_system = true;
+	info.segments[1].is_non_local_budget_group = true;
+	memory_sizes_compute(&info, 4 * GIB, &sizes);
+	EXPECT_EQ(sizes.shared_system_bytes, 2 * GIB);
+	EXPECT_EQ(sizes.local_bytes, 16 * MIB);
+	EXPECT_EQ(sizes.non_local_bytes, 2 * GIB - 16 * MIB);
 }
 
 TEST_MAIN("object/memory_sizes")
