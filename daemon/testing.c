@@ -8,6 +8,7 @@
 #include "base/attributes.h"
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "base/sim.h"
 #include "base/thread.h"
 #include "daemon/embed.h"
 #include "nt/report.h"
@@ -65,4 +66,26 @@ EXPORTED void dxgk_test_thread_join(struct dxgk_test_thread *thread)
 	thread_enter_kernel();
 	thread_join((struct thread *)thread);
 	thread_leave_kernel();
+}
+
+EXPORTED void dxgk_test_park(const char *thread_name, unsigned long long point)
+{
+	thread_enter_kernel();
+	sim_park(thread_name, point);
+	thread_leave_kernel();
+}
+
+EXPORTED void dxgk_test_park_await(void)
+{
+	thread_enter_kernel();
+	sim_park_await();
+	thread_leave_kernel();
+}
+
+EXPORTED int dxgk_test_park_end(void)
+{
+	thread_enter_kernel();
+	bool has_parked = sim_park_end();
+	thread_leave_kernel();
+	return has_parked;
 }

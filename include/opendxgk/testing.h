@@ -45,6 +45,18 @@ struct dxgk_test_thread;
 struct dxgk_test_thread *dxgk_test_thread_create(void (*run)(void *argument), void *argument);
 void dxgk_test_thread_join(struct dxgk_test_thread *thread);
 
+/*
+ * What may happen between two steps of one thread of a seeded run: the thread of this name ("test"
+ * is one that was made above; DXGK_LOG and debuggers show the others) stops at its n-th point from
+ * now on, where it takes or gives back a lock, waits or wakes. The others go on until each of them
+ * waits or has ended, then it goes on as well. The way to the n-th point is the same for each n.
+ */
+void dxgk_test_park(const char *thread_name, unsigned long long point);
+/* Returns when it is parked, or dxgk_test_park_end() was called. */
+void dxgk_test_park_await(void);
+/* Nobody is parked any more. 0: there was no such point. */
+int dxgk_test_park_end(void);
+
 #ifdef __cplusplus
 }
 #endif

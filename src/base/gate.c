@@ -114,6 +114,7 @@ void gate_leave_slowly(struct gate *gate)
 	gate_count_here(gate, UINT32_MAX);
 	if (atomic_load(&gate->state) != GATE_OPEN)
 		gate_tell_drained(gate);
+	thread_park_point();
 }
 
 /* ---- closing ---- */

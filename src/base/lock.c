@@ -2,7 +2,8 @@
  * lock.c - see lock.h.
  *
  * A lock waits through thread_wait(), so a seeded run decides who gets a contended one, and
- * every acquisition is a place where it may change threads.
+ * every acquisition is a place where it may change threads. A release is none, but for who is to be
+ * parked there: what comes behind it is done without the lock.
  */
 #include <assert.h>
 
@@ -75,6 +76,8 @@ void lock_release_slowly(struct lock *lock)
 	if (atomic_exchange_explicit(&lock->word, LOCK_FREE, memory_order_release) ==
 	    LOCK_CONTENDED)
 		lock_wake(lock);
+	else
+		thread_park_point();
 }
 
 bool lock_try_acquire(struct lock *lock)

@@ -5,6 +5,7 @@
  *              client thread outside, or none at all
  *   READY      could run, waits for the baton
  *   BLOCKED    waits for a wake on `blocked_on`, or for `deadline_ns` of virtual time
+ *   PARKED     could run, and a test wants to see what the others do meanwhile (sim_park())
  *
  * Time moves a little at every point and, when nobody is ready, jumps to the next deadline; after a
  * moment of real time when a client could still come in. When nobody is ready, no deadline is set
@@ -26,9 +27,11 @@
 #include "base/sim.h"
 
 enum {
-	SIM_POINT_NS = 100,        /* what one step costs in virtual time */
-	SIM_SWITCH_ODDS = 4,       /* at a point, one time in so many somebody else may run */
-	SIM_PATIENCE_NS = 10000000 /* of real time, that a client has before virtual time goes on */
+	SIM_POINT_NS = 100,  /* what one step costs in virtual time */
+	SIM_SWITCH_ODDS = 4, /* at a point, one time in so many somebody else may run */
+	SIM_PATIENCE_NS =
+		10000000,         /* of real time, that a client has before virtual time goes on */
+	SIM_PARK_POINTS = 1000000 /* of others, that may be waiting for who is parked in a loop */
 };
 
 bool sim_on;
@@ -43,6 +46,14 @@ static struct {
 	uint32_t foreign_count;
 	uint32_t last_foreign;
 	pthread_key_t foreign_key;
+
+	/* sim_park() */
+	const char *park_name;
+	uint64_t park_point;       /* so many more; 0: nobody is to be parked */
+	struct sim_thread *parked; /* NULL: nobody is */
+	uint64_t park_patience;    /* points of others before it goes on all the same */
+	bool has_parked;
+	_Atomic uint32_t park_awaits; /* 1: it may come to that */
 } sim = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
 static _Thread_local struct sim_thread *self;
@@ -113,11 +124,18 @@ static struct sim_thread *sim_pick_ready(void)
 	return NULL;
 }
 
-/* The thread whose deadline comes first; NULL when nobody has one. */
+static void sim_unpark_locked(void)
+{
+	if (sim.parked)
+		sim.parked->state = SIM_READY;
+	sim.parked = NULL;
+}
+
+/* The thread whose deadline comes first; NULL when nobody has one. Who is parked needs no time. */
 static struct sim_thread *sim_earliest(void)
 {
-	struct sim_thread *earliest = NULL;
-	uint64_t next_ns = CLOCK_FOREVER;
+	struct sim_thread *earliest = sim.parked;
+	uint64_t next_ns = earliest ? 0 : CLOCK_FOREVER;
 	struct list *link;
 
 	list_for_each (link, &sim.threads) {
@@ -130,10 +148,13 @@ static struct sim_thread *sim_earliest(void)
 	return earliest;
 }
 
-/* Nobody is ready: time jumps to the next deadline. */
+/* Nobody is ready: who is parked goes on, or time jumps to the next deadline. */
 static struct sim_thread *sim_pass_time(const struct sim_thread *earliest)
 {
-	sim.now_ns = earliest->deadline_ns;
+	if (sim.parked)
+		sim_unpark_locked();
+	else
+		sim.now_ns = earliest->deadline_ns;
 	sim_expire();
 	return sim_pick_ready();
 }
@@ -308,9 +329,67 @@ void sim_take_turn(void)
 	pthread_mutex_unlock(&sim.mutex);
 }
 
+static void sim_wake_locked(const void *word, uint32_t count);
+
+/* The caller has the baton, and comes back with it. */
+static void sim_park_locked(void)
+{
+	if (sim.parked && --sim.park_patience == 0)
+		sim_unpark_locked();
+	if (LIKELY(sim.park_point == 0) || strcmp(self->name, sim.park_name) != 0 ||
+	    --sim.park_point > 0)
+		return;
+	self->state = SIM_PARKED;
+	sim.parked = self;
+	sim.park_patience = SIM_PARK_POINTS;
+	sim.has_parked = true;
+	atomic_store(&sim.park_awaits, 0);
+	sim_wake_locked(&sim.park_awaits, UINT32_MAX);
+	sim_hand_over();
+	sim_await_turn(self);
+}
+
+void sim_park_point(void)
+{
+	sim_lock_as_holder();
+	sim_park_locked();
+	pthread_mutex_unlock(&sim.mutex);
+}
+
+void sim_park(const char *name, uint64_t point)
+{
+	sim_lock_as_holder();
+	random_init(&sim.random, sim.seed);
+	sim_unpark_locked();
+	sim.park_name = name;
+	sim.park_point = point;
+	sim.has_parked = false;
+	atomic_store(&sim.park_awaits, 1);
+	pthread_mutex_unlock(&sim.mutex);
+}
+
+void sim_park_await(void)
+{
+	while (atomic_load(&sim.park_awaits) != 0)
+		sim_wait(&sim.park_awaits, 1, CLOCK_FOREVER);
+}
+
+bool sim_park_end(void)
+{
+	sim_lock_as_holder();
+	bool has_parked = sim.has_parked;
+	sim_unpark_locked();
+	sim.park_point = 0;
+	atomic_store(&sim.park_awaits, 0);
+	sim_wake_locked(&sim.park_awaits, UINT32_MAX);
+	pthread_mutex_unlock(&sim.mutex);
+	return has_parked;
+}
+
 enum thread_wait_result sim_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t deadline_ns)
 {
 	sim_lock_as_holder();
+	sim_park_locked();
 	self->timed_out = false;
 	if (atomic_load(word) == expected) {
 		self->state = SIM_BLOCKED;
@@ -362,6 +441,7 @@ void sim_wake(const void *word, uint32_t count)
 void sim_point(void)
 {
 	sim_lock_as_holder();
+	sim_park_locked();
 	sim.now_ns += SIM_POINT_NS;
 	if (random_below(&sim.random, SIM_SWITCH_ODDS) == 0) {
 		sim_hand_over();

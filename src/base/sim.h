@@ -1,5 +1,6 @@
 /*
- * sim.h - the simulated half of thread.h and clock.h. For base/ only, except sim_start().
+ * sim.h - the simulated half of thread.h and clock.h. For base/ only, except what tests use:
+ * sim_start() and sim_park().
  *
  * One baton; who has it runs. Every thread that takes part has a sim_thread, which lives as long
  * as the thread. State is guarded by one private mutex.
@@ -23,7 +24,7 @@ struct sim_thread {
 
 	/* Guarded by sim.c's mutex. */
 	struct list link;
-	enum { SIM_READY, SIM_BLOCKED } state;
+	enum { SIM_READY, SIM_BLOCKED, SIM_PARKED } state;
 	bool is_outside; /* foreign, and now in the client's code */
 	const void *blocked_on;
 	uint64_t deadline_ns;
@@ -55,6 +56,18 @@ void sim_thread_register(struct sim_thread *thread, const char *name, uint32_t o
 void sim_thread_begin(struct sim_thread *thread);
 void sim_thread_end(struct sim_thread *thread, const void *wake_word);
 void sim_thread_forget(struct sim_thread *thread); /* it never started */
+
+/*
+ * What may happen between two steps of one thread: the thread of this name stops at its n-th point
+ * from now on, while the others go on until each of them waits or has ended, and goes on then.
+ * Points are where it takes a lock, lets one go, begins to wait or wakes somebody. A loop over n
+ * has seen them all when nobody was parked any more. The seed begins anew, so that the way to the
+ * n-th point is the same for each n.
+ */
+void sim_park(const char *name, uint64_t point);
+void sim_park_await(void); /* returns when somebody is parked, or nobody will be */
+bool sim_park_end(void);   /* nobody will be; was anybody? */
+void sim_park_point(void); /* a point where no other turn begins, but by that */
 
 void sim_enter(void);
 void sim_leave(void);

@@ -345,6 +345,12 @@ void thread_point(void)
 		sim_point();
 }
 
+void thread_park_point(void)
+{
+	if (sim_is_on())
+		sim_park_point();
+}
+
 void thread_enter_kernel(void)
 {
 	if (sim_is_on())

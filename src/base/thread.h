@@ -105,6 +105,9 @@ bool thread_is_simulated(void);
 /* A place where a simulated run may change threads. Nothing in a real one. */
 void thread_point(void);
 
+/* A place where a test may park a thread of a simulated run (sim.h), and nothing else happens. */
+void thread_park_point(void);
+
 /*
  * Around every call from outside. A simulated run uses them to let a second client thread in
  * while the first one is busy in its own code.

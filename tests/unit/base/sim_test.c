@@ -441,4 +441,238 @@ TEST(sim, a_client_with_one_thread_is_repeatable)
 	}
 }
 
+/* ---- parked ---- */
+
+enum { STEPS = 3, POINTS = 3 * STEPS }; /* a step takes the lock, lets it go and wakes somebody */
+
+static void step_on(void *argument)
+{
+	const char *mark = argument;
+
+	for (int i = 0; i < STEPS; i++) {
+		lock_acquire(&lock);
+		note_locked(*mark);
+		lock_release(&lock);
+		notice_give(&changed);
+	}
+	if (*mark == 'a')
+		sim_park_end();
+}
+
+static void stay(void *argument)
+{
+	(void)argument;
+	notice_wait(&never, notice_read(&never), clock_deadline(NS_PER_S));
+}
+
+/* "a" is parked while "b", which is made then, goes all its way. */
+static uint64_t park_at;
+
+static void park_one(void)
+{
+	sim_park("a", park_at);
+	struct thread *a = start("a", step_on, "a");
+	sim_park_await();
+	struct thread *b = start("b", step_on, "b");
+	thread_join(b);
+	thread_join(a);
+	printf("%s", order);
+}
+
+TEST(park, stops_a_thread_at_each_of_its_points_while_the_others_go_on)
+{
+	static const char *const wanted[POINTS + 1] = {
+		"bbbaaa", "abbbaa", "abbbaa", "abbbaa", "aabbba",
+		"aabbba", "aabbba", "aaabbb", "aaabbb", "aaabbb",
+	};
+	struct child_result result;
+
+	for (uint64_t seed = 0; seed < 10; seed++) {
+		for (park_at = 1; park_at <= POINTS + 1; park_at++) {
+			child_run_seeded(&result, seed, park_one);
+			EXPECT_EQ(result.exit_status, 0);
+			EXPECT_STR(result.out, wanted[park_at - 1]);
+		}
+	}
+}
+
+static void park_and_count(void)
+{
+	bool has_parked = true;
+
+	for (park_at = 0; has_parked;) {
+		sim_park("a", ++park_at);
+		struct thread *a =
+			start("a", step_on, "b"); /* it does not end the parking itself */
+		thread_join(a);
+		has_parked = sim_park_end();
+	}
+	printf("%llu", (unsigned long long)park_at);
+}
+
+TEST(park, says_when_there_was_no_such_point)
+{
+	struct child_result result;
+
+	child_run_seeded(&result, 5, park_and_count);
+	EXPECT_EQ(atoi(result.out), POINTS + 1);
+}
+
+static struct lock inner = LOCK_INITIALIZER(LOCK_RANK_PROCESS, "sim test, inner");
+
+static void hold_two(void *argument)
+{
+	(void)argument;
+	lock_acquire(&lock);
+	lock_acquire(&inner);
+	note_locked('a');
+	lock_release(&inner);
+	lock_release(&lock);
+	sim_park_end();
+}
+
+static void park_a_holder(void)
+{
+	sim_park("a", 2);
+	struct thread *a = start("a", hold_two, NULL);
+	sim_park_await();
+	uint64_t parked_ns = clock_now_ns();
+	struct thread *b = start("b", step_on, "b");
+	struct thread *sleeper = start("sleeper", stay, NULL);
+	thread_join(b);
+	thread_join(a);
+	CHILD_EXPECT(clock_now_ns() - parked_ns < NS_PER_MS);
+	thread_join(sleeper);
+	printf("%s", order);
+}
+
+TEST(park, ends_when_the_others_wait_and_before_time_passes)
+{
+	struct child_result result;
+
+	for (uint64_t seed = 0; seed < 10; seed++) {
+		child_run_seeded(&result, seed, park_a_holder);
+		EXPECT_EQ(result.exit_status, 0);
+		EXPECT_STR(result.out, "abbb");
+	}
+}
+
+static void spin(void *argument)
+{
+	(void)argument;
+	while (!is_done)
+		thread_point();
+}
+
+static void finish_the_spinner(void *argument)
+{
+	(void)argument;
+	thread_point();
+	is_done = true;
+}
+
+static void park_who_is_waited_for_in_a_loop(void)
+{
+	sim_park("a", 1);
+	struct thread *a = start("a", finish_the_spinner, NULL);
+	sim_park_await();
+	struct thread *spinner = start("spinner", spin, NULL);
+	thread_join(spinner);
+	thread_join(a);
+	CHILD_EXPECT(sim_park_end());
+}
+
+TEST(park, ends_when_somebody_waits_for_it_in_a_loop)
+{
+	EXPECT_SEEDED_OK(3, park_who_is_waited_for_in_a_loop);
+}
+
+/* A lock that is dropped between choosing and acting: what was chosen may be gone. */
+static int purse = 1;
+
+static void pay(void *argument)
+{
+	const char *who = argument;
+
+	lock_acquire(&lock);
+	bool can_pay = purse > 0;
+	lock_release(&lock);
+	lock_acquire(&lock);
+	if (can_pay)
+		purse--;
+	lock_release(&lock);
+	if (*who == 'a')
+		sim_park_end();
+}
+
+static void pay_twice(void)
+{
+	sim_park("a", park_at);
+	struct thread *a = start("a", pay, "a");
+	sim_park_await();
+	pay("b");
+	thread_join(a);
+	printf("%d", purse);
+}
+
+TEST(park, finds_a_lock_that_is_dropped_between_choosing_and_acting)
+{
+	static const char *const wanted[] = { "0", "-1", "-1", "0", "0" };
+	struct child_result result;
+
+	for (park_at = 1; park_at <= 5; park_at++) {
+		child_run_seeded(&result, park_at, pay_twice);
+		EXPECT_STR(result.out, wanted[park_at - 1]);
+	}
+}
+
+static void park_and_mix(void)
+{
+	sim_park("mixer", 20);
+	print_interleaving();
+	CHILD_EXPECT(sim_park_end());
+}
+
+TEST(park, is_the_same_again_with_the_same_seed)
+{
+	static struct child_result first, second, free_run;
+	int others = 0;
+
+	for (uint64_t seed = 0; seed < 10; seed++) {
+		child_run_seeded(&first, seed, park_and_mix);
+		child_run_seeded(&second, seed, park_and_mix);
+		child_run_seeded(&free_run, seed, print_interleaving);
+		EXPECT_EQ(first.exit_status, 0);
+		EXPECT_STR(second.out, first.out);
+		others += strcmp(free_run.out, first.out) != 0;
+	}
+	EXPECT(others > 0);
+}
+
+static void *park_in_a_call(void *argument)
+{
+	(void)argument;
+	in_kernel(use_worker, NULL);
+	return NULL;
+}
+
+static void park_beside_a_client(void)
+{
+	pthread_t native;
+
+	in_kernel(start_worker, NULL);
+	sim_park("kernel worker", 1);
+	CHILD_EXPECT(pthread_create(&native, NULL, park_in_a_call, NULL) == 0);
+	/* Outside, and waiting for a call that waits for who is parked. */
+	pthread_join(native, NULL);
+	CHILD_EXPECT(sim_park_end());
+	in_kernel(stop_worker, NULL);
+}
+
+TEST(park, ends_though_a_client_is_outside)
+{
+	for (uint64_t seed = 0; seed < 10; seed++)
+		EXPECT_SEEDED_OK(seed, park_beside_a_client);
+}
+
 TEST_MAIN("base/sim")
