@@ -220,14 +220,17 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding,
 	lock_acquire(&allocation->lock);
 	bool was_offered = allocation->offer != VIDMM_NOT_OFFERED;
 	result = reclaim_memory_locked(binding);
-	if (!binding_place(binding) || !was_offered || result == VIDMM_RECLAIM_NOT_COMMITTED) {
+	if (!binding_place(binding) || result == VIDMM_RECLAIM_NOT_COMMITTED) {
 		lock_release(&allocation->lock);
 		return result;
 	}
 	lock_acquire(&manager->lock);
 	/* Of what is being destroyed it goes under the manager's lock alone. */
 	place = binding_place(binding);
-	if (!place) {
+	if (!place || !was_offered) {
+		/* Another thread has reclaimed it, and it may be on its way in yet. */
+		if (place && request)
+			request_want_locked(binding, request);
 		lock_release(&manager->lock);
 		lock_release(&allocation->lock);
 		return result;
@@ -567,7 +570,10 @@ static struct vidmm_place *decommit_pick_locked(struct vidmm_process *process, u
 	return NULL;
 }
 
-/* False: a reclaim was faster, and it may not be any more. */
+/*
+ * False: it may not be any more. Since it was picked it may have been reclaimed, used and offered
+ * again, and then there is queued work that needs its pages.
+ */
 static bool decommit(struct vidmm_process *process, struct vidmm_place *place)
 {
 	struct vidmm_allocation *allocation = place->allocation;
@@ -575,12 +581,12 @@ static bool decommit(struct vidmm_process *process, struct vidmm_place *place)
 
 	lock_acquire(&allocation->lock);
 	lock_acquire(&process->manager->lock);
-	bool is_claimed = place->claims > 0;
-	/* It may fail yet. */
-	if (is_claimed && place->is_offered)
+	bool may_go = decommittable_bytes(place) > 0 && place->state == PLACE_OUT;
+	/* What is still offered may go later: a claim may fail yet. */
+	if (!may_go && place->is_offered && allocation->may_decommit && !place->decommit_process)
 		decommit_link_locked(place, process);
 	lock_release(&process->manager->lock);
-	if (!is_claimed)
+	if (may_go)
 		has_gone = allocation_decommit_locked(allocation);
 	lock_release(&allocation->lock);
 	return has_gone;

@@ -314,6 +314,48 @@ TEST(offer, reclaimed_by_one_device_the_others_that_list_it_wait_until_it_is_bac
 	scene_finish(&scene);
 }
 
+struct second_request {
+	struct vidmm_request request;
+	uint32_t done;
+};
+
+static void second_done(struct vidmm_request *request, NTSTATUS status)
+{
+	struct second_request *second = container_of(request, struct second_request, request);
+
+	EXPECT_EQ(status, STATUS_SUCCESS);
+	second->done++;
+}
+
+/* Who is told that it is over may use it. */
+TEST(offer, reclaimed_again_before_it_is_back_both_wait_for_it)
+{
+	struct scene scene;
+	struct second_request second = { .request.done = second_done };
+	struct vidmm_binding *list[] = { &scene.thing.binding };
+	enum vidmm_reclaim_result result;
+
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
+	vidmm_evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
+	gpu_run(&scene.gpu, 9);
+	uint32_t done = scene.thing.done;
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_PENDING);
+	EXPECT_EQ(vidmm_reclaim_bindings(&scene.client.device, list, 1, &result, &second.request),
+		  STATUS_PENDING);
+	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
+	EXPECT_EQ(second.done, 0);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(thing_is_in(&scene.thing));
+	EXPECT_EQ(second.done, 1);
+	EXPECT_EQ(scene.thing.done, done + 1);
+	/* In place there is nothing to wait for. */
+	EXPECT_EQ(vidmm_reclaim_bindings(&scene.client.device, list, 1, &result, &second.request),
+		  STATUS_SUCCESS);
+	scene_finish(&scene);
+}
+
 TEST(offer, of_something_untouched_takes_no_memory_and_no_place)
 {
 	struct scene scene;
