@@ -336,8 +336,8 @@ static void sim_park_locked(void)
 {
 	if (sim.parked && --sim.park_patience == 0)
 		sim_unpark_locked();
-	if (LIKELY(sim.park_point == 0) || strcmp(self->name, sim.park_name) != 0 ||
-	    --sim.park_point > 0)
+	if (LIKELY(sim.park_point == 0) ||
+	    strncmp(self->name, sim.park_name, strlen(sim.park_name)) != 0 || --sim.park_point > 0)
 		return;
 	self->state = SIM_PARKED;
 	sim.parked = self;

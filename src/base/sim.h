@@ -58,8 +58,8 @@ void sim_thread_end(struct sim_thread *thread, const void *wake_word);
 void sim_thread_forget(struct sim_thread *thread); /* it never started */
 
 /*
- * What may happen between two steps of one thread: the thread of this name stops at its n-th point
- * from now on, while the others go on until each of them waits or has ended, and goes on then.
+ * What may happen between two steps of one thread: the thread whose name begins so stops at its n-th
+ * point from now on, while the others go on until each of them waits or has ended, and goes on then.
  * Points are where it takes a lock, lets one go, begins to wait or wakes somebody. A loop over n
  * has seen them all when nobody was parked any more. The seed begins anew, so that the way to the
  * n-th point is the same for each n.

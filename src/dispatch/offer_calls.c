@@ -145,11 +145,12 @@ NTSTATUS dispatch_offer_allocations(struct call *call, D3DKMT_OFFERALLOCATIONS *
 		.priority = (enum vidmm_offer_priority)priority,
 		.may_decommit = args->Flags.AllowDecommit,
 		.is_immediate = args->Flags.OfferImmediately,
-		.was_offered = call_take_room(call, (uint64_t)targets.count * sizeof(bool)),
+		.notes = call_take_room(call,
+					(uint64_t)targets.count * sizeof(struct vidmm_offer_note)),
 		.list_name = args->pResources ? "pResources" : "HandleList",
 		.element_of = targets.element_of,
 	};
-	status = offer.was_offered ? residency_offer(device, &offer) : STATUS_NO_MEMORY;
+	status = offer.notes ? residency_offer(device, &offer) : STATUS_NO_MEMORY;
 	targets_put(&targets);
 	return status;
 }

@@ -124,7 +124,7 @@ static void offer_undo(struct dxg_device *device, const struct residency_offer *
 		       uint32_t count)
 {
 	while (count-- > 0) {
-		if (!offer->was_offered[count])
+		if (!offer->notes[count].was_offered)
 			vidmm_unoffer(&device->memory, offer->bindings[count]);
 	}
 }
@@ -138,32 +138,56 @@ static RARE NTSTATUS offer_refuse(const struct residency_offer *offer, uint32_t 
 			   "is %s and cannot be offered", obstacle ? obstacle : "in use");
 }
 
+static NTSTATUS offer_alone(const struct residency_offer *offer)
+{
+	NTSTATUS status = vidmm_binding_offer(offer->bindings[0], offer->priority,
+					      offer->may_decommit, offer->is_immediate);
+
+	return status == STATUS_INVALID_PARAMETER
+		       ? offer_refuse(offer, 0, vidmm_offer_obstacle(offer->bindings[0]))
+		       : status;
+}
+
+/* All of it has what it needs for that. */
+static NTSTATUS offer_list(struct dxg_device *device, const struct residency_offer *offer)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+	uint32_t done = 0;
+
+	while (done < offer->count) {
+		status = vidmm_binding_offer_of_list(offer->bindings[done], offer->priority,
+						     offer->may_decommit, offer->is_immediate,
+						     &offer->notes[done]);
+		if (!NT_SUCCESS(status))
+			break;
+		done++;
+	}
+	if (!NT_SUCCESS(status))
+		offer_undo(device, offer, done);
+	if (done > 0)
+		vidmm_offer_let_go(offer->bindings, offer->notes, done, offer->is_immediate);
+	/* Another thread locked it in between. */
+	return status == STATUS_INVALID_PARAMETER
+		       ? offer_refuse(offer, done, vidmm_offer_obstacle(offer->bindings[done]))
+		       : status;
+}
+
 NTSTATUS residency_offer(struct dxg_device *device, const struct residency_offer *offer)
 {
 	NTSTATUS status = STATUS_SUCCESS;
-	bool is_offered;
 
 	/* One is all or nothing by itself. */
-	for (uint32_t i = 0; offer->count > 1 && i < offer->count; i++) {
-		const char *obstacle =
-			vidmm_offer_obstacle(offer->bindings[i], &offer->was_offered[i]);
+	if (offer->count == 1)
+		return offer_alone(offer);
+	for (uint32_t i = 0; i < offer->count; i++) {
+		const char *obstacle = vidmm_offer_obstacle(offer->bindings[i]);
 		if (obstacle)
 			return offer_refuse(offer, i, obstacle);
 	}
-	for (uint32_t i = 0; offer->count > 1 && NT_SUCCESS(status) && i < offer->count; i++)
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < offer->count; i++)
 		status = vidmm_offer_prepare(offer->bindings[i], offer->may_decommit,
 					     offer->is_immediate);
-	for (uint32_t i = 0; NT_SUCCESS(status) && i < offer->count; i++) {
-		status = vidmm_binding_offer(offer->bindings[i], offer->priority,
-					     offer->may_decommit, offer->is_immediate);
-		/* Another thread locked it in between. */
-		if (!NT_SUCCESS(status))
-			offer_undo(device, offer, i);
-		if (status == STATUS_INVALID_PARAMETER)
-			status = offer_refuse(
-				offer, i, vidmm_offer_obstacle(offer->bindings[i], &is_offered));
-	}
-	return status;
+	return NT_SUCCESS(status) ? offer_list(device, offer) : status;
 }
 
 /* ---- reclaim ---- */

@@ -40,7 +40,7 @@ struct residency_offer {
 	enum vidmm_offer_priority priority;
 	bool may_decommit;
 	bool is_immediate;
-	bool *was_offered; /* room for `count`, for the call's own use */
+	struct vidmm_offer_note *notes; /* room for `count`, for the call's own use */
 
 	/* For refusals: the client's list, and which element of it each is of (NULL: one each). */
 	const char *list_name;

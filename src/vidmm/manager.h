@@ -645,11 +645,26 @@ MUST_CHECK NTSTATUS vidmm_binding_offer(struct vidmm_binding *binding,
 					enum vidmm_offer_priority priority, bool may_decommit,
 					bool is_immediate);
 
+/*
+ * One of a list that is offered whole or not at all: nothing of it goes before
+ * vidmm_offer_let_go(), so that it can still be taken back as it was.
+ */
+struct vidmm_offer_note {
+	bool was_offered; /* before */
+	bool is_held;
+};
+MUST_CHECK NTSTATUS vidmm_binding_offer_of_list(struct vidmm_binding *binding,
+						enum vidmm_offer_priority priority,
+						bool may_decommit, bool is_immediate,
+						struct vidmm_offer_note *note);
+void vidmm_offer_let_go(struct vidmm_binding *const bindings[],
+			const struct vidmm_offer_note notes[], uint32_t count, bool is_immediate);
+
 /* Takes an offer of a moment ago back, without memory and without waiting for what comes in. */
 void vidmm_unoffer(struct vidmm_device *device, struct vidmm_binding *binding);
 
-/* A look: what keeps it from being offered, in a word, or NULL. And is it offered already? */
-const char *vidmm_offer_obstacle(struct vidmm_binding *binding, bool *is_offered_out);
+/* A look: what keeps it from being offered, in a word, or NULL. */
+const char *vidmm_offer_obstacle(struct vidmm_binding *binding);
 
 /* Afterwards nothing about the offer takes memory. */
 MUST_CHECK NTSTATUS vidmm_offer_prepare(struct vidmm_binding *binding, bool may_decommit,

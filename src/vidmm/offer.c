@@ -64,8 +64,10 @@ void place_wait_over_locked(struct vidmm_place *place, struct actions *actions)
 		offer_due_locked(place, actions);
 }
 
+/* With a note it is held: whatever it waits for, it is due when that is let go at the earliest. */
 static void offer_place_locked(struct vidmm_binding *binding, bool is_immediate,
-			       struct actions *actions, bool *must_start_out)
+			       struct vidmm_offer_note *note, struct actions *actions,
+			       bool *must_start_out)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
 	struct vidmm_place *place = binding_place(binding);
@@ -80,7 +82,11 @@ static void offer_place_locked(struct vidmm_binding *binding, bool is_immediate,
 		decommit_link_locked(place, binding->device->process);
 	else
 		decommit_unlink_locked(place);
-	if (is_immediate || is_away || place->waits == 0)
+	if (note) {
+		place->waits++;
+		note->is_held = true;
+	}
+	if (is_away || (!note && (is_immediate || place->waits == 0)))
 		offer_due_locked(place, actions);
 	else
 		bindings_sort_locked(place, actions);
@@ -104,20 +110,25 @@ NTSTATUS vidmm_offer_prepare(struct vidmm_binding *binding, bool may_decommit, b
 	return NT_SUCCESS(status) ? status : request_refuse(status);
 }
 
-const char *vidmm_offer_obstacle(struct vidmm_binding *binding, bool *is_offered_out)
+const char *vidmm_offer_obstacle(struct vidmm_binding *binding)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
 	const char *obstacle;
 
 	lock_acquire(&allocation->lock);
 	obstacle = allocation_offer_obstacle_locked(allocation);
-	*is_offered_out = allocation->offer != VIDMM_NOT_OFFERED;
 	lock_release(&allocation->lock);
 	return obstacle;
 }
 
-NTSTATUS vidmm_binding_offer(struct vidmm_binding *binding, enum vidmm_offer_priority priority,
-			     bool may_decommit, bool is_immediate)
+static void decommit_at_once(struct vidmm_process *process)
+{
+	if (UNLIKELY(vidmm_options(process->manager) & VIDMM_ALWAYS_DECOMMIT_OFFERS))
+		(void)vidmm_process_decommit(process, UINT64_MAX, VIDMM_DECOMMIT_LAZILY);
+}
+
+static NTSTATUS offer_one(struct vidmm_binding *binding, enum vidmm_offer_priority priority,
+			  bool may_decommit, bool is_immediate, struct vidmm_offer_note *note)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
 	struct vidmm *manager = binding->device->process->manager;
@@ -132,6 +143,8 @@ NTSTATUS vidmm_binding_offer(struct vidmm_binding *binding, enum vidmm_offer_pri
 	if (!NT_SUCCESS(status))
 		return request_refuse(status);
 	lock_acquire(&allocation->lock);
+	if (note)
+		note->was_offered = allocation->offer != VIDMM_NOT_OFFERED;
 	if (LIKELY(!binding_place(binding))) {
 		status = allocation_offer_locked(allocation, priority, may_decommit);
 		lock_release(&allocation->lock);
@@ -144,7 +157,7 @@ NTSTATUS vidmm_binding_offer(struct vidmm_binding *binding, enum vidmm_offer_pri
 				   : allocation_offer_locked(allocation, priority, may_decommit);
 	bool is_ended = binding->is_ended;
 	if (NT_SUCCESS(status))
-		offer_place_locked(binding, is_immediate, &actions, &must_start);
+		offer_place_locked(binding, is_immediate, note, &actions, &must_start);
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
 	if (is_ended)
@@ -155,10 +168,44 @@ NTSTATUS vidmm_binding_offer(struct vidmm_binding *binding, enum vidmm_offer_pri
 		binding_wait_start(binding);
 	lock_acquire(&manager->lock);
 	actions_run_locked(manager, &actions);
-	if (UNLIKELY(vidmm_options(manager) & VIDMM_ALWAYS_DECOMMIT_OFFERS))
-		(void)vidmm_process_decommit(binding->device->process, UINT64_MAX,
-					     VIDMM_DECOMMIT_LAZILY);
+	decommit_at_once(binding->device->process);
 	return STATUS_SUCCESS;
+}
+
+NTSTATUS vidmm_binding_offer(struct vidmm_binding *binding, enum vidmm_offer_priority priority,
+			     bool may_decommit, bool is_immediate)
+{
+	return offer_one(binding, priority, may_decommit, is_immediate, NULL);
+}
+
+NTSTATUS vidmm_binding_offer_of_list(struct vidmm_binding *binding,
+				     enum vidmm_offer_priority priority, bool may_decommit,
+				     bool is_immediate, struct vidmm_offer_note *note)
+{
+	*note = (struct vidmm_offer_note){ 0 };
+	return offer_one(binding, priority, may_decommit, is_immediate, note);
+}
+
+void vidmm_offer_let_go(struct vidmm_binding *const bindings[],
+			const struct vidmm_offer_note notes[], uint32_t count, bool is_immediate)
+{
+	struct vidmm_process *process = bindings[0]->device->process;
+	struct actions actions;
+
+	actions_init(&actions);
+	lock_acquire(&process->manager->lock);
+	for (uint32_t i = 0; i < count; i++) {
+		struct vidmm_place *place = binding_place(bindings[i]);
+
+		if (!notes[i].is_held)
+			continue;
+		place_wait_over_locked(place, &actions);
+		if (is_immediate && place->is_offered && !place->is_offer_due)
+			offer_due_locked(place, &actions);
+		place_settle_locked(place, &actions);
+	}
+	actions_run_locked(process->manager, &actions);
+	decommit_at_once(process);
 }
 
 /* ---- reclaim ---- */
