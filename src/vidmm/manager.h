@@ -533,6 +533,7 @@ struct vidmm_request {
 	struct vidmm_want *wants;
 	uint32_t want_count;
 	uint32_t pending;
+	bool can_be_refused; /* its call has not answered yet, and may say STATUS_NO_MEMORY */
 	NTSTATUS status;
 };
 

@@ -368,6 +368,7 @@ NTSTATUS request_prepare(struct vidmm_binding *const bindings[], uint32_t count,
 	 * at once.
 	 */
 	request->pending = 1;
+	request->can_be_refused = false;
 	request->want_count = 0;
 	request->status = STATUS_SUCCESS;
 	request->wants = mem_zalloc_array(count, sizeof(*request->wants));
@@ -387,6 +388,7 @@ NTSTATUS request_start_locked(struct vidmm *manager, struct vidmm_request *reque
 	/* What cannot all be had is had by nobody: the rest is not waited for. */
 	for (uint32_t i = 0; is_over && i < request->want_count; i++)
 		list_remove(&wants[i].link);
+	request->can_be_refused = false;
 	lock_release(&manager->lock);
 	if (!is_over)
 		return STATUS_PENDING;
@@ -435,6 +437,7 @@ static NTSTATUS make_resident_slowly(struct vidmm_device *device,
 	if (!NT_SUCCESS(status))
 		return request_refuse(status);
 	*bytes_to_trim_out = 0;
+	request->can_be_refused = true;
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	if (device->is_lost)

@@ -181,18 +181,26 @@ static bool segment_make_room(const struct seeker *seeker, const struct placemen
 	return true;
 }
 
-/*
- * It goes, or can, when something is over. What only the list holds whose turn it is does not: its end,
- * too, waits for the work that waits for this room.
- */
-static bool held_goes_soon(const struct vidmm_place *place)
+/* The CPU has it, whatever else is over soon; but for a window that is being closed. */
+static bool place_is_locked_on(const struct vidmm_place *place)
 {
-	if (place->pins > 0)
-		return place->pins > place->gather_pins;
-	return place->waits > 0 || place->retired > 0 || place->is_destroyed;
+	return place->is_locked && !(place->window.is_open && place->window.is_changing);
 }
 
-bool segment_is_busy(const struct vidmm_segment *segment)
+/*
+ * It goes, or can, when something is over. What only the list holds whose turn it is does not: its end,
+ * too, waits for the work that waits for this room. Locks of what was destroyed end with it.
+ */
+static bool held_goes_soon(const struct vidmm_place *place, bool is_asking)
+{
+	if (place->pins == 0 && (place->retired > 0 || place->is_destroyed))
+		return true;
+	if (is_asking && place_is_locked_on(place))
+		return false;
+	return place->pins > 0 ? place->pins > place->gather_pins : place->waits > 0;
+}
+
+bool segment_is_busy(const struct vidmm_segment *segment, bool is_asking)
 {
 	struct list *link;
 
@@ -201,7 +209,7 @@ bool segment_is_busy(const struct vidmm_segment *segment)
 		return true;
 
 	list_for_each (link, &segment->held) {
-		if (held_goes_soon(container_of(link, struct vidmm_place, held_link)))
+		if (held_goes_soon(container_of(link, struct vidmm_place, held_link), is_asking))
 			return true;
 	}
 	return false;
@@ -238,8 +246,8 @@ static bool placement_make_room(const struct seeker *seeker, const struct placem
 	bool is_soon = has_room ? segment_make_room(seeker, where, hope)
 				: limit_make_room(seeker, where, hope);
 
-	*is_busy |=
-		segment_is_busy(where->segment) || (!has_room && limit_is_busy(seeker->manager));
+	*is_busy |= segment_is_busy(where->segment, seeker->is_asking) ||
+		    (!has_room && limit_is_busy(seeker->manager));
 	return is_soon;
 }
 
@@ -451,6 +459,18 @@ static bool binding_is_for_later(const struct vidmm_binding *binding, bool is_st
 	       device->needed_count > 0;
 }
 
+/* Do only calls want it that can still be refused? */
+static bool place_is_asked_for(const struct vidmm_place *place)
+{
+	const struct list *link;
+
+	list_for_each (link, &place->wants) {
+		if (!container_of(link, struct vidmm_want, link)->request->can_be_refused)
+			return false;
+	}
+	return !list_is_empty(&place->wants);
+}
+
 static bool device_look_locked(struct seeker *seeker, struct vidmm_device *device)
 {
 	struct list passed_over;
@@ -475,6 +495,7 @@ static bool device_look_locked(struct seeker *seeker, struct vidmm_device *devic
 
 		/* Nobody gives anything up for who cannot work with it. */
 		seeker->is_first = was_first && (!is_stuck || !list_is_empty(&place->wants));
+		seeker->is_asking = place_is_asked_for(place);
 		room = binding_is_for_later(binding, is_stuck) ? ROOM_SKIPPED
 							       : room_find(seeker, place);
 		is_soon = room == ROOM_SOON && seeker->is_first == was_first;
@@ -495,6 +516,7 @@ static bool device_look_locked(struct seeker *seeker, struct vidmm_device *devic
 	list_splice_back(&passed_over, &device->missing);
 	list_splice_back(&device->missing, &passed_over);
 	seeker->is_first = was_first;
+	seeker->is_asking = false;
 	return is_soon || !list_is_empty(&device->coming) ||
 	       tables_are_on_their_way(device->process);
 }

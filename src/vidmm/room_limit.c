@@ -33,7 +33,7 @@ bool limit_is_busy(const struct vidmm *manager)
 {
 	for (uint32_t i = 0; i < manager->segment_count; i++) {
 		if (is_limited(manager, &manager->segments[i]) &&
-		    segment_is_busy(&manager->segments[i]))
+		    segment_is_busy(&manager->segments[i], false))
 			return true;
 	}
 	return false;

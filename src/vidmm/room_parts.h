@@ -20,6 +20,7 @@ struct seeker {
 	struct vidmm_device *own;      /* its device, or that of the submission */
 	struct vidmm_process *process; /* whose device that is, or who makes page tables */
 	bool is_first;
+	bool is_asking;          /* a call that can still be refused */
 	uint32_t taken_segments; /* somebody in front waits for room there */
 	uint64_t now_ns;
 };
@@ -57,8 +58,11 @@ static inline uint64_t segment_soon_free_bytes(const struct vidmm_segment *segme
 	return segment->leaving_bytes - segment->lent_bytes + segment->shifting_bytes;
 }
 
-/* Somebody who holds memory there will let go of it by himself, or can be asked to soon. */
-bool segment_is_busy(const struct vidmm_segment *segment);
+/*
+ * Somebody who holds memory there will let go of it by himself, or can be asked to soon. What the
+ * CPU has locked besides is no reason to accept anything (`is_asking`).
+ */
+bool segment_is_busy(const struct vidmm_segment *segment, bool is_asking);
 
 /* It cannot have what it needs: its end. */
 void device_starve_locked(struct vidmm_device *device, struct actions *actions);

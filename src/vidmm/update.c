@@ -149,6 +149,7 @@ NTSTATUS vidmm_update_anywhere(struct vidmm_binding *binding, const struct vidmm
 
 	if (!NT_SUCCESS(status))
 		return request_refuse(status);
+	request->can_be_refused = true;
 	wait_for_arrival(binding);
 	actions_init(&actions);
 	lock_acquire(&allocation->lock);

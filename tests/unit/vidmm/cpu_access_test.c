@@ -106,6 +106,29 @@ TEST(lock, keeps_gpu_memory_in_place_until_the_unlock)
 	scene_finish(&scene);
 }
 
+/* When the work is over it still is locked: who was told to wait could only be lost then. */
+TEST(lock, of_what_work_uses_promises_no_room)
+{
+	struct scene scene;
+	struct thing wanted;
+
+	scene_init_with(&scene, NULL, 6 * MIB, SET_LOCAL);
+	scene_add_second(&scene);
+	thing_init(&wanted, &scene.other, 4 * MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	gpu_work(&scene.client);
+	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
+	(void)lock(&scene);
+	EXPECT_EQ(thing_make_resident(&wanted), STATUS_NO_MEMORY);
+	EXPECT_RULE("MM-BUDGET");
+	gpu_retire(&scene.client);
+	EXPECT_EQ(wanted.done, 0);
+	unlock(&scene);
+	thing_bring_in(&wanted);
+	thing_finish(&wanted);
+	scene_finish(&scene);
+}
+
 TEST(lock, outside_without_an_aperture_it_does_not_enter_before_the_unlock)
 {
 	struct scene scene;

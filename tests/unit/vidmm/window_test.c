@@ -310,6 +310,39 @@ TEST(window, opens_for_nobody_when_the_allocation_is_destroyed_meanwhile)
 	scene_finish(&scene);
 }
 
+static struct thing *wanted_meanwhile;
+static NTSTATUS wanted_status;
+
+static void want_it(struct gpu *gpu)
+{
+	gpu->in_window = NULL;
+	wanted_status = thing_make_resident(wanted_meanwhile);
+}
+
+/* It stays in the way: who was told to wait could only be lost then. */
+TEST(window, that_is_being_opened_promises_no_room)
+{
+	struct scene scene;
+	struct client other;
+	struct thing wanted;
+
+	scene_init_with(&scene, &windowed, 6 * MIB, SET_LOCAL);
+	client_init(&other, &scene.gpu.process);
+	thing_init(&wanted, &other, 4 * MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
+	wanted_meanwhile = &wanted;
+	scene.gpu.in_window = want_it;
+	lock_thing(&scene, &scene.thing);
+	EXPECT_EQ(wanted_status, STATUS_NO_MEMORY);
+	EXPECT_RULE("MM-BUDGET");
+	unlock_thing(&scene, &scene.thing);
+	thing_bring_in(&wanted);
+	thing_finish(&wanted);
+	client_finish(&other);
+	scene_finish(&scene);
+}
+
 static void forget_windows(struct gpu *gpu)
 {
 	memset(gpu->is_shown, 0, sizeof(gpu->is_shown));
