@@ -16,6 +16,18 @@ static void adapter_open_destroy(struct object *object)
 
 const struct object_class adapter_open_class = { "an adapter", adapter_open_destroy };
 
+/*
+ * Who destroys needs memory that works, the pager needs the scheduler, and the scheduler's thread,
+ * when it resets, tells the memory: so threads end first, in this order, and storage goes last.
+ */
+static void adapter_stop_work_and_memory(struct dxg_adapter *adapter)
+{
+	worker_finish(&adapter->undertaker);
+	adapter_memory_stop(adapter);
+	adapter_work_stop(adapter);
+	adapter_memory_finish(adapter);
+}
+
 NTSTATUS adapter_create(const struct miniport_config *config, struct dxg_adapter **adapter_out)
 {
 	struct dxg_adapter *adapter = mem_zalloc_apart(sizeof(*adapter));
@@ -42,8 +54,7 @@ NTSTATUS adapter_create(const struct miniport_config *config, struct dxg_adapter
 	return STATUS_SUCCESS;
 
 stop_memory:
-	adapter_memory_stop(adapter);
-	adapter_work_stop(adapter);
+	adapter_stop_work_and_memory(adapter);
 stop_miniport:
 	miniport_stop(adapter->miniport);
 free_adapter:
@@ -61,8 +72,7 @@ void adapter_destroy(struct dxg_adapter *adapter)
 	gate_close(&adapter->gate);
 	adapter->is_stopped = true;
 	gate_open(&adapter->gate);
-	adapter_memory_stop(adapter);
-	adapter_work_stop(adapter);
+	adapter_stop_work_and_memory(adapter);
 	miniport_stop(adapter->miniport);
 	context_books_finish(&adapter->books);
 	mem_free(adapter);

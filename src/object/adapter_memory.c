@@ -248,7 +248,7 @@ static NTSTATUS start_tables(struct dxg_adapter *adapter)
 	return worker_init(&adapter->herald, "page table roots");
 }
 
-static void stop_tables(struct dxg_adapter *adapter)
+static void finish_tables(struct dxg_adapter *adapter)
 {
 	if (!adapter->tables)
 		return;
@@ -279,8 +279,13 @@ NTSTATUS adapter_memory_start(struct dxg_adapter *adapter)
 
 void adapter_memory_stop(struct dxg_adapter *adapter)
 {
+	pager_stop(adapter->pager);
+}
+
+void adapter_memory_finish(struct dxg_adapter *adapter)
+{
+	finish_tables(adapter);
 	pager_destroy(adapter->pager);
-	stop_tables(adapter);
 	vidmm_destroy(adapter->memory);
 	if (adapter->dummy_page_address != MACHINE_NOWHERE)
 		(void)!machine_free_contiguous(adapter->dummy_page_address);

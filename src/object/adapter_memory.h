@@ -10,8 +10,15 @@
 /* The driver has started, and so has the scheduler. */
 MUST_CHECK NTSTATUS adapter_memory_start(struct dxg_adapter *adapter);
 
-/* No process is left on the adapter. Accepts one whose memory never started. */
+/*
+ * No process is left on the adapter, and nothing is destroyed any more. What the GPU still has to do
+ * for the kernel is done; the scheduler may still tell of a reset, or that the adapter is lost.
+ * Accepts an adapter whose memory never started.
+ */
 void adapter_memory_stop(struct dxg_adapter *adapter);
+
+/* After that, and after the scheduler has ended. */
+void adapter_memory_finish(struct dxg_adapter *adapter);
 
 /* The three moments of an adapter reset (sched.h), and its end for good. */
 void adapter_memory_reset_begins(struct dxg_adapter *adapter);

@@ -112,7 +112,7 @@ static void owner_lost(void *listener, struct sched_owner *owner, uint32_t devic
 		    fault);
 }
 
-/* Memory starts after the scheduler, and stops before it. */
+/* Memory starts after the scheduler, and is there until that has ended. */
 static struct dxg_adapter *with_memory(void *listener)
 {
 	struct dxg_adapter *adapter = listener;
@@ -287,7 +287,6 @@ void adapter_work_stop(struct dxg_adapter *adapter)
 
 	if (!sched)
 		return;
-	worker_finish(&adapter->undertaker);
 	context_switches_stop(adapter);
 	sched_stop(sched);
 	sched_owner_finish(&adapter->system_work);

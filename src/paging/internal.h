@@ -322,6 +322,7 @@ struct pager {
 	bool is_sending;  /* the thread is about to hand over a packet */
 	bool needs_tables;
 	bool is_stopping;
+	bool is_stopped; /* by pager_stop(); nobody else looks at it */
 	bool has_tables; /* written, in this epoch */
 	NTSTATUS broken; /* every job fails with it */
 	enum pager_quiet quiet;

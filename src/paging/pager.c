@@ -469,13 +469,21 @@ finish_space:
 	return status;
 }
 
-void pager_destroy(struct pager *pager)
+void pager_stop(struct pager *pager)
 {
-	if (!pager)
+	if (!pager || pager->is_stopped)
 		return;
 	stop_thread(pager);
 	pager_stream_end(&pager->own);
 	assert(list_is_empty(&pager->streams));
+	pager->is_stopped = true;
+}
+
+void pager_destroy(struct pager *pager)
+{
+	if (!pager)
+		return;
+	pager_stop(pager);
 	if (pager->has_space)
 		pager_space_finish(pager);
 	pager_buffers_finish(pager);

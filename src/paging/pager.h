@@ -112,7 +112,13 @@ MUST_CHECK NTSTATUS pager_create(const struct pager_config *config,
 				 const struct pager_driver_ops *ops, void *driver,
 				 struct sched_owner *system_owner, struct pager **pager_out);
 
-/* Runs what is queued, then ends; what a suspended pager has, fails. Accepts NULL. */
+/*
+ * Runs what is queued, then ends its thread; what a suspended pager has, fails. Resets may still be
+ * told of, to no effect: whoever resets is to end before the pager is destroyed. Accepts NULL.
+ */
+void pager_stop(struct pager *pager);
+
+/* Stops first where nobody did. Accepts NULL. */
 void pager_destroy(struct pager *pager);
 
 /* ---- jobs ---- */
