@@ -3,7 +3,8 @@
  *
  *	not local                                    system memory; everybody may look at that
  *	local, not CPU visible                       only after a move, if it may be in an aperture
- *	local, CPU visible, cached                   the same: caches do not see what the GPU writes
+ *	local, CPU visible, cached                   the same, but in a coherent segment: caches do
+ *	                                             not see what the GPU writes
  *	local, CPU visible, in a visible segment     in place
  *	local, CPU visible, elsewhere                through the host aperture while it has room,
  *	                                             else move; cached ones if that is */
@@ -13,7 +14,8 @@ enum access_way access_decide(const struct access_question *question)
 {
 	if (question->content != VIDMM_CONTENT_LOCAL)
 		return ACCESS_SYSTEM;
-	if (question->is_cpu_visible && !question->is_cached && question->segment_is_cpu_visible)
+	if (question->is_cpu_visible && question->segment_is_cpu_visible &&
+	    (!question->is_cached || question->segment_is_coherent))
 		return ACCESS_SEGMENT;
 	if (question->is_cpu_visible && question->host_aperture_has_room &&
 	    (!question->is_cached || question->host_aperture_is_cached))

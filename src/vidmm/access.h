@@ -16,6 +16,7 @@ struct access_question {
 	bool segment_is_cpu_visible;  /* the segment it is in, all of it            */
 	bool host_aperture_has_room;  /* the window into a segment that is not      */
 	bool host_aperture_is_cached; /* …, and caches see what the GPU writes      */
+	bool segment_is_coherent;     /* caches see what the GPU writes to it       */
 };
 
 enum access_way {

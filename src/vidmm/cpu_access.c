@@ -10,7 +10,8 @@
  *	where it is                              what a lock does
  *	system memory, or nowhere                shows it there; it enters no memory segment
  *	                                         meanwhile
- *	memory segment that the CPU sees         shows it there; it is no candidate for eviction
+ *	memory segment that the CPU sees         shows it there; it is no candidate for eviction.
+ *	                                         Cached memory only if the segment is coherent
  *	memory segment that it does not see      shows it through a window (window.h); without one,
  *	                                         has it moved to system memory first, if it may be
  *	on its way                               waits until it has arrived
@@ -128,6 +129,7 @@ static enum lock_step lock_step_locked(struct vidmm_place *place, const struct l
 	if (place->state != PLACE_IN)
 		return LOCK_WAIT;
 	question.segment_is_cpu_visible = place->segment->config.is_cpu_visible;
+	question.segment_is_coherent = place->segment->config.is_cache_coherent;
 	question.host_aperture_has_room = place->segment->config.window_pages > 0;
 	question.host_aperture_is_cached = place->segment->config.window_is_cached;
 	way = access_decide(&question);

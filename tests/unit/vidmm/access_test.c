@@ -12,7 +12,8 @@ static const struct {
 	struct access_question question;
 	enum access_way way;
 } table[] = {
-	/* content, CPU visible, cached, aperture, segment visible, host aperture, a cached one */
+	/* content, CPU visible, cached, aperture, segment visible, host aperture, a cached one,
+	   coherent segment */
 	{ { LOCAL, false, false, false, false, false }, ACCESS_NONE },
 	{ { LOCAL, false, false, false, true, true }, ACCESS_NONE },
 	{ { LOCAL, false, false, true, false, false }, ACCESS_DEMOTE },
@@ -32,6 +33,13 @@ static const struct {
 	{ { LOCAL, true, true, true, true, true, true }, ACCESS_HOST_APERTURE },
 	{ { LOCAL, true, true, true, false, false, true }, ACCESS_DEMOTE },
 	{ { LOCAL, false, true, false, false, true, true }, ACCESS_NONE },
+	/* In a segment that caches agree with. */
+	{ { LOCAL, true, true, false, true, false, false, true }, ACCESS_SEGMENT },
+	{ { LOCAL, true, true, true, true, true, true, true }, ACCESS_SEGMENT },
+	{ { LOCAL, true, true, true, false, false, false, true }, ACCESS_DEMOTE },
+	{ { LOCAL, true, true, false, false, true, false, true }, ACCESS_NONE },
+	{ { LOCAL, false, true, false, true, false, false, true }, ACCESS_NONE },
+	{ { LOCAL, true, false, false, true, false, false, true }, ACCESS_SEGMENT },
 };
 
 TEST(access, local_memory_follows_the_table)

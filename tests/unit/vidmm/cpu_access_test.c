@@ -249,6 +249,46 @@ TEST(lock, of_cached_memory_in_a_segment_moves_it_too)
 	scene_finish(&scene);
 }
 
+TEST(lock, of_cached_memory_in_a_coherent_segment_shows_it_in_place)
+{
+	static const uint32_t supported[] = { SET_LOCAL, SET_LOCAL | SET_SYSTEM };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(supported); i++) {
+		struct scene scene;
+
+		scene_init(&scene, &(struct gpu_config){ .is_coherent = true });
+		struct vidmm_wishes wishes = thing_wishes(&scene.gpu, 4 * MIB, supported[i]);
+		wishes.traits.is_cached = true;
+		scene_add_thing_as(&scene, &wishes);
+		thing_bring_in(&scene.thing);
+		thing_render(&scene.thing, 'g');
+		char *bytes = lock(&scene);
+		EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+		EXPECT(is_all(bytes, 4 * MIB, 'g'));
+		memset(bytes, 'c', 4 * MIB);
+		EXPECT(thing_holds(&scene.thing, 'c'));
+		unlock(&scene);
+		scene_finish(&scene);
+	}
+}
+
+TEST(lock, of_cached_memory_in_a_coherent_segment_that_the_cpu_does_not_see_moves_it)
+{
+	struct scene scene;
+	struct locker locker;
+
+	scene_init(&scene, &(struct gpu_config){ .is_coherent = true, .is_hidden = true });
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL | SET_SYSTEM);
+	wishes.traits.is_cached = true;
+	scene_add_thing_as(&scene, &wishes);
+	thing_bring_in(&scene.thing);
+	run_until_locked(&scene, &locker);
+	EXPECT_EQ(locker.status, STATUS_SUCCESS);
+	EXPECT(thing_segment(&scene.thing) != SEGMENT_LOCAL);
+	unlock(&scene);
+	scene_finish(&scene);
+}
+
 /*
  * Lock2 gives an address and synchronises with nothing: work that is held up, for a fence that
  * perhaps this very thread signals later, is not waited for. It finds the memory elsewhere.

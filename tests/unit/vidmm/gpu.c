@@ -292,6 +292,7 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 		  .commit_limit_bytes = gpu->local_bytes,
 		  .cpu_address = gpu->local_address,
 		  .is_cpu_visible = !config->is_hidden,
+		  .is_cache_coherent = config->is_coherent,
 		  .window_address = gpu->window_address,
 		  .window_pages = config->window_pages,
 		  .window_is_cached = config->window_is_cached,

@@ -32,6 +32,7 @@ struct gpu_config {
 	bool is_physical;            /* no GpuMmu */
 	bool is_by_lists;
 	bool is_hidden;        /* the CPU does not see local memory */
+	bool is_coherent;      /* its caches see what the GPU writes to local memory */
 	uint32_t window_pages; /* … but through so many pages of a CPU host aperture */
 	bool window_is_cached;
 	bool uses_64k_pages;
