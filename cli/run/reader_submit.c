@@ -21,7 +21,8 @@ static const struct {
 	{ "PageTableUpdateMode", true }, { "TdrLevel", false },
 	{ "TdrDelay", false },           { "TdrDdiDelay", false },
 	{ "TdrLimitTime", false },       { "TdrLimitCount", false },
-	{ "TdrDebugMode", false },
+	{ "TdrDebugMode", false },       { "EnablePreemption", false },
+	{ "QuantumMs", false },
 };
 
 static bool read_setting_word(struct reader *reader, const struct word *word,

@@ -127,6 +127,7 @@ NTSTATUS soft_command_decode(const void *bytes, ULONGLONG available, BOOLEAN is_
 	case SOFTGPU_BUSY:
 		return decode_busy((const struct softgpu_busy *)bytes);
 	case SOFTGPU_HANG:
+	case SOFTGPU_LOOP:
 		return header->size_bytes == sizeof(*header) ? STATUS_SUCCESS
 							     : STATUS_ILLEGAL_INSTRUCTION;
 	case SOFTGPU_FAULT:

@@ -195,6 +195,15 @@ static enum soft_outcome hang(struct run *run)
 	return SOFT_ABORTED;
 }
 
+static enum soft_outcome loop(struct run *run)
+{
+	enum soft_outcome outcome;
+
+	while ((outcome = soft_check_attention(run->engine, run->packet)) == SOFT_DONE)
+		KeWaitForSingleObject(&run->engine->control, Executive, KernelMode, FALSE, NULL);
+	return outcome;
+}
+
 /* ---- commands ---- */
 
 static enum soft_outcome execute_command(struct run *run, ULONG opcode, const UCHAR *bytes)
@@ -231,6 +240,8 @@ static enum soft_outcome execute_command(struct run *run, ULONG opcode, const UC
 		return busy(run, ((const struct softgpu_busy *)bytes)->microseconds);
 	case SOFTGPU_HANG:
 		return hang(run);
+	case SOFTGPU_LOOP:
+		return loop(run);
 	case SOFTGPU_FAULT: {
 		const struct softgpu_fault *command = (const struct softgpu_fault *)bytes;
 

@@ -111,6 +111,7 @@ enum softgpu_opcode {
 	SOFTGPU_BUSY = 5,    /* struct softgpu_busy */
 	SOFTGPU_HANG = 6,    /* struct softgpu_command: never ends, answers no preemption */
 	SOFTGPU_FAULT = 7,   /* struct softgpu_fault: behaves as a failed access */
+	SOFTGPU_LOOP = 8,    /* struct softgpu_command: never ends, can be preempted meanwhile */
 };
 
 struct softgpu_command {

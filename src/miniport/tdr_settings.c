@@ -1,8 +1,8 @@
 /*
- * tdr_settings.c - the registry values that decide about recovery.
+ * tdr_settings.c - the registry values that decide about turns and recovery.
  *
- * Windows has them under Control\GraphicsDrivers, for all adapters. Here an adapter can have its
- * own, among the values of its driver (docs/profile.md), and those come first.
+ * Windows has them under Control\GraphicsDrivers, and its key Scheduler, for all adapters. Here an
+ * adapter can have its own, among the values of its driver (docs/profile.md), and those come first.
  */
 #include "base/log.h"
 #include "miniport/internal.h"
@@ -10,6 +10,7 @@
 #include "nt/registry.h"
 
 #define GRAPHICS_DRIVERS NT_REGISTRY_CONTROL "\\GraphicsDrivers"
+#define SCHEDULER        GRAPHICS_DRIVERS "\\Scheduler"
 
 enum { DAY_S = 86400 };
 
@@ -26,18 +27,24 @@ static bool read_number(const char *path, const char *name, uint32_t *number_out
 	return true;
 }
 
-static uint32_t number_of(const struct miniport *miniport, const char *name, uint32_t least,
-			  uint32_t most, uint32_t otherwise)
+static uint32_t number_in(const struct miniport *miniport, const char *path, const char *name,
+			  uint32_t least, uint32_t most, uint32_t otherwise)
 {
 	uint32_t number = otherwise;
 
 	if (!read_number(miniport->info.registry_path, name, &number))
-		read_number(GRAPHICS_DRIVERS, name, &number);
+		read_number(path, name, &number);
 	if (number >= least && number <= most)
 		return number;
 	log_warn("%s: %s is %u, which is not from %u to %u; it is %u", miniport->start_name, name,
 		 number, least, most, otherwise);
 	return otherwise;
+}
+
+static uint32_t number_of(const struct miniport *miniport, const char *name, uint32_t least,
+			  uint32_t most, uint32_t otherwise)
+{
+	return number_in(miniport, GRAPHICS_DRIVERS, name, least, most, otherwise);
 }
 
 void miniport_tdr_settings(struct miniport *miniport, struct miniport_tdr_settings *settings_out)
@@ -51,5 +58,8 @@ void miniport_tdr_settings(struct miniport *miniport, struct miniport_tdr_settin
 		.limit_time_s = number_of(miniport, "TdrLimitTime", 1, DAY_S, 60),
 		.limit_count = number_of(miniport, "TdrLimitCount", 0, UINT32_MAX, 5),
 		.debug_mode = number_of(miniport, "TdrDebugMode", 0, 3, 2),
+		.enables_preemption =
+			number_in(miniport, SCHEDULER, "EnablePreemption", 0, 1, 1) != 0,
+		.quantum_ms = number_in(miniport, SCHEDULER, "QuantumMs", 1, DAY_S * 1000, 20),
 	};
 }

@@ -456,14 +456,16 @@ bool miniport_notify_surprise_removal(struct miniport *miniport);
 void miniport_flush_events(struct miniport *miniport);
 void miniport_ignore_node_events(struct miniport *miniport, uint32_t node, bool is_ignored);
 
-/* What the registry says about recovery, with the defaults of Windows where it says nothing. */
+/* What the registry says about turns and recovery, and the defaults where it says nothing. */
 struct miniport_tdr_settings {
-	uint32_t level;        /* TdrLevel: 0 off, 1 stop the program, 3 recover (default) */
-	uint32_t delay_s;      /* TdrDelay, 2 */
-	uint32_t ddi_delay_s;  /* TdrDdiDelay, 5 */
-	uint32_t limit_time_s; /* TdrLimitTime, 60 */
-	uint32_t limit_count;  /* TdrLimitCount, 5 */
-	uint32_t debug_mode;   /* TdrDebugMode: 0 stop, 1 ignore, 2 recover (default), 3 always */
+	uint32_t level;          /* TdrLevel: 0 off, 1 stop the program, 3 recover (default) */
+	uint32_t delay_s;        /* TdrDelay, 2 */
+	uint32_t ddi_delay_s;    /* TdrDdiDelay, 5 */
+	uint32_t limit_time_s;   /* TdrLimitTime, 60 */
+	uint32_t limit_count;    /* TdrLimitCount, 5 */
+	uint32_t debug_mode;     /* TdrDebugMode: 0 stop, 1 ignore, 2 recover (default), 3 always */
+	bool enables_preemption; /* EnablePreemption, 1 */
+	uint32_t quantum_ms;     /* QuantumMs, 20; not one of Windows' */
 };
 void miniport_tdr_settings(struct miniport *miniport, struct miniport_tdr_settings *settings_out);
 

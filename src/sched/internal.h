@@ -6,6 +6,7 @@
  *	node.c       submission and completion; who has the baton submits
  *	hw_queue.c   the same for queues that the hardware orders itself
  *	preempt.c    asking a node to stop, and what becomes of what it had
+ *	turns.c      the clock of those who wait for what runs
  *	owner.c      what is lost, suspended and waited for together
  *	tdr.c        the clock: what is late, what faulted, and what follows
  *	reset.c      resetting an engine, or the adapter
@@ -51,8 +52,9 @@ enum engine_result {
 
 struct sched_preemption {
 	uint32_t last_fence; /* of the last request */
+	uint32_t ran_fence;  /* of the packet that ran then */
 	uint64_t since_ns;   /* when it was made */
-	bool is_wanted;      /* a request should be made: the running packet runs long */
+	bool is_wanted;      /* a request should be made: the running packet had its turn */
 	bool is_unanswered;
 	bool is_awaited; /* nothing is submitted before the answer */
 };
@@ -81,7 +83,9 @@ struct sched_node {
 	uint64_t busy_since_ns; /* while it has something */
 
 	uint64_t running_since_ns; /* the first of `submitted` */
-	uint32_t futile_resets;    /* that blamed nobody, in a row */
+	bool is_contended;         /* the thread looks within a quantum whether somebody waits */
+	uint64_t contended_until_ns;
+	uint32_t futile_resets; /* that blamed nobody, in a row */
 	bool has_fault;
 	bool has_timed_out; /* the hardware says so */
 	struct sched_fault fault;
@@ -198,8 +202,11 @@ struct sched_packet *node_running_locked(const struct sched_node *node);
 bool node_knows_locked(const struct sched_node *node, uint32_t fence);
 /* What the hardware finished; `fence` is the newest of them. */
 void node_complete_locked(struct sched_node *node, uint32_t fence);
-/* The hardware has nothing any more: it comes again, or was lost. */
-void node_give_back_locked(struct sched_node *node);
+/*
+ * The hardware has nothing any more: it comes again, or was lost. `ran` had its turn, and goes
+ * behind the others; NULL: all line up as they were.
+ */
+void node_give_back_locked(struct sched_node *node, struct sched_queue *ran);
 /* It is lost with the hardware. */
 void node_abort_locked(struct sched_node *node);
 void node_abort_packet_locked(struct sched_node *node, struct sched_packet *packet);
@@ -243,9 +250,20 @@ enum engine_result hw_reset_locked(struct sched_node *node, const struct sched_f
 bool preempt_is_due_locked(const struct sched_node *node, const struct sched_queue *next);
 /* What runs may do so for ever, and somebody waits until the hardware does not have it. */
 bool preempt_is_needed_locked(const struct sched_node *node);
+/* A request would be of use: there is something to stop, and the driver was not asked yet. */
+bool preempt_is_possible_locked(const struct sched_node *node);
+/* Somebody waits until the hardware has nothing of the owner of what runs, or nothing at all. */
+bool preempt_is_awaited_locked(const struct sched_node *node);
 /* Lets go; with the baton. */
 void preempt_request_locked(struct sched_node *node);
 void preempt_forget_locked(struct sched_node *node);
+
+/* ---- turns.c ---- */
+
+/* Somebody may wait for what runs: the thread looks after a quantum. */
+void turns_watch_locked(struct sched_node *node);
+uint64_t turns_deadline_locked(struct sched *sched);
+void turns_run_locked(struct sched *sched);
 
 /* ---- owner.c ---- */
 

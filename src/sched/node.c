@@ -175,7 +175,7 @@ static void give_back_packet_locked(struct sched_node *node, struct sched_packet
 	}
 }
 
-void node_give_back_locked(struct sched_node *node)
+void node_give_back_locked(struct sched_node *node, struct sched_queue *ran)
 {
 	struct list given;
 	struct list *link;
@@ -190,8 +190,14 @@ void node_give_back_locked(struct sched_node *node)
 			list_push_front(&given, &packet->node_link);
 	}
 	/* Oldest first: so they line up as they were. */
-	while ((link = list_pop_front(&given)))
-		queue_place_locked(packet_of_node_link(link)->queue);
+	while ((link = list_pop_front(&given))) {
+		if (packet_of_node_link(link)->queue != ran)
+			queue_place_locked(packet_of_node_link(link)->queue);
+	}
+	if (ran) {
+		queue_unplace_locked(ran); /* it may stand there with what was not submitted yet */
+		queue_place_locked(ran);
+	}
 	node_unload_locked(node);
 	node_moved_on_locked(node);
 }
@@ -331,6 +337,8 @@ static struct sched_submission enter_locked(struct sched_node *node, struct sche
 	if (node->outstanding++ == 0) {
 		tdr_running_locked(node);
 		node->busy_since_ns = node->running_since_ns;
+	} else if (packet_of_node_link(node->submitted.next)->queue != packet->queue) {
+		turns_watch_locked(node);
 	}
 	trace_packet_submitted(node->sched->config.adapter_id, node->number, packet->fence,
 			       packet->queue->id, submission.is_resubmission);
@@ -475,8 +483,10 @@ void node_run_locked(struct sched_node *node, uint32_t steps)
 	struct sched *sched = node->sched;
 
 	lock_assert_held(&sched->lock);
-	if (node_is_full_locked(node))
+	if (node_is_full_locked(node)) {
 		hw_look_locked(node);
+		turns_watch_locked(node);
+	}
 	if (node->is_busy || !node_has_work_locked(node))
 		return;
 	node->is_busy = true;

@@ -126,8 +126,10 @@ static void owner_placed_anew_locked(struct sched_owner *owner)
 /* What runs may have to stop for it. */
 static void nodes_invite_locked(struct sched *sched)
 {
-	for (uint32_t i = 0; i < sched->config.node_count; i++)
+	for (uint32_t i = 0; i < sched->config.node_count; i++) {
 		node_invite_locked(&sched->nodes[i]);
+		turns_watch_locked(&sched->nodes[i]);
+	}
 }
 
 void sched_owner_suspend(struct sched_owner *owner)

@@ -1,11 +1,12 @@
 /*
  * preempt.c - asking an engine to stop, and what becomes of what it had.
  *
- * Asked for when something more important is ready than what runs, when a packet runs long
- * (tdr.c), and when one that may run for ever is in the way of who needs the engine without it.
- * Until the answer nothing is submitted: it says which packet was the last to complete, and
- * everything after it comes again, the kernel's own with its old ids and first, the rest with new
- * ids when its turn comes.
+ * Asked for when something more important is ready than what runs, when a packet had its turn and
+ * others wait (turns.c), when one runs long (tdr.c), and when one that may run for ever is in the
+ * way of who needs the engine without it. Until the answer nothing is submitted: it says which
+ * packet was the last to complete, and everything after it comes again, the kernel's own with its
+ * old ids and first, the rest with new ids when its turn comes. What ran had its turn: it comes
+ * behind its equals, or it would keep them out by being preempted for ever.
  *
  * A request that was given up (the engine has nothing, and says nothing) may still be answered,
  * and the answer still counts: what it stopped would otherwise never complete.
@@ -18,26 +19,34 @@
 #include "sched/serial.h"
 #include "trace/trace.h"
 
-bool preempt_is_due_locked(const struct sched_node *node, const struct sched_queue *next)
+bool preempt_is_possible_locked(const struct sched_node *node)
 {
-	const struct sched_packet *running = node_running_locked(node);
-
-	return running && node->sched->config.is_preemption_aware &&
-	       !node->preemption.is_unanswered &&
-	       priority_level_of(next) > priority_level_of(running->queue);
+	return node->outstanding > 0 && node->sched->config.is_preemption_aware &&
+	       !node->preemption.is_unanswered;
 }
 
-bool preempt_is_needed_locked(const struct sched_node *node)
+bool preempt_is_due_locked(const struct sched_node *node, const struct sched_queue *next)
+{
+	return preempt_is_possible_locked(node) &&
+	       priority_level_of(next) > priority_level_of(node_running_locked(node)->queue);
+}
+
+bool preempt_is_awaited_locked(const struct sched_node *node)
 {
 	const struct sched_packet *running = node_running_locked(node);
 	const struct sched *sched = node->sched;
 
-	/* All else ends in time, by itself or by the clock. */
-	if (!running || !running->is_never_late || !sched->config.is_preemption_aware ||
-	    node->preemption.is_unanswered || node->holds > 0 || sched->broken || sched->dead)
+	if (!running || node->holds > 0 || sched->broken || sched->dead)
 		return false;
 	return sched->holds > 0 || running->queue->suspensions > 0 ||
 	       owner_is_suspended_locked(running->queue->owner);
+}
+
+bool preempt_is_needed_locked(const struct sched_node *node)
+{
+	/* All else ends in time, by itself or by a clock. */
+	return preempt_is_possible_locked(node) && node_running_locked(node)->is_never_late &&
+	       preempt_is_awaited_locked(node);
 }
 
 void preempt_request_locked(struct sched_node *node)
@@ -51,6 +60,7 @@ void preempt_request_locked(struct sched_node *node)
 		return;
 	node->statistics.preemption_requests++;
 	preemption->last_fence = serial_next(preemption->last_fence);
+	preemption->ran_fence = node_running_locked(node)->fence;
 	preemption->since_ns = clock_now_ns();
 	preemption->is_unanswered = true;
 	preemption->is_awaited = true;
@@ -82,6 +92,14 @@ static bool is_answer_locked(const struct sched_node *node, uint32_t preemption_
 	return false;
 }
 
+/* NULL: what ran then is complete, and what is behind it had no turn yet. */
+static struct sched_queue *queue_that_ran_locked(const struct sched_node *node)
+{
+	const struct sched_packet *first = node_running_locked(node);
+
+	return first && first->fence == node->preemption.ran_fence ? first->queue : NULL;
+}
+
 void sched_on_preempted(struct sched *sched, uint32_t node_number, uint32_t preemption_fence,
 			uint32_t last_completed)
 {
@@ -93,7 +111,7 @@ void sched_on_preempted(struct sched *sched, uint32_t node_number, uint32_t pree
 		preempt_forget_locked(node);
 		if (node_knows_locked(node, last_completed))
 			node_complete_locked(node, last_completed);
-		node_give_back_locked(node);
+		node_give_back_locked(node, queue_that_ran_locked(node));
 	}
 	sched_retire_locked(sched);
 	sched_unlock(sched);

@@ -55,6 +55,17 @@ static const struct list *highest_level(const struct ready_set *set)
 	return NULL;
 }
 
+bool ready_set_has_equal(const struct ready_set *set, const struct sched_queue *queue)
+{
+	uint32_t level = priority_level_of(queue);
+	const struct list *highest = highest_level(set);
+
+	if (!highest || highest < &set->levels[level])
+		return false;
+	return highest > &set->levels[level] || highest->next != &queue->ready_link ||
+	       highest->prev != &queue->ready_link;
+}
+
 struct sched_queue *ready_set_best(const struct ready_set *set)
 {
 	const struct list *level = highest_level(set);

@@ -47,4 +47,7 @@ void ready_set_remove(struct ready_set *set, struct sched_queue *queue);
 /* Whose turn it is; stays in the set. NULL when nobody could go. */
 struct sched_queue *ready_set_best(const struct ready_set *set);
 
+/* Somebody else in it is at least as important. */
+bool ready_set_has_equal(const struct ready_set *set, const struct sched_queue *queue);
+
 #endif

@@ -518,6 +518,7 @@ static void queue_placed_anew_locked(struct sched_queue *queue)
 {
 	queue_place_locked(queue);
 	node_invite_locked(sched_node_of(queue));
+	turns_watch_locked(sched_node_of(queue));
 	sched_unlock(queue->sched);
 }
 

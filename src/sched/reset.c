@@ -173,7 +173,7 @@ static enum engine_result engine_was_reset_locked(struct sched_node *node, uint3
 	bool is_new =
 		blame.owner && owner_lose_and_tell_locked(blame.owner, tdr_state_of(fault), fault);
 	node->futile_resets = is_new || blame.was_aborted ? 0 : futile_resets + 1;
-	node_give_back_locked(node);
+	node_give_back_locked(node, NULL);
 	return node->futile_resets < FUTILE_RESETS_MAX ? ENGINE_RECOVERED : ENGINE_NOT_ENOUGH;
 }
 

@@ -132,13 +132,14 @@ static void sched_tell_written_locked(struct sched *sched)
 
 static void sched_sleep_locked(struct sched *sched)
 {
-	uint64_t deadline_ns = tdr_deadline_locked(sched);
+	uint64_t late_ns = tdr_deadline_locked(sched);
+	uint64_t turn_ns = turns_deadline_locked(sched);
 	uint32_t seen = notice_read(&sched->wake);
 
 	sched->is_asleep = true;
 	sched_changed_locked(sched);
 	sched_unlock(sched);
-	notice_wait(&sched->wake, seen, deadline_ns);
+	notice_wait(&sched->wake, seen, late_ns < turn_ns ? late_ns : turn_ns);
 	sched_lock(sched);
 	sched->is_asleep = false;
 }
@@ -153,6 +154,7 @@ static void sched_main(void *context)
 		sched_tell_lost_locked(sched);
 		sched_tell_written_locked(sched);
 		tdr_run_locked(sched);
+		turns_run_locked(sched);
 		for (uint32_t i = 0; i < sched->config.node_count; i++)
 			node_run_locked(&sched->nodes[i], UINT32_MAX);
 		sched_retire_locked(sched);
@@ -325,11 +327,18 @@ void sched_retreat(struct sched *sched)
 	sched_unlock(sched);
 }
 
+static void sched_watch_turns_locked(struct sched *sched)
+{
+	for (uint32_t i = 0; i < sched->config.node_count; i++)
+		turns_watch_locked(&sched->nodes[i]);
+}
+
 void sched_quiesce(struct sched *sched)
 {
 	sched_lock(sched);
 	sched->holds++;
-	sched_wake_thread_locked(sched); /* what runs may have to stop for it */
+	sched_watch_turns_locked(sched); /* what runs may have to stop for it */
+	sched_wake_thread_locked(sched);
 	while (!is_idle_locked(sched))
 		sched_wait_locked(sched, CLOCK_FOREVER);
 	sched_unlock(sched);

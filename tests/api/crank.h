@@ -88,7 +88,10 @@ enum {
 #ifndef CRANK_PAGING_AT_ONCE
 #define CRANK_PAGING_AT_ONCE "1"
 #endif
+/* Nobody's turn ends by itself: a test that is slow would see another order. */
+#define ENDLESS_TURNS "\"QuantumMs\": 86400000, "
 #define FOUR_NODES                                                                                 \
+	ENDLESS_TURNS                                                                              \
 	"\"NbAsymetricProcessingNodes\": 4, \"PagingNode\": 3, "                                   \
 	"\"PagingAtOnce\": " CRANK_PAGING_AT_ONCE ", "
 

@@ -69,6 +69,13 @@ static inline void add_hang(struct row *row)
 	row_add(row, &hang, sizeof(hang));
 }
 
+static inline void add_loop(struct row *row)
+{
+	struct softgpu_command loop = command(SOFTGPU_LOOP, sizeof(loop));
+
+	row_add(row, &loop, sizeof(loop));
+}
+
 static inline void add_fault(struct row *row, uint64_t address)
 {
 	struct softgpu_fault fault = { .header = command(SOFTGPU_FAULT, sizeof(fault)),

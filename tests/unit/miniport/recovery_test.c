@@ -265,7 +265,8 @@ TEST(settings, the_defaults_are_those_of_windows)
 	miniport_tdr_settings(host.miniport, &settings);
 	EXPECT(settings.level == 3 && settings.delay_s == 2 && settings.ddi_delay_s == 5 &&
 	       settings.limit_time_s == 60 && settings.limit_count == 5 &&
-	       settings.debug_mode == 2);
+	       settings.debug_mode == 2 && settings.enables_preemption);
+	EXPECT_EQ(settings.quantum_ms, 20);
 	host_finish_reported(&host);
 }
 
@@ -275,11 +276,13 @@ TEST(settings, the_profile_can_set_them_for_an_adapter)
 	struct miniport_tdr_settings settings;
 
 	begin(&host, NUMBER("TdrLevel", 1), NUMBER("TdrDelay", 10), NUMBER("TdrDdiDelay", 20),
-	      NUMBER("TdrLimitTime", 30), NUMBER("TdrLimitCount", 0), NUMBER("TdrDebugMode", 3));
+	      NUMBER("TdrLimitTime", 30), NUMBER("TdrLimitCount", 0), NUMBER("TdrDebugMode", 3),
+	      NUMBER("EnablePreemption", 0), NUMBER("QuantumMs", 1));
 	miniport_tdr_settings(host.miniport, &settings);
 	EXPECT(settings.level == 1 && settings.delay_s == 10 && settings.ddi_delay_s == 20 &&
 	       settings.limit_time_s == 30 && settings.limit_count == 0 &&
-	       settings.debug_mode == 3);
+	       settings.debug_mode == 3 && !settings.enables_preemption);
+	EXPECT_EQ(settings.quantum_ms, 1);
 	host_finish_reported(&host);
 }
 
@@ -289,10 +292,12 @@ TEST(settings, what_makes_no_sense_is_left_at_its_default)
 	struct miniport_tdr_settings settings;
 
 	begin(&host, NUMBER("TdrLevel", 4), NUMBER("TdrDelay", 0), NUMBER("TdrDdiDelay", 86401),
-	      TEXT("TdrLimitTime", "7"), NUMBER("TdrDebugMode", 4));
+	      TEXT("TdrLimitTime", "7"), NUMBER("TdrDebugMode", 4), NUMBER("EnablePreemption", 2),
+	      NUMBER("QuantumMs", 0));
 	miniport_tdr_settings(host.miniport, &settings);
 	EXPECT(settings.level == 3 && settings.delay_s == 2 && settings.ddi_delay_s == 5 &&
-	       settings.limit_time_s == 60 && settings.debug_mode == 2);
+	       settings.limit_time_s == 60 && settings.debug_mode == 2 &&
+	       settings.enables_preemption && settings.quantum_ms == 20);
 	host_finish_reported(&host);
 	begin(&host, NUMBER("TdrLevel", 2));
 	miniport_tdr_settings(host.miniport, &settings);
@@ -311,6 +316,11 @@ TEST(settings, those_for_all_adapters_count_where_the_adapter_has_none)
 	EXPECT_EQ(nt_registry_set_dword(path, "TdrDdiDelay", 8), STATUS_SUCCESS);
 	miniport_tdr_settings(host.miniport, &settings);
 	EXPECT(settings.delay_s == 9 && settings.ddi_delay_s == 8);
+	EXPECT_EQ(nt_registry_set_dword(NT_REGISTRY_CONTROL "\\GraphicsDrivers\\Scheduler",
+					"EnablePreemption", 0),
+		  STATUS_SUCCESS);
+	miniport_tdr_settings(host.miniport, &settings);
+	EXPECT(!settings.enables_preemption);
 	nt_registry_delete_tree(path);
 	host_finish_reported(&host);
 }

@@ -250,6 +250,7 @@ static void run_world(uint64_t seed)
 	config.outstanding_max = 1 + roll(5);
 	config.first_fence = roll(2) == 0 ? 0 : UINT32_MAX - roll(40);
 	config.is_preemption_aware = roll(4) > 0;
+	config.quantum_ns = roll(2) * 20 * NS_PER_MS;
 	config.tdr_limit_count = 1000;
 	world_start_with(&config);
 	for (uint32_t i = 0; i < QUEUES; i++)

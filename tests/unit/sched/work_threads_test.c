@@ -141,6 +141,7 @@ TEST(threads, everything_queued_is_retired_whatever_happens_beside)
 	struct thread *others[NODES + 1];
 
 	config.outstanding_max = 4;
+	config.quantum_ns = 50 * NS_PER_US;
 	config.tdr_delay_ns = 3600 * NS_PER_S; /* a busy machine is not late */
 	world_start_with(&config);
 	world.gpu.is_silent = true;

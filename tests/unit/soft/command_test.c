@@ -70,7 +70,7 @@ TEST(command, a_header_that_does_not_hold_is_illegal)
 	bad = header(0, 8);
 	memcpy(buffer, &bad, sizeof(bad));
 	EXPECT_EQ(decode(buffer, sizeof(buffer), &out), STATUS_ILLEGAL_INSTRUCTION);
-	bad = header(SOFTGPU_FAULT + 1, 8);
+	bad = header(SOFTGPU_LOOP + 1, 8);
 	memcpy(buffer, &bad, sizeof(bad));
 	EXPECT_EQ(decode(buffer, sizeof(buffer), &out), STATUS_ILLEGAL_INSTRUCTION);
 }
@@ -141,6 +141,9 @@ TEST(command, busy_hang_and_fault_touch_no_memory)
 	EXPECT_EQ(decode(&busy, sizeof(busy), &out), STATUS_SUCCESS);
 	EXPECT_EQ(out.operand_count, 0);
 	EXPECT_EQ(decode(&hang, sizeof(hang), &out), STATUS_SUCCESS);
+	hang.opcode = SOFTGPU_LOOP;
+	EXPECT_EQ(decode(&hang, sizeof(hang), &out), STATUS_SUCCESS);
+	EXPECT_EQ(out.operand_count, 0);
 	EXPECT_EQ(decode(&fault, sizeof(fault), &out), STATUS_SUCCESS);
 	EXPECT_EQ(out.operand_count, 0);
 

@@ -406,6 +406,30 @@ TEST(engine, a_preempted_packet_goes_on_where_it_was)
 	finish(context);
 }
 
+TEST(engine, a_loop_never_ends_and_answers_every_preemption)
+{
+	HANDLE context = start_virtual_context(HOST_NODE_3D);
+
+	add_write(BASE + DATA, 1);
+	add(SOFTGPU_LOOP, 8);
+	add_write(BASE + DATA + 8, 1);
+	submit_flags(context, 0);
+	for (UINT i = 1; i <= 3; i++) {
+		host_pass_time(1000000);
+		EXPECT(is_responsive(HOST_NODE_3D));
+		host_preempt(HOST_NODE_3D, i);
+		host_wait_preempted(HOST_NODE_3D, i);
+		EXPECT_EQ(host.preempted_after[HOST_NODE_3D], 0);
+		submit_flags(context, SUBMIT_RESUBMISSION);
+	}
+	host_pass_time(1000000);
+	EXPECT_EQ(data64(0), 1);
+	EXPECT_EQ(data64(8), 0);
+	reset_engine(HOST_NODE_3D);
+	commands_used = 0;
+	finish(context);
+}
+
 TEST(engine, a_preemption_takes_away_what_is_queued_and_not_what_comes_later)
 {
 	HANDLE context = start_virtual_context(HOST_NODE_3D);
