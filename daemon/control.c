@@ -3,13 +3,16 @@
  *
  *	listen ──▶ accept ──▶ same user? ──▶ request ──▶ handler ──▶ reply ──▶ close
  *	               every step that waits also waits for the end, and for its deadline
+ *
+ * Before each step that takes or gives bytes the number is looked at: a program that closes
+ * descriptors it does not know ends the control, and nothing else.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -18,6 +21,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/own_fd.h"
 #include "base/thread.h"
 #include "daemon/control.h"
 #include "dispatch/control_request.h"
@@ -25,19 +29,25 @@
 /* For a client to send its request, and to take its reply. */
 #define PATIENCE_NS (2 * NS_PER_S)
 
-enum { BACKLOG = 8, NOBODY = -1 };
+enum { BACKLOG = 8 };
+
+/* Said when one of them is found closed by the program. */
+#define LOST_LISTENER   "it is the control socket's, and nobody can control the kernel any more"
+#define LOST_CONNECTION "it is a control client's, which gets no answer"
 
 static struct {
 	struct sockaddr_un address;
-	int listener;
-	int stop; /* readable when it is to end */
+	bool is_bound; /* the socket is in its folder */
+	struct own_fd listener;
+	struct own_fd stop_read; /* readable when it is to end */
+	struct own_fd stop_write;
 	struct thread *thread;
 	control_handler *handler;
 	union {
 		max_align_t alignment;
 		unsigned char bytes[CONTROL_MOST_BYTES];
 	} body; /* the thread's */
-} control = { .listener = NOBODY, .stop = NOBODY };
+} control = { .listener = OWN_FD_NONE, .stop_read = OWN_FD_NONE, .stop_write = OWN_FD_NONE };
 
 /* ---- a connection ---- */
 
@@ -50,10 +60,10 @@ static int milliseconds_until(uint64_t deadline_ns)
 }
 
 /* False at the deadline (CLOCK_FOREVER: none), and when it is to end. */
-static bool wait_for(int file, short events, uint64_t deadline_ns)
+static bool wait_for(const struct own_fd *file, short events, uint64_t deadline_ns)
 {
-	struct pollfd files[] = { { .fd = control.stop, .events = POLLIN },
-				  { .fd = file, .events = events } };
+	struct pollfd files[] = { { .fd = control.stop_read.number, .events = POLLIN },
+				  { .fd = file->number, .events = events } };
 	int count;
 
 	do {
@@ -64,7 +74,7 @@ static bool wait_for(int file, short events, uint64_t deadline_ns)
 	return count > 0 && files[0].revents == 0;
 }
 
-static bool receive(int file, void *bytes, size_t size_bytes, uint64_t deadline_ns)
+static bool receive(struct own_fd *file, void *bytes, size_t size_bytes, uint64_t deadline_ns)
 {
 	size_t done = 0;
 
@@ -73,7 +83,8 @@ static bool receive(int file, void *bytes, size_t size_bytes, uint64_t deadline_
 
 		if (!wait_for(file, POLLIN, deadline_ns))
 			return false;
-		got = recv(file, (char *)bytes + done, size_bytes - done, MSG_DONTWAIT);
+		got = recv(own_fd_use(file, LOST_CONNECTION), (char *)bytes + done,
+			   size_bytes - done, MSG_DONTWAIT);
 		if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
 			return false;
 		done += got > 0 ? (size_t)got : 0;
@@ -81,7 +92,8 @@ static bool receive(int file, void *bytes, size_t size_bytes, uint64_t deadline_
 	return true;
 }
 
-static bool send_all(int file, const void *bytes, size_t size_bytes, uint64_t deadline_ns)
+static bool send_all(struct own_fd *file, const void *bytes, size_t size_bytes,
+		     uint64_t deadline_ns)
 {
 	size_t done = 0;
 
@@ -90,8 +102,8 @@ static bool send_all(int file, const void *bytes, size_t size_bytes, uint64_t de
 
 		if (!wait_for(file, POLLOUT, deadline_ns))
 			return false;
-		sent = send(file, (const char *)bytes + done, size_bytes - done,
-			    MSG_DONTWAIT | MSG_NOSIGNAL);
+		sent = send(own_fd_use(file, LOST_CONNECTION), (const char *)bytes + done,
+			    size_bytes - done, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (sent < 0 && errno != EAGAIN && errno != EINTR)
 			return false;
 		done += sent > 0 ? (size_t)sent : 0;
@@ -119,14 +131,14 @@ static const char *wrong_with(const struct control_request *request)
 	return NULL;
 }
 
-static void serve(int file)
+static void serve(struct own_fd *file)
 {
 	uint64_t deadline_ns = clock_deadline(PATIENCE_NS);
 	struct control_request request;
 	struct control_reply reply;
 	const char *wrong;
 
-	if (!is_same_user(file) || !receive(file, &request, sizeof(request), deadline_ns))
+	if (!is_same_user(file->number) || !receive(file, &request, sizeof(request), deadline_ns))
 		return;
 	wrong = wrong_with(&request);
 	if (wrong) {
@@ -144,14 +156,18 @@ static void serve(int file)
 static void run(void *argument)
 {
 	(void)argument;
-	while (wait_for(control.listener, POLLIN, CLOCK_FOREVER)) {
-		int file = accept4(control.listener, NULL, NULL, SOCK_CLOEXEC);
+	while (wait_for(&control.listener, POLLIN, CLOCK_FOREVER)) {
+		int listener = own_fd_use(&control.listener, LOST_LISTENER);
+		struct own_fd file;
 
-		if (file < 0)
+		if (listener < 0)
+			return;
+		if (!own_fd_keep(accept4(listener, NULL, NULL, SOCK_CLOEXEC), &file))
 			continue;
-		serve(file);
-		close(file);
+		serve(&file);
+		own_fd_close(&file);
 	}
+	(void)!own_fd_use(&control.stop_read, LOST_LISTENER);
 }
 
 /* ---- start and stop ---- */
@@ -207,20 +223,29 @@ static bool listen_there(void)
 		errno = problem;
 		return false;
 	}
-	control.listener = file;
-	return true;
+	control.is_bound = true;
+	return own_fd_keep(file, &control.listener);
+}
+
+/* Not an eventfd, which cannot be told from another. */
+static bool make_stop(void)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+		return false;
+	bool is_read_kept = own_fd_keep(ends[0], &control.stop_read);
+	return own_fd_keep(ends[1], &control.stop_write) && is_read_kept;
 }
 
 static void close_files(void)
 {
-	if (control.listener != NOBODY) {
-		close(control.listener);
+	if (control.is_bound)
 		unlink(control.address.sun_path);
-	}
-	if (control.stop != NOBODY)
-		close(control.stop);
-	control.listener = NOBODY;
-	control.stop = NOBODY;
+	control.is_bound = false;
+	own_fd_close(&control.listener);
+	own_fd_close(&control.stop_read);
+	own_fd_close(&control.stop_write);
 }
 
 void control_start(const char *path, control_handler *handler)
@@ -238,8 +263,7 @@ void control_start(const char *path, control_handler *handler)
 	control.handler = handler;
 	control.address.sun_family = AF_UNIX;
 	memcpy(control.address.sun_path, path, strlen(path) + 1);
-	control.stop = eventfd(0, EFD_CLOEXEC);
-	if (control.stop < 0 || !listen_there()) {
+	if (!make_stop() || !listen_there()) {
 		log_warn("DXGK_CONTROL: %s: %s", path, strerror(errno));
 		close_files();
 		return;
@@ -252,12 +276,15 @@ void control_start(const char *path, control_handler *handler)
 
 void control_stop(void)
 {
-	const uint64_t one = 1;
+	int stop;
 
 	if (!control.thread)
 		return;
-	(void)!write(control.stop, &one, sizeof(one));
-	thread_join(control.thread);
+	stop = own_fd_use(&control.stop_write, LOST_LISTENER);
+	if (stop >= 0 && own_fd_is_ours(&control.stop_read) && write(stop, "", 1) == 1)
+		thread_join(control.thread);
+	else
+		thread_detach(control.thread); /* it may sleep for as long as the program lives */
 	control.thread = NULL;
 	close_files();
 }

@@ -28,6 +28,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/own_fd.h"
 #include "base/machine.h"
 #include "base/machine_alias.h"
 #include "base/machine_view.h"
@@ -46,8 +47,9 @@ static struct {
 	struct lock lock;
 
 	/* Set once, `pages` last; constant until machine_finish(), so read without the lock. */
-	int fd;
 	char *window;
+	bool needs_file; /* to be shown elsewhere */
+	struct own_fd file;
 	_Atomic uint64_t pages; /* 0: not set up */
 
 	/* Guarded by lock. Indices are pages of the memfd. */
@@ -61,7 +63,7 @@ static struct {
 	struct kept_ranges kept;
 } memory = {
 	.lock = LOCK_INITIALIZER(LOCK_RANK_MACHINE, "physical memory"),
-	.fd = -1,
+	.file = OWN_FD_NONE,
 };
 
 /* Bits. */
@@ -179,6 +181,61 @@ static uint64_t wanted_mib(void)
 	return mib;
 }
 
+/*
+ * A descriptor is a number that a client may close and open for itself; a mapping is not. The host
+ * shows pages of a shared mapping a second time (mremap of nothing), so that the window is all we
+ * keep. Valgrind does not know that; there the file stays.
+ */
+static bool window_shows_itself(char *window)
+{
+	void *view = mremap(window, 0, MACHINE_PAGE_BYTES, MREMAP_MAYMOVE);
+
+	return view != MAP_FAILED && munmap(view, MACHINE_PAGE_BYTES) == 0;
+}
+
+/* False with errno. */
+static bool file_map(int file, uint64_t size_bytes)
+{
+	char *window;
+
+	if (ftruncate(file, (off_t)size_bytes) != 0)
+		return false;
+	/* Whoever comes upon it can neither cut pages off under us nor add any. */
+	if (fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+		return false;
+	window =
+		mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+	if (window == MAP_FAILED)
+		return false;
+	memory.window = window;
+	return true;
+}
+
+/* False with errno; nothing is open or mapped then. */
+static bool window_open(uint64_t size_bytes)
+{
+	int file = memfd_create("dxgk-physical", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (file < 0)
+		return false;
+	if (!file_map(file, size_bytes)) {
+		int saved_errno = errno;
+		close(file);
+		errno = saved_errno;
+		return false;
+	}
+	memory.needs_file = !window_shows_itself(memory.window);
+	if (!memory.needs_file) {
+		close(file);
+		return true;
+	}
+	if (own_fd_keep(file, &memory.file))
+		return true;
+	munmap(memory.window, size_bytes);
+	memory.window = NULL;
+	return false;
+}
+
 static bool memory_is_set_up_locked(void)
 {
 	uint64_t size_bytes;
@@ -196,17 +253,11 @@ static bool memory_is_set_up_locked(void)
 	maps = mem_zalloc_array(words * 4 + (words + 63) / 64, sizeof(*maps));
 	if (!maps)
 		return false;
-	memory.fd = memfd_create("dxgk-physical", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (memory.fd < 0 || ftruncate(memory.fd, (off_t)size_bytes) != 0)
-		goto free_maps;
-	/* Whoever is given the descriptor can neither cut pages off under us nor add any. */
-	if (fcntl(memory.fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-		goto free_maps;
-	memory.window = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-			     memory.fd, 0);
-	if (memory.window == MAP_FAILED)
-		goto free_maps;
-
+	if (!window_open(size_bytes)) {
+		log_error("no physical memory: %s", strerror(errno));
+		mem_free(maps);
+		return false;
+	}
 	memory.taken = maps;
 	memory.first = maps + words;
 	memory.last = maps + 2 * words;
@@ -217,15 +268,14 @@ static bool memory_is_set_up_locked(void)
 	memory.kept = (struct kept_ranges){ 0 };
 	atomic_store_explicit(&memory.pages, pages, memory_order_release);
 	return true;
+}
 
-free_maps:
-	log_error("no physical memory: %s", strerror(errno));
-	if (memory.fd >= 0)
-		close(memory.fd);
-	memory.fd = -1;
-	memory.window = NULL;
-	mem_free(maps);
-	return false;
+bool machine_set_up(void)
+{
+	lock_acquire(&memory.lock);
+	bool is_set_up = memory_is_set_up_locked();
+	lock_release(&memory.lock);
+	return is_set_up;
 }
 
 void machine_finish(void)
@@ -235,10 +285,9 @@ void machine_finish(void)
 	lock_acquire(&memory.lock);
 	if (memory.pages != 0) {
 		munmap(memory.window, memory.pages * MACHINE_PAGE_BYTES);
-		close(memory.fd);
+		own_fd_close(&memory.file);
 		mem_free(memory.taken);
 	}
-	memory.fd = -1;
 	memory.window = NULL;
 	memory.pages = 0;
 	memory.taken_pages = 0;
@@ -489,10 +538,8 @@ NTSTATUS machine_alloc_pages(uint64_t count, uint64_t pfns[])
 /* Gives the bytes of a long run to the host; they read as zero from then on. */
 static bool run_punch(uint64_t first, uint64_t count)
 {
-	return count >= PUNCH_PAGES &&
-	       fallocate(memory.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-			 (off_t)(first * MACHINE_PAGE_BYTES),
-			 (off_t)(count * MACHINE_PAGE_BYTES)) == 0;
+	return count >= PUNCH_PAGES && madvise(memory.window + first * MACHINE_PAGE_BYTES,
+					       count * MACHINE_PAGE_BYTES, MADV_REMOVE) == 0;
 }
 
 static void run_release(uint64_t first, uint64_t count)
@@ -688,12 +735,30 @@ bool machine_from_pointer(const void *pointer, uint64_t *address_out)
 	return true;
 }
 
-int machine_fd(void)
+/* By the file, where there is one. MAP_FAILED when it is gone, too. */
+static void *show_file(void *at, uint64_t offset, uint64_t size_bytes)
 {
-	lock_acquire(&memory.lock);
-	int fd = memory_is_set_up_locked() ? memory.fd : -1;
-	lock_release(&memory.lock);
-	return fd;
+	int file = own_fd_use(&memory.file, "no more memory can be shown to the processor");
+
+	if (file < 0)
+		return MAP_FAILED;
+	return mmap(at, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), file,
+		    (off_t)offset);
+}
+
+void *machine_show(void *at, uint64_t address, uint64_t size_bytes)
+{
+	uint64_t offset = address - MACHINE_FIRST;
+	void *view;
+
+	if (memory.needs_file)
+		view = show_file(at, offset, size_bytes);
+	else if (at)
+		view = mremap(memory.window + offset, 0, size_bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+			      at);
+	else
+		view = mremap(memory.window + offset, 0, size_bytes, MREMAP_MAYMOVE);
+	return view == MAP_FAILED ? NULL : view;
 }
 
 uint64_t machine_size_bytes(void)

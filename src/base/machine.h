@@ -103,12 +103,15 @@ bool machine_is_memory(uint64_t address, uint64_t size_bytes);
 /* The same, and all of it is in somebody's hands. */
 bool machine_is_taken(uint64_t address, uint64_t size_bytes);
 
-/* The memfd, and where an address is in it; -1 when there is no memory. Not to be closed. */
-int machine_fd(void);
-static inline uint64_t machine_file_offset(uint64_t address)
-{
-	return address - MACHINE_FIRST;
-}
+/* Sets the memory up, when it is not yet. False when there is none to be had. */
+MUST_CHECK bool machine_set_up(void);
+
+/*
+ * Shows pages of the machine at another pointer, too, for reading and writing: at `at`, in the
+ * place of what is mapped there, or anywhere when it is NULL. Returns where, or NULL; then what was
+ * at `at` may be gone. The caller unmaps it.
+ */
+MUST_CHECK void *machine_show(void *at, uint64_t address, uint64_t size_bytes);
 
 /*
  * One contiguous view of scattered pages. Pages that already are neighbours in the window (or are

@@ -67,10 +67,8 @@ void *machine_map(const uint64_t pfns[], uint64_t count)
 	for (uint64_t i = 0; i < count;) {
 		uint64_t run = machine_neighbours(pfns + i, count - i);
 		void *at = start + i * MACHINE_PAGE_BYTES;
-		uint64_t offset = machine_file_offset(pfns[i] << MACHINE_PAGE_SHIFT);
 
-		if (mmap(at, run * MACHINE_PAGE_BYTES, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_FIXED, machine_fd(), (off_t)offset) == MAP_FAILED)
+		if (!machine_show(at, pfns[i] << MACHINE_PAGE_SHIFT, run * MACHINE_PAGE_BYTES))
 			goto unmap_start;
 		i += run;
 	}

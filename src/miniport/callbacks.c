@@ -119,9 +119,9 @@ static NTSTATUS APIENTRY get_device_information(HANDLE handle, PDXGK_DEVICE_INFO
 		return callback_end(STATUS_INVALID_PARAMETER);
 	if (!info)
 		return bad_argument(name, "a NULL DeviceInfo");
-	/* Asking for the file sets the memory up; before that there is none to speak of. */
+	/* Before it is set up there is none to speak of. */
 	uint64_t memory_bytes =
-		machine_fd() < 0 ? 0 : machine_usage().total_pages * MACHINE_PAGE_BYTES;
+		machine_set_up() ? machine_usage().total_pages * MACHINE_PAGE_BYTES : 0;
 
 	*info = (DXGK_DEVICE_INFO){
 		.MiniportDeviceContext = miniport->context,

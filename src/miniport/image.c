@@ -281,19 +281,18 @@ static void offer_kernel_exports(void)
 
 static NTSTATUS image_open(struct image *image)
 {
+	struct own_fd copy;
 	char name[4096];
 
-	loader_name(image->file, name, sizeof(name));
+	loader_name(image->file.number, name, sizeof(name));
 	if (is_loaded_already(name)) {
-		int copy = file_copy(image->file, image->path);
-
-		if (copy < 0)
+		if (!own_fd_keep(file_copy(image->file.number, image->path), &copy))
 			return refuse(STATUS_NO_MEMORY, RULE_DDI_IMAGE, "driver",
 				      "%.150s cannot be copied for a second adapter: %s",
 				      image->path, strerror(errno));
-		close(image->file);
+		own_fd_close(&image->file);
 		image->file = copy;
-		loader_name(image->file, name, sizeof(name));
+		loader_name(image->file.number, name, sizeof(name));
 	}
 
 	offer_kernel_exports();
@@ -308,8 +307,8 @@ NTSTATUS image_load(struct image *image, const char *path)
 {
 	NTSTATUS status;
 
-	*image = (struct image){ .file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
-	if (image->file < 0) {
+	*image = (struct image){ 0 };
+	if (!own_fd_keep(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), &image->file)) {
 		int reason = errno;
 
 		*image = (struct image){ 0 };
@@ -319,14 +318,14 @@ NTSTATUS image_load(struct image *image, const char *path)
 	}
 	snprintf(image->path, sizeof(image->path), "%s", path);
 
-	status = image_inspect(image->file, path);
+	status = image_inspect(image->file.number, path);
 	if (NT_SUCCESS(status)) {
 		lock_acquire(&loading_lock);
 		status = image_open(image);
 		lock_release(&loading_lock);
 	}
 	if (!NT_SUCCESS(status)) {
-		close(image->file);
+		own_fd_close(&image->file);
 		*image = (struct image){ 0 };
 	}
 	return status;
@@ -340,7 +339,7 @@ void image_unload(struct image *image)
 	if (dlclose(image->library) != 0)
 		log_warn("%s: %s", image->path, dlerror());
 	lock_release(&loading_lock);
-	close(image->file);
+	own_fd_close(&image->file);
 	*image = (struct image){ 0 };
 }
 

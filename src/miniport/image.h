@@ -10,11 +10,12 @@
 #include <stddef.h>
 
 #include "base/attributes.h"
+#include "base/own_fd.h"
 #include "base/status.h"
 
 struct image {
-	void *library; /* dlopen handle */
-	int file;      /* kept open: the library's name in the loader is /proc/self/fd/<file> */
+	void *library;      /* dlopen handle */
+	struct own_fd file; /* kept open: /proc/self/fd/<number> is a copy's name in the loader */
 	char path[4096];
 };
 

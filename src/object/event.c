@@ -15,6 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/own_fd.h"
 #include "base/refusal.h"
 #include "object/event.h"
 
@@ -62,7 +63,7 @@ NTSTATUS event_capture(uintptr_t handle, const char *argument, struct event *eve
 	if (handle == 0 || handle > INT_MAX || !read_id((int)handle, &id))
 		return refuse(STATUS_INVALID_HANDLE, RULE_API_EVENT, argument,
 			      "0x%zx is no descriptor of an eventfd", handle);
-	int fd = fcntl((int)handle, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
+	int fd = own_fd_copy((int)handle);
 	if (fd < 0)
 		return refuse_descriptors();
 	*event_out = (struct event){ fd, id };
@@ -77,17 +78,13 @@ NTSTATUS event_create(struct event *event_out, int *descriptor_out)
 	if (made < 0)
 		return refuse_descriptors();
 	int client = fcntl(made, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
-	if (client >= 0)
-		event.fd = fcntl(made, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
-	NTSTATUS status = STATUS_SUCCESS;
-	if (event.fd < 0 || !read_id(made, &event.id))
-		status = refuse_descriptors();
-	close(made);
-	if (NT_SUCCESS(status)) {
+	event.fd = own_fd_lift(made);
+	if (client >= 0 && event.fd >= 0 && read_id(event.fd, &event.id)) {
 		*event_out = event;
 		*descriptor_out = client;
 		return STATUS_SUCCESS;
 	}
+	NTSTATUS status = refuse_descriptors();
 	if (client >= 0)
 		close(client);
 	if (event.fd >= 0)

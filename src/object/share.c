@@ -10,8 +10,9 @@
  *	             client's descriptor are the same handle; opening a name makes another one
  *
  * In embedded use our ends live among the client's descriptors. A client that closes them all, as
- * daemons do, takes its own ends with it; before we close a number we look whether it is still
- * ours.
+ * daemons do, takes its own ends with it; before we use a number we look whether it is still ours
+ * (base/own_fd.h). An epoll is known by what it watches, so it is made with the first descriptor and
+ * closed with the last one.
  *
  * Locks: space->lock guards the lists. References are given back after letting go.
  */
@@ -19,12 +20,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/mem.h"
+#include "base/own_fd.h"
 #include "base/refusal.h"
 #include "base/utf8.h"
 #include "nt/unicode.h"
@@ -50,9 +54,7 @@ struct share_descriptor {
 	uint64_t id;
 	struct share_bundle *bundle;
 	uint32_t access;
-	int write_fd;
-	dev_t device; /* of the pipe */
-	ino_t inode;
+	struct own_fd write_end; /* of the pipe */
 };
 
 /* ---- the base of a body ---- */
@@ -192,18 +194,27 @@ NTSTATUS share_space_init(struct share_space *space)
 	return STATUS_SUCCESS;
 }
 
-/* Closes our end, unless the client was faster and the number is something else by now. */
-static void close_write_end(const struct share_space *space,
-			    const struct share_descriptor *descriptor)
+/* One of whose pipe we still have our end; NULL: of none. */
+static struct share_descriptor *find_watched_locked(struct share_space *space)
 {
-	struct stat now;
+	struct list *link;
 
-	if (fstat(descriptor->write_fd, &now) != 0 || now.st_dev != descriptor->device ||
-	    now.st_ino != descriptor->inode)
-		return;
-	/* By hand: a forked child may have a copy that keeps it watched. */
-	epoll_ctl(space->watch_fd, EPOLL_CTL_DEL, descriptor->write_fd, NULL);
-	close(descriptor->write_fd);
+	lock_assert_held(&space->lock);
+	list_for_each (link, &space->descriptors) {
+		struct share_descriptor *descriptor =
+			container_of(link, struct share_descriptor, link);
+		if (own_fd_is_ours(&descriptor->write_end))
+			return descriptor;
+	}
+	return NULL;
+}
+
+/* True when it was in our epoll, whose number is ours therefore. */
+static bool unwatch_locked(struct share_space *space, const struct share_descriptor *descriptor)
+{
+	lock_assert_held(&space->lock);
+	return own_fd_is_ours(&descriptor->write_end) &&
+	       epoll_ctl(space->watch_fd, EPOLL_CTL_DEL, descriptor->write_end.number, NULL) == 0;
 }
 
 /* A bundle that lost its last descriptor goes to `ending`, for end_bundles(). */
@@ -213,8 +224,14 @@ static void descriptor_destroy_locked(struct share_space *space,
 	struct share_bundle *bundle = descriptor->bundle;
 
 	lock_assert_held(&space->lock);
-	close_write_end(space, descriptor);
+	/* By hand: a forked child may have a copy that keeps it watched. */
+	bool was_watched = unwatch_locked(space, descriptor);
+	own_fd_close(&descriptor->write_end);
 	list_remove(&descriptor->link);
+	if (was_watched && !find_watched_locked(space)) {
+		close(space->watch_fd);
+		space->watch_fd = -1;
+	}
 	trace_nt_handle_destroy(descriptor->id);
 	mem_free(descriptor);
 	atomic_fetch_sub_explicit(&space->descriptor_count, 1, memory_order_relaxed);
@@ -240,7 +257,6 @@ static void end_bundles(struct list *ending)
 
 void share_space_finish(struct share_space *space)
 {
-	struct epoll_event event;
 	struct list ending;
 
 	if (!space->globals.directory)
@@ -253,9 +269,6 @@ void share_space_finish(struct share_space *space)
 			&ending);
 	lock_release(&space->lock);
 	end_bundles(&ending);
-	/* The client may have closed this number too. */
-	if (epoll_wait(space->watch_fd, &event, 1, 0) >= 0)
-		close(space->watch_fd);
 	lock_finish(&space->lock);
 	handle_table_finish(&space->globals);
 }
@@ -274,12 +287,66 @@ static struct share_descriptor *find_id_locked(struct share_space *space, uint64
 	return NULL;
 }
 
+static bool watch(int watch_fd, int operation, const struct share_descriptor *descriptor)
+{
+	struct epoll_event event = { .events = EPOLLERR, .data.u64 = descriptor->id };
+
+	return epoll_ctl(watch_fd, operation, descriptor->write_end.number, &event) == 0;
+}
+
+/* Only our epoll has our ends in it; saying again how one is watched changes nothing. */
+static bool is_watch_ours_locked(struct share_space *space)
+{
+	struct share_descriptor *watched = find_watched_locked(space);
+
+	if (watched && watch(space->watch_fd, EPOLL_CTL_MOD, watched))
+		return true;
+	if (space->watch_fd >= 0)
+		log_error("the program closed descriptor %d, which was not its own: it said which "
+			  "NT handles are closed",
+			  space->watch_fd);
+	space->watch_fd = -1;
+	return false;
+}
+
+/* False with errno. */
+static bool make_watch_locked(struct share_space *space)
+{
+	struct list *link;
+	int made = epoll_create1(EPOLL_CLOEXEC);
+	int fd = made < 0 ? -1 : own_fd_lift(made);
+
+	lock_assert_held(&space->lock);
+	if (fd < 0)
+		return false;
+	list_for_each (link, &space->descriptors) {
+		struct share_descriptor *descriptor =
+			container_of(link, struct share_descriptor, link);
+		if (own_fd_is_ours(&descriptor->write_end) && !watch(fd, EPOLL_CTL_ADD, descriptor))
+			log_warn("NT handle %llu is not watched and ends with the program",
+				 (unsigned long long)descriptor->id);
+	}
+	space->watch_fd = fd;
+	return true;
+}
+
+/* A look that takes nothing away, in case the number is a stranger's. */
+static bool has_news_locked(const struct share_space *space)
+{
+	struct pollfd news = { .fd = space->watch_fd, .events = POLLIN };
+
+	lock_assert_held(&space->lock);
+	return space->watch_fd >= 0 && poll(&news, 1, 0) > 0;
+}
+
 static void sweep_locked(struct share_space *space, struct list *ending)
 {
 	struct epoll_event events[SWEEP_EVENTS];
-	bool has_ended = !list_is_empty(&space->descriptors);
+	bool has_ended = has_news_locked(space);
 
 	lock_assert_held(&space->lock);
+	if (has_ended && !is_watch_ours_locked(space))
+		has_ended = find_watched_locked(space) && make_watch_locked(space);
 	/* Events may be about nothing we know, when the client closed our end and a child of fork()
 	   keeps a copy; so a full round is followed by another only when it ended something. */
 	while (has_ended) {
@@ -291,7 +358,7 @@ static void sweep_locked(struct share_space *space, struct list *ending)
 			if (!descriptor)
 				continue;
 			descriptor_destroy_locked(space, descriptor, ending);
-			has_ended = count == SWEEP_EVENTS;
+			has_ended = count == SWEEP_EVENTS && space->watch_fd >= 0;
 		}
 	}
 }
@@ -328,31 +395,33 @@ static bool move_above_standard(int *fd)
 	return true;
 }
 
-static bool make_pipe(int ends[2])
+/* The read end, which is the client's, and ours. False with errno. */
+static bool make_pipe(int *read_out, struct own_fd *write_out)
 {
+	int ends[2];
+
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
 		return false;
-	if (move_above_standard(&ends[0]) && move_above_standard(&ends[1]))
+	bool is_kept = own_fd_keep(ends[1], write_out);
+	if (is_kept && move_above_standard(&ends[0])) {
+		*read_out = ends[0];
 		return true;
+	}
+	int saved_errno = errno;
+	own_fd_close(write_out);
 	close(ends[0]);
-	close(ends[1]);
+	errno = saved_errno;
 	return false;
 }
 
-static bool make_watch_locked(struct share_space *space)
+/* That it watches nothing means that it was made just now, and is ours. */
+static void drop_unused_watch_locked(struct share_space *space)
 {
 	lock_assert_held(&space->lock);
-	if (space->watch_fd >= 0)
-		return true;
-	int fd = epoll_create1(EPOLL_CLOEXEC);
-	if (fd < 0)
-		return false;
-	if (!move_above_standard(&fd)) {
-		close(fd);
-		return false;
-	}
-	space->watch_fd = fd;
-	return true;
+	if (space->watch_fd < 0 || find_watched_locked(space))
+		return;
+	close(space->watch_fd);
+	space->watch_fd = -1;
 }
 
 /* One more descriptor of `bundle`, which may be new. */
@@ -361,44 +430,38 @@ static NTSTATUS descriptor_create_locked(struct share_space *space, struct share
 					 int *descriptor_out)
 {
 	struct share_descriptor *descriptor = mem_zalloc(sizeof(*descriptor));
-	struct epoll_event event = { .events = EPOLLERR };
 	NTSTATUS status = STATUS_SUCCESS;
-	struct stat pipe;
-	int ends[2];
+	int read_end;
 
 	lock_assert_held(&space->lock);
 	if (!descriptor)
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 			      "no memory for an NT handle");
-	if (!make_watch_locked(space) || !make_pipe(ends)) {
+	if (!make_pipe(&read_end, &descriptor->write_end)) {
 		status = refuse_descriptors();
 		goto free_descriptor;
 	}
-	event.data.u64 = space->last_descriptor + 1;
-	if (fstat(ends[1], &pipe) != 0 ||
-	    epoll_ctl(space->watch_fd, EPOLL_CTL_ADD, ends[1], &event) != 0 ||
-	    (options->is_inherited && fcntl(ends[0], F_SETFD, 0) != 0)) {
+	descriptor->id = space->last_descriptor + 1;
+	descriptor->bundle = bundle;
+	descriptor->access = options->access;
+	if ((!is_watch_ours_locked(space) && !make_watch_locked(space)) ||
+	    !watch(space->watch_fd, EPOLL_CTL_ADD, descriptor) ||
+	    (options->is_inherited && fcntl(read_end, F_SETFD, 0) != 0)) {
 		status = refuse_descriptors();
 		goto close_pipe;
 	}
-	*descriptor = (struct share_descriptor){
-		.id = ++space->last_descriptor,
-		.bundle = bundle,
-		.access = options->access,
-		.write_fd = ends[1],
-		.device = pipe.st_dev,
-		.inode = pipe.st_ino,
-	};
+	space->last_descriptor++;
 	bundle->descriptors++;
 	list_push_back(&space->descriptors, &descriptor->link);
 	atomic_fetch_add_explicit(&space->descriptor_count, 1, memory_order_relaxed);
 	trace_nt_handle_create(descriptor->id, bundle->count, descriptor->access);
-	*descriptor_out = ends[0];
+	*descriptor_out = read_end;
 	return STATUS_SUCCESS;
 
 close_pipe:
-	close(ends[0]);
-	close(ends[1]);
+	close(read_end);
+	own_fd_close(&descriptor->write_end);
+	drop_unused_watch_locked(space);
 free_descriptor:
 	mem_free(descriptor);
 	return status;
@@ -565,8 +628,9 @@ static struct share_descriptor *find_descriptor_locked(struct share_space *space
 	list_for_each (link, &space->descriptors) {
 		struct share_descriptor *descriptor =
 			container_of(link, struct share_descriptor, link);
-		if (descriptor->inode == pipe.st_ino && descriptor->device == pipe.st_dev &&
-		    descriptor->write_fd != (int)nt_handle)
+		if (descriptor->write_end.inode == pipe.st_ino &&
+		    descriptor->write_end.device == pipe.st_dev &&
+		    descriptor->write_end.number != (int)nt_handle)
 			return descriptor;
 	}
 	return NULL;

@@ -47,7 +47,7 @@ struct share_space {
 	struct list descriptors;  /* share_descriptor.link */
 	struct list bundles;      /* share_bundle.link */
 	uint64_t last_descriptor; /* their ids, from 1 */
-	int watch_fd; /* epoll: says which descriptors have no copy left; -1 when none was made */
+	int watch_fd; /* epoll: says which descriptors have no copy left; -1 when there are none */
 
 	/* Written under lock; a look without it decides whether there is anything to sweep. */
 	_Atomic uint32_t descriptor_count;

@@ -60,10 +60,11 @@ static bool chunk_map(struct fence_chunk *chunk, uint64_t size_bytes)
 	if (!NT_SUCCESS(machine_alloc_contiguous(size_bytes, 0, 0, UINT64_MAX, 0, &chunk->address)))
 		return false;
 	chunk->window = machine_to_pointer(chunk->address);
-	chunk->view = mmap(NULL, size_bytes, PROT_READ, MAP_SHARED, machine_fd(),
-			   (off_t)machine_file_offset(chunk->address));
-	if (chunk->view != MAP_FAILED)
+	chunk->view = machine_show(NULL, chunk->address, size_bytes);
+	if (chunk->view && mprotect(chunk->view, size_bytes, PROT_READ) == 0)
 		return true;
+	if (chunk->view)
+		munmap(chunk->view, size_bytes);
 	(void)!machine_free_contiguous(chunk->address);
 	return false;
 }

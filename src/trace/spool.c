@@ -17,9 +17,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/own_fd.h"
 #include "trace/spool.h"
 
-static int spool_fd = -1;
+static struct own_fd spool = OWN_FD_NONE;
 static _Atomic uint64_t spool_size_bytes; /* given out to writers */
 static _Atomic int spool_first_error;
 
@@ -39,10 +40,11 @@ bool spool_open(void)
 		errno = ENAMETOOLONG;
 		return false;
 	}
-	spool_fd = mkostemp(path, O_CLOEXEC);
-	if (spool_fd < 0)
+	int made = mkostemp(path, O_CLOEXEC);
+	if (made >= 0)
+		unlink(path);
+	if (!own_fd_keep(made, &spool))
 		return false;
-	unlink(path);
 	atomic_store(&spool_size_bytes, 0);
 	atomic_store(&spool_first_error, 0);
 	return true;
@@ -50,9 +52,17 @@ bool spool_open(void)
 
 void spool_close(void)
 {
-	if (spool_fd >= 0)
-		close(spool_fd);
-	spool_fd = -1;
+	own_fd_close(&spool);
+}
+
+/* -1 with errno when it is lost. */
+static int spool_number(void)
+{
+	int number = own_fd_use(&spool, "it is the trace's, which misses events from here on");
+
+	if (number < 0)
+		errno = EBADF;
+	return number;
 }
 
 void spool_append(const struct trace_record *records, uint32_t slots)
@@ -63,7 +73,9 @@ void spool_append(const struct trace_record *records, uint32_t slots)
 	int saved_errno = errno;
 
 	while (left_bytes > 0) {
-		ssize_t written = pwrite(spool_fd, bytes, left_bytes, (off_t)offset);
+		int number = spool_number();
+		ssize_t written =
+			number < 0 ? -1 : pwrite(number, bytes, left_bytes, (off_t)offset);
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written <= 0) {
@@ -158,15 +170,16 @@ bool spool_visit(void (*visit)(void *context, const struct trace_record *record)
 {
 	struct stat status;
 
-	if (fstat(spool_fd, &status) != 0)
+	int number = spool_number();
+
+	if (number < 0 || fstat(number, &status) != 0)
 		return false;
 	size_t size_bytes =
 		(size_t)status.st_size - (size_t)status.st_size % sizeof(struct trace_record);
 	if (size_bytes == 0)
 		return true;
 
-	const struct trace_record *first =
-		mmap(NULL, size_bytes, PROT_READ, MAP_SHARED, spool_fd, 0);
+	const struct trace_record *first = mmap(NULL, size_bytes, PROT_READ, MAP_SHARED, number, 0);
 	if (first == MAP_FAILED)
 		return false;
 	const struct trace_record *end = first + size_bytes / sizeof(*first);

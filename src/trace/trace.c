@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/own_fd.h"
 #include "base/refusal.h"
 #include "base/thread.h"
 #include "trace/ring.h"
@@ -30,7 +31,7 @@ _Atomic uint32_t trace_session;
 static _Atomic bool is_file_open; /* from trace_start() until trace_finish() has written it */
 static _Atomic uint64_t last_sequence;
 static uint32_t last_session;
-static int file_fd = -1;
+static struct own_fd file = OWN_FD_NONE;
 static char *file_path; /* not counted as memory: malloc */
 
 static size_t text_bytes(uint64_t field)
@@ -112,20 +113,20 @@ static void tell_refusal(const struct dxgk_refusal *refusal)
 	trace_refusal(refusal->call, refusal->rule, refusal->reason, refusal->status);
 }
 
-/* Creates or empties it; -1 with errno. Only one process writes to a file at a time. */
-static int open_file(const char *path)
+/* Creates or empties it; false with errno. Only one process writes to a file at a time. */
+static bool open_file(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 
 	if (fd < 0)
-		return -1;
+		return false;
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || (ftruncate(fd, 0) != 0 && errno != EINVAL)) {
 		int saved_errno = errno;
 		close(fd);
 		errno = saved_errno;
-		return -1;
+		return false;
 	}
-	return fd;
+	return own_fd_keep(fd, &file);
 }
 
 static void warn_start(const char *path)
@@ -142,8 +143,7 @@ bool trace_start(const char *path)
 		return false;
 	}
 	file_path = strdup(path);
-	file_fd = file_path ? open_file(path) : -1;
-	if (file_fd < 0) {
+	if (!file_path || !open_file(path)) {
 		warn_start(path);
 		goto free_path;
 	}
@@ -155,8 +155,7 @@ bool trace_start(const char *path)
 	return true;
 
 close_file:
-	close(file_fd);
-	file_fd = -1;
+	own_fd_close(&file);
 free_path:
 	free(file_path);
 	file_path = NULL;
@@ -172,12 +171,15 @@ static void visit_record(void *context, const struct trace_record *record)
 /* False with errno. */
 static bool write_file(void)
 {
-	FILE *out = fdopen(file_fd, "w");
+	int fd = own_fd_use(&file, "it is the trace's, and no trace is written");
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
 
 	if (!out) {
-		close(file_fd);
+		own_fd_close(&file);
+		errno = fd < 0 ? EBADF : errno;
 		return false;
 	}
+	file = (struct own_fd)OWN_FD_NONE; /* the stream closes it */
 	errno = 0;
 	sink_begin(out, program_invocation_short_name);
 	bool is_good = spool_visit(visit_record, out);
@@ -200,7 +202,6 @@ void trace_finish(void)
 	spool_close();
 	free(file_path);
 	file_path = NULL;
-	file_fd = -1;
 	atomic_store(&is_file_open, false);
 }
 
@@ -210,9 +211,7 @@ static void leave_trace_to_parent(void)
 	atomic_store(&trace_session, 0);
 	ring_forget_all();
 	spool_close();
-	if (file_fd >= 0)
-		close(file_fd);
-	file_fd = -1;
+	own_fd_close(&file);
 	free(file_path);
 	file_path = NULL;
 	atomic_store(&is_file_open, false);

@@ -56,7 +56,7 @@ static NTSTATUS take(struct vidmm_backing *backing, uint64_t page_count, uint64_
 
 	assert(backing->run_count == 0 && !backing->is_clients);
 	/* What cannot be had is not even begun, so that others are not starved meanwhile. */
-	if (machine_fd() < 0)
+	if (!machine_set_up())
 		return STATUS_NO_MEMORY;
 	usage = machine_usage();
 	if (page_count > usage.total_pages - usage.taken_pages)

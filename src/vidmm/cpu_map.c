@@ -108,10 +108,8 @@ uint64_t cpu_view_page_count(const struct cpu_view *view)
 
 static bool stretch_show(char *at, uint64_t first_pfn, uint64_t count)
 {
-	uint64_t offset = machine_file_offset(first_pfn << MACHINE_PAGE_SHIFT);
-
-	return mmap(at, count * MACHINE_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-		    machine_fd(), (off_t)offset) != MAP_FAILED;
+	return machine_show(at, first_pfn << MACHINE_PAGE_SHIFT, count * MACHINE_PAGE_BYTES) !=
+	       NULL;
 }
 
 static bool run_show(char *at, struct backing_run run)
