@@ -293,11 +293,19 @@ static NTSTATUS decode_mutex_data(struct call *call, const D3DKMT_OPENRESOURCEFR
 	return status;
 }
 
-/* The NT handle's access speaks of the resource; what goes with it is opened in full. */
+/*
+ * The NT handle's access speaks of the resource; what goes with it is opened with all rights that
+ * the one had who shared it.
+ */
 static NTSTATUS open_companions(struct call *call, const D3DKMT_OPENRESOURCEFROMNTHANDLE *args,
 				const struct share_set *set, struct companions *companions)
 {
-	const struct sync_access access = { true, true, true, true };
+	const struct sync_access access = {
+		.may_signal = !(set->withheld[2] & SHARE_RIGHT_SIGNAL),
+		.may_wait = !(set->withheld[2] & SHARE_RIGHT_WAIT),
+		.jumps_when_lost = true,
+		.has_gpu_access = true,
+	};
 	struct keyed_mutex_data data;
 	NTSTATUS status = decode_mutex_data(call, args, set->shares[1], &data);
 
@@ -318,12 +326,6 @@ static void hand_back_companions(const struct companions *companions,
 	args->hSyncObject = companions->sync ? companions->sync->object.handle : 0;
 	args->KeyedMutexPrivateRuntimeDataSize =
 		companions->mutex ? keyed_mutex_data_bytes(&companions->mutex->body->share) : 0;
-}
-
-/* Generic rights were not mapped to the object's own when the NT handle was made. */
-static bool may_write(uint32_t granted)
-{
-	return (granted & (SHARED_ALLOCATION_WRITE | GENERIC_WRITE | GENERIC_ALL)) != 0;
 }
 
 NTSTATUS dispatch_open_resource_from_nt_handle(struct call *call,
@@ -357,7 +359,7 @@ NTSTATUS dispatch_open_resource_from_nt_handle(struct call *call,
 	if (!NT_SUCCESS(status))
 		return status;
 	open.body = container_of(set.shares[0], struct resource_body, share);
-	open.is_read_only = open.body->is_read_only || !may_write(set.access);
+	open.is_read_only = open.body->is_read_only || !(set.rights & SHARE_RIGHT_WRITE);
 	if (set.count == SHARE_SET_MAX)
 		status = open_companions(call, args, &set, &companions);
 	if (NT_SUCCESS(status))

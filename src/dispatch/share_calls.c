@@ -79,6 +79,27 @@ static NTSTATUS capture_attributes(const char *argument, const OBJECT_ATTRIBUTES
 	return status;
 }
 
+/* ---- rights ---- */
+
+/* Generic rights are mapped to the object's own here, once. */
+static void options_set_access(struct share_nt_options *options, enum share_kind kind,
+			       uint32_t access)
+{
+	const bool reads = (access & (GENERIC_READ | GENERIC_ALL)) != 0;
+	const bool writes = (access & (GENERIC_WRITE | GENERIC_ALL)) != 0;
+
+	options->access = access;
+	options->is_maximum = (access & MAXIMUM_ALLOWED) != 0;
+	if (kind == SHARE_SYNC_OBJECT) {
+		if (reads || (access & D3DDDI_SYNC_OBJECT_WAIT))
+			options->rights |= SHARE_RIGHT_WAIT;
+		if (writes || (access & D3DDDI_SYNC_OBJECT_SIGNAL))
+			options->rights |= SHARE_RIGHT_SIGNAL;
+	} else if (writes || (access & SHARED_ALLOCATION_WRITE)) {
+		options->rights |= SHARE_RIGHT_WRITE;
+	}
+}
+
 /* ---- sharing ---- */
 
 /* What the objects open, in the order of the list, with references. */
@@ -86,6 +107,7 @@ struct share_request {
 	uint32_t count;
 	struct object *objects[SHARE_SET_MAX];
 	struct share *shares[SHARE_SET_MAX];
+	uint32_t withheld[SHARE_SET_MAX];
 };
 
 static void share_request_finish(struct share_request *request)
@@ -104,7 +126,8 @@ static NTSTATUS decode_object(const struct call *call, uint32_t index, D3DKMT_HA
 		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "ObjectHandleArray",
 				   index, "0x%08x is no object of this process", handle);
 	request->objects[request->count++] = object;
-	request->shares[index] = object->class->share ? object->class->share(object) : NULL;
+	if (object->class->share)
+		request->shares[index] = object->class->share(object, &request->withheld[index]);
 	if (!request->shares[index])
 		return refuse_item(
 			STATUS_INVALID_PARAMETER, RULE_API_SHARE_SET, "ObjectHandleArray", index,
@@ -127,7 +150,7 @@ static NTSTATUS decode_objects(const struct call *call, const D3DKMT_SHAREOBJECT
 
 NTSTATUS dispatch_share_objects(struct call *call, D3DKMT_SHAREOBJECTS *args)
 {
-	struct share_nt_options options = { .access = args->DesiredAccess };
+	struct share_nt_options options = { 0 };
 	struct share_request request = { 0 };
 	char *name = NULL;
 	int descriptor;
@@ -136,9 +159,11 @@ NTSTATUS dispatch_share_objects(struct call *call, D3DKMT_SHAREOBJECTS *args)
 	if (NT_SUCCESS(status))
 		status = capture_attributes("pObjectAttributes", args->pObjectAttributes, &options,
 					    &name);
+	if (NT_SUCCESS(status) && request.count > 0)
+		options_set_access(&options, request.shares[0]->kind, args->DesiredAccess);
 	if (NT_SUCCESS(status))
-		status = share_create_nt(call->process->shares, request.shares, request.count,
-					 &options, &descriptor);
+		status = share_create_nt(call->process->shares, request.shares, request.withheld,
+					 request.count, &options, &descriptor);
 	if (NT_SUCCESS(status))
 		*args->pSharedNtHandle = (HANDLE)(intptr_t)descriptor;
 	mem_free(name);
@@ -149,10 +174,11 @@ NTSTATUS dispatch_share_objects(struct call *call, D3DKMT_SHAREOBJECTS *args)
 static NTSTATUS open_name(struct call *call, enum share_kind kind, DWORD access,
 			  const OBJECT_ATTRIBUTES *attributes, HANDLE *handle_out)
 {
-	struct share_nt_options options = { .access = access };
+	struct share_nt_options options = { 0 };
 	char *name;
 	int descriptor;
 
+	options_set_access(&options, kind, access);
 	NTSTATUS status = capture_attributes("pObjAttrib", attributes, &options, &name);
 	if (NT_SUCCESS(status) && !name)
 		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, "pObjAttrib",

@@ -259,20 +259,17 @@ NTSTATUS dispatch_open_synchronization_object(struct call *call,
 }
 
 /* Flags take away from what the NT handle grants. */
-static struct sync_access limit_access(struct sync_access access, uint32_t granted)
+static struct sync_access limit_access(struct sync_access access, uint32_t rights)
 {
-	access.may_wait = access.may_wait &&
-			  (granted & (D3DDDI_SYNC_OBJECT_WAIT | GENERIC_READ | GENERIC_ALL)) != 0;
-	access.may_signal =
-		access.may_signal &&
-		(granted & (D3DDDI_SYNC_OBJECT_SIGNAL | GENERIC_WRITE | GENERIC_ALL)) != 0;
+	access.may_wait = access.may_wait && (rights & SHARE_RIGHT_WAIT) != 0;
+	access.may_signal = access.may_signal && (rights & SHARE_RIGHT_SIGNAL) != 0;
 	return access;
 }
 
 static NTSTATUS open_nt(struct call *call, D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 *args,
 			const struct share_set *set)
 {
-	const struct sync_access access = limit_access(access_of(args->Flags), set->access);
+	const struct sync_access access = limit_access(access_of(args->Flags), set->rights);
 	struct sync_body *body = sync_body_of_share(set->shares[0]);
 	bool is_monitored = body->kind == SYNC_MONITORED_FENCE;
 	struct dxg_sync_object *sync;

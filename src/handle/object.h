@@ -24,7 +24,12 @@ struct share;
 struct object_class {
 	const char *name; /* as people read it: "an adapter" */
 	void (*destroy)(struct object *object);
-	struct share *(*share)(struct object *object); /* what it opened; NULL: cannot be shared */
+
+	/*
+	 * What it opened, and which rights to that (object/share.h) the opening has not and cannot
+	 * share. NULL: cannot be shared.
+	 */
+	struct share *(*share)(struct object *object, uint32_t *withheld_out);
 };
 
 /* Guarded by the state word itself; `object` is stable while references are held. */

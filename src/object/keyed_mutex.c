@@ -37,8 +37,9 @@ static void mutex_finish(struct object *object)
 	mem_free(mutex);
 }
 
-static struct share *mutex_share(struct object *object)
+static struct share *mutex_share(struct object *object, uint32_t *withheld_out)
 {
+	*withheld_out = 0;
 	return &mutex_of_object(object)->body->share;
 }
 

@@ -85,9 +85,13 @@ static void resource_finish(struct object *object)
 	mem_free(resource);
 }
 
-static struct share *resource_share(struct object *object)
+static struct share *resource_share(struct object *object, uint32_t *withheld_out)
 {
-	return &object_cast(object, &resource_class, struct dxg_resource, object)->body->share;
+	struct dxg_resource *resource =
+		object_cast(object, &resource_class, struct dxg_resource, object);
+
+	*withheld_out = resource->is_read_only ? SHARE_RIGHT_WRITE : 0;
+	return &resource->body->share;
 }
 
 const struct object_class resource_class = { "a resource", resource_finish, resource_share };

@@ -49,6 +49,7 @@ struct dxg_resource {
 	struct object object;
 	struct dxg_device *device;  /* with a reference */
 	struct resource_body *body; /* with a reference, and an opening until it is destroyed */
+	bool is_read_only;          /* opened without the right to write */
 
 	/* Guarded by the device's lock. */
 	struct list device_link; /* dxg_device.resources */

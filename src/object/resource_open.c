@@ -97,6 +97,7 @@ static NTSTATUS build_objects(struct opening *opening)
 
 	if (!NT_SUCCESS(status))
 		return status;
+	opening->resource->is_read_only = opening->request->is_read_only;
 	list_for_each (link, &body->bodies) {
 		status = build_allocation(
 			opening, container_of(link, struct allocation_body, resource_link));

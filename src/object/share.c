@@ -46,6 +46,7 @@ struct share_bundle {
 	uint32_t descriptors;
 	uint32_t count;
 	struct share *shares[SHARE_SET_MAX]; /* with references */
+	uint32_t withheld[SHARE_SET_MAX];    /* rights that nobody gets through it */
 	char *name;                          /* folded; NULL: none */
 };
 
@@ -53,7 +54,7 @@ struct share_descriptor {
 	struct list link; /* share_space.descriptors */
 	uint64_t id;
 	struct share_bundle *bundle;
-	uint32_t access;
+	uint32_t rights;         /* to the first of the bundle */
 	struct own_fd write_end; /* of the pipe */
 };
 
@@ -443,7 +444,9 @@ static NTSTATUS descriptor_create_locked(struct share_space *space, struct share
 	}
 	descriptor->id = space->last_descriptor + 1;
 	descriptor->bundle = bundle;
-	descriptor->access = options->access;
+	descriptor->rights = options->rights;
+	if (options->is_maximum)
+		descriptor->rights |= ~bundle->withheld[0];
 	if ((!is_watch_ours_locked(space) && !make_watch_locked(space)) ||
 	    !watch(space->watch_fd, EPOLL_CTL_ADD, descriptor) ||
 	    (options->is_inherited && fcntl(read_end, F_SETFD, 0) != 0)) {
@@ -454,7 +457,7 @@ static NTSTATUS descriptor_create_locked(struct share_space *space, struct share
 	bundle->descriptors++;
 	list_push_back(&space->descriptors, &descriptor->link);
 	atomic_fetch_add_explicit(&space->descriptor_count, 1, memory_order_relaxed);
-	trace_nt_handle_create(descriptor->id, bundle->count, descriptor->access);
+	trace_nt_handle_create(descriptor->id, bundle->count, options->access);
 	*descriptor_out = read_end;
 	return STATUS_SUCCESS;
 
@@ -526,8 +529,23 @@ static NTSTATUS check_set(struct share *const *shares, uint32_t count)
 	return STATUS_SUCCESS;
 }
 
-static struct share_bundle *bundle_create(struct share *const *shares, uint32_t count,
-					  const char *name)
+static NTSTATUS check_rights(const struct share_bundle *bundle,
+			     const struct share_nt_options *options, const char *argument)
+{
+	uint32_t missing = options->rights & bundle->withheld[0];
+
+	if (missing == 0)
+		return STATUS_SUCCESS;
+	return refuse(STATUS_ACCESS_DENIED, RULE_API_RIGHTS, argument,
+		      "0x%08x has the right to %s, and what is shared was opened without it",
+		      options->access,
+		      missing & SHARE_RIGHT_SIGNAL ? "signal"
+		      : missing & SHARE_RIGHT_WAIT ? "wait"
+						   : "write");
+}
+
+static struct share_bundle *bundle_create(struct share *const *shares, const uint32_t *withheld,
+					  uint32_t count, const char *name)
 {
 	struct share_bundle *bundle = mem_zalloc(sizeof(*bundle));
 
@@ -543,13 +561,15 @@ static struct share_bundle *bundle_create(struct share *const *shares, uint32_t 
 	for (uint32_t i = 0; i < count; i++) {
 		share_get(shares[i]);
 		bundle->shares[i] = shares[i];
+		bundle->withheld[i] = withheld ? withheld[i] : 0;
 	}
 	bundle->count = count;
 	list_init(&bundle->link);
 	return bundle;
 }
 
-NTSTATUS share_create_nt(struct share_space *space, struct share *const *shares, uint32_t count,
+NTSTATUS share_create_nt(struct share_space *space, struct share *const *shares,
+			 const uint32_t *withheld, uint32_t count,
 			 const struct share_nt_options *options, int *descriptor_out)
 {
 	NTSTATUS status = check_set(shares, count);
@@ -557,7 +577,7 @@ NTSTATUS share_create_nt(struct share_space *space, struct share *const *shares,
 
 	if (!NT_SUCCESS(status))
 		return status;
-	struct share_bundle *bundle = bundle_create(shares, count, options->name);
+	struct share_bundle *bundle = bundle_create(shares, withheld, count, options->name);
 	if (!bundle)
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 			      "no memory for a shared object");
@@ -565,11 +585,12 @@ NTSTATUS share_create_nt(struct share_space *space, struct share *const *shares,
 	list_init(&ending);
 	lock_acquire(&space->lock);
 	sweep_locked(space, &ending);
-	if (bundle->name && find_name_locked(space, bundle->name))
+	status = check_rights(bundle, options, "DesiredAccess");
+	if (NT_SUCCESS(status) && bundle->name && find_name_locked(space, bundle->name))
 		status = refuse(STATUS_OBJECT_NAME_COLLISION, RULE_API_NAME_TAKEN,
 				"pObjectAttributes", "names \"%s\", which is shared already",
 				options->name);
-	else
+	if (NT_SUCCESS(status))
 		status = descriptor_create_locked(space, bundle, options, descriptor_out);
 	list_push_back(NT_SUCCESS(status) ? &space->bundles : &ending, &bundle->link);
 	lock_release(&space->lock);
@@ -594,6 +615,9 @@ static NTSTATUS open_name_locked(struct share_space *space, const char *folded,
 	if (options->access == 0)
 		return refuse(STATUS_ACCESS_DENIED, RULE_API_ACCESS, "dwDesiredAccess",
 			      "is 0, and a handle that allows nothing is not given");
+	NTSTATUS status = check_rights(bundle, options, "dwDesiredAccess");
+	if (!NT_SUCCESS(status))
+		return status;
 	return descriptor_create_locked(space, bundle, options, descriptor_out);
 }
 
@@ -650,10 +674,11 @@ static NTSTATUS find_nt_locked(struct share_space *space, uintptr_t nt_handle, e
 		return refuse(STATUS_OBJECT_TYPE_MISMATCH, RULE_API_NT_HANDLE_KIND, argument,
 			      "%d is the NT handle of %s, not of %s", (int)nt_handle,
 			      global_classes[found].name, global_classes[kind].name);
-	*set_out = (struct share_set){ .count = bundle->count, .access = descriptor->access };
+	*set_out = (struct share_set){ .count = bundle->count, .rights = descriptor->rights };
 	for (uint32_t i = 0; i < bundle->count; i++) {
 		share_get(bundle->shares[i]);
 		set_out->shares[i] = bundle->shares[i];
+		set_out->withheld[i] = bundle->withheld[i];
 	}
 	return STATUS_SUCCESS;
 }

@@ -39,6 +39,9 @@ enum share_scheme { SHARE_PRIVATE, SHARE_GLOBAL, SHARE_NT };
 
 enum { SHARE_SET_MAX = 3 };
 
+/* What one who opens may do. Who creates may do everything, and nobody gives what he has not. */
+enum share_right { SHARE_RIGHT_WRITE = 1, SHARE_RIGHT_WAIT = 2, SHARE_RIGHT_SIGNAL = 4 };
+
 /* Everything that is shared, one per kernel. */
 struct share_space {
 	struct handle_table globals;
@@ -126,24 +129,28 @@ MUST_CHECK NTSTATUS share_find_global(struct share_space *space, uint32_t handle
 /* What an NT handle stands for, with references: a sync object, or a resource and what goes with
  * it. */
 struct share_set {
-	uint32_t count; /* 1 or 3 */
-	uint32_t access;
+	uint32_t count;  /* 1 or 3 */
+	uint32_t rights; /* to the first, enum share_right */
+	uint32_t withheld[SHARE_SET_MAX];
 	struct share *shares[SHARE_SET_MAX];
 };
 
 struct share_nt_options {
-	uint32_t access;
+	uint32_t access;   /* as the client asked for it */
+	uint32_t rights;   /* which of them that are, enum share_right */
+	bool is_maximum;   /* and all others that can be had */
 	const char *name;  /* UTF-8; NULL for none */
 	bool is_inherited; /* survives exec() */
 };
 
 /*
  * Makes an NT handle for {resource}, {sync object} or {resource, keyed mutex, sync object}, all
- * created for NT handles; anything else is refused.
+ * created for NT handles; anything else is refused. `withheld` are the rights that the openings
+ * have not through which they are shared; NULL: they have all.
  */
 MUST_CHECK NTSTATUS share_create_nt(struct share_space *space, struct share *const *shares,
-				    uint32_t count, const struct share_nt_options *options,
-				    int *descriptor_out);
+				    const uint32_t *withheld, uint32_t count,
+				    const struct share_nt_options *options, int *descriptor_out);
 
 /* One more NT handle of what was shared under options->name, the first of which is of `kind`. */
 MUST_CHECK NTSTATUS share_open_name(struct share_space *space, enum share_kind kind,

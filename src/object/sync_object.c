@@ -124,9 +124,15 @@ static void sync_object_finish(struct object *object)
 		uncount_opening(device);
 }
 
-static struct share *sync_object_share(struct object *object)
+/* The creator's own flags say what its device does, not what others may. */
+static struct share *sync_object_share(struct object *object, uint32_t *withheld_out)
 {
-	return &sync_of_object(object)->body->share;
+	struct dxg_sync_object *sync = sync_of_object(object);
+	bool is_creator = sync == &sync->body->first;
+
+	*withheld_out = (is_creator || sync->access.may_wait ? 0 : SHARE_RIGHT_WAIT) |
+			(is_creator || sync->access.may_signal ? 0 : SHARE_RIGHT_SIGNAL);
+	return &sync->body->share;
 }
 
 const struct object_class sync_object_class = { "a sync object", sync_object_finish,

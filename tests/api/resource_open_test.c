@@ -241,6 +241,47 @@ TEST(open, a_copy_of_the_descriptor_is_as_good)
 	share_end(BY_NT, &shared);
 }
 
+TEST(open, without_the_right_to_write_that_is_not_shared_again)
+{
+	static const DWORD writing[] = { SHARED_ALLOCATION_WRITE, SHARED_ALLOCATION_ALL_ACCESS,
+					 GENERIC_WRITE, GENERIC_ALL };
+	static const DWORD reading[] = { 0x20000, GENERIC_READ, 0x02000000 };
+	struct shared shared;
+	struct opening opening;
+	struct opening again;
+	HANDLE handle;
+
+	share(&shared, 1, SHARED_NT);
+	EXPECT_OK(share_nt(shared.creation.args.hResource, NULL, 0x20000, &shared.nt_handle));
+	opening_init(&opening, &shared);
+	EXPECT_OK(open_by(BY_NT, &shared, &opening));
+	for (unsigned i = 0; i < ARRAYSIZE(writing); i++) {
+		EXPECT_REFUSED(share_nt(opening.resource, NULL, writing[i], &handle),
+			       STATUS_ACCESS_DENIED, "API-RIGHTS", "DesiredAccess");
+		EXPECT_REFUSED(share_nt(opening.resource, "narrow", writing[i], &handle),
+			       STATUS_ACCESS_DENIED, "API-RIGHTS", "DesiredAccess");
+	}
+	close((int)(intptr_t)shared.nt_handle);
+	for (unsigned i = 0; i < ARRAYSIZE(reading); i++) {
+		EXPECT_OK(share_nt(opening.resource, NULL, reading[i], &shared.nt_handle));
+		opening_init(&again, &shared);
+		EXPECT_OK(open_by(BY_NT, &shared, &again));
+		EXPECT_REFUSED(share_nt(again.resource, NULL, SHARED_ALLOCATION_WRITE, &handle),
+			       STATUS_ACCESS_DENIED, "API-RIGHTS", "DesiredAccess");
+		EXPECT_OK(destroy_resource(opener, again.resource));
+		close((int)(intptr_t)shared.nt_handle);
+	}
+	/* Who may write can share that, also the one who was given it. */
+	EXPECT_OK(destroy_resource(opener, opening.resource));
+	EXPECT_OK(share_nt(shared.creation.args.hResource, NULL, GENERIC_ALL, &shared.nt_handle));
+	opening_init(&opening, &shared);
+	EXPECT_OK(open_by(BY_NT, &shared, &opening));
+	EXPECT_OK(share_nt(opening.resource, NULL, SHARED_ALLOCATION_ALL_ACCESS, &handle));
+	close((int)(intptr_t)handle);
+	EXPECT_OK(destroy_resource(opener, opening.resource));
+	share_end(BY_NT, &shared);
+}
+
 /* ---- what is refused ---- */
 
 #define EXPECT_NOT_OPENED(door, shared, opening, wanted, rule, argument)                           \

@@ -126,6 +126,36 @@ static void share_and_forget(struct set *set)
 	EXPECT_OK(destroy_fence(set->objects[2]));
 }
 
+TEST(set, gives_no_right_to_its_fence_that_its_maker_had_not)
+{
+	UINT64 value = 6;
+	struct set set;
+	struct opening opening;
+	HANDLE to_wait;
+
+	begin(&set);
+	EXPECT_OK(D3DKMTShareObjects(1, &set.objects[2], NULL, D3DDDI_SYNC_OBJECT_WAIT, &to_wait));
+	D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 narrow = { .hNtHandle = to_wait, .hDevice = creator };
+	EXPECT_OK(D3DKMTOpenSyncObjectFromNtHandle2(&narrow));
+	set.objects[2] = narrow.hSyncObject;
+	EXPECT_OK(share_set(3, set.objects, &set.shared.nt_handle));
+	opening_init(&opening, &set.shared);
+	EXPECT_OK(open_by(BY_NT, &set.shared, &opening));
+	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal_it = {
+		.hDevice = opener,
+		.ObjectCount = 1,
+		.ObjectHandleArray = &opening.nt.hSyncObject,
+		.FenceValueArray = &value,
+	};
+	EXPECT_REFUSED(D3DKMTSignalSynchronizationObjectFromCpu(&signal_it), STATUS_ACCESS_DENIED,
+		       "API-SYNC-ACCESS", "ObjectHandleArray");
+	EXPECT_REFUSED(D3DKMTShareObjects(1, &opening.nt.hSyncObject, NULL,
+					  D3DDDI_SYNC_OBJECT_ALL_ACCESS, &set.handle),
+		       STATUS_ACCESS_DENIED, "API-RIGHTS", "DesiredAccess");
+	EXPECT_EQ(close((int)(intptr_t)set.shared.nt_handle), 0);
+	EXPECT_EQ(close((int)(intptr_t)to_wait), 0);
+}
+
 TEST(set, opens_all_three_after_their_creator_has_gone)
 {
 	struct set set;

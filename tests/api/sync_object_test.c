@@ -466,6 +466,112 @@ TEST(opening, has_flags_of_its_own)
 	close_nt(handle);
 }
 
+/* ---- sharing again ---- */
+
+enum { MAXIMUM = 0x02000000, READ_CONTROL_BIT = 0x20000 };
+
+static const DWORD all_but_wait[] = { D3DDDI_SYNC_OBJECT_SIGNAL, GENERIC_WRITE, READ_CONTROL_BIT };
+static const DWORD all_but_signal[] = { D3DDDI_SYNC_OBJECT_WAIT, GENERIC_READ, READ_CONTROL_BIT };
+static const DWORD with_both[] = { D3DDDI_SYNC_OBJECT_ALL_ACCESS, GENERIC_ALL,
+				   GENERIC_READ | GENERIC_WRITE,
+				   D3DDDI_SYNC_OBJECT_WAIT | GENERIC_WRITE };
+
+static void expect_not_shared(D3DKMT_HANDLE sync, DWORD access)
+{
+	HANDLE handle = (HANDLE)(uintptr_t)GARBAGE;
+
+	EXPECT_REFUSED(share_sync(sync, access, &handle), STATUS_ACCESS_DENIED, "API-RIGHTS",
+		       "DesiredAccess");
+	EXPECT(handle == (HANDLE)(uintptr_t)GARBAGE);
+}
+
+/* What `sync` may not do it cannot give away; everything else it can. */
+static void expect_rights_kept(D3DKMT_HANDLE sync, bool may_signal)
+{
+	const DWORD *granted = may_signal ? all_but_wait : all_but_signal;
+	D3DKMT_HANDLE again;
+	HANDLE handle;
+
+	for (unsigned i = 0; i < ARRAYSIZE(with_both); i++) {
+		expect_not_shared(sync, with_both[i]);
+		expect_not_shared(sync, with_both[i] | MAXIMUM);
+	}
+	for (unsigned i = 0; i < 2; i++)
+		expect_not_shared(sync, may_signal ? all_but_signal[i] : all_but_wait[i]);
+	for (unsigned i = 0; i < 3; i++) {
+		EXPECT_OK(share_sync(sync, granted[i], &handle));
+		close_nt(handle);
+	}
+	/* The most that it can. */
+	EXPECT_OK(share_sync(sync, MAXIMUM, &handle));
+	EXPECT_OK(open_nt_sync(handle, 0, &again, NULL));
+	close_nt(handle);
+	EXPECT_EQ(signal_fence(again, 100), may_signal ? STATUS_SUCCESS : STATUS_ACCESS_DENIED);
+	EXPECT_EQ(wait_fence(again, 0, 0), may_signal ? STATUS_ACCESS_DENIED : STATUS_SUCCESS);
+	/* And from there on. */
+	expect_not_shared(again, D3DDDI_SYNC_OBJECT_ALL_ACCESS);
+	EXPECT_OK(destroy_sync(again));
+}
+
+TEST(rights, that_an_nt_handle_did_not_give_are_not_shared_again)
+{
+	D3DKMT_HANDLE fence, waiter, signaller;
+	HANDLE to_wait, to_signal;
+
+	begin();
+	fence = create_fence(5, SHARED_NT, NULL);
+	for (unsigned i = 0; i < 2; i++) {
+		EXPECT_OK(share_sync(fence, all_but_signal[i], &to_wait));
+		EXPECT_OK(share_sync(fence, all_but_wait[i], &to_signal));
+		EXPECT_OK(open_nt_sync(to_wait, 0, &waiter, NULL));
+		EXPECT_OK(open_nt_sync(to_signal, 0, &signaller, NULL));
+		expect_rights_kept(waiter, false);
+		expect_rights_kept(signaller, true);
+		close_nt(to_wait);
+		close_nt(to_signal);
+	}
+}
+
+TEST(rights, that_an_opening_gave_up_are_not_shared_again)
+{
+	D3DKMT_HANDLE fence, waiter, signaller;
+	HANDLE handle;
+
+	begin();
+	fence = create_fence(5, SHARED_NT, NULL);
+	EXPECT_OK(share_sync(fence, D3DDDI_SYNC_OBJECT_ALL_ACCESS, &handle));
+	EXPECT_OK(open_nt_sync(handle, NO_SIGNAL, &waiter, NULL));
+	EXPECT_OK(open_nt_sync(handle, NO_WAIT, &signaller, NULL));
+	expect_rights_kept(waiter, false);
+	expect_rights_kept(signaller, true);
+	close_nt(handle);
+}
+
+TEST(rights, of_other_sync_objects_are_not_shared_again_either)
+{
+	static const unsigned kinds[] = { D3DDDI_SYNCHRONIZATION_MUTEX, D3DDDI_SEMAPHORE,
+					  D3DDDI_FENCE };
+
+	for (unsigned i = 0; i < ARRAYSIZE(kinds); i++) {
+		D3DKMT_CREATESYNCHRONIZATIONOBJECT2 args;
+		D3DKMT_HANDLE opened;
+		HANDLE handle;
+
+		begin();
+		args = creation(kinds[i], SHARED_NT);
+		if (kinds[i] == D3DDDI_SEMAPHORE)
+			args.Info.Semaphore.MaxCount = 1;
+		EXPECT_OK(D3DKMTCreateSynchronizationObject2(&args));
+		EXPECT_OK(share_sync(args.hSyncObject, D3DDDI_SYNC_OBJECT_WAIT, &handle));
+		EXPECT_OK(open_nt_sync(handle, 0, &opened, NULL));
+		expect_not_shared(opened, D3DDDI_SYNC_OBJECT_SIGNAL);
+		expect_not_shared(opened, D3DDDI_SYNC_OBJECT_ALL_ACCESS);
+		close_nt(handle);
+		EXPECT_OK(share_sync(opened, D3DDDI_SYNC_OBJECT_WAIT, &handle));
+		close_nt(handle);
+	}
+}
+
 /* ---- names ---- */
 
 static OBJECT_ATTRIBUTES *name_of(const WCHAR *text)
@@ -490,6 +596,29 @@ static NTSTATUS open_name(const WCHAR *text, DWORD access, HANDLE *handle_out)
 
 	*handle_out = args.hNtHandle;
 	return status;
+}
+
+TEST(rights, that_the_one_who_gave_the_name_had_not_are_not_had_by_name)
+{
+	D3DKMT_HANDLE fence, waiter, opened;
+	HANDLE to_wait, named, by_name;
+
+	begin();
+	fence = create_fence(5, SHARED_NT, NULL);
+	EXPECT_OK(share_sync(fence, D3DDDI_SYNC_OBJECT_WAIT, &to_wait));
+	EXPECT_OK(open_nt_sync(to_wait, 0, &waiter, NULL));
+	EXPECT_OK(D3DKMTShareObjects(1, &waiter, name_of(L"narrow"), D3DDDI_SYNC_OBJECT_WAIT,
+				     &named));
+	for (unsigned i = 0; i < ARRAYSIZE(with_both); i++)
+		EXPECT_REFUSED(open_name(L"narrow", with_both[i], &by_name), STATUS_ACCESS_DENIED,
+			       "API-RIGHTS", "dwDesiredAccess");
+	EXPECT_OK(open_name(L"narrow", MAXIMUM, &by_name));
+	EXPECT_OK(open_nt_sync(by_name, 0, &opened, NULL));
+	EXPECT_EQ(signal_fence(opened, 100), STATUS_ACCESS_DENIED);
+	EXPECT_OK(wait_fence(opened, 5, 0));
+	close_nt(by_name);
+	close_nt(named);
+	close_nt(to_wait);
 }
 
 TEST(name, opens_in_either_case_while_an_nt_handle_is_there)

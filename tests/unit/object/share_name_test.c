@@ -57,16 +57,16 @@ TEST(name, gives_a_handle_of_its_own_with_its_own_access)
 
 	space_begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
-	int descriptor =
-		share_alone(&body, &(struct share_nt_options){ .name = "name", .access = 1 });
+	int descriptor = share_alone(
+		&body, &(struct share_nt_options){ .name = "name", .access = 1, .rights = 1 });
 	EXPECT_EQ(open_name("name", SHARE_RESOURCE, 0x20000, &opened), STATUS_SUCCESS);
 	EXPECT_EQ(share_find_nt(&space, (uintptr_t)opened, SHARE_RESOURCE, "h", &set),
 		  STATUS_SUCCESS);
-	EXPECT_EQ(set.access, 0x20000);
+	EXPECT_EQ(set.rights, 0);
 	share_set_put(&set);
 	EXPECT_EQ(share_find_nt(&space, (uintptr_t)descriptor, SHARE_RESOURCE, "h", &set),
 		  STATUS_SUCCESS);
-	EXPECT_EQ(set.access, 1);
+	EXPECT_EQ(set.rights, 1);
 	share_set_put(&set);
 	close(descriptor);
 	close(opened);
@@ -83,7 +83,7 @@ TEST(name, lives_as_long_as_any_of_its_handles)
 
 	space_begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
-	EXPECT_EQ(share_create_nt(&space, &share, 1, &named, &first), STATUS_SUCCESS);
+	EXPECT_EQ(share_create_nt(&space, &share, NULL, 1, &named, &first), STATUS_SUCCESS);
 	EXPECT_EQ(open_name("NAME", SHARE_RESOURCE, 1, &second), STATUS_SUCCESS);
 	close(first);
 	EXPECT_EQ(open_name("name", SHARE_RESOURCE, 1, &first), STATUS_SUCCESS);
@@ -93,7 +93,7 @@ TEST(name, lives_as_long_as_any_of_its_handles)
 	EXPECT_RULE(open_name("name", SHARE_RESOURCE, 1, &first), STATUS_OBJECT_NAME_NOT_FOUND,
 		    "API-NAME");
 	EXPECT(!body.is_gone);
-	EXPECT_EQ(share_create_nt(&space, &share, 1, &named, &first), STATUS_SUCCESS);
+	EXPECT_EQ(share_create_nt(&space, &share, NULL, 1, &named, &first), STATUS_SUCCESS);
 	EXPECT_EQ(open_name("name", SHARE_RESOURCE, 1, &second), STATUS_SUCCESS);
 	close(first);
 	close(second);
@@ -111,17 +111,17 @@ TEST(name, stands_for_one_thing_at_a_time)
 
 	space_begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
-	EXPECT_EQ(share_create_nt(&space, &share, 1,
+	EXPECT_EQ(share_create_nt(&space, &share, NULL, 1,
 				  &(struct share_nt_options){ .name = "name", .access = 1 },
 				  &first),
 		  STATUS_SUCCESS);
-	EXPECT_RULE(share_create_nt(&space, &share, 1,
+	EXPECT_RULE(share_create_nt(&space, &share, NULL, 1,
 				    &(struct share_nt_options){ .name = "Name", .access = 1 },
 				    &second),
 		    STATUS_OBJECT_NAME_COLLISION, "API-NAME-TAKEN");
 	EXPECT_EQ(second, -1);
 	/* Nameless things do not collide. */
-	EXPECT_EQ(share_create_nt(&space, &share, 1, &plain, &second), STATUS_SUCCESS);
+	EXPECT_EQ(share_create_nt(&space, &share, NULL, 1, &plain, &second), STATUS_SUCCESS);
 	close(first);
 	close(second);
 	share_close(share);

@@ -112,12 +112,12 @@ static void check_combination(const enum share_kind *kinds, unsigned count)
 		shares[i] = &bodies[i].share;
 	}
 	if (is_legal(kinds, count)) {
-		EXPECT_EQ(share_create_nt(&space, shares, count, &plain, &descriptor),
+		EXPECT_EQ(share_create_nt(&space, shares, NULL, count, &plain, &descriptor),
 			  STATUS_SUCCESS);
 		close(descriptor);
 		share_sweep(&space);
 	} else {
-		EXPECT_RULE(share_create_nt(&space, shares, count, &plain, &descriptor),
+		EXPECT_RULE(share_create_nt(&space, shares, NULL, count, &plain, &descriptor),
 			    STATUS_INVALID_PARAMETER, "API-SHARE-SET");
 		EXPECT_EQ(descriptor, -1);
 	}
@@ -154,8 +154,9 @@ TEST(set, holds_only_what_was_made_for_nt_handles)
 			body_init(&bodies[i], kinds[i], i == odd ? SHARE_GLOBAL : SHARE_NT);
 			shares[i] = &bodies[i].share;
 		}
-		EXPECT_RULE(share_create_nt(&space, shares, SHARE_SET_MAX, &plain, &descriptor),
-			    STATUS_INVALID_PARAMETER, "API-SHARE-SCHEME");
+		EXPECT_RULE(
+			share_create_nt(&space, shares, NULL, SHARE_SET_MAX, &plain, &descriptor),
+			STATUS_INVALID_PARAMETER, "API-SHARE-SCHEME");
 		EXPECT_EQ(last_refusal().index, odd);
 		for (unsigned i = 0; i < SHARE_SET_MAX; i++)
 			share_close(shares[i]);
@@ -163,7 +164,7 @@ TEST(set, holds_only_what_was_made_for_nt_handles)
 	struct body private;
 	struct share *share = &private.share;
 	body_init(&private, SHARE_RESOURCE, SHARE_PRIVATE);
-	EXPECT_RULE(share_create_nt(&space, &share, 1, &plain, &descriptor),
+	EXPECT_RULE(share_create_nt(&space, &share, NULL, 1, &plain, &descriptor),
 		    STATUS_INVALID_PARAMETER, "API-SHARE-SCHEME");
 	share_close(share);
 	share_space_finish(&space);
@@ -181,8 +182,9 @@ TEST(set, of_three_is_found_as_a_resource_with_all_of_it)
 		body_init(&bodies[i], (enum share_kind)i, SHARE_NT);
 		shares[i] = &bodies[i].share;
 	}
-	EXPECT_EQ(share_create_nt(&space, shares, SHARE_SET_MAX,
-				  &(struct share_nt_options){ .access = 0x20001 }, &descriptor),
+	EXPECT_EQ(share_create_nt(&space, shares, NULL, SHARE_SET_MAX,
+				  &(struct share_nt_options){ .access = 0x20001, .rights = 1 },
+				  &descriptor),
 		  STATUS_SUCCESS);
 	for (unsigned i = 0; i < SHARE_SET_MAX; i++)
 		share_close(&bodies[i].share);
@@ -193,7 +195,7 @@ TEST(set, of_three_is_found_as_a_resource_with_all_of_it)
 	EXPECT_EQ(share_find_nt(&space, (uintptr_t)descriptor, SHARE_RESOURCE, "h", &set),
 		  STATUS_SUCCESS);
 	EXPECT_EQ(set.count, SHARE_SET_MAX);
-	EXPECT_EQ(set.access, 0x20001);
+	EXPECT_EQ(set.rights, 1);
 	close(descriptor);
 	share_sweep(&space);
 	for (unsigned i = 0; i < SHARE_SET_MAX; i++) {
@@ -414,8 +416,8 @@ TEST(descriptor, of_the_same_body_can_be_made_more_than_once)
 
 	space_begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
-	EXPECT_EQ(share_create_nt(&space, &share, 1, &plain, &first), STATUS_SUCCESS);
-	EXPECT_EQ(share_create_nt(&space, &share, 1, &plain, &second), STATUS_SUCCESS);
+	EXPECT_EQ(share_create_nt(&space, &share, NULL, 1, &plain, &first), STATUS_SUCCESS);
+	EXPECT_EQ(share_create_nt(&space, &share, NULL, 1, &plain, &second), STATUS_SUCCESS);
 	share_close(share);
 	close(first);
 	share_sweep(&space);
@@ -513,7 +515,7 @@ TEST(descriptor, that_is_not_to_be_had_is_refused)
 	for (int room = 0; room <= 3; room++) {
 		struct rlimit tight = { (rlim_t)(lowest + room), limit.rlim_max };
 		EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
-		NTSTATUS status = share_create_nt(&space, &share, 1, &plain, &descriptor);
+		NTSTATUS status = share_create_nt(&space, &share, NULL, 1, &plain, &descriptor);
 		EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 		if (room == 3)
 			EXPECT_EQ(status, STATUS_SUCCESS);
@@ -548,7 +550,7 @@ TEST(memory, that_is_missing_anywhere_loses_nothing)
 					    body_destroy);
 		}
 		if (NT_SUCCESS(status)) {
-			status = share_create_nt(&space, &share, 1, &named, &first);
+			status = share_create_nt(&space, &share, NULL, 1, &named, &first);
 			if (NT_SUCCESS(status))
 				status = open_name("name", SHARE_RESOURCE, 1, &second);
 			share_close(share);
@@ -575,7 +577,7 @@ static void share_and_close(void *argument)
 		int first = -1;
 		int second = -1;
 		body_init(&body, SHARE_RESOURCE, SHARE_NT);
-		EXPECT_EQ(share_create_nt(&space, &share, 1, &named, &first), STATUS_SUCCESS);
+		EXPECT_EQ(share_create_nt(&space, &share, NULL, 1, &named, &first), STATUS_SUCCESS);
 		EXPECT_EQ(open_name(name, SHARE_RESOURCE, 1, &second), STATUS_SUCCESS);
 		EXPECT_EQ(find(second, SHARE_RESOURCE), STATUS_SUCCESS);
 		close(first);

@@ -47,7 +47,7 @@ static inline int share_alone(struct body *body, const struct share_nt_options *
 	struct share *shares[] = { &body->share };
 	int descriptor = -1;
 
-	EXPECT_EQ(share_create_nt(&space, shares, 1, options, &descriptor), STATUS_SUCCESS);
+	EXPECT_EQ(share_create_nt(&space, shares, NULL, 1, options, &descriptor), STATUS_SUCCESS);
 	share_close(&body->share);
 	EXPECT(!body->is_gone);
 	return descriptor;
@@ -79,9 +79,10 @@ static inline struct dxgk_refusal last_refusal(void)
 static inline NTSTATUS open_name(const char *name, enum share_kind kind, uint32_t access,
 				 int *descriptor_out)
 {
-	return share_open_name(&space, kind,
-			       &(struct share_nt_options){ .name = name, .access = access },
-			       descriptor_out);
+	return share_open_name(
+		&space, kind,
+		&(struct share_nt_options){ .name = name, .access = access, .rights = access & 1 },
+		descriptor_out);
 }
 
 #endif
