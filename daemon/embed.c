@@ -9,11 +9,14 @@
  *
  * A forked child has our memory but none of our threads, and the parent's drivers are not its own:
  * it is refused, and its exit destroys nothing.
+ *
+ * Every way in holds cancellation off, so that a thread comes out again.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/attributes.h"
+#include "base/cancel.h"
 #include "base/gate.h"
 #include "base/log.h"
 #include "base/refusal.h"
@@ -43,6 +46,8 @@ static struct {
 	struct dxg_process *process;
 	uint32_t last_process_id;
 	uint64_t handles_drawn; /* by the processes before this one: theirs stay stale */
+
+	_Atomic uint32_t slow_calls; /* under way; one of them starts the kernel */
 } embed = { .gate = GATE_INITIALIZER(LOCK_RANK_KERNEL, "embedded kernel") };
 
 /* The gate is shut. */
@@ -61,6 +66,7 @@ static void embed_end(void)
 {
 	if (atomic_load(&embed.state) == EMBED_FORKED)
 		return;
+	int before = cancel_hold_off();
 	thread_enter_kernel();
 	gate_shut(&embed.gate);
 	if (atomic_load(&embed.state) == EMBED_RUNNING) {
@@ -72,11 +78,19 @@ static void embed_end(void)
 	control_stop();
 	trace_finish();
 	thread_leave_kernel();
+	cancel_give_back(before);
 }
 
+/* Before the first call there is nothing that is the parent's, and the child starts its own. */
 static void embed_forked(void)
 {
-	atomic_store(&embed.state, EMBED_FORKED);
+	if (atomic_load(&embed.state) != EMBED_NOT_STARTED || atomic_load(&embed.slow_calls) != 0)
+		atomic_store(&embed.state, EMBED_FORKED);
+}
+
+__attribute__((constructor)) static void embed_follow_fork(void)
+{
+	thread_on_fork(embed_forked);
 }
 
 /* Waits at the gate like every call, and finds the kernel ended when it opens for the last time. */
@@ -109,7 +123,6 @@ static NTSTATUS embed_start_kernel(void)
 	config_finish(&config);
 	if (!NT_SUCCESS(status))
 		return status;
-	thread_on_fork(embed_forked);
 	atexit(embed_end);
 	atomic_store(&embed.state, EMBED_RUNNING);
 	control_start(getenv("DXGK_CONTROL"), embed_control);
@@ -174,6 +187,7 @@ RARE static NTSTATUS embed_call_slowly(uint32_t id, void *arguments)
 
 	if (atomic_load_explicit(&embed.state, memory_order_relaxed) == EMBED_FORKED)
 		return embed_refuse_child(id);
+	atomic_fetch_add(&embed.slow_calls, 1);
 	thread_enter_kernel();
 	while (NT_SUCCESS(status) && !is_done) {
 		gate_enter(&embed.gate);
@@ -190,10 +204,11 @@ RARE static NTSTATUS embed_call_slowly(uint32_t id, void *arguments)
 		refusal_end(&scope);
 	}
 	thread_leave_kernel();
+	atomic_fetch_sub(&embed.slow_calls, 1);
 	return status;
 }
 
-static NTSTATUS embed_call(uint32_t id, void *arguments)
+static NTSTATUS embed_call_here(uint32_t id, void *arguments)
 {
 	if (UNLIKELY(sim_is_on() ||
 		     atomic_load_explicit(&embed.state, memory_order_relaxed) != EMBED_RUNNING))
@@ -208,15 +223,26 @@ static NTSTATUS embed_call(uint32_t id, void *arguments)
 	return status;
 }
 
+static NTSTATUS embed_call(uint32_t id, void *arguments)
+{
+	int before = cancel_hold_off();
+	NTSTATUS status = embed_call_here(id, arguments);
+
+	cancel_give_back(before);
+	return status;
+}
+
 static void embed_close_process(void)
 {
 	if (atomic_load(&embed.state) != EMBED_RUNNING)
 		return;
+	int before = cancel_hold_off();
 	thread_enter_kernel();
 	gate_shut(&embed.gate);
 	embed_end_process();
 	gate_open(&embed.gate);
 	thread_leave_kernel();
+	cancel_give_back(before);
 }
 
 bool embed_validate(char *wrong, size_t wrong_size)

@@ -486,6 +486,34 @@ void sim_thread_forget(struct sim_thread *thread)
 	pthread_cond_destroy(&thread->turn);
 }
 
+void sim_before_fork(void)
+{
+	if (sim_on)
+		pthread_mutex_lock(&sim.mutex);
+}
+
+void sim_after_fork(void)
+{
+	if (sim_on)
+		pthread_mutex_unlock(&sim.mutex);
+}
+
+/* The threads that were registered are the parent's, and so is what they wait for. */
+void sim_after_fork_in_child(void)
+{
+	if (!sim_on)
+		return;
+	pthread_mutex_init(&sim.mutex, NULL);
+	list_init(&sim.threads);
+	sim.holder = NULL;
+	sim.foreign_count = 0;
+	sim.last_foreign = 0;
+	sim.now_ns = NS_PER_S;
+	random_init(&sim.random, sim.seed);
+	self = NULL;
+	pthread_setspecific(sim.foreign_key, NULL);
+}
+
 void sim_enter(void)
 {
 	sim_lock_as_holder();

@@ -72,4 +72,12 @@ void sim_park_point(void); /* a point where no other turn begins, but by that */
 void sim_enter(void);
 void sim_leave(void);
 
+/*
+ * Around fork(), on any thread, also one that takes no part: between the first and the others
+ * nobody gets further than his next point. A child is alone and begins a run of its own.
+ */
+void sim_before_fork(void);
+void sim_after_fork(void);
+void sim_after_fork_in_child(void);
+
 #endif

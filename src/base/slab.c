@@ -8,6 +8,8 @@
 
 #include "base/checked.h"
 #include "base/lock.h"
+#include "base/lock_order.h"
+#include "base/sim.h"
 #include "base/slab.h"
 
 /* As much as a process gets; where addresses are rationed it is less. */
@@ -140,18 +142,45 @@ void slab_visit(unsigned shelf, void (*visit)(void *context, void *block), void 
 
 /* ---- fork() ---- */
 
+/*
+ * In a simulated run taking a lock is a step of the run, and who forks may have no part in it. So
+ * the run stands still meanwhile; whoever has the lock needs no step to let go of it.
+ */
 static void slab_before_fork(void)
 {
-	lock_acquire(&slab_lock);
+	sim_before_fork();
+	if (!sim_is_on())
+		lock_acquire(&slab_lock);
+	else
+		while (!lock_try_acquire(&slab_lock))
+			thread_relax();
+}
+
+/* Who came too late looks again before it sleeps, and that needs the simulator. */
+static void slab_let_go(void)
+{
+	if (!sim_is_on()) {
+		lock_release(&slab_lock);
+		return;
+	}
+	lock_order_pop(&slab_lock);
+	atomic_store_explicit(&slab_lock.word, LOCK_FREE, memory_order_release);
 }
 
 static void slab_after_fork(void)
 {
-	lock_release(&slab_lock);
+	slab_let_go();
+	sim_after_fork();
+}
+
+static void slab_after_fork_in_child(void)
+{
+	slab_let_go();
+	sim_after_fork_in_child();
 }
 
 /* A child must not find the lock taken by a thread that it does not have. */
 __attribute__((constructor)) static void slab_follow_fork(void)
 {
-	pthread_atfork(slab_before_fork, slab_after_fork, slab_after_fork);
+	pthread_atfork(slab_before_fork, slab_after_fork, slab_after_fork_in_child);
 }

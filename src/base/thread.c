@@ -26,6 +26,7 @@
 #define THREAD_LEAKS_ARE_WATCHED 0
 #endif
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/sim.h"
@@ -134,6 +135,7 @@ static void *thread_main(void *context)
 {
 	struct thread *thread = context;
 
+	(void)cancel_hold_off();
 	self = thread;
 	self_id = thread->id;
 	pthread_setname_np(pthread_self(), thread->name);

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/cancel.h"
 #include "base/refusal.h"
 #include "thunk/connection.h"
 #include "wire/call.h"
@@ -50,10 +51,12 @@ RARE NTSTATUS connection_call_first(uint32_t id, void *arguments)
 {
 	NTSTATUS status = STATUS_UNSUCCESSFUL;
 	struct refusal_scope scope;
+	int before = cancel_hold_off();
 
 	refusal_begin(&scope, call_describe(id)->name);
 	const struct dxgk_embed *found = load_kernel(&status);
 	refusal_end(&scope);
+	cancel_give_back(before);
 	return found ? found->call(id, arguments) : status;
 }
 

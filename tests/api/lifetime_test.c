@@ -392,6 +392,87 @@ TEST(fork, leaves_the_kernel_with_the_parent)
 	EXPECT(!strstr(child->err, "dxgk:")); /* a sanitizer may miss the threads of the parent */
 }
 
+/* The same again in simulated runs, where the parent goes on by its seed. */
+TEST(fork, in_a_simulated_run_leaves_the_kernel_with_the_parent)
+{
+	static const char *const seeds[] = { "DXGK_SEED=1", "DXGK_SEED=2", "DXGK_SEED=3" };
+
+	for (unsigned i = 0; i < 3; i++) {
+		const struct child_result *child =
+			run_child("fork_after_the_first_call", recorder_profile("", ""), seeds[i]);
+
+		EXPECT_CHILD(child, 0);
+		EXPECT_CONTAINS(child->out, "-- forked child exits\n");
+		EXPECT(!strstr(child->err, "dxgk:"));
+	}
+}
+
+enum { CALLERS = 3, FORKS = 20 };
+
+static _Atomic bool is_over;
+static _Atomic unsigned callers;
+
+static void *call_until_the_end(void *context)
+{
+	D3DKMT_HANDLE adapter = (D3DKMT_HANDLE)(uintptr_t)context;
+
+	while (!is_over) {
+		D3DKMT_HANDLE device = child_create_device(adapter);
+		child_create_context(device);
+		CHILD_EXPECT(destroy_device(device) == STATUS_SUCCESS);
+		callers++;
+	}
+	return NULL;
+}
+
+/* From a thread that never calls, and from one that does. */
+CHILD(fork_while_others_call)
+{
+	bool has_called = getenv("TEST_CALLS") != NULL;
+	D3DKMT_HANDLE adapter = 0;
+	pthread_t threads[CALLERS];
+	int status;
+
+	alarm(100);
+	adapter = child_open_adapter();
+	for (unsigned i = 0; i < CALLERS; i++)
+		CHILD_EXPECT(pthread_create(&threads[i], NULL, call_until_the_end,
+					    (void *)(uintptr_t)adapter) == 0);
+	for (unsigned i = 0; i < FORKS; i++) {
+		while (callers < i * 3)
+			usleep(100);
+		if (has_called)
+			CHILD_EXPECT(destroy_device(child_create_device(adapter)) ==
+				     STATUS_SUCCESS);
+		pid_t process = fork();
+		if (process == 0) {
+			alarm(30);
+			CHILD_EXPECT(close_adapter(adapter) == STATUS_NOT_SUPPORTED);
+			CHILD_EXPECT(strcmp(last_refusal().rule, "SYS-FORK") == 0);
+			exit(3);
+		}
+		CHILD_EXPECT(waitpid(process, &status, 0) == process);
+		CHILD_EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 3);
+	}
+	is_over = true;
+	for (unsigned i = 0; i < CALLERS; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
+TEST(fork, while_other_threads_are_in_calls_leaves_them_there)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		if (i & 1)
+			setenv("TEST_CALLS", "1", 1);
+		else
+			unsetenv("TEST_CALLS");
+		EXPECT_CHILD(run_child("fork_while_others_call", recorder_profile("", ""),
+				       i & 2 ? "DXGK_SEED=1" : NULL),
+			     0);
+	}
+}
+
 CHILD(fork_before_the_first_call)
 {
 	pid_t process = fork();
@@ -412,6 +493,16 @@ TEST(fork, before_the_first_call_gives_each_its_own_kernel)
 {
 	const struct child_result *child =
 		run_child("fork_before_the_first_call", recorder_profile("", ""));
+
+	EXPECT_CHILD(child, 0);
+	EXPECT_CONTAINS(child->out, ADAPTER_ENDS "-- parent\n");
+	EXPECT_CONTAINS(after_line(child->out, "-- parent\n"), ADAPTER_ENDS);
+}
+
+TEST(fork, before_the_first_call_gives_each_its_own_simulated_run)
+{
+	const struct child_result *child =
+		run_child("fork_before_the_first_call", recorder_profile("", ""), "DXGK_SEED=1");
 
 	EXPECT_CHILD(child, 0);
 	EXPECT_CONTAINS(child->out, ADAPTER_ENDS "-- parent\n");

@@ -1,0 +1,245 @@
+/*
+ * cancel_test.c - calls are no cancellation points: a thread that is cancelled in one comes out of
+ * it first, and a program whose threads were cancelled ends.
+ */
+#include "api/support.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { ROUNDS = 60, LIMIT_S = 100 };
+
+static D3DKMT_HANDLE adapter;
+static D3DKMT_HANDLE device;
+static _Atomic unsigned inside;
+static _Atomic unsigned came_out;
+
+static void begin(void)
+{
+	alarm(LIMIT_S);
+	adapter = child_open_adapter();
+	device = child_create_device(adapter);
+}
+
+/* Some hosts give no result of a thread that is cancelled at the moment it allows that again. */
+static void expect_cancelled(pthread_t thread, const void *is_asynchronous)
+{
+	void *result = NULL;
+
+	CHILD_EXPECT(pthread_join(thread, &result) == 0);
+	CHILD_EXPECT(is_asynchronous || result == PTHREAD_CANCELED);
+}
+
+static int end(void)
+{
+	char problem[256] = "";
+
+	CHILD_EXPECT(destroy_device(device) == STATUS_SUCCESS);
+	CHILD_EXPECT(close_adapter(adapter) == STATUS_SUCCESS);
+	CHILD_EXPECT(dxgk_test_validate(problem, sizeof(problem)));
+	return 7; /* out through everything that the end of a program does */
+}
+
+/* ---- a call that waits ---- */
+
+static D3DKMT_HANDLE fence;
+
+static void *wait_in_a_call(void *context)
+{
+	const UINT64 value = 1;
+	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU args = { .hDevice = device,
+							    .ObjectCount = 1,
+							    .ObjectHandleArray = &fence,
+							    .FenceValueArray = &value };
+
+	if (context)
+		pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	atomic_fetch_add(&inside, 1);
+	CHILD_EXPECT(D3DKMTWaitForSynchronizationObjectFromCpu(&args) == STATUS_SUCCESS);
+	atomic_fetch_add(&came_out, 1);
+	for (;;)
+		pthread_testcancel();
+	return NULL;
+}
+
+static int cancel_one_that_waits(void *is_asynchronous)
+{
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 create = { 0 };
+	const UINT64 value = 1;
+	pthread_t thread;
+
+	begin();
+	create.hDevice = device;
+	create.Info.Type = D3DDDI_MONITORED_FENCE;
+	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&create) == STATUS_SUCCESS);
+	fence = create.hSyncObject;
+	CHILD_EXPECT(pthread_create(&thread, NULL, wait_in_a_call, is_asynchronous) == 0);
+	while (atomic_load(&inside) == 0)
+		usleep(100);
+	usleep(20000);
+	CHILD_EXPECT(pthread_cancel(thread) == 0);
+	usleep(20000);
+	CHILD_EXPECT(atomic_load(&came_out) == 0);
+	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal_it = { .hDevice = device,
+								.ObjectCount = 1,
+								.ObjectHandleArray = &fence,
+								.FenceValueArray = &value };
+	CHILD_EXPECT(D3DKMTSignalSynchronizationObjectFromCpu(&signal_it) == STATUS_SUCCESS);
+	expect_cancelled(thread, is_asynchronous);
+	CHILD_EXPECT(is_asynchronous || atomic_load(&came_out) == 1);
+	D3DKMT_DESTROYSYNCHRONIZATIONOBJECT destroy = { fence };
+	CHILD_EXPECT(D3DKMTDestroySynchronizationObject(&destroy) == STATUS_SUCCESS);
+	return end();
+}
+
+CHILD(cancels_one_that_waits)
+{
+	return cancel_one_that_waits(NULL);
+}
+
+CHILD(cancels_one_that_waits_at_any_instruction)
+{
+	return cancel_one_that_waits(&device);
+}
+
+/* ---- calls that are made ---- */
+
+/* Creating and destroying enters the driver, waits for threads, writes logs and the trace. */
+static void *call_for_ever(void *context)
+{
+	if (context)
+		pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	for (;;) {
+		D3DKMT_HANDLE another = 0;
+		D3DKMT_HANDLE of_it = 0;
+
+		/* What was made is known before the thread can end. */
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+		CHILD_EXPECT(try_create_device(adapter, &another) == STATUS_SUCCESS);
+		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+		(void)!try_create_context(another, &of_it);
+		(void)!destroy_context(of_it + 1);
+		(void)!destroy_device(another);
+		atomic_fetch_add(&came_out, 1);
+		pthread_testcancel();
+	}
+	return NULL;
+}
+
+static int cancel_many_times(void *is_asynchronous)
+{
+	begin();
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		unsigned seen = atomic_load(&came_out);
+		pthread_t thread;
+
+		CHILD_EXPECT(pthread_create(&thread, NULL, call_for_ever, is_asynchronous) == 0);
+		while (atomic_load(&came_out) == seen)
+			usleep(50);
+		usleep(i * 37 % 400);
+		CHILD_EXPECT(pthread_cancel(thread) == 0);
+		expect_cancelled(thread, is_asynchronous);
+		CHILD_EXPECT(get_execution_state(device) == STATUS_SUCCESS);
+	}
+	return end();
+}
+
+CHILD(cancels_those_that_call)
+{
+	return cancel_many_times(NULL);
+}
+
+CHILD(cancels_those_that_call_at_any_instruction)
+{
+	return cancel_many_times(&device);
+}
+
+/* ---- the first call, and the last ---- */
+
+static void *call_first_when_cancelled(void *context)
+{
+	(void)context;
+	pthread_cancel(pthread_self());
+	adapter = child_open_adapter();
+	atomic_fetch_add(&came_out, 1);
+	pthread_testcancel();
+	return NULL;
+}
+
+CHILD(cancels_the_first_call)
+{
+	pthread_t thread;
+
+	alarm(LIMIT_S);
+	CHILD_EXPECT(pthread_create(&thread, NULL, call_first_when_cancelled, NULL) == 0);
+	expect_cancelled(thread, NULL);
+	CHILD_EXPECT(atomic_load(&came_out) == 1);
+	device = child_create_device(adapter);
+	return end();
+}
+
+CHILD(ends_when_cancelled)
+{
+	begin();
+	child_create_context(device);
+	pthread_cancel(pthread_self());
+	exit(7);
+}
+
+CHILD(closes_when_cancelled)
+{
+	begin();
+	child_create_context(device);
+	pthread_cancel(pthread_self());
+	D3DKMTCloseDxCoreDevice();
+	exit(7);
+}
+
+static void expect_ends(const char *name)
+{
+	char trace[64];
+	char setting[96];
+	const char *const plain[] = { NULL };
+	const char *const loud[] = { "DXGK_LOG=all", setting, NULL };
+	const char *const seeded[] = { "DXGK_SEED=1", NULL };
+
+	snprintf(trace, sizeof(trace), "/tmp/dxgk-cancel-%d", getpid());
+	snprintf(setting, sizeof(setting), "DXGK_TRACE=%s", trace);
+	EXPECT_CHILD(run_child_with(name, plain), 7);
+	EXPECT_CHILD(run_child_with(name, loud), 7);
+	EXPECT_EQ(unlink(trace), 0);
+	EXPECT_CHILD(run_child_with(name, seeded), 7);
+}
+
+TEST(cancel, takes_effect_when_a_call_that_waits_is_over)
+{
+	expect_ends("cancels_one_that_waits");
+}
+
+TEST(cancel, at_any_instruction_takes_effect_when_a_call_that_waits_is_over)
+{
+	expect_ends("cancels_one_that_waits_at_any_instruction");
+}
+
+TEST(cancel, leaves_nothing_half_done)
+{
+	expect_ends("cancels_those_that_call");
+}
+
+TEST(cancel, at_any_instruction_leaves_nothing_half_done)
+{
+	expect_ends("cancels_those_that_call_at_any_instruction");
+}
+
+TEST(cancel, does_not_hinder_the_first_call)
+{
+	expect_ends("cancels_the_first_call");
+}
+
+TEST(cancel, does_not_hinder_the_end_of_a_program)
+{
+	expect_ends("ends_when_cancelled");
+	expect_ends("closes_when_cancelled");
+}
+
+API_TEST_MAIN("api/cancel")
