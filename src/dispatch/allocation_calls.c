@@ -89,8 +89,7 @@ NTSTATUS dispatch_destroy_allocation2(struct call *call, D3DKMT_DESTROYALLOCATIO
 
 	share_sweep(call->process->shares);
 	if (LIKELY(!args->hResource && args->AllocationCount == 1 && args->phAllocationList))
-		return destroy_one(call, device,
-				   *(const volatile D3DKMT_HANDLE *)args->phAllocationList,
+		return destroy_one(call, device, client_read_u32(args->phAllocationList, 0),
 				   &options);
 	return args->hResource ? destroy_resource(call, device, args, &options)
 			       : destroy_list(call, device, args, &options);
@@ -322,7 +321,8 @@ NTSTATUS dispatch_get_allocation_priority(struct call *call, D3DKMT_GETALLOCATIO
 	if (!NT_SUCCESS(status))
 		return status;
 	for (uint32_t i = 0; i < list.count && (i == 0 || !args->hResource); i++)
-		args->pPriorities[i] = vidmm_priority(&list.allocations[i]->body->memory);
+		client_write_u32(args->pPriorities, i,
+				 vidmm_priority(&list.allocations[i]->body->memory));
 	allocation_list_put(&list);
 	return STATUS_SUCCESS;
 }
@@ -349,10 +349,10 @@ NTSTATUS dispatch_query_allocation_residency(struct call *call,
 		if (residency > weakest)
 			weakest = residency;
 		if (!args->hResource)
-			args->pResidencyStatus[i] = (D3DKMT_ALLOCATIONRESIDENCYSTATUS)residency;
+			client_write_u32(args->pResidencyStatus, i, (uint32_t)residency);
 	}
 	if (args->hResource)
-		args->pResidencyStatus[0] = (D3DKMT_ALLOCATIONRESIDENCYSTATUS)weakest;
+		client_write_u32(args->pResidencyStatus, 0, (uint32_t)weakest);
 	allocation_list_put(&list);
 	return STATUS_SUCCESS;
 }

@@ -15,8 +15,6 @@ NTSTATUS allocation_list_decode(struct call *call, struct dxg_device *device, co
 				const D3DKMT_HANDLE *client_handles, const char *count_name,
 				uint32_t count, struct allocation_list *list)
 {
-	/* Each is read once: what another thread of the client writes there later is too late. */
-	const volatile D3DKMT_HANDLE *handles = client_handles;
 	NTSTATUS status = call_check_list(name, client_handles, count_name, count);
 
 	if (!NT_SUCCESS(status) || count == 0)
@@ -25,7 +23,8 @@ NTSTATUS allocation_list_decode(struct call *call, struct dxg_device *device, co
 	if (!list->allocations)
 		return STATUS_NO_MEMORY;
 	for (; list->count < count; list->count++) {
-		status = call_find_allocation(call, device, name, list->count, handles[list->count],
+		status = call_find_allocation(call, device, name, list->count,
+					      client_read_u32(client_handles, list->count),
 					      &list->allocations[list->count]);
 		if (!NT_SUCCESS(status)) {
 			allocation_list_put(list);

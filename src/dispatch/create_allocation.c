@@ -354,8 +354,11 @@ static NTSTATUS create_single(struct call *call, D3DKMT_CREATEALLOCATION *args,
 	status = allocation_create_single(device, &item, private_data, args->PrivateDriverDataSize);
 	if (UNLIKELY(!NT_SUCCESS(status)))
 		return status;
-	args->pAllocationInfo2->hAllocation = item.handle;
-	args->pAllocationInfo2->GpuVirtualAddress = 0;
+	char *client = (char *)args->pAllocationInfo2;
+	memcpy(client + offsetof(D3DDDI_ALLOCATIONINFO2, hAllocation), &item.handle,
+	       sizeof(item.handle));
+	memset(client + offsetof(D3DDDI_ALLOCATIONINFO2, GpuVirtualAddress), 0,
+	       sizeof(element->GpuVirtualAddress));
 	args->hResource = 0;
 	args->hGlobalShare = 0;
 	/* All flags at once, as they are read next. */

@@ -123,6 +123,24 @@ SPECIALIZED NTSTATUS call_copy_in(struct call *call, const char *name, const voi
 }
 
 /*
+ * An element of a client's array, which may stand at any address. It is read once: what another
+ * thread of the client writes there later is too late.
+ */
+SPECIALIZED uint32_t client_read_u32(const void *array, uint32_t index)
+{
+	uint32_t value;
+
+	memcpy(&value, (const char *)array + (size_t)index * sizeof(value), sizeof(value));
+	__asm__("" : "+r"(value)); /* or the compiler may read it again */
+	return value;
+}
+
+SPECIALIZED void client_write_u32(void *array, uint32_t index, uint32_t value)
+{
+	memcpy((char *)array + (size_t)index * sizeof(value), &value, sizeof(value));
+}
+
+/*
  * A list that the call's struct points to is there and not too long. Each element is then to be
  * read once. `name` and `count_name` are for the refusal.
  */

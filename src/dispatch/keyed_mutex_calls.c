@@ -111,10 +111,11 @@ NTSTATUS dispatch_destroy_keyed_mutex(struct call *call, D3DKMT_DESTROYKEYEDMUTE
 static uint64_t deadline_of(const LARGE_INTEGER *timeout)
 {
 	uint64_t delay_ns;
+	int64_t units;
 
 	if (!timeout)
 		return CLOCK_FOREVER;
-	int64_t units = timeout->QuadPart;
+	memcpy(&units, timeout, sizeof(units));
 	if (units > 0) {
 		/* A moment, of which the calendar and not our clock knows how far away it is. */
 		units -= (int64_t)(clock_wall_ns() / NS_PER_UNIT) + UNITS_TO_UNIX_EPOCH;

@@ -178,22 +178,22 @@ static NTSTATUS decode_reclaim(struct call *call, struct dxg_device *device,
 }
 
 /* A resource is as well off as the worst of its allocations. */
-static void hand_back_results(UINT *client, uint32_t elements, const struct target_list *targets,
+static void hand_back_results(void *client, uint32_t elements, const struct target_list *targets,
 			      const enum vidmm_reclaim_result *results)
 {
 	if (!client)
 		return;
 	if (!targets->element_of) {
 		for (uint32_t i = 0; i < targets->count; i++)
-			client[i] = (UINT)results[i];
+			client_write_u32(client, i, (uint32_t)results[i]);
 		return;
 	}
 	for (uint32_t i = 0; i < elements; i++)
-		client[i] = VIDMM_RECLAIM_OK;
+		client_write_u32(client, i, VIDMM_RECLAIM_OK);
 	for (uint32_t i = 0; i < targets->count; i++) {
-		UINT *element = &client[targets->element_of[i]];
-		if ((UINT)results[i] > *element)
-			*element = (UINT)results[i];
+		uint32_t element = targets->element_of[i];
+		if ((uint32_t)results[i] > client_read_u32(client, element))
+			client_write_u32(client, element, (uint32_t)results[i]);
 	}
 }
 
@@ -211,7 +211,7 @@ NTSTATUS dispatch_reclaim_allocations2(struct call *call, D3DKMT_RECLAIMALLOCATI
 	status = residency_reclaim(queue, targets.bindings, targets.count, results, &fence_value);
 	args->PagingFenceValue = fence_value;
 	if (NT_SUCCESS(status))
-		hand_back_results((UINT *)args->pResults, args->NumAllocations, &targets, results);
+		hand_back_results(args->pResults, args->NumAllocations, &targets, results);
 	targets_put(&targets);
 	return status;
 }
@@ -238,8 +238,7 @@ NTSTATUS dispatch_reclaim_allocations(struct call *call, D3DKMT_RECLAIMALLOCATIO
 	status = residency_reclaim_now(device, targets.bindings, targets.count, results);
 	if (NT_SUCCESS(status)) {
 		results_become_bools(results, targets.count);
-		hand_back_results((UINT *)args->pDiscarded, args->NumAllocations, &targets,
-				  results);
+		hand_back_results(args->pDiscarded, args->NumAllocations, &targets, results);
 	}
 	targets_put(&targets);
 	return status;

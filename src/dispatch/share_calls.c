@@ -21,7 +21,7 @@ static NTSTATUS capture_name(const char *argument, const UNICODE_STRING *client,
 
 	*name_out = NULL;
 	if (client)
-		string = *client;
+		memcpy(&string, client, sizeof(string));
 	if (string.Length == 0)
 		return STATUS_SUCCESS;
 	size_t count = string.Length / sizeof(WCHAR);
@@ -164,8 +164,10 @@ NTSTATUS dispatch_share_objects(struct call *call, D3DKMT_SHAREOBJECTS *args)
 	if (NT_SUCCESS(status))
 		status = share_create_nt(call->process->shares, request.shares, request.withheld,
 					 request.count, &options, &descriptor);
-	if (NT_SUCCESS(status))
-		*args->pSharedNtHandle = (HANDLE)(intptr_t)descriptor;
+	if (NT_SUCCESS(status)) {
+		HANDLE handle = (HANDLE)(intptr_t)descriptor;
+		memcpy(args->pSharedNtHandle, &handle, sizeof(handle));
+	}
 	mem_free(name);
 	share_request_finish(&request);
 	return status;
