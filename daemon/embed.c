@@ -10,7 +10,8 @@
  * A forked child has our memory but none of our threads, and the parent's drivers are not its own:
  * it is refused, and its exit destroys nothing.
  *
- * Every way in holds cancellation off, so that a thread comes out again.
+ * Every way in holds cancellation off, so that a thread comes out again. The kernel starts on a
+ * thread of its own: loading drivers needs more stack than the threads of some clients have.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -19,7 +20,9 @@
 #include "base/cancel.h"
 #include "base/gate.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/refusal.h"
+#include "base/refusal_carry.h"
 #include "base/sim.h"
 #include "base/thread.h"
 #include "daemon/config.h"
@@ -161,6 +164,49 @@ static NTSTATUS embed_begin(void)
 	return status;
 }
 
+/* A beginning on another thread. */
+struct beginning {
+	const char *call;
+	NTSTATUS status;
+	bool has_refused;
+	struct dxgk_refusal refusal;
+};
+
+static void embed_begin_for(void *context)
+{
+	struct beginning *beginning = context;
+	struct refusal_scope scope;
+
+	refusal_begin(&scope, beginning->call);
+	beginning->status = embed_begin();
+	refusal_end(&scope);
+	beginning->refusal.size_bytes = sizeof(beginning->refusal);
+	beginning->has_refused = refusal_last(&beginning->refusal);
+}
+
+static NTSTATUS embed_begin_apart(const char *call)
+{
+	struct beginning *beginning = mem_zalloc(sizeof(*beginning));
+	struct thread *thread;
+
+	if (!beginning)
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			      "no memory to start the kernel");
+	beginning->call = call;
+	NTSTATUS status = thread_create("start", embed_begin_for, beginning, &thread);
+	if (NT_SUCCESS(status)) {
+		thread_join(thread);
+		status = beginning->status;
+		if (beginning->has_refused)
+			refusal_carry(&beginning->refusal);
+	} else {
+		status = refuse(status, RULE_API_NO_MEMORY, NULL,
+				"no memory for a thread that starts the kernel");
+	}
+	mem_free(beginning);
+	return status;
+}
+
 /* Does the kernel run, with the gate passed? It has a process as long as it does. */
 static bool embed_is_running(void)
 {
@@ -200,7 +246,9 @@ RARE static NTSTATUS embed_call_slowly(uint32_t id, void *arguments)
 
 		struct refusal_scope scope;
 		refusal_begin(&scope, call_describe(id)->name);
-		status = embed_begin();
+		status = atomic_load(&embed.state) == EMBED_NOT_STARTED
+				 ? embed_begin_apart(scope.call)
+				 : embed_begin();
 		refusal_end(&scope);
 	}
 	thread_leave_kernel();

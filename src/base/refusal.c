@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/refusal.h"
+#include "base/refusal_carry.h"
 #include "base/thread.h"
 
 static const char *const rule_ids[RULE_COUNT] = {
@@ -100,6 +101,16 @@ bool refusal_end(struct refusal_scope *scope)
 {
 	innermost = scope->outer;
 	return scope->has_refused;
+}
+
+void refusal_carry(const struct dxgk_refusal *refusal)
+{
+	struct dxgk_refusal *last = thread_keep(&kept_last, sizeof(*last));
+
+	if (last)
+		*last = *refusal;
+	if (innermost)
+		innermost->has_refused = true;
 }
 
 void refusal_listen(void (*listener)(const struct dxgk_refusal *refusal))

@@ -32,6 +32,8 @@
 #include "base/sim.h"
 #include "base/thread.h"
 
+enum { STACK_LEAST_BYTES = 1 << 20 };
+
 struct thread {
 	char name[16];
 	void (*run)(void *argument);
@@ -102,15 +104,23 @@ static void thread_disown(struct thread *thread)
 }
 
 /* Also those that come while others run: an end may need what came to an end itself. */
-static void thread_run_ends(void *unused)
+static void thread_run_ends(void)
 {
 	struct thread_end *end;
 
-	(void)unused;
 	while ((end = own_ends) != NULL) {
 		own_ends = end->next;
 		end->run(end);
 	}
+}
+
+/* A client's thread takes locks here, and is outside: in a simulated run it has to come in. */
+static void thread_end_client(void *unused)
+{
+	(void)unused;
+	thread_enter_kernel();
+	thread_run_ends();
+	thread_leave_kernel();
 }
 
 /* Runs on the ending thread, also when thread_exit() cut run() short. */
@@ -119,7 +129,7 @@ static void thread_finish(void *context)
 	struct thread *thread = context;
 
 	/* Here and not as the key's destructor, because the thread still has its turn. */
-	thread_run_ends(NULL);
+	thread_run_ends();
 	pthread_setspecific(end_key, NULL);
 
 	atomic_store_explicit(&thread->finished, 1, memory_order_release);
@@ -147,6 +157,22 @@ static void *thread_main(void *context)
 	return NULL;
 }
 
+/* What a program made the default for its own threads may be too little for ours. */
+static int start_native(struct thread *thread)
+{
+	pthread_attr_t attributes;
+	size_t stack_bytes;
+
+	if (pthread_getattr_default_np(&attributes) != 0)
+		return pthread_create(&thread->native, NULL, thread_main, thread);
+	if (pthread_attr_getstacksize(&attributes, &stack_bytes) == 0 &&
+	    stack_bytes < STACK_LEAST_BYTES)
+		pthread_attr_setstacksize(&attributes, STACK_LEAST_BYTES);
+	int problem = pthread_create(&thread->native, &attributes, thread_main, thread);
+	pthread_attr_destroy(&attributes);
+	return problem;
+}
+
 NTSTATUS thread_create(const char *name, void (*run)(void *argument), void *argument,
 		       struct thread **thread_out)
 {
@@ -164,7 +190,7 @@ NTSTATUS thread_create(const char *name, void (*run)(void *argument), void *argu
 	if (sim_is_on())
 		sim_thread_register(&thread->sim, thread->name, thread->id);
 	*thread_out = thread; /* before the start: run() may look at it */
-	if (pthread_create(&thread->native, NULL, thread_main, thread) != 0) {
+	if (start_native(thread) != 0) {
 		*thread_out = NULL;
 		if (sim_is_on())
 			sim_thread_forget(&thread->sim);
@@ -281,7 +307,7 @@ const char *thread_name(void)
 
 __attribute__((constructor(101))) static void thread_make_end_key(void)
 {
-	if (pthread_key_create(&end_key, thread_run_ends) != 0)
+	if (pthread_key_create(&end_key, thread_end_client) != 0)
 		abort();
 }
 
