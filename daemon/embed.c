@@ -10,7 +10,7 @@
  * A forked child has our memory but none of our threads, and the parent's drivers are not its own:
  * it is refused, and its exit destroys nothing.
  *
- * Every way in holds cancellation off, so that a thread comes out again. The kernel starts on a
+ * Ways in hold cancellation off, so that a thread comes out again (base/cancel.h). The kernel starts on a
  * thread of its own: loading drivers needs more stack than the threads of some clients have.
  */
 #include <stdatomic.h>
@@ -230,9 +230,11 @@ RARE static NTSTATUS embed_call_slowly(uint32_t id, void *arguments)
 {
 	NTSTATUS status = STATUS_SUCCESS;
 	bool is_done = false;
+	int before;
 
 	if (atomic_load_explicit(&embed.state, memory_order_relaxed) == EMBED_FORKED)
 		return embed_refuse_child(id);
+	before = cancel_hold_off();
 	atomic_fetch_add(&embed.slow_calls, 1);
 	thread_enter_kernel();
 	while (NT_SUCCESS(status) && !is_done) {
@@ -253,8 +255,23 @@ RARE static NTSTATUS embed_call_slowly(uint32_t id, void *arguments)
 	}
 	thread_leave_kernel();
 	atomic_fetch_sub(&embed.slow_calls, 1);
+	cancel_give_back(before);
 	return status;
 }
+
+/* Made all the time, and they come to no cancellation point that does not hold off by itself. */
+static const bool is_quick[CALL_COUNT] = {
+	[CALL_create_allocation2] = true,
+	[CALL_destroy_allocation2] = true,
+	[CALL_make_resident] = true,
+	[CALL_evict] = true,
+	[CALL_offer_allocations] = true,
+	[CALL_reclaim_allocations2] = true,
+	[CALL_lock2] = true,
+	[CALL_unlock2] = true,
+	[CALL_submit_command] = true,
+	[CALL_submit_command_to_hw_queue] = true,
+};
 
 static NTSTATUS embed_call_here(uint32_t id, void *arguments)
 {
@@ -273,6 +290,8 @@ static NTSTATUS embed_call_here(uint32_t id, void *arguments)
 
 static NTSTATUS embed_call(uint32_t id, void *arguments)
 {
+	if (LIKELY(id < CALL_COUNT && is_quick[id]))
+		return embed_call_here(id, arguments);
 	int before = cancel_hold_off();
 	NTSTATUS status = embed_call_here(id, arguments);
 

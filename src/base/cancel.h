@@ -2,8 +2,10 @@
  * cancel.h - calls are no cancellation points.
  *
  * A thread that pthread_cancel() ends in the middle of a call would leave locks taken and gates
- * passed behind, for ever. So cancellation waits outside: at the border each call holds it off and
- * gives it back, and threads of the kernel's own never allow it.
+ * passed behind, for ever. So cancellation waits outside: at the border calls hold it off and give
+ * it back, and threads of the kernel's own never allow it. It costs two locked instructions, which
+ * the few calls that are made most often do without: what is a cancellation point to the host
+ * (write(), poll(), close() …) and can be come to from there holds it off itself.
  */
 #ifndef BASE_CANCEL_H
 #define BASE_CANCEL_H

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/log.h"
 
 static const char *const topic_names[LOG_TOPIC_COUNT] = {
@@ -36,9 +37,11 @@ PRINTF_LIKE(1, 0) static void log_write(const char *format, va_list arguments)
 		return;
 	}
 	line[length] = '\n';
+	int before = cancel_hold_off();
 	/* Nowhere to report a failing standard error. */
 	ssize_t ignored = write(STDERR_FILENO, line, (size_t)length + 1);
 	(void)ignored;
+	cancel_give_back(before);
 }
 
 /* Calls `unknown` for each word of DXGK_LOG that is no topic. */

@@ -15,6 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/own_fd.h"
 #include "base/refusal.h"
 #include "object/event.h"
@@ -97,16 +98,22 @@ void event_set(const struct event *event)
 	struct pollfd room = { .fd = event->fd, .events = POLLOUT };
 	const uint64_t one = 1;
 
-	if (event->fd < 0 || !is_still_ours(event))
+	if (event->fd < 0)
 		return;
+	int before = cancel_hold_off();
 	/* A client can have counted it up so far that writing would wait; then it is set anyway. */
-	if (poll(&room, 1, 0) == 1 && (room.revents & POLLOUT))
+	if (is_still_ours(event) && poll(&room, 1, 0) == 1 && (room.revents & POLLOUT))
 		(void)!write(event->fd, &one, sizeof(one));
+	cancel_give_back(before);
 }
 
 void event_close(struct event *event)
 {
-	if (event->fd >= 0 && is_still_ours(event))
+	if (event->fd < 0)
+		return;
+	int before = cancel_hold_off();
+	if (is_still_ours(event))
 		close(event->fd);
 	*event = EVENT_NONE;
+	cancel_give_back(before);
 }

@@ -26,6 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/own_fd.h"
@@ -370,11 +371,13 @@ void share_sweep(struct share_space *space)
 
 	if (LIKELY(atomic_load_explicit(&space->descriptor_count, memory_order_relaxed) == 0))
 		return;
+	int before = cancel_hold_off();
 	list_init(&ending);
 	lock_acquire(&space->lock);
 	sweep_locked(space, &ending);
 	lock_release(&space->lock);
 	end_bundles(&ending);
+	cancel_give_back(before);
 }
 
 static NTSTATUS refuse_descriptors(void)

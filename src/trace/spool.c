@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/mem.h"
 #include "base/own_fd.h"
 #include "trace/spool.h"
@@ -71,6 +72,7 @@ void spool_append(const struct trace_record *records, uint32_t slots)
 	uint64_t left_bytes = slots * sizeof(*records);
 	uint64_t offset = atomic_fetch_add(&spool_size_bytes, left_bytes);
 	int saved_errno = errno;
+	int before = cancel_hold_off();
 
 	while (left_bytes > 0) {
 		int number = spool_number();
@@ -88,6 +90,7 @@ void spool_append(const struct trace_record *records, uint32_t slots)
 		offset += (uint64_t)written;
 		left_bytes -= (uint64_t)written;
 	}
+	cancel_give_back(before);
 	errno = saved_errno;
 }
 

@@ -1,8 +1,8 @@
 /*
  * cancel_test.c - calls are no cancellation points: a thread that is cancelled in one comes out of
- * it first, and a program whose threads were cancelled ends.
+ * it first, and a program whose threads were cancelled ends. Of deferred cancellation only.
  */
-#include "api/support.h"
+#include "api/allocation.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,13 +21,12 @@ static void begin(void)
 	device = child_create_device(adapter);
 }
 
-/* Some hosts give no result of a thread that is cancelled at the moment it allows that again. */
-static void expect_cancelled(pthread_t thread, const void *is_asynchronous)
+static void expect_cancelled(pthread_t thread)
 {
 	void *result = NULL;
 
 	CHILD_EXPECT(pthread_join(thread, &result) == 0);
-	CHILD_EXPECT(is_asynchronous || result == PTHREAD_CANCELED);
+	CHILD_EXPECT(result == PTHREAD_CANCELED);
 }
 
 static int end(void)
@@ -52,8 +51,7 @@ static void *wait_in_a_call(void *context)
 							    .ObjectHandleArray = &fence,
 							    .FenceValueArray = &value };
 
-	if (context)
-		pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	(void)context;
 	atomic_fetch_add(&inside, 1);
 	CHILD_EXPECT(D3DKMTWaitForSynchronizationObjectFromCpu(&args) == STATUS_SUCCESS);
 	atomic_fetch_add(&came_out, 1);
@@ -62,7 +60,7 @@ static void *wait_in_a_call(void *context)
 	return NULL;
 }
 
-static int cancel_one_that_waits(void *is_asynchronous)
+CHILD(cancels_one_that_waits)
 {
 	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 create = { 0 };
 	const UINT64 value = 1;
@@ -73,7 +71,7 @@ static int cancel_one_that_waits(void *is_asynchronous)
 	create.Info.Type = D3DDDI_MONITORED_FENCE;
 	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&create) == STATUS_SUCCESS);
 	fence = create.hSyncObject;
-	CHILD_EXPECT(pthread_create(&thread, NULL, wait_in_a_call, is_asynchronous) == 0);
+	CHILD_EXPECT(pthread_create(&thread, NULL, wait_in_a_call, NULL) == 0);
 	while (atomic_load(&inside) == 0)
 		usleep(100);
 	usleep(20000);
@@ -85,73 +83,95 @@ static int cancel_one_that_waits(void *is_asynchronous)
 								.ObjectHandleArray = &fence,
 								.FenceValueArray = &value };
 	CHILD_EXPECT(D3DKMTSignalSynchronizationObjectFromCpu(&signal_it) == STATUS_SUCCESS);
-	expect_cancelled(thread, is_asynchronous);
-	CHILD_EXPECT(is_asynchronous || atomic_load(&came_out) == 1);
+	expect_cancelled(thread);
+	CHILD_EXPECT(atomic_load(&came_out) == 1);
 	D3DKMT_DESTROYSYNCHRONIZATIONOBJECT destroy = { fence };
 	CHILD_EXPECT(D3DKMTDestroySynchronizationObject(&destroy) == STATUS_SUCCESS);
 	return end();
 }
 
-CHILD(cancels_one_that_waits)
-{
-	return cancel_one_that_waits(NULL);
-}
-
-CHILD(cancels_one_that_waits_at_any_instruction)
-{
-	return cancel_one_that_waits(&device);
-}
-
 /* ---- calls that are made ---- */
 
-/* Creating and destroying enters the driver, waits for threads, writes logs and the trace. */
-static void *call_for_ever(void *context)
+/* Enters the driver, waits for threads, and is refused, which is written to the log and the trace. */
+static void *make_devices_for_ever(void *context)
 {
-	if (context)
-		pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	(void)context;
 	for (;;) {
-		D3DKMT_HANDLE another = 0;
-		D3DKMT_HANDLE of_it = 0;
+		D3DKMT_HANDLE another = child_create_device(adapter);
+		D3DKMT_HANDLE of_it = child_create_context(another);
 
-		/* What was made is known before the thread can end. */
-		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-		CHILD_EXPECT(try_create_device(adapter, &another) == STATUS_SUCCESS);
-		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
-		(void)!try_create_context(another, &of_it);
-		(void)!destroy_context(of_it + 1);
-		(void)!destroy_device(another);
+		CHILD_EXPECT(destroy_context(of_it + 1) == STATUS_INVALID_PARAMETER);
+		CHILD_EXPECT(destroy_device(another) == STATUS_SUCCESS);
 		atomic_fetch_add(&came_out, 1);
 		pthread_testcancel();
 	}
 	return NULL;
 }
 
-static int cancel_many_times(void *is_asynchronous)
+/* The calls that are made most often, with an NT handle about that they look after. */
+static void *make_allocations_for_ever(void *context)
 {
-	begin();
+	(void)context;
+	for (;;) {
+		struct creation creation;
+
+		creation_init(&creation, device, 1);
+		CHILD_EXPECT(create(&creation) == STATUS_SUCCESS);
+		D3DKMT_HANDLE handle = creation.elements[0].hAllocation;
+		D3DKMT_LOCK2 lock_it = { .hDevice = device, .hAllocation = handle };
+		D3DKMT_UNLOCK2 unlock_it = { .hDevice = device, .hAllocation = handle };
+		CHILD_EXPECT(D3DKMTLock2(&lock_it) == STATUS_SUCCESS);
+		CHILD_EXPECT(D3DKMTUnlock2(&unlock_it) == STATUS_SUCCESS);
+		CHILD_EXPECT(D3DKMTUnlock2(&unlock_it) != STATUS_SUCCESS);
+		D3DKMT_OFFERALLOCATIONS give = { .hDevice = device,
+						 .HandleList = &handle,
+						 .NumAllocations = 1,
+						 .Priority = D3DKMT_OFFER_PRIORITY_LOW };
+		CHILD_EXPECT(D3DKMTOfferAllocations(&give) == STATUS_SUCCESS);
+		D3DKMT_DESTROYALLOCATION2 destroy = { .hDevice = device,
+						      .phAllocationList = &handle,
+						      .AllocationCount = 1 };
+		CHILD_EXPECT(D3DKMTDestroyAllocation2(&destroy) == STATUS_SUCCESS);
+		atomic_fetch_add(&came_out, 1);
+		pthread_testcancel();
+	}
+	return NULL;
+}
+
+static int cancel_many_times(void *(*call_for_ever)(void *context))
+{
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		unsigned seen = atomic_load(&came_out);
 		pthread_t thread;
 
-		CHILD_EXPECT(pthread_create(&thread, NULL, call_for_ever, is_asynchronous) == 0);
+		CHILD_EXPECT(pthread_create(&thread, NULL, call_for_ever, NULL) == 0);
 		while (atomic_load(&came_out) == seen)
 			usleep(50);
 		usleep(i * 37 % 400);
 		CHILD_EXPECT(pthread_cancel(thread) == 0);
-		expect_cancelled(thread, is_asynchronous);
+		expect_cancelled(thread);
 		CHILD_EXPECT(get_execution_state(device) == STATUS_SUCCESS);
 	}
 	return end();
 }
 
-CHILD(cancels_those_that_call)
+CHILD(cancels_those_that_make_devices)
 {
-	return cancel_many_times(NULL);
+	begin();
+	return cancel_many_times(make_devices_for_ever);
 }
 
-CHILD(cancels_those_that_call_at_any_instruction)
+CHILD(cancels_those_that_make_allocations)
 {
-	return cancel_many_times(&device);
+	struct creation creation;
+	HANDLE handle;
+
+	begin();
+	creation_init_resource(&creation, device, 1, SHARED_NT);
+	CHILD_EXPECT(create(&creation) == STATUS_SUCCESS);
+	CHILD_EXPECT(D3DKMTShareObjects(1, &creation.args.hResource, NULL, GENERIC_ALL, &handle) ==
+		     STATUS_SUCCESS);
+	return cancel_many_times(make_allocations_for_ever);
 }
 
 /* ---- the first call, and the last ---- */
@@ -172,7 +192,7 @@ CHILD(cancels_the_first_call)
 
 	alarm(LIMIT_S);
 	CHILD_EXPECT(pthread_create(&thread, NULL, call_first_when_cancelled, NULL) == 0);
-	expect_cancelled(thread, NULL);
+	expect_cancelled(thread);
 	CHILD_EXPECT(atomic_load(&came_out) == 1);
 	device = child_create_device(adapter);
 	return end();
@@ -216,19 +236,10 @@ TEST(cancel, takes_effect_when_a_call_that_waits_is_over)
 	expect_ends("cancels_one_that_waits");
 }
 
-TEST(cancel, at_any_instruction_takes_effect_when_a_call_that_waits_is_over)
-{
-	expect_ends("cancels_one_that_waits_at_any_instruction");
-}
-
 TEST(cancel, leaves_nothing_half_done)
 {
-	expect_ends("cancels_those_that_call");
-}
-
-TEST(cancel, at_any_instruction_leaves_nothing_half_done)
-{
-	expect_ends("cancels_those_that_call_at_any_instruction");
+	expect_ends("cancels_those_that_make_devices");
+	expect_ends("cancels_those_that_make_allocations");
 }
 
 TEST(cancel, does_not_hinder_the_first_call)
