@@ -27,15 +27,18 @@ static NTSTATUS version_accept(const DXGK_DRIVERCAPS *caps, struct miniport_info
 	uint32_t registered = ddi_wddm_version(info->interface_version);
 	uint32_t reported = (uint32_t)caps->WDDMVersion;
 
-	if (reported == 0)
-		reported = registered;
+	if (reported == 0) {
+		info->wddm_version = registered;
+		return STATUS_SUCCESS;
+	}
 	if (reported < 0x1000 || reported > 0x3F00 || (reported & 0xFF) != 0)
 		return refuse(STATUS_ILLEGAL_ANSWER, RULE_DDI_CAPS_VERSION, CAPS "WDDMVersion",
 			      "is 0x%x, which is no version of WDDM", reported);
-	if (reported > registered)
+	if (version_number(reported) > registered)
 		return refuse(STATUS_ILLEGAL_ANSWER, RULE_DDI_CAPS_VERSION, CAPS "WDDMVersion",
-			      "is 0x%x, newer than the registered interface 0x%x (0x%x)", reported,
-			      info->interface_version, registered);
+			      "is 0x%x, newer than the registered interface 0x%x (WDDM %u.%u)",
+			      reported, info->interface_version, registered / 1000,
+			      registered / 100 % 10);
 	info->wddm_version = version_number(reported);
 	return STATUS_SUCCESS;
 }
@@ -60,7 +63,8 @@ static NTSTATUS scheduling_accept(const DXGK_DRIVERCAPS *caps, struct miniport_i
 
 	info->is_multi_engine_aware = scheduling->MultiEngineAware;
 	info->is_preemption_aware = scheduling->PreemptionAware;
-	info->is_cancel_command_aware = scheduling->CancelCommandAware;
+	info->is_cancel_command_aware =
+		info->wddm_version >= 1200 && scheduling->CancelCommandAware;
 	info->has_no_64bit_atomics = info->wddm_version >= 2000 && scheduling->No64BitAtomics;
 	if (info->wddm_version >= 2000)
 		info->packets_per_node_max = scheduling->HwQueuePacketCap;

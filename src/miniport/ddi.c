@@ -31,10 +31,12 @@
 #include "trace/trace.h"
 
 const struct ddi_info ddi_infos[DDI_COUNT] = {
-#define DDI(ddi_name, member, ddi_index, ddi_need, ddi_irql, ddi_level, ddi_class, ddi_result)     \
+#define DDI(ddi_name, member, ddi_index, ddi_since, ddi_need, ddi_irql, ddi_level, ddi_class,      \
+	    ddi_result)                                                                            \
 	[DDI_##ddi_name] = {                                                                       \
 		.name = "DxgkDdi" #member,                                                         \
 		.index = (ddi_index),                                                              \
+		.since = (ddi_since),                                                              \
 		.need = DDI_NEED_##ddi_need,                                                       \
 		.irql = DDI_IRQL_##ddi_irql,                                                       \
 		.level = DDI_LEVEL_##ddi_level,                                                    \
@@ -46,7 +48,7 @@ const struct ddi_info ddi_infos[DDI_COUNT] = {
 };
 
 /* The struct is Version and then pointers only: a member's index is its place. */
-#define DDI(name, member, index, need, irql, level, class, result)                                 \
+#define DDI(name, member, index, since, need, irql, level, class, result)                          \
 	_Static_assert(offsetof(DRIVER_INITIALIZATION_DATA, DxgkDdi##member) ==                    \
 			       (index) * sizeof(void *),                                           \
 		       "ddi.def and the header disagree about DxgkDdi" #member);
@@ -58,26 +60,26 @@ static const struct {
 	uint32_t wddm_version;
 	uint32_t member_count;
 } known_versions[] = {
-	{ DXGKDDI_INTERFACE_VERSION_WIN7, 0x1100, 71 },
-	{ DXGKDDI_INTERFACE_VERSION_WIN8, 0x1200, 83 },
-	{ DXGKDDI_INTERFACE_VERSION_WDDM1_3, 0x1300, 89 },
-	{ DXGKDDI_INTERFACE_VERSION_WDDM1_3_PATH_INDEPENDENT_ROTATION, 0x1300, 89 },
-	{ DXGKDDI_INTERFACE_VERSION_WDDM2_0, 0x2000, 104 },
-	{ DXGKDDI_INTERFACE_VERSION_WDDM2_1, 0x2100, 110 },
-	{ DXGKDDI_INTERFACE_VERSION_WDDM2_1_5, 0x2100, 110 },
-	{ DXGKDDI_INTERFACE_VERSION_WDDM2_1_6, 0x2100, 110 },
-	{ DXGKDDI_INTERFACE_VERSION_WDDM2_2, 0x2200, 129 },
-	{ DXGKDDI_INTERFACE_VERSION_WDDM2_3, 0x2300, 132 },
-	{ DXGKDDI_INTERFACE_VERSION_WDDM2_4, 0x2400, 144 },
-	{ DXGKDDI_INTERFACE_VERSION_WDDM2_5, 0x2500, 149 },
-	{ DXGKDDI_INTERFACE_VERSION_WDDM2_6, 0x2600, 153 },
-	{ DXGKDDI_INTERFACE_VERSION_WDDM2_7, 0x2700, 154 },
-	{ DXGKDDI_INTERFACE_VERSION_WDDM2_8, 0x2800, 154 },
-	{ DXGKDDI_INTERFACE_VERSION_WDDM2_9, 0x2900, 158 },
-	{ DXGKDDI_INTERFACE_VERSION_WDDM3_0, 0x3000, 162 },
-	{ 0x10004, 0x3100, 172 },
+	{ DXGKDDI_INTERFACE_VERSION_WIN7, 1100, 71 },
+	{ DXGKDDI_INTERFACE_VERSION_WIN8, 1200, 83 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM1_3, 1300, 89 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM1_3_PATH_INDEPENDENT_ROTATION, 1300, 89 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_0, 2000, 104 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_1, 2100, 110 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_1_5, 2100, 110 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_1_6, 2100, 110 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_2, 2200, 129 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_3, 2300, 132 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_4, 2400, 144 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_5, 2500, 149 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_6, 2600, 153 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_7, 2700, 154 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_8, 2800, 154 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM2_9, 2900, 158 },
+	{ DXGKDDI_INTERFACE_VERSION_WDDM3_0, 3000, 162 },
+	{ 0x10004, 3100, 172 },
 	/* What 3.2 adds is not documented: its drivers are read as far as 3.1 goes. */
-	{ 0x11007, 0x3200, 172 },
+	{ 0x11007, 3200, 172 },
 };
 
 uint32_t ddi_member_count(uint32_t interface_version)

@@ -26,7 +26,7 @@ struct miniport;
 struct miniport_client;
 
 enum ddi {
-#define DDI(name, member, index, need, irql, level, class, result) DDI_##name,
+#define DDI(name, member, index, since, need, irql, level, class, result) DDI_##name,
 #include "miniport/ddi.def"
 #undef DDI
 	DDI_COUNT
@@ -75,6 +75,7 @@ enum { DDI_DEVICE_IRQL = 5 };
 struct ddi_info {
 	const char *name; /* "DxgkDdiCreateContext" */
 	uint32_t index;   /* in DRIVER_INITIALIZATION_DATA */
+	uint32_t since;   /* WDDM that brought it, as miniport_info.wddm_version counts */
 	enum ddi_need need;
 	enum ddi_irql irql;
 	enum ddi_level level;
@@ -87,7 +88,7 @@ extern const struct ddi_info ddi_infos[DDI_COUNT];
 /* Members of DRIVER_INITIALIZATION_DATA, counting Version, in a known interface version; else 0. */
 uint32_t ddi_member_count(uint32_t interface_version);
 
-/* DXGK_WDDMVERSION of a known interface version: 0x2600 for WDDM 2.6; else 0. */
+/* Of a known interface version, as miniport_info counts: 2600 for WDDM 2.6; else 0. */
 uint32_t ddi_wddm_version(uint32_t interface_version);
 
 struct ddi_crossing {

@@ -5,7 +5,10 @@
  *   out:  miniport->ddi: the entry points, as far as the registered version goes
  *
  * DRIVER_INITIALIZATION_DATA carries no size: its Version says how many members the driver's
- * compiler gave it. Nothing behind them is read.
+ * compiler gave it. Nothing behind them is read. A driver may say later that it is of an older
+ * version than its table; drivers are compiled with newer headers than they were written for, and
+ * fill in what they have no use for. So what is newer than the driver is forgotten here, once, and
+ * everybody else asks for NULL only.
  *
  * DriverEntry runs before anybody else knows the driver, so there is nothing to serialise; whose
  * DriverEntry is running is remembered per thread.
@@ -40,16 +43,26 @@ static NTSTATUS check_arguments(const DRIVER_OBJECT *driver_object,
 NTSTATUS entry_require(const struct miniport *miniport, enum ddi_need need)
 {
 	const char *const *members = (const char *const *)&miniport->ddi;
-	uint32_t member_count = ddi_member_count(miniport->ddi.Version);
 
 	for (size_t i = 0; i < DDI_COUNT; i++) {
 		const struct ddi_info *info = &ddi_infos[i];
 
-		if (info->need == need && info->index < member_count && !members[info->index])
+		if (info->need == need && info->since <= miniport->info.wddm_version &&
+		    !members[info->index])
 			return refuse(STATUS_ILLEGAL_ANSWER, RULE_DDI_ENTRY_MISSING, info->name,
 				      "is NULL, and a driver of this kind needs it");
 	}
 	return STATUS_SUCCESS;
+}
+
+void entry_forget_newer(struct miniport *miniport)
+{
+	void **members = (void **)&miniport->ddi;
+
+	for (size_t i = 0; i < DDI_COUNT; i++) {
+		if (ddi_infos[i].since > miniport->info.wddm_version)
+			members[ddi_infos[i].index] = NULL;
+	}
 }
 
 static NTSTATUS initialize(const DRIVER_INITIALIZATION_DATA *data)
@@ -65,6 +78,7 @@ static NTSTATUS initialize(const DRIVER_INITIALIZATION_DATA *data)
 			      "is 0x%x, which is no WDDM version from 1.1 to 3.2", data->Version);
 	memcpy(&loading->ddi, data, member_count * sizeof(void *));
 	loading->info.interface_version = data->Version;
+	loading->info.wddm_version = ddi_wddm_version(data->Version);
 	return entry_require(loading, DDI_NEED_REQUIRED);
 }
 

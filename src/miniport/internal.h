@@ -98,7 +98,8 @@ struct miniport {
 	uint32_t adapter_id;
 	char start_name[64]; /* what refusals during the start call it */
 
-	/* From DxgkInitialize: members past the registered version are NULL. */
+	/* From DxgkInitialize: what is newer than the registered version is NULL, and, as soon as
+	   the driver has said which one it is of, what is newer than that. */
 	DRIVER_INITIALIZATION_DATA ddi;
 	NTSTATUS initialize_status; /* STATUS_PENDING until the driver called it */
 
@@ -204,7 +205,10 @@ SPECIALIZED void ddi_go_on_level_0(struct ddi_crossing *crossing, NTSTATUS statu
 
 MUST_CHECK NTSTATUS entry_run(struct miniport *miniport);
 
-/* Refuses the driver when an entry point for `need` is missing. */
+/* What the driver, of info.wddm_version, is too old for is NULL from now on. */
+void entry_forget_newer(struct miniport *miniport);
+
+/* Refuses the driver when an entry point for `need` is missing that its version has. */
 MUST_CHECK NTSTATUS entry_require(const struct miniport *miniport, enum ddi_need need);
 
 /* ---- query.c ---- */

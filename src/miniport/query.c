@@ -59,7 +59,10 @@ static NTSTATUS query_caps(struct miniport *miniport)
 	if (!NT_SUCCESS(status))
 		return status;
 	miniport->is_patching = !caps.SchedulingCaps.NoDmaPatching;
-	return caps_accept(&caps, &miniport->info);
+	status = caps_accept(&caps, &miniport->info);
+	if (NT_SUCCESS(status))
+		entry_forget_newer(miniport);
+	return status;
 }
 
 static NTSTATUS query_physical_caps(struct miniport *miniport)

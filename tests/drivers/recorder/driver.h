@@ -166,6 +166,9 @@ void fill_in_work(DRIVER_INITIALIZATION_DATA *data);
 void fill_in_hw_queues(DRIVER_INITIALIZATION_DATA *data);
 void fill_in_recovery(DRIVER_INITIALIZATION_DATA *data);
 
+/* rest.c: after all others. */
+void fill_in_the_rest(DRIVER_INITIALIZATION_DATA *data);
+
 /* recovery.c: keeps the arguments of a call for RECORDER_FETCH. */
 void save_call(struct adapter *adapter, enum recorder_entry entry, const void *argument,
 	       ULONG argument_bytes, const void *list, ULONG list_bytes);

@@ -68,6 +68,7 @@ static NTSTATUS query_caps(const DXGKARG_QUERYADAPTERINFO *query)
 		setting("NbAsymetricProcessingNodes", 2);
 	caps->SupportNonVGA = TRUE;
 	caps->SupportPerEngineTDR = setting("SupportPerEngineTDR", 1) != 0;
+	caps->SupportSurpriseRemoval = (BOOLEAN)setting("SurpriseRemoval", 0);
 	caps->MiscCaps.ComputeOnly = 1;
 	caps->PreemptionCaps.GraphicsPreemptionGranularity =
 		D3DKMDT_GRAPHICS_PREEMPTION_PRIMITIVE_BOUNDARY;

@@ -15,6 +15,7 @@
  *   FailAt               at its how-manieth call, 1 when not given
  *   FailStatus           with this status, STATUS_UNSUCCESSFUL when not given
  *   Missing              the entry point that is left NULL: "AddDevice"
+ *   Whole                1: no other is; what the driver knows nothing about is not supported
  *
  * How it works (crank.c, work.c, recovery.c):
  *
@@ -209,6 +210,7 @@ static void fill_in(DRIVER_INITIALIZATION_DATA *data)
 	fill_in_work(data);
 	fill_in_hw_queues(data);
 	fill_in_recovery(data);
+	fill_in_the_rest(data);
 	leave_out(data);
 }
 
