@@ -276,6 +276,16 @@ bool ddi_enter_until(struct ddi_crossing *crossing, struct miniport *miniport,
 	return enter(crossing, deadline_ns);
 }
 
+static void log_call(const struct ddi_crossing *crossing, NTSTATUS status)
+{
+	const char *name = ddi_infos[crossing->ddi].name;
+
+	if (!crossing->is_simple && crossing->about)
+		log_topic(LOG_CALLS, "%s(%s): %s", name, crossing->about, status_name(status));
+	else
+		log_topic(LOG_CALLS, "%s: %s", name, status_name(status));
+}
+
 static void cross_back(struct ddi_crossing *crossing, NTSTATUS status)
 {
 	const char *name = ddi_infos[crossing->ddi].name;
@@ -286,7 +296,7 @@ static void cross_back(struct ddi_crossing *crossing, NTSTATUS status)
 	ddi_innermost = crossing->outer;
 	locks_release(crossing);
 	if (UNLIKELY(log_is_on(LOG_CALLS)))
-		log_topic(LOG_CALLS, "%s: %s", name, status_name(status));
+		log_call(crossing, status);
 }
 
 static NTSTATUS judge_class(const struct ddi_crossing *crossing, NTSTATUS status)
@@ -331,7 +341,7 @@ NTSTATUS ddi_leave(struct ddi_crossing *crossing, NTSTATUS status)
 RARE NTSTATUS ddi_level_0_judge(const struct ddi_crossing *crossing, NTSTATUS status)
 {
 	if (log_is_on(LOG_CALLS))
-		log_topic(LOG_CALLS, "%s: %s", ddi_infos[crossing->ddi].name, status_name(status));
+		log_call(crossing, status);
 	return judge(crossing, status);
 }
 

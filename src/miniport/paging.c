@@ -16,6 +16,7 @@
 #include "base/refusal.h"
 #include "miniport/internal.h"
 #include "miniport/kept_name.h"
+#include "miniport/paging_name.h"
 #include "miniport/pte.h"
 #include "miniport/work.h"
 #include "nt/report.h"
@@ -436,6 +437,13 @@ NTSTATUS driver_mistake(enum rule rule, const char *entry, const char *what)
 
 static const char entry[] = "DxgkDdiBuildPagingBuffer";
 
+static NTSTATUS mistake(const struct miniport_paging_op *op, enum rule rule, const char *what)
+{
+	nt_report(rule, "%s %s in %s", entry, what, miniport_paging_name(op));
+	return refuse(STATUS_DRIVER_INTERNAL_ERROR, rule, entry, "%s in %s", what,
+		      miniport_paging_name(op));
+}
+
 static bool may_be_busy(const struct miniport_paging_op *op)
 {
 	if (op->kind == MINIPORT_PAGING_TRANSFER ||
@@ -455,21 +463,20 @@ static NTSTATUS judge(const struct miniport_paging_op *op,
 		return STATUS_SUCCESS;
 	case STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER:
 		if (is_fresh && !has_moved)
-			return driver_mistake(RULE_DDI_DMA_BUFFER, entry,
-					      "asked for another buffer and left a fresh one as it "
-					      "was: it would ask for ever");
+			return mistake(op, RULE_DDI_DMA_BUFFER,
+				       "would ask for another buffer for ever: it left a fresh one "
+				       "as it was,");
 		return status;
 	case STATUS_GRAPHICS_ALLOCATION_BUSY:
 		if (may_be_busy(op))
 			return status;
-		return driver_mistake(RULE_DDI_STATUS_UNDOCUMENTED, entry,
-				      "returned STATUS_GRAPHICS_ALLOCATION_BUSY where nothing is "
-				      "in use");
+		return mistake(op, RULE_DDI_STATUS_UNDOCUMENTED,
+			       "returned STATUS_GRAPHICS_ALLOCATION_BUSY where nothing is in use,");
 	default:
-		nt_report(RULE_DDI_STATUS_UNDOCUMENTED, "%s returned %s for operation %u", entry,
-			  status_name(status), (unsigned)op->kind);
+		nt_report(RULE_DDI_STATUS_UNDOCUMENTED, "%s returned %s for %s", entry,
+			  status_name(status), miniport_paging_name(op));
 		return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_STATUS_UNDOCUMENTED, entry,
-			      "returned %s", status_name(status));
+			      "returned %s for %s", status_name(status), miniport_paging_name(op));
 	}
 }
 
@@ -485,13 +492,13 @@ static NTSTATUS accept(const struct miniport_paging_op *op, const DXGKARG_BUILDP
 
 	if (!pointer_moved(memory, args->pDmaBuffer,
 			   before.memory ? before.size_bytes - before.used_bytes : 0, &written))
-		return driver_mistake(RULE_DDI_DMA_BUFFER, entry,
-				      "moved pDmaBuffer out of the buffer or backwards");
+		return mistake(op, RULE_DDI_DMA_BUFFER,
+			       "moved pDmaBuffer out of the buffer or backwards");
 	if (!pointer_moved(private_data, args->pDmaBufferPrivateData,
 			   private_data ? before.private_bytes - before.private_used_bytes : 0,
 			   &private_written))
-		return driver_mistake(RULE_DDI_DMA_BUFFER, entry,
-				      "moved pDmaBufferPrivateData out of its room or backwards");
+		return mistake(op, RULE_DDI_DMA_BUFFER,
+			       "moved pDmaBufferPrivateData out of its room or backwards");
 	status = judge(op, &before, written != 0 || args->MultipassOffset != *multipass, status);
 	if (status == STATUS_DRIVER_INTERNAL_ERROR)
 		return status;
@@ -553,6 +560,8 @@ NTSTATUS miniport_build_paging(struct miniport *miniport, const struct miniport_
 	args.MultipassOffset = *multipass;
 
 	ddi_enter(&crossing, miniport, NULL, DDI_BUILD_PAGING_BUFFER);
+	crossing.about = miniport_paging_name(op);
+	trace_paging_operation(crossing.about, args.MultipassOffset);
 	bool is_late = is_of_before(buffer);
 	status = is_late ? STATUS_DEVICE_REMOVED : call(miniport, op->subject.kept, &args);
 	ddi_leave_as_it_is(&crossing, status);

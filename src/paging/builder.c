@@ -20,6 +20,7 @@
 
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "miniport/paging_name.h"
 #include "paging/internal.h"
 
 enum {
@@ -52,11 +53,13 @@ static enum build_result fail(struct pager_build *build, NTSTATUS status)
 	return BUILD_FAILED;
 }
 
-static enum build_result fail_illegal(struct pager_build *build, NTSTATUS status, const char *why)
+static enum build_result fail_illegal(struct pager_build *build,
+				      const struct miniport_paging_op *op, NTSTATUS status,
+				      const char *why)
 {
 	return fail(build, refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_PAGING_ANSWER, NULL,
-				  "building a paging buffer was answered with %s, %s",
-				  status_name(status), why));
+				  "building a paging buffer for %s was answered with %s, %s",
+				  miniport_paging_name(op), status_name(status), why));
 }
 
 static bool made_progress(struct pager_build *build, bool was_empty, bool has_written,
@@ -117,9 +120,9 @@ static enum build_result build_pass(struct pager *pager, const struct miniport_p
 	if (status == STATUS_SUCCESS)
 		return BUILD_DONE;
 	if (is_written_now(op))
-		return fail_illegal(build, status, "and needs no room: the CPU writes");
+		return fail_illegal(build, op, status, "and needs no room: the CPU writes");
 	if (!made_progress(build, used == 0, memory->used_bytes != used, multipass))
-		return fail_illegal(build, status, "and the buffer was empty");
+		return fail_illegal(build, op, status, "and the buffer was empty");
 	pager_buffer_submit(pager);
 	return BUILD_DONE;
 }
@@ -148,11 +151,11 @@ static enum build_result build_step(struct pager *pager, struct miniport_paging_
 		if (status == STATUS_NO_MEMORY) /* ours, on the way to the driver */
 			return fail(build, status);
 		if (status != STATUS_GRAPHICS_ALLOCATION_BUSY)
-			return fail_illegal(build, status, "which it may not be");
+			return fail_illegal(build, op, status, "which it may not be");
 		if (!is_idle)
-			return fail_illegal(build, status, "and only what moves can be busy");
+			return fail_illegal(build, op, status, "and only what moves can be busy");
 		if (*is_idle)
-			return fail_illegal(build, status, "and the allocation is idle");
+			return fail_illegal(build, op, status, "and the allocation is idle");
 		idle_allocation(pager);
 	}
 	build->multipass = 0;

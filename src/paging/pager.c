@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "miniport/paging_name.h"
 #include "paging/internal.h"
 
 enum {
@@ -567,6 +568,6 @@ NTSTATUS pager_tell(struct pager *pager, const struct miniport_paging_op *op)
 	if (status == STATUS_SUCCESS || status == STATUS_NO_MEMORY)
 		return status;
 	return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_PAGING_ANSWER, NULL,
-		      "an operation that was only to be told was answered with %s",
-		      status_name(status));
+		      "%s, which was only to be told, was answered with %s",
+		      miniport_paging_name(op), status_name(status));
 }
