@@ -14,10 +14,10 @@
  * There is no hardware here that interrupts: drivers raise themselves to interrupt level, as
  * software-only ones do on Windows, and DxgkDdiInterruptRoutine is never needed.
  *
- * Fence ids only grow, and one means all before it, so a completion that follows another on its
- * node replaces it, as does one look at the fences another. What cannot be merged is bounded by
- * what a driver may have outstanding; a driver that says more than fits has lost count and is told
- * so.
+ * Fence ids only grow, and one means all before it, so a completion of what is next on its node
+ * replaces the one before, as does one look at the fences another. One that does not grow is not
+ * written down, and the driver is told. What cannot be merged is bounded by what a driver may have
+ * outstanding; a driver that says more than fits has lost count and is told so.
  */
 #include <assert.h>
 #include <stdatomic.h>
@@ -121,6 +121,9 @@ NTSTATUS interrupt_synchronize(struct miniport *miniport, PKSYNCHRONIZE_ROUTINE 
 	return STATUS_SUCCESS;
 }
 
+enum { REPEATED_IDS = 4096 };
+enum record_result { RECORD_ADDED, RECORD_DOUBLED, RECORD_LOST };
+
 /* The caller holds records_lock. The newest record of a node, or NULL. */
 static struct interrupt_record *newest_of_node_locked(struct interrupt *interrupt, uint32_t node)
 {
@@ -136,19 +139,33 @@ static struct interrupt_record *newest_of_node_locked(struct interrupt *interrup
 
 static bool replaces(const struct interrupt_record *newest, const struct interrupt_record *record)
 {
-	return newest && newest->kind == record->kind &&
-	       (record->kind == INTERRUPT_COMPLETED || record->kind == INTERRUPT_FENCE_WRITTEN);
+	if (!newest || newest->kind != record->kind)
+		return false;
+	return record->kind == INTERRUPT_FENCE_WRITTEN ||
+	       (record->kind == INTERRUPT_COMPLETED && record->fence == newest->fence + 1);
 }
 
-static bool record_add(struct interrupt *interrupt, struct interrupt_record *record)
+/* Both are completions, and the second is not the newer one. What is far behind is judged with the
+   rest, by who knows what the hardware has. */
+static bool is_said_again(const struct interrupt_record *newest,
+			  const struct interrupt_record *record)
 {
-	bool fits = true;
+	return newest && newest->kind == INTERRUPT_COMPLETED &&
+	       record->kind == INTERRUPT_COMPLETED && newest->fence - record->fence < REPEATED_IDS;
+}
+
+static enum record_result record_add(struct interrupt *interrupt, struct interrupt_record *record)
+{
+	enum record_result result = RECORD_ADDED;
 
 	lock_acquire(&interrupt->records_lock);
 	struct interrupt_record *newest = newest_of_node_locked(interrupt, record->node);
 
 	if (record->kind != INTERRUPT_SUSPENDED && (interrupt->ignored_nodes >> record->node & 1)) {
 		/* It is being reset, and what it says now is about nothing that is still there. */
+	} else if (is_said_again(newest, record)) {
+		record->last_completed = newest->fence;
+		result = RECORD_DOUBLED;
 	} else if (replaces(newest, record)) {
 		record->serial = newest->serial;
 		*newest = *record;
@@ -158,10 +175,10 @@ static bool record_add(struct interrupt *interrupt, struct interrupt_record *rec
 			*record;
 		interrupt->count++;
 	} else {
-		fits = false;
+		result = RECORD_LOST;
 	}
 	lock_release(&interrupt->records_lock);
-	return fits;
+	return result;
 }
 
 /* ---- what a driver may say ---- */
@@ -339,6 +356,25 @@ static bool record_from(const struct miniport *miniport,
 	}
 }
 
+static void note_interrupt(struct miniport *miniport, struct interrupt_record *record)
+{
+	switch (record_add(&miniport->interrupt, record)) {
+	case RECORD_ADDED:
+		break;
+	case RECORD_DOUBLED:
+		nt_report(RULE_DDI_COMPLETION_DOUBLED,
+			  "DxgkCbNotifyInterrupt(DXGK_INTERRUPT_DMA_COMPLETED) named fence %u of "
+			  "node %u right after fence %u; one after that was expected",
+			  record->fence, record->node, record->last_completed);
+		break;
+	case RECORD_LOST:
+		nt_report(RULE_DDI_INTERRUPT,
+			  "DxgkCbNotifyInterrupt: %d reports wait for a DPC, this one is lost",
+			  INTERRUPT_RECORDS);
+		break;
+	}
+}
+
 void interrupt_notify(struct miniport *miniport, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
 	struct interrupt_record record;
@@ -360,10 +396,8 @@ void interrupt_notify(struct miniport *miniport, const DXGKARGCB_NOTIFY_INTERRUP
 			  "DxgkCbNotifyInterrupt was given EngineOrdinal %u, and a node has one "
 			  "engine",
 			  engine);
-	else if (!record_add(&miniport->interrupt, &record))
-		nt_report(RULE_DDI_INTERRUPT,
-			  "DxgkCbNotifyInterrupt: %d reports wait for a DPC, this one is lost",
-			  INTERRUPT_RECORDS);
+	else
+		note_interrupt(miniport, &record);
 }
 
 /* ---- telling the listener ---- */

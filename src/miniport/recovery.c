@@ -133,6 +133,11 @@ NTSTATUS miniport_resume_hw_node(struct miniport *miniport, uint32_t node)
 	return ddi_leave(&crossing, miniport->ddi.DxgkDdiResumeHwEngine(miniport->context, &args));
 }
 
+void miniport_report(struct miniport *miniport, enum rule rule, uint32_t node, const char *sentence)
+{
+	nt_report_about(rule, node, "%s: %s", miniport->start_name, sentence);
+}
+
 /* ---- the adapter ---- */
 
 static uint32_t written_bytes(const uint8_t *bytes, uint32_t size_bytes)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/refusal.h"
 #include "base/status.h"
 #include "miniport/kept_name.h"
 #include "miniport/miniport.h"
@@ -454,6 +455,10 @@ bool miniport_notify_surprise_removal(struct miniport *miniport);
  * with both, in the order ignore, flush, so that the fences then known to be completed stay so.
  */
 void miniport_flush_events(struct miniport *miniport);
+
+/* What the driver said of a node's work cannot be: told to who wrote it, once for each node. */
+void miniport_report(struct miniport *miniport, enum rule rule, uint32_t node,
+		     const char *sentence);
 void miniport_ignore_node_events(struct miniport *miniport, uint32_t node, bool is_ignored);
 
 /* What the registry says about turns and recovery, and the defaults where it says nothing. */

@@ -219,7 +219,12 @@ void hw_suspend_reached(struct dxg_adapter *adapter, uint64_t fence)
 			is_known = true;
 		}
 	}
+	bool was_asked = fence != 0 && fence <= all->last_fence;
 	lock_release(&all->lock);
+	if (!was_asked)
+		miniport_report(adapter->miniport, RULE_DDI_COMPLETION_FENCE, 0,
+				"DxgkCbNotifyInterrupt(DXGK_INTERRUPT_SUSPEND_CONTEXT_COMPLETED) "
+				"named a ContextSuspendFence that no context was suspended with");
 	/* Whatever else it says is about nothing that is waited for. */
 	struct sched *sched = atomic_load(&adapter->sched);
 	if (is_known && sched)

@@ -73,6 +73,11 @@ static void gpu_flush_events(void *gpu)
 	miniport_flush_events(gpu);
 }
 
+static void gpu_report(void *gpu, enum rule rule, uint32_t node, const char *sentence)
+{
+	miniport_report(gpu, rule, node, sentence);
+}
+
 const struct sched_gpu_ops sched_gpu_miniport = {
 	.preempt = gpu_preempt,
 	.query_current_fence = gpu_query_current_fence,
@@ -86,4 +91,5 @@ const struct sched_gpu_ops sched_gpu_miniport = {
 	.restart_adapter = gpu_restart_adapter,
 	.ignore_events = gpu_ignore_events,
 	.flush_events = gpu_flush_events,
+	.report = gpu_report,
 };

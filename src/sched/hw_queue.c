@@ -35,6 +35,8 @@ void sched_hw_queue_init(struct sched_queue *queue, struct sched_owner *owner, u
 	sched_queue_init(queue, owner, node);
 	sched_lock(owner->sched);
 	queue->hw = *identity;
+	queue->hw_seen = atomic_load(identity->progress);
+	queue->hw_given = queue->hw_seen;
 	list_push_back(&sched_node_of(queue)->hw_queues, &queue->hw_link);
 	sched_unlock(owner->sched);
 }
@@ -96,6 +98,7 @@ void hw_enter_locked(struct sched_node *node, struct sched_packet *packet)
 	struct sched_queue *queue = packet->queue;
 
 	queue->next = packet->link.next;
+	queue->hw_given = packet->progress;
 	packet->state = PACKET_SUBMITTED;
 	packet->was_submitted = true;
 	if (list_is_empty(&queue->hw_submitted)) {
@@ -144,6 +147,27 @@ static void complete_to_locked(struct sched_node *node, struct sched_queue *queu
 	}
 }
 
+/* The fence says something that it has not said before. */
+RARE static void judge_progress_locked(struct sched_queue *queue, uint64_t progress)
+{
+	struct sched_node *node = sched_node_of(queue);
+	unsigned long long seen = queue->hw_seen;
+	unsigned long long given = queue->hw_given;
+
+	if (atomic_load(&queue->owner->is_lost))
+		return;
+	if (progress > given)
+		mistake_locked(node, RULE_DDI_COMPLETION_FENCE,
+			       "The progress fence of hardware queue %u on node %u says %llu; the "
+			       "newest that was submitted is %llu",
+			       queue->id, node->number, (unsigned long long)progress, given);
+	else
+		mistake_locked(node, RULE_DDI_COMPLETION_FENCE,
+			       "The progress fence of hardware queue %u on node %u went back to "
+			       "%llu; it was %llu",
+			       queue->id, node->number, (unsigned long long)progress, seen);
+}
+
 void hw_look_locked(struct sched_node *node)
 {
 	struct list *link;
@@ -152,9 +176,50 @@ void hw_look_locked(struct sched_node *node)
 		return;
 	list_for_each (link, &node->hw_queues) {
 		struct sched_queue *queue = queue_of_hw_link(link);
+		uint64_t progress = atomic_load(queue->hw.progress);
 
-		complete_to_locked(node, queue, atomic_load(queue->hw.progress));
+		if (UNLIKELY(progress < queue->hw_seen || progress > queue->hw_given))
+			judge_progress_locked(queue, progress);
+		queue->hw_seen = progress;
+		complete_to_locked(node, queue, progress);
 	}
+}
+
+/* Something is over, by its fence, that nobody has looked for. */
+static struct sched_queue *find_unseen_locked(const struct sched_node *node)
+{
+	struct list *link;
+
+	list_for_each (link, &node->hw_queues) {
+		struct sched_queue *queue = queue_of_hw_link(link);
+
+		if (!list_is_empty(&queue->hw_submitted) &&
+		    packet_of_node_link(queue->hw_submitted.next)->progress <=
+			    atomic_load(queue->hw.progress))
+			return queue;
+	}
+	return NULL;
+}
+
+bool hw_is_unseen_locked(const struct sched_node *node)
+{
+	return find_unseen_locked(node) != NULL;
+}
+
+void hw_complete_lost_locked(struct sched_node *node)
+{
+	const struct sched_queue *queue = find_unseen_locked(node);
+
+	if (queue)
+		mistake_locked(
+			node, RULE_DDI_COMPLETION_LOST,
+			"DxgkCbNotifyInterrupt was never told that a fence was written, and "
+			"the one of hardware queue %u on node %u says %llu; %llu was awaited",
+			queue->id, node->number,
+			(unsigned long long)atomic_load(queue->hw.progress),
+			(unsigned long long)packet_of_node_link(queue->hw_submitted.next)
+				->progress);
+	hw_look_locked(node);
 }
 
 static void abort_queue_locked(struct sched_node *node, struct sched_queue *queue)
@@ -203,8 +268,20 @@ void hw_fault_locked(struct sched_node *node, const struct sched_fault *fault)
 {
 	struct sched_queue *queue = find_locked(node, fault->hw_name);
 
+	if (!queue && fault->hw_name)
+		mistake_locked(node, RULE_DDI_COMPLETION_FENCE,
+			       "DxgkCbNotifyInterrupt(DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED) named a "
+			       "hardware queue or context that has nothing on node %u",
+			       node->number);
 	if (!queue)
 		return;
+	if (fault->hw_progress > queue->hw_given)
+		mistake_locked(node, RULE_DDI_COMPLETION_FENCE,
+			       "DxgkCbNotifyInterrupt(DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED) named "
+			       "progress %llu of hardware queue %u on node %u; the newest that was "
+			       "submitted is %llu",
+			       (unsigned long long)fault->hw_progress, queue->id, node->number,
+			       (unsigned long long)queue->hw_given);
 	if (fault->hw_progress > 0 && is_among(fault->hw_name, queue->hw.queue_names))
 		complete_to_locked(node, queue, fault->hw_progress - 1);
 	if (!list_is_empty(&queue->hw_submitted))

@@ -5,6 +5,7 @@
  *	queue.c      the packets of a context, in order: in, what is next, out
  *	node.c       submission and completion; who has the baton submits
  *	hw_queue.c   the same for queues that the hardware orders itself
+ *	mistake.c    what a driver says of its work that cannot be
  *	preempt.c    asking a node to stop, and what becomes of what it had
  *	turns.c      the clock of those who wait for what runs
  *	owner.c      what is lost, suspended and waited for together
@@ -19,6 +20,7 @@
 
 #include "base/lock.h"
 #include "base/notice.h"
+#include "base/refusal.h"
 #include "base/thread.h"
 #include "sched/priority.h"
 #include "sched/sched.h"
@@ -52,9 +54,10 @@ enum engine_result {
 
 struct sched_preemption {
 	uint32_t last_fence; /* of the last request */
-	uint32_t ran_fence;  /* of the packet that ran then */
-	uint64_t since_ns;   /* when it was made */
-	bool is_wanted;      /* a request should be made: the running packet had its turn */
+	uint32_t answered_fence;
+	uint32_t ran_fence; /* of the packet that ran then */
+	uint64_t since_ns;  /* when it was made */
+	bool is_wanted;     /* a request should be made: the running packet had its turn */
 	bool is_unanswered;
 	bool is_awaited; /* nothing is submitted before the answer */
 };
@@ -71,6 +74,7 @@ struct sched_node {
 	uint32_t outstanding;  /* length of `submitted` */
 	uint32_t last_fence;
 	uint32_t completed_fence;
+	uint32_t excused_fence; /* up to here a driver may still name what is over; 0: nothing */
 	struct sched_owner *completed_owner; /* of that packet; NULL when it is gone */
 	struct sched_owner *loaded_owner;    /* whose packet was submitted last; NULL: gone */
 	uint32_t loaded_queue;               /* the id of its queue, which may be gone; 0: none */
@@ -99,6 +103,14 @@ struct sched_node {
 	bool is_hw_resetting;               /* faults of hardware queues do not count */
 	bool was_hw_hit;                    /* somebody, by the reset under way */
 	const struct sched_fault *hw_fault; /* of whoever that reset is to blame on; or NULL */
+};
+
+/* Told when the lock is let go. */
+struct sched_mistake {
+	bool is_there;
+	enum rule rule;
+	uint32_t node;
+	char sentence[240];
 };
 
 struct sched {
@@ -130,6 +142,7 @@ struct sched {
 	bool is_ending;
 	uint32_t recovery_count;
 	bool has_written; /* an owner's is set */
+	struct sched_mistake mistake;
 	bool is_watching; /* the thread wakes up in time for the next late packet */
 	uint64_t watched_until_ns;
 
@@ -234,6 +247,10 @@ void hw_refused_locked(struct sched_node *node, struct sched_packet *packet);
 void hw_may_be_late_locked(struct sched_node *node);
 /* What the fences say is done, is over. */
 void hw_look_locked(struct sched_node *node);
+/* One of the fences says that something is over, and nobody was told. */
+bool hw_is_unseen_locked(const struct sched_node *node);
+/* … and nobody will be. */
+void hw_complete_lost_locked(struct sched_node *node);
 /* The hardware has forgotten all of it. */
 void hw_abort_locked(struct sched_node *node);
 void hw_fault_locked(struct sched_node *node, const struct sched_fault *fault);
@@ -244,6 +261,17 @@ uint64_t hw_deadline_locked(const struct sched_node *node);
 struct sched_owner *hw_guilty_locked(const struct sched_node *node);
 /* Lets go. */
 enum engine_result hw_reset_locked(struct sched_node *node, const struct sched_fault *fault);
+
+/* ---- mistake.c ---- */
+
+void mistake_locked(struct sched_node *node, enum rule rule, const char *format, ...)
+	PRINTF_LIKE(3, 4);
+/* Lets go. */
+void mistake_tell_locked(struct sched *sched);
+/* True when the hardware has a packet of this id. Else it is a mistake, unless it is excused. */
+bool mistake_judge_fence_locked(struct sched_node *node, const char *what, uint32_t fence);
+/* Ids up to this one are over without the driver having said so. */
+void mistake_excuse_locked(struct sched_node *node, uint32_t fence);
 
 /* ---- preempt.c ---- */
 

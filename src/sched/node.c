@@ -120,8 +120,10 @@ static void settle_refused_locked(struct sched_node *node)
 	struct sched_packet *packet;
 
 	while ((packet = node_running_locked(node)) && packet->is_refused && !packet->is_in_hand &&
-	       !awaits_reset_locked(packet))
+	       !awaits_reset_locked(packet)) {
+		mistake_excuse_locked(node, packet->fence);
 		complete_first_locked(node);
+	}
 }
 
 /* After some have left: another one runs now, and there is room. */
@@ -212,6 +214,7 @@ void node_abort_locked(struct sched_node *node)
 		packet_over_locked(packet_of_node_link(link), SCHED_ABORTED);
 	hw_abort_locked(node);
 	node->completed_fence = node->last_fence;
+	mistake_excuse_locked(node, node->last_fence);
 	node->completed_owner = NULL;
 	node_unload_locked(node);
 	node->has_timed_out = false;
@@ -508,8 +511,12 @@ void sched_on_completed(struct sched *sched, uint32_t node_number, uint32_t fenc
 
 	assert(node_number < sched->config.node_count);
 	sched_lock(sched);
-	if (!node->is_deaf && node_knows_locked(node, fence))
-		node_complete_locked(node, fence);
+	if (!node->is_deaf) {
+		mistake_judge_fence_locked(
+			node, "DxgkCbNotifyInterrupt(DXGK_INTERRUPT_DMA_COMPLETED)", fence);
+		if (node_knows_locked(node, fence))
+			node_complete_locked(node, fence);
+	}
 	sched_retire_locked(sched);
 	sched_unlock(sched);
 }

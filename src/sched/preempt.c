@@ -19,6 +19,8 @@
 #include "sched/serial.h"
 #include "trace/trace.h"
 
+#define PREEMPTED "DxgkCbNotifyInterrupt(DXGK_INTERRUPT_DMA_PREEMPTED)"
+
 bool preempt_is_possible_locked(const struct sched_node *node)
 {
 	return node->outstanding > 0 && node->sched->config.is_preemption_aware &&
@@ -80,15 +82,23 @@ void preempt_forget_locked(struct sched_node *node)
 	node->preemption.is_awaited = false;
 }
 
-static bool is_answer_locked(const struct sched_node *node, uint32_t preemption_fence)
+static bool is_answer_locked(struct sched_node *node, uint32_t preemption_fence)
 {
 	/* While it is reset, it gives back everything anyway. */
 	if (node->is_deaf)
 		return false;
 	if (node->preemption.is_unanswered && preemption_fence == node->preemption.last_fence)
 		return true;
-	log_warn("adapter %u, node %u: the driver answers preemption %u, which nobody waits for",
-		 node->sched->config.adapter_id, node->number, preemption_fence);
+	/* One that a reset made meaningless may still be answered. */
+	if (preemption_fence == 0 || preemption_fence != node->preemption.last_fence)
+		mistake_locked(node, RULE_DDI_COMPLETION_FENCE,
+			       PREEMPTED " answered preemption %u of node %u, which nobody asked "
+					 "for; the last was %u",
+			       preemption_fence, node->number, node->preemption.last_fence);
+	else if (preemption_fence == node->preemption.answered_fence)
+		mistake_locked(node, RULE_DDI_COMPLETION_DOUBLED,
+			       PREEMPTED " answered preemption %u of node %u again",
+			       preemption_fence, node->number);
 	return false;
 }
 
@@ -100,6 +110,17 @@ static struct sched_queue *queue_that_ran_locked(const struct sched_node *node)
 	return first && first->fence == node->preemption.ran_fence ? first->queue : NULL;
 }
 
+/* The newest that is over, or the newest that the driver said was: both are the truth. */
+static void judge_last_completed_locked(struct sched_node *node, uint32_t last_completed)
+{
+	if (last_completed != 0 && serial_is_after(last_completed, node->completed_fence) &&
+	    !node_knows_locked(node, last_completed))
+		mistake_locked(node, RULE_DDI_COMPLETION_FENCE,
+			       PREEMPTED " named fence %u of node %u as the last completed, which "
+					 "the hardware does not have; it was %u",
+			       last_completed, node->number, node->completed_fence);
+}
+
 void sched_on_preempted(struct sched *sched, uint32_t node_number, uint32_t preemption_fence,
 			uint32_t last_completed)
 {
@@ -109,8 +130,12 @@ void sched_on_preempted(struct sched *sched, uint32_t node_number, uint32_t pree
 	sched_lock(sched);
 	if (is_answer_locked(node, preemption_fence)) {
 		preempt_forget_locked(node);
-		if (node_knows_locked(node, last_completed))
+		node->preemption.answered_fence = preemption_fence;
+		judge_last_completed_locked(node, last_completed);
+		if (node_knows_locked(node, last_completed)) {
+			mistake_excuse_locked(node, last_completed);
 			node_complete_locked(node, last_completed);
+		}
 		node_give_back_locked(node, queue_that_ran_locked(node));
 	}
 	sched_retire_locked(sched);

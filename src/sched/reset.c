@@ -167,6 +167,7 @@ static enum engine_result engine_was_reset_locked(struct sched_node *node, uint3
 
 	if (!serial_is_within(aborted, node->completed_fence, node->last_fence))
 		return ENGINE_INSANE;
+	mistake_excuse_locked(node, node->last_fence);
 	blame_locked(node, aborted, &blame);
 	if (blame.is_paging)
 		return ENGINE_NOT_ENOUGH;

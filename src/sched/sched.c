@@ -25,6 +25,8 @@ void sched_lock(struct sched *sched)
 
 void sched_unlock(struct sched *sched)
 {
+	if (UNLIKELY(sched->mistake.is_there))
+		mistake_tell_locked(sched);
 	bool is_wake_due = sched->is_wake_due && sched->is_asleep;
 	bool is_changed = sched->is_changed;
 

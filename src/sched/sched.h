@@ -36,6 +36,7 @@
 
 #include "base/attributes.h"
 #include "base/list.h"
+#include "base/refusal.h"
 #include "base/status.h"
 
 struct sched;
@@ -89,6 +90,8 @@ struct sched_gpu_ops {
 	/* What the hardware says of this node from now on is dropped, or no longer dropped. */
 	void (*ignore_events)(void *gpu, uint32_t node, bool is_ignored);
 	void (*flush_events)(void *gpu); /* no event of before is delivered after it returns */
+	/* What the driver said of this node cannot be; any thread, DPC included. May be NULL. */
+	void (*report)(void *gpu, enum rule rule, uint32_t node, const char *sentence);
 };
 
 enum { SCHED_NODES_MAX = 64 };
@@ -411,6 +414,8 @@ struct sched_queue {
 	struct list hw_link;       /* in its node */
 	struct list hw_submitted;  /* sched_packet.node_link, by progress */
 	uint64_t last_progress;    /* that was queued */
+	uint64_t hw_given;         /* the newest progress that the hardware was given */
+	uint64_t hw_seen;          /* that its fence said */
 	uint64_t hw_moved_ns;      /* when the first of them came to be the first */
 	uint32_t hw_futile_resets; /* that left it as it was, in a row */
 	bool was_hw_late;          /* when the reset under way began */

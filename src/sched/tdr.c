@@ -84,6 +84,42 @@ uint64_t tdr_deadline_locked(struct sched *sched)
 
 /* ---- late ---- */
 
+enum { HEARING_NS = 10 * NS_PER_MS };
+
+/* What the driver says is completed, and that includes what runs. */
+static bool is_lost_locked(const struct sched_node *node, uint32_t fence)
+{
+	return node_knows_locked(node, fence) && fence != node->completed_fence &&
+	       !serial_is_after(node_running_locked(node)->fence, fence);
+}
+
+/* Lets go. What is being said at this moment is heard before it counts as lost. */
+static void hear_out_locked(struct sched *sched)
+{
+	sched_unlock(sched);
+	clock_sleep_until(clock_now_ns() + HEARING_NS);
+	sched->ops->flush_events(sched->gpu);
+	sched_lock(sched);
+}
+
+/* Lets go. It is over, as the driver says when it is asked, and no interrupt came. */
+static void complete_lost_locked(struct sched_node *node, uint32_t fence)
+{
+	if (!is_lost_locked(node, fence))
+		return;
+	hear_out_locked(node->sched);
+	if (node->is_deaf || !is_lost_locked(node, fence))
+		return;
+	mistake_locked(
+		node, RULE_DDI_COMPLETION_LOST,
+		"DxgkCbNotifyInterrupt was never told that fence %u of node %u is completed, "
+		"and DxgkDdiQueryCurrentFence says %u",
+		node_running_locked(node)->fence, node->number, fence);
+	mistake_excuse_locked(node, fence);
+	node_complete_locked(node, fence);
+	sched_retire_locked(node->sched);
+}
+
 /* Lets go. The driver may have completed it, and not said so. */
 static bool is_still_late_locked(struct sched_node *node)
 {
@@ -93,9 +129,9 @@ static bool is_still_late_locked(struct sched_node *node)
 	sched_unlock(sched);
 	bool is_known = sched->ops->query_current_fence(sched->gpu, node->number, &fence);
 	sched->ops->flush_events(sched->gpu);
-	if (is_known)
-		sched_on_completed(sched, node->number, fence);
 	sched_lock(sched);
+	if (is_known)
+		complete_lost_locked(node, fence);
 	return node_deadline_locked(node) <= clock_now_ns();
 }
 
@@ -154,8 +190,11 @@ static void node_check_clock_locked(struct sched_node *node)
 		preemption->is_wanted = true; /* whoever has the baton asks */
 		preemption->since_ns = clock_now_ns();
 	} else if (node->outstanding == 0) {
-		log_warn("adapter %u, node %u: the driver does not answer preemption %u",
-			 node->sched->config.adapter_id, node->number, preemption->last_fence);
+		mistake_locked(
+			node, RULE_DDI_COMPLETION_LOST,
+			"DxgkCbNotifyInterrupt was never told that preemption %u of node %u is "
+			"done, and the hardware has nothing",
+			preemption->last_fence, node->number);
 		preemption->is_awaited = false;
 	} else if (is_still_late_locked(node) && node->outstanding > 0) {
 		node_is_late_locked(node, RESET_PACKETS,
@@ -169,7 +208,9 @@ static void node_check_hw_clock_locked(struct sched_node *node)
 {
 	if (hw_deadline_locked(node) > clock_now_ns())
 		return;
-	hw_look_locked(node);
+	if (hw_is_unseen_locked(node))
+		hear_out_locked(node->sched);
+	hw_complete_lost_locked(node);
 	sched_retire_locked(node->sched);
 	if (hw_deadline_locked(node) <= clock_now_ns())
 		node_is_late_locked(node, RESET_HW_QUEUES, "work of a hardware queue does not end");
@@ -198,6 +239,7 @@ static void fault_packet_locked(struct sched_node *node, const struct sched_faul
 {
 	if (!node_knows_locked(node, fault->fence))
 		return;
+	mistake_excuse_locked(node, serial_before(fault->fence));
 	node_complete_locked(node, serial_before(fault->fence));
 	struct sched_packet *packet = node_running_locked(node);
 	if (packet && packet->fence == fault->fence) {
@@ -207,15 +249,17 @@ static void fault_packet_locked(struct sched_node *node, const struct sched_faul
 }
 
 /* Of a packet that the hardware does not have, and no reset is asked for: as good as not said. */
-static bool is_of_nothing_locked(const struct sched_node *node, const struct sched_fault *fault)
+static bool is_of_nothing_locked(struct sched_node *node, const struct sched_fault *fault)
 {
-	if (fault->is_hw || !fault->is_fence_valid || fault->needs_engine_reset ||
-	    fault->needs_adapter_reset || node_knows_locked(node, fault->fence))
+	if (fault->is_hw || !fault->is_fence_valid)
 		return false;
-	log_warn("adapter %u, node %u: the driver says that packet %u faulted, which it does not "
-		 "have",
-		 node->sched->config.adapter_id, node->number, fault->fence);
-	return true;
+	mistake_judge_fence_locked(
+		node,
+		fault->is_page_fault ? "DxgkCbNotifyInterrupt(DXGK_INTERRUPT_DMA_PAGE_FAULTED)"
+				     : "DxgkCbNotifyInterrupt(DXGK_INTERRUPT_DMA_FAULTED)",
+		fault->fence);
+	return !fault->needs_engine_reset && !fault->needs_adapter_reset &&
+	       !node_knows_locked(node, fault->fence);
 }
 
 void sched_on_faulted(struct sched *sched, const struct sched_fault *fault)

@@ -315,6 +315,18 @@ static void gpu_flush_events(void *context)
 	lock_release(&gpu->lock);
 }
 
+static void gpu_report(void *context, enum rule rule, uint32_t node, const char *sentence)
+{
+	struct fake_gpu *gpu = context;
+
+	lock_acquire(&gpu->lock);
+	gpu->reports++;
+	gpu->report_rule = rule;
+	gpu->report_node = node;
+	snprintf(gpu->report, sizeof(gpu->report), "%s", sentence);
+	lock_release(&gpu->lock);
+}
+
 static const struct sched_gpu_ops gpu_ops = {
 	.preempt = gpu_preempt,
 	.query_current_fence = gpu_query_current_fence,
@@ -328,6 +340,7 @@ static const struct sched_gpu_ops gpu_ops = {
 	.restart_adapter = gpu_restart_adapter,
 	.ignore_events = gpu_ignore_events,
 	.flush_events = gpu_flush_events,
+	.report = gpu_report,
 };
 
 /* ---- what the scheduler tells ---- */

@@ -84,6 +84,10 @@ struct fake_gpu {
 	struct notice told;
 	char log[FAKE_LOG_BYTES];
 	size_t log_length;
+	uint32_t reports; /* of what the driver said and cannot be; the last one: */
+	enum rule report_rule;
+	uint32_t report_node;
+	char report[256];
 };
 
 /* As a miniport with everything would have it; change it before fake_gpu_start(). */

@@ -28,6 +28,70 @@ static void interrupt(struct host *host, struct recorder_escape escape)
 		nt_dpc_flush();
 }
 
+/* ---- completions ---- */
+
+static void complete(struct host *host, uint32_t fence, bool has_dpc)
+{
+	interrupt(host, (struct recorder_escape){ .command = has_dpc ? RECORDER_INTERRUPT
+								     : RECORDER_INTERRUPT_NO_DPC,
+						  .type = DXGK_INTERRUPT_DMA_COMPLETED,
+						  .node = 1,
+						  .fence = fence });
+}
+
+TEST(completion, of_what_follows_is_one_with_the_one_before)
+{
+	struct host host;
+
+	begin(&host);
+	complete(&host, 4, false);
+	complete(&host, 5, false);
+	complete(&host, 6, true);
+	EXPECT_EQ(host.event_count, 1);
+	EXPECT_EQ(host.events[0].fence, 6);
+	complete(&host, 9, false); /* it may cover those between */
+	complete(&host, 12, true);
+	EXPECT_EQ(host.events[host.event_count - 1].fence, 12);
+	EXPECT_EQ(host_reports.count, 0);
+	host_finish_reported(&host);
+}
+
+/* Before the DPC, where one would have hidden the other. */
+TEST(completion, that_does_not_grow_is_reported_and_hides_nothing)
+{
+	static const uint32_t again[] = { 7, 5 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(again); i++) {
+		struct host host;
+		char said[64];
+
+		begin(&host);
+		complete(&host, 7, false);
+		complete(&host, again[i], true);
+		EXPECT_EQ(host.event_count, 1);
+		EXPECT_EQ(host.events[0].fence, 7);
+		EXPECT_EQ(host_reports.count, 1);
+		EXPECT_EQ(host_reports.rule, RULE_DDI_COMPLETION_DOUBLED);
+		snprintf(said, sizeof(said), "fence %u of node 1 right after fence 7", again[i]);
+		EXPECT_CONTAINS(host_reports.sentence, said);
+		host_finish_reported(&host);
+	}
+}
+
+/* Nonsense is for who knows what there is; what was true before it stays. */
+TEST(completion, of_what_makes_no_sense_hides_nothing)
+{
+	struct host host;
+
+	begin(&host);
+	complete(&host, 7, false);
+	complete(&host, 0xdeadbeef, true);
+	EXPECT_EQ(host.event_count, 2);
+	EXPECT_EQ(host.events[0].fence, 7);
+	EXPECT_EQ(host.events[1].fence, 0xdeadbeef);
+	host_finish_reported(&host);
+}
+
 /* ---- faults ---- */
 
 TEST(fault, of_the_commands)

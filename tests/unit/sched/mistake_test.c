@@ -1,0 +1,332 @@
+/*
+ * mistake_test.c - what a driver says of its work that cannot be is put right, and told.
+ */
+#include "hw_world.h"
+
+static void expect_silence(void)
+{
+	sched_settle(world.sched);
+	EXPECT_STR(world.gpu.report, "");
+	EXPECT_EQ(world.gpu.reports, 0);
+}
+
+/* Once, of this node, with all of these words. */
+static void expect_told(enum rule rule, uint32_t node, const char *said, const char *expected)
+{
+	sched_settle(world.sched);
+	EXPECT_EQ(world.gpu.reports, 1);
+	EXPECT_STR(rule_id(world.gpu.report_rule), rule_id(rule));
+	EXPECT_EQ(world.gpu.report_node, node);
+	EXPECT_CONTAINS(world.gpu.report, said);
+	EXPECT_CONTAINS(world.gpu.report, expected);
+	world.gpu.reports = 0;
+	world.gpu.report[0] = '\0';
+}
+
+/* Nothing is asked to stop, so what runs for TdrDelay is late. */
+static void start_without_preemption(void)
+{
+	struct sched_config config = fake_gpu_config();
+
+	config.is_preemption_aware = false;
+	world_start_with(&config);
+}
+
+/* ---- completions ---- */
+
+TEST(completion, of_several_at_once_is_no_mistake)
+{
+	world_start();
+	struct sched_queue *queue = world_queue(0, 1);
+	work(queue, 'a');
+	work(queue, 'b');
+	work(queue, 'c');
+	fake_gpu_complete(&world.gpu, 1, 3);
+	EXPECT_STR(happened(), "1:a1 1:b2 1:c3 a. b. c.");
+	expect_silence();
+	world_finish();
+}
+
+TEST(completion, that_comes_again_is_told_and_changes_nothing)
+{
+	world_start();
+	struct sched_queue *queue = world_queue(0, 1);
+	work(queue, 'a');
+	work(queue, 'b');
+	work(queue, 'c');
+	fake_gpu_complete(&world.gpu, 1, 2);
+	EXPECT_STR(happened(), "1:a1 1:b2 1:c3 a. b.");
+	expect_silence();
+	sched_on_completed(world.sched, 1, 2);
+	expect_told(RULE_DDI_COMPLETION_DOUBLED, 1, "fence 2 of node 1", "fence 3 was expected");
+	sched_on_completed(world.sched, 1, 1);
+	expect_told(RULE_DDI_COMPLETION_DOUBLED, 1, "fence 1 of node 1", "fence 3 was expected");
+	EXPECT_STR(happened(), "");
+	fake_gpu_complete(&world.gpu, 1, 1);
+	sched_on_completed(world.sched, 1, 3);
+	expect_told(RULE_DDI_COMPLETION_DOUBLED, 1, "fence 3 of node 1", "nothing was expected");
+	EXPECT_STR(happened(), "c.");
+	world_finish();
+}
+
+TEST(completion, of_what_was_never_submitted_is_told_and_changes_nothing)
+{
+	static const uint32_t nonsense[] = { 3, 1000, 0, 0x80000000, 0xdeadbeef, UINT32_MAX };
+
+	world_start();
+	struct sched_queue *queue = world_queue(0, 1);
+	work(queue, 'a');
+	work(queue, 'b');
+	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
+		char said[32];
+
+		snprintf(said, sizeof(said), "fence %u of node 1", nonsense[i]);
+		sched_on_completed(world.sched, 1, nonsense[i]);
+		expect_told(RULE_DDI_COMPLETION_FENCE, 1, said, "fence 1 was expected");
+	}
+	EXPECT_STR(happened(), "1:a1 1:b2");
+	world_finish();
+}
+
+TEST(completion, of_what_was_given_back_is_told)
+{
+	world_start();
+	struct sched_queue *low = world_queue(0, 1);
+	struct sched_queue *high = world_queue(1, 1);
+	sched_queue_set_priority(high, 1);
+	work(low, 'a');
+	work(high, 'b');
+	fake_gpu_preempted(&world.gpu, 1, 0);
+	EXPECT_STR(happened(), "1:a1 P1:1 1:b2 1:a3+");
+	expect_silence();
+	sched_on_completed(world.sched, 1, 1);
+	expect_told(RULE_DDI_COMPLETION_FENCE, 1, "fence 1 of node 1", "fence 2 was expected");
+	EXPECT_STR(happened(), "");
+	world_finish();
+}
+
+/* Where a driver stops, it says how far it got; an interrupt for that may still be on its way. */
+TEST(completion, that_a_preemption_has_told_already_is_no_mistake)
+{
+	world_start();
+	struct sched_queue *low = world_queue(0, 1);
+	struct sched_queue *high = world_queue(1, 1);
+	sched_queue_set_priority(high, 1);
+	work(low, 'a');
+	work(low, 'b');
+	work(high, 'c');
+	fake_gpu_preempted(&world.gpu, 1, 1);
+	sched_on_completed(world.sched, 1, 1);
+	expect_silence();
+	world_finish();
+}
+
+TEST(completion, of_what_a_reset_took_is_no_mistake)
+{
+	world_start();
+	struct sched_queue *guilty = world_queue(0, 1);
+	struct sched_queue *other = world_queue(1, 1);
+	work(guilty, 'a');
+	work(other, 'b');
+	pass_time(2 * DELAY_NS);
+	EXPECT_STR(happened(), "1:a1 1:b2 P1:1 Q1 D141@1 E1 a! W3 1:b3+");
+	sched_on_completed(world.sched, 1, 1);
+	sched_on_completed(world.sched, 1, 2);
+	sched_on_preempted(world.sched, 1, 1, 0);
+	expect_silence();
+	fake_gpu_complete(&world.gpu, 1, 1);
+	expect_silence();
+	sched_on_completed(world.sched, 1, 3);
+	expect_told(RULE_DDI_COMPLETION_DOUBLED, 1, "fence 3 of node 1", "nothing was expected");
+	world_finish();
+}
+
+TEST(completion, that_only_the_answer_tells_is_lost)
+{
+	start_without_preemption();
+	struct sched_queue *queue = world_queue(0, 1);
+	work(queue, 'a');
+	work(queue, 'b');
+	world.gpu.nodes[1].hides_completion = true;
+	world.gpu.nodes[1].is_mute = true;
+	fake_gpu_complete(&world.gpu, 1, 2);
+	expect_silence();
+	pass_time(2 * DELAY_NS);
+	EXPECT_STR(happened(), "1:a1 1:b2 Q1 a. b.");
+	expect_told(RULE_DDI_COMPLETION_LOST, 1, "fence 1 of node 1",
+		    "DxgkDdiQueryCurrentFence says 2");
+	/* Late, and not once more. */
+	sched_on_completed(world.sched, 1, 2);
+	expect_silence();
+	world_finish();
+}
+
+TEST(completion, that_comes_while_it_is_asked_for_is_not_lost)
+{
+	start_without_preemption();
+	struct sched_queue *queue = world_queue(0, 1);
+	work(queue, 'a');
+	world.gpu.nodes[1].hides_completion = true;
+	fake_gpu_complete(&world.gpu, 1, 1);
+	pass_time(2 * DELAY_NS);
+	EXPECT_STR(happened(), "1:a1 Q1 a.");
+	expect_silence();
+	world_finish();
+}
+
+/* ---- preemptions ---- */
+
+TEST(preemption, that_nobody_asked_for_or_that_is_answered_twice_is_told)
+{
+	world_start();
+	struct sched_queue *low = world_queue(0, 1);
+	struct sched_queue *high = world_queue(1, 1);
+	sched_queue_set_priority(high, 1);
+	work(low, 'a');
+	sched_on_preempted(world.sched, 1, 7, 0);
+	expect_told(RULE_DDI_COMPLETION_FENCE, 1, "preemption 7 of node 1", "the last was 0");
+	work(high, 'b');
+	sched_on_preempted(world.sched, 1, 9, 0);
+	expect_told(RULE_DDI_COMPLETION_FENCE, 1, "preemption 9 of node 1", "the last was 1");
+	fake_gpu_preempted(&world.gpu, 1, 0);
+	expect_silence();
+	sched_on_preempted(world.sched, 1, 1, 0);
+	expect_told(RULE_DDI_COMPLETION_DOUBLED, 1, "preemption 1 of node 1", "again");
+	EXPECT_STR(happened(), "1:a1 P1:1 1:b2 1:a3+");
+	world_finish();
+}
+
+TEST(preemption, that_names_what_was_never_submitted_is_told)
+{
+	world_start();
+	struct sched_queue *low = world_queue(0, 1);
+	struct sched_queue *high = world_queue(1, 1);
+	sched_queue_set_priority(high, 1);
+	work(low, 'a');
+	work(high, 'b');
+	EXPECT_STR(happened(), "1:a1 P1:1");
+	world.gpu.nodes[1].preemption = 0;
+	world.gpu.nodes[1].count = 0;
+	sched_on_preempted(world.sched, 1, 1, 77);
+	expect_told(RULE_DDI_COMPLETION_FENCE, 1, "fence 77 of node 1", "it was 0");
+	EXPECT_STR(happened(), "1:b2 1:a3+");
+	world_finish();
+}
+
+TEST(preemption, that_is_never_answered_is_lost)
+{
+	world_start();
+	struct sched_queue *low = world_queue(0, 1);
+	struct sched_queue *high = world_queue(1, 1);
+	sched_queue_set_priority(high, 1);
+	work(low, 'a');
+	work(high, 'b');
+	EXPECT_STR(happened(), "1:a1 P1:1");
+	fake_gpu_complete(&world.gpu, 1, 1);
+	expect_silence();
+	world.gpu.nodes[1].preemption = 0;
+	pass_time(2 * DELAY_NS);
+	expect_told(RULE_DDI_COMPLETION_LOST, 1, "preemption 1 of node 1",
+		    "the hardware has nothing");
+	world_finish();
+}
+
+/* ---- faults ---- */
+
+TEST(fault, of_what_the_hardware_does_not_have_is_told)
+{
+	for (int needs_reset = 0; needs_reset < 2; needs_reset++) {
+		world_start();
+		struct sched_queue *queue = world_queue(0, 1);
+		work(queue, 'a');
+		sched_on_faulted(world.sched, &(struct sched_fault){
+						      .node = 1,
+						      .fence = 5,
+						      .is_fence_valid = true,
+						      .is_page_fault = true,
+						      .needs_engine_reset = needs_reset,
+					      });
+		expect_told(RULE_DDI_COMPLETION_FENCE, 1, "fence 5 of node 1",
+			    "fence 1 was expected");
+		world_finish();
+	}
+}
+
+TEST(fault, of_what_runs_is_no_mistake)
+{
+	world_start();
+	struct sched_queue *queue = world_queue(0, 1);
+	work(queue, 'a');
+	work(queue, 'b');
+	fake_gpu_page_fault(&world.gpu, 1, false);
+	expect_silence();
+	world_finish();
+}
+
+/* ---- hardware queues ---- */
+
+TEST(progress, that_grows_within_what_was_submitted_is_no_mistake)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	give(stream, 'a', 5);
+	give(stream, 'b', 9);
+	reach(stream, 5);
+	reach(stream, 5);
+	reach(stream, 9);
+	give(stream, 'c', 10);
+	reach(stream, 10);
+	EXPECT_STR(happened(), "1:a5 1:b9 a. b. 1:c10 c.");
+	expect_silence();
+	finish();
+}
+
+TEST(progress, past_what_was_submitted_or_backwards_is_told)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	give(stream, 'a', 5);
+	give(stream, 'b', 9);
+	reach(stream, 5);
+	expect_silence();
+	reach(stream, 4);
+	expect_told(RULE_DDI_COMPLETION_FENCE, 1, "on node 1 went back to 4", "it was 5");
+	reach(stream, 12);
+	expect_told(RULE_DDI_COMPLETION_FENCE, 1, "on node 1 says 12",
+		    "the newest that was submitted is 9");
+	EXPECT_STR(happened(), "1:a5 1:b9 a. b.");
+	finish();
+}
+
+TEST(progress, that_no_interrupt_told_is_lost)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	give(stream, 'a', 5);
+	EXPECT_STR(happened(), "1:a5");
+	atomic_store(&stream->fence, 5);
+	pass_time(NS_PER_S);
+	EXPECT_STR(happened(), "");
+	pass_time(DELAY_NS);
+	EXPECT_STR(happened(), "a.");
+	expect_told(RULE_DDI_COMPLETION_LOST, 1, "on node 1 says 5", "5 was awaited");
+	finish();
+}
+
+TEST(progress, of_a_fault_that_was_never_submitted_is_told)
+{
+	start();
+	struct hw_stream *stream = make(0, 0, 1);
+	give(stream, 'a', 5);
+	sched_on_faulted(world.sched, &(struct sched_fault){
+					      .node = 1,
+					      .is_hw = true,
+					      .hw_name = &stream->name,
+					      .hw_progress = 50,
+					      .is_page_fault = true,
+				      });
+	expect_told(RULE_DDI_COMPLETION_FENCE, 1, "progress 50", "submitted is 5");
+	finish();
+}
+
+WORLD_MAIN("sched/mistake")
