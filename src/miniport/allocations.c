@@ -9,6 +9,7 @@
 #include "base/refusal.h"
 #include "miniport/allocations.h"
 #include "miniport/answers.h"
+#include "miniport/guard.h"
 #include "miniport/internal.h"
 
 #define PAGE UINT64_C(4096)
@@ -579,6 +580,24 @@ static NTSTATUS standard_data(struct miniport *miniport, struct miniport_client 
 	return ddi_leave(&crossing, status);
 }
 
+static NTSTATUS guarded_standard_data(struct miniport *miniport, struct miniport_client *client,
+				      const struct miniport_standard_data *data,
+				      DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *args)
+{
+	static const char entry[] = "DxgkDdiGetStandardAllocationDriverData";
+	struct guard allocation;
+	struct guard resource;
+
+	guard_open(&allocation, data->allocation_data, data->allocation_bytes);
+	guard_open(&resource, data->resource_data, data->resource_bytes);
+	args->pAllocationPrivateDriverData = allocation.memory;
+	args->pResourcePrivateDriverData = resource.memory;
+	NTSTATUS status = standard_data(miniport, client, args);
+	guard_close(&resource, entry, "pResourcePrivateDriverData");
+	guard_close(&allocation, entry, "pAllocationPrivateDriverData");
+	return status;
+}
+
 NTSTATUS miniport_describe_existing_heap(struct miniport *miniport, struct miniport_client *client,
 					 uint64_t size_bytes,
 					 struct miniport_standard_data *data_out)
@@ -619,9 +638,7 @@ NTSTATUS miniport_describe_existing_heap(struct miniport *miniport, struct minip
 		status = no_memory("the private data of a standard allocation");
 		goto free_data;
 	}
-	args.pAllocationPrivateDriverData = data.allocation_data;
-	args.pResourcePrivateDriverData = data.resource_data;
-	status = standard_data(miniport, client, &args);
+	status = guarded_standard_data(miniport, client, &data, &args);
 	if (!NT_SUCCESS(status))
 		goto free_data;
 	*data_out = data;

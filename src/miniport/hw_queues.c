@@ -2,6 +2,7 @@
  * hw_queues.c - hardware contexts and queues (work.h): streams that the hardware orders itself.
  */
 #include "base/refusal.h"
+#include "miniport/guard.h"
 #include "miniport/internal.h"
 #include "miniport/work.h"
 #include "nt/report.h"
@@ -32,14 +33,17 @@ NTSTATUS miniport_create_hw_context(struct miniport *miniport, struct miniport_c
 		.NodeOrdinal = desc->node,
 		.EngineAffinity = desc->engine_mask,
 		.PrivateDriverDataSize = desc->private_bytes,
-		.pPrivateDriverData = desc->private_data,
 	};
 	struct ddi_crossing crossing;
+	struct guard guard;
 
 	if (!miniport->ddi.DxgkDdiCreateHwContext || !miniport->ddi.DxgkDdiDestroyHwContext)
 		return missing("DxgkDdiCreateHwContext");
+	guard_open(&guard, desc->private_data, desc->private_bytes);
+	args.pPrivateDriverData = guard.memory;
 	ddi_enter(&crossing, miniport, client, DDI_CREATE_HW_CONTEXT);
 	NTSTATUS status = miniport->ddi.DxgkDdiCreateHwContext(desc->driver_device, &args);
+	guard_close(&guard, "DxgkDdiCreateHwContext", NULL);
 	status = ddi_leave(&crossing, status);
 
 	if (NT_SUCCESS(status))
@@ -95,17 +99,20 @@ NTSTATUS miniport_create_hw_queue(struct miniport *miniport, struct miniport_cli
 		.hHwQueue = desc->kernel_handle,
 		.Flags = { .Value = desc->flags },
 		.PrivateDriverDataSize = desc->private_bytes,
-		.pPrivateDriverData = desc->private_data,
 		.hHwQueueProgressFence = desc->progress_fence,
 		.HwQueueProgressFenceCPUVirtualAddress = desc->fence_pointer,
 		.HwQueueProgressFenceGPUVirtualAddress = desc->fence_gpu_address,
 	};
 	struct ddi_crossing crossing;
+	struct guard guard;
 
 	if (!miniport_has_hw_queues(miniport))
 		return missing("DxgkDdiCreateHwQueue");
+	guard_open(&guard, desc->private_data, desc->private_bytes);
+	args.pPrivateDriverData = guard.memory;
 	ddi_enter(&crossing, miniport, client, DDI_CREATE_HW_QUEUE);
 	NTSTATUS status = miniport->ddi.DxgkDdiCreateHwQueue(desc->driver_context, &args);
+	guard_close(&guard, "DxgkDdiCreateHwQueue", NULL);
 	status = ddi_leave(&crossing, status);
 
 	if (NT_SUCCESS(status))

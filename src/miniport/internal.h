@@ -281,6 +281,7 @@ struct query {
 	DXGK_QUERYADAPTERINFOTYPE type;
 	const char *what;
 	bool is_optional;
+	bool is_size_the_clients; /* of the output: the driver may want more */
 	const void *input;
 	uint32_t input_bytes;
 	void *output; /* zeroed by the caller */

@@ -3,6 +3,7 @@
  * cannot see otherwise (work.h).
  */
 #include "base/refusal.h"
+#include "miniport/guard.h"
 #include "miniport/internal.h"
 #include "miniport/work.h"
 
@@ -27,11 +28,15 @@ uint64_t miniport_root_page_table_bytes(struct miniport *miniport, uint32_t *ent
 {
 	DXGKARG_GETROOTPAGETABLESIZE args = { .NumberOfPte = *entry_count };
 	struct ddi_crossing crossing;
+	struct guard guard;
 
 	if (!miniport->ddi.DxgkDdiGetRootPageTableSize)
 		return 0;
+	guard_open(&guard, &args, sizeof(args));
 	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_GET_ROOT_PAGE_TABLE_SIZE);
-	SIZE_T size_bytes = miniport->ddi.DxgkDdiGetRootPageTableSize(miniport->context, &args);
+	SIZE_T size_bytes =
+		miniport->ddi.DxgkDdiGetRootPageTableSize(miniport->context, guard.memory);
+	guard_close(&guard, "DxgkDdiGetRootPageTableSize", NULL);
 	ddi_leave_void(&crossing);
 
 	/* A table of fewer entries than asked for would be of no use, and a driver that does not

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "miniport/answers.h"
+#include "miniport/guard.h"
 #include "miniport/internal.h"
 
 #define ASK(query_type, ...)                                                                       \
@@ -204,8 +205,8 @@ static NTSTATUS ask_segments_1(struct miniport *miniport, struct segment_pass *p
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS ask_segments(struct miniport *miniport, enum segment_query kind,
-			     struct segment_pass *pass)
+static NTSTATUS ask_pass(struct miniport *miniport, enum segment_query kind,
+			 struct segment_pass *pass)
 {
 	switch (kind) {
 	case SEGMENT_QUERY_1:
@@ -216,6 +217,26 @@ static NTSTATUS ask_segments(struct miniport *miniport, enum segment_query kind,
 		break;
 	}
 	return ask_segments_4(miniport, pass);
+}
+
+/* The descriptions are an answer of their own, behind a pointer in the other. */
+static NTSTATUS ask_segments(struct miniport *miniport, enum segment_query kind,
+			     struct segment_pass *pass)
+{
+	static const char *const names[] = {
+		[SEGMENT_QUERY_1] = "QUERYSEGMENT, pSegmentDescriptor",
+		[SEGMENT_QUERY_3] = "QUERYSEGMENT3, pSegmentDescriptor",
+		[SEGMENT_QUERY_4] = "QUERYSEGMENT4, pSegmentDescriptor",
+	};
+	uint8_t *descriptors = pass->descriptors;
+	struct guard guard;
+
+	guard_open(&guard, descriptors, pass->count * (uint32_t)pass->stride);
+	pass->descriptors = guard.memory;
+	NTSTATUS status = ask_pass(miniport, kind, pass);
+	guard_close(&guard, "DxgkDdiQueryAdapterInfo", names[kind]);
+	pass->descriptors = descriptors;
+	return status;
 }
 
 static NTSTATUS read_descriptor(enum segment_query kind, const void *descriptor, uint32_t id,
@@ -334,6 +355,7 @@ static NTSTATUS query_node(struct miniport *miniport, uint32_t node)
 {
 	DXGKARG_GETNODEMETADATA metadata;
 	struct ddi_crossing crossing;
+	struct guard guard;
 	NTSTATUS status;
 
 	if (!miniport->ddi.DxgkDdiGetNodeMetadata) {
@@ -341,8 +363,10 @@ static NTSTATUS query_node(struct miniport *miniport, uint32_t node)
 		return STATUS_SUCCESS;
 	}
 	memset(&metadata, 0, sizeof(metadata));
+	guard_open(&guard, &metadata, sizeof(metadata));
 	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_GET_NODE_METADATA);
-	status = miniport->ddi.DxgkDdiGetNodeMetadata(miniport->context, node, &metadata);
+	status = miniport->ddi.DxgkDdiGetNodeMetadata(miniport->context, node, guard.memory);
+	guard_close(&guard, "DxgkDdiGetNodeMetadata", NULL);
 	status = ddi_leave(&crossing, status);
 	return NT_SUCCESS(status) ? node_accept(&metadata, node, &miniport->info) : status;
 }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/refusal.h"
+#include "miniport/guard.h"
 #include "miniport/internal.h"
 #include "miniport/work.h"
 #include "nt/report.h"
@@ -153,18 +154,21 @@ uint32_t miniport_collect_debug_info(struct miniport *miniport, uint32_t reason,
 	DXGKARG_COLLECTDBGINFO_EXT extension = { 0 };
 	DXGKARG_COLLECTDBGINFO args = {
 		.Reason = reason,
-		.pBuffer = buffer,
 		.BufferSize = size_bytes,
 		.pExtension = &extension,
 	};
 	struct ddi_crossing crossing;
+	struct guard guard;
 
 	assert(reason == 0x117 || reason == 0x141);
 	if (!miniport->ddi.DxgkDdiCollectDbgInfo)
 		return 0;
 	memset(buffer, 0, size_bytes);
+	guard_open(&guard, buffer, size_bytes);
+	args.pBuffer = guard.memory;
 	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_COLLECT_DBG_INFO);
 	NTSTATUS status = miniport->ddi.DxgkDdiCollectDbgInfo(miniport->context, &args);
+	guard_close(&guard, "DxgkDdiCollectDbgInfo", NULL);
 	status = ddi_leave_quietly(&crossing, status);
 
 	return NT_SUCCESS(status) ? written_bytes(buffer, size_bytes) : 0;

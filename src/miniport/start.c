@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "miniport/guard.h"
 #include "miniport/internal.h"
 #include "nt/io.h"
 #include "nt/nt.h"
@@ -114,11 +115,15 @@ static void exchange_pre_start_info(struct miniport *miniport)
 {
 	DXGK_PRE_START_INFO info = { 0 };
 	struct ddi_crossing crossing;
+	struct guard guard;
 
 	if (!miniport->ddi.DxgkDdiExchangePreStartInfo)
 		return;
+	guard_open(&guard, &info, sizeof(info));
 	ddi_enter(&crossing, miniport, NULL, DDI_EXCHANGE_PRE_START_INFO);
-	NTSTATUS status = miniport->ddi.DxgkDdiExchangePreStartInfo(miniport->context, &info);
+	NTSTATUS status =
+		miniport->ddi.DxgkDdiExchangePreStartInfo(miniport->context, guard.memory);
+	guard_close(&guard, "DxgkDdiExchangePreStartInfo", NULL);
 	ddi_leave_quietly(&crossing, status);
 }
 

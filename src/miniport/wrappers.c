@@ -10,7 +10,9 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "miniport/answers.h"
+#include "miniport/guard.h"
 #include "miniport/internal.h"
+#include "nt/report.h"
 #include "nt/unicode.h"
 
 NTSTATUS miniport_client_create(struct miniport *miniport, struct miniport_client **client_out)
@@ -144,13 +146,16 @@ static NTSTATUS create_context(struct miniport *miniport, struct miniport_client
 			.VirtualAddressing = desc->is_virtual,
 			.HwQueueSupported = desc->has_hw_queues,
 		},
-		.pPrivateDriverData = desc->private_data,
 		.PrivateDriverDataSize = desc->private_bytes,
 	};
 	struct ddi_crossing crossing;
+	struct guard guard;
 
+	guard_open(&guard, desc->private_data, desc->private_bytes);
+	args.pPrivateDriverData = guard.memory;
 	ddi_enter(&crossing, miniport, client, DDI_CREATE_CONTEXT);
 	NTSTATUS status = miniport->ddi.DxgkDdiCreateContext(desc->driver_device, &args);
+	guard_close(&guard, "DxgkDdiCreateContext", NULL);
 	status = ddi_leave(&crossing, status);
 	if (!NT_SUCCESS(status))
 		return status;
@@ -246,7 +251,12 @@ static NTSTATUS call_escape(struct ddi_crossing *crossing, const struct miniport
 		.hContext = desc->driver_context,
 		.hKmdProcessHandle = desc->driver_process,
 	};
+	struct guard guard;
+
+	guard_open(&guard, desc->private_data, desc->private_bytes);
+	args.pPrivateDriverData = guard.memory;
 	NTSTATUS status = miniport->ddi.DxgkDdiEscape(miniport->context, &args);
+	guard_close(&guard, "DxgkDdiEscape", NULL);
 
 	return ddi_leave(crossing, status);
 }
@@ -286,6 +296,25 @@ bool miniport_escape_until(struct miniport *miniport, struct miniport_client *cl
 	return true;
 }
 
+static const char query_entry[] = "DxgkDdiQueryAdapterInfo";
+
+/* What is documented has its documented size, so nobody needs more. */
+static void refuse_query(const struct query *query, NTSTATUS status)
+{
+	if (status != STATUS_BUFFER_TOO_SMALL || query->is_size_the_clients) {
+		refuse(status, RULE_DDI_STATUS, query_entry, "returned %s for %s",
+		       status_name(status), query->what);
+		return;
+	}
+	nt_report(RULE_DDI_ANSWER_TOO_SMALL,
+		  "%s(%s) returned STATUS_BUFFER_TOO_SMALL for a buffer of %u bytes, which is all "
+		  "there is to it",
+		  query_entry, query->what, query->output_bytes);
+	refuse(status, RULE_DDI_ANSWER_TOO_SMALL, query_entry,
+	       "returned STATUS_BUFFER_TOO_SMALL for %s, and was given %u bytes", query->what,
+	       query->output_bytes);
+}
+
 NTSTATUS miniport_query(struct miniport *miniport, struct miniport_client *client,
 			const struct query *query)
 {
@@ -297,14 +326,20 @@ NTSTATUS miniport_query(struct miniport *miniport, struct miniport_client *clien
 		.OutputDataSize = query->output_bytes,
 	};
 	struct ddi_crossing crossing;
+	struct guard guard;
 
+	guard_open(&guard, query->output, query->output_bytes);
+	args.pOutputData = guard.memory;
+	if (query->input == query->output)
+		args.pInputData = guard.memory;
 	ddi_enter(&crossing, miniport, client, DDI_QUERY_ADAPTER_INFO);
+	crossing.about = query->what;
 	NTSTATUS status = miniport->ddi.DxgkDdiQueryAdapterInfo(miniport->context, &args);
 	status = ddi_leave_quietly(&crossing, status);
+	guard_close(&guard, query_entry, query->what);
 
 	if (!NT_SUCCESS(status) && !query->is_optional)
-		refuse(status, RULE_DDI_STATUS, "DxgkDdiQueryAdapterInfo", "returned %s for %s",
-		       status_name(status), query->what);
+		refuse_query(query, status);
 	return status;
 }
 
@@ -315,6 +350,7 @@ NTSTATUS miniport_query_umd_private(struct miniport *miniport, struct miniport_c
 			      &(struct query){
 				      .type = DXGKQAITYPE_UMDRIVERPRIVATE,
 				      .what = "UMDRIVERPRIVATE",
+				      .is_size_the_clients = true,
 				      .input = data,
 				      .input_bytes = size_bytes,
 				      .output = data,

@@ -353,6 +353,8 @@ static NTSTATUS APIENTRY get_standard_allocation_driver_data(
 		return status;
 	args->AllocationPrivateDriverDataSize = setting("StandardAllocationBytes", sizeof(*wish));
 	args->ResourcePrivateDriverDataSize = setting("StandardResourceBytes", 0);
+	overrun("GetStandardAllocationDriverData", args->pResourcePrivateDriverData,
+		args->ResourcePrivateDriverDataSize);
 	if (wish) {
 		wish->size_bytes = surface->Width;
 		wish->flags = 0x11; /* CPU visible, existing memory */

@@ -129,6 +129,7 @@ static NTSTATUS APIENTRY escape_routine(const HANDLE context, const DXGKARG_ESCA
 		return status;
 	if (args->PrivateDriverDataSize < sizeof(*escape))
 		return STATUS_BUFFER_TOO_SMALL;
+	overrun("Escape", args->pPrivateDriverData, args->PrivateDriverDataSize);
 	if (handle_command(adapter, escape) || crank_command(adapter, escape) ||
 	    hw_command(adapter, escape) || context_command(adapter, args) ||
 	    fetch_command(adapter, args))

@@ -114,6 +114,9 @@ BOOLEAN setting_is(const char *name, const char *text);
 BOOLEAN is_gpu_mmu(void);
 ULONG version(void);
 
+/* Writes behind what it was given, when the registry asks for that. */
+void overrun(const char *name, PVOID buffer, SIZE_T bytes);
+
 /* What the step has to return: success, or what the registry asks for. */
 NTSTATUS step(const char *name);
 

@@ -352,6 +352,7 @@ static NTSTATUS APIENTRY create_hw_context(const HANDLE device, DXGKARG_CREATEHW
 	if (!args->hHwContext)
 		return STATUS_NO_MEMORY;
 	InterlockedIncrement(&adapter->contexts);
+	overrun("CreateHwContext", args->pPrivateDriverData, args->PrivateDriverDataSize);
 	if (args->pPrivateDriverData && args->PrivateDriverDataSize)
 		*(UCHAR *)args->pPrivateDriverData ^= 0xff; /* both directions */
 	return STATUS_SUCCESS;
@@ -391,6 +392,7 @@ static NTSTATUS APIENTRY create_hw_queue(const HANDLE context, DXGKARG_CREATEHWQ
 	}
 	InterlockedIncrement(&adapter->contexts);
 	args->hHwQueue = turn.handle;
+	overrun("CreateHwQueue", args->pPrivateDriverData, args->PrivateDriverDataSize);
 	return STATUS_SUCCESS;
 }
 

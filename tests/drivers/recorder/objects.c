@@ -203,6 +203,7 @@ static NTSTATUS APIENTRY create_context(const HANDLE device_handle, DXGKARG_CREA
 		complain("a context of the kernel's with private data of a client");
 	if (!args->Flags.SystemContext)
 		context->kept = keep(device->adapter, device->kernel_handle, args->hContext);
+	overrun("CreateContext", args->pPrivateDriverData, args->PrivateDriverDataSize);
 	args->hContext = context;
 	args->ContextInfo.DmaBufferSize = setting("DmaBufferSize", 8192);
 	args->ContextInfo.DmaBufferSegmentSet = setting("DmaBufferSegmentSet", 0);

@@ -120,6 +120,8 @@ static NTSTATUS query_segments_4(const DXGKARG_QUERYADAPTERINFO *query)
 	}
 	if (out->NbSegment != count)
 		complain("a second pass with another count");
+	overrun("pSegmentDescriptor", out->pSegmentDescriptor,
+		count * out->SegmentDescriptorStride);
 	for (ULONG i = 0; i < count; i++) {
 		DXGK_SEGMENTDESCRIPTOR4 *descriptor =
 			(DXGK_SEGMENTDESCRIPTOR4 *)(out->pSegmentDescriptor +
@@ -158,6 +160,8 @@ static NTSTATUS query_segments_3(const DXGKARG_QUERYADAPTERINFO *query)
 		out->NbSegment = count;
 		return STATUS_SUCCESS;
 	}
+	overrun("pSegmentDescriptor", out->pSegmentDescriptor,
+		count * sizeof(*out->pSegmentDescriptor));
 	for (ULONG i = 0; i < count; i++) {
 		DXGK_SEGMENTDESCRIPTOR3 *descriptor = &out->pSegmentDescriptor[i];
 		struct segment segment = segment_of(i + 1);
@@ -187,6 +191,8 @@ static NTSTATUS query_segments_1(const DXGKARG_QUERYADAPTERINFO *query)
 		out->NbSegment = count;
 		return STATUS_SUCCESS;
 	}
+	overrun("pSegmentDescriptor", out->pSegmentDescriptor,
+		count * sizeof(*out->pSegmentDescriptor));
 	for (ULONG i = 0; i < count; i++) {
 		DXGK_SEGMENTDESCRIPTOR *descriptor = &out->pSegmentDescriptor[i];
 		struct segment segment = segment_of(i + 1);
@@ -291,6 +297,7 @@ static NTSTATUS APIENTRY query_adapter_info(const HANDLE context,
 	note(line, NULL, 0, NULL, 0);
 	if (status != STATUS_SUCCESS)
 		return status;
+	overrun(name, query->pOutputData, query->OutputDataSize);
 	switch ((int)query->Type) {
 	case DXGKQAITYPE_UMDRIVERPRIVATE:
 		return query_umd_private(query);
@@ -332,6 +339,7 @@ static NTSTATUS APIENTRY get_node_metadata(const HANDLE context, UINT node,
 	note("GetNodeMetadata", "node", node, NULL, 0);
 	if (!NT_SUCCESS(status))
 		return status;
+	overrun("GetNodeMetadata", metadata, sizeof(*metadata));
 	metadata->EngineType =
 		(DXGK_ENGINE_TYPE)indexed("Node", node, "EngineType",
 					  node == 0 ? DXGK_ENGINE_TYPE_3D : DXGK_ENGINE_TYPE_COPY);

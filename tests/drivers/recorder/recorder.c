@@ -15,6 +15,7 @@
  *   FailAt               at its how-manieth call, 1 when not given
  *   FailStatus           with this status, STATUS_UNSUCCESSFUL when not given
  *   Missing              the entry point that is left NULL: "AddDevice"
+ *   Overrun              the query or entry point that writes OverrunBytes (3) behind its buffer
  *   Whole                1: no other is; what the driver knows nothing about is not supported
  *
  * How it works (crank.c, work.c, recovery.c):

@@ -97,6 +97,7 @@ static NTSTATUS APIENTRY collect_dbg_info(const HANDLE context, const DXGKARG_CO
 
 	note("CollectDbgInfo", "reason", args->Reason, "room", (ULONG)args->BufferSize);
 	save_call(adapter, RECORDER_COLLECT_DBG_INFO, args, sizeof(*args), NULL, 0);
+	overrun("CollectDbgInfo", args->pBuffer, args->BufferSize);
 	if (args->BufferSize >= 3)
 		RtlCopyMemory(args->pBuffer, "why", 3);
 	args->pExtension->BucketingKey = args->Reason;
@@ -140,6 +141,7 @@ static SIZE_T APIENTRY get_root_page_table_size(const HANDLE context,
 
 	note("GetRootPageTableSize", "entries", args->NumberOfPte, NULL, 0);
 	save_call(adapter, RECORDER_GET_ROOT_PAGE_TABLE_SIZE, args, sizeof(*args), NULL, 0);
+	overrun("GetRootPageTableSize", args, sizeof(*args));
 	args->NumberOfPte = setting("NumberOfPte", (args->NumberOfPte + 1023) & ~1023u);
 	return setting("RootPageTableSize", 16384);
 }

@@ -82,6 +82,16 @@ ULONG version(void)
 	return setting("Version", DXGKDDI_INTERFACE_VERSION_WDDM2_6);
 }
 
+void overrun(const char *name, PVOID buffer, SIZE_T bytes)
+{
+	UCHAR *behind = (UCHAR *)buffer + bytes;
+
+	if (!buffer || !setting_is("Overrun", name))
+		return;
+	for (ULONG i = 0; i < setting("OverrunBytes", 3); i++)
+		behind[i] = 0x5a;
+}
+
 NTSTATUS step(const char *name)
 {
 	static LONG calls;

@@ -169,8 +169,7 @@ TEST(adapter, what_the_driver_tells_about_a_hang)
 	EXPECT_EQ(memcmp(buffer, "why", 4), 0);
 	EXPECT_STR(host.notes, "CollectDbgInfo irql=0 reason=279 room=64\n");
 	host_fetch(&host, RECORDER_COLLECT_DBG_INFO, &args, sizeof(args), NULL, 0);
-	EXPECT(args.Reason == 0x117 && args.pBuffer == buffer && args.BufferSize == 64 &&
-	       args.pExtension);
+	EXPECT(args.Reason == 0x117 && args.pBuffer && args.BufferSize == 64 && args.pExtension);
 	host_finish_reported(&host);
 	begin(&host, TEXT("Fail", "CollectDbgInfo"));
 	EXPECT_EQ(miniport_collect_debug_info(host.miniport, 0x141, buffer, sizeof(buffer)), 0);
