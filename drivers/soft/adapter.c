@@ -35,10 +35,12 @@ NTSTATUS APIENTRY soft_add_device(IN_CONST_PDEVICE_OBJECT PhysicalDeviceObject,
 	PAGED_CODE();
 
 	if (!PhysicalDeviceObject || !MiniportDeviceContext)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "AddDevice with device object %p and context %p: one is missing",
+				   PhysicalDeviceObject, MiniportDeviceContext);
 	struct soft_adapter *adapter = soft_pool_allocate(NonPagedPoolNx, sizeof(*adapter));
 	if (!adapter)
-		return STATUS_NO_MEMORY;
+		return soft_refuse(STATUS_NO_MEMORY, "there is no pool for an adapter");
 
 	adapter->magic = SOFT_MAGIC_ADAPTER;
 	adapter->settings = *soft_driver_settings();
@@ -80,22 +82,22 @@ NTSTATUS APIENTRY soft_start_device(IN_CONST_PVOID MiniportDeviceContext,
 
 	if (!adapter || !DxgkStartInfo || !DxgkInterface || !NumberOfVideoPresentSources ||
 	    !NumberOfChildren || adapter->is_started)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"StartDevice of adapter %p: it is started, or an argument is missing",
+			MiniportDeviceContext);
 
 	keep_callbacks(adapter, DxgkInterface);
 	if (!adapter->dxgk.DxgkCbSynchronizeExecution || !adapter->dxgk.DxgkCbNotifyInterrupt ||
 	    !adapter->dxgk.DxgkCbNotifyDpc || !adapter->dxgk.DxgkCbQueueDpc ||
-	    !adapter->dxgk.DxgkCbGetHandleData) {
-		DbgPrint("soft: the kernel's interface (Size %u) lacks a callback we need\n",
-			 DxgkInterface->Size);
-		return STATUS_REVISION_MISMATCH;
-	}
+	    !adapter->dxgk.DxgkCbGetHandleData)
+		return soft_refuse(STATUS_REVISION_MISMATCH,
+				   "the kernel's interface (Size %u) lacks a callback we need",
+				   DxgkInterface->Size);
 
 	NTSTATUS status = soft_memory_start(&adapter->memory, &adapter->settings);
-	if (!NT_SUCCESS(status)) {
-		DbgPrint("soft: no %u MiB of contiguous memory\n", adapter->settings.local_mib);
+	if (!NT_SUCCESS(status))
 		return status;
-	}
 
 	for (; started < adapter->node_count; started++) {
 		status = soft_engine_init(&adapter->engines[started], adapter, started,
@@ -123,7 +125,9 @@ NTSTATUS APIENTRY soft_stop_device(IN_CONST_PVOID MiniportDeviceContext)
 	PAGED_CODE();
 
 	if (!adapter || !adapter->is_started)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "StopDevice of adapter %p, which is not started",
+				   MiniportDeviceContext);
 	adapter->is_started = FALSE;
 	finish_engines(adapter, adapter->node_count);
 	soft_memory_stop(&adapter->memory);
@@ -137,7 +141,9 @@ NTSTATUS APIENTRY soft_remove_device(IN_CONST_PVOID MiniportDeviceContext)
 	PAGED_CODE();
 
 	if (!adapter || adapter->is_started)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "RemoveDevice of adapter %p, which is none of ours or started",
+				   MiniportDeviceContext);
 	if (adapter->live_processes || adapter->live_devices || adapter->live_contexts ||
 	    adapter->live_resources || adapter->live_allocations)
 		DbgPrint("soft: removed with %d processes, %d devices, %d contexts, %d resources, "
@@ -161,7 +167,7 @@ NTSTATUS APIENTRY soft_dispatch_io_request(IN_CONST_PVOID MiniportDeviceContext,
 					   IN_PVIDEO_REQUEST_PACKET VideoRequestPacket)
 {
 	PAGED_CODE();
-	return STATUS_NOT_SUPPORTED;
+	return soft_refuse(STATUS_NOT_SUPPORTED, "there are no I/O requests of a display");
 }
 
 /* The list ends with an entry of zeroes, and the kernel zeroed it. */
@@ -170,7 +176,11 @@ NTSTATUS APIENTRY soft_query_child_relations(IN_CONST_PVOID MiniportDeviceContex
 					     IN_ULONG ChildRelationsSize)
 {
 	PAGED_CODE();
-	return soft_adapter_from(MiniportDeviceContext) ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+	if (!soft_adapter_from(MiniportDeviceContext))
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "QueryChildRelations of adapter %p, which is none of ours",
+				   MiniportDeviceContext);
+	return STATUS_SUCCESS;
 }
 
 NTSTATUS APIENTRY soft_query_child_status(IN_CONST_PVOID MiniportDeviceContext,
@@ -178,7 +188,7 @@ NTSTATUS APIENTRY soft_query_child_status(IN_CONST_PVOID MiniportDeviceContext,
 					  IN_BOOLEAN NonDestructiveOnly)
 {
 	PAGED_CODE();
-	return STATUS_INVALID_PARAMETER;
+	return soft_refuse(STATUS_INVALID_PARAMETER, "there are no child devices to ask about");
 }
 
 NTSTATUS APIENTRY soft_query_device_descriptor(IN_CONST_PVOID MiniportDeviceContext,
@@ -186,7 +196,7 @@ NTSTATUS APIENTRY soft_query_device_descriptor(IN_CONST_PVOID MiniportDeviceCont
 					       INOUT_PDXGK_DEVICE_DESCRIPTOR DeviceDescriptor)
 {
 	PAGED_CODE();
-	return STATUS_INVALID_PARAMETER;
+	return soft_refuse(STATUS_INVALID_PARAMETER, "there is no child device %u", ChildUid);
 }
 
 /* Local memory is ordinary memory: it needs no power of its own and loses nothing. */
@@ -195,7 +205,10 @@ NTSTATUS APIENTRY soft_set_power_state(IN_CONST_PVOID MiniportDeviceContext, IN_
 {
 	PAGED_CODE();
 	if (!soft_adapter_from(MiniportDeviceContext) || DeviceUid != DISPLAY_ADAPTER_HW_ID)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"SetPowerState of adapter %p for device %u, which is not the adapter",
+			MiniportDeviceContext, DeviceUid);
 	return STATUS_SUCCESS;
 }
 
@@ -204,7 +217,7 @@ NTSTATUS APIENTRY soft_notify_acpi_event(IN_CONST_PVOID MiniportDeviceContext,
 					 IN_PVOID Argument, OUT_PULONG AcpiFlags)
 {
 	PAGED_CODE();
-	return STATUS_NOT_SUPPORTED;
+	return soft_refuse(STATUS_NOT_SUPPORTED, "ACPI event 0x%x means nothing to us", Event);
 }
 
 /* Any IRQL, on the way to a crash screen: there is no display to bring back. */
@@ -216,7 +229,7 @@ NTSTATUS APIENTRY soft_query_interface(IN_CONST_PVOID MiniportDeviceContext,
 				       IN_PQUERY_INTERFACE QueryInterface)
 {
 	PAGED_CODE();
-	return STATUS_NOT_SUPPORTED;
+	return soft_refuse(STATUS_NOT_SUPPORTED, "there are no interfaces to query");
 }
 
 /* We log no events, so there is nothing to switch. */

@@ -47,34 +47,57 @@ static NTSTATUS read_private_data(const DXGK_ALLOCATIONINFO *info, struct wish *
 	const struct softgpu_surface *surface = NULL;
 
 	if (!allocation || info->PrivateDriverDataSize < sizeof(*allocation))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"an allocation has %u bytes of private data, softgpu_allocation has %u",
+			info->PrivateDriverDataSize, (UINT)sizeof(*allocation));
 
 	switch (allocation->version) {
 	case SOFTGPU_ALLOCATION_VERSION:
 		if (info->PrivateDriverDataSize != sizeof(*allocation))
-			return STATUS_INVALID_PARAMETER;
+			return soft_refuse(STATUS_INVALID_PARAMETER,
+					   "an allocation has %u bytes of private data, "
+					   "softgpu_allocation has %u",
+					   info->PrivateDriverDataSize, (UINT)sizeof(*allocation));
 		break;
 	case SOFTGPU_SURFACE_VERSION:
 		surface = info->pPrivateDriverData;
 		if (info->PrivateDriverDataSize != sizeof(*surface))
-			return STATUS_INVALID_PARAMETER;
+			return soft_refuse(
+				STATUS_INVALID_PARAMETER,
+				"a surface has %u bytes of private data, softgpu_surface has %u",
+				info->PrivateDriverDataSize, (UINT)sizeof(*surface));
 		if (surface->reserved != 0 ||
 		    (surface->surface_flags & ~SOFTGPU_SURFACE_EXISTING_MEMORY))
-			return STATUS_INVALID_PARAMETER;
+			return soft_refuse(STATUS_INVALID_PARAMETER,
+					   "a surface has surface_flags 0x%x, reserved 0x%x",
+					   surface->surface_flags, surface->reserved);
 		break;
 	default:
-		return STATUS_GRAPHICS_DRIVER_MISMATCH;
+		return soft_refuse(
+			STATUS_GRAPHICS_DRIVER_MISMATCH,
+			"private data of an allocation has version %u, which is neither %u nor %u",
+			allocation->version, SOFTGPU_ALLOCATION_VERSION, SOFTGPU_SURFACE_VERSION);
 	}
 
 	if ((allocation->flags & ~SOFTGPU_ALLOCATION_FLAGS) ||
 	    (allocation->flags & exclusive) == exclusive ||
 	    ((allocation->flags & SOFTGPU_CACHED) && !(allocation->flags & SOFTGPU_CPU_VISIBLE)))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"an allocation has flags 0x%x, which are unknown or contradict each other",
+			allocation->flags);
 	if (allocation->size_bytes == 0 || allocation->size_bytes > SOFTGPU_MAX_ALLOCATION_BYTES)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"an allocation has size_bytes 0x%I64x, which is not from 1 to 0x%I64x",
+			allocation->size_bytes, (ULONGLONG)SOFTGPU_MAX_ALLOCATION_BYTES);
 	if (allocation->alignment > SOFTGPU_MAX_ALIGNMENT ||
 	    (allocation->alignment & (allocation->alignment - 1)) != 0)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"an allocation has alignment 0x%x, which is no power of two up to 0x%x",
+			(ULONG)allocation->alignment, (ULONG)SOFTGPU_MAX_ALIGNMENT);
 	*wish_out = (struct wish){ allocation, surface };
 	return STATUS_SUCCESS;
 }
@@ -147,7 +170,7 @@ static NTSTATUS allocation_make(struct soft_adapter *adapter, struct soft_resour
 		return status;
 	struct soft_allocation *allocation = soft_pool_allocate(PagedPool, sizeof(*allocation));
 	if (!allocation)
-		return STATUS_NO_MEMORY;
+		return soft_refuse(STATUS_NO_MEMORY, "there is no pool for an allocation");
 
 	allocation->magic = SOFT_MAGIC_ALLOCATION;
 	allocation->flags = wish.allocation->flags;
@@ -172,15 +195,22 @@ static NTSTATUS resource_find(struct soft_adapter *adapter, const DXGKARG_CREATE
 			      struct soft_resource **resource_out)
 {
 	*resource_out = NULL;
+	if (!args->Flags.Resource && !args->hResource)
+		return STATUS_SUCCESS;
 	if (!args->Flags.Resource)
-		return args->hResource ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "allocations without Flags.Resource have hResource %p",
+				   args->hResource);
 	if (args->hResource) {
 		*resource_out = resource_from(args->hResource);
-		return *resource_out ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+		if (!*resource_out)
+			return soft_refuse(STATUS_INVALID_PARAMETER,
+					   "hResource %p is no resource of ours", args->hResource);
+		return STATUS_SUCCESS;
 	}
 	struct soft_resource *resource = soft_pool_allocate(PagedPool, sizeof(*resource));
 	if (!resource)
-		return STATUS_NO_MEMORY;
+		return soft_refuse(STATUS_NO_MEMORY, "there is no pool for a resource");
 	resource->magic = SOFT_MAGIC_RESOURCE;
 	InterlockedIncrement(&adapter->live_resources);
 	*resource_out = resource;
@@ -233,7 +263,10 @@ NTSTATUS APIENTRY soft_create_allocation(IN_CONST_HANDLE hAdapter,
 	PAGED_CODE();
 
 	if (!adapter || !args || (args->NumAllocations > 0 && !args->pAllocationInfo))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"CreateAllocation for adapter %p with arguments %p: one is missing",
+			hAdapter, args);
 	if (args->NumAllocations == 1 && !args->Flags.Resource && !args->hResource)
 		return allocation_make(adapter, NULL, args->pAllocationInfo);
 	return create_several(adapter, args);
@@ -252,7 +285,10 @@ static NTSTATUS destroy_one(struct soft_adapter *adapter, HANDLE handle)
 	struct soft_allocation *allocation = allocation_from(handle);
 
 	if (!may_end(allocation, NULL))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "allocation %p cannot be destroyed: it is none of ours, of a "
+				   "resource, or open",
+				   handle);
 	allocation_free(adapter, allocation);
 	return STATUS_SUCCESS;
 }
@@ -265,15 +301,23 @@ static DECLSPEC_NOINLINE NTSTATUS destroy_several(struct soft_adapter *adapter,
 	if (args->hResource) {
 		resource = resource_from(args->hResource);
 		if (!resource)
-			return STATUS_INVALID_PARAMETER;
+			return soft_refuse(STATUS_INVALID_PARAMETER,
+					   "hResource %p is no resource of ours", args->hResource);
 	}
 	for (UINT i = 0; i < args->NumAllocations; i++) {
 		if (!may_end(allocation_from(args->pAllocationList[i]), resource))
-			return STATUS_INVALID_PARAMETER;
+			return soft_refuse(STATUS_INVALID_PARAMETER,
+					   "allocation %u, %p, cannot be destroyed: it is none of "
+					   "ours, of another "
+					   "resource, or open",
+					   i, args->pAllocationList[i]);
 	}
 	if (args->Flags.DestroyResource && resource &&
 	    (UINT)resource->live_allocations != args->NumAllocations)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "resource %p cannot be destroyed with %u of its %d allocations",
+				   args->hResource, args->NumAllocations,
+				   resource->live_allocations);
 
 	for (UINT i = 0; i < args->NumAllocations; i++)
 		allocation_free(adapter, args->pAllocationList[i]);
@@ -291,7 +335,10 @@ NTSTATUS APIENTRY soft_destroy_allocation(IN_CONST_HANDLE hAdapter,
 	PAGED_CODE();
 
 	if (!adapter || !args || (args->NumAllocations > 0 && !args->pAllocationList))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"DestroyAllocation for adapter %p with arguments %p: one is missing",
+			hAdapter, args);
 	if (args->NumAllocations == 1 && !args->hResource)
 		return destroy_one(adapter, args->pAllocationList[0]);
 	return destroy_several(adapter, args);
@@ -304,17 +351,23 @@ NTSTATUS APIENTRY soft_describe_allocation(IN_CONST_HANDLE hAdapter,
 	PAGED_CODE();
 
 	if (!soft_adapter_from(hAdapter) || !pDescribeAllocation)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"DescribeAllocation for adapter %p with arguments %p: one is missing",
+			hAdapter, pDescribeAllocation);
 	const struct soft_allocation *allocation =
 		allocation_from(pDescribeAllocation->hAllocation);
 	if (!allocation)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER, "allocation %p is none of ours",
+				   pDescribeAllocation->hAllocation);
 
 	pDescribeAllocation->Width = allocation->width;
 	pDescribeAllocation->Height = allocation->height;
 	if (allocation->width == 0) {
 		if (allocation->size_bytes > MAXULONG)
-			return STATUS_INVALID_PARAMETER;
+			return soft_refuse(STATUS_INVALID_PARAMETER,
+					   "an allocation of 0x%I64x bytes has no width of 32 bits",
+					   allocation->size_bytes);
 		pDescribeAllocation->Width = (UINT)allocation->size_bytes;
 		pDescribeAllocation->Height = 1;
 	}
@@ -363,10 +416,13 @@ static NTSTATUS opening_make(struct soft_device *device, const DXGK_OPENALLOCATI
 		allocation_from(device->adapter->dxgk.DxgkCbGetHandleData(&query));
 
 	if (!allocation)
-		return STATUS_INVALID_HANDLE;
+		return soft_refuse(STATUS_INVALID_HANDLE,
+				   "handle 0x%x is no allocation that we made", info->hAllocation);
 	struct soft_opening *opening = opening_take(allocation, flags->Create);
 	if (!opening)
-		return STATUS_NO_MEMORY;
+		return soft_refuse(STATUS_NO_MEMORY,
+				   "there is no pool for an opening of handle 0x%x",
+				   info->hAllocation);
 	opening->magic = SOFT_MAGIC_OPENING;
 	opening->is_read_only = flags->ReadOnly;
 	opening->allocation = allocation;
@@ -410,7 +466,9 @@ NTSTATUS APIENTRY soft_open_allocation(IN_CONST_HANDLE hDevice,
 	PAGED_CODE();
 
 	if (!device || !args || (args->NumAllocations > 0 && !args->pOpenAllocation))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "OpenAllocation for device %p with arguments %p: one is missing",
+				   hDevice, args);
 	if (args->NumAllocations == 1)
 		return opening_make(device, &args->Flags, args->pOpenAllocation);
 	return open_several(device, args);
@@ -425,12 +483,17 @@ NTSTATUS APIENTRY soft_close_allocation(IN_CONST_HANDLE hDevice,
 	PAGED_CODE();
 
 	if (!device || !args || (args->NumAllocations > 0 && !args->pOpenHandleList))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"CloseAllocation for device %p with arguments %p: one is missing", hDevice,
+			args);
 	for (UINT i = 0; i < args->NumAllocations; i++) {
 		struct soft_opening *opening = soft_opening_from(args->pOpenHandleList[i]);
 
 		if (!opening || opening->device != device)
-			return STATUS_INVALID_PARAMETER;
+			return soft_refuse(STATUS_INVALID_PARAMETER,
+					   "opening %u, %p, is none of device %p", i,
+					   args->pOpenHandleList[i], hDevice);
 	}
 	for (UINT i = 0; i < args->NumAllocations; i++)
 		opening_free(args->pOpenHandleList[i]);

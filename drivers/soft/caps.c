@@ -67,7 +67,9 @@ NTSTATUS soft_caps_level(const struct soft_settings *settings, ULONG level,
 	BOOLEAN is_double = level == 1 && settings->pages_64k == SOFT_64K_DUAL;
 
 	if (level >= settings->page_table_levels)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "there is no page table level %u, but %u levels", level,
+				   settings->page_table_levels);
 	ULONG index_bits = soft_settings_index_bits(settings, level);
 	/* A root of two levels begins with a page, and grows (soft_get_root_page_table_size). */
 	if (settings->page_table_levels == 2 && index_bits > SOFT_TABLE_BITS)
@@ -161,7 +163,10 @@ static NTSTATUS answer_level(const struct soft_adapter *adapter,
 	const DXGK_QUERYPAGETABLELEVELDESCIN *in = args->pInputData;
 
 	if (!in || args->InputDataSize < sizeof(*in) || in->PhysicalAdapterIndex != 0)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"PAGETABLELEVELDESC has %u bytes of input for a level of adapter 0",
+			args->InputDataSize);
 	return soft_caps_level(&adapter->settings, in->LevelIndex, args->pOutputData);
 }
 
@@ -206,18 +211,28 @@ NTSTATUS APIENTRY soft_query_adapter_info(IN_CONST_HANDLE hAdapter,
 	PAGED_CODE();
 
 	if (!adapter || !pQueryAdapterInfo)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"QueryAdapterInfo for adapter %p with arguments %p: one is missing",
+			hAdapter, pQueryAdapterInfo);
 	for (ULONG i = 0; i < RTL_NUMBER_OF(queries); i++) {
 		if (queries[i].type != (ULONG)pQueryAdapterInfo->Type ||
 		    (queries[i].is_gpummu_only && adapter->settings.model != SOFTGPU_MODEL_GPUMMU))
 			continue;
 		if (!pQueryAdapterInfo->pOutputData)
-			return STATUS_INVALID_PARAMETER;
+			return soft_refuse(STATUS_INVALID_PARAMETER,
+					   "query %u has no output buffer",
+					   (ULONG)pQueryAdapterInfo->Type);
 		if (pQueryAdapterInfo->OutputDataSize < queries[i].minimum_bytes)
-			return STATUS_BUFFER_TOO_SMALL;
+			return soft_refuse(STATUS_BUFFER_TOO_SMALL,
+					   "query %u has %u bytes of output, and needs %u",
+					   (ULONG)pQueryAdapterInfo->Type,
+					   pQueryAdapterInfo->OutputDataSize,
+					   queries[i].minimum_bytes);
 		return queries[i].answer(adapter, pQueryAdapterInfo);
 	}
-	return STATUS_NOT_SUPPORTED;
+	return soft_refuse(STATUS_NOT_SUPPORTED, "query %u is unknown, or not for this model",
+			   (ULONG)pQueryAdapterInfo->Type);
 }
 
 NTSTATUS APIENTRY soft_get_node_metadata(IN_CONST_HANDLE hAdapter, UINT NodeOrdinal,
@@ -234,7 +249,10 @@ NTSTATUS APIENTRY soft_get_node_metadata(IN_CONST_HANDLE hAdapter, UINT NodeOrdi
 
 	/* The upper half is the adapter in a link, of which there is one. */
 	if (!adapter || !pGetNodeMetadata || NodeOrdinal >= adapter->node_count)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"GetNodeMetadata of adapter %p for node %u, which does not exist", hAdapter,
+			NodeOrdinal);
 
 	ULONG kind = soft_settings_node_kind(&adapter->settings, NodeOrdinal);
 	*pGetNodeMetadata = (DXGKARG_GETNODEMETADATA){
@@ -253,7 +271,9 @@ NTSTATUS APIENTRY soft_calibrate_gpu_clock(IN_CONST_HANDLE hAdapter, UINT32 Node
 	LARGE_INTEGER frequency;
 
 	if (!soft_engine_from(hAdapter, NodeOrdinal, EngineOrdinal) || !pClockCalibration)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "CalibrateGpuClock of node %u, engine %u, which does not exist",
+				   NodeOrdinal, EngineOrdinal);
 	LARGE_INTEGER now = KeQueryPerformanceCounter(&frequency);
 	*pClockCalibration = (DXGKARG_CALIBRATEGPUCLOCK){
 		.GpuFrequency = (ULONGLONG)frequency.QuadPart,

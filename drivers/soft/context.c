@@ -30,15 +30,26 @@ static NTSTATUS check_flags(const struct soft_device *device, const DXGKARG_CREA
 
 	/* One engine per node: its bit, or no preference. */
 	if (args->NodeOrdinal >= device->adapter->node_count || args->EngineAffinity > 1)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"a context for node %u, engines 0x%x: there are %u nodes of one engine",
+			args->NodeOrdinal, args->EngineAffinity, device->adapter->node_count);
 	if (args->Flags.VirtualAddressing && settings->model != SOFTGPU_MODEL_GPUMMU)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "a context with VirtualAddressing, and the model is physical");
 	if (args->Flags.SystemContext && !may_be_kernels(device, args))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "a SystemContext on node %u, which is neither the kernel's nor "
+				   "a companion's",
+				   args->NodeOrdinal);
 	if (args->Flags.GdiContext || args->Flags.SystemProtectedContext ||
 	    (args->Flags.HwQueueSupported &&
 	     (!settings->hw_queues || !args->Flags.VirtualAddressing)))
-		return STATUS_NOT_SUPPORTED;
+		return soft_refuse(
+			STATUS_NOT_SUPPORTED,
+			"a context with flags 0x%x: GDI, protection, or hardware queues that "
+			"this adapter does not have",
+			args->Flags.Value);
 	return STATUS_SUCCESS;
 }
 
@@ -50,11 +61,16 @@ static NTSTATUS check_private_data(const DXGKARG_CREATECONTEXT *args, ULONG *fla
 	if (args->PrivateDriverDataSize == 0)
 		return STATUS_SUCCESS;
 	if (!data || args->PrivateDriverDataSize != sizeof(*data))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "a context has %u bytes of private data, softgpu_context has %u",
+				   args->PrivateDriverDataSize, (UINT)sizeof(*data));
 	if (data->version != SOFTGPU_CONTEXT_VERSION)
-		return STATUS_GRAPHICS_DRIVER_MISMATCH;
+		return soft_refuse(STATUS_GRAPHICS_DRIVER_MISMATCH,
+				   "private data of a context has version %u, which is not %u",
+				   data->version, SOFTGPU_CONTEXT_VERSION);
 	if (data->flags & ~SOFTGPU_CONTEXT_FLAGS)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "private data of a context has unknown flags 0x%x", data->flags);
 	*flags_out = data->flags;
 	return STATUS_SUCCESS;
 }
@@ -88,7 +104,9 @@ NTSTATUS APIENTRY soft_create_context(IN_CONST_HANDLE hDevice,
 	PAGED_CODE();
 
 	if (!device || !pCreateContext)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "CreateContext for device %p with arguments %p: one is missing",
+				   hDevice, pCreateContext);
 	NTSTATUS status = check_flags(device, pCreateContext);
 	if (NT_SUCCESS(status))
 		status = check_private_data(pCreateContext, &flags);
@@ -97,7 +115,7 @@ NTSTATUS APIENTRY soft_create_context(IN_CONST_HANDLE hDevice,
 
 	struct soft_context *context = soft_pool_allocate(NonPagedPoolNx, sizeof(*context));
 	if (!context)
-		return STATUS_NO_MEMORY;
+		return soft_refuse(STATUS_NO_MEMORY, "there is no pool for a context");
 	context->magic = SOFT_MAGIC_CONTEXT;
 	context->node = pCreateContext->NodeOrdinal;
 	context->is_system = pCreateContext->Flags.SystemContext;
@@ -128,7 +146,8 @@ NTSTATUS APIENTRY soft_destroy_context(IN_CONST_HANDLE hContext)
 	PAGED_CODE();
 
 	if (!context)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER, "context %p is none of ours",
+				   hContext);
 	struct soft_device *device = context->device;
 	context->magic = SOFT_MAGIC_DEAD;
 	soft_pool_free(context);

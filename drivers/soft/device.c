@@ -21,16 +21,20 @@ NTSTATUS APIENTRY soft_create_device(IN_CONST_HANDLE hAdapter,
 	PAGED_CODE();
 
 	if (!adapter || !pCreateDevice)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "CreateDevice for adapter %p with arguments %p: one is missing",
+				   hAdapter, pCreateDevice);
 	if (pCreateDevice->hKmdProcess) {
 		process = soft_process_from(pCreateDevice->hKmdProcess);
 		if (!process || process->adapter != adapter)
-			return STATUS_INVALID_PARAMETER;
+			return soft_refuse(STATUS_INVALID_PARAMETER,
+					   "hKmdProcess %p is no process of this adapter",
+					   pCreateDevice->hKmdProcess);
 	}
 
 	struct soft_device *device = soft_pool_allocate(PagedPool, sizeof(*device));
 	if (!device)
-		return STATUS_NO_MEMORY;
+		return soft_refuse(STATUS_NO_MEMORY, "there is no pool for a device");
 	device->magic = SOFT_MAGIC_DEVICE;
 	device->is_system = pCreateDevice->Flags.SystemDevice;
 	device->adapter = adapter;
@@ -52,8 +56,12 @@ NTSTATUS APIENTRY soft_destroy_device(IN_CONST_HANDLE hDevice)
 
 	PAGED_CODE();
 
-	if (!device || device->live_contexts != 0 || device->live_openings != 0)
-		return STATUS_INVALID_PARAMETER;
+	if (!device)
+		return soft_refuse(STATUS_INVALID_PARAMETER, "device %p is none of ours", hDevice);
+	if (device->live_contexts != 0 || device->live_openings != 0)
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "device %p still has %d contexts and %d openings", hDevice,
+				   device->live_contexts, device->live_openings);
 	struct soft_adapter *adapter = device->adapter;
 	if (device->process)
 		InterlockedDecrement(&device->process->live_devices);

@@ -34,7 +34,8 @@ NTSTATUS soft_engine_init(struct soft_engine *engine, struct soft_adapter *adapt
 	engine->packets =
 		soft_pool_allocate(NonPagedPoolNx, (SIZE_T)packet_count * sizeof(*engine->packets));
 	if (!engine->packets)
-		return STATUS_NO_MEMORY;
+		return soft_refuse(STATUS_NO_MEMORY, "there is no pool for %u packets of node %u",
+				   packet_count, node);
 
 	engine->adapter = adapter;
 	engine->node = node;
@@ -74,12 +75,13 @@ NTSTATUS soft_thread_create(PKSTART_ROUTINE routine, void (*stop)(PVOID context)
 	NTSTATUS status = PsCreateSystemThread(&handle, THREAD_ALL_ACCESS, &attributes, NULL, NULL,
 					       routine, context);
 	if (!NT_SUCCESS(status))
-		return status;
+		return soft_refuse(status, "a thread cannot be made: 0x%08x", status);
 	status = ObReferenceObjectByHandle(handle, THREAD_ALL_ACCESS, *PsThreadType, KernelMode,
 					   thread_out, NULL);
 	if (!NT_SUCCESS(status)) {
 		stop(context);
 		ZwWaitForSingleObject(handle, FALSE, NULL);
+		DbgPrint("soft: a thread cannot be kept: 0x%08x\n", status);
 	}
 	ZwClose(handle);
 	return status;
@@ -292,10 +294,9 @@ NTSTATUS soft_engine_submit(struct soft_engine *engine, const struct soft_packet
 	}
 	KeReleaseSpinLock(&engine->lock, irql);
 
-	if (!packet) {
-		DbgPrint("soft: node %u has no room for fence %u\n", engine->node, work->fence);
-		return STATUS_INVALID_DEVICE_STATE;
-	}
+	if (!packet)
+		return soft_refuse(STATUS_INVALID_DEVICE_STATE, "node %u has no room for fence %u",
+				   engine->node, work->fence);
 	KeSetEvent(&engine->work, IO_NO_INCREMENT, FALSE);
 	return STATUS_SUCCESS;
 }
@@ -322,11 +323,13 @@ NTSTATUS APIENTRY soft_submit_command(IN_CONST_HANDLE hAdapter,
 	const DXGKARG_SUBMITCOMMAND *args = pSubmitCommand;
 
 	if (!args)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER, "SubmitCommand without arguments");
 	struct soft_context *context = soft_context_from(args->hContext);
 	/* Paging may come without a context; its node is named then. */
 	if (!context && (args->hContext || !args->Flags.Paging))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "fence %u is submitted for context %p, which is none of ours",
+				   args->SubmissionFenceId, args->hContext);
 	struct soft_engine *engine = soft_engine_from(
 		hAdapter, context ? context->node : args->NodeOrdinal, args->EngineOrdinal);
 	struct soft_place buffer;
@@ -334,7 +337,14 @@ NTSTATUS APIENTRY soft_submit_command(IN_CONST_HANDLE hAdapter,
 	if (!engine || args->DmaBufferSubmissionStartOffset > args->DmaBufferSubmissionEndOffset ||
 	    args->DmaBufferSubmissionEndOffset > args->DmaBufferSize ||
 	    !find_buffer(&engine->adapter->memory, args, &buffer))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "fence %u is submitted with bytes %u to %u of a buffer of %u in "
+				   "segment %u, "
+				   "node %u, engine %u: there is no such place",
+				   args->SubmissionFenceId, args->DmaBufferSubmissionStartOffset,
+				   args->DmaBufferSubmissionEndOffset, args->DmaBufferSize,
+				   args->DmaBufferSegmentId, args->NodeOrdinal,
+				   args->EngineOrdinal);
 
 	ULONG size_bytes =
 		args->DmaBufferSubmissionEndOffset - args->DmaBufferSubmissionStartOffset;
@@ -374,14 +384,21 @@ NTSTATUS APIENTRY soft_submit_command_virtual(IN_CONST_HANDLE hAdapter,
 	ULONGLONG tag;
 
 	if (!args)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "SubmitCommandVirtual without arguments");
 	struct soft_context *context = soft_context_from(args->hContext);
 	/* A client's context has no business with commands that move memory. */
 	if (!context || !context->is_virtual || (args->Flags.Paging && !context->is_system))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "fence %u is submitted by address for context %p, which is none "
+				   "of ours, has "
+				   "no addresses, or may not page",
+				   args->SubmissionFenceId, args->hContext);
 	struct soft_engine *engine = soft_engine_from(hAdapter, context->node, args->EngineOrdinal);
 	if (!engine)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "fence %u is submitted to engine %u, and a node has one",
+				   args->SubmissionFenceId, args->EngineOrdinal);
 	BOOLEAN is_refused = !read_private_data(args, &tag);
 
 	struct soft_packet packet = {
@@ -399,7 +416,13 @@ NTSTATUS APIENTRY soft_submit_command_virtual(IN_CONST_HANDLE hAdapter,
 	};
 	NTSTATUS status = soft_engine_submit(engine, &packet);
 	/* The client loses its device; the fence still takes its turn, without an interrupt. */
-	return NT_SUCCESS(status) && is_refused ? STATUS_INVALID_PARAMETER : status;
+	if (NT_SUCCESS(status) && is_refused)
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"fence %u is submitted with %u bytes of private data, which are no "
+			"softgpu_submission",
+			args->SubmissionFenceId, args->DmaBufferUmdPrivateDataSize);
+	return status;
 }
 
 NTSTATUS APIENTRY soft_preempt_command(IN_CONST_HANDLE hAdapter,
@@ -408,11 +431,13 @@ NTSTATUS APIENTRY soft_preempt_command(IN_CONST_HANDLE hAdapter,
 	KIRQL irql;
 
 	if (!pPreemptCommand)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER, "PreemptCommand without arguments");
 	struct soft_engine *engine = soft_engine_from(hAdapter, pPreemptCommand->NodeOrdinal,
 						      pPreemptCommand->EngineOrdinal);
 	if (!engine)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "PreemptCommand of node %u, engine %u, which does not exist",
+				   pPreemptCommand->NodeOrdinal, pPreemptCommand->EngineOrdinal);
 
 	KeAcquireSpinLock(&engine->lock, &irql);
 	BOOLEAN has_thread = engine->thread != NULL;

@@ -51,6 +51,12 @@ static NTSTATUS escape_echo(const DXGKARG_ESCAPE *args, struct softgpu_escape_ec
 	return STATUS_SUCCESS;
 }
 
+static NTSTATUS wrong_size(const struct softgpu_escape *header, SIZE_T size_bytes)
+{
+	return soft_refuse(STATUS_INVALID_PARAMETER, "escape code %u has %u bytes, and needs %u",
+			   header->code, header->size_bytes, (ULONG)size_bytes);
+}
+
 NTSTATUS APIENTRY soft_escape(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_ESCAPE pEscape)
 {
 	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
@@ -59,29 +65,39 @@ NTSTATUS APIENTRY soft_escape(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_ESCAPE
 
 	if (!adapter || !pEscape || (pEscape->hDevice && !soft_device_from(pEscape->hDevice)) ||
 	    (pEscape->hContext && !soft_context_from(pEscape->hContext)))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "an escape for adapter %p with arguments %p: one of its handles "
+				   "is none of ours",
+				   hAdapter, pEscape);
 	struct softgpu_escape *header = pEscape->pPrivateDriverData;
 	if (!header || pEscape->PrivateDriverDataSize < sizeof(*header))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "an escape has %u bytes, softgpu_escape has %u",
+				   pEscape->PrivateDriverDataSize, (UINT)sizeof(*header));
 	if (header->version != SOFTGPU_ESCAPE_VERSION)
-		return STATUS_GRAPHICS_DRIVER_MISMATCH;
+		return soft_refuse(STATUS_GRAPHICS_DRIVER_MISMATCH,
+				   "an escape has version %u, which is not %u", header->version,
+				   SOFTGPU_ESCAPE_VERSION);
 	if (header->size_bytes != pEscape->PrivateDriverDataSize || header->reserved != 0)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "an escape of %u bytes has size_bytes %u and reserved %u",
+				   pEscape->PrivateDriverDataSize, header->size_bytes,
+				   header->reserved);
 
 	switch (header->code) {
 	case SOFTGPU_ESCAPE_GET_INFO:
 		if (header->size_bytes != sizeof(struct softgpu_escape_info))
-			return STATUS_INVALID_PARAMETER;
+			return wrong_size(header, sizeof(struct softgpu_escape_info));
 		return escape_get_info(adapter, (struct softgpu_escape_info *)header);
 	case SOFTGPU_ESCAPE_ECHO:
 		if (header->size_bytes != sizeof(struct softgpu_escape_echo))
-			return STATUS_INVALID_PARAMETER;
+			return wrong_size(header, sizeof(struct softgpu_escape_echo));
 		return escape_echo(pEscape, (struct softgpu_escape_echo *)header);
 	case SOFTGPU_ESCAPE_GET_WORK:
 		if (header->size_bytes != sizeof(struct softgpu_escape_work))
-			return STATUS_INVALID_PARAMETER;
+			return wrong_size(header, sizeof(struct softgpu_escape_work));
 		return escape_get_work(adapter, (struct softgpu_escape_work *)header);
 	default:
-		return STATUS_NOT_SUPPORTED;
+		return soft_refuse(STATUS_NOT_SUPPORTED, "escape code %u is unknown", header->code);
 	}
 }

@@ -26,7 +26,9 @@ NTSTATUS soft_host_aperture_start(struct soft_memory *memory, const struct soft_
 	memory->host_aperture = MmAllocateContiguousMemorySpecifyCache(
 		memory->host_aperture_bytes, lowest, highest, no_boundary, MmWriteCombined);
 	if (!memory->host_aperture)
-		return STATUS_NO_MEMORY;
+		return soft_refuse(STATUS_NO_MEMORY,
+				   "no %u MiB of contiguous memory for the CPU host aperture",
+				   settings->host_aperture_mib);
 	memory->host_aperture_physical = MmGetPhysicalAddress(memory->host_aperture);
 	return STATUS_SUCCESS;
 }
@@ -102,18 +104,27 @@ NTSTATUS APIENTRY soft_map_cpu_host_aperture(IN_CONST_HANDLE hAdapter,
 	PAGED_CODE();
 
 	if (!adapter || !pArgs || pArgs->SegmentId != SOFTGPU_SEGMENT_LOCAL)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "MapCpuHostAperture of segment %u, which has none",
+				   pArgs ? pArgs->SegmentId : 0);
 	for (UINT64 i = 0; i < pArgs->NumberOfPages; i++) {
 		if (!is_there(&adapter->memory, pArgs->pCpuHostAperturePages[i],
 			      pArgs->pMemorySegmentPages[i]))
-			return STATUS_INVALID_PARAMETER;
+			return soft_refuse(STATUS_INVALID_PARAMETER,
+					   "page 0x%I64x of local memory cannot be shown at page "
+					   "0x%x of the CPU "
+					   "host aperture",
+					   pArgs->pMemorySegmentPages[i],
+					   pArgs->pCpuHostAperturePages[i]);
 	}
 	for (UINT64 i = 0; i < pArgs->NumberOfPages; i++) {
 		if (show(&adapter->memory, pArgs->pCpuHostAperturePages[i],
 			 (LONGLONG)pArgs->pMemorySegmentPages[i]))
 			continue;
 		unmap(&adapter->memory, pArgs->pCpuHostAperturePages, i + 1);
-		return STATUS_NO_MEMORY;
+		return soft_refuse(STATUS_NO_MEMORY,
+				   "page 0x%x of the CPU host aperture could not be changed",
+				   pArgs->pCpuHostAperturePages[i]);
 	}
 	return STATUS_SUCCESS;
 }
@@ -126,10 +137,14 @@ NTSTATUS APIENTRY soft_unmap_cpu_host_aperture(IN_CONST_HANDLE hAdapter,
 	PAGED_CODE();
 
 	if (!adapter || !pArgs || pArgs->SegmentId != SOFTGPU_SEGMENT_LOCAL)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "UnmapCpuHostAperture of segment %u, which has none",
+				   pArgs ? pArgs->SegmentId : 0);
 	for (UINT64 i = 0; i < pArgs->NumberOfPages; i++) {
 		if (!is_there(&adapter->memory, pArgs->pCpuHostAperturePages[i], 0))
-			return STATUS_INVALID_PARAMETER;
+			return soft_refuse(STATUS_INVALID_PARAMETER,
+					   "the CPU host aperture has no page 0x%x",
+					   pArgs->pCpuHostAperturePages[i]);
 	}
 	unmap(&adapter->memory, pArgs->pCpuHostAperturePages, pArgs->NumberOfPages);
 	return STATUS_SUCCESS;

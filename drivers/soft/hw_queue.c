@@ -47,13 +47,24 @@ NTSTATUS APIENTRY soft_create_hw_context(IN_CONST_HANDLE hDevice,
 	PAGED_CODE();
 
 	/* The last node pages, and has only the kernel's own context. */
-	if (!device || !pCreateHwContext || pCreateHwContext->EngineAffinity > 1 ||
+	if (!device || !pCreateHwContext)
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"CreateHwContext for device %p with arguments %p: one is missing", hDevice,
+			pCreateHwContext);
+	if (pCreateHwContext->EngineAffinity > 1 ||
 	    pCreateHwContext->NodeOrdinal >= device->adapter->node_count - 1 ||
 	    pCreateHwContext->PrivateDriverDataSize != 0)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "a hardware context for node %u, engines 0x%x, with %u bytes of "
+				   "private data: "
+				   "nodes below %u have one engine, and there is no private data",
+				   pCreateHwContext->NodeOrdinal, pCreateHwContext->EngineAffinity,
+				   pCreateHwContext->PrivateDriverDataSize,
+				   device->adapter->node_count - 1);
 	struct soft_context *context = soft_pool_allocate(NonPagedPoolNx, sizeof(*context));
 	if (!context)
-		return STATUS_NO_MEMORY;
+		return soft_refuse(STATUS_NO_MEMORY, "there is no pool for a hardware context");
 	context->magic = SOFT_MAGIC_CONTEXT;
 	context->node = pCreateHwContext->NodeOrdinal;
 	context->is_virtual = TRUE;
@@ -83,11 +94,15 @@ NTSTATUS APIENTRY soft_create_hw_queue(IN_CONST_HANDLE hHwContext,
 	if (!context || !context->has_hw_queues || !pCreateHwQueue ||
 	    !pCreateHwQueue->HwQueueProgressFenceCPUVirtualAddress ||
 	    pCreateHwQueue->PrivateDriverDataSize != 0)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "a hardware queue for context %p: it has none, or the progress "
+				   "fence is missing, "
+				   "or there is private data",
+				   hHwContext);
 	struct soft_adapter *adapter = context->device->adapter;
 	struct soft_hw_queue *queue = soft_pool_allocate(NonPagedPoolNx, sizeof(*queue));
 	if (!queue)
-		return STATUS_NO_MEMORY;
+		return soft_refuse(STATUS_NO_MEMORY, "there is no pool for a hardware queue");
 	queue->magic = SOFT_MAGIC_HW_QUEUE;
 	queue->context = context;
 	queue->fence = pCreateHwQueue->HwQueueProgressFenceCPUVirtualAddress;
@@ -119,7 +134,8 @@ NTSTATUS APIENTRY soft_destroy_hw_queue(IN_CONST_HANDLE hHwQueue)
 	PAGED_CODE();
 
 	if (!queue)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER, "hardware queue %p is none of ours",
+				   hHwQueue);
 	struct soft_adapter *adapter = queue->engine.adapter;
 	lock_queues(adapter);
 	RemoveEntryList(&queue->link);
@@ -152,9 +168,15 @@ NTSTATUS APIENTRY soft_submit_command_to_hw_queue(
 	struct soft_hw_queue *queue = args ? soft_hw_queue_from(args->hHwQueue) : NULL;
 	ULONGLONG tag;
 
-	if (!queue || queue->engine.adapter != soft_adapter_from(hAdapter) ||
-	    !read_private_data(args, &tag))
-		return STATUS_INVALID_PARAMETER;
+	if (!queue || queue->engine.adapter != soft_adapter_from(hAdapter))
+		return soft_refuse(STATUS_INVALID_PARAMETER, "hardware queue %p is none of ours",
+				   args ? args->hHwQueue : NULL);
+	if (!read_private_data(args, &tag))
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"progress %I64u is submitted with %u bytes of private data, which are no "
+			"softgpu_submission",
+			args->HwQueueProgressFenceId, args->DmaBufferPrivateDataSize);
 	struct soft_packet packet = {
 		.context = queue->context,
 		.progress = args->HwQueueProgressFenceId,
@@ -265,7 +287,9 @@ NTSTATUS APIENTRY soft_reset_hw_engine(IN_CONST_HANDLE hAdapter,
 
 	if (!pResetHwEngine ||
 	    !soft_engine_from(hAdapter, pResetHwEngine->NodeOrdinal, pResetHwEngine->EngineOrdinal))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "ResetHwEngine of node %u, which does not exist",
+				   pResetHwEngine ? pResetHwEngine->NodeOrdinal : MAXULONG);
 	set_halted(adapter, pResetHwEngine->NodeOrdinal, TRUE);
 	lock_queues(adapter);
 	choose_hit_locked(adapter, pResetHwEngine->NodeOrdinal);
@@ -285,7 +309,9 @@ NTSTATUS APIENTRY soft_resume_hw_engine(IN_CONST_HANDLE hAdapter,
 
 	if (!pResumeHwEngine || !soft_engine_from(hAdapter, pResumeHwEngine->NodeOrdinal,
 						  pResumeHwEngine->EngineOrdinal))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "ResumeHwEngine of node %u, which does not exist",
+				   pResumeHwEngine ? pResumeHwEngine->NodeOrdinal : MAXULONG);
 	set_halted(soft_adapter_from(hAdapter), pResumeHwEngine->NodeOrdinal, FALSE);
 	return STATUS_SUCCESS;
 }

@@ -58,7 +58,9 @@ static NTSTATUS build_transfer(const struct soft_adapter *adapter, DXGKARG_BUILD
 		return STATUS_SUCCESS;
 	if ((is_to_mdl && !args->Transfer.Destination.pMdl) ||
 	    (is_from_mdl && !args->Transfer.Source.pMdl))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "DXGK_OPERATION_TRANSFER %s system memory without an MDL",
+				   is_to_mdl ? "to" : "from");
 	if ((is_to_mdl && is_from_mdl) || args->Transfer.Flags.Swizzle ||
 	    args->Transfer.Flags.Unswizzle ||
 	    (!is_from_mdl &&
@@ -67,7 +69,13 @@ static NTSTATUS build_transfer(const struct soft_adapter *adapter, DXGKARG_BUILD
 	    (!is_to_mdl &&
 	     !place_segment(adapter, args->Transfer.Destination.SegmentId,
 			    args->Transfer.Destination.SegmentAddress, offset, &destination)))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "DXGK_OPERATION_TRANSFER from segment %u to segment %u with "
+				   "flags 0x%x: not between "
+				   "these places, or swizzled",
+				   args->Transfer.Source.SegmentId,
+				   args->Transfer.Destination.SegmentId,
+				   args->Transfer.Flags.Value);
 
 	if (!is_to_mdl && !is_from_mdl) {
 		struct soft_paging_copy *command =
@@ -114,7 +122,12 @@ static NTSTATUS build_fill(const struct soft_adapter *adapter, DXGKARG_BUILDPAGI
 	if (!place_segment(adapter, args->Fill.Destination.SegmentId,
 			   args->Fill.Destination.SegmentAddress, 0, &destination) ||
 	    args->Fill.FillSize % sizeof(uint32_t) != 0)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "DXGK_OPERATION_FILL of 0x%I64x bytes in segment %u: not a "
+				   "number of four bytes, "
+				   "or not there",
+				   (ULONGLONG)args->Fill.FillSize,
+				   args->Fill.Destination.SegmentId);
 	return emit_fill(args, start, &destination, args->Fill.FillSize, args->Fill.FillPattern);
 }
 
@@ -123,7 +136,11 @@ static NTSTATUS build_virtual_fill(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *
 	struct soft_place destination = place_virtual(args->FillVirtual.DestinationVirtualAddress);
 
 	if ((args->FillVirtual.FillSizeInBytes | destination.offset) % sizeof(uint32_t) != 0)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "DXGK_OPERATION_VIRTUAL_FILL of 0x%I64x bytes at 0x%I64x: not "
+				   "in steps of four",
+				   (ULONGLONG)args->FillVirtual.FillSizeInBytes,
+				   args->FillVirtual.DestinationVirtualAddress);
 	return emit_fill(args, start, &destination, args->FillVirtual.FillSizeInBytes,
 			 args->FillVirtual.FillPattern);
 }
@@ -166,7 +183,11 @@ static NTSTATUS check_aperture(const struct soft_adapter *adapter, ULONG segment
 	ULONGLONG pages = adapter->memory.aperture_pages;
 
 	if (segment != SOFTGPU_SEGMENT_APERTURE || first > pages || count > pages - first)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "pages 0x%I64x and 0x%I64x more of segment %u: the aperture is "
+				   "segment %u, with "
+				   "0x%I64x pages",
+				   first, count, segment, SOFTGPU_SEGMENT_APERTURE, pages);
 	return STATUS_SUCCESS;
 }
 
@@ -183,8 +204,11 @@ static NTSTATUS build_map_aperture(const struct soft_adapter *adapter,
 	ULONGLONG count = args->MapApertureSegment.NumberOfPages;
 
 	NTSTATUS status = check_aperture(adapter, args->MapApertureSegment.SegmentId, first, count);
-	if (!NT_SUCCESS(status) || !args->MapApertureSegment.pMdl)
-		return STATUS_INVALID_PARAMETER;
+	if (!NT_SUCCESS(status))
+		return status;
+	if (!args->MapApertureSegment.pMdl)
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "DXGK_OPERATION_MAP_APERTURE_SEGMENT without an MDL");
 	const PFN_NUMBER *pfns = MmGetMdlPfnArray(args->MapApertureSegment.pMdl) +
 				 args->MapApertureSegment.MdlOffset;
 
@@ -298,9 +322,14 @@ static NTSTATUS build_update_page_table(const struct soft_adapter *adapter,
 	const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &args->UpdatePageTable;
 	struct soft_place table = { 0 };
 
-	if (!update->pPageTableEntries ||
-	    (update->Flags.Use64KBPages && adapter->settings.pages_64k == SOFT_64K_NONE))
-		return STATUS_INVALID_PARAMETER;
+	if (!update->pPageTableEntries)
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "DXGK_OPERATION_UPDATE_PAGE_TABLE of %u entries without entries",
+				   update->NumPageTableEntries);
+	if (update->Flags.Use64KBPages && adapter->settings.pages_64k == SOFT_64K_NONE)
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "DXGK_OPERATION_UPDATE_PAGE_TABLE for pages of 64 KiB, which "
+				   "this adapter does not have");
 	switch ((ULONG)update->UpdateMode) {
 	case DXGK_PAGETABLEUPDATE_CPU_VIRTUAL:
 		update_now(adapter, update);
@@ -313,7 +342,10 @@ static NTSTATUS build_update_page_table(const struct soft_adapter *adapter,
 		table.offset = update->PageTableAddress.GpuPhysical.SegmentOffset;
 		break;
 	default:
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"DXGK_OPERATION_UPDATE_PAGE_TABLE with update mode %u, which is unknown",
+			(ULONG)update->UpdateMode);
 	}
 	table.offset += update->StartIndex * sizeof(ULONGLONG);
 	return emit_update(args, start, &table, second_pointers(adapter, update));
@@ -344,7 +376,10 @@ static NTSTATUS build_signal_fence(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *
 	struct soft_place fence = place_virtual(args->SignalMonitoredFence.MonitoredFenceGpuVa);
 
 	if (fence.offset % sizeof(ULONGLONG) != 0)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"DXGK_OPERATION_SIGNAL_MONITORED_FENCE at 0x%I64x, which is not aligned",
+			args->SignalMonitoredFence.MonitoredFenceGpuVa);
 	/* One entry is one store of eight bytes, after everything in front of it. */
 	return emit_entries(args, start, &fence, 1, args->SignalMonitoredFence.MonitoredFenceValue,
 			    0);
@@ -359,7 +394,10 @@ NTSTATUS APIENTRY soft_build_paging_buffer(IN_CONST_HANDLE hAdapter,
 	PAGED_CODE();
 
 	if (!adapter || !args)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"BuildPagingBuffer for adapter %p with arguments %p: one is missing",
+			hAdapter, args);
 	const VOID *start = args->pDmaBuffer;
 
 	switch ((ULONG)args->Operation) {
@@ -390,7 +428,7 @@ NTSTATUS APIENTRY soft_build_paging_buffer(IN_CONST_HANDLE hAdapter,
 	default:
 		/* What we never asked for: no context allocations, no residency notices, no
 		 * swizzling, no AGP. */
-		DbgPrint("soft: paging operation %u was not asked for\n", (ULONG)args->Operation);
-		return STATUS_NOT_SUPPORTED;
+		return soft_refuse(STATUS_NOT_SUPPORTED, "paging operation %u was not asked for",
+				   (ULONG)args->Operation);
 	}
 }

@@ -20,10 +20,12 @@ NTSTATUS APIENTRY soft_create_process(IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_C
 	PAGED_CODE();
 
 	if (!adapter || !pArgs)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "CreateProcess for adapter %p with arguments %p: one is missing",
+				   hAdapter, pArgs);
 	struct soft_process *process = soft_pool_allocate(PagedPool, sizeof(*process));
 	if (!process)
-		return STATUS_NO_MEMORY;
+		return soft_refuse(STATUS_NO_MEMORY, "there is no pool for a process");
 
 	process->magic = SOFT_MAGIC_PROCESS;
 	process->adapter = adapter;
@@ -42,7 +44,10 @@ NTSTATUS APIENTRY soft_destroy_process(IN_CONST_HANDLE hAdapter, IN_CONST_HANDLE
 	PAGED_CODE();
 
 	if (!adapter || !process || process->adapter != adapter || process->live_devices != 0)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"process %p cannot be destroyed: it is none of adapter %p, or has devices",
+			hKmdProcess, hAdapter);
 	process->magic = SOFT_MAGIC_DEAD;
 	soft_pool_free(process);
 	InterlockedDecrement(&adapter->live_processes);

@@ -20,7 +20,9 @@ NTSTATUS APIENTRY soft_reset_engine(IN_CONST_HANDLE hAdapter,
 								pResetEngine->EngineOrdinal)
 					     : NULL;
 	if (!engine)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "ResetEngine of node %u, which does not exist",
+				   pResetEngine ? pResetEngine->NodeOrdinal : MAXULONG);
 	pResetEngine->LastAbortedFenceId = soft_engine_reset(engine);
 	return STATUS_SUCCESS;
 }
@@ -54,7 +56,9 @@ NTSTATUS APIENTRY soft_reset_from_timeout(IN_CONST_HANDLE hAdapter)
 	PAGED_CODE();
 
 	if (!adapter)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "ResetFromTimeout of adapter %p, which is none of ours",
+				   hAdapter);
 	for (ULONG node = 0; node < adapter->node_count; node++) {
 		struct soft_engine *engine = &adapter->engines[node];
 
@@ -86,7 +90,9 @@ NTSTATUS APIENTRY soft_restart_from_timeout(IN_CONST_HANDLE hAdapter)
 	PAGED_CODE();
 
 	if (!adapter)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "RestartFromTimeout of adapter %p, which is none of ours",
+				   hAdapter);
 	for (ULONG node = 0; node < adapter->node_count; node++) {
 		set_halted(&adapter->engines[node], FALSE);
 		KeSetEvent(&adapter->engines[node].work, IO_NO_INCREMENT, FALSE);
@@ -105,7 +111,11 @@ NTSTATUS APIENTRY soft_query_dependent_engine_group(
 	if (!pQueryDependentEngineGroup ||
 	    !soft_engine_from(hAdapter, pQueryDependentEngineGroup->NodeOrdinal,
 			      pQueryDependentEngineGroup->EngineOrdinal))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "QueryDependentEngineGroup of node %u, which does not exist",
+				   pQueryDependentEngineGroup
+					   ? pQueryDependentEngineGroup->NodeOrdinal
+					   : MAXULONG);
 	pQueryDependentEngineGroup->DependentNodeOrdinalMask =
 		1ULL << pQueryDependentEngineGroup->NodeOrdinal;
 	return STATUS_SUCCESS;
@@ -123,7 +133,9 @@ NTSTATUS APIENTRY soft_query_engine_status(IN_CONST_HANDLE hAdapter,
 						      pQueryEngineStatus->EngineOrdinal)
 				   : NULL;
 	if (!engine)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "QueryEngineStatus of node %u, which does not exist",
+				   pQueryEngineStatus ? pQueryEngineStatus->NodeOrdinal : MAXULONG);
 	KeAcquireSpinLock(&engine->lock, &irql);
 	pQueryEngineStatus->EngineStatus.Value = 0;
 	pQueryEngineStatus->EngineStatus.Responsive = !engine->is_stalled;
@@ -144,7 +156,9 @@ NTSTATUS APIENTRY soft_query_current_fence(IN_CONST_HANDLE hAdapter,
 						 pCurrentFence->EngineOrdinal)
 			      : NULL;
 	if (!engine)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "QueryCurrentFence of node %u, which does not exist",
+				   pCurrentFence ? pCurrentFence->NodeOrdinal : MAXULONG);
 	KeAcquireSpinLock(&engine->lock, &irql);
 	pCurrentFence->CurrentFence = engine->last_completed_fence;
 	KeReleaseSpinLock(&engine->lock, irql);
@@ -188,7 +202,9 @@ NTSTATUS APIENTRY soft_collect_dbg_info(IN_CONST_HANDLE hAdapter,
 	KIRQL irql = 0;
 
 	if (!adapter || !pCollectDbgInfo || !pCollectDbgInfo->pBuffer)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "CollectDbgInfo of adapter %p with arguments %p: one is missing",
+				   hAdapter, pCollectDbgInfo);
 	struct engine_record *records = pCollectDbgInfo->pBuffer;
 	SIZE_T room = pCollectDbgInfo->BufferSize / sizeof(*records);
 

@@ -33,7 +33,8 @@ static NTSTATUS copy_commands(struct render *render)
 		RtlCopyMemory(render->dma, (const UCHAR *)args->pCommand + args->MultipassOffset,
 			      render->available);
 	} __except (EXCEPTION_EXECUTE_HANDLER) {
-		return STATUS_INVALID_USER_BUFFER;
+		return soft_refuse(STATUS_INVALID_USER_BUFFER,
+				   "%u bytes of commands cannot be read", render->available);
 	}
 	return STATUS_SUCCESS;
 }
@@ -43,7 +44,8 @@ static NTSTATUS copy_patch(const DXGKARG_RENDER *args, UINT index, D3DDDI_PATCHL
 	__try {
 		RtlCopyMemory(out, &args->pPatchLocationListIn[index], sizeof(*out));
 	} __except (EXCEPTION_EXECUTE_HANDLER) {
-		return STATUS_INVALID_USER_BUFFER;
+		return soft_refuse(STATUS_INVALID_USER_BUFFER,
+				   "entry %u of the patch list cannot be read", index);
 	}
 	return STATUS_SUCCESS;
 }
@@ -56,7 +58,10 @@ static NTSTATUS compare_patch(struct render *render, const D3DDDI_PATCHLOCATIONL
 	if (render->args->PatchLocationListInSize == 0)
 		return STATUS_SUCCESS;
 	if (render->patch_in >= render->args->PatchLocationListInSize)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"the patch list has %u entries, and the commands have more places",
+			render->args->PatchLocationListInSize);
 	NTSTATUS status = copy_patch(render->args, render->patch_in++, &given);
 	if (!NT_SUCCESS(status))
 		return status;
@@ -64,7 +69,14 @@ static NTSTATUS compare_patch(struct render *render, const D3DDDI_PATCHLOCATIONL
 	    given.AllocationOffset != expected->AllocationOffset ||
 	    given.PatchOffset != expected->PatchOffset + render->args->MultipassOffset ||
 	    given.Value != 0 || given.DriverId != 0 || given.SplitOffset != 0)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "entry %u of the patch list names byte 0x%x of allocation %u at "
+				   "0x%x; the command "
+				   "names byte 0x%x of allocation %u at 0x%x",
+				   render->patch_in - 1, given.AllocationOffset,
+				   given.AllocationIndex, given.PatchOffset,
+				   expected->AllocationOffset, expected->AllocationIndex,
+				   expected->PatchOffset + render->args->MultipassOffset);
 	return STATUS_SUCCESS;
 }
 
@@ -72,20 +84,33 @@ static NTSTATUS check_reference(const struct render *render, const struct soft_o
 				const struct softgpu_reference *reference)
 {
 	if (reference->allocation_index >= render->args->AllocationListSize)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "a command names allocation %u of a list of %u",
+				   reference->allocation_index, render->args->AllocationListSize);
 	const DXGK_ALLOCATIONLIST *entry =
 		&render->args->pAllocationList[reference->allocation_index];
 	const struct soft_opening *opening = soft_opening_from(entry->hDeviceSpecificAllocation);
 	if (!opening || opening->device != render->context->device)
-		return STATUS_INVALID_HANDLE;
+		return soft_refuse(STATUS_INVALID_HANDLE,
+				   "allocation %u of the list is not open on the context's device",
+				   reference->allocation_index);
 
 	ULONGLONG size_bytes = opening->allocation->size_bytes;
 	if (reference->offset_bytes > size_bytes ||
 	    operand->size_bytes > size_bytes - reference->offset_bytes ||
 	    reference->offset_bytes % operand->alignment != 0)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "a command names 0x%I64x bytes at 0x%x of allocation %u, which "
+				   "has 0x%I64x, in "
+				   "steps of %u",
+				   (ULONGLONG)operand->size_bytes, (ULONG)reference->offset_bytes,
+				   reference->allocation_index, size_bytes,
+				   (ULONG)operand->alignment);
 	if (operand->is_write && (!entry->WriteOperation || opening->is_read_only))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "a command writes allocation %u, which the list or its opening "
+				   "says is read",
+				   reference->allocation_index);
 	return STATUS_SUCCESS;
 }
 
@@ -147,7 +172,8 @@ static NTSTATUS render_commands(struct render *render, BOOLEAN is_last_pass)
 			soft_command_decode(render->dma + render->used,
 					    render->available - render->used, FALSE, &command);
 		if (!NT_SUCCESS(status))
-			return status;
+			return soft_refuse(status, "byte 0x%x of the commands begins no command",
+					   render->args->MultipassOffset + render->used);
 		if (command.operand_count >
 		    render->args->PatchLocationListOutSize - render->patches)
 			return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
@@ -188,7 +214,10 @@ NTSTATUS APIENTRY soft_render(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER pR
 
 	if (!render.context || render.context->is_virtual || !pRender || !pRender->pCommand ||
 	    !pRender->pDmaBuffer || pRender->MultipassOffset > pRender->CommandLength)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "Render for context %p with arguments %p: it has addresses, or "
+				   "one is missing",
+				   hContext, pRender);
 
 	ULONG left = pRender->CommandLength - pRender->MultipassOffset;
 	BOOLEAN is_last_pass = left <= pRender->DmaSize;
@@ -202,7 +231,9 @@ NTSTATUS APIENTRY soft_render(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER pR
 		status = render_commands(&render, is_last_pass);
 	if (NT_SUCCESS(status) && pRender->PatchLocationListInSize > 0 &&
 	    render.patch_in != pRender->PatchLocationListInSize)
-		return STATUS_INVALID_PARAMETER; /* entries that no command has */
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "the patch list has %u entries, and the commands have %u places",
+				   pRender->PatchLocationListInSize, render.patch_in);
 	if (!NT_SUCCESS(status) && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
 		return status;
 
@@ -218,7 +249,9 @@ NTSTATUS APIENTRY soft_patch(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_PATCH p
 	PAGED_CODE();
 
 	if (!soft_adapter_from(hAdapter) || !pPatch)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "Patch for adapter %p with arguments %p: one is missing",
+				   hAdapter, pPatch);
 	if (pPatch->Flags.Paging)
 		return STATUS_SUCCESS;
 
@@ -229,11 +262,16 @@ NTSTATUS APIENTRY soft_patch(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_PATCH p
 		if (location->AllocationIndex >= pPatch->AllocationListSize ||
 		    location->PatchOffset > pPatch->DmaBufferSize ||
 		    pPatch->DmaBufferSize - location->PatchOffset < sizeof(ULONGLONG))
-			return STATUS_INVALID_PARAMETER;
+			return soft_refuse(
+				STATUS_INVALID_PARAMETER,
+				"patch %u is of allocation %u at byte 0x%x, which do not exist", i,
+				location->AllocationIndex, location->PatchOffset);
 		const DXGK_ALLOCATIONLIST *entry =
 			&pPatch->pAllocationList[location->AllocationIndex];
 		if (entry->SegmentId == 0)
-			return STATUS_INVALID_PARAMETER;
+			return soft_refuse(STATUS_INVALID_PARAMETER,
+					   "patch %u is of allocation %u, which is nowhere", i,
+					   location->AllocationIndex);
 		patch((PUCHAR)pPatch->pDmaBuffer + location->PatchOffset, entry,
 		      location->AllocationOffset);
 	}

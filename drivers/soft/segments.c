@@ -34,13 +34,16 @@ NTSTATUS soft_memory_start(struct soft_memory *memory, const struct soft_setting
 	memory->local = MmAllocateContiguousMemorySpecifyCache(memory->local_bytes, lowest, highest,
 							       no_boundary, MmWriteCombined);
 	if (!memory->local)
-		return STATUS_NO_MEMORY;
+		return soft_refuse(STATUS_NO_MEMORY, "no %u MiB of contiguous memory",
+				   settings->local_mib);
 	memory->local_physical = MmGetPhysicalAddress(memory->local);
 
 	memory->aperture = soft_pool_allocate(NonPagedPoolNx,
 					      memory->aperture_pages * sizeof(*memory->aperture));
-	NTSTATUS status =
-		memory->aperture ? soft_host_aperture_start(memory, settings) : STATUS_NO_MEMORY;
+	NTSTATUS status = memory->aperture
+				  ? soft_host_aperture_start(memory, settings)
+				  : soft_refuse(STATUS_NO_MEMORY,
+						"there is no pool for the aperture's table");
 	if (!NT_SUCCESS(status))
 		soft_memory_stop(memory);
 	return status;
@@ -69,7 +72,11 @@ NTSTATUS soft_memory_describe(const struct soft_memory *memory, DXGK_QUERYSEGMEN
 	}
 	if (out->NbSegment != SOFT_SEGMENT_COUNT ||
 	    out->SegmentDescriptorStride < sizeof(DXGK_SEGMENTDESCRIPTOR4))
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"there are %u segments, described by %u bytes each; asked for are %u of %u",
+			SOFT_SEGMENT_COUNT, (UINT)sizeof(DXGK_SEGMENTDESCRIPTOR4), out->NbSegment,
+			(UINT)out->SegmentDescriptorStride);
 
 	DXGK_SEGMENTDESCRIPTOR4 *local = (DXGK_SEGMENTDESCRIPTOR4 *)out->pSegmentDescriptor;
 	*local = (DXGK_SEGMENTDESCRIPTOR4){

@@ -35,6 +35,9 @@
 #include "settings.h"
 #include "stream.h"
 
+/* Says why, in a line that the kernel puts into its refusal; and is the status. */
+#define soft_refuse(status, format, ...) (DbgPrint("soft: " format "\n", ##__VA_ARGS__), (status))
+
 #define SOFT_POOL_TAG 0x55504773u /* "sGPU" in a pool listing */
 
 enum soft_magic {

@@ -44,7 +44,10 @@ static NTSTATUS lay_out(ULONG width, ULONG height, ULONG format, ULONG flags,
 	ULONG pixel_bytes = bytes_per_pixel(format);
 
 	if (pixel_bytes == 0 || width == 0 || height == 0 || height > MAX_SIDE)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "a surface of %u by %u in format %u: no size, too high, or an "
+				   "unknown format",
+				   width, height, format);
 	ULONGLONG pitch = ((ULONGLONG)width * pixel_bytes + PITCH_ALIGNMENT - 1) &
 			  ~(ULONGLONG)(PITCH_ALIGNMENT - 1);
 	/* One row of bytes is plain memory, and may be there already: nothing is behind it. */
@@ -52,7 +55,10 @@ static NTSTATUS lay_out(ULONG width, ULONG height, ULONG format, ULONG flags,
 	if (height > 1 || format != D3DDDIFMT_UNKNOWN)
 		rows = (height + HEIGHT_ALIGNMENT - 1) & ~(ULONG)(HEIGHT_ALIGNMENT - 1);
 	if (pitch > MAXULONG)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(
+			STATUS_INVALID_PARAMETER,
+			"a surface %u wide has a pitch of 0x%I64x bytes, more than 32 bits", width,
+			pitch);
 
 	*surface_out = (struct softgpu_surface){
 		.allocation = { .version = SOFTGPU_SURFACE_VERSION,
@@ -94,7 +100,8 @@ static NTSTATUS lay_out_gdi(const D3DKMDT_GDISURFACEDATA *data, struct softgpu_s
 		flags = system; /* write-combined */
 		break;
 	default:
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "a GDI surface of type %u, which is unknown", (ULONG)data->Type);
 	}
 	NTSTATUS status =
 		lay_out(data->Width, data->Height, (ULONG)data->Format, flags, surface_out);
@@ -116,10 +123,15 @@ static NTSTATUS lay_out_virtual_gpu(const D3DKMDT_VIRTUALGPUSURFACEDATA *data,
 		flags = SOFTGPU_SYSTEM_ONLY;
 		break;
 	default:
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "a surface of a virtual GPU in segment %u, which does not exist",
+				   data->DriverSegmentId);
 	}
 	if (data->Size == 0 || data->Size > SOFTGPU_MAX_ALLOCATION_BYTES)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "a surface of a virtual GPU of 0x%I64x bytes, which is not from "
+				   "1 to 0x%I64x",
+				   (ULONGLONG)data->Size, (ULONGLONG)SOFTGPU_MAX_ALLOCATION_BYTES);
 	*surface_out = (struct softgpu_surface){
 		.allocation = { .version = SOFTGPU_SURFACE_VERSION,
 				.flags = flags,
@@ -137,7 +149,9 @@ static NTSTATUS lay_out_standard(const DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *
 	*pitch_out = NULL;
 	/* The members of the union are pointers: one test does for all. */
 	if (!args->pCreateShadowSurfaceData)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "a standard allocation of type %u without data",
+				   (ULONG)args->StandardAllocationType);
 
 	switch ((ULONG)args->StandardAllocationType) {
 	case D3DKMDT_STANDARDALLOCATION_SHADOWSURFACE:
@@ -156,7 +170,9 @@ static NTSTATUS lay_out_standard(const DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *
 	case D3DKMDT_STANDARDALLOCATION_VGPU:
 		return lay_out_virtual_gpu(args->pCreateVirtualGpuSurfaceData, surface_out);
 	default:
-		return STATUS_NOT_SUPPORTED;
+		return soft_refuse(STATUS_NOT_SUPPORTED,
+				   "a standard allocation of type %u, which we do not make",
+				   (ULONG)args->StandardAllocationType);
 	}
 }
 
@@ -171,7 +187,11 @@ NTSTATUS APIENTRY soft_get_standard_allocation_driver_data(
 	PAGED_CODE();
 
 	if (!soft_adapter_from(hAdapter) || !args || args->PhysicalAdapterIndex != 0)
-		return STATUS_INVALID_PARAMETER;
+		return soft_refuse(STATUS_INVALID_PARAMETER,
+				   "GetStandardAllocationDriverData for adapter %p, or its part "
+				   "%u, which does not "
+				   "exist",
+				   hAdapter, args ? args->PhysicalAdapterIndex : 0);
 	NTSTATUS status = lay_out_standard(args, &surface, &pitch);
 	if (!NT_SUCCESS(status))
 		return status;
@@ -182,7 +202,10 @@ NTSTATUS APIENTRY soft_get_standard_allocation_driver_data(
 		return STATUS_SUCCESS;
 	}
 	if (args->AllocationPrivateDriverDataSize < sizeof(surface))
-		return STATUS_BUFFER_TOO_SMALL;
+		return soft_refuse(
+			STATUS_BUFFER_TOO_SMALL,
+			"private data of a standard allocation has %u bytes, and needs %u",
+			args->AllocationPrivateDriverDataSize, (UINT)sizeof(surface));
 	RtlCopyMemory(args->pAllocationPrivateDriverData, &surface, sizeof(surface));
 	if (pitch)
 		*pitch = surface.pitch_bytes;

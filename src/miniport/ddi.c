@@ -21,6 +21,7 @@
  * goes up, as the scheduler thread would do it on NT.
  */
 #include <assert.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/lock.h"
@@ -238,6 +239,7 @@ static bool enter(struct ddi_crossing *crossing, uint64_t deadline_ns)
 		return false;
 	crossing->outer = ddi_innermost;
 	ddi_innermost = crossing;
+	nt_debug_has_said = false;
 	trace_ddi_call_begin(info->name, irql);
 	nt_irql_enter(&crossing->irql, irql);
 	crossing->behalf_before =
@@ -299,6 +301,17 @@ static void cross_back(struct ddi_crossing *crossing, NTSTATUS status)
 		log_call(crossing, status);
 }
 
+struct ddi_said ddi_said(void)
+{
+	const char *line = nt_debug_said();
+	struct ddi_said said = { "" };
+
+	if (line)
+		snprintf(said.text, sizeof(said.text), ": \"%.*s\"", (int)sizeof(said.text) - 5,
+			 line);
+	return said;
+}
+
 static NTSTATUS judge_class(const struct ddi_crossing *crossing, NTSTATUS status)
 {
 	if (status > 0)
@@ -321,14 +334,16 @@ static NTSTATUS judge(const struct ddi_crossing *crossing, NTSTATUS status)
 
 	if (info->result == DDI_RESULT_MUST_SUCCEED) {
 		if (status != STATUS_SUCCESS)
-			nt_report(RULE_DDI_MUST_SUCCEED, "%s returned %s, and nothing can be done",
-				  info->name, status_name(status));
+			nt_report(RULE_DDI_MUST_SUCCEED,
+				  "%s returned %s, and nothing can be done%s", info->name,
+				  status_name(status), ddi_said().text);
 		return status;
 	}
 	NTSTATUS judged = judge_class(crossing, status);
 
 	if (!NT_SUCCESS(status))
-		refuse(status, RULE_DDI_STATUS, info->name, "returned %s", status_name(status));
+		refuse(status, RULE_DDI_STATUS, info->name, "returned %s%s", status_name(status),
+		       ddi_said().text);
 	return judged;
 }
 

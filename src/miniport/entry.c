@@ -133,6 +133,7 @@ NTSTATUS entry_run(struct miniport *miniport)
 
 	miniport->initialize_status = STATUS_PENDING;
 	loading = miniport;
+	nt_debug_has_said = false;
 	trace_ddi_call_begin("DriverEntry", PASSIVE_LEVEL);
 	nt_irql_enter(&irql, PASSIVE_LEVEL);
 	status = driver_entry(miniport->driver_object,
@@ -143,8 +144,8 @@ NTSTATUS entry_run(struct miniport *miniport)
 	log_topic(LOG_START, "%s: DriverEntry: %s", miniport->start_name, status_name(status));
 
 	if (!NT_SUCCESS(status))
-		return refuse(status, RULE_DDI_STATUS, "DriverEntry", "returned %s",
-			      status_name(status));
+		return refuse(status, RULE_DDI_STATUS, "DriverEntry", "returned %s%s",
+			      status_name(status), ddi_said().text);
 	if (miniport->initialize_status == STATUS_PENDING)
 		return refuse(STATUS_FAILED_DRIVER_ENTRY, RULE_DDI_INITIALIZE, "DriverEntry",
 			      "returned %s without DxgkInitialize having been called",

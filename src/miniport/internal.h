@@ -23,6 +23,7 @@
 #include "miniport/ddi.h"
 #include "miniport/image.h"
 #include "miniport/miniport.h"
+#include "nt/debug.h"
 #include "trace/trace.h"
 
 /* What one DxgkCbNotifyInterrupt said, until the DPC that follows it. */
@@ -158,6 +159,7 @@ SPECIALIZED void ddi_enter_level_0(struct ddi_crossing *crossing, struct minipor
 	crossing->has_class = false;
 	crossing->is_simple = true;
 	ddi_innermost = crossing;
+	nt_debug_has_said = false;
 	trace_ddi_call_begin(ddi_infos[ddi].name, PASSIVE_LEVEL);
 }
 
@@ -195,8 +197,15 @@ SPECIALIZED void ddi_go_on_level_0(struct ddi_crossing *crossing, NTSTATUS statu
 		ddi_level_0_judge(crossing, status);
 	assert(ddi_infos[next].level == DDI_LEVEL_0 && ddi_infos[next].irql == DDI_IRQL_PASSIVE);
 	crossing->ddi = next;
+	nt_debug_has_said = false;
 	trace_ddi_call_begin(ddi_infos[next].name, PASSIVE_LEVEL);
 }
+
+/* For a refusal of what the driver has just failed: ': "its last line"', or "". */
+struct ddi_said {
+	char text[208];
+};
+struct ddi_said ddi_said(void);
 
 /* The status for an answer that no driver may give. */
 #define STATUS_ILLEGAL_ANSWER STATUS_GRAPHICS_INVALID_DRIVER_MODEL

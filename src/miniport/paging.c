@@ -473,10 +473,11 @@ static NTSTATUS judge(const struct miniport_paging_op *op,
 		return mistake(op, RULE_DDI_STATUS_UNDOCUMENTED,
 			       "returned STATUS_GRAPHICS_ALLOCATION_BUSY where nothing is in use,");
 	default:
-		nt_report(RULE_DDI_STATUS_UNDOCUMENTED, "%s returned %s for %s", entry,
-			  status_name(status), miniport_paging_name(op));
+		nt_report(RULE_DDI_STATUS_UNDOCUMENTED, "%s returned %s for %s%s", entry,
+			  status_name(status), miniport_paging_name(op), ddi_said().text);
 		return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_STATUS_UNDOCUMENTED, entry,
-			      "returned %s for %s", status_name(status), miniport_paging_name(op));
+			      "returned %s for %s%s", status_name(status), miniport_paging_name(op),
+			      ddi_said().text);
 	}
 }
 

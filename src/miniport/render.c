@@ -94,13 +94,13 @@ static NTSTATUS render_judge(NTSTATUS status, bool has_moved)
 	case STATUS_INVALID_HANDLE:
 	case STATUS_GRAPHICS_DRIVER_MISMATCH:
 	case STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE:
-		return refuse(status, RULE_DDI_STATUS, render_entry, "returned %s",
-			      status_name(status));
+		return refuse(status, RULE_DDI_STATUS, render_entry, "returned %s%s",
+			      status_name(status), ddi_said().text);
 	default:
-		nt_report(RULE_DDI_STATUS_UNDOCUMENTED, "%s returned %s", render_entry,
-			  status_name(status));
+		nt_report(RULE_DDI_STATUS_UNDOCUMENTED, "%s returned %s%s", render_entry,
+			  status_name(status), ddi_said().text);
 		return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_STATUS_UNDOCUMENTED,
-			      render_entry, "returned %s", status_name(status));
+			      render_entry, "returned %s%s", status_name(status), ddi_said().text);
 	}
 }
 
@@ -323,8 +323,10 @@ NTSTATUS miniport_validate_submission(struct miniport *miniport, struct miniport
 	if (status == STATUS_SUCCESS)
 		return status;
 	if (status == STATUS_INVALID_USER_BUFFER)
-		return refuse(status, RULE_DDI_STATUS, entry, "found the private data malformed");
-	nt_report(RULE_DDI_STATUS_UNDOCUMENTED, "%s returned %s", entry, status_name(status));
+		return refuse(status, RULE_DDI_STATUS, entry, "found the private data malformed%s",
+			      ddi_said().text);
+	nt_report(RULE_DDI_STATUS_UNDOCUMENTED, "%s returned %s%s", entry, status_name(status),
+		  ddi_said().text);
 	return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_STATUS_UNDOCUMENTED, entry,
-		      "returned %s", status_name(status));
+		      "returned %s%s", status_name(status), ddi_said().text);
 }

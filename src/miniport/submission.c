@@ -106,11 +106,12 @@ static NTSTATUS submit_virtual(struct miniport *miniport,
 		return status;
 	if (status == STATUS_INVALID_PARAMETER)
 		return refuse(status, RULE_DDI_STATUS, "DxgkDdiSubmitCommandVirtual",
-			      "found the private data malformed");
-	nt_report(RULE_DDI_STATUS_UNDOCUMENTED, "DxgkDdiSubmitCommandVirtual returned %s",
-		  status_name(status));
+			      "found the private data malformed%s", ddi_said().text);
+	nt_report(RULE_DDI_STATUS_UNDOCUMENTED, "DxgkDdiSubmitCommandVirtual returned %s%s",
+		  status_name(status), ddi_said().text);
 	return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_STATUS_UNDOCUMENTED,
-		      "DxgkDdiSubmitCommandVirtual", "returned %s", status_name(status));
+		      "DxgkDdiSubmitCommandVirtual", "returned %s%s", status_name(status),
+		      ddi_said().text);
 }
 
 NTSTATUS miniport_submit(struct miniport *miniport, bool is_virtual,

@@ -302,8 +302,8 @@ static const char query_entry[] = "DxgkDdiQueryAdapterInfo";
 static void refuse_query(const struct query *query, NTSTATUS status)
 {
 	if (status != STATUS_BUFFER_TOO_SMALL || query->is_size_the_clients) {
-		refuse(status, RULE_DDI_STATUS, query_entry, "returned %s for %s",
-		       status_name(status), query->what);
+		refuse(status, RULE_DDI_STATUS, query_entry, "returned %s for %s%s",
+		       status_name(status), query->what, ddi_said().text);
 		return;
 	}
 	nt_report(RULE_DDI_ANSWER_TOO_SMALL,
@@ -311,8 +311,8 @@ static void refuse_query(const struct query *query, NTSTATUS status)
 		  "there is to it",
 		  query_entry, query->what, query->output_bytes);
 	refuse(status, RULE_DDI_ANSWER_TOO_SMALL, query_entry,
-	       "returned STATUS_BUFFER_TOO_SMALL for %s, and was given %u bytes", query->what,
-	       query->output_bytes);
+	       "returned STATUS_BUFFER_TOO_SMALL for %s, and was given %u bytes%s", query->what,
+	       query->output_bytes, ddi_said().text);
 }
 
 NTSTATUS miniport_query(struct miniport *miniport, struct miniport_client *client,

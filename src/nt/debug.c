@@ -1,6 +1,6 @@
 /*
  * debug.c - see debug.h. Text that does not end in a line feed waits, per thread, for the rest of
- * its line.
+ * its line. The last line is kept: when the call that printed it is refused, it says why.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -29,9 +29,11 @@ static void (*bugcheck_hook)(const struct nt_bugcheck *bugcheck);
 struct line {
 	char text[PRINT_BYTES];
 	size_t length;
+	char last[PRINT_BYTES + 1]; /* that was complete */
 };
 
 static _Thread_local void *own_line; /* struct line */
+_Thread_local bool nt_debug_has_said;
 
 /* Printing. */
 
@@ -40,6 +42,8 @@ static void line_flush(struct line *line)
 	if (line->length > 0 && line->text[line->length - 1] == '\r')
 		line->length--;
 	log_topic(LOG_DRIVER, "driver: %.*s", (int)line->length, line->text);
+	memcpy(line->last, line->text, line->length);
+	line->last[line->length] = '\0';
 	line->length = 0;
 }
 
@@ -51,6 +55,7 @@ static void line_add(const char *text, size_t length)
 		log_topic(LOG_DRIVER, "driver: %.*s", (int)length, text);
 		return;
 	}
+	nt_debug_has_said = true;
 	for (size_t i = 0; i < length; i++) {
 		if (text[i] != '\n')
 			line->text[line->length++] = text[i];
@@ -59,14 +64,25 @@ static void line_add(const char *text, size_t length)
 	}
 }
 
+const char *nt_debug_said(void)
+{
+	struct line *line = own_line;
+
+	if (!nt_debug_has_said || !line)
+		return NULL;
+	if (line->length > 0 && line->length < sizeof(line->text)) {
+		line->text[line->length] = '\0';
+		return line->text;
+	}
+	return line->last[0] != '\0' ? line->last : NULL;
+}
+
 ULONG vDbgPrintExWithPrefix(PCSTR Prefix, ULONG ComponentId, ULONG Level, PCSTR Format,
 			    va_list Arglist)
 {
 	char text[PRINT_BYTES];
 	size_t written;
 
-	if (!log_is_on(LOG_DRIVER))
-		return (ULONG)STATUS_SUCCESS;
 	nt_format_narrow(text, sizeof(text), &written, Format, Arglist);
 	line_add(Prefix, strlen(Prefix));
 	line_add(text, written);

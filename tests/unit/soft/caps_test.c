@@ -8,6 +8,11 @@ VOID NTAPI OpendxgkPagedCode(PCSTR File, ULONG Line)
 {
 }
 
+ULONG __cdecl DbgPrint(PCSTR Format, ...)
+{
+	return 0;
+}
+
 LARGE_INTEGER NTAPI KeQueryPerformanceCounter(PLARGE_INTEGER PerformanceFrequency)
 {
 	PerformanceFrequency->QuadPart = 10000000;

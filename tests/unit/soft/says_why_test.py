@@ -1,0 +1,24 @@
+"""soft.so says why whenever an entry point of it fails: no bare status is returned."""
+import pathlib
+import re
+import sys
+
+# Decoders, whose callers say what was wrong, and what runs on the engines' own threads.
+JUDGED_BY_CALLERS = {"command.c", "settings.c", "execute.c", "reach.c", "transfer.c"}
+# "Once more, with more room" is no refusal.
+BARE = re.compile(r"return (?:[^;]*[?:] )?STATUS_(?!SUCCESS\b|GRAPHICS_INSUFFICIENT_DMA_BUFFER\b)\w+;")
+
+
+def main(folder):
+    bare = []
+    for path in sorted(pathlib.Path(folder).glob("*.c")):
+        if path.name in JUDGED_BY_CALLERS:
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if BARE.search(line):
+                bare.append(f"{path.name}:{number}: {line.strip()}")
+    print("\n".join(bare))
+    return 1 if bare else 0
+
+
+sys.exit(main(sys.argv[1]))
