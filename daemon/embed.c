@@ -325,6 +325,14 @@ bool embed_validate(char *wrong, size_t wrong_size)
 	return is_valid;
 }
 
+void embed_look_inside(void **kernel_out, void **process_out)
+{
+	bool is_running = atomic_load(&embed.state) == EMBED_RUNNING;
+
+	*kernel_out = is_running ? &embed.kernel : NULL;
+	*process_out = is_running ? embed.process : NULL;
+}
+
 bool embed_remove_adapter(uint64_t luid, bool is_surprise)
 {
 	struct dxg_adapter *adapter = NULL;

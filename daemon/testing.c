@@ -44,6 +44,14 @@ EXPORTED int dxgk_test_validate(char *problem, size_t size_bytes)
 	return embed_validate(problem, size_bytes);
 }
 
+EXPORTED struct dxgk_test_inside dxgk_test_inside(void)
+{
+	struct dxgk_test_inside inside;
+
+	embed_look_inside(&inside.kernel, &inside.process);
+	return inside;
+}
+
 EXPORTED int dxgk_test_remove_adapter(unsigned luid_low, int luid_high, int is_surprise)
 {
 	return embed_remove_adapter((uint64_t)(uint32_t)luid_high << 32 | luid_low,

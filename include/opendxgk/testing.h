@@ -32,6 +32,16 @@ unsigned long long dxgk_test_report_count(const char *rule);
 int dxgk_test_validate(char *problem, size_t size_bytes);
 
 /*
+ * Where the kernel has its adapters and its only process (object/kernel.h; NULL: it does not run). For
+ * tests that are built with it and make one of its numbers wrong, to see that the recount finds it.
+ */
+struct dxgk_test_inside {
+	void *kernel;
+	void *process;
+};
+struct dxgk_test_inside dxgk_test_inside(void);
+
+/*
  * The adapter with this LUID goes, with everything on it: stopped when its work is over or, as a
  * surprise, at once. 0 when there is none. Nothing brings it back.
  */

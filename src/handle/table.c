@@ -290,3 +290,114 @@ void object_assert_class(const struct object *object, const struct object_class 
 	(void)object;
 	(void)class;
 }
+
+/* ---- what became of a number ---- */
+
+enum handle_past handle_past(const struct handle_table *table, uint32_t handle)
+{
+	uint64_t drawn = handle_table_drawn(table);
+	uint64_t ordinal = (handle - HANDLE_FIRST) / HANDLE_GAP;
+	bool has_come_round = drawn > HANDLE_ORDINALS;
+
+	if (handle < HANDLE_FIRST || ordinal == 0 ||
+	    (handle % HANDLE_GAP != HANDLE_TAG_LOCAL && handle % HANDLE_GAP != HANDLE_TAG_GLOBAL))
+		return HANDLE_NEVER;
+	if (handle % HANDLE_GAP != table->tag)
+		return HANDLE_OF_OTHER_SPACE;
+	if (has_come_round)
+		return HANDLE_STALE;
+	if (ordinal < table->first_ordinal)
+		return HANDLE_OF_OTHER_PROCESS;
+	if (ordinal >= drawn)
+		return HANDLE_NEVER;
+	const struct handle_slot *slot = handle_slot_of(table, handle);
+	return slot && handle_slot_is_ready(slot) ? HANDLE_NEVER : HANDLE_STALE;
+}
+
+const char *handle_past_words(enum handle_past past)
+{
+	switch (past) {
+	case HANDLE_NEVER:
+		return "such a handle was never given out";
+	case HANDLE_STALE:
+		return "it is stale, what it named was destroyed";
+	case HANDLE_OF_OTHER_PROCESS:
+		return "it is foreign, of a process that has ended";
+	case HANDLE_OF_OTHER_SPACE:
+		return "it is foreign, of the other kind of handles (global or of a process)";
+	}
+	return "";
+}
+
+/* ---- recounting ---- */
+
+struct slot_count {
+	uint32_t outside; /* ready, or somebody's */
+	int64_t live;
+	uint32_t published;
+};
+
+static const char *slots_count(const struct handle_table *table, const struct handle_chunk *chunk,
+			       struct slot_count *count)
+{
+	uint32_t handle = HANDLE_FIRST + chunk->index * HANDLE_CHUNK * HANDLE_GAP + table->tag;
+
+	for (unsigned i = 0; i < HANDLE_CHUNK; i++, handle += HANDLE_GAP) {
+		uint64_t state = atomic_load(&chunk->slots[i].state);
+
+		count->outside += state != 0;
+		count->live += (state & SLOT_REFS) != 0;
+		count->published += SLOT_HANDLE(state) != 0;
+		if (SLOT_HANDLE(state) != 0 && SLOT_HANDLE(state) != handle)
+			return "an object answers to the handle of another place";
+		if (SLOT_HANDLE(state) != 0 && (state & SLOT_REFS) == 0)
+			return "a handle finds what nobody has a reference on";
+		if ((state & SLOT_REFS) != 0 && !atomic_load(&chunk->slots[i].object))
+			return "a handle was handed out and names nothing";
+	}
+	return NULL;
+}
+
+static const char *chunk_validate_locked(const struct handle_table *table,
+					 const struct handle_chunk *chunk, struct slot_count *count)
+{
+	uint32_t before = count->outside;
+	const char *wrong = slots_count(table, chunk, count);
+	uint32_t freed = atomic_load(&chunk->freed_here) + atomic_load(&chunk->freed_elsewhere);
+
+	if (!wrong && atomic_load(&table->directory[chunk->index]) != chunk)
+		return "a chunk of handles is not where its numbers lead";
+	if (!wrong && chunk->handed - freed != count->outside - before)
+		return "handles that were handed out or came back are miscounted";
+	return wrong;
+}
+
+/* One that nobody lives in may have been found empty, and be in no place until it is filled. */
+static bool is_in_use_locked(const struct handle_table *table, const struct handle_chunk *chunk)
+{
+	return !chunk_is_empty_locked(chunk) ||
+	       atomic_load(&table->directory[chunk->index]) == chunk;
+}
+
+const char *handle_table_validate(struct handle_table *table, uint32_t *published_out)
+{
+	struct slot_count count = { 0 };
+	const struct handle_chunk *chunk;
+	const char *wrong = NULL;
+	int64_t live = 0;
+
+	lock_acquire(&table->lock);
+	chunk = table->ring;
+	for (bool is_over = !chunk; !is_over && !wrong; is_over = chunk == table->ring) {
+		if (is_in_use_locked(table, chunk))
+			wrong = chunk_validate_locked(table, chunk, &count);
+		chunk = chunk->next;
+	}
+	for (unsigned i = 0; i <= THREAD_SEATS; i++)
+		live += atomic_load(&table->seats[i].live);
+	if (!wrong && live != count.live)
+		wrong = "objects that have a handle are miscounted";
+	lock_release(&table->lock);
+	*published_out = count.published;
+	return wrong;
+}

@@ -72,6 +72,7 @@ struct handle_table {
 	struct handle_chunk *_Atomic *directory;
 	struct lock lock;          /* LOCK_RANK_HANDLE_TABLE */
 	_Atomic uint64_t drawn;    /* ordinals, ever; under `lock` */
+	uint64_t first_ordinal;    /* those before it were another table's; set at its beginning */
 	struct handle_chunk *ring; /* all chunks; where to look next for an empty one */
 
 	struct handle_seat seats[THREAD_SEATS + 1];
@@ -89,11 +90,18 @@ static inline uint64_t handle_table_drawn(const struct handle_table *table)
 }
 static inline void handle_table_continue(struct handle_table *table, uint64_t drawn)
 {
+	table->first_ordinal = drawn;
 	atomic_store_explicit(&table->drawn, drawn, memory_order_relaxed);
 }
 
 /* Waits for objects whose last reference is being given back right now. Accepts a zeroed struct. */
 void handle_table_finish(struct handle_table *table);
+
+/*
+ * Recounts: who lives, what was handed out and came back, who answers to which number. NULL, or what
+ * does not add up; *published_out is how many can be found. Nothing is numbered or ended meanwhile.
+ */
+const char *handle_table_validate(struct handle_table *table, uint32_t *published_out);
 
 /* Who has no seat shares the first. */
 static inline void handle_count(struct handle_table *table, uint32_t own_seat, int32_t change)
@@ -148,6 +156,16 @@ MUST_CHECK SPECIALIZED NTSTATUS object_init(struct object *object, const struct 
 }
 
 enum handle_verdict { HANDLE_FOUND, HANDLE_UNKNOWN, HANDLE_OTHER_KIND };
+
+/* Why a number finds nothing, for the refusal. In doubt it is stale. */
+enum handle_past {
+	HANDLE_NEVER,
+	HANDLE_STALE,
+	HANDLE_OF_OTHER_PROCESS,
+	HANDLE_OF_OTHER_SPACE, /* a global one where a process's own is due, or the other way */
+};
+enum handle_past handle_past(const struct handle_table *table, uint32_t handle);
+const char *handle_past_words(enum handle_past past);
 
 /* Where the handle would be; NULL when nothing is there. */
 static inline struct handle_slot *handle_slot_of(const struct handle_table *table, uint32_t handle)

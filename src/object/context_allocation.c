@@ -81,6 +81,16 @@ void context_books_finish(struct context_books *books)
 	lock_finish(&books->lock);
 }
 
+const char *context_books_validate(struct context_books *books)
+{
+	lock_acquire(&books->lock);
+	const char *wrong = rb_validate(&books->owners);
+	if (!wrong)
+		wrong = rb_validate(&books->allocations);
+	lock_release(&books->lock);
+	return wrong;
+}
+
 static struct rb_node *find_locked(const struct rb_tree *tree, uint64_t value)
 {
 	struct rb_node *node = tree->root;

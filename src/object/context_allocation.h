@@ -41,6 +41,9 @@ struct context_memory {
 void context_books_init(struct context_books *books);
 void context_books_finish(struct context_books *books);
 
+/* NULL, or what is wrong with them. */
+const char *context_books_validate(struct context_books *books);
+
 /*
  * Before the driver learns of `kernel_handle`, which is the device or one of its contexts. Its
  * device can hold memory.

@@ -179,7 +179,8 @@ NTSTATUS share_find_global(struct share_space *space, uint32_t handle, enum shar
 		break;
 	}
 	return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, argument,
-		      "0x%08x is not the global handle of %s", handle, wanted->name);
+		      "0x%08x is not the global handle of %s: %s", handle, wanted->name,
+		      handle_past_words(handle_past(&space->globals, handle)));
 }
 
 /* ---- descriptors and bundles ---- */
@@ -718,4 +719,19 @@ void share_for_each_bundled(struct share_space *space,
 			visit(context, bundle->shares[i]);
 	}
 	lock_release(&space->lock);
+}
+
+const char *share_space_validate(struct share_space *space)
+{
+	struct list *link;
+	uint32_t published;
+	uint32_t count = 0;
+
+	lock_acquire(&space->lock);
+	list_for_each (link, &space->descriptors)
+		count++;
+	bool is_right = count == atomic_load(&space->descriptor_count);
+	lock_release(&space->lock);
+	return is_right ? handle_table_validate(&space->globals, &published)
+			: "descriptors of NT handles are miscounted";
 }

@@ -165,6 +165,9 @@ MUST_CHECK NTSTATUS share_find_nt(struct share_space *space, uintptr_t nt_handle
 				  struct share_set *set_out);
 void share_set_put(struct share_set *set);
 
+/* Recounts its handles and descriptors. NULL, or what does not add up. */
+const char *share_space_validate(struct share_space *space);
+
 /* What NT handles stand for, each once per bundle it is in. `visit` is called with the lock held.
  */
 void share_for_each_bundled(struct share_space *space,

@@ -4,6 +4,7 @@
  *
  *	validate.c       objects, lists and handles, memory
  *	validate_work.c  what queued work and destruction that waits for it hold
+ *	validate_adapter.c  the parts of an adapter, and what they count of each other
  */
 #ifndef OBJECT_SURVEY_H
 #define OBJECT_SURVEY_H
@@ -31,6 +32,8 @@ struct survey {
 	char *wrong;
 	size_t wrong_size;
 	bool is_wrong;
+
+	uint32_t found_count; /* objects that are found by their handles */
 
 	struct holders devices;
 	struct holders allocation_bodies; /* one per dxg_allocation */
@@ -80,5 +83,14 @@ uint32_t survey_ending_fences_locked(struct survey *survey, struct dxg_device *d
 
 /* Updates of GPU addresses that wait for a fence. */
 void survey_updates(struct survey *survey, struct process_adapter *joined);
+
+/* ---- validate_adapter.c ---- */
+
+/* Scheduler, pager, memory manager. */
+void survey_adapter(struct survey *survey, struct dxg_adapter *adapter);
+
+/* What is counted beside its lists; its lock is held. Of a process, when its objects were found. */
+void survey_device_counts_locked(struct survey *survey, struct dxg_device *device);
+void survey_process_counts(struct survey *survey, struct dxg_process *process);
 
 #endif

@@ -46,6 +46,7 @@ static void check_object(struct survey *survey, struct object *object,
 		survey_wrong(survey, "0x%08x finds another object than the one of that number",
 			     object->handle);
 	object_put(found);
+	survey->found_count++;
 	uint32_t counted = (uint32_t)atomic_load(&object->slot->state) & INT32_MAX;
 	if (counted != references)
 		survey_wrong(survey, "0x%08x (%s) has %u references, and %u are known",
@@ -77,6 +78,9 @@ static void check_allocation_locked(struct survey *survey, struct dxg_allocation
 	if (allocation_use_count(allocation) != uses)
 		survey_wrong(survey, "allocation 0x%08x is used by %u lists, and %u are queued",
 			     handle, allocation_use_count(allocation), uses);
+	const char *why = vidmm_place_validate(device->adapter->memory, &body->memory);
+	if (why)
+		survey_wrong(survey, "allocation 0x%08x %s", handle, why);
 	survey_hold_locked(survey, &survey->allocation_bodies, body, allocation->lock_count);
 }
 
@@ -308,6 +312,7 @@ static void check_device(struct survey *survey, struct dxg_device *device,
 	if (device->is_dying)
 		survey_wrong(survey, "device 0x%08x is dying, and nobody destroys it",
 			     device->object.handle);
+	survey_device_counts_locked(survey, device);
 	lock_release(&device->lock);
 	/* One of the survey's own, taken when it was collected. */
 	check_object(survey, &device->object, &device_class, 2 + children);
@@ -393,6 +398,7 @@ static void check_process(struct survey *survey, struct dxg_process *process)
 		check_device(survey, device, process);
 		object_put(&device->object);
 	}
+	survey_process_counts(survey, process);
 }
 
 /* ---- what is shared ---- */
@@ -504,12 +510,40 @@ static void check_body(struct survey *survey, struct allocation_body *body)
 			     locked, locks);
 }
 
-static void check_memory(struct survey *survey)
+static void check_account(struct survey *survey, const struct vidmm_account *account,
+			  struct vidmm_allocation *const memory[], size_t count, const char *whose,
+			  uint32_t id)
+{
+	const char *why = vidmm_account_validate(account, memory, count);
+
+	if (why)
+		survey_wrong(survey, "of %s %u %s", whose, id, why);
+}
+
+/* Everybody's, and what each adapter and the process on it are charged with. */
+static void check_accounts(struct survey *survey, const struct dxg_kernel *kernel,
+			   struct dxg_process *process, struct vidmm_allocation *const memory[],
+			   size_t count)
+{
+	struct process_adapter *joined = NULL;
+	char why[160];
+
+	if (!vidmm_validate(NULL, memory, count, why, sizeof(why)))
+		survey_wrong(survey, "%s", why);
+	for (uint32_t i = 0; i < kernel->adapter_count; i++)
+		check_account(survey, &kernel->adapters[i]->account, memory, count, "adapter",
+			      kernel->adapters[i]->id);
+	while (process && (joined = process_next_adapter(process, joined)))
+		check_account(survey, &joined->memory.account, memory, count, "process",
+			      process->id);
+}
+
+static void check_memory(struct survey *survey, const struct dxg_kernel *kernel,
+			 struct dxg_process *process)
 {
 	struct holders bodies = { 0 };
 	struct vidmm_allocation **memory;
 	size_t count = 0;
-	char why[160];
 
 	for (size_t i = 0; i < survey->allocation_bodies.count; i++)
 		survey_hold(survey, &bodies, survey->allocation_bodies.all[i].item);
@@ -526,8 +560,8 @@ static void check_memory(struct survey *survey)
 	}
 	for (size_t i = 0; memory && i < survey->drivers.count; i++)
 		memory[count++] = survey->drivers.all[i].item;
-	if (!survey->is_wrong && !vidmm_validate(NULL, memory, count, why, sizeof(why)))
-		survey_wrong(survey, "%s", why);
+	if (!survey->is_wrong)
+		check_accounts(survey, kernel, process, memory, count);
 	mem_free(memory);
 	mem_free(bodies.all);
 }
@@ -537,8 +571,13 @@ bool kernel_validate(struct dxg_kernel *kernel, struct dxg_process *process, cha
 {
 	struct survey survey = { .wrong = wrong_text, .wrong_size = wrong_size };
 
+	for (uint32_t i = 0; i < kernel->adapter_count; i++)
+		survey_adapter(&survey, kernel->adapters[i]);
 	if (process)
 		check_process(&survey, process);
+	const char *why = share_space_validate(&kernel->shares);
+	if (why)
+		survey_wrong(&survey, "what is shared: %s", why);
 	share_for_each_bundled(&kernel->shares, note_bundled, &survey);
 	holders_sort(&survey.allocation_bodies);
 	holders_sort(&survey.opened);
@@ -547,7 +586,7 @@ bool kernel_validate(struct dxg_kernel *kernel, struct dxg_process *process, cha
 	if (!survey.is_wrong)
 		check_shares(&survey);
 	if (!survey.is_wrong)
-		check_memory(&survey);
+		check_memory(&survey, kernel, process);
 	survey_finish(&survey);
 	return !survey.is_wrong;
 }

@@ -290,6 +290,9 @@ void pager_give_up(struct pager *pager);
 /* Grows with every reset: a job has the one in which it was queued, and so has what it brought. */
 uint32_t pager_epoch(const struct pager *pager);
 
+/* For validate: a job of it needs clients to stand still. */
+bool pager_holds_clients(struct pager *pager);
+
 /* Recounts. NULL, or what does not add up. */
 const char *pager_validate(struct pager *pager);
 

@@ -18,6 +18,8 @@ static const char *check_jobs_locked(const struct pager *pager)
 	uint32_t in_state[JOB_DONE + 1] = { 0 };
 	uint64_t ticket = 0;
 	uint32_t count = 0;
+	uint32_t changes = 0;
+	uint32_t quiet_jobs = 0;
 	struct list *link;
 
 	list_for_each (link, &pager->queued) {
@@ -30,6 +32,8 @@ static const char *check_jobs_locked(const struct pager *pager)
 			return "a job is carried by a packet that there is not";
 		ticket = job->ticket;
 		in_state[atomic_load(&job->state)]++;
+		changes += list_is_linked(&job->change_link);
+		quiet_jobs += job->needs_quiet;
 		count++;
 	}
 	if (in_state[JOB_NEW] != 0 || in_state[JOB_DONE] != 0)
@@ -42,6 +46,12 @@ static const char *check_jobs_locked(const struct pager *pager)
 		return "a job is not in the list of its state";
 	if (list_length(&pager->ready) != in_state[JOB_READY])
 		return "a ready job is not in the list";
+	if (list_length(&pager->changes) != changes)
+		return "a change of tables is of no queued job";
+	/* … and before it needs no quiet any more. */
+	if (pager->quiet_jobs != quiet_jobs &&
+	    (pager->finishing_ticket == 0 || pager->quiet_jobs != quiet_jobs + 1))
+		return "jobs that need clients to stand still are miscounted";
 	return NULL;
 }
 
@@ -93,6 +103,24 @@ static const char *check_waits_locked(const struct pager *pager)
 	return NULL;
 }
 
+/* Who asked may have failed before it came to that: what was asked for comes, and is given back. */
+static const char *check_quiet_locked(const struct pager *pager)
+{
+	if (pager->quiet_jobs > 0 && pager->quiet == QUIET_NONE)
+		return "a job needs clients to stand still, and nobody asked for that";
+	if (pager->quiet_jobs == 0 && pager->quiet == QUIET_REACHED)
+		return "clients stand still for nobody";
+	return NULL;
+}
+
+bool pager_holds_clients(struct pager *pager)
+{
+	lock_acquire(&pager->lock);
+	bool is_holding = pager->quiet != QUIET_NONE;
+	lock_release(&pager->lock);
+	return is_holding;
+}
+
 const char *pager_validate(struct pager *pager)
 {
 	const char *problem;
@@ -105,6 +133,8 @@ const char *pager_validate(struct pager *pager)
 		problem = check_buffers_locked(pager);
 	if (!problem)
 		problem = check_waits_locked(pager);
+	if (!problem)
+		problem = check_quiet_locked(pager);
 	lock_release(&pager->lock);
 	return problem;
 }

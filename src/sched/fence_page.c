@@ -22,18 +22,6 @@ struct fence_chunk {
 	uint16_t free_slots[]; /* as many as free_count says; the next one to take is the last */
 };
 
-struct fence_pages {
-	uint32_t slots_per_chunk;
-
-	struct lock lock;    /* LOCK_RANK_FENCE_PAGES */
-	struct list partial; /* chunks with free slots */
-	struct list full;
-	uint32_t chunk_count;
-	uint32_t empty_count; /* chunks with nothing but free slots; 0 or 1 at rest */
-	uint32_t taken;
-	bool is_closed;
-};
-
 struct fence_pages *fence_pages_create(uint32_t pages_per_chunk)
 {
 	struct fence_pages *pages = mem_zalloc(sizeof(*pages));
@@ -222,4 +210,38 @@ struct fence_pages_usage fence_pages_usage(struct fence_pages *pages)
 	struct fence_pages_usage usage = { pages->taken, pages->chunk_count };
 	lock_release(&pages->lock);
 	return usage;
+}
+
+static const char *chunks_validate_locked(const struct fence_pages *pages)
+{
+	const struct list *const lists[] = { &pages->partial, &pages->full };
+	uint32_t chunks = 0;
+	uint32_t empty = 0;
+	uint32_t taken = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		const struct list *link;
+
+		list_for_each (link, lists[i]) {
+			const struct fence_chunk *chunk =
+				container_of(link, struct fence_chunk, link);
+
+			if ((chunk->free_count == 0) != (lists[i] == &pages->full))
+				return "a chunk of fences is full and offered, or the other way";
+			chunks++;
+			empty += chunk->free_count == pages->slots_per_chunk;
+			taken += pages->slots_per_chunk - chunk->free_count;
+		}
+	}
+	if (chunks != pages->chunk_count || empty != pages->empty_count)
+		return "chunks of fences are miscounted";
+	return taken == pages->taken ? NULL : "slots of fences are miscounted";
+}
+
+const char *fence_pages_validate(struct fence_pages *pages)
+{
+	lock_acquire(&pages->lock);
+	const char *wrong = chunks_validate_locked(pages);
+	lock_release(&pages->lock);
+	return wrong;
 }

@@ -19,9 +19,12 @@
 #define SCHED_FENCE_PAGE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/list.h"
+#include "base/lock.h"
 #include "base/status.h"
 
 enum {
@@ -30,7 +33,19 @@ enum {
 };
 
 struct fence_chunk;
-struct fence_pages;
+
+/* Its fields are fence_page.c's; lock guards them. */
+struct fence_pages {
+	uint32_t slots_per_chunk;
+
+	struct lock lock;    /* LOCK_RANK_FENCE_PAGES */
+	struct list partial; /* chunks with free slots */
+	struct list full;
+	uint32_t chunk_count;
+	uint32_t empty_count; /* chunks with nothing but free slots; 0 or 1 at rest */
+	uint32_t taken;
+	bool is_closed;
+};
 
 struct fence_slot {
 	_Atomic uint64_t *value;   /* the kernel's; NULL: no slot */
@@ -64,7 +79,10 @@ struct fence_chunk_place {
 struct fence_chunk_place fence_chunk_hold(struct fence_chunk *chunk);
 void fence_chunk_release(struct fence_chunk *chunk);
 
-/* How many slots are taken and how many chunks there are; for tests and validate. */
+/* Recounts. NULL, or what does not add up. */
+const char *fence_pages_validate(struct fence_pages *pages);
+
+/* How many slots are taken and how many chunks there are; for tests. */
 struct fence_pages_usage {
 	uint32_t slots;
 	uint32_t chunks;

@@ -253,6 +253,7 @@ struct sched_owner {
 	struct sched *sched;
 	bool is_system;      /* the kernel's own: never lost, comes first */
 	const void *process; /* in-process priority counts between queues of the same */
+	uint32_t process_id; /* for logs and traces */
 
 	/* Guarded by the scheduler's lock; what is atomic is read freely. */
 	struct list link;            /* all owners */
@@ -303,6 +304,9 @@ struct sched_loss {
 	bool has_fault;
 	struct sched_fault fault;
 };
+
+/* What D3DKMT_DEVICEEXECUTION_STATE calls a state, in words: "out of memory". */
+const char *sched_state_words(uint32_t device_state);
 
 /* The scheduler has lost it, of which the listener was told or is going to be. */
 MUST_CHECK bool sched_owner_loss(struct sched_owner *owner, struct sched_loss *loss_out);
@@ -551,6 +555,16 @@ uint32_t sched_recovery_count(struct sched *sched);
 void sched_owner_for_each_packet(struct sched_owner *owner,
 				 void (*look)(void *context, struct sched_packet *packet),
 				 void *context);
+
+/* For validate: how often an owner is suspended … */
+uint32_t sched_owner_suspensions(struct sched_owner *owner);
+
+/* … and how often nodes and clients are held; those of hardware that is gone for good do not count. */
+struct sched_holds {
+	uint32_t nodes;
+	uint32_t clients;
+};
+struct sched_holds sched_holds(struct sched *sched);
 
 /* Recounts everything. NULL, or what does not add up. Nothing is under way (sched_settle()). */
 const char *sched_validate(struct sched *sched);

@@ -108,7 +108,13 @@ static bool is_ready_locked(const struct sched_queue *queue)
 	       !owner_is_suspended_locked(queue->owner);
 }
 
-static const char *validate_queue(const struct sched_queue *queue, uint32_t *packets)
+/* What the queues of an owner have, together. */
+struct packet_count {
+	uint32_t queued;
+	uint32_t submitted;
+};
+
+static const char *validate_queue(const struct sched_queue *queue, struct packet_count *count)
 {
 	bool is_behind_next = false;
 	struct list *link;
@@ -121,6 +127,7 @@ static const char *validate_queue(const struct sched_queue *queue, uint32_t *pac
 
 		is_behind_next |= link == queue->next;
 		length++;
+		count->submitted += packet->state == PACKET_SUBMITTED;
 		CHECK(packet->queue == queue, "a packet is in another queue");
 		CHECK(!packet->is_in_hand, "a packet is in hand");
 		CHECK(is_behind_next || packet->state != PACKET_QUEUED, "a packet was passed by");
@@ -136,11 +143,12 @@ static const char *validate_queue(const struct sched_queue *queue, uint32_t *pac
 	CHECK(length == queue->length, "a queue's length is wrong");
 	CHECK(is_ready_locked(queue) == list_is_linked(&queue->ready_link),
 	      "a queue is not where its node looks for it");
-	*packets += length;
+	count->queued += length;
 	return NULL;
 }
 
-static const char *validate_row(const struct list *places, const struct list *waits)
+static const char *validate_row(const struct list *places, const struct list *waits,
+				uint64_t last_ticket)
 {
 	const struct list *link;
 	uint64_t ticket = 0;
@@ -150,6 +158,7 @@ static const char *validate_row(const struct list *places, const struct list *wa
 		CHECK(place->ticket > ticket, "tickets do not grow");
 		ticket = place->ticket;
 	}
+	CHECK(ticket <= last_ticket, "a ticket was never given");
 	CHECK(list_is_empty(waits) ||
 		      (!list_is_empty(places) &&
 		       container_of(places->next, struct sched_place, link)->ticket <=
@@ -161,20 +170,25 @@ static const char *validate_row(const struct list *places, const struct list *wa
 static const char *validate_owner(const struct sched_owner *owner)
 {
 	const char *problem = NULL;
-	uint32_t packets = 0;
+	struct packet_count count = { 0 };
 	struct list *link;
 
 	list_for_each (link, &owner->queues) {
-		problem = validate_queue(container_of(link, struct sched_queue, owner_link),
-					 &packets);
+		problem =
+			validate_queue(container_of(link, struct sched_queue, owner_link), &count);
 		if (problem)
 			return problem;
 	}
-	CHECK(packets == list_length(&owner->packets), "an owner's packets are miscounted");
-	CHECK(packets == atomic_load(&owner->pending), "an owner's count is wrong");
+	CHECK(count.queued == list_length(&owner->packets), "an owner's packets are miscounted");
+	CHECK(count.queued == atomic_load(&owner->pending), "an owner's count is wrong");
+	CHECK(count.submitted == list_length(&owner->submitted),
+	      "what the hardware has of an owner is miscounted");
 	CHECK(!list_is_linked(&owner->lost_link), "a loss was not told");
-	problem = validate_row(&owner->packets, &owner->waits);
-	return problem ? problem : validate_row(&owner->submitted, &owner->submitted_waits);
+	problem = validate_row(&owner->packets, &owner->waits, atomic_load(&owner->last_ticket));
+	if (problem)
+		return problem;
+	return validate_row(&owner->submitted, &owner->submitted_waits,
+			    owner->last_submitted_ticket);
 }
 
 static const char *validate_locked(struct sched *sched)
@@ -192,6 +206,9 @@ static const char *validate_locked(struct sched *sched)
 			problem = validate_owner(container_of(link, struct sched_owner, link));
 	}
 	CHECK(problem || list_is_empty(&sched->over), "a wait is over, and nobody was told");
+	CHECK(problem || list_is_empty(&sched->lost), "a loss was not told");
+	CHECK(problem || list_is_empty(&sched->holding) || sched->client_holds > 0,
+	      "somebody waits for clients to be held, and they are not");
 	return problem;
 }
 
@@ -201,6 +218,28 @@ const char *sched_validate(struct sched *sched)
 	const char *problem = validate_locked(sched);
 	sched_unlock(sched);
 	return problem;
+}
+
+uint32_t sched_owner_suspensions(struct sched_owner *owner)
+{
+	sched_lock(owner->sched);
+	uint32_t suspensions = owner->suspensions;
+	sched_unlock(owner->sched);
+	return suspensions;
+}
+
+struct sched_holds sched_holds(struct sched *sched)
+{
+	struct sched_holds holds;
+
+	sched_lock(sched);
+	holds = (struct sched_holds){ .nodes = sched->holds, .clients = sched->client_holds };
+	if (sched->is_stopped || sched->dead)
+		holds.nodes = 0;
+	for (uint32_t i = 0; i < sched->config.node_count; i++)
+		holds.nodes += sched->dead ? 0 : sched->nodes[i].holds;
+	sched_unlock(sched);
+	return holds;
 }
 
 void sched_owner_for_each_packet(struct sched_owner *owner,

@@ -43,6 +43,11 @@ static uint64_t claim_of(const struct vidmm_process *process, enum vidmm_group g
 	return usage < share ? usage : share;
 }
 
+uint64_t budget_claim_locked(const struct vidmm_process *process, enum vidmm_group group)
+{
+	return claim_of(process, group);
+}
+
 uint64_t budget_share_locked(const struct vidmm_process *process, enum vidmm_group group)
 {
 	const struct vidmm *manager = process->manager;

@@ -231,7 +231,7 @@ bool vidmm_check_integrity(struct vidmm *manager, char *wrong, size_t wrong_size
 	for (int i = 0; i < LOOKS; i++) {
 		uint32_t seen = notice_read(&manager->changed);
 
-		if (manager_validate_at_work(manager, wrong, wrong_size))
+		if (vidmm_manager_validate_at_work(manager, wrong, wrong_size))
 			return true;
 		notice_wait(&manager->changed, seen, clock_deadline(LOOK_AGAIN_NS));
 	}

@@ -294,7 +294,6 @@ struct vidmm_process {
 	bool was_over[VIDMM_GROUPS];
 	struct list
 		decommittable[3]; /* vidmm_place.decommit_link, by offer priority, oldest first */
-	uint64_t decommittable_bytes;
 	uint64_t decommit_uniqueness;
 	struct list news_link; /* in what is to be told */
 	uint32_t action_count;
@@ -731,5 +730,13 @@ void vidmm_evict_segment(struct vidmm *manager, uint32_t segment_id);
 
 /* Recounts segments, lists, budgets and every place. Nothing is under way. */
 MUST_CHECK bool vidmm_manager_validate(struct vidmm *manager, char *wrong, size_t wrong_size);
+
+/* The same for one at work: without what an allocation's lock guards … */
+MUST_CHECK bool vidmm_manager_validate_at_work(struct vidmm *manager, char *wrong,
+					       size_t wrong_size);
+/* … which this looks at: NULL, or what is wrong with where it is. */
+const char *vidmm_place_validate(struct vidmm *manager, struct vidmm_allocation *allocation);
+/* How often its owner is suspended on the manager's account. */
+uint32_t vidmm_device_suspensions(struct vidmm_device *device);
 
 #endif

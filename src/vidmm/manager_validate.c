@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/machine.h"
+#include "vidmm/keep.h"
 #include "vidmm/place.h"
 #include "vidmm/states.h"
 #include "vidmm/table_states.h"
@@ -42,6 +43,8 @@ static const char *check_listings(const struct vidmm_place *place)
 {
 	const struct list *link;
 
+	uint32_t waits = 0;
+
 	if (list_length(&place->listings) != place->listed)
 		return "its listings were miscounted";
 	list_for_each (link, &place->listings) {
@@ -54,7 +57,16 @@ static const char *check_listings(const struct vidmm_place *place)
 			return "is listed as another";
 		if (binding->group != place->group)
 			return "is charged to another group than it belongs to";
+		waits += binding->is_waiting;
 	}
+	/* An offer of what nobody lists waits, too. */
+	if (waits > place->waits)
+		return "is waited for by more than it knows of";
+	if (place->gather_pins > place->pins)
+		return "is kept in place less often than by the list whose turn it is";
+	if (list_is_linked(&place->decommit_link) != (place->decommit_process != NULL))
+		return "may be decommitted, and its process does not know it, or the other way "
+		       "round";
 	return NULL;
 }
 
@@ -225,6 +237,8 @@ static const char *check_bindings(const struct vidmm_device *device, const struc
 			return "pays for what is offered or destroyed, or does not for what is not";
 		if (binding->is_kept && !binding->is_waiting && binding->keeps == 0)
 			return "keeps what neither work nor an update counts on";
+		if (binding->keeps > 0 && list_is_empty(&device->keeps))
+			return "is kept by nobody";
 		if (binding->is_charged)
 			usage_bytes[binding->group] += binding->allocation->size_bytes;
 	}
@@ -241,6 +255,39 @@ static uint32_t count_needed(const struct list *bindings)
 	return count;
 }
 
+static uint32_t count_in_keeps(const struct vidmm_device *device,
+			       const struct vidmm_binding *binding)
+{
+	const struct list *link;
+	uint32_t count = 0;
+
+	list_for_each (link, &device->keeps) {
+		const struct vidmm_keep *keep = container_of(link, struct vidmm_keep, link);
+
+		for (uint32_t i = 0; i < keep->count; i++)
+			count += keep->bindings[i] == binding;
+	}
+	return count;
+}
+
+static const char *check_keeps(const struct vidmm_device *device)
+{
+	const struct list *link;
+
+	list_for_each (link, &device->keeps) {
+		const struct vidmm_keep *keep = container_of(link, struct vidmm_keep, link);
+
+		for (uint32_t i = 0; i < keep->count; i++) {
+			const struct vidmm_binding *binding = keep->bindings[i];
+
+			if (binding && (binding->device != device ||
+					binding->keeps != count_in_keeps(device, binding)))
+				return "has miscounted who keeps something of it";
+		}
+	}
+	return NULL;
+}
+
 static const char *check_device(const struct vidmm_device *device,
 				uint64_t usage_bytes[VIDMM_GROUPS])
 {
@@ -253,6 +300,8 @@ static const char *check_device(const struct vidmm_device *device,
 		wrong = check_bindings(device, &device->missing, false, usage_bytes);
 	if (!wrong)
 		wrong = check_bindings(device, &device->coming, false, usage_bytes);
+	if (!wrong)
+		wrong = check_keeps(device);
 	if (!wrong && is_whole == list_is_linked(&device->gather.link))
 		wrong = "waits for its turn and misses nothing, or the other way round";
 	if (!wrong &&
@@ -295,10 +344,43 @@ static bool is_budget(const struct vidmm_process *process, enum vidmm_group grou
 		manager->reserved_bytes[group] > manager->group_bytes[group]);
 }
 
+/* What applications can have is what page tables have left of the segments that are theirs. */
+static const char *check_groups(const struct vidmm *manager)
+{
+	uint64_t limit_bytes = manager->config.aperture_commit_limit_bytes;
+
+	for (int group = 0; group < VIDMM_GROUPS; group++) {
+		uint64_t memory_bytes = 0;
+		uint64_t system_bytes = 0;
+
+		for (uint32_t i = 0; i < manager->segment_count; i++) {
+			const struct vidmm_segment *segment = &manager->segments[i];
+
+			if (!segment->is_budgeted || (int)segment->group != group)
+				continue;
+			if (segment->is_system)
+				system_bytes += segment->config.commit_limit_bytes;
+			else
+				memory_bytes += segment->config.size_bytes -
+						rooms_count_bytes(manager, segment);
+		}
+		if (limit_bytes != 0 && system_bytes > limit_bytes)
+			system_bytes = limit_bytes;
+		if (manager->group_bytes[group] != memory_bytes + system_bytes)
+			return "what applications can have was miscounted";
+	}
+	return NULL;
+}
+
 static const char *check_budgets(const struct vidmm *manager)
 {
 	uint64_t reserved_bytes[VIDMM_GROUPS] = { 0 };
+	uint64_t claimed_bytes[VIDMM_GROUPS] = { 0 };
+	uint32_t listening_count = 0;
 	const struct list *link;
+
+	if (list_length(&manager->processes) != manager->process_count)
+		return "processes were miscounted";
 
 	list_for_each (link, &manager->processes) {
 		const struct vidmm_process *process =
@@ -309,15 +391,22 @@ static const char *check_budgets(const struct vidmm *manager)
 			return wrong;
 		for (int group = 0; group < VIDMM_GROUPS; group++) {
 			reserved_bytes[group] += process->reservation_bytes[group];
+			claimed_bytes[group] +=
+				budget_claim_locked(process, (enum vidmm_group)group);
 			if (!is_budget(process, (enum vidmm_group)group))
 				return "a budget is above everything, or below its reservation";
 		}
+		listening_count += process->trim_listeners > 0 || process->budget_listeners > 0;
 	}
 	for (int group = 0; group < VIDMM_GROUPS; group++) {
 		if (reserved_bytes[group] != manager->reserved_bytes[group])
 			return "reservations were miscounted";
+		if (claimed_bytes[group] != manager->claimed_bytes[group])
+			return "claims were miscounted";
 	}
-	return NULL;
+	if (listening_count != manager->listening_count)
+		return "those who listen were miscounted";
+	return check_groups(manager);
 }
 
 static bool report(char *wrong, size_t wrong_size, const char *what, uint64_t which,
@@ -362,6 +451,30 @@ static bool validate_locked(struct vidmm *manager, bool is_at_work, char *wrong,
 		      check_budgets(manager));
 }
 
+const char *vidmm_place_validate(struct vidmm *manager, struct vidmm_allocation *allocation)
+{
+	const char *wrong = NULL;
+
+	lock_acquire(&allocation->lock);
+	lock_acquire(&manager->lock);
+	const struct vidmm_place *place = atomic_load(&allocation->place);
+	if (place)
+		wrong = check_content(place);
+	lock_release(&manager->lock);
+	lock_release(&allocation->lock);
+	return wrong;
+}
+
+uint32_t vidmm_device_suspensions(struct vidmm_device *device)
+{
+	struct vidmm *manager = device->process->manager;
+
+	lock_acquire(&manager->lock);
+	uint32_t suspensions = (device->is_suspended ? 1U : 0U) + device->is_held + device->resumes;
+	lock_release(&manager->lock);
+	return suspensions;
+}
+
 static bool validate(struct vidmm *manager, bool is_at_work, char *wrong, size_t wrong_size)
 {
 	bool is_right;
@@ -377,7 +490,7 @@ bool vidmm_manager_validate(struct vidmm *manager, char *wrong, size_t wrong_siz
 	return validate(manager, false, wrong, wrong_size);
 }
 
-bool manager_validate_at_work(struct vidmm *manager, char *wrong, size_t wrong_size)
+bool vidmm_manager_validate_at_work(struct vidmm *manager, char *wrong, size_t wrong_size)
 {
 	return validate(manager, true, wrong, wrong_size);
 }

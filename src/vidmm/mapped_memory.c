@@ -263,3 +263,16 @@ void mapped_memory_failed(struct mapped_memory *memory, NTSTATUS status)
 			view->tables->config->failed(view->tables, status);
 	}
 }
+
+const char *mapped_memory_validate(struct mapped_memory *memory)
+{
+	uint32_t count = 0;
+	struct list *link;
+
+	lock_acquire(&memory->lock);
+	list_for_each (link, &memory->views)
+		count++;
+	bool is_right = count == atomic_load(&memory->view_count);
+	lock_release(&memory->lock);
+	return is_right ? NULL : "is seen in more or fewer GPU address spaces than it counts";
+}

@@ -380,6 +380,9 @@ static inline bool mapped_memory_is_mapped(const struct mapped_memory *memory)
 /* Does one of its views show it by these tables, or did, and what was there may be written yet? */
 bool mapped_memory_is_in(struct mapped_memory *memory, const struct page_tables *tables);
 
+/* NULL, or what is miscounted. */
+const char *mapped_memory_validate(struct mapped_memory *memory);
+
 /*
  * How far the entries of one space have followed a move. The pager's thread's. The ranges are those
  * there were when it began: what is mapped later is written by a sync of its own, from the same

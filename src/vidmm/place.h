@@ -417,6 +417,8 @@ void budget_recount_locked(struct vidmm *manager);
 void budget_join_locked(struct vidmm_process *process);
 void budget_leave_locked(struct vidmm_process *process);
 void budget_charge_locked(struct vidmm_process *process, enum vidmm_group group, int64_t bytes);
+/* What it claims of what there is (budget.c); manager->claimed_bytes is the sum. */
+uint64_t budget_claim_locked(const struct vidmm_process *process, enum vidmm_group group);
 uint64_t budget_of_locked(const struct vidmm_process *process, enum vidmm_group group);
 /* The same, whatever the limits that were set (control.h). */
 uint64_t budget_share_locked(const struct vidmm_process *process, enum vidmm_group group);
@@ -542,11 +544,6 @@ const char *rooms_recount(const struct vidmm *manager, uint64_t resident_bytes[]
 			  uint64_t page_count[], uint64_t range_count[], uint64_t leaving_bytes[],
 			  uint64_t entering_bytes[]);
 uint64_t rooms_count_bytes(const struct vidmm *manager, const struct vidmm_segment *segment);
-
-/* ---- manager_validate.c ---- */
-
-/* Without what an allocation's lock guards. */
-MUST_CHECK bool manager_validate_at_work(struct vidmm *manager, char *wrong, size_t wrong_size);
 
 /* ---- list.c ---- */
 

@@ -13,6 +13,7 @@ struct recount {
 	page_table_walk *walk;
 	void *context;
 	uint64_t table_count;
+	uint64_t table_bytes;
 	uint64_t page;
 	const char *wrong;
 };
@@ -27,6 +28,7 @@ static bool fail(struct recount *recount, uint64_t page, const char *wrong)
 static void count_table(struct recount *recount, const struct table *table)
 {
 	recount->table_count += table->wide ? 2 : 1;
+	recount->table_bytes += table->size_bytes + (table->wide ? table->wide->size_bytes : 0);
 }
 
 static bool walk_page(struct recount *recount, uint64_t page, const struct miniport_pte *expected)
@@ -265,6 +267,7 @@ static bool check_above_root(struct recount *recount)
 static bool check_out(struct recount *recount, const struct table *table)
 {
 	recount->table_count++;
+	recount->table_bytes += table->size_bytes;
 	if (table->wide && !check_out(recount, table->wide))
 		return false;
 	for (uint32_t i = 0; i < table->entry_count; i++) {
@@ -287,10 +290,14 @@ const char *page_tables_validate(struct page_tables *tables, page_table_walk *wa
 	if (!recount.wrong &&
 	    (tables->is_out ? check_out(&recount, tables->root)
 			    : check_table(&recount, tables->root) && check_above_root(&recount))) {
-		for (uint32_t level = 0; level < GPUVA_MAX_LEVELS; level++)
-			recount.table_count += tables->zeroes[level] != NULL;
+		for (uint32_t level = 0; level < GPUVA_MAX_LEVELS; level++) {
+			if (tables->zeroes[level])
+				count_table(&recount, tables->zeroes[level]);
+		}
 		if (recount.table_count != tables->table_count)
 			recount.wrong = "a table is in no tree";
+		else if (recount.table_bytes != tables->table_bytes)
+			recount.wrong = "bytes of tables were miscounted";
 	}
 	lock_release(&tables->lock);
 	*page_out = recount.page;

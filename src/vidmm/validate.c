@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/machine.h"
+#include "vidmm/page_tables.h"
 #include "vidmm/space.h"
 #include "vidmm/states.h"
 #include "vidmm/validate.h"
@@ -63,15 +64,24 @@ static const char *check_use(const struct vidmm_allocation *allocation)
 	return NULL;
 }
 
+static void count_one(const struct vidmm_allocation *allocation, struct totals *totals)
+{
+	totals->committed_bytes += backing_page_count(&allocation->backing) * MACHINE_PAGE_BYTES;
+	totals->viewed_bytes += cpu_view_page_count(&allocation->view) * MACHINE_PAGE_BYTES;
+	totals->views += allocation->view.range != NULL;
+}
+
 static const char *check_one(const struct vidmm_allocation *allocation, struct totals *totals)
 {
 	const char *wrong = check_backing(allocation);
 
+	struct mapped_memory *mapped = atomic_load(&allocation->mapped);
+
 	if (!wrong)
 		wrong = check_use(allocation);
-	totals->committed_bytes += backing_page_count(&allocation->backing) * MACHINE_PAGE_BYTES;
-	totals->viewed_bytes += cpu_view_page_count(&allocation->view) * MACHINE_PAGE_BYTES;
-	totals->views += allocation->view.range != NULL;
+	if (!wrong && mapped)
+		wrong = mapped_memory_validate(mapped);
+	count_one(allocation, totals);
 	return wrong;
 }
 
@@ -94,6 +104,28 @@ static const char *check_arena(const struct totals *totals)
 	if (usage.abandoned_pages == 0 && usage.taken_ranges != totals->views)
 		return "views were miscounted";
 	return NULL;
+}
+
+static bool is_charged_to(const struct vidmm_account *payer, const struct vidmm_account *account)
+{
+	while (payer && payer != account)
+		payer = payer->parent;
+	return payer != NULL;
+}
+
+const char *vidmm_account_validate(const struct vidmm_account *account,
+				   struct vidmm_allocation *const allocations[], size_t count)
+{
+	struct totals totals = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		if (!is_charged_to(allocations[i]->account, account))
+			continue;
+		lock_acquire(&allocations[i]->lock);
+		count_one(allocations[i], &totals);
+		lock_release(&allocations[i]->lock);
+	}
+	return check_books(account, &totals);
 }
 
 bool vidmm_validate(const struct vidmm_account *account,

@@ -19,4 +19,8 @@ MUST_CHECK bool vidmm_validate(const struct vidmm_account *account,
 			       struct vidmm_allocation *const allocations[], size_t count,
 			       char *wrong, size_t wrong_size);
 
+/* The books of one account below that: its part of `allocations`, and what accounts below it pay. */
+const char *vidmm_account_validate(const struct vidmm_account *account,
+				   struct vidmm_allocation *const allocations[], size_t count);
+
 #endif

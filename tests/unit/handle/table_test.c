@@ -461,4 +461,57 @@ TEST(handle, more_threads_than_there_are_seats_share_one)
 	race_of_threads(RACERS);
 }
 
+/* ---- what became of a number, and recounting ---- */
+
+TEST(handle, that_finds_nothing_was_never_given_out_is_stale_or_is_foreign)
+{
+	struct handle_table table;
+
+	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
+	handle_table_continue(&table, 2 * HANDLE_CHUNK);
+	struct thing *thing = thing_create(&table, NULL);
+	uint32_t handle = thing->object.handle;
+
+	EXPECT_EQ(handle_past(&table, 0), HANDLE_NEVER);
+	EXPECT_EQ(handle_past(&table, HANDLE_FIRST), HANDLE_NEVER);
+	EXPECT_EQ(handle_past(&table, handle + 1), HANDLE_NEVER);
+	EXPECT_EQ(handle_past(&table, handle + HANDLE_GAP), HANDLE_NEVER);
+	EXPECT_EQ(handle_past(&table, handle + HANDLE_CHUNK * HANDLE_GAP), HANDLE_NEVER);
+	EXPECT_EQ(handle_past(&table, UINT32_MAX), HANDLE_NEVER);
+	EXPECT_EQ(handle_past(&table, handle + HANDLE_TAG_GLOBAL), HANDLE_OF_OTHER_SPACE);
+	EXPECT_EQ(handle_past(&table, handle - HANDLE_GAP), HANDLE_OF_OTHER_PROCESS);
+	thing_end(thing);
+	EXPECT_EQ(handle_past(&table, handle), HANDLE_STALE);
+	handle_table_finish(&table);
+}
+
+TEST(handle, recounts_find_what_is_miscounted)
+{
+	struct handle_table table;
+	uint32_t published;
+
+	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
+	EXPECT(!handle_table_validate(&table, &published));
+	EXPECT_EQ(published, 0);
+	struct thing *thing = thing_create(&table, NULL);
+	thing_end(thing_create(&table, NULL));
+	EXPECT(!handle_table_validate(&table, &published));
+	EXPECT_EQ(published, 1);
+	atomic_fetch_add(&table.seats[0].live, 1);
+	EXPECT_STR(handle_table_validate(&table, &published),
+		   "objects that have a handle are miscounted");
+	atomic_fetch_sub(&table.seats[0].live, 1);
+	table.ring->handed++;
+	EXPECT_STR(handle_table_validate(&table, &published),
+		   "handles that were handed out or came back are miscounted");
+	table.ring->handed--;
+	atomic_fetch_add(&thing->object.slot->state, UINT64_C(0x40) << 32);
+	EXPECT_STR(handle_table_validate(&table, &published),
+		   "an object answers to the handle of another place");
+	atomic_fetch_sub(&thing->object.slot->state, UINT64_C(0x40) << 32);
+	EXPECT(!handle_table_validate(&table, &published));
+	thing_end(thing);
+	handle_table_finish(&table);
+}
+
 TEST_MAIN("handle/table")
