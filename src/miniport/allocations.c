@@ -278,6 +278,7 @@ static void destroy(struct miniport *miniport, struct miniport_client *client,
 	struct ddi_crossing crossing;
 
 	ddi_enter_level_0(&crossing, miniport, client, DDI_DESTROY_ALLOCATION);
+	ddi_note(&crossing, miniport->context, args);
 	if (driver_resource)
 		args->hResource = *driver_resource;
 	NTSTATUS status = miniport->ddi.DxgkDdiDestroyAllocation(miniport->context, args);
@@ -331,6 +332,7 @@ NTSTATUS miniport_create_allocations(struct miniport *miniport, struct miniport_
 	};
 
 	ddi_enter_level_0(&crossing, miniport, client, DDI_CREATE_ALLOCATION);
+	ddi_note(&crossing, miniport->context, &args);
 	if (creation->driver_resource)
 		args.hResource = *creation->driver_resource;
 	NTSTATUS status = miniport->ddi.DxgkDdiCreateAllocation(miniport->context, &args);
@@ -375,6 +377,7 @@ void miniport_close_allocations(struct miniport *miniport, struct miniport_clien
 	struct ddi_crossing crossing;
 
 	ddi_enter_level_0(&crossing, miniport, client, DDI_CLOSE_ALLOCATION);
+	ddi_note(&crossing, driver_device, &args);
 	ddi_leave_level_0(&crossing, miniport->ddi.DxgkDdiCloseAllocation(driver_device, &args));
 }
 
@@ -432,6 +435,7 @@ NTSTATUS miniport_open_allocations(struct miniport *miniport, struct miniport_cl
 	};
 
 	ddi_enter_level_0(&crossing, miniport, client, DDI_OPEN_ALLOCATION);
+	ddi_note(&crossing, opening->driver_device, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiOpenAllocation(opening->driver_device, &args);
 	status = ddi_leave_level_0(&crossing, status);
 
@@ -469,9 +473,11 @@ NTSTATUS miniport_visit_create(struct miniport_visit *visit, struct miniport *mi
 	};
 
 	ddi_enter_level_0(crossing, miniport, client, DDI_CREATE_ALLOCATION);
+	ddi_note(crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiCreateAllocation(miniport->context, &args);
 	if (UNLIKELY(status != STATUS_SUCCESS))
 		return ddi_leave_level_0(crossing, status);
+	ddi_forget_arguments(crossing, status);
 	status = judge_next_answer(&client->judged, &answer, &miniport->info, allocation);
 	if (UNLIKELY(!NT_SUCCESS(status))) {
 		HANDLE made = answer.hAllocation;
@@ -503,6 +509,7 @@ NTSTATUS miniport_visit_open(struct miniport_visit *visit, void *driver_device,
 	};
 
 	ddi_go_on_level_0(crossing, STATUS_SUCCESS, DDI_OPEN_ALLOCATION);
+	ddi_note(crossing, driver_device, &args);
 	crossing->subject = binding->handle;
 	crossing->subject_data = driver_allocation;
 	NTSTATUS status = miniport->ddi.DxgkDdiOpenAllocation(driver_device, &args);
@@ -521,7 +528,9 @@ void miniport_visit_close(struct miniport_visit *visit, struct miniport *minipor
 	};
 
 	ddi_enter_level_0(crossing, miniport, client, DDI_CLOSE_ALLOCATION);
+	ddi_note(crossing, driver_device, &args);
 	visit->status = miniport->ddi.DxgkDdiCloseAllocation(driver_device, &args);
+	ddi_forget_arguments(crossing, visit->status);
 }
 
 void miniport_visit_destroy(struct miniport_visit *visit, void *driver_allocation)
@@ -534,6 +543,7 @@ void miniport_visit_destroy(struct miniport_visit *visit, void *driver_allocatio
 	};
 
 	ddi_go_on_level_0(crossing, visit->status, DDI_DESTROY_ALLOCATION);
+	ddi_note(crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiDestroyAllocation(miniport->context, &args);
 	ddi_leave_level_0(crossing, status);
 }
@@ -562,6 +572,7 @@ NTSTATUS miniport_validate_update(struct miniport *miniport, struct miniport_cli
 	if (!miniport->ddi.DxgkDdiValidateUpdateAllocationProperty)
 		return STATUS_SUCCESS;
 	ddi_enter(&crossing, miniport, client, DDI_VALIDATE_UPDATE_ALLOCATION_PROPERTY);
+	ddi_note(&crossing, miniport->context, &args);
 	NTSTATUS status =
 		miniport->ddi.DxgkDdiValidateUpdateAllocationProperty(miniport->context, &args);
 	return ddi_leave(&crossing, status);
@@ -575,6 +586,7 @@ static NTSTATUS standard_data(struct miniport *miniport, struct miniport_client 
 	struct ddi_crossing crossing;
 
 	ddi_enter(&crossing, miniport, client, DDI_GET_STANDARD_ALLOCATION_DRIVER_DATA);
+	ddi_note(&crossing, miniport->context, args);
 	NTSTATUS status =
 		miniport->ddi.DxgkDdiGetStandardAllocationDriverData(miniport->context, args);
 	return ddi_leave(&crossing, status);

@@ -100,7 +100,7 @@ void miniport_destroy_allocations(struct miniport *miniport, struct miniport_cli
  * between. What happens between the two may wait for nobody.
  */
 struct miniport_visit {
-	void *room[9];
+	void *room[11];
 	NTSTATUS status;
 };
 

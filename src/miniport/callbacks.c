@@ -16,6 +16,7 @@
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "miniport/ddi_arguments.h"
 #include "miniport/callbacks.h"
 #include "nt/io.h"
 #include "nt/report.h"
@@ -387,6 +388,12 @@ static VOID APIENTRY notify_interrupt(IN_CONST_HANDLE handle,
 			  "%s was called at %s, it is for the device's own level "
 			  "(DxgkCbSynchronizeExecution)",
 			  name, nt_irql_name(nt_irql_current()));
+	if (UNLIKELY(data && log_is_on(LOG_CALLS))) {
+		char text[DDI_ARGUMENTS_TEXT];
+
+		ddi_describe_interrupt(data, text, sizeof(text));
+		log_topic(LOG_CALLS, "%s(%s)", name, text);
+	}
 	if (miniport && !data)
 		bad_argument(name, "NULL");
 	else if (miniport)

@@ -27,6 +27,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/refusal.h"
+#include "miniport/ddi_arguments.h"
 #include "miniport/internal.h"
 #include "nt/report.h"
 #include "trace/trace.h"
@@ -278,14 +279,16 @@ bool ddi_enter_until(struct ddi_crossing *crossing, struct miniport *miniport,
 	return enter(crossing, deadline_ns);
 }
 
-static void log_call(const struct ddi_crossing *crossing, NTSTATUS status)
+void ddi_say(struct ddi_crossing *crossing, NTSTATUS status)
 {
-	const char *name = ddi_infos[crossing->ddi].name;
+	char arguments[DDI_ARGUMENTS_TEXT];
 
-	if (!crossing->is_simple && crossing->about)
-		log_topic(LOG_CALLS, "%s(%s): %s", name, crossing->about, status_name(status));
-	else
-		log_topic(LOG_CALLS, "%s: %s", name, status_name(status));
+	if (crossing->is_said)
+		return;
+	crossing->is_said = true;
+	ddi_describe_arguments(crossing, arguments, sizeof(arguments));
+	log_topic(LOG_CALLS, "%s(%s): %s", ddi_infos[crossing->ddi].name, arguments,
+		  status_name(status));
 }
 
 static void cross_back(struct ddi_crossing *crossing, NTSTATUS status)
@@ -298,7 +301,7 @@ static void cross_back(struct ddi_crossing *crossing, NTSTATUS status)
 	ddi_innermost = crossing->outer;
 	locks_release(crossing);
 	if (UNLIKELY(log_is_on(LOG_CALLS)))
-		log_call(crossing, status);
+		ddi_say(crossing, status);
 }
 
 struct ddi_said ddi_said(void)
@@ -353,10 +356,10 @@ NTSTATUS ddi_leave(struct ddi_crossing *crossing, NTSTATUS status)
 	return judge(crossing, status);
 }
 
-RARE NTSTATUS ddi_level_0_judge(const struct ddi_crossing *crossing, NTSTATUS status)
+RARE NTSTATUS ddi_level_0_judge(struct ddi_crossing *crossing, NTSTATUS status)
 {
 	if (log_is_on(LOG_CALLS))
-		log_call(crossing, status);
+		ddi_say(crossing, status);
 	return judge(crossing, status);
 }
 

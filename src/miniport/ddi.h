@@ -101,7 +101,12 @@ struct ddi_crossing {
 	bool has_level;
 	bool has_class;
 	bool is_simple;     /* of a client, inside of no other, at level 0 */
+	bool is_said;       /* it was logged already */
 	void *subject_data; /* the driver's, behind the handle */
+
+	/* See ddi_note(). */
+	const void *handle;
+	const void *arguments;
 
 	/* Unless it is simple. */
 	const char *about; /* which of the things that the entry point is for; NULL: of one */
@@ -109,6 +114,18 @@ struct ddi_crossing {
 	enum nt_behalf behalf_before;
 	struct ddi_crossing *outer; /* a callback may lead into the driver again */
 };
+
+/*
+ * What the driver is called with, for those who tell of it (ddi_arguments.h): the handle that comes
+ * first, and the struct, if there is one, which stays where it is until the crossing is over. After
+ * ddi_enter().
+ */
+static inline void ddi_note(struct ddi_crossing *crossing, const void *handle,
+			    const void *arguments)
+{
+	crossing->handle = handle;
+	crossing->arguments = arguments;
+}
 
 /* On whose behalf this thread is in the driver; NULL when it is not, or for nobody. */
 struct miniport_client *ddi_current_client(void);

@@ -42,6 +42,7 @@ NTSTATUS miniport_create_hw_context(struct miniport *miniport, struct miniport_c
 	guard_open(&guard, desc->private_data, desc->private_bytes);
 	args.pPrivateDriverData = guard.memory;
 	ddi_enter(&crossing, miniport, client, DDI_CREATE_HW_CONTEXT);
+	ddi_note(&crossing, desc->driver_device, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiCreateHwContext(desc->driver_device, &args);
 	guard_close(&guard, "DxgkDdiCreateHwContext", NULL);
 	status = ddi_leave(&crossing, status);
@@ -57,6 +58,7 @@ void miniport_destroy_hw_context(struct miniport *miniport, struct miniport_clie
 	struct ddi_crossing crossing;
 
 	ddi_enter(&crossing, miniport, client, DDI_DESTROY_HW_CONTEXT);
+	ddi_note(&crossing, driver_hw_context, NULL);
 	ddi_leave(&crossing, miniport->ddi.DxgkDdiDestroyHwContext(driver_hw_context));
 }
 
@@ -71,6 +73,7 @@ bool miniport_suspend_context(struct miniport *miniport, void *driver_context, u
 	struct ddi_crossing crossing;
 
 	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_SUSPEND_CONTEXT);
+	ddi_note(&crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiSuspendContext(miniport->context, &args);
 	ddi_leave_as_it_is(&crossing, status);
 	if (status != STATUS_SUCCESS && status != STATUS_PENDING)
@@ -88,6 +91,7 @@ void miniport_resume_context(struct miniport *miniport, void *driver_context)
 	if (!miniport->ddi.DxgkDdiResumeContext)
 		return;
 	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_RESUME_CONTEXT);
+	ddi_note(&crossing, miniport->context, &args);
 	ddi_leave(&crossing, miniport->ddi.DxgkDdiResumeContext(miniport->context, &args));
 }
 
@@ -111,6 +115,7 @@ NTSTATUS miniport_create_hw_queue(struct miniport *miniport, struct miniport_cli
 	guard_open(&guard, desc->private_data, desc->private_bytes);
 	args.pPrivateDriverData = guard.memory;
 	ddi_enter(&crossing, miniport, client, DDI_CREATE_HW_QUEUE);
+	ddi_note(&crossing, desc->driver_context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiCreateHwQueue(desc->driver_context, &args);
 	guard_close(&guard, "DxgkDdiCreateHwQueue", NULL);
 	status = ddi_leave(&crossing, status);
@@ -126,6 +131,7 @@ void miniport_destroy_hw_queue(struct miniport *miniport, struct miniport_client
 	struct ddi_crossing crossing;
 
 	ddi_enter(&crossing, miniport, client, DDI_DESTROY_HW_QUEUE);
+	ddi_note(&crossing, driver_queue, NULL);
 	ddi_leave(&crossing, miniport->ddi.DxgkDdiDestroyHwQueue(driver_queue));
 }
 
@@ -148,6 +154,7 @@ NTSTATUS miniport_submit_to_hw_queue(struct miniport *miniport,
 		return missing("DxgkDdiSubmitCommandToHwQueue");
 	/* As the kernel's own, whose threads are in the driver one at a time: so is each queue. */
 	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_SUBMIT_COMMAND_TO_HW_QUEUE);
+	ddi_note(&crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiSubmitCommandToHwQueue(miniport->context, &args);
 	return ddi_leave(&crossing, status);
 }

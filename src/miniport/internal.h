@@ -158,13 +158,15 @@ SPECIALIZED void ddi_enter_level_0(struct ddi_crossing *crossing, struct minipor
 	crossing->has_level = true;
 	crossing->has_class = false;
 	crossing->is_simple = true;
+	crossing->is_said = false;
+	ddi_note(crossing, NULL, NULL);
 	ddi_innermost = crossing;
 	nt_debug_has_said = false;
 	trace_ddi_call_begin(ddi_infos[ddi].name, PASSIVE_LEVEL);
 }
 
 /* What to say about a call that failed, or of which everything is said. */
-NTSTATUS ddi_level_0_judge(const struct ddi_crossing *crossing, NTSTATUS status);
+NTSTATUS ddi_level_0_judge(struct ddi_crossing *crossing, NTSTATUS status);
 
 SPECIALIZED NTSTATUS ddi_leave_level_0(struct ddi_crossing *crossing, NTSTATUS status)
 {
@@ -178,6 +180,15 @@ SPECIALIZED NTSTATUS ddi_leave_level_0(struct ddi_crossing *crossing, NTSTATUS s
 	if (UNLIKELY(status != STATUS_SUCCESS || log_is_on(LOG_CALLS)))
 		return ddi_level_0_judge(crossing, status);
 	return STATUS_SUCCESS;
+}
+
+/* Says what the log says of a call whose arguments are about to go, before it is left. */
+void ddi_say(struct ddi_crossing *crossing, NTSTATUS status);
+static inline void ddi_forget_arguments(struct ddi_crossing *crossing, NTSTATUS status)
+{
+	if (UNLIKELY(log_is_on(LOG_CALLS)))
+		ddi_say(crossing, status);
+	ddi_note(crossing, NULL, NULL);
 }
 
 /*
@@ -198,6 +209,7 @@ SPECIALIZED void ddi_go_on_level_0(struct ddi_crossing *crossing, NTSTATUS statu
 	assert(ddi_infos[next].level == DDI_LEVEL_0 && ddi_infos[next].irql == DDI_IRQL_PASSIVE);
 	crossing->ddi = next;
 	nt_debug_has_said = false;
+	crossing->is_said = false;
 	trace_ddi_call_begin(ddi_infos[next].name, PASSIVE_LEVEL);
 }
 

@@ -20,6 +20,7 @@ void miniport_set_root_page_table(struct miniport *miniport, void *driver_contex
 	if (!miniport->ddi.DxgkDdiSetRootPageTable)
 		return;
 	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_SET_ROOT_PAGE_TABLE);
+	ddi_note(&crossing, miniport->context, &args);
 	miniport->ddi.DxgkDdiSetRootPageTable(miniport->context, &args);
 	ddi_leave_void(&crossing);
 }
@@ -34,6 +35,7 @@ uint64_t miniport_root_page_table_bytes(struct miniport *miniport, uint32_t *ent
 		return 0;
 	guard_open(&guard, &args, sizeof(args));
 	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_GET_ROOT_PAGE_TABLE_SIZE);
+	ddi_note(&crossing, miniport->context, &args);
 	SIZE_T size_bytes =
 		miniport->ddi.DxgkDdiGetRootPageTableSize(miniport->context, guard.memory);
 	guard_close(&guard, "DxgkDdiGetRootPageTableSize", NULL);
@@ -64,6 +66,7 @@ NTSTATUS miniport_map_host_aperture(struct miniport *miniport, void *driver_allo
 			      "DxgkDdiMapCpuHostAperture",
 			      "is missing: no segment has a CPU host aperture");
 	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_MAP_CPU_HOST_APERTURE);
+	ddi_note(&crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiMapCpuHostAperture(miniport->context, &args);
 	return ddi_leave(&crossing, status);
 }
@@ -81,6 +84,7 @@ void miniport_unmap_host_aperture(struct miniport *miniport, uint32_t segment, u
 	if (!miniport->ddi.DxgkDdiUnmapCpuHostAperture)
 		return;
 	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_UNMAP_CPU_HOST_APERTURE);
+	ddi_note(&crossing, miniport->context, &args);
 	ddi_leave(&crossing, miniport->ddi.DxgkDdiUnmapCpuHostAperture(miniport->context, &args));
 }
 

@@ -561,8 +561,8 @@ NTSTATUS miniport_build_paging(struct miniport *miniport, const struct miniport_
 	args.MultipassOffset = *multipass;
 
 	ddi_enter(&crossing, miniport, NULL, DDI_BUILD_PAGING_BUFFER);
-	crossing.about = miniport_paging_name(op);
-	trace_paging_operation(crossing.about, args.MultipassOffset);
+	ddi_note(&crossing, miniport->context, &args);
+	trace_paging_operation(miniport_paging_name(op), args.MultipassOffset);
 	bool is_late = is_of_before(buffer);
 	status = is_late ? STATUS_DEVICE_REMOVED : call(miniport, op->subject.kept, &args);
 	ddi_leave_as_it_is(&crossing, status);

@@ -25,6 +25,7 @@ void miniport_preempt(struct miniport *miniport, uint32_t node, uint32_t preempt
 
 	assert(miniport->ddi.DxgkDdiPreemptCommand); /* who asks is PreemptionAware */
 	ddi_enter(&crossing, miniport, NULL, DDI_PREEMPT_COMMAND);
+	ddi_note(&crossing, miniport->context, &args);
 	ddi_leave(&crossing, miniport->ddi.DxgkDdiPreemptCommand(miniport->context, &args));
 }
 
@@ -36,6 +37,7 @@ bool miniport_query_current_fence(struct miniport *miniport, uint32_t node, uint
 	if (!miniport->ddi.DxgkDdiQueryCurrentFence)
 		return false;
 	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_QUERY_CURRENT_FENCE);
+	ddi_note(&crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiQueryCurrentFence(miniport->context, &args);
 	status = ddi_leave(&crossing, status);
 
@@ -70,6 +72,7 @@ uint64_t miniport_dependent_nodes(struct miniport *miniport, uint32_t node)
 	if (!miniport->ddi.DxgkDdiQueryDependentEngineGroup)
 		return UINT64_C(1) << node;
 	ddi_enter(&crossing, miniport, NULL, DDI_QUERY_DEPENDENT_ENGINE_GROUP);
+	ddi_note(&crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiQueryDependentEngineGroup(miniport->context, &args);
 	status = ddi_leave(&crossing, status);
 
@@ -87,6 +90,7 @@ bool miniport_node_is_responsive(struct miniport *miniport, uint32_t node)
 	if (!miniport->ddi.DxgkDdiQueryEngineStatus)
 		return false;
 	ddi_enter(&crossing, miniport, NULL, DDI_QUERY_ENGINE_STATUS);
+	ddi_note(&crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiQueryEngineStatus(miniport->context, &args);
 	status = ddi_leave(&crossing, status);
 
@@ -102,6 +106,7 @@ NTSTATUS miniport_reset_node(struct miniport *miniport, uint32_t node, uint32_t 
 		return refuse(STATUS_NOT_SUPPORTED, RULE_DDI_ENTRY_MISSING, "DxgkDdiResetEngine",
 			      "is missing: only the whole adapter can be reset");
 	ddi_enter(&crossing, miniport, NULL, DDI_RESET_ENGINE);
+	ddi_note(&crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiResetEngine(miniport->context, &args);
 	status = ddi_leave(&crossing, status);
 
@@ -119,6 +124,7 @@ NTSTATUS miniport_reset_hw_node(struct miniport *miniport, uint32_t node)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_DDI_ENTRY_MISSING, "DxgkDdiResetHwEngine",
 			      "is missing: only the whole adapter can be reset");
 	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_RESET_HW_ENGINE);
+	ddi_note(&crossing, miniport->context, &args);
 	return ddi_leave(&crossing, miniport->ddi.DxgkDdiResetHwEngine(miniport->context, &args));
 }
 
@@ -131,6 +137,7 @@ NTSTATUS miniport_resume_hw_node(struct miniport *miniport, uint32_t node)
 	if (!miniport->ddi.DxgkDdiResumeHwEngine)
 		return STATUS_SUCCESS;
 	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_RESUME_HW_ENGINE);
+	ddi_note(&crossing, miniport->context, &args);
 	return ddi_leave(&crossing, miniport->ddi.DxgkDdiResumeHwEngine(miniport->context, &args));
 }
 
@@ -167,6 +174,7 @@ uint32_t miniport_collect_debug_info(struct miniport *miniport, uint32_t reason,
 	guard_open(&guard, buffer, size_bytes);
 	args.pBuffer = guard.memory;
 	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_COLLECT_DBG_INFO);
+	ddi_note(&crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiCollectDbgInfo(miniport->context, &args);
 	guard_close(&guard, "DxgkDdiCollectDbgInfo", NULL);
 	status = ddi_leave_quietly(&crossing, status);

@@ -197,9 +197,10 @@ NTSTATUS miniport_render(struct miniport *miniport, struct miniport_client *clie
 			miniport, render->buffer_segment, render->buffer_physical_address),
 	};
 
+	void *handle = context_handle(miniport, render->driver_context, render->driver_device);
 	ddi_enter(&crossing, miniport, client, DDI_RENDER);
-	status = miniport->ddi.DxgkDdiRender(
-		context_handle(miniport, render->driver_context, render->driver_device), &args);
+	ddi_note(&crossing, handle, &args);
+	status = miniport->ddi.DxgkDdiRender(handle, &args);
 	ddi_leave_as_it_is(&crossing, status);
 
 	list_copy_finish(&list);
@@ -244,6 +245,7 @@ NTSTATUS miniport_patch(struct miniport *miniport, const struct miniport_patch *
 	};
 
 	ddi_enter(&crossing, miniport, NULL, DDI_PATCH);
+	ddi_note(&crossing, miniport->context, &args);
 	status = miniport->ddi.DxgkDdiPatch(miniport->context, &args);
 	status = ddi_leave(&crossing, status);
 
@@ -287,6 +289,7 @@ void miniport_cancel(struct miniport *miniport, const struct miniport_submission
 	};
 
 	ddi_enter(&crossing, miniport, NULL, DDI_CANCEL_COMMAND);
+	ddi_note(&crossing, miniport->context, &args);
 	ddi_leave(&crossing, miniport->ddi.DxgkDdiCancelCommand(miniport->context, &args));
 	if (has_list)
 		list_copy_finish(&list);
@@ -317,6 +320,7 @@ NTSTATUS miniport_validate_submission(struct miniport *miniport, struct miniport
 	for (uint32_t i = 0; i < validation->target_count; i++)
 		args.Context[i] = validation->targets[i];
 	ddi_enter(&crossing, miniport, client, DDI_VALIDATE_SUBMIT_COMMAND);
+	ddi_note(&crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiValidateSubmitCommand(miniport->context, &args);
 	ddi_leave_as_it_is(&crossing, status);
 

@@ -69,6 +69,7 @@ static NTSTATUS submit_physical(struct miniport *miniport,
 	if (!miniport->ddi.DxgkDdiSubmitCommand)
 		return missing("DxgkDdiSubmitCommand");
 	ddi_enter(&crossing, miniport, NULL, DDI_SUBMIT_COMMAND);
+	ddi_note(&crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiSubmitCommand(miniport->context, &args);
 	status = ddi_leave(&crossing, status);
 
@@ -99,6 +100,7 @@ static NTSTATUS submit_virtual(struct miniport *miniport,
 	if (!miniport->ddi.DxgkDdiSubmitCommandVirtual)
 		return missing("DxgkDdiSubmitCommandVirtual");
 	ddi_enter(&crossing, miniport, NULL, DDI_SUBMIT_COMMAND_VIRTUAL);
+	ddi_note(&crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiSubmitCommandVirtual(miniport->context, &args);
 	ddi_leave_as_it_is(&crossing, status);
 

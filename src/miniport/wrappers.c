@@ -69,6 +69,7 @@ static NTSTATUS create_process(struct miniport *miniport, struct miniport_client
 	};
 
 	ddi_enter(&crossing, miniport, client, DDI_CREATE_PROCESS);
+	ddi_note(&crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiCreateProcess(miniport->context, &args);
 	status = ddi_leave(&crossing, status);
 
@@ -92,6 +93,7 @@ void miniport_destroy_process(struct miniport *miniport, struct miniport_client 
 	if (!miniport->ddi.DxgkDdiDestroyProcess)
 		return;
 	ddi_enter(&crossing, miniport, client, DDI_DESTROY_PROCESS);
+	ddi_note(&crossing, driver_process, NULL);
 	ddi_leave(&crossing,
 		  miniport->ddi.DxgkDdiDestroyProcess(miniport->context, driver_process));
 }
@@ -107,6 +109,7 @@ static NTSTATUS create_device(struct miniport *miniport, struct miniport_client 
 
 	args.Flags.SystemDevice = is_system;
 	ddi_enter(&crossing, miniport, client, DDI_CREATE_DEVICE);
+	ddi_note(&crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiCreateDevice(miniport->context, &args);
 	status = ddi_leave(&crossing, status);
 
@@ -128,6 +131,7 @@ void miniport_destroy_device(struct miniport *miniport, struct miniport_client *
 	struct ddi_crossing crossing;
 
 	ddi_enter(&crossing, miniport, client, DDI_DESTROY_DEVICE);
+	ddi_note(&crossing, driver_device, NULL);
 	ddi_leave(&crossing, miniport->ddi.DxgkDdiDestroyDevice(driver_device));
 }
 
@@ -154,6 +158,7 @@ static NTSTATUS create_context(struct miniport *miniport, struct miniport_client
 	guard_open(&guard, desc->private_data, desc->private_bytes);
 	args.pPrivateDriverData = guard.memory;
 	ddi_enter(&crossing, miniport, client, DDI_CREATE_CONTEXT);
+	ddi_note(&crossing, desc->driver_device, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiCreateContext(desc->driver_device, &args);
 	guard_close(&guard, "DxgkDdiCreateContext", NULL);
 	status = ddi_leave(&crossing, status);
@@ -185,6 +190,7 @@ void miniport_destroy_context(struct miniport *miniport, struct miniport_client 
 	struct ddi_crossing crossing;
 
 	ddi_enter(&crossing, miniport, client, DDI_DESTROY_CONTEXT);
+	ddi_note(&crossing, driver_context, NULL);
 	ddi_leave(&crossing, miniport->ddi.DxgkDdiDestroyContext(driver_context));
 }
 
@@ -255,6 +261,7 @@ static NTSTATUS call_escape(struct ddi_crossing *crossing, const struct miniport
 
 	guard_open(&guard, desc->private_data, desc->private_bytes);
 	args.pPrivateDriverData = guard.memory;
+	ddi_note(crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiEscape(miniport->context, &args);
 	guard_close(&guard, "DxgkDdiEscape", NULL);
 
@@ -333,7 +340,7 @@ NTSTATUS miniport_query(struct miniport *miniport, struct miniport_client *clien
 	if (query->input == query->output)
 		args.pInputData = guard.memory;
 	ddi_enter(&crossing, miniport, client, DDI_QUERY_ADAPTER_INFO);
-	crossing.about = query->what;
+	ddi_note(&crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiQueryAdapterInfo(miniport->context, &args);
 	status = ddi_leave_quietly(&crossing, status);
 	guard_close(&guard, query_entry, query->what);

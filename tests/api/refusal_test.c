@@ -136,7 +136,7 @@ TEST(log, says_each_call_when_asked)
 	EXPECT_CONTAINS(child->err, "dxgk: D3DKMTEnumAdapters2: STATUS_SUCCESS\n");
 	EXPECT_CONTAINS(child->err, "dxgk: D3DKMTCreateDevice: STATUS_INVALID_PARAMETER\n"
 				    "dxgk: D3DKMTCloseAdapter: STATUS_SUCCESS\n");
-	EXPECT_CONTAINS(child->err, "dxgk: DxgkDdiStartDevice: STATUS_SUCCESS\n");
+	EXPECT_CONTAINS(child->err, "dxgk: DxgkDdiStartDevice(): STATUS_SUCCESS\n");
 }
 
 TEST(log, a_topic_that_does_not_exist_is_said_once)

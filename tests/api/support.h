@@ -193,7 +193,7 @@ static inline bool is_local_handle(D3DKMT_HANDLE handle)
 
 /* ---- processes of their own ---- */
 
-enum { CHILD_MAX = 64, CHILD_TEXT = 65536 };
+enum { CHILD_MAX = 64, CHILD_TEXT = 1 << 20 };
 
 struct child {
 	const char *name;

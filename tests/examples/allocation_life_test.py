@@ -33,7 +33,7 @@ def test_without_logging_every_step_is_one_line(root):
 def test_driver_calls_appear_between_the_steps_that_cause_them(root):
     seen = []
     for line in run(DXGK_LOG='calls'):
-        call = re.match(r'dxgk: DxgkDdi(\w+Allocation): STATUS_SUCCESS', line)
+        call = re.match(r'dxgk: DxgkDdi(\w+Allocation)\(.*\): STATUS_SUCCESS', line)
         if call:
             seen.append(call.group(1))
         elif not line.startswith('dxgk:'):
