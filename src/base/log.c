@@ -1,11 +1,13 @@
 /*
  * log.c - see log.h. One line is one write, so lines of two threads do not mix.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/cancel.h"
@@ -23,6 +25,20 @@ static unsigned topics_on;
 static void (*redirect)(void *context, const char *line);
 static void *redirect_context;
 
+/*
+ * At the end of the file, if it is one: two threads that write at once where it is may write to the
+ * same place. Nowhere to report a failing standard error.
+ */
+static void log_append(char *line, size_t length)
+{
+	struct iovec whole = { line, length };
+	ssize_t written = pwritev2(STDERR_FILENO, &whole, 1, -1, RWF_APPEND);
+
+	if (written < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL))
+		written = write(STDERR_FILENO, line, length);
+	(void)written;
+}
+
 PRINTF_LIKE(1, 0) static void log_write(const char *format, va_list arguments)
 {
 	char line[1024];
@@ -38,9 +54,7 @@ PRINTF_LIKE(1, 0) static void log_write(const char *format, va_list arguments)
 	}
 	line[length] = '\n';
 	int before = cancel_hold_off();
-	/* Nowhere to report a failing standard error. */
-	ssize_t ignored = write(STDERR_FILENO, line, (size_t)length + 1);
-	(void)ignored;
+	log_append(line, (size_t)length + 1);
 	cancel_give_back(before);
 }
 

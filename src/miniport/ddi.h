@@ -109,7 +109,6 @@ struct ddi_crossing {
 	const void *arguments;
 
 	/* Unless it is simple. */
-	const char *about; /* which of the things that the entry point is for; NULL: of one */
 	struct nt_irql irql;
 	enum nt_behalf behalf_before;
 	struct ddi_crossing *outer; /* a callback may lead into the driver again */
