@@ -15,6 +15,7 @@
  */
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/attributes.h"
 #include "base/cancel.h"
@@ -108,18 +109,31 @@ static void embed_control(const struct control_request *request, void *body,
 	thread_leave_kernel();
 }
 
+/* Said also when nobody asked for refusals, and once: every call tries to start anew. */
+static void embed_say_why_not(void)
+{
+	static char said[sizeof(((struct dxgk_refusal *)0)->reason)];
+	struct dxgk_refusal why = { .size_bytes = sizeof(why) };
+
+	if (log_is_on(LOG_REFUSALS) || !refusal_last(&why) || strcmp(said, why.reason) == 0)
+		return;
+	memcpy(said, why.reason, sizeof(said));
+	log_error("%s", why.reason);
+}
+
 /* The first call of all: load the profile's drivers. The gate is closed. */
 static NTSTATUS embed_start_kernel(void)
 {
+	static bool has_checked_topics;
 	const char *profile = getenv("DXGK_PROFILE");
 	struct config config;
 
-	log_check_topics();
+	if (!has_checked_topics)
+		log_check_topics();
+	has_checked_topics = true;
 	NTSTATUS status = config_read(profile && *profile ? profile : NULL, &config);
 	if (!NT_SUCCESS(status)) {
-		struct dxgk_refusal why = { .size_bytes = sizeof(why) };
-		if (refusal_last(&why))
-			log_error("%s", why.reason);
+		embed_say_why_not();
 		return status;
 	}
 	status = kernel_start(&embed.kernel, config.adapters, config.adapter_count);
@@ -221,7 +235,7 @@ static NTSTATUS embed_refuse_child(uint32_t id)
 	refusal_begin(&scope, call_describe(id)->name);
 	NTSTATUS status = refuse(STATUS_NOT_SUPPORTED, RULE_SYS_FORK, NULL,
 				 "the parent's kernel does not live in a forked child; exec first");
-	refusal_end(&scope);
+	refusal_end_call(&scope, status);
 	return status;
 }
 
@@ -251,7 +265,7 @@ RARE static NTSTATUS embed_call_slowly(uint32_t id, void *arguments)
 		status = atomic_load(&embed.state) == EMBED_NOT_STARTED
 				 ? embed_begin_apart(scope.call)
 				 : embed_begin();
-		refusal_end(&scope);
+		refusal_end_call(&scope, status);
 	}
 	thread_leave_kernel();
 	atomic_fetch_sub(&embed.slow_calls, 1);

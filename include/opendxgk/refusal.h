@@ -27,8 +27,9 @@ struct dxgk_refusal {
 };
 
 /*
- * The last refusal of a call made by this thread, however long ago. Returns 0 and changes nothing
- * when there was none or size_bytes is too small for the first version of the record; 1 otherwise.
+ * The last refusal of a call made by this thread, however long ago; a call that succeeds leaves none of
+ * its own. Returns 0 and changes nothing when there was none or size_bytes is too small for the first
+ * version of the record; 1 otherwise.
  */
 int DxgkLastRefusal(struct dxgk_refusal *refusal);
 

@@ -1,5 +1,8 @@
 /*
  * refusal.c - see refusal.h. One record per thread; the newest replaces the one before.
+ *
+ * What is refused inside of a call is written down beside it, and told to nobody before the call is
+ * over: a call that found another way and succeeds was not refused.
  */
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -18,7 +21,12 @@ static const char *const rule_ids[RULE_COUNT] = {
 #undef RULE
 };
 
-static _Thread_local void *kept_last; /* struct dxgk_refusal, from the first one on */
+struct records {
+	struct dxgk_refusal last; /* with size_bytes 0: there was none yet */
+	struct dxgk_refusal pending;
+};
+
+static _Thread_local void *kept_records; /* struct records, from the first one on */
 static _Thread_local struct refusal_scope *innermost;
 static _Atomic uint64_t refusal_count;
 static void (*refusal_listener)(const struct dxgk_refusal *refusal);
@@ -28,48 +36,64 @@ const char *rule_id(enum rule rule)
 	return rule_ids[rule];
 }
 
-PRINTF_LIKE(5, 0)
-static void refusal_record(NTSTATUS status, enum rule rule, const char *argument, int64_t index,
-			   const char *format, va_list arguments)
+static void refusal_tell(struct dxgk_refusal *record)
 {
-	struct dxgk_refusal record = {
-		.size_bytes = sizeof(record),
-		.status = status,
-		.sequence = atomic_fetch_add_explicit(&refusal_count, 1, memory_order_relaxed) + 1,
-		.index = index,
-	};
+	record->sequence = atomic_fetch_add_explicit(&refusal_count, 1, memory_order_relaxed) + 1;
+	log_topic(LOG_REFUSALS, "%s: %s (%s, %s)", record->call, record->reason, record->rule,
+		  status_name(record->status));
+	if (refusal_listener)
+		refusal_listener(record);
+}
+
+PRINTF_LIKE(6, 0)
+static void refusal_compose(struct dxgk_refusal *record, NTSTATUS status, enum rule rule,
+			    const char *argument, int64_t index, const char *format,
+			    va_list arguments)
+{
 	int used = 0;
 
-	snprintf(record.call, sizeof(record.call), "%s", innermost ? innermost->call : "opendxgk");
-	snprintf(record.argument, sizeof(record.argument), "%s", argument ? argument : "");
-	snprintf(record.rule, sizeof(record.rule), "%s", rule_id(rule));
+	*record = (struct dxgk_refusal){
+		.size_bytes = sizeof(*record),
+		.status = status,
+		.index = index,
+	};
+	snprintf(record->call, sizeof(record->call), "%s",
+		 innermost ? innermost->call : "opendxgk");
+	snprintf(record->argument, sizeof(record->argument), "%s", argument ? argument : "");
+	snprintf(record->rule, sizeof(record->rule), "%s", rule_id(rule));
 	if (argument && index >= 0)
-		used = snprintf(record.reason, sizeof(record.reason), "%s[%lld] ", argument,
+		used = snprintf(record->reason, sizeof(record->reason), "%s[%lld] ", argument,
 				(long long)index);
 	else if (argument)
-		used = snprintf(record.reason, sizeof(record.reason), "%s ", argument);
-	if (used >= 0 && (size_t)used < sizeof(record.reason))
-		vsnprintf(record.reason + used, sizeof(record.reason) - (size_t)used, format,
+		used = snprintf(record->reason, sizeof(record->reason), "%s ", argument);
+	if (used >= 0 && (size_t)used < sizeof(record->reason))
+		vsnprintf(record->reason + used, sizeof(record->reason) - (size_t)used, format,
 			  arguments);
-
-	struct dxgk_refusal *last = thread_keep(&kept_last, sizeof(*last));
-	if (last)
-		*last = record;
-	log_topic(LOG_REFUSALS, "%s: %s (%s, %s)", record.call, record.reason, record.rule,
-		  status_name(status));
-	if (refusal_listener)
-		refusal_listener(&record);
 }
 
 PRINTF_LIKE(5, 0)
 static void refusal_note(NTSTATUS status, enum rule rule, const char *argument, int64_t index,
 			 const char *format, va_list arguments)
 {
+	struct dxgk_refusal record;
+
 	if (innermost && innermost->has_refused)
 		return;
 	if (innermost)
 		innermost->has_refused = true;
-	refusal_record(status, rule, argument, index, format, arguments);
+	refusal_compose(&record, status, rule, argument, index, format, arguments);
+
+	/* The call around this one was refused already, which is what its caller is to hear. */
+	bool is_kept = !innermost || !innermost->is_aside;
+	struct records *records = is_kept ? thread_keep(&kept_records, sizeof(*records)) : NULL;
+	if (innermost && records) {
+		innermost->is_untold = true;
+		records->pending = record;
+		return;
+	}
+	refusal_tell(&record);
+	if (records)
+		records->last = record;
 }
 
 void refusal_say(NTSTATUS status, enum rule rule, const char *argument, const char *format, ...)
@@ -93,14 +117,34 @@ void refusal_say_item(NTSTATUS status, enum rule rule, const char *argument, uin
 
 void refusal_begin(struct refusal_scope *scope, const char *call)
 {
-	*scope = (struct refusal_scope){ .call = call, .outer = innermost };
+	struct refusal_scope *outer = innermost;
+
+	*scope = (struct refusal_scope){ .call = call, .outer = outer };
+	if (outer)
+		scope->is_aside = outer->has_refused || outer->is_aside;
 	innermost = scope;
+}
+
+bool refusal_end_call(struct refusal_scope *scope, NTSTATUS status)
+{
+	innermost = scope->outer;
+	if (UNLIKELY(scope->is_untold && !NT_SUCCESS(status))) {
+		struct records *records = kept_records;
+
+		refusal_tell(&records->pending);
+		records->last = records->pending;
+	}
+	return scope->has_refused;
 }
 
 bool refusal_end(struct refusal_scope *scope)
 {
-	innermost = scope->outer;
-	return scope->has_refused;
+	return refusal_end_call(scope, STATUS_UNSUCCESSFUL);
+}
+
+const char *refusal_call(void)
+{
+	return innermost ? innermost->call : NULL;
 }
 
 void refusal_carry(const struct dxgk_refusal *refusal)
@@ -120,10 +164,14 @@ void refusal_listen(void (*listener)(const struct dxgk_refusal *refusal))
 
 bool refusal_last(struct dxgk_refusal *refusal)
 {
-	const struct dxgk_refusal *last = kept_last;
+	const struct records *records = kept_records;
+	const struct dxgk_refusal *last;
 
+	if (!records)
+		return false;
+	last = innermost && innermost->is_untold ? &records->pending : &records->last;
 	/* The first version of the record is the whole of it today. */
-	if (!refusal || refusal->size_bytes < sizeof(*last) || !last)
+	if (!refusal || refusal->size_bytes < sizeof(*last) || last->size_bytes == 0)
 		return false;
 	memcpy(refusal, last, sizeof(*last));
 	return true;

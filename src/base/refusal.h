@@ -5,7 +5,8 @@
  *		      "has reserved bits 0x%x set", flags & ~known);
  *
  * The first refusal of a call stands: whoever noticed it knows most. Outer layers pass the status
- * on.
+ * on. A call that succeeds all the same, by another way, was refused nothing: no record is left, and
+ * nobody is told.
  */
 #ifndef BASE_REFUSAL_H
 #define BASE_REFUSAL_H
@@ -62,20 +63,27 @@ static inline NTSTATUS refused(NTSTATUS status)
 }
 
 /*
- * Between begin and end, refusals of this thread belong to `call`. Nests: a driver that is started
- * inside D3DKMTEnumAdapters2 has its own refusals, named after the start. end() tells whether one
- * was recorded since begin().
+ * Between begin and end, refusals of this thread belong to `call`, and are told to the log and to the
+ * listener at the end: of a call, when `status` is no success. Nests: a driver that is started inside
+ * D3DKMTEnumAdapters2 has its own refusals, named after the start. end() tells whether one was
+ * recorded since begin().
  */
 struct refusal_scope {
 	const char *call;
 	bool has_refused;
+	bool is_untold; /* … and the record waits for the end */
+	bool is_aside;  /* in a call that was refused before: its record stays */
 	struct refusal_scope *outer;
 };
 
 void refusal_begin(struct refusal_scope *scope, const char *call);
 bool refusal_end(struct refusal_scope *scope);
+bool refusal_end_call(struct refusal_scope *scope, NTSTATUS status);
 
-/* Told of every refusal, on the refusing thread, after it was recorded. Set once, at start. */
+/* The call that this thread is in; NULL: none, it is one of the kernel's own. */
+const char *refusal_call(void);
+
+/* Told of every refusal, on the refusing thread, when its call is over. Set once, at start. */
 void refusal_listen(void (*listener)(const struct dxgk_refusal *refusal));
 
 /* See <opendxgk/refusal.h>. */

@@ -40,7 +40,7 @@ SPECIALIZED NTSTATUS dispatch_call_here(struct dxg_kernel *kernel, struct dxg_pr
 	trace_api_call_end(status);
 	if (UNLIKELY(log_is_on(LOG_CALLS))) /* finding the name costs more than many a call */
 		log_topic(LOG_CALLS, "%s: %s", scope.call, status_name(status));
-	bool has_refused = refusal_end(&scope);
+	bool has_refused = refusal_end_call(&scope, status);
 	/* Every refusal has a reason: a failure without one is a mistake of ours. */
 	assert(NT_SUCCESS(status) || has_refused);
 	(void)has_refused;

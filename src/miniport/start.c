@@ -368,7 +368,7 @@ NTSTATUS miniport_start(const struct miniport_config *config, const struct minip
 	log_topic(LOG_START, "%s: starting %s", miniport->start_name, config->driver);
 	status = start(miniport, config);
 	log_topic(LOG_START, "%s: %s", miniport->start_name, status_name(status));
-	refusal_end(&scope);
+	refusal_end_call(&scope, status);
 
 	if (!NT_SUCCESS(status)) {
 		miniport_destroy(miniport);

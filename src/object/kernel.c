@@ -20,7 +20,7 @@ static void start_one(struct dxg_kernel *kernel, const struct miniport_config *c
 	snprintf(what, sizeof(what), "start of adapter %u", config->adapter_id);
 	refusal_begin(&scope, what);
 	NTSTATUS status = adapter_create(config, &kernel->adapters[kernel->adapter_count]);
-	refusal_end(&scope);
+	refusal_end_call(&scope, status);
 	if (NT_SUCCESS(status)) {
 		kernel->adapter_count++;
 		return;
@@ -28,10 +28,16 @@ static void start_one(struct dxg_kernel *kernel, const struct miniport_config *c
 
 	struct dxgk_refusal why = { .size_bytes = sizeof(why) };
 	bool has_reason = refusal_last(&why);
-	/* Said also when nobody asked for refusals: otherwise the adapter is just not there. */
-	log_warn("adapter %u (driver \"%s\") did not start: %s (%s, %s)", config->adapter_id,
-		 config->driver, has_reason ? why.reason : "no reason was given",
-		 has_reason ? why.rule : "-", status_name(status));
+	/* Said also when nobody asked for refusals: otherwise the adapter is just not there. Who did
+	   ask has read why. */
+	if (log_is_on(LOG_REFUSALS))
+		log_warn("adapter %u (driver \"%s\") did not start: %s", config->adapter_id,
+			 config->driver, status_name(status));
+	else
+		log_warn("adapter %u (driver \"%s\") did not start: %s (%s, %s)",
+			 config->adapter_id, config->driver,
+			 has_reason ? why.reason : "no reason was given",
+			 has_reason ? why.rule : "-", status_name(status));
 }
 
 NTSTATUS kernel_start(struct dxg_kernel *kernel, const struct miniport_config *configs,

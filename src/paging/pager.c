@@ -237,7 +237,8 @@ static void build_some(struct pager *pager)
 
 	refusal_begin(&scope, "paging");
 	enum build_result result = pager_build_job(pager);
-	(void)refusal_end(&scope);
+	(void)refusal_end_call(&scope,
+			       result == BUILD_FAILED ? pager->build.status : STATUS_SUCCESS);
 
 	switch (result) {
 	case BUILD_DONE:

@@ -55,7 +55,7 @@ RARE NTSTATUS connection_call_first(uint32_t id, void *arguments)
 
 	refusal_begin(&scope, call_describe(id)->name);
 	const struct dxgk_embed *found = load_kernel(&status);
-	refusal_end(&scope);
+	refusal_end_call(&scope, found ? STATUS_SUCCESS : status);
 	cancel_give_back(before);
 	return found ? found->call(id, arguments) : status;
 }

@@ -183,6 +183,55 @@ TEST(refusal, the_listener_hears_each_that_is_recorded)
 	EXPECT_STR(heard_last.call, "D3DKMTEscape");
 }
 
+TEST(refusal, of_a_call_that_succeeds_all_the_same_is_none)
+{
+	struct refusal_scope scope;
+
+	refusal_begin(&scope, "D3DKMTLock2");
+	refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "there is none");
+	EXPECT(refusal_end_call(&scope, STATUS_NO_MEMORY));
+	uint64_t sequence = last_refusal().sequence;
+
+	heard = 0;
+	refusal_listen(listen);
+	refusal_begin(&scope, "D3DKMTLock2");
+	refuse(STATUS_UNSUCCESSFUL, RULE_DDI_STATUS, NULL, "the driver opens no window");
+	EXPECT_STR(last_refusal().reason, "the driver opens no window");
+	EXPECT(refusal_end_call(&scope, STATUS_SUCCESS));
+	EXPECT_EQ(heard, 0);
+	EXPECT_STR(last_refusal().reason, "there is none");
+	EXPECT_EQ(last_refusal().sequence, sequence);
+
+	refusal_begin(&scope, "D3DKMTMakeResident");
+	refuse(STATUS_UNSUCCESSFUL, RULE_DDI_STATUS, NULL, "not this way");
+	EXPECT(refusal_end_call(&scope, STATUS_PENDING));
+	EXPECT_EQ(heard, 0);
+	EXPECT_EQ(last_refusal().sequence, sequence);
+	refusal_begin(&scope, "D3DKMTLock2");
+	refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "there is still none");
+	EXPECT_EQ(heard, 0);
+	EXPECT(refusal_end_call(&scope, STATUS_NO_MEMORY));
+	refusal_listen(NULL);
+	EXPECT_EQ(heard, 1);
+	EXPECT_EQ(last_refusal().sequence, sequence + 1);
+}
+
+TEST(refusal, of_a_call_stays_whatever_is_refused_while_it_unwinds)
+{
+	struct refusal_scope outer, inner;
+
+	refusal_begin(&outer, "D3DKMTCreateDevice");
+	refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "there is none");
+	refusal_begin(&inner, "stop of soft");
+	refuse(STATUS_UNSUCCESSFUL, RULE_DDI_STATUS, NULL, "it does not stop");
+	EXPECT(refusal_end_call(&inner, STATUS_UNSUCCESSFUL));
+	EXPECT_STR(refusal_call(), "D3DKMTCreateDevice");
+	EXPECT(refusal_end_call(&outer, STATUS_NO_MEMORY));
+	EXPECT_STR(last_refusal().call, "D3DKMTCreateDevice");
+	EXPECT_STR(last_refusal().reason, "there is none");
+	EXPECT(!refusal_call());
+}
+
 TEST(refusal, every_rule_has_an_id_of_its_own)
 {
 	for (unsigned a = 0; a < RULE_COUNT; a++) {
