@@ -85,7 +85,8 @@ NTSTATUS dispatch_enum_adapters3(struct call *call, D3DKMT_ENUMADAPTERS3 *args)
 {
 	if (args->Filter.Reserved != 0)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Filter",
-			      "has reserved bits set");
+			      "has reserved bits set: 0x%llx above bit 1",
+			      (unsigned long long)args->Filter.Reserved);
 	return enum_adapters(call, args->Filter.IncludeComputeOnly, args->Filter.IncludeDisplayOnly,
 			     args->pAdapters, &args->NumAdapters);
 }

@@ -18,8 +18,8 @@
 RARE NTSTATUS call_refuse_no_struct(void);
 RARE void call_free_memory(struct call *call);
 RARE NTSTATUS call_refuse_flags(const struct call_field *field, uint32_t reserved);
-RARE NTSTATUS call_refuse_handle(const struct call_field *field, uint32_t handle,
-				 const struct object_class *wanted,
+RARE NTSTATUS call_refuse_handle(const struct call *call, const struct call_field *field,
+				 uint32_t handle, const struct object_class *wanted,
 				 const struct object_class *found);
 MUST_CHECK NTSTATUS call_capture_buffer(struct call *call, const struct call_field *field);
 void call_hand_back_buffer(const struct call *call, const struct call_field *field,
@@ -75,7 +75,7 @@ SPECIALIZED NTSTATUS capture_handle(struct call *call, const struct call_field *
 	}
 	if (UNLIKELY(handle_find(&call->process->handles, handle, wanted, &object, &found) !=
 		     HANDLE_FOUND))
-		return refused(call_refuse_handle(field, handle, wanted, found));
+		return refused(call_refuse_handle(call, field, handle, wanted, found));
 	call->objects[call->object_count++] = object;
 	return STATUS_SUCCESS;
 }
@@ -97,6 +97,8 @@ SPECIALIZED NTSTATUS capture_field(struct call *call, const struct call_field *f
 		return call_capture_buffer(call, field);
 	case FIELD_OPAQUE:
 	case FIELD_OUT:
+	case FIELD_SHOWN:
+	case FIELD_SHOWN_HEX:
 		break;
 	}
 	return STATUS_SUCCESS;
@@ -166,6 +168,8 @@ SPECIALIZED void call_hand_back_fields(const struct call *call, const struct cal
 		case FIELD_HANDLE_OR_0:
 		case FIELD_FLAGS:
 		case FIELD_OPAQUE:
+		case FIELD_SHOWN:
+		case FIELD_SHOWN_HEX:
 			break;
 		}
 	}

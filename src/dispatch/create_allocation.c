@@ -42,12 +42,15 @@ static NTSTATUS bad(const char *argument, const char *why)
 static NTSTATUS check_flags(D3DKMT_CREATEALLOCATIONFLAGS flags)
 {
 	if (flags.Reserved)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Flags",
-			      "has reserved bits set");
+		return call_refuse_bits("Flags", NULL, (uint32_t)flags.Reserved << 22);
 	if (flags.CreateProtected || flags.CreateWriteCombined || flags.CreateCached ||
 	    flags.OpenCrossAdapter)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Flags",
-			      "has a bit that only kernel-mode creators may set");
+			      "has %s, which only kernel-mode creators may set",
+			      flags.CreateProtected       ? "CreateProtected"
+			      : flags.CreateWriteCombined ? "CreateWriteCombined"
+			      : flags.CreateCached        ? "CreateCached"
+							  : "OpenCrossAdapter");
 	if (flags.CreateShared && !flags.CreateResource)
 		return bad("Flags", "has CreateShared without CreateResource");
 	if (flags.NtSecuritySharing && !flags.CreateShared)

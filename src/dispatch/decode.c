@@ -40,20 +40,51 @@ NTSTATUS call_refuse_list(const char *name, const void *client, const char *coun
 		      "is %u, and at most %u are taken", count, limit);
 }
 
-NTSTATUS call_refuse_handle(const struct call_field *field, uint32_t handle,
-			    const struct object_class *wanted, const struct object_class *found)
+NTSTATUS call_refuse_unknown(const struct call *call, NTSTATUS status, const char *name,
+			     int64_t index, uint32_t handle, const char *wanted)
+{
+	const char *why = handle_past_words(handle_past(&call->process->handles, handle));
+
+	if (index < 0)
+		return refuse(status, RULE_API_HANDLE, name, "0x%08x is not %s: %s", handle, wanted,
+			      why);
+	return refuse_item(status, RULE_API_HANDLE, name, (uint64_t)index, "is 0x%08x, not %s: %s",
+			   handle, wanted, why);
+}
+
+/* It is something else, which is known. */
+static NTSTATUS refuse_kind(NTSTATUS status, enum rule rule, const char *name, int64_t index,
+			    uint32_t handle, const char *found, const char *wanted)
+{
+	if (index < 0)
+		return refuse(status, rule, name, "0x%08x is %s, not %s", handle, found, wanted);
+	return refuse_item(status, rule, name, (uint64_t)index, "is 0x%08x, %s, not %s", handle,
+			   found, wanted);
+}
+
+NTSTATUS call_refuse_handle(const struct call *call, const struct call_field *field,
+			    uint32_t handle, const struct object_class *wanted,
+			    const struct object_class *found)
 {
 	if (found)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE_KIND, field->name,
-			      "0x%08x is %s, not %s", handle, found->name, wanted->name);
-	return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, field->name,
-		      "0x%08x is not %s of this process", handle, wanted->name);
+		return refuse_kind(STATUS_INVALID_PARAMETER, RULE_API_HANDLE_KIND, field->name, -1,
+				   handle, found->name, wanted->name);
+	return call_refuse_unknown(call, STATUS_INVALID_PARAMETER, field->name, -1, handle,
+				   wanted->name);
+}
+
+NTSTATUS call_refuse_bits(const char *name, const struct call_name *names, uint32_t reserved)
+{
+	char bits[160];
+
+	call_describe_bits(names, reserved, bits, sizeof(bits));
+	return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, name,
+		      "has reserved bits 0x%x set: %s", reserved, bits);
 }
 
 NTSTATUS call_refuse_flags(const struct call_field *field, uint32_t reserved)
 {
-	return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, field->name,
-		      "has reserved bits 0x%x set", reserved);
+	return call_refuse_bits(field->name, field->names, reserved);
 }
 
 NTSTATUS call_refuse_no_struct(void)
@@ -131,15 +162,56 @@ void call_free_memory(struct call *call)
 	}
 }
 
-NTSTATUS call_refuse_allocation(const struct dxg_device *device, const char *name, int64_t index,
-				uint32_t handle)
+/*
+ * Not one of this class that `device` has: it names nothing, something else, or one of another
+ * device, `owner_of` says which.
+ */
+static NTSTATUS refuse_not_of_device(const struct call *call, const struct dxg_device *device,
+				     const struct object_class *class, NTSTATUS status,
+				     const char *name, int64_t index, uint32_t handle,
+				     uint32_t (*owner_of)(struct object *object))
 {
+	const struct object_class *found = NULL;
+	struct object *object = NULL;
+	uint32_t owner = 0;
+
+	switch (handle_find(&call->process->handles, handle, class, &object, &found)) {
+	case HANDLE_OTHER_KIND:
+		return refuse_kind(status, RULE_API_HANDLE, name, index, handle, found->name,
+				   class->name);
+	case HANDLE_UNKNOWN:
+		return call_refuse_unknown(call, status, name, index, handle, class->name);
+	case HANDLE_FOUND:
+		owner = owner_of(object);
+		object_put(object);
+		break;
+	}
 	if (index < 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, name,
-			      "0x%08x is not an allocation of device 0x%08x", handle,
-			      device->object.handle);
-	return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, name, (uint64_t)index,
-			   "is not an allocation of device 0x%08x", device->object.handle);
+		return refuse(status, RULE_API_HANDLE, name,
+			      "0x%08x is foreign, %s of device 0x%08x, not of 0x%08x", handle,
+			      class->name, owner, device->object.handle);
+	return refuse_item(status, RULE_API_HANDLE, name, (uint64_t)index,
+			   "is 0x%08x, foreign: %s of device 0x%08x, not of 0x%08x", handle,
+			   class->name, owner, device->object.handle);
+}
+
+static uint32_t allocation_owner(struct object *object)
+{
+	return object_cast(object, &allocation_class, struct dxg_allocation, object)
+		->device->object.handle;
+}
+
+static uint32_t resource_owner(struct object *object)
+{
+	return object_cast(object, &resource_class, struct dxg_resource, object)
+		->device->object.handle;
+}
+
+NTSTATUS call_refuse_allocation(const struct call *call, const struct dxg_device *device,
+				const char *name, int64_t index, uint32_t handle)
+{
+	return refuse_not_of_device(call, device, &allocation_class, STATUS_INVALID_PARAMETER, name,
+				    index, handle, allocation_owner);
 }
 
 /* An object of the process, of this class; -1 is the index of what is in no list. */
@@ -148,24 +220,18 @@ static NTSTATUS find_by_class(const struct call *call, const struct object_class
 			      struct object **object_out)
 {
 	const struct object_class *found = NULL;
-	enum rule rule = RULE_API_HANDLE;
-	const char *what = "nothing this process has";
 
 	switch (handle_find(&call->process->handles, handle, class, object_out, &found)) {
 	case HANDLE_FOUND:
 		return STATUS_SUCCESS;
 	case HANDLE_OTHER_KIND:
-		rule = RULE_API_HANDLE_KIND;
-		what = found->name;
-		break;
+		return refuse_kind(STATUS_INVALID_PARAMETER, RULE_API_HANDLE_KIND, name, index,
+				   handle, found->name, class->name);
 	case HANDLE_UNKNOWN:
 		break;
 	}
-	if (index < 0)
-		return refuse(STATUS_INVALID_PARAMETER, rule, name, "0x%08x is %s, not %s", handle,
-			      what, class->name);
-	return refuse_item(STATUS_INVALID_PARAMETER, rule, name, (uint64_t)index,
-			   "is 0x%08x, %s, not %s", handle, what, class->name);
+	return call_refuse_unknown(call, STATUS_INVALID_PARAMETER, name, index, handle,
+				   class->name);
 }
 
 NTSTATUS call_find_context(const struct call *call, const char *name, int64_t index,
@@ -231,13 +297,8 @@ NTSTATUS call_find_resource(const struct call *call, const struct dxg_device *de
 		}
 		object_put(object);
 	}
-	if (index < 0)
-		return refuse(bad_handle_status, RULE_API_HANDLE, name,
-			      "0x%08x is not a resource of device 0x%08x", handle,
-			      device->object.handle);
-	return refuse_item(bad_handle_status, RULE_API_HANDLE, name, (uint64_t)index,
-			   "is 0x%08x, not a resource of device 0x%08x", handle,
-			   device->object.handle);
+	return refuse_not_of_device(call, device, &resource_class, bad_handle_status, name, index,
+				    handle, resource_owner);
 }
 
 NTSTATUS call_find_adapter(const struct call *call, LUID luid, struct dxg_adapter **adapter_out)

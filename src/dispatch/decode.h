@@ -174,8 +174,15 @@ MUST_CHECK SPECIALIZED NTSTATUS call_copy_bytes(struct call *call, const char *n
 			    copy_out);
 }
 
-RARE NTSTATUS call_refuse_allocation(const struct dxg_device *device, const char *name,
-				     int64_t index, uint32_t handle);
+RARE NTSTATUS call_refuse_allocation(const struct call *call, const struct dxg_device *device,
+				     const char *name, int64_t index, uint32_t handle);
+
+/* Bits that mean nothing here, by number and, where the headers have one, by name. */
+RARE NTSTATUS call_refuse_bits(const char *name, const struct call_name *names, uint32_t reserved);
+
+/* A handle finds nothing: it is stale, foreign, or never existed. `wanted` is "a device". */
+RARE NTSTATUS call_refuse_unknown(const struct call *call, NTSTATUS status, const char *name,
+				  int64_t index, uint32_t handle, const char *wanted);
 
 /*
  * An allocation of `device`, with a reference, by the handle at `index` of the list called `name`
@@ -200,7 +207,7 @@ MUST_CHECK SPECIALIZED NTSTATUS call_find_allocation(const struct call *call,
 		}
 		object_put(object);
 	}
-	return refused(call_refuse_allocation(device, name, index, handle));
+	return refused(call_refuse_allocation(call, device, name, index, handle));
 }
 
 /* A context of the process, with a reference; `name` and `index` as above. */

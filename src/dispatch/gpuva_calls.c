@@ -67,9 +67,11 @@ static NTSTATUS reserve(struct call *call, D3DKMT_HANDLE handle,
 		object_put(object);
 		return status;
 	}
-	return refuse(STATUS_INVALID_PARAMETER, found ? RULE_API_HANDLE_KIND : RULE_API_HANDLE,
-		      "hPagingQueue", "0x%08x is %s, not a paging queue or an adapter", handle,
-		      found ? found->name : "nothing this process has");
+	if (!found)
+		return call_refuse_unknown(call, STATUS_INVALID_PARAMETER, "hPagingQueue", -1,
+					   handle, "a paging queue or an adapter");
+	return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE_KIND, "hPagingQueue",
+		      "0x%08x is %s, not a paging queue or an adapter", handle, found->name);
 }
 
 NTSTATUS dispatch_reserve_gpu_virtual_address(struct call *call,

@@ -64,9 +64,12 @@ static struct hw_queue_parent *find_parent(const struct call *call, D3DKMT_HANDL
 	if (handle_find(&call->process->handles, handle, &context_class, &object, &found) ==
 	    HANDLE_FOUND)
 		return parent_of_context(object);
-	refuse(STATUS_INVALID_PARAMETER, found ? RULE_API_HANDLE_KIND : RULE_API_HANDLE,
-	       "hHwContext", "0x%08x is %s, not a hardware context or a context", handle,
-	       found ? found->name : "nothing this process has");
+	if (found)
+		refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE_KIND, "hHwContext",
+		       "0x%08x is %s, not a hardware context or a context", handle, found->name);
+	else
+		call_refuse_unknown(call, STATUS_INVALID_PARAMETER, "hHwContext", -1, handle,
+				    "a hardware context or a context");
 	return NULL;
 }
 

@@ -9,6 +9,7 @@
 #include "base/attributes.h"
 #include "base/log.h"
 #include "base/refusal.h"
+#include "dispatch/call_log.h"
 #include "dispatch/decode.h"
 #include "trace/trace.h"
 #include "wire/call.h"
@@ -39,7 +40,7 @@ SPECIALIZED NTSTATUS dispatch_call_here(struct dxg_kernel *kernel, struct dxg_pr
 					   "the call is not built yet");
 	trace_api_call_end(status);
 	if (UNLIKELY(log_is_on(LOG_CALLS))) /* finding the name costs more than many a call */
-		log_topic(LOG_CALLS, "%s: %s", scope.call, status_name(status));
+		call_log(&call, dispatch_paths[id] ? client_args : NULL, status);
 	bool has_refused = refusal_end_call(&scope, status);
 	/* Every refusal has a reason: a failure without one is a mistake of ours. */
 	assert(NT_SUCCESS(status) || has_refused);

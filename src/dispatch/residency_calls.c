@@ -113,8 +113,8 @@ NTSTATUS dispatch_update_allocation_property(struct call *call, D3DDDI_UPDATEALL
 	struct dxg_allocation *allocation;
 
 	if (args->SetPreferredSegment && args->PreferredSegment.Reserved != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "PreferredSegment",
-			      "has reserved bits set");
+		return call_refuse_bits("PreferredSegment", NULL,
+					(uint32_t)args->PreferredSegment.Reserved << 30);
 	NTSTATUS status = call_find_allocation(call, queue->device, "hAllocation", -1,
 					       args->hAllocation, &allocation);
 	if (!NT_SUCCESS(status))

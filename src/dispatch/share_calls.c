@@ -123,8 +123,8 @@ static NTSTATUS decode_object(const struct call *call, uint32_t index, D3DKMT_HA
 	struct object *object = NULL;
 
 	if (handle_find(&call->process->handles, handle, NULL, &object, &found) != HANDLE_FOUND)
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "ObjectHandleArray",
-				   index, "0x%08x is no object of this process", handle);
+		return call_refuse_unknown(call, STATUS_INVALID_PARAMETER, "ObjectHandleArray",
+					   index, handle, "an object of this process");
 	request->objects[request->count++] = object;
 	if (object->class->share)
 		request->shares[index] = object->class->share(object, &request->withheld[index]);

@@ -129,9 +129,9 @@ static NTSTATUS refuse_periodic(const struct call *call,
 
 	if (handle_find(&call->process->handles, handle, &adapter_open_class, &object, &found) !=
 	    HANDLE_FOUND)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE,
-			      "PeriodicMonitoredFence.hAdapter",
-			      "0x%08x is not an adapter of this process", handle);
+		return call_refuse_unknown(call, STATUS_INVALID_PARAMETER,
+					   "PeriodicMonitoredFence.hAdapter", -1, handle,
+					   "an adapter");
 	object_put(object);
 	return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
 		      "PeriodicMonitoredFence.VidPnTargetId",

@@ -71,8 +71,7 @@ static NTSTATUS check_flags(const struct option *options, size_t count, uint32_t
 	uint32_t built = flags_of(options, count, UINT32_MAX);
 
 	if (flags & ~known)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "VidMmFlags",
-			      "has reserved bits set (0x%x)", flags & ~known);
+		return call_refuse_bits("VidMmFlags", NULL, flags & ~known);
 	if (flags & ~built)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "VidMmFlags",
 			      "has 0x%x, which concerns displays, protected memory, swizzling, "

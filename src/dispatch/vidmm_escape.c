@@ -26,8 +26,7 @@ static NTSTATUS set_fault(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args
 	uint32_t options = vidmm_options(escape->adapter->memory);
 
 	if (args->SetFault.Reserved != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "SetFault",
-			      "has reserved bits set (0x%x)", faults);
+		return call_refuse_bits("SetFault", NULL, (uint32_t)args->SetFault.Reserved << 15);
 	if (faults & ~(uint32_t)FAULTS_BUILT)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "SetFault",
 			      "is 0x%x; only NoDemotion, NeverDiscardOfferedAllocation and "
@@ -152,7 +151,7 @@ static NTSTATUS evict_by_criteria(const struct escape *escape, D3DKMT_VIDMM_ESCA
 
 	if (criteria->Flags.Reserved != 0)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "EvictByCriteria.Flags",
-			      "has reserved bits set (0x%x)", criteria->Value);
+			      "is 0x%x, which has reserved bits set", criteria->Value);
 	if (criteria->MaximumSize != 0 && criteria->MaximumSize < criteria->MinimumSize)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
 			      "EvictByCriteria.MaximumSize", "is %llu, below the minimum of %llu",

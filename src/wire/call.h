@@ -9,6 +9,8 @@
 
 #include <dxg/d3dkmthk.h>
 
+#include "wire/names.h"
+
 enum {
 	CALL_MAX_ADAPTERS = 34, /* what EnumAdapters2 says when asked for the room to make */
 	CALL_MAX_PRIVATE_BYTES = 1 << 20, /* one driver-private buffer */
@@ -37,6 +39,8 @@ enum call_field_kind {
 	FIELD_ARRAY_OUT,
 	FIELD_OPAQUE,
 	FIELD_OUT,
+	FIELD_SHOWN,
+	FIELD_SHOWN_HEX,
 };
 
 enum call_object_kind {
@@ -62,6 +66,7 @@ struct call_field {
 	const char *count_name;
 	uint32_t element_bytes; /* buffers */
 	uint32_t limit;         /* flags: the known bits; buffers: how many elements at most */
+	const struct call_name *names; /* of bits or values; NULL: they have none */
 };
 
 struct call_description {

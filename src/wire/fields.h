@@ -24,7 +24,8 @@
 	}
 #define FLAGS(field, known)                                                                        \
 	{                                                                                          \
-		FIELD_COMMON(field), .kind = FIELD_FLAGS, .limit = (known)                         \
+		FIELD_COMMON(field), .kind = FIELD_FLAGS, .limit = (known),                        \
+				     .names = NAMES_OF_FLAGS(((T *)0)->field)                      \
 	}
 #define BUFFER(field_kind, pointer, count, element, max)                                           \
 	{                                                                                          \
@@ -41,6 +42,18 @@
 #define OPAQUE(field)                                                                              \
 	{                                                                                          \
 		FIELD_COMMON(field), .kind = FIELD_OPAQUE                                          \
+	}
+#define SHOWN(field)                                                                               \
+	{                                                                                          \
+		FIELD_COMMON(field), .kind = FIELD_SHOWN                                           \
+	}
+#define SHOWN_HEX(field)                                                                           \
+	{                                                                                          \
+		FIELD_COMMON(field), .kind = FIELD_SHOWN_HEX                                       \
+	}
+#define SHOWN_AS(field, list)                                                                      \
+	{                                                                                          \
+		FIELD_COMMON(field), .kind = FIELD_SHOWN, .names = names_of_##list                 \
 	}
 #define RESULT(field)                                                                              \
 	{                                                                                          \

@@ -19,7 +19,8 @@ TEST(last_refusal, fills_the_whole_record)
 	EXPECT_STR(why.call, "D3DKMTCreateDevice");
 	EXPECT_STR(why.argument, "hAdapter");
 	EXPECT_STR(why.rule, "API-HANDLE");
-	EXPECT_STR(why.reason, "hAdapter 0x40000fc0 is not an adapter of this process");
+	EXPECT_STR(why.reason,
+		   "hAdapter 0x40000fc0 is not an adapter: such a handle was never given out");
 }
 
 TEST(last_refusal, a_record_that_is_too_small_is_left_alone)
@@ -115,8 +116,9 @@ TEST(log, says_a_refusal_in_one_line_when_asked)
 	const struct child_result *child = run_child("be_refused", "DXGK_LOG=refusals");
 
 	EXPECT_CHILD(child, 0);
-	EXPECT_STR(child->err, "dxgk: D3DKMTCreateDevice: hAdapter 0x00000000 is not an adapter of "
-			       "this process (API-HANDLE, STATUS_INVALID_PARAMETER)\n");
+	EXPECT_STR(child->err,
+		   "dxgk: D3DKMTCreateDevice: hAdapter 0x00000000 is not an adapter: such a "
+		   "handle was never given out (API-HANDLE, STATUS_INVALID_PARAMETER)\n");
 	EXPECT_STR(child->out, "");
 }
 
@@ -133,9 +135,12 @@ TEST(log, says_each_call_when_asked)
 	const struct child_result *child = run_child("be_refused", "DXGK_LOG=calls");
 
 	EXPECT_CHILD(child, 0);
-	EXPECT_CONTAINS(child->err, "dxgk: D3DKMTEnumAdapters2: STATUS_SUCCESS\n");
-	EXPECT_CONTAINS(child->err, "dxgk: D3DKMTCreateDevice: STATUS_INVALID_PARAMETER\n"
-				    "dxgk: D3DKMTCloseAdapter: STATUS_SUCCESS\n");
+	EXPECT_CONTAINS(child->err, "dxgk: D3DKMTEnumAdapters2(NumAdapters 1): STATUS_SUCCESS, "
+				    "NumAdapters 0x1\n");
+	EXPECT_CONTAINS(child->err,
+			"dxgk: D3DKMTCreateDevice(hAdapter 0x00000000, Flags 0x0): "
+			"STATUS_INVALID_PARAMETER\n"
+			"dxgk: D3DKMTCloseAdapter(hAdapter 0x40000040): STATUS_SUCCESS\n");
 	EXPECT_CONTAINS(child->err, "dxgk: DxgkDdiStartDevice(): STATUS_SUCCESS\n");
 }
 
