@@ -149,10 +149,10 @@ const char *refusal_call(void)
 
 void refusal_carry(const struct dxgk_refusal *refusal)
 {
-	struct dxgk_refusal *last = thread_keep(&kept_last, sizeof(*last));
+	struct records *records = thread_keep(&kept_records, sizeof(*records));
 
-	if (last)
-		*last = *refusal;
+	if (records)
+		records->last = *refusal;
 	if (innermost)
 		innermost->has_refused = true;
 }

@@ -1,6 +1,7 @@
 /*
  * adapter.c - see adapter.h.
  */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/adapter.h"
@@ -80,12 +81,18 @@ void adapter_destroy(struct dxg_adapter *adapter)
 
 NTSTATUS adapter_refuse_gone(struct dxg_adapter *adapter)
 {
+	bool is_stopped = adapter->is_stopped;
+
 	gate_leave(&adapter->gate);
+	if (is_stopped)
+		return refuse(STATUS_DEVICE_REMOVED, RULE_API_ADAPTER_GONE, NULL,
+			      "adapter %u was stopped", adapter->id);
+
+	uint64_t ago_ms = (clock_now_ns() - atomic_load(&adapter->lost_at_ns)) / NS_PER_MS;
 	return refuse(STATUS_DEVICE_REMOVED, RULE_API_ADAPTER_GONE, NULL,
-		      adapter->is_stopped                 ? "adapter %u was stopped"
-		      : atomic_load(&adapter->is_removed) ? "adapter %u was removed"
-							  : "adapter %u could not be recovered",
-		      adapter->id);
+		      "adapter %u is lost: %s, %llu.%03llu s ago", adapter->id,
+		      atomic_load(&adapter->lost_why), (unsigned long long)(ago_ms / 1000),
+		      (unsigned long long)(ago_ms % 1000));
 }
 
 NTSTATUS adapter_open_create(struct dxg_process *process, struct dxg_adapter *adapter,

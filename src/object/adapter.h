@@ -69,6 +69,8 @@ struct dxg_adapter {
 	struct work_source *work_source; /* who knows what the GPU still does (deferral.h) */
 	struct worker undertaker;        /* where destructions run that had to wait */
 	_Atomic bool is_lost;            /* recovery failed; nothing new begins */
+	_Atomic(const char *) lost_why;  /* written before it, read after it … */
+	_Atomic uint64_t lost_at_ns;     /* … as this is; the first reason stands */
 	_Atomic bool is_removed;         /* … because it was taken away */
 };
 

@@ -138,12 +138,21 @@ static void reset_ended(void *listener)
 		adapter_memory_reset_ended(listener);
 }
 
+/* Who takes it away and the scheduler may both find it out. */
+static void mark_lost(struct dxg_adapter *adapter, const char *why)
+{
+	const char *none = NULL;
+
+	if (atomic_compare_exchange_strong(&adapter->lost_why, &none, why))
+		atomic_store(&adapter->lost_at_ns, clock_now_ns());
+	atomic_store(&adapter->is_lost, true);
+}
+
 static void adapter_lost(void *listener, const char *why)
 {
 	struct dxg_adapter *adapter = listener;
 
-	(void)why; /* the scheduler has said so */
-	atomic_store(&adapter->is_lost, true);
+	mark_lost(adapter, why);
 	if (with_memory(adapter))
 		adapter_memory_lost(adapter);
 }
@@ -275,7 +284,7 @@ void adapter_remove(struct dxg_adapter *adapter, bool is_surprise)
 {
 	if (atomic_exchange(&adapter->is_removed, true))
 		return;
-	atomic_store(&adapter->is_lost, true);
+	mark_lost(adapter, "it was removed");
 	/* A driver that knows sees to it that the hardware touches nothing any more. */
 	if (!is_surprise || !miniport_notify_surprise_removal(adapter->miniport))
 		sched_retreat(adapter->sched);

@@ -1,9 +1,12 @@
 /*
  * device.c - see device.h.
  */
+#include <stdio.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "base/thread.h"
 #include "object/context.h"
 #include "object/deferral.h"
 #include "object/destruction.h"
@@ -90,6 +93,7 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	/* From here on a reset takes it along. */
 	vidmm_device_init(&device->memory, &device->joined->memory, &device->work, NULL);
 	sched_owner_init(&device->work, adapter->sched, false);
+	device->work.process_id = process->id;
 	vidmm_device_begin(&device->memory);
 	/* Before the driver has it: it may want memory for the device at once. */
 	context_memory_begin(&device->driver_memory, device, NULL, device);
@@ -211,15 +215,21 @@ void device_lose(struct dxg_device *device, enum device_state state,
 	/* Who has no handle has no fences either, and cannot get any now. */
 	bool has_fences = device->is_published && !device->is_past_mourning;
 	if (is_first) {
+		const char *call = refusal_call();
+
 		if (fault)
 			device->fault = *fault;
+		device->lost_at_ns = clock_now_ns();
+		snprintf(device->lost_by, sizeof(device->lost_by), "%s%s",
+			 call ? "" : "the kernel's thread ", call ? call : thread_name());
 		atomic_store_explicit(&device->state, state, memory_order_release);
 		device->is_mourning = has_fences;
 	}
 	lock_release(&device->lock);
 	if (!is_first)
 		return;
-	trace_device_lost(device->process->id, device->object.handle, state);
+	trace_device_lost(device->process->id, device->object.handle, sched_state_words(state),
+			  device->lost_by);
 	(void)sched_owner_lose(&device->work);
 	vidmm_device_lose(&device->memory);
 	/* Not here: who waits is a stranger to who loses it. */
@@ -346,11 +356,23 @@ enum sched_ending device_work_ending(struct dxg_device *device)
 	return is_dying ? SCHED_CANCEL_ALL : SCHED_RUN_READY;
 }
 
+void device_describe_loss(const struct dxg_device *device, char *text, size_t size)
+{
+	uint32_t state = device_state(device);
+	uint64_t ago_ms = (clock_now_ns() - device->lost_at_ns) / NS_PER_MS;
+
+	snprintf(text, size, "%s (%u), %llu.%03llu s ago, by %s", sched_state_words(state), state,
+		 (unsigned long long)(ago_ms / 1000), (unsigned long long)(ago_ms % 1000),
+		 device->lost_by);
+}
+
 NTSTATUS device_check_alive(struct dxg_device *device)
 {
 	if (LIKELY(device_state(device) == DEVICE_ACTIVE))
 		return STATUS_SUCCESS;
+	char loss[DEVICE_LOSS_TEXT];
+
+	device_describe_loss(device, loss, sizeof(loss));
 	return refuse(STATUS_DEVICE_REMOVED, RULE_API_DEVICE_GONE, NULL,
-		      "device 0x%08x left the active state (%u)", device->object.handle,
-		      device_state(device));
+		      "device 0x%08x is lost: %s", device->object.handle, loss);
 }

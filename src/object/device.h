@@ -49,8 +49,10 @@ struct dxg_device {
 	struct vidmm_device memory;          /* what has to be resident while that runs */
 	struct context_memory driver_memory; /* what the driver keeps for all its contexts */
 
-	/* Why it was lost; written before `state`, read after it. */
+	/* Why it was lost, when and by whom; written before `state`, read after it. */
 	struct sched_fault fault;
+	uint64_t lost_at_ns;
+	char lost_by[64]; /* the call, or the thread of the kernel that found it out */
 
 	/* Guarded by the process's lock. */
 	struct list process_link; /* dxg_process.devices */
@@ -126,6 +128,10 @@ enum sched_ending device_work_ending(struct dxg_device *device);
 
 /* Refuses when the device can do no more work. */
 MUST_CHECK NTSTATUS device_check_alive(struct dxg_device *device);
+
+/* "out of memory (5), 1.250 s ago, by D3DKMTMakeResident". It left the active state. */
+void device_describe_loss(const struct dxg_device *device, char *text, size_t size);
+enum { DEVICE_LOSS_TEXT = 160 };
 
 /*
  * Leaves the active state, for good: what is queued is cancelled, its fences go to their maximum,

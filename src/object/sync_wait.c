@@ -186,8 +186,10 @@ static void wait_start(struct sync_wait *wait, const struct sync_wait_request *r
 
 /* ---- in the call ---- */
 
-static NTSTATUS status_of(enum sync_wait_state state)
+static NTSTATUS status_of(enum sync_wait_state state, const struct dxg_device *device)
 {
+	char loss[DEVICE_LOSS_TEXT];
+
 	switch (state) {
 	case WAIT_PENDING:
 	case WAIT_SATISFIED:
@@ -199,8 +201,9 @@ static NTSTATUS status_of(enum sync_wait_state state)
 		return refuse(STATUS_PROCESS_IS_TERMINATING, RULE_API_PROCESS_ENDING, NULL,
 			      "the process ends");
 	case WAIT_DEVICE_LOST:
+		device_describe_loss(device, loss, sizeof(loss));
 		return refuse(STATUS_DEVICE_REMOVED, RULE_API_DEVICE_GONE, "hDevice",
-			      "was lost, and the wait would not end");
+			      "is lost, and the wait would not end: %s", loss);
 	}
 	return STATUS_SUCCESS;
 }
@@ -244,7 +247,7 @@ NTSTATUS sync_wait_here(const struct sync_wait_request *request)
 	lock_release(&request->process->lock);
 	enum sync_wait_state state = (enum sync_wait_state)atomic_load(&wait->state);
 	wait_finish(wait);
-	return status_of(state);
+	return status_of(state, request->device);
 }
 
 /* ---- by an event ---- */
@@ -274,7 +277,7 @@ NTSTATUS sync_wait_by_event(const struct sync_wait_request *request, struct even
 	*event = EVENT_NONE;
 	wait_start(wait, request);
 	if (atomic_load(&wait->state) == WAIT_CLOSED)
-		status = status_of(WAIT_CLOSED);
+		status = status_of(WAIT_CLOSED, request->device);
 	wait_let_go(wait);
 	return status;
 }

@@ -263,6 +263,14 @@ static struct sched_queue *find_locked(const struct sched_node *node, const void
 	return NULL;
 }
 
+const struct sched_owner *hw_faulted_owner_locked(const struct sched_node *node,
+						  const struct sched_fault *fault)
+{
+	const struct sched_queue *queue = find_locked(node, fault->hw_name);
+
+	return queue ? queue->owner : NULL;
+}
+
 /* Those before it are complete; it stays with the hardware until that is reset. */
 void hw_fault_locked(struct sched_node *node, const struct sched_fault *fault)
 {

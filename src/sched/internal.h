@@ -254,6 +254,9 @@ void hw_complete_lost_locked(struct sched_node *node);
 /* The hardware has forgotten all of it. */
 void hw_abort_locked(struct sched_node *node);
 void hw_fault_locked(struct sched_node *node, const struct sched_fault *fault);
+/* Whose queue or context the fault names; or NULL. */
+const struct sched_owner *hw_faulted_owner_locked(const struct sched_node *node,
+						  const struct sched_fault *fault);
 /* When the first of the node's hardware queues is late. */
 uint64_t hw_deadline_locked(const struct sched_node *node);
 /* The only owner of those that are late, or, when none is, of those that have something; or NULL.

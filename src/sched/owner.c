@@ -82,6 +82,21 @@ bool owner_lose_and_tell_locked(struct sched_owner *owner, uint32_t state,
 	return true;
 }
 
+const char *sched_state_words(uint32_t device_state)
+{
+	static const char *const words[] = {
+		[SCHED_STATE_RESET] = "reset with the adapter, by the fault of another",
+		[SCHED_STATE_HUNG] = "hung",
+		[SCHED_STATE_STOPPED] = "stopped",
+		[SCHED_STATE_OUT_OF_MEMORY] = "out of memory",
+		[SCHED_STATE_DMA_FAULT] = "fault of its work",
+		[SCHED_STATE_PAGE_FAULT] = "page fault of its work",
+	};
+
+	return device_state < ARRAY_SIZE(words) && words[device_state] ? words[device_state]
+								       : "active";
+}
+
 bool sched_owner_loss(struct sched_owner *owner, struct sched_loss *loss_out)
 {
 	if (LIKELY(!atomic_load(&owner->is_lost)))

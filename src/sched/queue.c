@@ -337,7 +337,10 @@ static NTSTATUS queue_is_open_locked(const struct sched_queue *queue)
 
 	if (atomic_load(&queue->owner->is_lost) || sched->is_stopped || sched->dead)
 		return refuse(STATUS_DEVICE_REMOVED, RULE_API_DEVICE_GONE, NULL,
-			      "the device was lost, and accepts no work");
+			      "the device was lost%s%s, and accepts no work",
+			      queue->owner->lost_state ? ": " : "",
+			      queue->owner->lost_state ? sched_state_words(queue->owner->lost_state)
+						       : "");
 	if (queue->is_ending)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, NULL,
 			      "the queue was destroyed during the call");

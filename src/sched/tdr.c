@@ -13,6 +13,8 @@
  * when the first packet could be late and then finds out what became of it.
  */
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -248,6 +250,53 @@ static void fault_packet_locked(struct sched_node *node, const struct sched_faul
 	}
 }
 
+/* Whose work it was; NULL: it does not say, or it was nobody's. */
+static const struct sched_owner *faulted_owner_locked(const struct sched_node *node,
+						      const struct sched_fault *fault)
+{
+	struct list *link;
+
+	if (fault->is_hw)
+		return hw_faulted_owner_locked(node, fault);
+	list_for_each (link, &node->submitted) {
+		const struct sched_packet *packet = packet_of_node_link(link);
+
+		if (fault->is_fence_valid && packet->fence == fault->fence)
+			return packet->queue->owner;
+	}
+	return NULL;
+}
+
+static void say_fault_locked(const struct sched_node *node, const struct sched_fault *fault)
+{
+	const struct sched_owner *owner = faulted_owner_locked(node, fault);
+	uint32_t adapter_id = node->sched->config.adapter_id;
+	uint64_t packet = fault->is_hw            ? fault->hw_progress
+			  : fault->is_fence_valid ? fault->fence
+						  : 0;
+	char access[64];
+	char whose[32] = "nobody known";
+
+	if (owner && owner->is_system)
+		snprintf(whose, sizeof(whose), "the kernel");
+	else if (owner)
+		snprintf(whose, sizeof(whose), "process %u", owner->process_id);
+	snprintf(access, sizeof(access), "%s by %s",
+		 !fault->is_page_fault ? "work"
+		 : fault->is_write     ? "write"
+				       : "read",
+		 whose);
+	trace_gpu_fault(adapter_id, node->number, packet, fault->address, access);
+	if (fault->is_page_fault)
+		log_warn("adapter %u, node %u: page fault at 0x%" PRIx64 " (%s, packet %" PRIu64
+			 ", error %u)",
+			 adapter_id, node->number, fault->address, access, packet,
+			 fault->error_code);
+	else
+		log_warn("adapter %u, node %u: %s faulted (packet %" PRIu64 ", %s)", adapter_id,
+			 node->number, access, packet, status_name(fault->status));
+}
+
 /* Of a packet that the hardware does not have, and no reset is asked for: as good as not said. */
 static bool is_of_nothing_locked(struct sched_node *node, const struct sched_fault *fault)
 {
@@ -270,6 +319,7 @@ void sched_on_faulted(struct sched *sched, const struct sched_fault *fault)
 	sched_lock(sched);
 	if (!node->is_deaf && !sched->dead && !(fault->is_hw && node->is_hw_resetting) &&
 	    !is_of_nothing_locked(node, fault)) {
+		say_fault_locked(node, fault);
 		if (fault->is_hw)
 			hw_fault_locked(node, fault);
 		else if (fault->is_fence_valid)
