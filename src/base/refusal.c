@@ -21,26 +21,39 @@ static const char *const rule_ids[RULE_COUNT] = {
 #undef RULE
 };
 
+/* A record, and whose answer it is about. */
+struct told {
+	struct dxgk_refusal record;
+	const void *whose;
+};
+
 struct records {
 	struct dxgk_refusal last; /* with size_bytes 0: there was none yet */
-	struct dxgk_refusal pending;
+	struct told pending;
 };
 
 static _Thread_local void *kept_records; /* struct records, from the first one on */
 static _Thread_local struct refusal_scope *innermost;
 static _Atomic uint64_t refusal_count;
 static void (*refusal_listener)(const struct dxgk_refusal *refusal);
+static const struct refusal_comments *_Atomic refusal_commented;
 
 const char *rule_id(enum rule rule)
 {
 	return rule_ids[rule];
 }
 
-static void refusal_tell(struct dxgk_refusal *record)
+static void refusal_tell(struct told *told)
 {
+	const struct refusal_comments *comments =
+		atomic_load_explicit(&refusal_commented, memory_order_acquire);
+	struct dxgk_refusal *record = &told->record;
+
 	record->sequence = atomic_fetch_add_explicit(&refusal_count, 1, memory_order_relaxed) + 1;
 	log_topic(LOG_REFUSALS, "%s: %s (%s, %s)", record->call, record->reason, record->rule,
 		  status_name(record->status));
+	if (comments && told->whose && log_is_on(LOG_REFUSALS))
+		comments->said(told->whose);
 	if (refusal_listener)
 		refusal_listener(record);
 }
@@ -75,25 +88,31 @@ PRINTF_LIKE(5, 0)
 static void refusal_note(NTSTATUS status, enum rule rule, const char *argument, int64_t index,
 			 const char *format, va_list arguments)
 {
-	struct dxgk_refusal record;
+	const struct refusal_comments *comments =
+		atomic_load_explicit(&refusal_commented, memory_order_acquire);
+	struct told told = { .whose = NULL };
 
 	if (innermost && innermost->has_refused)
 		return;
 	if (innermost)
 		innermost->has_refused = true;
-	refusal_compose(&record, status, rule, argument, index, format, arguments);
+	refusal_compose(&told.record, status, rule, argument, index, format, arguments);
+	if (comments) {
+		comments->explain(rule, told.record.reason, sizeof(told.record.reason));
+		told.whose = comments->whose(rule);
+	}
 
 	/* The call around this one was refused already, which is what its caller is to hear. */
 	bool is_kept = !innermost || !innermost->is_aside;
 	struct records *records = is_kept ? thread_keep(&kept_records, sizeof(*records)) : NULL;
 	if (innermost && records) {
 		innermost->is_untold = true;
-		records->pending = record;
+		records->pending = told;
 		return;
 	}
-	refusal_tell(&record);
+	refusal_tell(&told);
 	if (records)
-		records->last = record;
+		records->last = told.record;
 }
 
 void refusal_say(NTSTATUS status, enum rule rule, const char *argument, const char *format, ...)
@@ -132,7 +151,7 @@ bool refusal_end_call(struct refusal_scope *scope, NTSTATUS status)
 		struct records *records = kept_records;
 
 		refusal_tell(&records->pending);
-		records->last = records->pending;
+		records->last = records->pending.record;
 	}
 	return scope->has_refused;
 }
@@ -162,6 +181,11 @@ void refusal_listen(void (*listener)(const struct dxgk_refusal *refusal))
 	refusal_listener = listener;
 }
 
+void refusal_comment(const struct refusal_comments *comments)
+{
+	atomic_store_explicit(&refusal_commented, comments, memory_order_release);
+}
+
 bool refusal_last(struct dxgk_refusal *refusal)
 {
 	const struct records *records = kept_records;
@@ -169,7 +193,7 @@ bool refusal_last(struct dxgk_refusal *refusal)
 
 	if (!records)
 		return false;
-	last = innermost && innermost->is_untold ? &records->pending : &records->last;
+	last = innermost && innermost->is_untold ? &records->pending.record : &records->last;
 	/* The first version of the record is the whole of it today. */
 	if (!refusal || refusal->size_bytes < sizeof(*last) || last->size_bytes == 0)
 		return false;

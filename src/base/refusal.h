@@ -86,6 +86,17 @@ const char *refusal_call(void);
 /* Told of every refusal, on the refusing thread, when its call is over. Set once, at start. */
 void refusal_listen(void (*listener)(const struct dxgk_refusal *refusal));
 
+/*
+ * Who knows more about what drivers answer: `explain` may add to a reason that is about to be
+ * recorded, `said` is called after one was printed (DXGK_LOG=refusals). Set once, at start.
+ */
+struct refusal_comments {
+	void (*explain)(enum rule rule, char *reason, size_t size_bytes);
+	const void *(*whose)(enum rule rule); /* when it is recorded; NULL: nobody's */
+	void (*said)(const void *whose);
+};
+void refusal_comment(const struct refusal_comments *comments);
+
 /* See <opendxgk/refusal.h>. */
 bool refusal_last(struct dxgk_refusal *refusal);
 

@@ -22,6 +22,7 @@
  */
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/lock.h"
@@ -29,6 +30,7 @@
 #include "base/refusal.h"
 #include "miniport/ddi_arguments.h"
 #include "miniport/internal.h"
+#include "nt/fault.h"
 #include "nt/report.h"
 #include "trace/trace.h"
 
@@ -122,6 +124,47 @@ static uint8_t irql_of(enum ddi_irql irql)
 		break;
 	}
 	return nt_irql_current();
+}
+
+/* ---- for who tells of crashes and bad answers ---- */
+
+static const char *innermost_name(void)
+{
+	return ddi_innermost ? ddi_infos[ddi_innermost->ddi].name : NULL;
+}
+
+static void innermost_arguments(char *text, size_t size_bytes)
+{
+	ddi_describe_arguments(ddi_innermost, text, size_bytes);
+}
+
+/* About an answer of a driver, by the name of the rule. */
+static bool is_about_driver(enum rule rule)
+{
+	return strncmp(rule_id(rule), "DDI-", 4) == 0;
+}
+
+static void explain_refusal(enum rule rule, char *reason, size_t size_bytes)
+{
+	if (is_about_driver(rule))
+		nt_report_explain_values(reason, size_bytes);
+}
+
+static const void *whose_answer(enum rule rule)
+{
+	return is_about_driver(rule) ? nt_routine_left : NULL;
+}
+
+void ddi_tell_reports(void)
+{
+	static const struct nt_entry_source source = { .name = innermost_name,
+						       .arguments = innermost_arguments };
+	static const struct refusal_comments comments = { .explain = explain_refusal,
+							  .whose = whose_answer,
+							  .said = nt_report_routine };
+
+	nt_faults_ask(&source);
+	refusal_comment(&comments);
 }
 
 bool ddi_is_inside(void)
@@ -295,6 +338,7 @@ static void cross_back(struct ddi_crossing *crossing, NTSTATUS status)
 {
 	const char *name = ddi_infos[crossing->ddi].name;
 
+	nt_routine_left = ddi_routine(crossing->miniport, crossing->ddi);
 	nt_thread_act_for(crossing->behalf_before);
 	nt_irql_leave(&crossing->irql, name);
 	trace_ddi_call_end(status);

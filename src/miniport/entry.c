@@ -19,6 +19,8 @@
 #include "base/refusal.h"
 #include "miniport/internal.h"
 #include "nt/io.h"
+#include "nt/report.h"
+#include "nt/visit.h"
 #include "trace/trace.h"
 
 static _Thread_local struct miniport *loading;
@@ -128,6 +130,7 @@ NTSTATUS entry_run(struct miniport *miniport)
 {
 	PDRIVER_INITIALIZE driver_entry =
 		(PDRIVER_INITIALIZE)image_symbol(&miniport->image, "DriverEntry");
+	struct nt_visit visit;
 	struct nt_irql irql;
 	NTSTATUS status;
 
@@ -135,10 +138,13 @@ NTSTATUS entry_run(struct miniport *miniport)
 	loading = miniport;
 	nt_debug_has_said = false;
 	trace_ddi_call_begin("DriverEntry", PASSIVE_LEVEL);
+	nt_visit_begin(&visit, "DriverEntry", (const void *)driver_entry);
 	nt_irql_enter(&irql, PASSIVE_LEVEL);
 	status = driver_entry(miniport->driver_object,
 			      nt_driver_object_registry_path(miniport->driver_object));
 	nt_irql_leave(&irql, "DriverEntry");
+	nt_visit_end(&visit);
+	nt_routine_left = (const void *)driver_entry;
 	trace_ddi_call_end(status);
 	loading = NULL;
 	log_topic(LOG_START, "%s: DriverEntry: %s", miniport->start_name, status_name(status));

@@ -24,6 +24,7 @@
 #include "miniport/image.h"
 #include "miniport/miniport.h"
 #include "nt/debug.h"
+#include "nt/report.h"
 #include "trace/trace.h"
 
 /* What one DxgkCbNotifyInterrupt said, until the DPC that follows it. */
@@ -134,14 +135,29 @@ struct miniport {
  */
 extern _Thread_local struct ddi_crossing *ddi_innermost __attribute__((visibility("hidden")));
 
+/* As in ddi_infos, and here for the compiler to see. */
+static const uint16_t ddi_indexes[DDI_COUNT] = {
+#define DDI(name, member, index, ...) [DDI_##name] = (index),
+#include "miniport/ddi.def"
+#undef DDI
+};
+
+/* The driver's routine behind an entry point. */
+static inline const void *ddi_routine(const struct miniport *miniport, enum ddi ddi)
+{
+	return ((const void *const *)&miniport->ddi)[ddi_indexes[ddi]];
+}
+
+/* From now on crashes are told with the entry point, and refused answers with its routine. */
+void ddi_tell_reports(void);
+
 SPECIALIZED void ddi_enter_level_0(struct ddi_crossing *crossing, struct miniport *miniport,
 				   struct miniport_client *client, enum ddi ddi)
 {
 	assert(ddi_infos[ddi].level == DDI_LEVEL_0 && ddi_infos[ddi].irql == DDI_IRQL_PASSIVE);
 	/* Inside of another crossing, or for the kernel itself, there is more to it. A client's
 	   thread is at the level already. */
-	if (UNLIKELY(ddi_innermost || client == &miniport->system_client ||
-		     nt_irql_current() != PASSIVE_LEVEL)) {
+	if (UNLIKELY(ddi_innermost || client == &miniport->system_client || !nt_irql_is_plain())) {
 		ddi_enter(crossing, miniport, client, ddi);
 		return;
 	}
@@ -162,6 +178,7 @@ SPECIALIZED void ddi_enter_level_0(struct ddi_crossing *crossing, struct minipor
 	ddi_note(crossing, NULL, NULL);
 	ddi_innermost = crossing;
 	nt_debug_has_said = false;
+	nt_routine_left = ddi_routine(miniport, ddi);
 	trace_ddi_call_begin(ddi_infos[ddi].name, PASSIVE_LEVEL);
 }
 
@@ -172,7 +189,7 @@ SPECIALIZED NTSTATUS ddi_leave_level_0(struct ddi_crossing *crossing, NTSTATUS s
 {
 	if (UNLIKELY(!crossing->is_simple))
 		return ddi_leave(crossing, status);
-	nt_irql_expect_passive(ddi_infos[crossing->ddi].name);
+	nt_irql_expect_plain(ddi_infos[crossing->ddi].name);
 	trace_ddi_call_end(status);
 	ddi_innermost = NULL;
 	gate_leave(&crossing->miniport->level_gate);
@@ -202,7 +219,7 @@ SPECIALIZED void ddi_go_on_level_0(struct ddi_crossing *crossing, NTSTATUS statu
 		ddi_enter(crossing, crossing->miniport, crossing->client, next);
 		return;
 	}
-	nt_irql_expect_passive(ddi_infos[crossing->ddi].name);
+	nt_irql_expect_plain(ddi_infos[crossing->ddi].name);
 	trace_ddi_call_end(status);
 	if (UNLIKELY(status != STATUS_SUCCESS || log_is_on(LOG_CALLS)))
 		ddi_level_0_judge(crossing, status);
@@ -210,6 +227,7 @@ SPECIALIZED void ddi_go_on_level_0(struct ddi_crossing *crossing, NTSTATUS statu
 	crossing->ddi = next;
 	nt_debug_has_said = false;
 	crossing->is_said = false;
+	nt_routine_left = ddi_routine(crossing->miniport, next);
 	trace_ddi_call_begin(ddi_infos[next].name, PASSIVE_LEVEL);
 }
 

@@ -27,6 +27,7 @@
 #include "miniport/work.h"
 #include "nt/dpc.h"
 #include "nt/report.h"
+#include "nt/visit.h"
 
 static VOID NTAPI run_dpc_routine(KDPC *dpc, PVOID context, PVOID argument1, PVOID argument2)
 {
@@ -100,6 +101,7 @@ NTSTATUS interrupt_synchronize(struct miniport *miniport, PKSYNCHRONIZE_ROUTINE 
 			       PVOID context, BOOLEAN *result_out)
 {
 	struct interrupt *interrupt = &miniport->interrupt;
+	struct nt_visit visit;
 	struct nt_irql irql;
 
 	if (!atomic_load(&interrupt->is_connected))
@@ -108,9 +110,12 @@ NTSTATUS interrupt_synchronize(struct miniport *miniport, PKSYNCHRONIZE_ROUTINE 
 	if (nt_irql_current() < DISPATCH_LEVEL && !ddi_is_inside())
 		dpc_here.miniport = miniport;
 	lock_acquire(&interrupt->lock);
+	nt_visit_begin(&visit, "the routine given to DxgkCbSynchronizeExecution",
+		       (const void *)routine);
 	nt_irql_enter(&irql, DDI_DEVICE_IRQL);
 	*result_out = routine(context);
-	nt_irql_leave(&irql, "the routine given to DxgkCbSynchronizeExecution");
+	nt_irql_leave(&irql, "The routine given to DxgkCbSynchronizeExecution");
+	nt_visit_end(&visit);
 	lock_release(&interrupt->lock);
 
 	bool runs_dpc = dpc_here.is_wanted;

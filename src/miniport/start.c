@@ -233,6 +233,7 @@ static struct miniport *miniport_create(const struct miniport_config *config,
 	lock_init(&miniport->mappings_lock, LOCK_RANK_LEAF, "mappings");
 	list_init(&miniport->mappings);
 	interrupt_init(miniport);
+	ddi_tell_reports();
 	return miniport;
 }
 
@@ -309,6 +310,18 @@ static NTSTATUS create_device_object(struct miniport *miniport)
 	return NT_SUCCESS(status) ? status : no_memory("the device object");
 }
 
+/* Which routine of the driver that answer came from, while its image is there to be asked. */
+static NTSTATUS told(const struct miniport *miniport, NTSTATUS status)
+{
+	char where[256];
+
+	if (NT_SUCCESS(status) || !nt_routine_left)
+		return status;
+	nt_report_where(nt_routine_left, where, sizeof(where));
+	log_warn("%s: the driver was last in %s", miniport->start_name, where);
+	return status;
+}
+
 static NTSTATUS start(struct miniport *miniport, const struct miniport_config *config)
 {
 	NTSTATUS status = load_driver(miniport, config);
@@ -318,7 +331,7 @@ static NTSTATUS start(struct miniport *miniport, const struct miniport_config *c
 	status = create_device_object(miniport);
 	if (!NT_SUCCESS(status))
 		goto unload_driver;
-	status = add_device(miniport);
+	status = told(miniport, add_device(miniport));
 	if (!NT_SUCCESS(status))
 		goto destroy_device_object;
 	status = callbacks_open(miniport);
@@ -326,13 +339,13 @@ static NTSTATUS start(struct miniport *miniport, const struct miniport_config *c
 		goto remove_device;
 	query_before_start(miniport);
 	exchange_pre_start_info(miniport);
-	status = start_device(miniport, config->luid);
+	status = told(miniport, start_device(miniport, config->luid));
 	if (!NT_SUCCESS(status))
 		goto close_callbacks;
-	status = query_everything(miniport);
+	status = told(miniport, query_everything(miniport));
 	if (!NT_SUCCESS(status))
 		goto stop_device;
-	status = system_objects_create(miniport);
+	status = told(miniport, system_objects_create(miniport));
 	if (!NT_SUCCESS(status))
 		goto stop_device;
 	return STATUS_SUCCESS;

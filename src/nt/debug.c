@@ -16,6 +16,7 @@
 
 #include "base/thread.h"
 #include "nt/debug.h"
+#include "nt/fault.h"
 #include "nt/format.h"
 #include "nt/report.h"
 
@@ -268,6 +269,7 @@ VOID KeBugCheckEx(ULONG BugCheckCode, ULONG_PTR Parameter1, ULONG_PTR Parameter2
 		  BugCheckCode, name ? name : "", Parameter1, Parameter2, Parameter3, Parameter4);
 	if (bugcheck_hook)
 		bugcheck_hook(&bugcheck);
+	nt_faults_expect_end();
 	abort();
 }
 

@@ -1,5 +1,6 @@
 /*
- * dispatcher.c - events, semaphores, mutexes, timers, and waiting for one or many of them.
+ * dispatcher.c - events, semaphores, mutexes, and waiting for one or many of them. Timers are in
+ * timers.c.
  *
  *   in:   objects that live inside the driver's own structs
  *   out:  threads that sleep and wake
@@ -27,11 +28,10 @@
 
 #include "base/clock.h"
 #include "base/lock.h"
-#include "base/log.h"
-#include "base/notice.h"
 #include "base/thread.h"
 #include "nt/dispatcher.h"
-#include "nt/dpc.h"
+#include "nt/dispatcher_parts.h"
+#include "nt/held.h"
 #include "nt/irql.h"
 #include "nt/report.h"
 #include "nt/seh.h"
@@ -57,19 +57,7 @@ struct nt_wait {
 	_Atomic uint32_t word;
 };
 
-/* Waits that were satisfied under the lock and are woken after it. */
-struct wake_list {
-	struct nt_wait *first;
-	struct nt_wait **last;
-};
-
-static void wake_list_init(struct wake_list *list)
-{
-	list->first = NULL;
-	list->last = &list->first;
-}
-
-static void wake_list_wake(struct wake_list *list)
+void wake_list_wake(struct wake_list *list)
 {
 	struct nt_wait *wait = list->first;
 
@@ -103,7 +91,7 @@ static KMUTANT *mutant_of(DISPATCHER_HEADER *object)
  * Zeroed memory looks like a notification event whose list was never initialized, which is what a
  * forgotten KeInitializeEvent leaves. Repaired, so that the report is the worst that happens.
  */
-static bool object_repair_locked(DISPATCHER_HEADER *object)
+bool object_repair_locked(DISPATCHER_HEADER *object)
 {
 	lock_assert_held(&nt_dispatcher_lock);
 
@@ -113,7 +101,16 @@ static bool object_repair_locked(DISPATCHER_HEADER *object)
 	return true;
 }
 
-static void report_uninitialized(bool was_repaired, const char *routine)
+bool is_given(const void *object, const char *argument, const char *routine)
+{
+	if (LIKELY(object != NULL))
+		return true;
+	nt_report(RULE_NT_OBJECT_STATE, "%s was given NULL as %s", routine, argument);
+	nt_seh_raise_if_guarded(STATUS_ACCESS_VIOLATION);
+	return false;
+}
+
+void report_uninitialized(bool was_repaired, const char *routine)
 {
 	if (UNLIKELY(was_repaired))
 		nt_report(RULE_NT_OBJECT_STATE, "%s was given an object that was never initialized",
@@ -240,8 +237,8 @@ static bool wait_satisfy_locked(KWAIT_BLOCK *block, struct wake_list *woken)
 	return true;
 }
 
-/* The object is signaled: first come, first served, as long as it lasts. */
-static void object_signaled_locked(DISPATCHER_HEADER *object, struct wake_list *woken)
+/* First come, first served, as long as it lasts. */
+void object_signaled_locked(DISPATCHER_HEADER *object, struct wake_list *woken)
 {
 	lock_assert_held(&nt_dispatcher_lock);
 
@@ -340,6 +337,23 @@ static NTSTATUS wait_for(ULONG count, DISPATCHER_HEADER *const *objects, WAIT_TY
 	return is_over ? status : wait_sleep(&wait, deadline_ns);
 }
 
+/* What a wait that ended took of mutexes is now the caller's. */
+static NTSTATUS note_mutexes(NTSTATUS status, ULONG count, DISPATCHER_HEADER *const *objects,
+			     WAIT_TYPE type, const void *site)
+{
+	/* The first that is free, or the first that was abandoned, and so on. */
+	ULONG first = (ULONG)status % STATUS_ABANDONED_WAIT_0;
+
+	if (UNLIKELY(!NT_SUCCESS(status) || status == STATUS_TIMEOUT))
+		return status;
+	for (ULONG i = type == WaitAny ? first : 0; i < (type == WaitAny ? first + 1 : count);
+	     i++) {
+		if (objects[i]->Type == NT_MUTANT)
+			nt_held_add_mutex(objects[i], site);
+	}
+	return status;
+}
+
 NTSTATUS KeWaitForSingleObject(PVOID Object, KWAIT_REASON WaitReason, KPROCESSOR_MODE WaitMode,
 			       BOOLEAN Alertable, PLARGE_INTEGER Timeout)
 {
@@ -348,8 +362,11 @@ NTSTATUS KeWaitForSingleObject(PVOID Object, KWAIT_REASON WaitReason, KPROCESSOR
 	UNREFERENCED_PARAMETER(WaitReason);
 	UNREFERENCED_PARAMETER(WaitMode);
 	UNREFERENCED_PARAMETER(Alertable);
-	return wait_for(1, &object, WaitAny, Timeout, nt_thread_current()->wait_blocks,
-			"KeWaitForSingleObject");
+	if (!is_given(Object, "Object", "KeWaitForSingleObject"))
+		return STATUS_INVALID_PARAMETER;
+	NTSTATUS status = wait_for(1, &object, WaitAny, Timeout, nt_thread_current()->wait_blocks,
+				   "KeWaitForSingleObject");
+	return note_mutexes(status, 1, &object, WaitAny, __builtin_return_address(0));
 }
 
 NTSTATUS KeWaitForMultipleObjects(ULONG Count, PVOID Object[], WAIT_TYPE WaitType,
@@ -371,8 +388,14 @@ NTSTATUS KeWaitForMultipleObjects(ULONG Count, PVOID Object[], WAIT_TYPE WaitTyp
 			  highest);
 		return STATUS_INVALID_PARAMETER;
 	}
-	return wait_for(Count, (DISPATCHER_HEADER *const *)Object, WaitType, Timeout, blocks,
-			"KeWaitForMultipleObjects");
+	for (ULONG i = 0; i < Count; i++) {
+		if (!is_given(Object[i], "one of the objects", "KeWaitForMultipleObjects"))
+			return STATUS_INVALID_PARAMETER;
+	}
+	DISPATCHER_HEADER *const *objects = (DISPATCHER_HEADER *const *)Object;
+	NTSTATUS status =
+		wait_for(Count, objects, WaitType, Timeout, blocks, "KeWaitForMultipleObjects");
+	return note_mutexes(status, Count, objects, WaitType, __builtin_return_address(0));
 }
 
 /* ---- events ---- */
@@ -390,6 +413,8 @@ static LONG event_signal(PRKEVENT event, bool lasts, const char *routine)
 {
 	struct wake_list woken;
 
+	if (!is_given(event, "Event", routine))
+		return 0;
 	nt_irql_require(DISPATCH_LEVEL, routine);
 	wake_list_init(&woken);
 	lock_acquire(&nt_dispatcher_lock);
@@ -421,25 +446,29 @@ LONG KePulseEvent(PRKEVENT Event, KPRIORITY Increment, BOOLEAN Wait)
 	return event_signal(Event, false, "KePulseEvent");
 }
 
-LONG KeResetEvent(PRKEVENT Event)
+static LONG event_reset(PRKEVENT event, const char *routine)
 {
-	nt_irql_require(DISPATCH_LEVEL, "KeResetEvent");
+	if (!is_given(event, "Event", routine))
+		return 0;
+	nt_irql_require(DISPATCH_LEVEL, routine);
 	lock_acquire(&nt_dispatcher_lock);
-	LONG before = Event->Header.SignalState;
-	Event->Header.SignalState = 0;
+	LONG before = event->Header.SignalState;
+	event->Header.SignalState = 0;
 	lock_release(&nt_dispatcher_lock);
 	return before;
 }
 
-VOID KeClearEvent(PRKEVENT Event)
+LONG KeResetEvent(PRKEVENT Event)
 {
-	nt_irql_require(DISPATCH_LEVEL, "KeClearEvent");
-	lock_acquire(&nt_dispatcher_lock);
-	Event->Header.SignalState = 0;
-	lock_release(&nt_dispatcher_lock);
+	return event_reset(Event, "KeResetEvent");
 }
 
-static LONG read_state(DISPATCHER_HEADER *object)
+VOID KeClearEvent(PRKEVENT Event)
+{
+	event_reset(Event, "KeClearEvent");
+}
+
+LONG read_state(DISPATCHER_HEADER *object)
 {
 	lock_acquire(&nt_dispatcher_lock);
 	LONG state = object->SignalState;
@@ -466,6 +495,8 @@ LONG KeReleaseSemaphore(PRKSEMAPHORE Semaphore, KPRIORITY Increment, LONG Adjust
 
 	UNREFERENCED_PARAMETER(Increment);
 	UNREFERENCED_PARAMETER(Wait);
+	if (!is_given(Semaphore, "Semaphore", "KeReleaseSemaphore"))
+		return 0;
 	nt_irql_require(DISPATCH_LEVEL, "KeReleaseSemaphore");
 	wake_list_init(&woken);
 	lock_acquire(&nt_dispatcher_lock);
@@ -518,6 +549,8 @@ LONG KeReleaseMutex(PRKMUTEX Mutex, BOOLEAN Wait)
 	struct wake_list woken;
 
 	UNREFERENCED_PARAMETER(Wait);
+	if (!is_given(Mutex, "Mutex", "KeReleaseMutex"))
+		return 0;
 	nt_irql_require(DISPATCH_LEVEL, "KeReleaseMutex");
 	wake_list_init(&woken);
 	lock_acquire(&nt_dispatcher_lock);
@@ -530,6 +563,8 @@ LONG KeReleaseMutex(PRKMUTEX Mutex, BOOLEAN Wait)
 	lock_release(&nt_dispatcher_lock);
 
 	wake_list_wake(&woken);
+	if (is_owner && before == 0)
+		nt_held_drop(NT_HELD_MUTEX, Mutex);
 	if (!is_owner) {
 		nt_report(RULE_NT_LOCK_OWNER, "KeReleaseMutex releases a mutex that its thread "
 					      "does not own");
@@ -563,222 +598,4 @@ uint32_t nt_dispatcher_thread_ended(struct _KTHREAD *thread)
 	lock_release(&nt_dispatcher_lock);
 	wake_list_wake(&woken);
 	return abandoned;
-}
-
-/* ---- timers ---- */
-
-/*
- * Armed timers, next one first; DueTime is on our clock, in ns. One thread sleeps until the first
- * is due. Guarded by the dispatcher lock.
- */
-static struct {
-	LIST_ENTRY armed; /* KTIMER.TimerListEntry */
-	struct thread *thread;
-	struct notice changed;
-	bool is_stopping;
-} timers = { .armed = { &timers.armed, &timers.armed } };
-
-static bool timer_is_armed(const KTIMER *timer)
-{
-	return timer->Header.TimerMiscFlags != 0;
-}
-
-static void timer_disarm_locked(KTIMER *timer)
-{
-	RemoveEntryList(&timer->TimerListEntry);
-	timer->Header.TimerMiscFlags = 0;
-	atomic_fetch_sub_explicit(&nt_dispatcher_queued, 1, memory_order_relaxed);
-}
-
-static void timer_arm_locked(KTIMER *timer, uint64_t due_ns)
-{
-	LIST_ENTRY *after = timers.armed.Blink;
-
-	lock_assert_held(&nt_dispatcher_lock);
-	timer->DueTime.QuadPart = due_ns;
-	/* Timers due at the same time run in the order they were set. */
-	while (after != &timers.armed &&
-	       CONTAINING_RECORD(after, KTIMER, TimerListEntry)->DueTime.QuadPart > due_ns)
-		after = after->Blink;
-	InsertHeadList(after, &timer->TimerListEntry);
-	timer->Header.TimerMiscFlags = 1;
-	atomic_fetch_add_explicit(&nt_dispatcher_queued, 1, memory_order_relaxed);
-}
-
-/* Due: signals, queues the DPC, and goes back in line if it has a period. */
-static void timer_expire_locked(KTIMER *timer, uint64_t now_ns, struct wake_list *woken)
-{
-	lock_assert_held(&nt_dispatcher_lock);
-
-	timer->Header.SignalState = 1;
-	object_signaled_locked(&timer->Header, woken);
-	if (timer->Period != 0) {
-		uint64_t period_ns = timer->Period * NS_PER_MS;
-		uint64_t next_ns = timer->DueTime.QuadPart + period_ns;
-		timer_arm_locked(timer, next_ns > now_ns ? next_ns : now_ns + period_ns);
-	}
-	if (timer->Dpc)
-		nt_dpc_insert_locked(timer->Dpc, NULL, NULL);
-}
-
-static void timers_main(void *context)
-{
-	UNREFERENCED_PARAMETER(context);
-	lock_acquire(&nt_dispatcher_lock);
-	while (!timers.is_stopping) {
-		struct wake_list woken;
-		uint64_t next_ns = CLOCK_FOREVER;
-		uint64_t now_ns = clock_now_ns();
-
-		wake_list_init(&woken);
-		while (!IsListEmpty(&timers.armed)) {
-			KTIMER *timer =
-				CONTAINING_RECORD(timers.armed.Flink, KTIMER, TimerListEntry);
-			next_ns = timer->DueTime.QuadPart;
-			if (next_ns > now_ns)
-				break;
-			timer_disarm_locked(timer);
-			timer_expire_locked(timer, now_ns, &woken);
-			next_ns = CLOCK_FOREVER;
-		}
-		uint32_t seen = notice_read(&timers.changed);
-		lock_release(&nt_dispatcher_lock);
-		wake_list_wake(&woken);
-		notice_wait(&timers.changed, seen, next_ns);
-		lock_acquire(&nt_dispatcher_lock);
-	}
-	lock_release(&nt_dispatcher_lock);
-}
-
-static NTSTATUS timers_start_locked(void)
-{
-	lock_assert_held(&nt_dispatcher_lock);
-
-	if (timers.thread)
-		return STATUS_SUCCESS;
-	timers.is_stopping = false;
-	return thread_create("nt-timer", timers_main, NULL, &timers.thread);
-}
-
-NTSTATUS nt_timers_start(void)
-{
-	lock_acquire(&nt_dispatcher_lock);
-	NTSTATUS status = timers_start_locked();
-	lock_release(&nt_dispatcher_lock);
-	return status;
-}
-
-void nt_timers_stop(void)
-{
-	lock_acquire(&nt_dispatcher_lock);
-	struct thread *thread = timers.thread;
-	timers.thread = NULL;
-	timers.is_stopping = true;
-	lock_release(&nt_dispatcher_lock);
-	notice_give(&timers.changed);
-	thread_join(thread);
-
-	/* What is still armed lies in memory of drivers that are gone: forgotten, not touched. */
-	lock_acquire(&nt_dispatcher_lock);
-	InitializeListHead(&timers.armed);
-	lock_release(&nt_dispatcher_lock);
-}
-
-VOID KeInitializeTimerEx(PKTIMER Timer, TIMER_TYPE Type)
-{
-	memset(Timer, 0, sizeof(*Timer));
-	nt_dispatcher_header_init(
-		&Timer->Header,
-		Type == NotificationTimer ? NT_TIMER_NOTIFICATION : NT_TIMER_SYNCHRONIZATION, 0);
-	InitializeListHead(&Timer->TimerListEntry);
-}
-
-VOID KeInitializeTimer(PKTIMER Timer)
-{
-	KeInitializeTimerEx(Timer, NotificationTimer);
-}
-
-BOOLEAN KeSetTimerEx(PKTIMER Timer, LARGE_INTEGER DueTime, LONG Period, struct _KDPC *Dpc)
-{
-	uint64_t due_ns = nt_timeout_deadline_ns(&DueTime);
-	struct wake_list woken;
-	NTSTATUS status = STATUS_SUCCESS;
-
-	nt_irql_require(DISPATCH_LEVEL, "KeSetTimer");
-	wake_list_init(&woken);
-	lock_acquire(&nt_dispatcher_lock);
-	bool was_repaired = object_repair_locked(&Timer->Header);
-	bool was_armed = timer_is_armed(Timer);
-	if (was_armed)
-		timer_disarm_locked(Timer);
-	Timer->Header.SignalState = 0;
-	Timer->Period = Period > 0 ? (ULONG)Period : 0;
-	Timer->Dpc = Dpc;
-
-	uint64_t now_ns = clock_now_ns();
-	if (due_ns <= now_ns) {
-		Timer->DueTime.QuadPart = due_ns;
-		timer_expire_locked(Timer, now_ns, &woken);
-	} else {
-		timer_arm_locked(Timer, due_ns);
-	}
-	if (timer_is_armed(Timer)) {
-		status = timers_start_locked();
-		if (timers.armed.Flink == &Timer->TimerListEntry)
-			notice_give(&timers.changed);
-	}
-	lock_release(&nt_dispatcher_lock);
-
-	wake_list_wake(&woken);
-	report_uninitialized(was_repaired, "KeSetTimer");
-	if (!NT_SUCCESS(status))
-		log_error("no memory for the timer thread; timers wait for the next KeSetTimer");
-	return was_armed;
-}
-
-BOOLEAN KeSetTimer(PKTIMER Timer, LARGE_INTEGER DueTime, struct _KDPC *Dpc)
-{
-	return KeSetTimerEx(Timer, DueTime, 0, Dpc);
-}
-
-BOOLEAN KeSetCoalescableTimer(PKTIMER Timer, LARGE_INTEGER DueTime, ULONG Period,
-			      ULONG TolerableDelay, struct _KDPC *Dpc)
-{
-	UNREFERENCED_PARAMETER(TolerableDelay); /* on time is within any tolerance */
-	return KeSetTimerEx(Timer, DueTime, (LONG)Period, Dpc);
-}
-
-BOOLEAN KeCancelTimer(PKTIMER Timer)
-{
-	nt_irql_require(DISPATCH_LEVEL, "KeCancelTimer");
-	lock_acquire(&nt_dispatcher_lock);
-	bool was_armed = timer_is_armed(Timer);
-	if (was_armed)
-		timer_disarm_locked(Timer);
-	lock_release(&nt_dispatcher_lock);
-	return was_armed;
-}
-
-BOOLEAN KeReadStateTimer(PKTIMER Timer)
-{
-	return read_state(&Timer->Header) > 0;
-}
-
-bool nt_dispatcher_forget_memory(const void *begin, const void *end)
-{
-	if (LIKELY(atomic_load_explicit(&nt_dispatcher_queued, memory_order_relaxed) == 0))
-		return false;
-	lock_acquire(&nt_dispatcher_lock);
-	bool was_used = nt_dpc_forget_memory_locked(begin, end);
-	LIST_ENTRY *entry = timers.armed.Flink;
-	while (entry != &timers.armed) {
-		KTIMER *timer = CONTAINING_RECORD(entry, KTIMER, TimerListEntry);
-		entry = entry->Flink;
-		if (!nt_is_within(timer, begin, end) && !nt_is_within(timer->Dpc, begin, end))
-			continue;
-		timer_disarm_locked(timer);
-		was_used = true;
-	}
-	lock_release(&nt_dispatcher_lock);
-	return was_used;
 }

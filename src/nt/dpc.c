@@ -28,6 +28,7 @@
 #include "nt/dpc.h"
 #include "nt/irql.h"
 #include "nt/report.h"
+#include "nt/visit.h"
 
 enum { WORK_THREADS_MAX = 8 };
 
@@ -71,16 +72,19 @@ static void dpcs_drain(struct work *work)
 		KDPC *dpc = CONTAINING_RECORD(dpcs.queue.Flink, KDPC, DpcListEntry);
 		/* All of it is read now: the routine may free or queue the DPC again. */
 		KDPC copy = *dpc;
+		struct nt_visit visit;
 		struct nt_irql scope;
 
 		dpc_take_locked(dpc);
 		dpcs.is_running = true;
 		lock_release(&nt_dispatcher_lock);
 
+		nt_visit_begin(&visit, "a DPC routine", (const void *)copy.DeferredRoutine);
 		nt_irql_enter(&scope, DISPATCH_LEVEL);
 		copy.DeferredRoutine(dpc, copy.DeferredContext, copy.SystemArgument1,
 				     copy.SystemArgument2);
 		nt_irql_leave(&scope, "A DPC routine");
+		nt_visit_end(&visit);
 		lock_acquire(&nt_dispatcher_lock);
 		dpcs.is_running = false;
 	}
@@ -132,6 +136,7 @@ bool nt_dpc_insert_locked(KDPC *dpc, void *argument1, void *argument2)
 
 void nt_dpc_run_or_insert(KDPC *dpc)
 {
+	struct nt_visit visit;
 	struct nt_irql scope;
 
 	lock_acquire(&nt_dispatcher_lock);
@@ -143,9 +148,11 @@ void nt_dpc_run_or_insert(KDPC *dpc)
 	dpcs.is_running = true;
 	lock_release(&nt_dispatcher_lock);
 
+	nt_visit_begin(&visit, "a DPC routine", (const void *)dpc->DeferredRoutine);
 	nt_irql_enter(&scope, DISPATCH_LEVEL);
 	dpc->DeferredRoutine(dpc, dpc->DeferredContext, NULL, NULL);
 	nt_irql_leave(&scope, "A DPC routine");
+	nt_visit_end(&visit);
 
 	lock_acquire(&nt_dispatcher_lock);
 	dpcs.is_running = false;
@@ -250,14 +257,17 @@ static void works_drain(struct work *work)
 		WORK_QUEUE_ITEM *item = CONTAINING_RECORD(works.queue.Flink, WORK_QUEUE_ITEM, List);
 		PWORKER_THREAD_ROUTINE routine = item->WorkerRoutine;
 		PVOID parameter = item->Parameter;
+		struct nt_visit visit;
 		struct nt_irql scope;
 
 		work_take_locked(item); /* may be queued again, or freed, from now on */
 		lock_release(&nt_dispatcher_lock);
 
+		nt_visit_begin(&visit, "the routine of a work item", (const void *)routine);
 		nt_irql_enter(&scope, PASSIVE_LEVEL);
 		routine(parameter);
 		nt_irql_leave(&scope, "The routine of a work item");
+		nt_visit_end(&visit);
 		lock_acquire(&nt_dispatcher_lock);
 	}
 	thread->is_busy = false;

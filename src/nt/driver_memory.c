@@ -15,6 +15,7 @@ struct block {
 	struct list link;
 	const void *name;
 	const void *site;
+	struct nt_stack stack;
 	bool is_run;
 	uint64_t count;
 	uint64_t pfns[]; /* of a run only the first */
@@ -39,6 +40,7 @@ bool driver_memory_add(const void *name, bool is_run, const uint64_t pfns[], uin
 		return false;
 	block->name = name;
 	block->site = site;
+	nt_stack_take(&block->stack);
 	block->is_run = is_run;
 	block->count = count;
 	memcpy(block->pfns, pfns, kept * sizeof(pfns[0]));
@@ -125,11 +127,11 @@ void nt_driver_memory_report_left(const void *begin, const void *end)
 		char where[256];
 
 		nt_report_where(block->site, where, sizeof(where));
-		nt_report(RULE_NT_MEMORY_LEFT,
-			  "The driver is unloaded and left %llu pages of physical memory, %s, "
-			  "allocated at %s",
-			  (unsigned long long)block->count,
-			  block->is_run ? "contiguous" : "in an MDL", where);
+		nt_report_from(RULE_NT_MEMORY_LEFT, 0, &block->stack,
+			       "The driver is unloaded and left %llu pages of physical memory, %s, "
+			       "allocated at %s",
+			       (unsigned long long)block->count,
+			       block->is_run ? "contiguous" : "in an MDL", where);
 		block_free(block);
 	}
 }

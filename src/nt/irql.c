@@ -18,10 +18,12 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "nt/held.h"
 #include "nt/irql.h"
 #include "nt/report.h"
 
-_Thread_local uint8_t nt_irql_level;
+_Thread_local union nt_level nt_level;
+bool nt_irql_is_watched;
 
 /* ---- level ---- */
 
@@ -43,48 +45,52 @@ const char *nt_irql_name(uint8_t level)
 
 RARE void nt_irql_report_return(const struct nt_irql *scope, const char *routine)
 {
-	nt_report(RULE_NT_IRQL_RETURN, "%s was called at %s and returned at %s", routine,
-		  nt_irql_name(scope->entered), nt_irql_name(nt_irql_level));
+	/* A lock that is still held explains the level that goes with it. */
+	if (nt_level.held > scope->held)
+		nt_held_release(scope, routine);
+	else
+		nt_report(RULE_NT_IRQL_RETURN, "%s was called at %s and returned at %s", routine,
+			  nt_irql_name(scope->entered), nt_irql_name(nt_level.irql));
 }
 
 RARE void nt_irql_report_high(uint8_t highest, const char *routine)
 {
 	nt_report(RULE_NT_IRQL_HIGH, "%s was called at %s; %s is the highest level for it", routine,
-		  nt_irql_name(nt_irql_level), nt_irql_name(highest));
+		  nt_irql_name(nt_level.irql), nt_irql_name(highest));
 }
 
 void nt_irql_require_waitable(const char *routine)
 {
-	if (UNLIKELY(nt_irql_level >= DISPATCH_LEVEL))
+	if (UNLIKELY(nt_level.irql >= DISPATCH_LEVEL))
 		nt_report(RULE_NT_IRQL_WAIT,
 			  "%s waits at %s; a thread may only wait below "
 			  "DISPATCH_LEVEL",
-			  routine, nt_irql_name(nt_irql_level));
+			  routine, nt_irql_name(nt_level.irql));
 }
 
 KIRQL KeGetCurrentIrql(VOID)
 {
-	return nt_irql_level;
+	return nt_level.irql;
 }
 
 KIRQL KfRaiseIrql(KIRQL NewIrql)
 {
-	KIRQL before = nt_irql_level;
+	KIRQL before = nt_level.irql;
 
 	if (NewIrql < before || NewIrql > HIGH_LEVEL)
 		nt_report(RULE_NT_IRQL_ORDER, "KeRaiseIrql was asked to go from %s to %s",
 			  nt_irql_name(before), nt_irql_name(NewIrql));
 	else
-		nt_irql_level = NewIrql;
+		nt_irql_set(NewIrql);
 	return before;
 }
 
 VOID KeLowerIrql(KIRQL NewIrql)
 {
-	if (NewIrql > nt_irql_level)
+	if (NewIrql > nt_level.irql)
 		nt_report(RULE_NT_IRQL_ORDER, "KeLowerIrql was asked to go from %s to %s",
-			  nt_irql_name(nt_irql_level), nt_irql_name(NewIrql));
-	nt_irql_level = NewIrql;
+			  nt_irql_name(nt_level.irql), nt_irql_name(NewIrql));
+	nt_irql_set(NewIrql);
 }
 
 KIRQL KeRaiseIrqlToDpcLevel(VOID)
@@ -100,12 +106,12 @@ KIRQL KeRaiseIrqlToSynchLevel(VOID)
 RARE static void report_paged_code(PCSTR file, ULONG line)
 {
 	nt_report(RULE_NT_IRQL_PAGED, "PAGED_CODE at %s:%u was reached at %s", file, line,
-		  nt_irql_name(nt_irql_level));
+		  nt_irql_name(nt_level.irql));
 }
 
 VOID OpendxgkPagedCode(PCSTR File, ULONG Line)
 {
-	if (UNLIKELY(nt_irql_level > APC_LEVEL))
+	if (UNLIKELY(nt_level.irql > APC_LEVEL))
 		report_paged_code(File, Line);
 }
 
@@ -149,7 +155,7 @@ static bool spin_is_mine(struct spin_lock *lock)
 	return atomic_load_explicit(&lock->owner, memory_order_relaxed) == thread_id();
 }
 
-static void spin_acquire(struct spin_lock *lock, const char *routine)
+static void spin_acquire(struct spin_lock *lock, const char *routine, const void *site)
 {
 	thread_point();
 	if (!spin_take(lock)) {
@@ -163,6 +169,7 @@ static void spin_acquire(struct spin_lock *lock, const char *routine)
 			thread_wait(&lock->word, SPIN_CONTENDED, CLOCK_FOREVER);
 	}
 	atomic_store_explicit(&lock->owner, thread_id(), memory_order_relaxed);
+	nt_held_add(NT_HELD_SPIN_LOCK, lock, site);
 }
 
 static void spin_release(struct spin_lock *lock, const char *routine)
@@ -174,6 +181,7 @@ static void spin_release(struct spin_lock *lock, const char *routine)
 			  routine);
 		return;
 	}
+	nt_held_drop(NT_HELD_SPIN_LOCK, lock);
 	atomic_store_explicit(&lock->owner, 0, memory_order_relaxed);
 	if (atomic_exchange_explicit(&lock->word, SPIN_FREE, memory_order_release) ==
 	    SPIN_CONTENDED)
@@ -183,27 +191,27 @@ static void spin_release(struct spin_lock *lock, const char *routine)
 /* The level on entry; the thread runs at DISPATCH_LEVEL or above afterwards. */
 static KIRQL raise_to_dispatch(const char *routine)
 {
-	KIRQL before = nt_irql_level;
+	KIRQL before = nt_level.irql;
 
 	if (nt_irql_require(DISPATCH_LEVEL, routine))
-		nt_irql_level = DISPATCH_LEVEL;
+		nt_irql_set(DISPATCH_LEVEL);
 	return before;
 }
 
 static void require_dispatch(const char *routine)
 {
-	if (UNLIKELY(nt_irql_level < DISPATCH_LEVEL))
+	if (UNLIKELY(nt_level.irql < DISPATCH_LEVEL))
 		nt_report(RULE_NT_IRQL_LOW, "%s was called at %s; it needs DISPATCH_LEVEL", routine,
-			  nt_irql_name(nt_irql_level));
+			  nt_irql_name(nt_level.irql));
 }
 
 static void lower_from_dispatch(KIRQL level, const char *routine)
 {
 	require_dispatch(routine);
-	if (level > nt_irql_level)
+	if (level > nt_level.irql)
 		nt_report(RULE_NT_IRQL_ORDER, "%s was asked to go from %s to %s", routine,
-			  nt_irql_name(nt_irql_level), nt_irql_name(level));
-	nt_irql_level = level;
+			  nt_irql_name(nt_level.irql), nt_irql_name(level));
+	nt_irql_set(level);
 }
 
 VOID KeInitializeSpinLock(PKSPIN_LOCK SpinLock)
@@ -218,7 +226,7 @@ KIRQL KeAcquireSpinLockRaiseToDpc(PKSPIN_LOCK SpinLock)
 {
 	KIRQL before = raise_to_dispatch("KeAcquireSpinLock");
 
-	spin_acquire(spin_lock_of(SpinLock), "KeAcquireSpinLock");
+	spin_acquire(spin_lock_of(SpinLock), "KeAcquireSpinLock", __builtin_return_address(0));
 	return before;
 }
 
@@ -231,7 +239,8 @@ VOID KeReleaseSpinLock(PKSPIN_LOCK SpinLock, KIRQL NewIrql)
 VOID KeAcquireSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock)
 {
 	require_dispatch("KeAcquireSpinLockAtDpcLevel");
-	spin_acquire(spin_lock_of(SpinLock), "KeAcquireSpinLockAtDpcLevel");
+	spin_acquire(spin_lock_of(SpinLock), "KeAcquireSpinLockAtDpcLevel",
+		     __builtin_return_address(0));
 }
 
 VOID KeReleaseSpinLockFromDpcLevel(PKSPIN_LOCK SpinLock)
@@ -249,6 +258,7 @@ BOOLEAN KeTryToAcquireSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock)
 	if (!spin_take(lock))
 		return FALSE;
 	atomic_store_explicit(&lock->owner, thread_id(), memory_order_relaxed);
+	nt_held_add(NT_HELD_SPIN_LOCK, lock, __builtin_return_address(0));
 	return TRUE;
 }
 
@@ -264,7 +274,8 @@ KIRQL KeAcquireSpinLockForDpc(PKSPIN_LOCK SpinLock)
 {
 	KIRQL before = raise_to_dispatch("KeAcquireSpinLockForDpc");
 
-	spin_acquire(spin_lock_of(SpinLock), "KeAcquireSpinLockForDpc");
+	spin_acquire(spin_lock_of(SpinLock), "KeAcquireSpinLockForDpc",
+		     __builtin_return_address(0));
 	return before;
 }
 
@@ -279,7 +290,8 @@ VOID KeAcquireInStackQueuedSpinLock(PKSPIN_LOCK SpinLock, PKLOCK_QUEUE_HANDLE Lo
 {
 	KIRQL before = raise_to_dispatch("KeAcquireInStackQueuedSpinLock");
 
-	spin_acquire(spin_lock_of(SpinLock), "KeAcquireInStackQueuedSpinLock");
+	spin_acquire(spin_lock_of(SpinLock), "KeAcquireInStackQueuedSpinLock",
+		     __builtin_return_address(0));
 	LockHandle->LockQueue.Next = NULL;
 	LockHandle->LockQueue.Lock = SpinLock;
 	LockHandle->OldIrql = before;
@@ -294,7 +306,8 @@ VOID KeReleaseInStackQueuedSpinLock(PKLOCK_QUEUE_HANDLE LockHandle)
 VOID KeAcquireInStackQueuedSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock, PKLOCK_QUEUE_HANDLE LockHandle)
 {
 	require_dispatch("KeAcquireInStackQueuedSpinLockAtDpcLevel");
-	spin_acquire(spin_lock_of(SpinLock), "KeAcquireInStackQueuedSpinLockAtDpcLevel");
+	spin_acquire(spin_lock_of(SpinLock), "KeAcquireInStackQueuedSpinLockAtDpcLevel",
+		     __builtin_return_address(0));
 	LockHandle->LockQueue.Next = NULL;
 	LockHandle->LockQueue.Lock = SpinLock;
 }
@@ -387,11 +400,13 @@ KIRQL ExAcquireSpinLockExclusive(PEX_SPIN_LOCK SpinLock)
 	KIRQL before = raise_to_dispatch("ExAcquireSpinLockExclusive");
 
 	nt_rw_acquire_exclusive(rw_word(SpinLock));
+	nt_held_add(NT_HELD_SPIN_EXCLUSIVE, rw_word(SpinLock), __builtin_return_address(0));
 	return before;
 }
 
 VOID ExReleaseSpinLockExclusive(PEX_SPIN_LOCK SpinLock, KIRQL OldIrql)
 {
+	nt_held_drop(NT_HELD_SPIN_EXCLUSIVE, rw_word(SpinLock));
 	if (!nt_rw_release_exclusive(rw_word(SpinLock)))
 		nt_report(RULE_NT_LOCK_OWNER, "ExReleaseSpinLockExclusive releases a lock that is "
 					      "not held exclusively");
@@ -403,11 +418,13 @@ KIRQL ExAcquireSpinLockShared(PEX_SPIN_LOCK SpinLock)
 	KIRQL before = raise_to_dispatch("ExAcquireSpinLockShared");
 
 	nt_rw_acquire_shared(rw_word(SpinLock));
+	nt_held_add(NT_HELD_SPIN_SHARED, rw_word(SpinLock), __builtin_return_address(0));
 	return before;
 }
 
 VOID ExReleaseSpinLockShared(PEX_SPIN_LOCK SpinLock, KIRQL OldIrql)
 {
+	nt_held_drop(NT_HELD_SPIN_SHARED, rw_word(SpinLock));
 	if (!nt_rw_release_shared(rw_word(SpinLock)))
 		nt_report(RULE_NT_LOCK_OWNER, "ExReleaseSpinLockShared releases a lock that is not "
 					      "held shared");

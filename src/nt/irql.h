@@ -18,38 +18,66 @@
 struct nt_irql {
 	uint8_t before;
 	uint8_t entered;
+	uint8_t held; /* locks, on entry */
 };
 
-/* The level of the calling thread: behind the functions below, which every crossing goes through.
- */
-extern _Thread_local uint8_t nt_irql_level __attribute__((visibility("hidden")));
+/* The calling thread: behind the functions below, which every crossing goes through. */
+union nt_level {
+	struct {
+		uint8_t irql;
+		uint8_t held; /* how many locks of drivers (held.h) */
+	};
+	uint16_t both;
+};
+extern _Thread_local union nt_level nt_level __attribute__((visibility("hidden")));
 
 static inline uint8_t nt_irql_current(void)
 {
-	return nt_irql_level;
+	return nt_level.irql;
+}
+
+/* At PASSIVE_LEVEL and without a lock, as a thread is that is nowhere in a driver. */
+static inline bool nt_irql_is_plain(void)
+{
+	return nt_level.both == 0;
+}
+
+/* Somebody has to know when a thread comes to DISPATCH_LEVEL and leaves it (paged_guard.h). */
+extern bool nt_irql_is_watched __attribute__((visibility("hidden")));
+void nt_irql_watched_move(uint8_t from, uint8_t to);
+
+static inline void nt_irql_set(uint8_t level)
+{
+	if (UNLIKELY(nt_irql_is_watched))
+		nt_irql_watched_move(nt_level.irql, level);
+	nt_level.irql = level;
 }
 
 static inline void nt_irql_enter(struct nt_irql *scope, uint8_t level)
 {
-	scope->before = nt_irql_level;
+	scope->before = nt_level.irql;
 	scope->entered = level;
-	nt_irql_level = level;
+	scope->held = nt_level.held;
+	nt_irql_set(level);
 }
 
 void nt_irql_report_return(const struct nt_irql *scope, const char *routine);
 
-/* Reports a routine that comes back at another level, and restores the one before. */
+/*
+ * Reports a routine that comes back at another level, or with a lock that it took, which is
+ * released; and restores the level before.
+ */
 static inline void nt_irql_leave(const struct nt_irql *scope, const char *routine)
 {
-	if (UNLIKELY(nt_irql_level != scope->entered))
+	if (UNLIKELY(nt_level.irql != scope->entered || nt_level.held > scope->held))
 		nt_irql_report_return(scope, routine);
-	nt_irql_level = scope->before;
+	nt_irql_set(scope->before);
 }
 
-/* The same for a routine that was called at PASSIVE_LEVEL, where the thread was before. */
-static inline void nt_irql_expect_passive(const char *routine)
+/* The same for a routine that was called where the thread was plain. */
+static inline void nt_irql_expect_plain(const char *routine)
 {
-	if (UNLIKELY(nt_irql_level != 0))
+	if (UNLIKELY(!nt_irql_is_plain()))
 		nt_irql_leave(&(struct nt_irql){ 0 }, routine);
 }
 
@@ -61,7 +89,7 @@ void nt_irql_report_high(uint8_t highest, const char *routine);
 /* Reports NT-IRQL-HIGH when the caller runs above `highest`. True when the call is in order. */
 static inline bool nt_irql_require(uint8_t highest, const char *routine)
 {
-	if (LIKELY(nt_irql_level <= highest))
+	if (LIKELY(nt_level.irql <= highest))
 		return true;
 	nt_irql_report_high(highest, routine);
 	return false;

@@ -23,6 +23,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "nt/dispatcher.h"
+#include "nt/held.h"
 #include "nt/irql.h"
 #include "nt/report.h"
 #include "nt/threads.h"
@@ -41,12 +42,13 @@ static void *fast_mutex_owner(PFAST_MUTEX mutex)
 	return __atomic_load_n(&mutex->Owner, __ATOMIC_RELAXED);
 }
 
-static void fast_mutex_own(PFAST_MUTEX mutex)
+static void fast_mutex_own(PFAST_MUTEX mutex, const void *site)
 {
 	__atomic_store_n(&mutex->Owner, nt_thread_current(), __ATOMIC_RELAXED);
+	nt_held_add(NT_HELD_FAST_MUTEX, mutex, site);
 }
 
-static void fast_mutex_acquire(PFAST_MUTEX mutex, const char *routine)
+static void fast_mutex_acquire(PFAST_MUTEX mutex, const char *routine, const void *site)
 {
 	if (nt_irql_current() > APC_LEVEL)
 		nt_irql_require_waitable(routine);
@@ -60,7 +62,7 @@ static void fast_mutex_acquire(PFAST_MUTEX mutex, const char *routine)
 		__atomic_fetch_add(&mutex->Contention, 1, __ATOMIC_RELAXED);
 		KeWaitForSingleObject(&mutex->Event, WrFastMutex, KernelMode, FALSE, NULL);
 	}
-	fast_mutex_own(mutex);
+	fast_mutex_own(mutex, site);
 }
 
 /* False when the caller does not hold it. */
@@ -73,6 +75,7 @@ static bool fast_mutex_release(PFAST_MUTEX mutex, const char *routine)
 			  routine);
 		return false;
 	}
+	nt_held_drop(NT_HELD_FAST_MUTEX, mutex);
 	__atomic_store_n(&mutex->Owner, NULL, __ATOMIC_RELAXED);
 	if (InterlockedIncrement(&mutex->Count) <= 0)
 		KeSetEvent(&mutex->Event, EVENT_INCREMENT, FALSE);
@@ -83,7 +86,7 @@ VOID ExAcquireFastMutex(PFAST_MUTEX FastMutex)
 {
 	KIRQL before = nt_irql_current();
 
-	fast_mutex_acquire(FastMutex, "ExAcquireFastMutex");
+	fast_mutex_acquire(FastMutex, "ExAcquireFastMutex", __builtin_return_address(0));
 	if (before < APC_LEVEL)
 		KfRaiseIrql(APC_LEVEL);
 	FastMutex->OldIrql = before;
@@ -97,7 +100,7 @@ BOOLEAN ExTryToAcquireFastMutex(PFAST_MUTEX FastMutex)
 	thread_point();
 	if (InterlockedCompareExchange(&FastMutex->Count, 0, 1) != 1)
 		return FALSE;
-	fast_mutex_own(FastMutex);
+	fast_mutex_own(FastMutex, __builtin_return_address(0));
 	if (before < APC_LEVEL)
 		KfRaiseIrql(APC_LEVEL);
 	FastMutex->OldIrql = before;
@@ -115,7 +118,7 @@ VOID ExReleaseFastMutex(PFAST_MUTEX FastMutex)
 
 VOID ExAcquireFastMutexUnsafe(PFAST_MUTEX FastMutex)
 {
-	fast_mutex_acquire(FastMutex, "ExAcquireFastMutexUnsafe");
+	fast_mutex_acquire(FastMutex, "ExAcquireFastMutexUnsafe", __builtin_return_address(0));
 }
 
 VOID ExReleaseFastMutexUnsafe(PFAST_MUTEX FastMutex)
@@ -225,7 +228,7 @@ static void resource_next_turn(PERESOURCE resource)
 	thread_wake_all(resource_turn(resource));
 }
 
-BOOLEAN ExAcquireResourceExclusiveLite(PERESOURCE Resource, BOOLEAN Wait)
+static BOOLEAN resource_acquire_exclusive(PERESOURCE Resource, bool Wait, const void *site)
 {
 	ERESOURCE_THREAD thread = ExGetCurrentResourceThread();
 	bool is_mine = false;
@@ -255,7 +258,14 @@ BOOLEAN ExAcquireResourceExclusiveLite(PERESOURCE Resource, BOOLEAN Wait)
 	if (is_shared_by_me && Wait)
 		nt_report(RULE_NT_LOCK_RECURSION, "ExAcquireResourceExclusiveLite waits for a "
 						  "resource that its own thread holds shared");
+	if (is_mine)
+		nt_held_add(NT_HELD_RESOURCE, Resource, site);
 	return is_mine;
+}
+
+BOOLEAN ExAcquireResourceExclusiveLite(PERESOURCE Resource, BOOLEAN Wait)
+{
+	return resource_acquire_exclusive(Resource, Wait, __builtin_return_address(0));
 }
 
 /* False when the request has to wait. */
@@ -283,7 +293,7 @@ static bool resource_share_locked(PERESOURCE resource, ERESOURCE_THREAD thread,
 }
 
 static BOOLEAN resource_acquire_shared(PERESOURCE resource, bool waits, enum shared_manners manners,
-				       const char *routine)
+				       const char *routine, const void *site)
 {
 	ERESOURCE_THREAD thread = ExGetCurrentResourceThread();
 
@@ -295,25 +305,29 @@ static BOOLEAN resource_acquire_shared(PERESOURCE resource, bool waits, enum sha
 		is_mine = resource_share_locked(resource, thread, manners);
 	}
 	lock_release(&nt_dispatcher_lock);
+	if (is_mine)
+		nt_held_add(NT_HELD_RESOURCE, resource, site);
 	return is_mine;
 }
 
 BOOLEAN ExAcquireResourceSharedLite(PERESOURCE Resource, BOOLEAN Wait)
 {
-	return resource_acquire_shared(Resource, Wait, SHARED_QUEUES,
-				       "ExAcquireResourceSharedLite");
+	return resource_acquire_shared(Resource, Wait, SHARED_QUEUES, "ExAcquireResourceSharedLite",
+				       __builtin_return_address(0));
 }
 
 BOOLEAN ExAcquireSharedStarveExclusive(PERESOURCE Resource, BOOLEAN Wait)
 {
 	return resource_acquire_shared(Resource, Wait, SHARED_OVERTAKES,
-				       "ExAcquireSharedStarveExclusive");
+				       "ExAcquireSharedStarveExclusive",
+				       __builtin_return_address(0));
 }
 
 BOOLEAN ExAcquireSharedWaitForExclusive(PERESOURCE Resource, BOOLEAN Wait)
 {
 	return resource_acquire_shared(Resource, Wait, SHARED_QUEUES_ALWAYS,
-				       "ExAcquireSharedWaitForExclusive");
+				       "ExAcquireSharedWaitForExclusive",
+				       __builtin_return_address(0));
 }
 
 VOID ExConvertExclusiveToSharedLite(PERESOURCE Resource)
@@ -359,6 +373,8 @@ VOID ExReleaseResourceForThreadLite(PERESOURCE Resource, ERESOURCE_THREAD Resour
 	}
 	lock_release(&nt_dispatcher_lock);
 
+	if (owner && ResourceThreadId == ExGetCurrentResourceThread())
+		nt_held_drop(NT_HELD_RESOURCE, Resource);
 	if (is_free)
 		resource_next_turn(Resource);
 	if (!owner)
@@ -391,15 +407,17 @@ ULONG ExIsResourceAcquiredSharedLite(PERESOURCE Resource)
 
 PVOID ExEnterCriticalRegionAndAcquireResourceExclusive(PERESOURCE Resource)
 {
-	KeEnterCriticalRegion();
-	ExAcquireResourceExclusiveLite(Resource, TRUE);
+	nt_region_enter(__builtin_return_address(0));
+	resource_acquire_exclusive(Resource, true, __builtin_return_address(0));
 	return KeGetCurrentThread();
 }
 
 PVOID ExEnterCriticalRegionAndAcquireResourceShared(PERESOURCE Resource)
 {
-	KeEnterCriticalRegion();
-	ExAcquireResourceSharedLite(Resource, TRUE);
+	nt_region_enter(__builtin_return_address(0));
+	resource_acquire_shared(Resource, true, SHARED_QUEUES,
+				"ExEnterCriticalRegionAndAcquireResourceShared",
+				__builtin_return_address(0));
 	return KeGetCurrentThread();
 }
 
@@ -431,11 +449,13 @@ VOID ExAcquirePushLockExclusiveEx(PEX_PUSH_LOCK PushLock, ULONG Flags)
 	UNREFERENCED_PARAMETER(Flags);
 	push_check_caller("ExAcquirePushLockExclusive");
 	nt_rw_acquire_exclusive(push_word(PushLock));
+	nt_held_add(NT_HELD_PUSH_EXCLUSIVE, PushLock, __builtin_return_address(0));
 }
 
 VOID ExReleasePushLockExclusiveEx(PEX_PUSH_LOCK PushLock, ULONG Flags)
 {
 	UNREFERENCED_PARAMETER(Flags);
+	nt_held_drop(NT_HELD_PUSH_EXCLUSIVE, PushLock);
 	if (!nt_rw_release_exclusive(push_word(PushLock)))
 		nt_report(RULE_NT_LOCK_OWNER, "ExReleasePushLockExclusive releases a lock that is "
 					      "not held exclusively");
@@ -446,11 +466,13 @@ VOID ExAcquirePushLockSharedEx(PEX_PUSH_LOCK PushLock, ULONG Flags)
 	UNREFERENCED_PARAMETER(Flags);
 	push_check_caller("ExAcquirePushLockShared");
 	nt_rw_acquire_shared(push_word(PushLock));
+	nt_held_add(NT_HELD_PUSH_SHARED, PushLock, __builtin_return_address(0));
 }
 
 VOID ExReleasePushLockSharedEx(PEX_PUSH_LOCK PushLock, ULONG Flags)
 {
 	UNREFERENCED_PARAMETER(Flags);
+	nt_held_drop(NT_HELD_PUSH_SHARED, PushLock);
 	if (!nt_rw_release_shared(push_word(PushLock)))
 		nt_report(RULE_NT_LOCK_OWNER, "ExReleasePushLockShared releases a lock that is not "
 					      "held shared");

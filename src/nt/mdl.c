@@ -30,6 +30,7 @@
 #include "nt/irql.h"
 #include "nt/mdl.h"
 #include "nt/pool.h"
+#include "nt/paged_guard.h"
 #include "nt/report.h"
 
 #define MDL_TAG 0x206c644d /* "Mdl " */
@@ -196,13 +197,16 @@ VOID MmProbeAndLockPages(PMDL MemoryDescriptorList, KPROCESSOR_MODE AccessMode,
 					       MDL_SOURCE_IS_NONPAGED_POOL | MDL_PARTIAL),
 			 __func__, "that already describes pages"))
 		return;
+	nt_paged_guard_lock(start, mdl->ByteCount);
 	if (Operation == IoReadAccess)
 		is_there = probe_is_readable(start, mdl->ByteCount);
 	else
 		is_there = probe_is_writable(start, mdl->ByteCount);
 	/* Not the driver's mistake: it is how it learns that a client gave it a wild pointer. */
-	if (!is_there && mdl->ByteCount > 0)
+	if (!is_there && mdl->ByteCount > 0) {
+		nt_paged_guard_unlock(start, mdl->ByteCount);
 		ExRaiseStatus(STATUS_ACCESS_VIOLATION);
+	}
 
 	mdl_fill_pfns(mdl);
 	mdl->MdlFlags |= MDL_PAGES_LOCKED;
@@ -222,6 +226,7 @@ VOID MmUnlockPages(PMDL MemoryDescriptorList)
 		return;
 	if (mdl_has_own_mapping(mdl))
 		mdl_drop_mapping(mdl);
+	nt_paged_guard_unlock(MmGetMdlVirtualAddress(mdl), mdl->ByteCount);
 	mdl->MdlFlags &= ~(MDL_PAGES_LOCKED | MDL_WRITE_OPERATION);
 }
 

@@ -8,12 +8,16 @@
 #include "base/machine.h"
 #include "nt/dispatcher.h"
 #include "nt/driver_memory.h"
+#include "nt/fault.h"
 #include "nt/nt.h"
+#include "nt/paged_guard.h"
 
 NTSTATUS nt_start(void)
 {
 	NTSTATUS status = nt_dpc_start();
 
+	nt_faults_install();
+	(void)nt_paged_guard_is_on(); /* asked now, so that every level is known to it */
 	if (NT_SUCCESS(status))
 		status = nt_timers_start();
 	if (!NT_SUCCESS(status))
@@ -26,7 +30,7 @@ void nt_stop(void)
 	nt_timers_stop(); /* first: timers queue DPCs */
 	nt_dpc_stop();
 	nt_threads_reap();
-	nt_seh_stop();
+	nt_faults_stop();
 	nt_handle_finish();
 	nt_registry_finish();
 	machine_finish();

@@ -38,8 +38,10 @@
 #include "base/mem_kept.h"
 #include "nt/dispatcher.h"
 #include "nt/irql.h"
+#include "nt/paged_guard.h"
 #include "nt/pool.h"
 #include "nt/pool_block.h"
+#include "nt/pool_stack.h"
 #include "nt/report.h"
 #include "nt/seh.h"
 
@@ -47,8 +49,6 @@
 
 enum {
 	CACHE_LINE = 64,
-	FRESH_BYTE = 0xCD,
-	FREED_BYTE = 0xDD,
 	TAGS_SHOWN = 32,
 };
 
@@ -59,7 +59,7 @@ enum {
 
 /* ---- blocks ---- */
 
-static const char *tag_text(uint32_t tag, char text[5])
+const char *pool_tag_text(uint32_t tag, char text[5])
 {
 	for (int i = 0; i < 4; i++) {
 		unsigned char letter = (unsigned char)(tag >> (8 * i));
@@ -116,7 +116,9 @@ static uint64_t small_bytes(uint64_t size_bytes)
 
 static void apart_give_back(struct pool_apart *apart)
 {
-	if (apart->mapped_bytes != 0)
+	if (apart->is_guarded)
+		nt_paged_guard_give(apart->mapped, apart->mapped_bytes);
+	else if (apart->mapped_bytes != 0)
 		munmap(apart->mapped, apart->mapped_bytes);
 	mem_free(apart);
 }
@@ -129,8 +131,20 @@ struct pool_request {
 	bool is_zeroed;
 	bool is_executable;
 	bool is_paged;
-	bool raises; /* when there is no memory */
+	bool needs_pages; /* of its own: code may run in them, or they are guarded */
+	bool raises;      /* when there is no memory */
 };
+
+static void *pages_take(const struct pool_request *request, struct pool_apart *apart,
+			size_t size_bytes)
+{
+	apart->is_guarded = !request->is_executable;
+	if (apart->is_guarded)
+		return nt_paged_guard_take(apart, size_bytes);
+	void *pages = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return pages == MAP_FAILED ? NULL : pages;
+}
 
 RARE static struct pool_block *block_create_apart(const struct pool_request *request)
 {
@@ -144,16 +158,15 @@ RARE static struct pool_block *block_create_apart(const struct pool_request *req
 
 	/* The descriptor is counted memory in any case, so that a failing allocation reaches both.
 	 */
-	apart = mem_alloc(sizeof(*apart) + (request->is_executable ? 0 : memory_bytes));
+	apart = mem_alloc(sizeof(*apart) + (request->needs_pages ? 0 : memory_bytes));
 	if (!apart)
 		return NULL;
 	*apart = (struct pool_apart){ .size_bytes = request->size_bytes };
 	atomic_init(&apart->block.state, STATE_APART);
 	memory = (char *)(apart + 1);
-	if (request->is_executable) {
-		memory = mmap(NULL, memory_bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (memory == MAP_FAILED) {
+	if (request->needs_pages) {
+		memory = pages_take(request, apart, memory_bytes);
+		if (!memory) {
 			mem_free(apart);
 			return NULL;
 		}
@@ -176,22 +189,25 @@ RARE static void *allocate_apart(const struct pool_request *request)
 	char *payload = payload_of(block);
 	set_place(block, request->site, 0);
 	block->tag = request->tag;
-	memset(payload, request->is_zeroed ? 0 : FRESH_BYTE, request->size_bytes);
+	memset(payload, request->is_zeroed ? 0 : POOL_FRESH_BYTE, request->size_bytes);
 	canary_put(payload + request->size_bytes);
 	if (request->is_paged)
 		atomic_fetch_or_explicit(&block->state, STATE_PAGED, memory_order_relaxed);
+	((struct pool_apart *)block)->stack = pool_stack_if_due();
 	pool_table_insert(block);
 	return payload;
 }
 
-SPECIALIZED void *small_begin(struct pool_block *block, const struct pool_request *request)
+SPECIALIZED void *small_begin(struct pool_block *block, const struct pool_request *request,
+			      const struct nt_stack *stack)
 {
 	char *payload = (char *)(block + 1);
 	uint32_t before = atomic_load_explicit(&block->state, memory_order_relaxed);
 	set_place(block, request->site, request->size_bytes);
+	block->stack = stack;
 	block->tag = request->tag;
 	block->canary = CANARY;
-	fill(payload, request->is_zeroed ? 0 : FRESH_BYTE, request->size_bytes);
+	fill(payload, request->is_zeroed ? 0 : POOL_FRESH_BYTE, request->size_bytes);
 	canary_put(payload + request->size_bytes);
 	/* From now on it can be freed. */
 	atomic_store_explicit(
@@ -213,7 +229,7 @@ RARE static void request_judge(const struct pool_request *request, const char *r
 		nt_irql_require(DISPATCH_LEVEL, routine);
 	if (request->size_bytes == 0)
 		nt_report(RULE_NT_POOL_SIZE, "%s was asked for no bytes, tag '%s'", routine,
-			  tag_text(request->tag, text));
+			  pool_tag_text(request->tag, text));
 	if (request->tag == 0)
 		nt_report(RULE_NT_POOL_TAG, "%s was given no tag", routine);
 }
@@ -222,7 +238,7 @@ static void *allocate_small(const struct pool_request *request)
 {
 	struct pool_block *block = mem_take_known(small_bytes(request->size_bytes));
 
-	return block ? small_begin(block, request) : NULL;
+	return block ? small_begin(block, request, pool_stack_if_due()) : NULL;
 }
 
 static void *allocate_somewhere(struct pool_request request)
@@ -233,7 +249,8 @@ static void *allocate_somewhere(struct pool_request request)
 		request.alignment = POOL_ALIGNMENT;
 	if (request.size_bytes >= PAGE_SIZE)
 		request.alignment = PAGE_SIZE;
-	if (request.size_bytes > SMALL_MAX_BYTES || request.is_executable ||
+	request.needs_pages = request.is_executable || (request.is_paged && nt_paged_guard_is_on());
+	if (request.size_bytes > SMALL_MAX_BYTES || request.needs_pages ||
 	    request.alignment > POOL_ALIGNMENT)
 		return allocate_apart(&request);
 	return allocate_small(&request);
@@ -256,10 +273,13 @@ SPECIALIZED void *pool_allocate(const struct pool_request *request, const char *
 
 	if (LIKELY(nt_irql_current() <= APC_LEVEL && request->tag != 0 &&
 		   request->size_bytes - 1 < SMALL_MAX_BYTES && !request->is_executable &&
-		   request->alignment <= POOL_ALIGNMENT))
+		   !pool_stack_is_due() && request->alignment <= POOL_ALIGNMENT))
 		block = mem_take_kept(MEM_SHELF_KNOWN +
 				      mem_size_index(small_bytes(request->size_bytes)));
-	return LIKELY(block) ? small_begin(block, request) : allocate_other(*request, routine);
+	if (UNLIKELY(!block))
+		return allocate_other(*request, routine);
+	pool_stack_pass();
+	return small_begin(block, request, NULL);
 }
 
 /* The small block whose payload that would be; NULL when there is none. */
@@ -294,7 +314,7 @@ RARE static void report_bad_free(const char *routine, void *payload)
 		nt_report_where(found.site, where, sizeof(where));
 		nt_report(RULE_NT_POOL_DOUBLE_FREE,
 			  "%s frees %p a second time, tag '%s'; it was freed at %s", routine,
-			  payload, tag_text(found.tag, text), where);
+			  payload, pool_tag_text(found.tag, text), where);
 	} else {
 		nt_report(RULE_NT_POOL_BAD_FREE, "%s was given %p, which is not a pool block",
 			  routine, payload);
@@ -313,7 +333,7 @@ RARE static void report_overrun(const struct pool_block *block, bool is_whole_be
 			"%s found the memory %s a block of %zu bytes overwritten, tag '%s', "
 			"allocated at %s",
 			routine, is_whole_before ? "behind" : "in front of", size_of(block),
-			tag_text(block->tag, text), where);
+			pool_tag_text(block->tag, text), where);
 }
 
 RARE static void report_paged_free(const char *routine)
@@ -328,7 +348,7 @@ RARE static void report_tag(const struct pool_block *block, uint32_t tag, const 
 	char given[5];
 
 	nt_report(RULE_NT_POOL_TAG, "%s frees a block of tag '%s' with tag '%s'", routine,
-		  tag_text(block->tag, text), tag_text(tag, given));
+		  pool_tag_text(block->tag, text), pool_tag_text(tag, given));
 }
 
 RARE static void report_in_use(const struct pool_block *block, const char *routine)
@@ -338,7 +358,7 @@ RARE static void report_in_use(const struct pool_block *block, const char *routi
 	nt_report(RULE_NT_POOL_IN_USE,
 		  "%s frees a block that holds an armed timer, a queued DPC or a queued work item, "
 		  "tag '%s'",
-		  routine, tag_text(block->tag, text));
+		  routine, pool_tag_text(block->tag, text));
 }
 
 /* At a glance; if it is not, block_judge() says why. */
@@ -372,7 +392,7 @@ SPECIALIZED void small_end(struct pool_block *block, const void *site)
 {
 	size_t size_bytes = small_size(block);
 
-	fill((char *)(block + 1), FREED_BYTE, size_bytes);
+	fill((char *)(block + 1), POOL_FREED_BYTE, size_bytes);
 	set_place(block, site, size_bytes);
 	if (UNLIKELY(!mem_keep(block, MEM_SHELF_KNOWN + mem_size_index(small_bytes(size_bytes)))))
 		mem_give_known(block, small_bytes(size_bytes));
@@ -389,10 +409,13 @@ RARE static void small_end_judged(struct pool_block *block, uint32_t state, uint
 
 static void apart_retire(struct pool_block *block, uint32_t tag, const char *routine)
 {
+	const struct pool_apart *apart = (struct pool_apart *)block;
 	bool is_paged = atomic_load_explicit(&block->state, memory_order_relaxed) & STATE_PAGED;
 
+	if (apart->is_guarded)
+		nt_paged_guard_open(apart->mapped, apart->mapped_bytes);
 	block_judge(block, payload_of(block), size_of(block), is_paged, tag, routine);
-	memset(payload_of(block), FREED_BYTE, size_of(block));
+	memset(payload_of(block), POOL_FREED_BYTE, size_of(block));
 	apart_give_back((struct pool_apart *)block);
 }
 
@@ -621,6 +644,7 @@ struct leak {
 	uint64_t blocks;
 	uint64_t bytes;
 	const void *site;
+	struct nt_stack stack; /* of the first that has kept it */
 };
 
 /* What an image left. */
@@ -628,6 +652,8 @@ struct leaks {
 	uintptr_t begin;
 	uintptr_t end;
 	struct pool_block *first; /* pool_block.next */
+	struct leak tags[TAGS_SHOWN];
+	unsigned tag_count;
 };
 
 static bool is_leak_of(const struct leaks *leaks, const struct pool_block *block)
@@ -635,6 +661,28 @@ static bool is_leak_of(const struct leaks *leaks, const struct pool_block *block
 	uintptr_t site = (uintptr_t)site_of(block);
 
 	return site >= leaks->begin && site < leaks->end;
+}
+
+static void leaks_count(struct leaks *leaks, const struct pool_block *block,
+			const struct nt_stack *stack)
+{
+	unsigned i = 0;
+
+	while (i < leaks->tag_count && leaks->tags[i].tag != block->tag)
+		i++;
+	if (i == TAGS_SHOWN)
+		return;
+	struct leak *leak = &leaks->tags[i];
+	if (i == leaks->tag_count) {
+		leaks->tag_count++;
+		*leak = (struct leak){ .tag = block->tag, .site = site_of(block) };
+	}
+	leak->blocks++;
+	leak->bytes += size_of(block);
+	if (stack && leak->stack.count == 0) {
+		leak->site = site_of(block);
+		leak->stack = *stack;
+	}
 }
 
 static void leaks_take_small(void *context, void *memory)
@@ -646,50 +694,47 @@ static void leaks_take_small(void *context, void *memory)
 	if (!(state & STATE_LIVE) || !is_leak_of(leaks, block) ||
 	    !atomic_compare_exchange_strong(&block->state, &state, state_with(state, STATE_FREED)))
 		return;
+	leaks_count(leaks, block, block->stack);
 	block->next = leaks->first;
 	leaks->first = block;
 }
 
-static unsigned leaks_sum(const struct pool_block *taken, struct leak *leaks)
+static void leak_report(struct leak *leak)
 {
-	unsigned count = 0;
+	const void *call = (const char *)leak->site - 1;
+	char text[5];
+	char where[256];
 
-	for (const struct pool_block *block = taken; block; block = block->next) {
-		unsigned i = 0;
-		while (i < count && leaks[i].tag != block->tag)
-			i++;
-		if (i == count) {
-			if (count == TAGS_SHOWN)
-				continue;
-			leaks[count++] = (struct leak){ .tag = block->tag, .site = site_of(block) };
-		}
-		leaks[i].blocks++;
-		leaks[i].bytes += size_of(block);
-	}
-	return count;
+	/* The one frame that every block knows. */
+	if (leak->stack.count == 0)
+		leak->stack =
+			(struct nt_stack){ .frames = { call }, .count = 1, .has_driver = true };
+	nt_report_where(call, where, sizeof(where));
+	nt_report_from(RULE_NT_POOL_LEAK, leak->tag, &leak->stack,
+		       "The driver left %llu block%s of %llu bytes, tag '%s', the first allocated "
+		       "at %s",
+		       (unsigned long long)leak->blocks, leak->blocks == 1 ? "" : "s",
+		       (unsigned long long)leak->bytes, pool_tag_text(leak->tag, text), where);
 }
 
 uint64_t nt_pool_report_leaks(const void *begin, const void *end)
 {
 	struct leaks left = { .begin = (uintptr_t)begin, .end = (uintptr_t)end };
-	struct leak leaks[TAGS_SHOWN];
+	struct pool_block *apart = NULL;
 	uint64_t total = 0;
-	char text[5];
-	char where[256];
 
 	mem_visit_known(leaks_take_small, &left);
-	pool_table_take_all(left.begin, left.end, &left.first);
+	pool_table_take_all(left.begin, left.end, &apart);
+	while (apart) {
+		struct pool_block *block = apart;
 
-	unsigned count = leaks_sum(left.first, leaks);
-	for (unsigned i = 0; i < count; i++) {
-		nt_report_where(leaks[i].site, where, sizeof(where));
-		nt_report_about(
-			RULE_NT_POOL_LEAK, leaks[i].tag,
-			"The driver left %llu block%s of %llu bytes, tag '%s', the first allocated "
-			"at %s",
-			(unsigned long long)leaks[i].blocks, leaks[i].blocks == 1 ? "" : "s",
-			(unsigned long long)leaks[i].bytes, tag_text(leaks[i].tag, text), where);
+		apart = block->next;
+		leaks_count(&left, block, ((struct pool_apart *)block)->stack);
+		block->next = left.first;
+		left.first = block;
 	}
+	for (unsigned i = 0; i < left.tag_count; i++)
+		leak_report(&left.tags[i]);
 	while (left.first) {
 		struct pool_block *block = left.first;
 		left.first = block->next;

@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What fresh memory holds that was not asked for zeroed, and what a freed block is left with. */
+enum { POOL_FRESH_BYTE = 0xCD, POOL_FREED_BYTE = 0xDD };
+
 struct nt_pool_usage {
 	uint64_t blocks;
 	uint64_t bytes;

@@ -27,7 +27,10 @@ enum {
 };
 
 struct pool_block {
-	struct pool_block *next; /* in its bucket, of leaks; base/mem.h's when it is free */
+	union {
+		struct pool_block *next; /* in its bucket, of leaks; base/mem.h's when it is free */
+		const struct nt_stack *stack; /* of a small one that is live; may be NULL */
+	};
 	_Atomic uint32_t state;
 	uint32_t tag;
 
@@ -43,8 +46,10 @@ struct pool_apart {
 	struct pool_block block;
 	char *payload;
 	size_t size_bytes;
-	void *mapped;        /* where the payload is, when code may run in it */
-	size_t mapped_bytes; /* 0: behind this struct */
+	const struct nt_stack *stack; /* may be NULL */
+	void *mapped;                 /* where the payload is, when it needs pages of its own */
+	size_t mapped_bytes;          /* 0: behind this struct */
+	bool is_guarded;              /* those of paged_guard.h */
 };
 
 static inline bool is_apart(const struct pool_block *block)
@@ -89,6 +94,9 @@ static inline uint32_t state_with(uint32_t state, uint32_t flags)
 {
 	return (state & ~(uint32_t)(STATE_USE - 1)) | flags;
 }
+
+/* The letters of a tag. */
+const char *pool_tag_text(uint32_t tag, char text[5]);
 
 struct freed_block {
 	const void *payload;

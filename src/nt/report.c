@@ -4,28 +4,25 @@
  *   in:   a rule and a sentence, on the thread of the driver that broke it
  *   out:  lines in the log, counts per rule
  *
- * The stack is walked by the unwinder of libgcc (backtrace(3)) and made readable by libdw, which
- * looks at the files mapped into this process. libdw keeps a table per process and is not safe for
- * threads, so `report_lock` guards it together with the list of places.
+ * The stack is walked by the unwinder of libgcc (backtrace(3)) and made readable by symbols.c,
+ * which is not safe for threads, so `report_lock` guards it together with the list of places.
  */
 #include <dlfcn.h>
-#include <elfutils/libdw.h>
-#include <elfutils/libdwfl.h>
 #include <execinfo.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/lock.h"
 #include "base/log.h"
+#include "nt/pool.h"
 #include "nt/report.h"
+#include "nt/symbols.h"
 
 enum {
-	FRAMES_MAX = 48,   /* walked */
-	FRAMES_SHOWN = 16, /* printed */
+	FRAMES_MAX = 48, /* walked */
 	PLACES_MAX = 64,
 	SENTENCE_MAX = 400,
 };
@@ -43,24 +40,38 @@ static _Atomic uint64_t counts[RULE_COUNT];
 static void (*report_listener)(void *context, enum rule rule, const char *sentence);
 static void *report_listener_context;
 
+_Thread_local const void *nt_routine_left;
+
 /* Guarded by report_lock. */
 static struct lock report_lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "nt report");
 static struct place places[PLACES_MAX];
 static unsigned place_count;
-static Dwfl *symbols;
+static struct symbols symbols;
 
-static const Dwfl_Callbacks symbol_callbacks = {
-	.find_elf = dwfl_linux_proc_find_elf,
-	.find_debuginfo = dwfl_build_id_find_debuginfo, /* never asks a server */
-};
+void nt_report_where(const void *address, char *text, size_t size_bytes)
+{
+	symbols_load();
+	lock_acquire(&report_lock);
+	symbols_refresh(&symbols);
+	symbols_where(&symbols, address, text, size_bytes);
+	lock_release(&report_lock);
+}
 
-/* ---- which image an address belongs to ---- */
+/* ---- the stack ---- */
 
 static const void *image_of(const void *address)
 {
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+	/* Needs no lock of the loader, and no name. */
+	struct dl_find_object found;
+
+	return _dl_find_object((void *)(uintptr_t)address, &found) == 0 ? found.dlfo_map_start
+									: NULL;
+#else
 	Dl_info info;
 
 	return dladdr(address, &info) ? info.dli_fbase : NULL;
+#endif
 }
 
 /* The image this file was linked into: the kernel's, or a test's. */
@@ -69,145 +80,156 @@ static const void *host_image(void)
 	return image_of((const void *)(uintptr_t)nt_report);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* Images come and go with drivers, so the table is brought up to date before it is used. */
-static bool symbols_refresh_locked(void)
-{
-	lock_assert_held(&report_lock);
-
-	if (!symbols)
-		symbols = dwfl_begin(&symbol_callbacks);
-	if (!symbols)
-		return false;
-	dwfl_report_begin(symbols);
-	int failed = dwfl_linux_proc_report(symbols, getpid());
-	return dwfl_report_end(symbols, NULL, NULL) == 0 && failed == 0;
-}
-
-/* What the loader knows: exported names only, and no lines. */
-static void where_without_symbols(const void *address, char *text, size_t size_bytes)
-{
-	Dl_info info;
-
-	if (!dladdr(address, &info) || !info.dli_fname)
-		snprintf(text, size_bytes, "%p", address);
-	else if (info.dli_sname)
-		snprintf(text, size_bytes, "%s in %s", info.dli_sname, base_name(info.dli_fname));
-	else
-		snprintf(text, size_bytes, "%p in %s", address, base_name(info.dli_fname));
-}
-
-/* NULL when it is not known. */
-static const char *source_of(Dwfl_Module *module, Dwarf_Addr address, int *line_out)
-{
-	Dwfl_Line *known = dwfl_module_getsrc(module, address);
-	Dwarf_Die *unit = NULL;
-	Dwarf_Addr bias;
-
-	if (known)
-		return dwfl_lineinfo(known, NULL, line_out, NULL, NULL, NULL);
-
-	/* clang writes no index of addresses: ask every unit. */
-	while ((unit = dwfl_module_nextcu(module, unit, &bias)) != NULL) {
-		if (dwarf_haspc(unit, address - bias) <= 0)
-			continue;
-		Dwarf_Line *line = dwarf_getsrc_die(unit, address - bias);
-		if (line && dwarf_lineno(line, line_out) == 0)
-			return dwarf_linesrc(line, NULL, NULL);
-	}
-	return NULL;
-}
-
-static void where_locked(const void *address, bool has_symbols, char *text, size_t size_bytes)
-{
-	Dwarf_Addr wanted = (Dwarf_Addr)(uintptr_t)address;
-	Dwfl_Module *module = has_symbols ? dwfl_addrmodule(symbols, wanted) : NULL;
-	const char *function = module ? dwfl_module_addrname(module, wanted) : NULL;
-
-	if (!function) {
-		where_without_symbols(address, text, size_bytes);
-		return;
-	}
-	const char *image = dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-	int line = 0;
-	const char *file = source_of(module, wanted, &line);
-	if (file)
-		snprintf(text, size_bytes, "%s (%s:%d) in %s", function, file, line,
-			 base_name(image));
-	else
-		snprintf(text, size_bytes, "%s in %s", function, base_name(image));
-}
-
-void nt_report_where(const void *address, char *text, size_t size_bytes)
-{
-	lock_acquire(&report_lock);
-	where_locked(address, symbols_refresh_locked(), text, size_bytes);
-	lock_release(&report_lock);
-}
-
-/* ---- the stack ---- */
-
-struct stack {
-	void *frames[FRAMES_MAX]; /* return addresses, innermost first */
-	int count;
-	int first; /* to be shown; the frames before it are ours */
-	bool has_driver;
+struct walk {
+	const void *frames[FRAMES_MAX]; /* innermost first */
+	uint32_t count;
 };
+
+/* Return addresses point behind the call. */
+static void walk_here(struct walk *walk)
+{
+	void *returns[FRAMES_MAX];
+
+	walk->count = (uint32_t)backtrace(returns, FRAMES_MAX);
+	for (uint32_t i = 0; i < walk->count; i++)
+		walk->frames[i] = (const char *)returns[i] - 1;
+}
+
+/*
+ * From a signal handler: the frames from the fault on. Where code ran that is none, through a wild
+ * pointer, nothing is known but who called it.
+ */
+static void walk_from_fault(struct walk *walk, const struct nt_fault *fault)
+{
+	void *returns[FRAMES_MAX];
+	uint32_t count = (uint32_t)backtrace(returns, FRAMES_MAX);
+	uint32_t first = 0;
+
+	while (first < count && returns[first] != fault->code)
+		first++;
+	walk->frames[0] = fault->code;
+	walk->count = 1;
+	for (uint32_t i = first + 1; i < count; i++)
+		walk->frames[walk->count++] = (const char *)returns[i] - 1;
+	if (first == count && image_of(fault->code) == NULL && fault->stack)
+		walk->frames[walk->count++] = *(const char *const *)fault->stack - 1;
+}
 
 /*
  * A driver is entered from our image and calls back into it, so its frames are the first ones that
- * are not ours and have one of ours further out. Without any, all frames are shown.
+ * are neither ours nor the C library's, which may start us, and have one of ours further out. That
+ * one is shown to tell how it was entered. Without any, all frames are shown.
  */
-static void stack_walk(struct stack *stack)
+static void stack_of_driver(const struct walk *walk, struct nt_stack *stack)
 {
 	const void *host = host_image();
-	int outermost = 0;
+	const void *libc = image_of((const void *)(uintptr_t)backtrace);
+	uint32_t outermost = 0;
+	uint32_t first = 0;
 
-	stack->count = backtrace(stack->frames, FRAMES_MAX);
-	for (int i = 0; i < stack->count; i++) {
-		if (image_of(stack->frames[i]) == host)
+	for (uint32_t i = 0; i < walk->count; i++) {
+		if (image_of(walk->frames[i]) == host)
 			outermost = i;
 	}
-	stack->first = 0;
-	while (stack->first < outermost && image_of(stack->frames[stack->first]) == host)
-		stack->first++;
-	stack->has_driver = stack->first < outermost;
+	while (first < outermost &&
+	       (image_of(walk->frames[first]) == host || image_of(walk->frames[first]) == libc))
+		first++;
+	stack->has_driver = first < outermost;
 	if (!stack->has_driver)
-		stack->first = 0;
+		first = 0;
+	stack->count = 0;
+	for (uint32_t i = first; i < walk->count && stack->count < NT_STACK_FRAMES; i++) {
+		stack->frames[stack->count++] = walk->frames[i];
+		if (stack->has_driver && image_of(walk->frames[i]) == host)
+			break;
+	}
 }
 
-/* One place in the source: the driver's return address, and which of our routines it called. */
-static uint64_t stack_site(const struct stack *stack)
+void nt_stack_take(struct nt_stack *stack)
 {
-	int last = stack->has_driver ? stack->first : stack->count - 1;
+	struct walk walk;
+
+	walk_here(&walk);
+	stack_of_driver(&walk, stack);
+}
+
+void nt_stack_take_fault(struct nt_stack *stack, const struct nt_fault *fault)
+{
+	struct walk walk;
+
+	walk_from_fault(&walk, fault);
+	stack_of_driver(&walk, stack);
+}
+
+/* One place in the source: the driver's frame, and which of our routines it called. */
+static uint64_t site_of(const struct walk *walk, const struct nt_stack *stack)
+{
 	uint64_t site = 0;
 
-	for (int i = 0; i <= last; i++)
-		site = site * 31 + (uint64_t)(uintptr_t)stack->frames[i];
+	for (uint32_t i = 0; i < walk->count; i++) {
+		site = site * 31 + (uint64_t)(uintptr_t)walk->frames[i];
+		if (stack->has_driver && walk->frames[i] == stack->frames[0])
+			break;
+	}
 	return site;
 }
 
-static void stack_print_locked(const struct stack *stack)
+void nt_stack_print(struct symbols *readable, const struct nt_stack *stack)
 {
-	const void *host = host_image();
-	bool has_symbols = symbols_refresh_locked();
 	char text[512];
 
-	for (int i = stack->first; i < stack->count && i < stack->first + FRAMES_SHOWN; i++) {
-		/* Return addresses point behind the call. */
-		const char *address = (const char *)stack->frames[i] - 1;
-		where_locked(address, has_symbols, text, sizeof(text));
+	for (uint32_t i = 0; i < stack->count; i++) {
+		symbols_where(readable, stack->frames[i], text, sizeof(text));
 		log_warn("  at %s", text);
-		/* One frame of ours tells how the driver was entered. */
-		if (stack->has_driver && image_of(address) == host)
-			break;
 	}
+}
+
+/* An answer is judged when the driver is gone from the stack: then it tells who gave it. */
+static void print_routine(struct symbols *readable, const void *routine)
+{
+	char text[512];
+
+	if (!routine)
+		return;
+	symbols_where(readable, routine, text, sizeof(text));
+	log_warn("  after %s", text);
+}
+
+void nt_report_routine(const void *routine)
+{
+	symbols_load();
+	lock_acquire(&report_lock);
+	symbols_refresh(&symbols);
+	print_routine(&symbols, routine);
+	lock_release(&report_lock);
+}
+
+/* ---- values that give away where they come from ---- */
+
+static bool says_any(const char *sentence, const char *const spellings[], size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcasestr(sentence, spellings[i]))
+			return true;
+	}
+	return false;
+}
+
+void nt_report_explain_values(char *sentence, size_t size_bytes)
+{
+	/* Hexadecimal of either width; decimal, of 32 and 64 bits, without a sign and with one. */
+	static const char *const fresh[] = { "cdcdcdcd", "3452816845", "14829735431805717965",
+					     "-842150451", "-3617008641903833651" };
+	static const char *const freed[] = { "dddddddd", "3722304989", "15987178197214944733",
+					     "-572662307", "-2459565876494606883" };
+	_Static_assert(POOL_FRESH_BYTE == 0xcd && POOL_FREED_BYTE == 0xdd, "spelt out above");
+	size_t used = strlen(sentence);
+
+	if (says_any(sentence, fresh, ARRAY_SIZE(fresh)))
+		snprintf(sentence + used, size_bytes - used,
+			 "; 0xcd in every byte is uninitialised pool");
+	else if (says_any(sentence, freed, ARRAY_SIZE(freed)))
+		snprintf(sentence + used, size_bytes - used, "; 0xdd in every byte is freed pool");
 }
 
 /* ---- reports ---- */
@@ -230,26 +252,41 @@ static struct place *place_find_locked(enum rule rule, uint64_t site, bool *is_n
 	return &places[place_count++];
 }
 
-PRINTF_LIKE(3, 0)
-static void report(enum rule rule, uint64_t subject, const char *format, va_list arguments)
+/* `stack` is where it happened; NULL: here. */
+PRINTF_LIKE(4, 0)
+static void report(enum rule rule, uint64_t subject, const struct nt_stack *given,
+		   const char *format, va_list arguments)
 {
 	char sentence[SENTENCE_MAX];
-	struct stack stack;
+	struct nt_stack stack;
+	struct walk walk;
 	bool is_new;
 
 	vsnprintf(sentence, sizeof(sentence), format, arguments);
+	nt_report_explain_values(sentence, sizeof(sentence));
 	atomic_fetch_add_explicit(&counts[rule], 1, memory_order_relaxed);
 	if (report_listener)
 		report_listener(report_listener_context, rule, sentence);
-	stack_walk(&stack);
+	if (given) {
+		stack = *given;
+		memcpy(walk.frames, stack.frames, sizeof(stack.frames));
+		walk.count = stack.count;
+	} else {
+		walk_here(&walk);
+		stack_of_driver(&walk, &stack);
+	}
+	symbols_load();
 
 	lock_acquire(&report_lock);
-	struct place *place = place_find_locked(rule, stack_site(&stack) + subject, &is_new);
+	struct place *place = place_find_locked(rule, site_of(&walk, &stack) + subject, &is_new);
 	if (is_new) {
 		if (place)
 			snprintf(place->sentence, sizeof(place->sentence), "%s", sentence);
 		log_warn("driver: %s (%s)", sentence, rule_id(rule));
-		stack_print_locked(&stack);
+		symbols_refresh(&symbols);
+		if (!stack.has_driver)
+			print_routine(&symbols, nt_routine_left);
+		nt_stack_print(&symbols, &stack);
 	} else {
 		place->repeats++;
 	}
@@ -261,7 +298,7 @@ void nt_report(enum rule rule, const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	report(rule, 0, format, arguments);
+	report(rule, 0, NULL, format, arguments);
 	va_end(arguments);
 }
 
@@ -270,7 +307,17 @@ void nt_report_about(enum rule rule, uint64_t subject, const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	report(rule, subject, format, arguments);
+	report(rule, subject, NULL, format, arguments);
+	va_end(arguments);
+}
+
+void nt_report_from(enum rule rule, uint64_t subject, const struct nt_stack *stack,
+		    const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	report(rule, subject, stack, format, arguments);
 	va_end(arguments);
 }
 
@@ -303,9 +350,7 @@ void nt_report_reset(void)
 {
 	lock_acquire(&report_lock);
 	place_count = 0;
-	if (symbols)
-		dwfl_end(symbols);
-	symbols = NULL;
+	symbols_close(&symbols);
 	lock_release(&report_lock);
 	for (unsigned rule = 0; rule < RULE_COUNT; rule++)
 		atomic_store_explicit(&counts[rule], 0, memory_order_relaxed);

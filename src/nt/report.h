@@ -10,6 +10,7 @@
 #ifndef NT_REPORT_H
 #define NT_REPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,46 @@ void nt_report(enum rule rule, const char *format, ...) PRINTF_LIKE(2, 3);
  * value that tells them apart.
  */
 void nt_report_about(enum rule rule, uint64_t subject, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/*
+ * Frames of code, innermost first, as addresses within the calls: those of the driver, and the one
+ * of ours it was entered from. All there are when none is a driver's.
+ */
+enum { NT_STACK_FRAMES = 16 };
+struct nt_stack {
+	const void *frames[NT_STACK_FRAMES];
+	uint32_t count;
+	bool has_driver;
+};
+void nt_stack_take(struct nt_stack *stack);
+
+/* The same in a signal handler, from what the handler was told on. */
+struct nt_fault {
+	const void *code;  /* the instruction */
+	const void *stack; /* the stack pointer; NULL when it cannot be read */
+};
+void nt_stack_take_fault(struct nt_stack *stack, const struct nt_fault *fault);
+
+/* "  at …" lines. */
+struct symbols;
+void nt_stack_print(struct symbols *readable, const struct nt_stack *stack);
+
+/* A report about what happened elsewhere or earlier. */
+void nt_report_from(enum rule rule, uint64_t subject, const struct nt_stack *stack,
+		    const char *format, ...) PRINTF_LIKE(4, 5);
+
+/*
+ * The routine of a driver that the calling thread was in last; NULL before the first. A report
+ * about an answer names it. Whoever enters a driver sets it.
+ */
+extern _Thread_local const void *nt_routine_left __attribute__((visibility("hidden")));
+
+/* "  after …": for who says by another way what was wrong with an answer. */
+void nt_report_routine(const void *routine);
+
+/* Says of a sentence with a number out of fresh or freed pool memory that this is where it is from.
+ */
+void nt_report_explain_values(char *sentence, size_t size_bytes);
 
 /* How often the rule was broken since the process began, or since nt_report_reset(). */
 uint64_t nt_report_count(enum rule rule);

@@ -17,14 +17,12 @@
  *			| guard's destructor, Pop  |	<- put aside while the block runs
  *	low addresses	|                          |	<- stack_low
  *
- * Faults arrive as signals. Handlers are installed at the first __try; a fault of a thread that is
- * in no __try goes to whoever was there before, as if we were not.
+ * Faults arrive as signals, whose handlers are in fault.c.
  *
- * Locks: none, everything belongs to one thread, except the handlers (a small one-time lock).
+ * Locks: none, everything belongs to one thread.
  */
 #include <setjmp.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,8 +32,8 @@
 
 #include <ddk/wdm.h>
 
-#include "base/lock.h"
 #include "base/log.h"
+#include "nt/fault.h"
 #include "nt/report.h"
 #include "nt/seh.h"
 
@@ -158,13 +156,6 @@ NORETURN static void raise_record(const EXCEPTION_RECORD *record)
 
 /* ---- faults ---- */
 
-static const int fault_signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
-
-/* Written before the handler can run, then constant; are_installed is guarded by its lock. */
-static struct sigaction fault_previous[ARRAY_SIZE(fault_signals)];
-static struct lock install_lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "nt fault handlers");
-static _Atomic bool are_installed;
-
 static NTSTATUS fault_status(int number, const siginfo_t *info)
 {
 	switch (number) {
@@ -213,94 +204,16 @@ static void fault_describe(EXCEPTION_RECORD *record, int number, const siginfo_t
 	}
 }
 
-/* Nobody was there before us: the default, with the fault as it was. */
-static void fault_default(int number, const siginfo_t *info)
+void nt_seh_take_fault(int number, const siginfo_t *info, const ucontext_t *context)
 {
-	struct sigaction action = { .sa_handler = SIG_DFL };
+	EXCEPTION_RECORD record;
 
-	sigaction(number, &action, NULL);
-	/* A fault happens again when we return; a signal that was sent has to be sent again. */
-	if (info->si_code <= 0)
-		raise(number);
-}
-
-static void fault_pass_on(struct sigaction *previous, int number, siginfo_t *info, void *context)
-{
-	sigset_t before;
-
-	if (!(previous->sa_flags & SA_SIGINFO) &&
-	    (previous->sa_handler == SIG_DFL ||
-	     (previous->sa_handler == SIG_IGN && info->si_code > 0))) {
-		fault_default(number, info);
+	if (!self.active)
 		return;
-	}
-	if (!(previous->sa_flags & SA_SIGINFO) && previous->sa_handler == SIG_IGN)
-		return;
-
-	/* The mask the kernel would have set for it; this thread's, on Linux. */
-	sigset_t blocked = previous->sa_mask;
-	if (!(previous->sa_flags & SA_NODEFER))
-		sigaddset(&blocked, number);
-	sigset_t wanted = ((const ucontext_t *)context)->uc_sigmask;
-	sigorset(&wanted, &wanted, &blocked);
-	sigprocmask(SIG_SETMASK, &wanted, &before);
-
-	struct sigaction handler = *previous;
-	if (previous->sa_flags & (int)SA_RESETHAND)
-		*previous = (struct sigaction){ .sa_handler = SIG_DFL };
-	if (handler.sa_flags & SA_SIGINFO)
-		handler.sa_sigaction(number, info, context);
-	else
-		handler.sa_handler(number);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-}
-
-static void on_fault(int number, siginfo_t *info, void *context)
-{
-	unsigned index = 0;
-
-	/* A signal that somebody sent is no fault of the code that runs. */
-	if (self.active && info->si_code > 0) {
-		EXCEPTION_RECORD record;
-		fault_describe(&record, number, info, context);
-		/* This handler does not return, so the mask is put back by hand. */
-		sigprocmask(SIG_SETMASK, &((const ucontext_t *)context)->uc_sigmask, NULL);
-		raise_record(&record);
-	}
-	while (fault_signals[index] != number)
-		index++;
-	fault_pass_on(&fault_previous[index], number, info, context);
-}
-
-static void faults_install(void)
-{
-	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK };
-
-	if (LIKELY(atomic_load_explicit(&are_installed, memory_order_acquire)))
-		return;
-	lock_acquire(&install_lock);
-	if (!atomic_load_explicit(&are_installed, memory_order_relaxed)) {
-		for (unsigned i = 0; i < ARRAY_SIZE(fault_signals); i++)
-			sigaction(fault_signals[i], NULL, &fault_previous[i]);
-		for (unsigned i = 0; i < ARRAY_SIZE(fault_signals); i++)
-			sigaction(fault_signals[i], &action, NULL);
-		atomic_store_explicit(&are_installed, true, memory_order_release);
-	}
-	lock_release(&install_lock);
-}
-
-void nt_seh_stop(void)
-{
-	struct sigaction now;
-
-	lock_acquire(&install_lock);
-	for (unsigned i = 0; are_installed && i < ARRAY_SIZE(fault_signals); i++) {
-		sigaction(fault_signals[i], NULL, &now);
-		if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault)
-			sigaction(fault_signals[i], &fault_previous[i], NULL);
-	}
-	atomic_store_explicit(&are_installed, false, memory_order_release);
-	lock_release(&install_lock);
+	fault_describe(&record, number, info, context);
+	/* The handler does not return, so the mask is put back by hand. */
+	sigprocmask(SIG_SETMASK, &context->uc_sigmask, NULL);
+	raise_record(&record);
 }
 
 /* ---- what the macros of excpt.h call ---- */
@@ -312,7 +225,7 @@ PVOID OpendxgkSehPush(PVOID StackPointer)
 
 	if (!frame)
 		no_memory();
-	faults_install();
+	nt_faults_install();
 	frame->stack_top = StackPointer;
 	frame->outer = self.active;
 	self.active = frame;

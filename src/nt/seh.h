@@ -4,7 +4,9 @@
 #ifndef NT_SEH_H
 #define NT_SEH_H
 
+#include <signal.h>
 #include <stdint.h>
+#include <ucontext.h>
 
 #include "base/status.h"
 
@@ -14,8 +16,7 @@ void nt_seh_raise_if_guarded(NTSTATUS status);
 /* The thread leaves the driver's code for good: forgets the frames it entered. How many. */
 uint32_t nt_seh_forget_frames(void);
 
-/* Puts back the fault handlers that were there before the first __try, unless they were replaced.
- */
-void nt_seh_stop(void);
+/* In a signal handler: raises if a __try of this thread is there to catch it; returns otherwise. */
+void nt_seh_take_fault(int number, const siginfo_t *info, const ucontext_t *context);
 
 #endif

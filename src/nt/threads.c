@@ -25,11 +25,13 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "nt/dispatcher.h"
+#include "nt/held.h"
 #include "nt/irql.h"
 #include "nt/object.h"
 #include "nt/report.h"
 #include "nt/seh.h"
 #include "nt/threads.h"
+#include "nt/visit.h"
 
 enum { NORMAL_PRIORITY = 8 };
 
@@ -80,6 +82,7 @@ static void system_thread_ended(struct _KTHREAD *thread)
 {
 	struct nt_irql scope = { .before = PASSIVE_LEVEL, .entered = PASSIVE_LEVEL };
 
+	nt_held_forget_ownership();
 	nt_irql_leave(&scope, "The routine of a system thread");
 	nt_seh_forget_frames(); /* of bodies that PsTerminateSystemThread() jumped out of */
 	if (thread->region_depth != 0 && IsListEmpty(&thread->owned_mutexes))
@@ -100,12 +103,15 @@ static void system_thread_ended(struct _KTHREAD *thread)
 static void system_thread_main(void *argument)
 {
 	struct nt_thread *thread = argument;
+	struct nt_visit visit;
 	jmp_buf end_point;
 
 	self = thread;
 	thread->kthread.end_point = &end_point;
+	nt_visit_begin(&visit, "a system thread", (const void *)thread->kthread.start);
 	if (_setjmp(end_point) == 0)
 		thread->kthread.start(thread->kthread.start_context);
+	nt_visit_innermost = NULL;
 	system_thread_ended(&self->kthread);
 }
 
@@ -325,35 +331,46 @@ LONG KeSetBasePriorityThread(PKTHREAD Thread, LONG Increment)
 	return KeSetPriorityThread(Thread, NORMAL_PRIORITY + Increment) - NORMAL_PRIORITY;
 }
 
-VOID KeEnterCriticalRegion(VOID)
+void nt_region_enter(const void *site)
 {
 	nt_irql_require(APC_LEVEL, "KeEnterCriticalRegion");
 	nt_thread_current()->region_depth++;
+	nt_held_add(NT_HELD_CRITICAL_REGION, NULL, site);
 }
 
-static void leave_region(int32_t *depth, const char *routine)
+VOID KeEnterCriticalRegion(VOID)
+{
+	nt_region_enter(__builtin_return_address(0));
+}
+
+static void leave_region(int32_t *depth, enum nt_held_kind kind, const char *routine)
 {
 	nt_irql_require(APC_LEVEL, routine);
-	if (*depth == 0)
+	if (*depth == 0) {
 		nt_report(RULE_NT_REGION, "%s leaves a region that was not entered", routine);
-	else
-		--*depth;
+		return;
+	}
+	--*depth;
+	nt_held_drop(kind, NULL);
 }
 
 VOID KeLeaveCriticalRegion(VOID)
 {
-	leave_region(&nt_thread_current()->region_depth, "KeLeaveCriticalRegion");
+	leave_region(&nt_thread_current()->region_depth, NT_HELD_CRITICAL_REGION,
+		     "KeLeaveCriticalRegion");
 }
 
 VOID KeEnterGuardedRegion(VOID)
 {
 	nt_irql_require(APC_LEVEL, "KeEnterGuardedRegion");
 	nt_thread_current()->guarded_depth++;
+	nt_held_add(NT_HELD_GUARDED_REGION, NULL, __builtin_return_address(0));
 }
 
 VOID KeLeaveGuardedRegion(VOID)
 {
-	leave_region(&nt_thread_current()->guarded_depth, "KeLeaveGuardedRegion");
+	leave_region(&nt_thread_current()->guarded_depth, NT_HELD_GUARDED_REGION,
+		     "KeLeaveGuardedRegion");
 }
 
 BOOLEAN KeAreApcsDisabled(VOID)

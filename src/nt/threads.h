@@ -73,6 +73,9 @@ static inline enum nt_behalf nt_thread_act_for(enum nt_behalf behalf)
 /* The calling thread. Never fails. */
 struct _KTHREAD *nt_thread_current(void);
 
+/* KeEnterCriticalRegion() for a routine that was called at `site`. */
+void nt_region_enter(const void *site);
+
 /* Joins threads that have ended and lets go of them. Not from such a thread. */
 void nt_threads_reap(void);
 

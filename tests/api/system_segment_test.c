@@ -121,10 +121,9 @@ static const char *machine_setting(void)
 
 TEST(system_segment, holds_memory_of_a_driver_with_an_aperture_alone)
 {
-	const struct child_result *child =
-		run_child("lives_in_system_memory",
-			  recorder_profile(PIECES_IN_2 "\"Segment1.Flags\": 1", ""),
-			  machine_setting());
+	const struct child_result *child = run_child(
+		"lives_in_system_memory", recorder_profile(PIECES_IN_2 "\"Segment1.Flags\": 1", ""),
+		machine_setting());
 
 	EXPECT_CHILD(child, 0);
 }

@@ -30,6 +30,26 @@ __attribute__((visibility("default"))) void report_driver_wait(KEVENT *event)
 	__asm__ volatile("");
 }
 
+/* Named as a C++ compiler names Adapter::Allocate(unsigned long, unsigned int). */
+__attribute__((visibility("default"))) void *adapter_allocate(SIZE_T size, ULONG tag) __asm__(
+	"_ZN7Adapter8AllocateEmj");
+
+void *adapter_allocate(SIZE_T size, ULONG tag)
+{
+	void *memory = nt->allocate(NonPagedPoolNx, size, tag);
+
+	__asm__ volatile("");
+	return memory;
+}
+
+__attribute__((visibility("default"))) void *report_driver_allocate_deep(SIZE_T size, ULONG tag)
+{
+	void *memory = adapter_allocate(size, tag);
+
+	__asm__ volatile("");
+	return memory;
+}
+
 __attribute__((visibility("default"))) void *report_driver_allocate(SIZE_T size, ULONG tag)
 {
 	void *memory = nt->allocate(NonPagedPoolNx, size, tag);

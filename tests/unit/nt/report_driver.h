@@ -14,5 +14,6 @@ struct report_driver_routines {
 void report_driver_init(const struct report_driver_routines *routines);
 void report_driver_wait(KEVENT *event);
 void *report_driver_allocate(SIZE_T size, ULONG tag);
+void *report_driver_allocate_deep(SIZE_T size, ULONG tag);
 
 #endif

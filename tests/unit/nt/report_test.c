@@ -6,10 +6,13 @@
 #include "unit/nt/nt_harness.h"
 #include "unit/nt/report_driver.h"
 
+#include "nt/symbols.h"
+
 static struct {
 	void *image;
 	void (*wait)(KEVENT *event);
 	void *(*allocate)(SIZE_T size, ULONG tag);
+	void *(*allocate_deep)(SIZE_T size, ULONG tag);
 } driver;
 
 static const struct report_driver_routines routines = { .wait = KeWaitForSingleObject,
@@ -26,6 +29,7 @@ static void driver_load(void)
 	*(void **)&init = dlsym(driver.image, "report_driver_init");
 	*(void **)&driver.wait = dlsym(driver.image, "report_driver_wait");
 	*(void **)&driver.allocate = dlsym(driver.image, "report_driver_allocate");
+	*(void **)&driver.allocate_deep = dlsym(driver.image, "report_driver_allocate_deep");
 	init(&routines);
 }
 
@@ -163,6 +167,76 @@ TEST(report, leaks_are_told_per_tag_with_count_bytes_and_first_call_site)
 	EXPECT(nt_driver_unloaded(begin, end));
 	dlclose(driver.image);
 	nt_test_finish();
+}
+
+TEST(report, a_leak_is_told_with_all_frames_of_the_driver_and_names_of_cpp_are_readable)
+{
+	const void *begin, *end;
+
+	nt_test_begin();
+	driver_load();
+	driver_range(&begin, &end);
+	/* All come from one place; who called it is what counts. */
+	driver.allocate_deep(100, 0x31676154);
+	driver.allocate_deep(5000, 0x32676154);
+	EXPECT_EQ(nt_pool_report_leaks(begin, end), 2);
+	EXPECT_CONTAINS(nt_test_log, "'Tag1', the first allocated at Adapter::Allocate(");
+	EXPECT_EQ(count_lines("dxgk:   at Adapter::Allocate("), 2);
+	EXPECT_EQ(count_lines("dxgk:   at report_driver_allocate_deep ("), 2);
+	EXPECT_EQ(count_lines("dxgk:   at run_"), 0);
+	EXPECT(nt_driver_unloaded(begin, end));
+	dlclose(driver.image);
+	nt_test_finish();
+}
+
+TEST(report, a_value_out_of_the_pool_is_called_what_it_is)
+{
+	static const struct {
+		const char *text;
+		const char *expected;
+	} sentences[] = {
+		{ "SegmentId is 0xcdcdcdcd", "uninitialised pool" },
+		{ "SegmentId is 3452816845", "uninitialised pool" },
+		{ "SegmentId is -842150451", "uninitialised pool" },
+		{ "Size is 14829735431805717965", "uninitialised pool" },
+		{ "hContext is 0xDDDDDDDDDDDDDDDD", "freed pool" },
+		{ "Count is 3722304989", "freed pool" },
+		{ "Count is 3722304988", NULL },
+		{ "Count is 0xcdcdcd", NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sentences); i++) {
+		char text[200];
+
+		snprintf(text, sizeof(text), "%s", sentences[i].text);
+		nt_report_explain_values(text, sizeof(text));
+		if (sentences[i].expected)
+			EXPECT_CONTAINS(text, sentences[i].expected);
+		else
+			EXPECT_STR(text, sentences[i].text);
+	}
+	/* What does not fit is cut, not written behind the end. */
+	char tight[] = "0xcdcdcdcd is";
+	nt_report_explain_values(tight, sizeof(tight));
+	EXPECT_STR(tight, "0xcdcdcdcd is");
+}
+
+TEST(report, names_of_cpp_are_readable)
+{
+	char text[200];
+
+	symbols_demangle("_ZN7Adapter5StartEv", text, sizeof(text));
+	EXPECT(strncmp(text, "Adapter::Start", 14) == 0);
+	symbols_demangle("_ZN7AdapterD1Ev", text, sizeof(text));
+	EXPECT(strncmp(text, "Adapter::~Adapter", 17) == 0);
+	symbols_demangle("_ZNK3Gpu6Engine4NodeEj", text, sizeof(text));
+	EXPECT(strncmp(text, "Gpu::Engine::Node", 17) == 0);
+	symbols_demangle("DriverEntry", text, sizeof(text));
+	EXPECT_STR(text, "DriverEntry");
+	symbols_demangle("_ZN99Short", text, sizeof(text));
+	EXPECT_STR(text, "_ZN99Short");
+	symbols_demangle("_Z", text, sizeof(text));
+	EXPECT_STR(text, "_Z");
 }
 
 TEST_MAIN("nt/report")

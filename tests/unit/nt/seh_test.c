@@ -1,6 +1,7 @@
 /*
  * seh_test.c - exceptions of drivers, and faults that are none of ours.
  */
+#include "nt/fault.h"
 #include "unit/nt/nt_harness.h"
 
 #include <setjmp.h>
@@ -322,7 +323,7 @@ static void client_run(const struct sigaction *client)
 	struct sigaction before, after;
 
 	nt_test_begin();
-	nt_seh_stop();
+	nt_faults_stop();
 	sigaction(SIGSEGV, client, &before);
 	use_seh();
 	client_signal = 0;
@@ -333,7 +334,7 @@ static void client_run(const struct sigaction *client)
 	EXPECT(!is_blocked(SIGSEGV));
 	use_seh(); /* still works for us */
 
-	nt_seh_stop();
+	nt_faults_stop();
 	sigaction(SIGSEGV, &before, &after);
 	EXPECT(after.sa_handler == client->sa_handler);
 	nt_test_finish();
@@ -406,7 +407,7 @@ TEST(seh, without_a_client_handler_a_fault_ends_the_process_as_ever)
 {
 	char output[8192];
 
-	nt_seh_stop();
+	nt_faults_stop();
 	int status = child_run(fault_without_handler, output, sizeof(output));
 	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
 	status = child_run(signal_without_handler, output, sizeof(output));

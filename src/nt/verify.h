@@ -1,0 +1,17 @@
+/*
+ * verify.h - checks that cost more than a run should pay unasked: DXGK_VERIFY, words separated by
+ * commas, is asked once. They are what Driver Verifier calls force IRQL checking and pool tracking.
+ */
+#ifndef NT_VERIFY_H
+#define NT_VERIFY_H
+
+#include <stdbool.h>
+
+enum nt_verify {
+	NT_VERIFY_IRQL = 1, /* "irql": paged pool is out of reach above APC_LEVEL (paged_guard.h) */
+	NT_VERIFY_STACKS = 2, /* "stacks": every allocation keeps its call stack (pool_stack.h) */
+};
+
+bool nt_verify_wants(enum nt_verify check);
+
+#endif
