@@ -125,7 +125,7 @@ typedef double DOUBLE, *PDOUBLE;
 typedef int BOOL, *PBOOL, *LPBOOL;
 typedef unsigned char BOOLEAN, *PBOOLEAN;
 typedef wchar_t WCHAR, *PWCHAR, *LPWCH, *PWCH, *PWSTR, *LPWSTR;
-typedef const wchar_t *PCWSTR, *LPCWSTR, *LPCWCH, *PCWCH;
+typedef const wchar_t *PCWSTR, *LPCWSTR, *LPCWCH, *PCWCH, *PCWCHAR;
 typedef PWSTR *PZPWSTR;
 typedef PWSTR PZZWSTR;
 typedef int HRESULT;
@@ -213,6 +213,9 @@ C_ASSERT(sizeof(ULONG) == 4 && sizeof(ULONG_PTR) == sizeof(void *) && sizeof(GUI
 #define MEMORY_ALLOCATION_ALIGNMENT 16
 #define SYSTEM_CACHE_ALIGNMENT_SIZE 64
 
+#ifndef CHAR_BIT
+#define CHAR_BIT 8
+#endif
 #define ANYSIZE_ARRAY 1
 #define MAXUCHAR      0xffU
 #define MAXUSHORT     0xffffU
@@ -253,7 +256,11 @@ C_ASSERT(sizeof(ULONG) == 4 && sizeof(ULONG_PTR) == sizeof(void *) && sizeof(GUI
 #ifndef _ARRAYSIZE
 #define _ARRAYSIZE(array) RTL_NUMBER_OF(array)
 #endif
-#define FIELD_SIZE(type, field) RTL_FIELD_SIZE(type, field)
+#ifndef _countof
+#define _countof(array) RTL_NUMBER_OF(array)
+#endif
+#define FIELD_SIZE(type, field)    RTL_FIELD_SIZE(type, field)
+#define ARGUMENT_PRESENT(argument) ((CHAR *)(ULONG_PTR)(argument) != (CHAR *)0)
 
 /* Nameless members have no name: what they stand for is reached directly. */
 #define DUMMYSTRUCTNAME

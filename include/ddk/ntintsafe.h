@@ -9,6 +9,14 @@
 
 #include "ntdef.h"
 
+#define USHORT_MAX    0xffff
+#define DWORD_MAX     0xffffffffu
+#define ULONGLONG_MAX 0xffffffffffffffffull
+#define LONGLONG_MAX  9223372036854775807ll
+#define ULONG64_MAX   ULONGLONG_MAX
+#define ULONG_PTR_MAX ULONGLONG_MAX
+#define SIZE_T_MAX    ULONGLONG_MAX
+
 #define OPENDXGK_INTSAFE_OPERATION(name, type, builtin)                                            \
 	OPENDXGK_INLINE NTSTATUS name(type First, type Second, type *Result)                       \
 	{                                                                                          \

@@ -47,6 +47,7 @@
 #include "wdm_rtl.h"
 #include "wdm_ps.h"
 #include "wdm_io.h"
+#include "wdm_dma.h"
 #include "bugcodes.h"
 
 #endif

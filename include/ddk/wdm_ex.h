@@ -540,6 +540,11 @@ NTKERNELAPI VOID NTAPI ProbeForWrite(volatile VOID *Address, SIZE_T Length, ULON
 NTKERNELAPI NTSTATUS NTAPI ExUuidCreate(GUID *Uuid);
 NTKERNELAPI KPROCESSOR_MODE NTAPI ExGetPreviousMode(VOID);
 
+/* The host has no firmware with variables: STATUS_NOT_IMPLEMENTED, as on a machine with a BIOS. */
+NTKERNELAPI NTSTATUS NTAPI ExGetFirmwareEnvironmentVariable(struct _UNICODE_STRING *VariableName,
+							    LPGUID VendorGuid, PVOID Value,
+							    PULONG ValueLength, PULONG Attributes);
+
 OPENDXGK_EXTERN_C_END
 
 #endif

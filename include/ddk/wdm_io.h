@@ -12,6 +12,7 @@
 
 #include "wdm_ex.h"
 #include "wdm_mm.h"
+#include "wdm_pci.h"
 #include "wdm_ps.h"
 
 OPENDXGK_EXTERN_C_BEGIN
@@ -136,6 +137,15 @@ typedef enum _BUS_DATA_TYPE {
 #define CM_RESOURCE_PORT_IO                   0x0001
 #define CM_RESOURCE_PORT_BAR                  0x0100
 
+#define CM_RESOURCE_CONNECTION_CLASS_GPIO            0x01
+#define CM_RESOURCE_CONNECTION_CLASS_SERIAL          0x02
+#define CM_RESOURCE_CONNECTION_CLASS_FUNCTION_CONFIG 0x03
+#define CM_RESOURCE_CONNECTION_TYPE_GPIO_IO          0x02
+#define CM_RESOURCE_CONNECTION_TYPE_SERIAL_I2C       0x01
+#define CM_RESOURCE_CONNECTION_TYPE_SERIAL_SPI       0x02
+#define CM_RESOURCE_CONNECTION_TYPE_SERIAL_UART      0x03
+#define CM_RESOURCE_CONNECTION_TYPE_FUNCTION_CONFIG  0x01
+
 typedef enum _CM_SHARE_DISPOSITION {
 	CmResourceShareUndetermined,
 	CmResourceShareDeviceExclusive,
@@ -233,6 +243,15 @@ typedef struct _CM_RESOURCE_LIST {
 	CM_FULL_RESOURCE_DESCRIPTOR List[1];
 } CM_RESOURCE_LIST, *PCM_RESOURCE_LIST;
 
+/*
+ * Ranges of memory and ports, whichever of the three encodings they have. Decoding gives 0 for
+ * anything else; encoding STATUS_UNSUCCESSFUL for a length that the type cannot say.
+ */
+NTKERNELAPI ULONGLONG NTAPI RtlCmDecodeMemIoResource(PCM_PARTIAL_RESOURCE_DESCRIPTOR Descriptor,
+						     PULONGLONG Start);
+NTKERNELAPI NTSTATUS NTAPI RtlCmEncodeMemIoResource(PCM_PARTIAL_RESOURCE_DESCRIPTOR Descriptor,
+						    UCHAR Type, ULONGLONG Length, ULONGLONG Start);
+
 /* Interfaces that one driver asks of another. */
 
 typedef VOID NTAPI INTERFACE_REFERENCE(PVOID Context);
@@ -275,104 +294,6 @@ typedef struct _BUS_INTERFACE_STANDARD {
 DEFINE_GUID(GUID_BUS_INTERFACE_STANDARD, 0x496B8280, 0x6F25, 0x11D0, 0xBE, 0xAF, 0x08, 0x00, 0x2B,
 	    0xE2, 0x09, 0x2F);
 
-/* PCI configuration space. */
-
-#define PCI_WHICHSPACE_CONFIG 0x0
-#define PCI_WHICHSPACE_ROM    0x52696350
-#define PCI_TYPE0_ADDRESSES   6
-#define PCI_TYPE1_ADDRESSES   2
-#define PCI_INVALID_VENDORID  0xFFFF
-#define PCI_MULTIFUNCTION     0x80
-#define PCI_DEVICE_TYPE       0x00
-#define PCI_BRIDGE_TYPE       0x01
-
-typedef struct _PCI_SLOT_NUMBER {
-	union {
-		struct {
-			ULONG DeviceNumber : 5;
-			ULONG FunctionNumber : 3;
-			ULONG Reserved : 24;
-		} bits;
-		ULONG AsULONG;
-	} u;
-} PCI_SLOT_NUMBER, *PPCI_SLOT_NUMBER;
-
-#define OPENDXGK_PCI_COMMON_FIELDS                                                                 \
-	USHORT VendorID;                                                                           \
-	USHORT DeviceID;                                                                           \
-	USHORT Command;                                                                            \
-	USHORT Status;                                                                             \
-	UCHAR RevisionID;                                                                          \
-	UCHAR ProgIf;                                                                              \
-	UCHAR SubClass;                                                                            \
-	UCHAR BaseClass;                                                                           \
-	UCHAR CacheLineSize;                                                                       \
-	UCHAR LatencyTimer;                                                                        \
-	UCHAR HeaderType;                                                                          \
-	UCHAR BIST;                                                                                \
-	union {                                                                                    \
-		struct {                                                                           \
-			ULONG BaseAddresses[PCI_TYPE0_ADDRESSES];                                  \
-			ULONG CIS;                                                                 \
-			USHORT SubVendorID;                                                        \
-			USHORT SubSystemID;                                                        \
-			ULONG ROMBaseAddress;                                                      \
-			UCHAR CapabilitiesPtr;                                                     \
-			UCHAR Reserved1[3];                                                        \
-			ULONG Reserved2;                                                           \
-			UCHAR InterruptLine;                                                       \
-			UCHAR InterruptPin;                                                        \
-			UCHAR MinimumGrant;                                                        \
-			UCHAR MaximumLatency;                                                      \
-		} type0;                                                                           \
-		struct {                                                                           \
-			ULONG BaseAddresses[PCI_TYPE1_ADDRESSES];                                  \
-			UCHAR PrimaryBus;                                                          \
-			UCHAR SecondaryBus;                                                        \
-			UCHAR SubordinateBus;                                                      \
-			UCHAR SecondaryLatency;                                                    \
-			UCHAR IOBase;                                                              \
-			UCHAR IOLimit;                                                             \
-			USHORT SecondaryStatus;                                                    \
-			USHORT MemoryBase;                                                         \
-			USHORT MemoryLimit;                                                        \
-			USHORT PrefetchBase;                                                       \
-			USHORT PrefetchLimit;                                                      \
-			ULONG PrefetchBaseUpper32;                                                 \
-			ULONG PrefetchLimitUpper32;                                                \
-			USHORT IOBaseUpper16;                                                      \
-			USHORT IOLimitUpper16;                                                     \
-			UCHAR CapabilitiesPtr;                                                     \
-			UCHAR Reserved1[3];                                                        \
-			ULONG ROMBaseAddress;                                                      \
-			UCHAR InterruptLine;                                                       \
-			UCHAR InterruptPin;                                                        \
-			USHORT BridgeControl;                                                      \
-		} type1;                                                                           \
-	} u;
-
-typedef struct _PCI_COMMON_HEADER {
-	OPENDXGK_PCI_COMMON_FIELDS
-} PCI_COMMON_HEADER, *PPCI_COMMON_HEADER;
-
-typedef struct _PCI_COMMON_CONFIG {
-	OPENDXGK_PCI_COMMON_FIELDS
-	UCHAR DeviceSpecific[192];
-} PCI_COMMON_CONFIG, *PPCI_COMMON_CONFIG;
-
-#define PCI_COMMON_HDR_LENGTH (FIELD_OFFSET(PCI_COMMON_CONFIG, DeviceSpecific))
-
-typedef struct _PCI_CAPABILITIES_HEADER {
-	UCHAR CapabilityID;
-	UCHAR Next;
-} PCI_CAPABILITIES_HEADER, *PPCI_CAPABILITIES_HEADER;
-
-#define PCI_CAPABILITY_ID_POWER_MANAGEMENT 0x01
-#define PCI_CAPABILITY_ID_MSI              0x05
-#define PCI_CAPABILITY_ID_VENDOR_SPECIFIC  0x09
-#define PCI_CAPABILITY_ID_PCI_EXPRESS      0x10
-#define PCI_CAPABILITY_ID_MSIX             0x11
-
 /* Device and driver objects. */
 
 #define FILE_DEVICE_CONTROLLER         0x00000004
@@ -412,7 +333,27 @@ typedef ULONG DEVICE_TYPE;
 #define IRP_MJ_SYSTEM_CONTROL          0x17
 #define IRP_MJ_PNP                     0x1b
 #define IRP_MJ_MAXIMUM_FUNCTION        0x1b
-#define IRP_MN_QUERY_INTERFACE         0x08
+
+#define IRP_MN_START_DEVICE                 0x00
+#define IRP_MN_QUERY_REMOVE_DEVICE          0x01
+#define IRP_MN_REMOVE_DEVICE                0x02
+#define IRP_MN_CANCEL_REMOVE_DEVICE         0x03
+#define IRP_MN_STOP_DEVICE                  0x04
+#define IRP_MN_QUERY_STOP_DEVICE            0x05
+#define IRP_MN_CANCEL_STOP_DEVICE           0x06
+#define IRP_MN_QUERY_DEVICE_RELATIONS       0x07
+#define IRP_MN_QUERY_INTERFACE              0x08
+#define IRP_MN_QUERY_CAPABILITIES           0x09
+#define IRP_MN_QUERY_RESOURCES              0x0A
+#define IRP_MN_QUERY_RESOURCE_REQUIREMENTS  0x0B
+#define IRP_MN_QUERY_DEVICE_TEXT            0x0C
+#define IRP_MN_FILTER_RESOURCE_REQUIREMENTS 0x0D
+#define IRP_MN_READ_CONFIG                  0x0F
+#define IRP_MN_WRITE_CONFIG                 0x10
+#define IRP_MN_QUERY_ID                     0x13
+#define IRP_MN_QUERY_PNP_DEVICE_STATE       0x14
+#define IRP_MN_QUERY_BUS_INFORMATION        0x15
+#define IRP_MN_SURPRISE_REMOVAL             0x17
 
 typedef struct _KDEVICE_QUEUE_ENTRY {
 	LIST_ENTRY DeviceListEntry;
@@ -855,6 +796,22 @@ OPENDXGK_REGISTER_ACCESS(UCHAR, UCHAR)
 OPENDXGK_REGISTER_ACCESS(USHORT, USHORT)
 OPENDXGK_REGISTER_ACCESS(ULONG, ULONG)
 OPENDXGK_REGISTER_ACCESS(ULONG64, ULONG64)
+
+/* The same in the order of the program only. */
+#define OPENDXGK_REGISTER_NOFENCE(size, type)                                                      \
+	OPENDXGK_INLINE type READ_REGISTER_NOFENCE_##size(volatile type *Register)                 \
+	{                                                                                          \
+		return *Register;                                                                  \
+	}                                                                                          \
+	OPENDXGK_INLINE VOID WRITE_REGISTER_NOFENCE_##size(volatile type *Register, type Value)    \
+	{                                                                                          \
+		*Register = Value;                                                                 \
+	}
+
+OPENDXGK_REGISTER_NOFENCE(UCHAR, UCHAR)
+OPENDXGK_REGISTER_NOFENCE(USHORT, USHORT)
+OPENDXGK_REGISTER_NOFENCE(ULONG, ULONG)
+OPENDXGK_REGISTER_NOFENCE(ULONG64, ULONG64)
 
 NTKERNELAPI UCHAR NTAPI READ_PORT_UCHAR(PUCHAR Port);
 NTKERNELAPI USHORT NTAPI READ_PORT_USHORT(PUSHORT Port);

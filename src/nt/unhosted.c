@@ -197,3 +197,11 @@ VOID IoFreeErrorLogEntry(PVOID ElEntry)
 PORT_ACCESS(UCHAR)
 PORT_ACCESS(USHORT)
 PORT_ACCESS(ULONG)
+
+/* Firmware. Asking is how a driver finds out, so there is no report. */
+
+NTSTATUS ExGetFirmwareEnvironmentVariable(PUNICODE_STRING VariableName, LPGUID VendorGuid,
+					  PVOID Value, PULONG ValueLength, PULONG Attributes)
+{
+	return STATUS_NOT_IMPLEMENTED;
+}

@@ -55,7 +55,8 @@ GROUPS = {
         'theirs': (['-std=gnu17', f'-I{MINGW}/ddk'], ['ntddk.h']),
         'needs': {f'{MINGW}/ddk/ntddk.h': 'mingw-w64-common'},
         'only': 'ddk/ntddk.h',
-        'macros': r'MDL_\w+|\w+_LEVEL|REG_\w+|KEY_\w+|IRP_MJ_\w+|FILE_DEVICE_\w+',
+        'macros': r'MDL_\w+|\w+_LEVEL|REG_\w+|KEY_\w+|IRP_M[JN]_\w+|FILE_DEVICE_\w+|'
+                  r'PCI_\w+|CM_RESOURCE_\w+|DEVICE_DESCRIPTION_\w+',
     },
 }
 TOKEN = re.compile(r'"(?:\\.|[^"])*"|\w+|\.\.\.|[^\s\w]')

@@ -2,6 +2,7 @@
 #include "initguid.h"
 #include "ntddk.h"
 #include "acpiioct.h"
+#include "ntddvdeo.h"
 #include "ntintsafe.h"
 #include "ntstrsafe.h"
 #include "layout.inc"
