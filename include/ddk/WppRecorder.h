@@ -9,7 +9,12 @@
 #ifndef OPENDXGK_DDK_WPPRECORDER_H
 #define OPENDXGK_DDK_WPPRECORDER_H
 
+/* A trace header comes last, behind sources that may have taken the compiler's words away. */
+#pragma push_macro("__attribute__")
+#undef __attribute__
+
 #include "wdm.h"
+#include "ntstrsafe.h"
 
 OPENDXGK_EXTERN_C_BEGIN
 
@@ -59,43 +64,118 @@ OPENDXGK_INLINE RECORDER_LOG WppRecorderLogGetDefault(VOID)
 	return (RECORDER_LOG)&OpendxgkWppFilter;
 }
 
-/* Prints "Function: message". The message may name the function itself with %!FUNC!. */
-OPENDXGK_INLINE VOID OpendxgkWppTrace(PCSTR Function, int Level, PCSTR Format, ...)
+/* The flags of the driver, as numbers: WPP_BIT_NAME for each WPP_DEFINE_BIT(NAME). */
+#define WPP_DEFINE_CONTROL_GUID(name, guid, bits) bits
+#define WPP_DEFINE_BIT(name)			  WPP_BIT_##name,
+
+/* The arguments of a message that stands in parentheses of its own. */
+#define OPENDXGK_WPP_MESSAGE(...) __VA_ARGS__
+
+typedef struct _OPENDXGK_WPP_FORMAT {
+	char Text[512];
+	size_t Length;
+} OPENDXGK_WPP_FORMAT;
+
+OPENDXGK_INLINE VOID OpendxgkWppAppend(OPENDXGK_WPP_FORMAT *Format, PCSTR Text)
+{
+	while (*Text && Format->Length < sizeof(Format->Text) - 2)
+		Format->Text[Format->Length++] = *Text++;
+}
+
+/*
+ * "Function: message", one character of the message at a time. The message may name the function
+ * itself with %!FUNC!.
+ */
+OPENDXGK_INLINE VOID OpendxgkWppComplete(OPENDXGK_WPP_FORMAT *Format, PCSTR Function,
+					 PCSTR Narrow, PCWSTR Wide)
+{
+	static const char stdprefix[] = "%!STDPREFIX!", func[] = "%!FUNC!";
+	char message[sizeof(Format->Text)];
+	size_t length = 0;
+
+	/* A format is ASCII; what is not becomes visible. */
+	for (; length < sizeof(message) - 1 && (Narrow ? Narrow[length] : Wide[length]); length++)
+		message[length] = Narrow	      ? Narrow[length]
+				  : Wide[length] < 0x80 ? (char)Wide[length]
+							: '?';
+	message[length] = '\0';
+
+	OpendxgkWppAppend(Format, Function);
+	OpendxgkWppAppend(Format, ": ");
+	for (PCSTR from = message; *from;) {
+		char one[2] = { *from, '\0' };
+
+		if (strncmp(from, func, sizeof(func) - 1) == 0) {
+			OpendxgkWppAppend(Format, Function);
+			from += sizeof(func) - 1;
+		} else if (strncmp(from, stdprefix, sizeof(stdprefix) - 1) == 0) {
+			from += sizeof(stdprefix) - 1;
+		} else {
+			OpendxgkWppAppend(Format, one);
+			from++;
+		}
+	}
+	if (Format->Text[Format->Length - 1] != '\n')
+		Format->Text[Format->Length++] = '\n';
+	Format->Text[Format->Length] = '\0';
+}
+
+OPENDXGK_INLINE VOID OpendxgkWppPrint(PCSTR Function, int Level, PCSTR Narrow, PCWSTR Wide,
+				      va_list Arguments)
 {
 	ULONG filter_level = Level <= TRACE_LEVEL_ERROR     ? DPFLTR_ERROR_LEVEL
 			     : Level == TRACE_LEVEL_WARNING ? DPFLTR_WARNING_LEVEL
 							    : DPFLTR_INFO_LEVEL;
-	char format[512];
-	size_t length = 0;
-	va_list arguments;
+	OPENDXGK_WPP_FORMAT format;
 
 	if (Level >= TRACE_LEVEL_VERBOSE && !OpendxgkWppFilter)
 		return;
+	format.Length = 0;
+	OpendxgkWppComplete(&format, Function, Narrow, Wide);
+	vDbgPrintEx(DPFLTR_IHVVIDEO_ID, filter_level, format.Text, Arguments);
+}
 
-	for (PCSTR name = Function; *name && length < sizeof(format) / 2;)
-		format[length++] = *name++;
-	format[length++] = ':';
-	format[length++] = ' ';
-	for (PCSTR from = Format; *from && length < sizeof(format) - 2;) {
-		if (strncmp(from, "%!FUNC!", 7) == 0) {
-			for (PCSTR name = Function; *name && length < sizeof(format) - 2;)
-				format[length++] = *name++;
-			from += 7;
-		} else if (strncmp(from, "%!STDPREFIX!", 12) == 0) {
-			from += 12;
-		} else {
-			format[length++] = *from++;
-		}
-	}
-	if (format[length - 1] != '\n')
-		format[length++] = '\n';
-	format[length] = '\0';
+/*
+ * Formats come in both widths; the letters mean the same in both, as in WPP. They have to be
+ * functions: in Microsoft's mode a comma that a macro brought does not separate arguments.
+ */
+#ifdef __cplusplus
+extern "C++" {
+#define OPENDXGK_WPP_BOTH_WIDTHS
+#elif defined(__clang__)
+#define OPENDXGK_WPP_BOTH_WIDTHS __attribute__((overloadable))
+#endif
+
+#ifndef OPENDXGK_WPP_BOTH_WIDTHS
+#define OPENDXGK_WPP_BOTH_WIDTHS
+#else
+OPENDXGK_INLINE OPENDXGK_WPP_BOTH_WIDTHS VOID OpendxgkWppTrace(PCSTR Function, int Level,
+							       PCWSTR Format, ...)
+{
+	va_list arguments;
 
 	va_start(arguments, Format);
-	vDbgPrintEx(DPFLTR_IHVVIDEO_ID, filter_level, format, arguments);
+	OpendxgkWppPrint(Function, Level, NULL, Format, arguments);
+	va_end(arguments);
+}
+#endif
+
+OPENDXGK_INLINE OPENDXGK_WPP_BOTH_WIDTHS VOID OpendxgkWppTrace(PCSTR Function, int Level,
+							       PCSTR Format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, Format);
+	OpendxgkWppPrint(Function, Level, Format, NULL, arguments);
 	va_end(arguments);
 }
 
+#ifdef __cplusplus
+}
+#endif
+
 OPENDXGK_EXTERN_C_END
+
+#pragma pop_macro("__attribute__")
 
 #endif

@@ -797,7 +797,11 @@ OPENDXGK_REGISTER_ACCESS(USHORT, USHORT)
 OPENDXGK_REGISTER_ACCESS(ULONG, ULONG)
 OPENDXGK_REGISTER_ACCESS(ULONG64, ULONG64)
 
-/* The same in the order of the program only. */
+/*
+ * The same in the order of the program only. Windows has these on ARM; elsewhere drivers bring their
+ * own.
+ */
+#ifdef __aarch64__
 #define OPENDXGK_REGISTER_NOFENCE(size, type)                                                      \
 	OPENDXGK_INLINE type READ_REGISTER_NOFENCE_##size(volatile type *Register)                 \
 	{                                                                                          \
@@ -812,6 +816,7 @@ OPENDXGK_REGISTER_NOFENCE(UCHAR, UCHAR)
 OPENDXGK_REGISTER_NOFENCE(USHORT, USHORT)
 OPENDXGK_REGISTER_NOFENCE(ULONG, ULONG)
 OPENDXGK_REGISTER_NOFENCE(ULONG64, ULONG64)
+#endif
 
 NTKERNELAPI UCHAR NTAPI READ_PORT_UCHAR(PUCHAR Port);
 NTKERNELAPI USHORT NTAPI READ_PORT_USHORT(PUSHORT Port);

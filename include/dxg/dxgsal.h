@@ -726,9 +726,9 @@
 
 /*
  * The older spelling, still found in drivers. libstdc++ names its variables like this, so a hosted
- * program does not get these; a driver is built with -ffreestanding and does.
+ * program does not get these; a driver, built with -ffreestanding or as kernel code, does.
  */
-#if !defined(__STDC_HOSTED__) || !__STDC_HOSTED__
+#if !defined(__STDC_HOSTED__) || !__STDC_HOSTED__ || defined(_KERNEL_MODE)
 
 #ifndef __in
 #define __in

@@ -1,0 +1,4 @@
+/*
+ * memory.h - what a driver may use of it.
+ */
+#include "../wdm_crt.h"

@@ -1,0 +1,4 @@
+/*
+ * stdio.h - what a driver may use of it: formatting into memory.
+ */
+#include "../wdm_crt.h"

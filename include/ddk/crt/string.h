@@ -1,0 +1,4 @@
+/*
+ * string.h - what a driver may use of it.
+ */
+#include "../wdm_crt.h"
