@@ -5,7 +5,7 @@ usage: check_exports.py libdxcore.so
        check_exports.py --new-baseline libdxcore.so
 
 The names: the version script, tests/abi/exports.txt and the library's dynamic symbols are the same
-list. The types: abidiff finds no difference from tests/abi/libdxcore.abi, which --new-baseline
+list, and those of D3DKMT are what the public header declares. The types: abidiff finds no difference from tests/abi/libdxcore.abi, which --new-baseline
 (`make abi-baseline`) writes anew when a change is meant.
 """
 
@@ -17,6 +17,7 @@ import sys
 import tap
 import tree
 
+HEADER = 'include/dxg/d3dkmthk.h'
 MAP = 'src/thunk/libdxcore.map'
 LIST = 'tests/abi/exports.txt'
 BASELINE = 'tests/abi/libdxcore.abi'
@@ -39,6 +40,12 @@ def map_names(text):
 
 def list_names(text):
     return {line.split('#', 1)[0].strip() for line in text.splitlines()} - {''}
+
+
+def header_names(text):
+    """Functions that a header declares; types of pointers to functions are none."""
+    text = re.sub(r'/\*.*?\*/', ' ', text, flags=re.DOTALL)
+    return set(re.findall(r'\bAPIENTRY\s+(D3DKMT\w+)\s*\(', text))
 
 
 def library_names(path):
@@ -80,6 +87,9 @@ def check(root, library):
         ('the version script names every export one by one',
          [f'{MAP}: {name} is a pattern' for name in wild]),
         ('the version script and the list agree', differences(MAP, in_map, LIST, in_list)),
+        ('what the header declares is exported, and the other way round',
+         differences(HEADER, header_names(tree.read(root, HEADER)), LIST,
+                     {name for name in in_list if name.startswith('D3DKMT')})),
         ('the library exports exactly the list',
          differences('the library', library_names(library), LIST, in_list)),
         ('abidiff finds no change', abi_differences(root, library)),

@@ -76,6 +76,15 @@ static NTSTATUS enum_adapters(struct call *call, bool with_compute_only, bool wi
 	return status;
 }
 
+_Static_assert(KERNEL_MAX_ADAPTERS <= MAX_ENUM_ADAPTERS, "the first form has room for all");
+
+/* The form of Windows 8, which knows no adapters that only compute. */
+NTSTATUS dispatch_enum_adapters(struct call *call, D3DKMT_ENUMADAPTERS *args)
+{
+	args->NumAdapters = MAX_ENUM_ADAPTERS;
+	return enum_adapters(call, false, false, args->Adapters, &args->NumAdapters);
+}
+
 NTSTATUS dispatch_enum_adapters2(struct call *call, D3DKMT_ENUMADAPTERS2 *args)
 {
 	return enum_adapters(call, true, true, args->pAdapters, &args->NumAdapters);

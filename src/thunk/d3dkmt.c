@@ -38,6 +38,11 @@ EXPORTED NTSTATUS APIENTRY D3DKMTShareObjects(UINT cObjects, const D3DKMT_HANDLE
 	return connection_call(CALL_share_objects, &args);
 }
 
+EXPORTED NTSTATUS APIENTRY D3DKMTShareObjectsInternal(D3DKMT_SHAREOBJECTS *args)
+{
+	return connection_call(CALL_share_objects, args);
+}
+
 EXPORTED VOID APIENTRY D3DKMTCloseDxCoreDevice(VOID)
 {
 	connection_close();

@@ -131,6 +131,35 @@ TEST(enum_adapters2, every_call_opens_anew)
 	close_all(second, 1);
 }
 
+/* ---- EnumAdapters ---- */
+
+TEST(enum_adapters, null_is_refused)
+{
+	EXPECT_REFUSED(D3DKMTEnumAdapters(NULL), STATUS_INVALID_PARAMETER, "API-NULL-ARGUMENT", "");
+	EXPECT_STR(last_refusal().call, "D3DKMTEnumAdapters");
+}
+
+TEST(enum_adapters, the_first_form_has_the_adapters_that_render)
+{
+	/* What comes in is not looked at: the field is a result. */
+	D3DKMT_ENUMADAPTERS all = { .NumAdapters = 12345 };
+	D3DKMT_ADAPTERINFO infos[8];
+	ULONG count = 8;
+
+	EXPECT_OK(D3DKMTEnumAdapters(&all));
+	EXPECT_OK(enumerate3(0, infos, &count));
+	EXPECT(count > 0);
+	EXPECT_EQ(all.NumAdapters, count);
+	for (ULONG i = 0; i < count; i++) {
+		EXPECT(all.Adapters[i].AdapterLuid.LowPart == infos[i].AdapterLuid.LowPart);
+		EXPECT(all.Adapters[i].hAdapter != 0 &&
+		       all.Adapters[i].hAdapter != infos[i].hAdapter);
+	}
+	EXPECT_EQ(all.Adapters[count].hAdapter, 0);
+	close_all(infos, count);
+	close_all(all.Adapters, all.NumAdapters);
+}
+
 /* ---- EnumAdapters3 ---- */
 
 TEST(enum_adapters3, null_is_refused)

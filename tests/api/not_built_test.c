@@ -54,8 +54,9 @@ static const char *const not_built[] = {
 };
 
 /* These take no struct, or no argument at all. */
-static const char *const others[] = { "D3DKMTShareObjects", "D3DKMTCloseDxCoreDevice",
-				      "DxgkLastRefusal", "DXCoreCreateAdapterFactory" };
+static const char *const others[] = { "D3DKMTShareObjects", "D3DKMTShareObjectsInternal",
+				      "D3DKMTCloseDxCoreDevice", "DxgkLastRefusal",
+				      "DXCoreCreateAdapterFactory" };
 
 static void *library(void)
 {

@@ -106,6 +106,24 @@ TEST(set, is_a_resource_a_mutex_and_a_fence_in_that_order_and_nothing_else)
 	EXPECT_EQ(close((int)(intptr_t)handle), 0);
 }
 
+TEST(set, is_shared_the_same_way_when_the_arguments_come_in_a_struct)
+{
+	struct set set;
+	HANDLE handle = NULL;
+
+	begin(&set);
+	D3DKMT_SHAREOBJECTS args = { 3, set.objects, NULL, SHARED_ALLOCATION_WRITE, &handle };
+	EXPECT_OK(D3DKMTShareObjectsInternal(&args));
+	EXPECT(handle);
+	EXPECT_EQ(close((int)(intptr_t)handle), 0);
+	args.ObjectCount = 2;
+	EXPECT_REFUSED(D3DKMTShareObjectsInternal(&args), STATUS_INVALID_PARAMETER, "API-SHARE-SET",
+		       "ObjectHandleArray");
+	EXPECT_REFUSED(D3DKMTShareObjectsInternal(NULL), STATUS_INVALID_PARAMETER,
+		       "API-NULL-ARGUMENT", "");
+	expect_valid();
+}
+
 TEST(set, needs_each_of_its_objects_to_be_made_for_nt_handles)
 {
 	struct set set;

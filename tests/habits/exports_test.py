@@ -20,9 +20,11 @@ MAP = 'DX_1 {\n\tglobal:\n\t\tOpen; /* Gone; */\n\t\tClose;\n\tlocal:\n\t\t*;\n}
 LIST = '# names\nClose\nOpen\n'
 
 
-def library(root, header=HEADER, source=SOURCE, script=MAP, names=LIST, linked=None):
+def library(root, header=HEADER, source=SOURCE, script=MAP, names=LIST, linked=None,
+            declared=''):
     tap.write_tree(root, {'include/dxg/api.h': header, 'a.c': source,
                           check_exports.MAP: script, check_exports.LIST: names,
+                          check_exports.HEADER: declared,
                           'linked.map': linked or script, 'tests/abi/.keep': ''})
     path = f'{root}/lib.so'
     subprocess.run(['gcc', '-g', '-shared', '-fPIC', '-Iinclude', 'a.c', '-o', path,
@@ -50,6 +52,14 @@ def test_a_name_missing_from_the_list_is_reported(root):
     check_exports.write_baseline(root, path)
     found = problems(root, path)
     assert len(found) == 2 and all('Close' in problem for problem in found), found
+
+
+def test_a_name_that_is_declared_and_not_exported_is_reported(root):
+    path = library(root, declared='typedef int(APIENTRY *PFND3DKMT_LOCK)(int);\n'
+                                  'int APIENTRY D3DKMTLock(int);\n')
+    check_exports.write_baseline(root, path)
+    found = problems(root, path)
+    assert found == [f'D3DKMTLock is in {check_exports.HEADER} but not in {check_exports.LIST}'], found
 
 
 def test_a_name_that_leaks_out_is_reported(root):
