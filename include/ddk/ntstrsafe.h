@@ -141,10 +141,90 @@
 		return status;                                                                     \
 	}
 
+/* Flags of the functions ending in Ex; the low byte is what a buffer is filled with. */
+#define STRSAFE_IGNORE_NULLS     0x00000100
+#define STRSAFE_FILL_BEHIND_NULL 0x00000200
+#define STRSAFE_FILL_ON_FAILURE  0x00000400
+#define STRSAFE_NULL_ON_FAILURE  0x00000800
+#define STRSAFE_NO_TRUNCATION    0x00001000
+#define STRSAFE_FILL_BYTE(byte)  ((ULONG)(((byte)&0xff) | STRSAFE_FILL_BEHIND_NULL))
+#define STRSAFE_FAILURE_BYTE(byte) ((ULONG)(((byte)&0xff) | STRSAFE_FILL_ON_FAILURE))
+
+/* The same, and where the text ends and how many characters are left, its terminator counted. */
+#define OPENDXGK_STRSAFE_EX_FAMILY(X, C) \
+	OPENDXGK_INLINE NTSTATUS OpendxgkStringFinish##X(C *Destination, size_t Size, C **End, \
+							 size_t *Remaining, ULONG Flags, \
+							 NTSTATUS status) \
+	{ \
+		size_t length = 0; \
+ \
+		if (status == STATUS_INVALID_PARAMETER) \
+			return status; \
+		if (status != STATUS_SUCCESS && (Flags & STRSAFE_FILL_ON_FAILURE)) { \
+			memset(Destination, (int)(Flags & 0xff), Size * sizeof(C)); \
+			Destination[(Flags & 0xff) ? Size - 1 : 0] = 0; \
+		} \
+		if (status != STATUS_SUCCESS && \
+		    (Flags & (STRSAFE_NULL_ON_FAILURE | STRSAFE_NO_TRUNCATION))) \
+			Destination[0] = 0; \
+		while (Destination[length]) \
+			length++; \
+		if (status == STATUS_SUCCESS && (Flags & STRSAFE_FILL_BEHIND_NULL)) \
+			memset(Destination + length + 1, (int)(Flags & 0xff), \
+			       (Size - length - 1) * sizeof(C)); \
+		if (End) \
+			*End = Destination + length; \
+		if (Remaining) \
+			*Remaining = Size - length; \
+		return status; \
+	} \
+	OPENDXGK_INLINE NTSTATUS RtlStringCchCopyEx##X(C *Destination, size_t Size, const C *Source, \
+						       C **End, size_t *Remaining, ULONG Flags) \
+	{ \
+		static const C nothing[1] = { 0 }; \
+ \
+		if (!Source && (Flags & STRSAFE_IGNORE_NULLS)) \
+			Source = nothing; \
+		return OpendxgkStringFinish##X(Destination, Size, End, Remaining, Flags, \
+					       RtlStringCchCopy##X(Destination, Size, Source)); \
+	} \
+	OPENDXGK_INLINE NTSTATUS RtlStringCchCatEx##X(C *Destination, size_t Size, const C *Source, \
+						      C **End, size_t *Remaining, ULONG Flags) \
+	{ \
+		static const C nothing[1] = { 0 }; \
+ \
+		if (!Source && (Flags & STRSAFE_IGNORE_NULLS)) \
+			Source = nothing; \
+		return OpendxgkStringFinish##X(Destination, Size, End, Remaining, Flags, \
+					       RtlStringCchCat##X(Destination, Size, Source)); \
+	} \
+	OPENDXGK_INLINE NTSTATUS RtlStringCchVPrintfEx##X(C *Destination, size_t Size, C **End, \
+							  size_t *Remaining, ULONG Flags, \
+							  const C *Format, va_list Arguments) \
+	{ \
+		return OpendxgkStringFinish##X( \
+			Destination, Size, End, Remaining, Flags, \
+			RtlStringCchVPrintf##X(Destination, Size, Format, Arguments)); \
+	} \
+	OPENDXGK_INLINE NTSTATUS RtlStringCchPrintfEx##X(C *Destination, size_t Size, C **End, \
+							 size_t *Remaining, ULONG Flags, \
+							 const C *Format, ...) \
+	{ \
+		va_list arguments; \
+ \
+		va_start(arguments, Format); \
+		NTSTATUS status = RtlStringCchVPrintfEx##X(Destination, Size, End, Remaining, Flags, \
+							   Format, arguments); \
+		va_end(arguments); \
+		return status; \
+	}
+
 OPENDXGK_EXTERN_C_BEGIN
 
 OPENDXGK_STRSAFE_FAMILY(A, char, DxgkRt_vsnprintf)
 OPENDXGK_STRSAFE_FAMILY(W, WCHAR, DxgkRt_vsnwprintf)
+OPENDXGK_STRSAFE_EX_FAMILY(A, char)
+OPENDXGK_STRSAFE_EX_FAMILY(W, WCHAR)
 
 /* Counted strings. */
 
