@@ -58,15 +58,22 @@ EXPORTED int dxgk_test_remove_adapter(unsigned luid_low, int luid_high, int is_s
 				    is_surprise != 0);
 }
 
-EXPORTED struct dxgk_test_thread *dxgk_test_thread_create(void (*run)(void *argument),
-							  void *argument)
+EXPORTED struct dxgk_test_thread *dxgk_test_thread_create_named(const char *name,
+								void (*run)(void *argument),
+								void *argument)
 {
 	struct thread *thread;
 
 	thread_enter_kernel();
-	NTSTATUS status = thread_create("test", run, argument, &thread);
+	NTSTATUS status = thread_create(name, run, argument, &thread);
 	thread_leave_kernel();
 	return NT_SUCCESS(status) ? (struct dxgk_test_thread *)thread : NULL;
+}
+
+EXPORTED struct dxgk_test_thread *dxgk_test_thread_create(void (*run)(void *argument),
+							  void *argument)
+{
+	return dxgk_test_thread_create_named("test", run, argument);
 }
 
 EXPORTED void dxgk_test_thread_join(struct dxgk_test_thread *thread)

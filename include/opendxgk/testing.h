@@ -53,12 +53,14 @@ int dxgk_test_remove_adapter(unsigned luid_low, int luid_high, int is_surprise);
  */
 struct dxgk_test_thread;
 struct dxgk_test_thread *dxgk_test_thread_create(void (*run)(void *argument), void *argument);
+struct dxgk_test_thread *dxgk_test_thread_create_named(const char *name,
+						       void (*run)(void *argument), void *argument);
 void dxgk_test_thread_join(struct dxgk_test_thread *thread);
 
 /*
- * What may happen between two steps of one thread of a seeded run: the thread of this name ("test"
- * is one that was made above; DXGK_LOG and debuggers show the others) stops at its n-th point from
- * now on, where it takes or gives back a lock, waits or wakes. The others go on until each of them
+ * What may happen between two steps of one thread of a seeded run: the thread whose name begins so
+ * (one that was made above, or one of the kernel's, as debuggers show it) stops at its n-th point
+ * from now on, where it takes or gives back a lock, waits or wakes. The others go on until each of them
  * waits or has ended, then it goes on as well. The way to the n-th point is the same for each n.
  */
 void dxgk_test_park(const char *thread_name, unsigned long long point);
