@@ -748,9 +748,13 @@ static void *show_file(void *at, uint64_t offset, uint64_t size_bytes)
 
 void *machine_show(void *at, uint64_t address, uint64_t size_bytes)
 {
+	uint64_t memory_bytes = memory.pages * MACHINE_PAGE_BYTES;
 	uint64_t offset = address - MACHINE_FIRST;
 	void *view;
 
+	/* Behind the window lies something else of the process. */
+	if (address < MACHINE_FIRST || offset > memory_bytes || size_bytes > memory_bytes - offset)
+		return NULL;
 	if (memory.needs_file)
 		view = show_file(at, offset, size_bytes);
 	else if (at)

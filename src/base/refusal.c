@@ -24,7 +24,7 @@ static const char *const rule_ids[RULE_COUNT] = {
 /* A record, and whose answer it is about. */
 struct told {
 	struct dxgk_refusal record;
-	const void *whose;
+	char whose[256];
 };
 
 struct records {
@@ -45,15 +45,13 @@ const char *rule_id(enum rule rule)
 
 static void refusal_tell(struct told *told)
 {
-	const struct refusal_comments *comments =
-		atomic_load_explicit(&refusal_commented, memory_order_acquire);
 	struct dxgk_refusal *record = &told->record;
 
 	record->sequence = atomic_fetch_add_explicit(&refusal_count, 1, memory_order_relaxed) + 1;
 	log_topic(LOG_REFUSALS, "%s: %s (%s, %s)", record->call, record->reason, record->rule,
 		  status_name(record->status));
-	if (comments && told->whose && log_is_on(LOG_REFUSALS))
-		comments->said(told->whose);
+	if (told->whose[0])
+		log_topic(LOG_REFUSALS, "  after %s", told->whose);
 	if (refusal_listener)
 		refusal_listener(record);
 }
@@ -90,7 +88,7 @@ static void refusal_note(NTSTATUS status, enum rule rule, const char *argument, 
 {
 	const struct refusal_comments *comments =
 		atomic_load_explicit(&refusal_commented, memory_order_acquire);
-	struct told told = { .whose = NULL };
+	struct told told = { .whose = "" };
 
 	if (innermost && innermost->has_refused)
 		return;
@@ -99,7 +97,8 @@ static void refusal_note(NTSTATUS status, enum rule rule, const char *argument, 
 	refusal_compose(&told.record, status, rule, argument, index, format, arguments);
 	if (comments) {
 		comments->explain(rule, told.record.reason, sizeof(told.record.reason));
-		told.whose = comments->whose(rule);
+		if (log_is_on(LOG_REFUSALS))
+			comments->whose(rule, told.whose, sizeof(told.whose));
 	}
 
 	/* The call around this one was refused already, which is what its caller is to hear. */

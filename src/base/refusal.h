@@ -88,12 +88,12 @@ void refusal_listen(void (*listener)(const struct dxgk_refusal *refusal));
 
 /*
  * Who knows more about what drivers answer: `explain` may add to a reason that is about to be
- * recorded, `said` is called after one was printed (DXGK_LOG=refusals). Set once, at start.
+ * recorded, `whose` says where the answer came from, "" when it is nobody's, which is printed behind
+ * the reason (DXGK_LOG=refusals); the driver may be gone by then. Set once, at start.
  */
 struct refusal_comments {
 	void (*explain)(enum rule rule, char *reason, size_t size_bytes);
-	const void *(*whose)(enum rule rule); /* when it is recorded; NULL: nobody's */
-	void (*said)(const void *whose);
+	void (*whose)(enum rule rule, char *text, size_t size_bytes);
 };
 void refusal_comment(const struct refusal_comments *comments);
 

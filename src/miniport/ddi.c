@@ -150,9 +150,10 @@ static void explain_refusal(enum rule rule, char *reason, size_t size_bytes)
 		nt_report_explain_values(reason, size_bytes);
 }
 
-static const void *whose_answer(enum rule rule)
+static void whose_answer(enum rule rule, char *text, size_t size_bytes)
 {
-	return is_about_driver(rule) ? nt_routine_left : NULL;
+	if (is_about_driver(rule) && nt_routine_left)
+		nt_report_where(nt_routine_left, text, size_bytes);
 }
 
 void ddi_tell_reports(void)
@@ -160,8 +161,7 @@ void ddi_tell_reports(void)
 	static const struct nt_entry_source source = { .name = innermost_name,
 						       .arguments = innermost_arguments };
 	static const struct refusal_comments comments = { .explain = explain_refusal,
-							  .whose = whose_answer,
-							  .said = nt_report_routine };
+							  .whose = whose_answer };
 
 	nt_faults_ask(&source);
 	refusal_comment(&comments);

@@ -195,15 +195,6 @@ static void print_routine(struct symbols *readable, const void *routine)
 	log_warn("  after %s", text);
 }
 
-void nt_report_routine(const void *routine)
-{
-	symbols_load();
-	lock_acquire(&report_lock);
-	symbols_refresh(&symbols);
-	print_routine(&symbols, routine);
-	lock_release(&report_lock);
-}
-
 /* ---- values that give away where they come from ---- */
 
 static bool says_any(const char *sentence, const char *const spellings[], size_t count)

@@ -59,9 +59,6 @@ void nt_report_from(enum rule rule, uint64_t subject, const struct nt_stack *sta
  */
 extern _Thread_local const void *nt_routine_left __attribute__((visibility("hidden")));
 
-/* "  after …": for who says by another way what was wrong with an answer. */
-void nt_report_routine(const void *routine);
-
 /* Says of a sentence with a number out of fresh or freed pool memory that this is where it is from.
  */
 void nt_report_explain_values(char *sentence, size_t size_bytes);

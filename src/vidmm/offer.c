@@ -75,6 +75,7 @@ static void offer_place_locked(struct vidmm_binding *binding, bool is_immediate,
 	bool is_away = place_is_given(place) && place->state != PLACE_IN;
 
 	place->is_offered = true;
+	place->is_coming_back = false;
 	place->offer_priority = allocation->offer_priority;
 	*must_start_out = !is_immediate && binding_wait_locked(binding);
 	place->is_offer_due = false;
@@ -275,8 +276,8 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding,
 	/* Of what is being destroyed it goes under the manager's lock alone. */
 	place = binding_place(binding);
 	if (!place || !was_offered) {
-		/* Another thread has reclaimed it, and it may be on its way in yet. */
-		if (place && request)
+		/* Another thread has reclaimed it. What the CPU locked since waits for that one. */
+		if (place && request && place->is_coming_back && !place->is_locked)
 			request_want_locked(binding, request);
 		lock_release(&manager->lock);
 		lock_release(&allocation->lock);
@@ -291,6 +292,7 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding,
 	place->is_offered = false;
 	place->is_offer_due = false;
 	place->is_repurposed = false;
+	place->is_coming_back = place->state != PLACE_IN;
 	decommit_unlink_locked(place);
 	bindings_sort_locked(place, actions);
 	others_wait_locked(place);

@@ -320,6 +320,7 @@ void place_arrive_locked(struct vidmm_place *place, struct actions *actions)
 	place->segment->entering_bytes -= place_bytes(place);
 	vidmm_count(&place->segment->traffic.entered, place->allocation->size_bytes);
 	place_use_locked(place);
+	place->is_coming_back = false;
 	place_set_state(place, PLACE_IN);
 	bindings_sort_locked(place, actions);
 	place_answer_locked(place, STATUS_SUCCESS, actions);

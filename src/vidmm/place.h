@@ -137,8 +137,9 @@ struct vidmm_place {
 	bool is_clean;          /* the copy in system memory is as good */
 	bool was_written;       /* … and cannot be: not all who had it since it came in said so */
 	bool is_offered;
-	bool is_offer_due;  /* work queued before the offer is over: until then it is needed */
-	bool is_repurposed; /* offered, and its content was dropped; what it keeps is no copy */
+	bool is_offer_due;   /* work queued before the offer is over: until then it is needed */
+	bool is_repurposed;  /* offered, and its content was dropped; what it keeps is no copy */
+	bool is_coming_back; /* reclaimed, and not in yet */
 	uint8_t offer_priority;
 	bool is_recommitted; /* for the first of `claims`, after it was decommitted */
 	uint32_t claims;     /* reclaims that cannot do without its memory: it is not decommitted */

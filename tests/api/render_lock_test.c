@@ -8,7 +8,8 @@
 /* WDDM 1.3; everything in local memory that the CPU sees. */
 #define SETTINGS                                                                                   \
 	"\"Model\": \"physical\", \"Version\": 16386, \"Segment1.Size\": 4194304, "                \
-	"\"Segment1.CommitLimit\": 4194304, "                                                      \
+	"\"Segment1.CommitLimit\": 4194304, \"Segment1.CpuTranslatedAddressHigh\": 0, "            \
+	"\"Segment1.CpuTranslatedAddress\": 268435456, "                                           \
 	"\"Allocation.SupportedReadSegmentSet\": 1, \"Allocation.SupportedWriteSegmentSet\": 1, "
 
 enum {

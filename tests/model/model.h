@@ -53,11 +53,12 @@ enum model_scheme { SCHEME_PRIVATE, SCHEME_GLOBAL, SCHEME_NT };
 struct model_handle {
 	bool is_live;
 	uint32_t handle;
-	int device;  /* of contexts, openings, allocations, fences */
-	int group;   /* of openings */
-	int opening; /* of allocations */
-	int memory;  /* of allocations */
-	int mutex;   /* of mutex handles */
+	int device;        /* of contexts, openings, allocations, fences */
+	int group;         /* of openings */
+	bool is_read_only; /* of openings */
+	int opening;       /* of allocations */
+	int memory;        /* of allocations */
+	int mutex;         /* of mutex handles */
 	uint32_t locks;
 
 	/* of fences */
@@ -100,7 +101,8 @@ struct model_group {
 struct model_bundle {
 	bool is_live;
 	int group;
-	int name; /* -1: none */
+	int name;          /* -1: none */
+	bool is_read_only; /* shared by who may not write: nobody gets that right through it */
 };
 
 struct model_descriptor {
@@ -108,6 +110,7 @@ struct model_descriptor {
 	int bundle;
 	int copies;
 	int files[MAX_COPIES];
+	bool is_read_only;
 };
 
 struct model_mutex {

@@ -13,6 +13,7 @@ enum { ROOM = 1024, FILLER = 0xa5 };
 struct target {
 	int group;
 	bool is_nt;
+	bool is_read_only;
 	D3DKMT_HANDLE global;
 	HANDLE nt;
 };
@@ -30,6 +31,7 @@ static bool choose_target(struct run *run, struct target *target)
 		int file = found->files[below(run, (uint32_t)found->copies)];
 		*target = (struct target){ .group = model->bundles[found->bundle].group,
 					   .is_nt = true,
+					   .is_read_only = found->is_read_only,
 					   .nt = (HANDLE)(intptr_t)file };
 		return true;
 	}
@@ -212,6 +214,7 @@ static void note_opening(struct run *run, const struct target *target, int devic
 	int opening = model_add(model, KIND_OPENING, call->global.hResource);
 	model->openings[opening].device = device;
 	model->openings[opening].group = target->group;
+	model->openings[opening].is_read_only = target->is_read_only;
 	for (int i = 0; i < group->count; i++) {
 		uint32_t handle = call->is_v1 ? call->elements[i].hAllocation
 					      : call->elements2[i].hAllocation;
@@ -266,10 +269,12 @@ static void name_text(struct run *run, int name, wchar_t text[8], UNICODE_STRING
 	*attributes = (OBJECT_ATTRIBUTES){ .Length = sizeof(*attributes), .ObjectName = string };
 }
 
-static void note_file(struct run *run, int bundle, HANDLE handle)
+static void note_file(struct run *run, int bundle, HANDLE handle, bool is_read_only)
 {
 	RUN_EXPECT(run, (intptr_t)handle > 2 && (uintptr_t)handle < 0x40000000);
-	RUN_EXPECT(run, model_add_descriptor(&run->model, bundle, (int)(intptr_t)handle) >= 0);
+	int descriptor = model_add_descriptor(&run->model, bundle, (int)(intptr_t)handle);
+	RUN_EXPECT(run, descriptor >= 0);
+	run->model.descriptors[descriptor].is_read_only = is_read_only;
 }
 
 static bool has_descriptor_room(const struct model *model)
@@ -324,10 +329,13 @@ void step_share(struct run *run)
 		return;
 	int group = model->openings[opening].group;
 	int name = one_in(run, 2) ? (int)below(run, NAME_COUNT) : -1;
+	bool is_writing = one_in(run, 2);
 	NTSTATUS wanted = STATUS_SUCCESS;
 	handles[0] = model->openings[opening].handle;
 	if (model->groups[group].scheme != SCHEME_NT)
 		wanted = STATUS_INVALID_PARAMETER;
+	else if (is_writing && model->openings[opening].is_read_only)
+		wanted = STATUS_ACCESS_DENIED;
 	else if (name >= 0 && model_find_name(model, name) >= 0)
 		wanted = STATUS_OBJECT_NAME_COLLISION;
 	if (one_in(run, 5))
@@ -336,11 +344,14 @@ void step_share(struct run *run)
 		name_text(run, name, text, &string, &attributes);
 	call_begin(run, "D3DKMTShareObjects");
 	NTSTATUS status = D3DKMTShareObjects(count, handles, name >= 0 ? &attributes : NULL,
-					     one_in(run, 2) ? SHARED_ALLOCATION_WRITE : 0, &made);
+					     is_writing ? SHARED_ALLOCATION_WRITE : 0, &made);
 	HANDLE none = NULL;
 	call_end(run, status, wanted, &none, &made, sizeof(made));
-	if (NT_SUCCESS(status))
-		note_file(run, model_add_bundle(model, group, name), made);
+	if (NT_SUCCESS(status)) {
+		int bundle = model_add_bundle(model, group, name);
+		model->bundles[bundle].is_read_only = model->openings[opening].is_read_only;
+		note_file(run, bundle, made, !is_writing);
+	}
 }
 
 void step_name(struct run *run)
@@ -360,7 +371,7 @@ void step_name(struct run *run)
 	name_text(run, name, text, &string, &attributes);
 	if (bundle < 0)
 		wanted = STATUS_OBJECT_NAME_NOT_FOUND;
-	else if (args.dwDesiredAccess == 0)
+	else if (args.dwDesiredAccess == 0 || model->bundles[bundle].is_read_only)
 		wanted = STATUS_ACCESS_DENIED;
 	if (one_in(run, 10)) {
 		args.pObjAttrib = NULL;
@@ -368,7 +379,7 @@ void step_name(struct run *run)
 	}
 	CALL(run, wanted, D3DKMTOpenNtHandleFromName, args);
 	if (NT_SUCCESS(wanted))
-		note_file(run, bundle, args.hNtHandle);
+		note_file(run, bundle, args.hNtHandle, false);
 }
 
 /* Copies a descriptor, or closes one of its copies. */

@@ -15,11 +15,11 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-STEPS = ['DriverEntry of', 'DxgkDdiAddDevice: STATUS_SUCCESS', 'ROOT\\opendxgk started under',
-         'DxgkDdiStartDevice: STATUS_SUCCESS', 'DxgkDdiCreateDevice: STATUS_SUCCESS',
-         'DxgkDdiCreateContext: STATUS_SUCCESS', 'DxgkDdiDestroyContext: STATUS_SUCCESS',
-         'DxgkDdiDestroyDevice: STATUS_SUCCESS', 'DxgkDdiStopDevice: STATUS_SUCCESS',
-         'DxgkDdiRemoveDevice: STATUS_SUCCESS', 'DxgkDdiUnload: STATUS_SUCCESS']
+STEPS = ['DriverEntry of', 'DxgkDdiAddDevice(): STATUS_SUCCESS', 'ROOT\\opendxgk started under',
+         'DxgkDdiStartDevice(): STATUS_SUCCESS', 'DxgkDdiCreateDevice(hAdapter 0x',
+         'DxgkDdiCreateContext(hDevice 0x', 'DxgkDdiDestroyContext(hContext 0x',
+         'DxgkDdiDestroyDevice(hDevice 0x', 'DxgkDdiStopDevice(): STATUS_SUCCESS',
+         'DxgkDdiRemoveDevice(): STATUS_SUCCESS', 'DxgkDdiUnload(): STATUS_SUCCESS']
 
 
 def info(dxgk, folder, driver, registry):

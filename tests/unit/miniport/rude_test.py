@@ -21,7 +21,7 @@ DONE = "host: done\n$"
 
 def crash(name, what, function, extra=""):
     return [rf"driver: {name} in DxgkDdiEscape: {what} \(DDI-CRASH\)\n",
-            r"dxgk:   with .*PrivateDriverDataSize 8, .*\n" + extra + rf"dxgk:   at {function} {LINE}\n", ENTRY]
+            r"dxgk:   with .*PrivateDriverDataSize 8\n" + extra + rf"dxgk:   at {function} {LINE}\n", ENTRY]
 
 
 def held(what, function):

@@ -63,12 +63,9 @@ TEST(life, is_charged_to_the_process_and_counted)
 	/* Only references that are known count. */
 	object_put(&context->object);
 	object_put(&app.device->object);
-	bool is_valid = kernel_validate(&kernel, app.process, wrong, sizeof(wrong));
+	AWAIT(kernel_validate(&kernel, app.process, wrong, sizeof(wrong)));
 	object_get(&app.device->object);
 	object_get(&context->object);
-	if (!is_valid)
-		print_error("%s\n", wrong);
-	EXPECT(is_valid);
 	EXPECT(vidmm_manager_validate(adapter->memory, wrong, sizeof(wrong)));
 	EXPECT_EQ(destroy(&app, handle), STATUS_SUCCESS);
 	end_context(context);
