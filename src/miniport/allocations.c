@@ -10,6 +10,7 @@
 #include "miniport/allocations.h"
 #include "miniport/answers.h"
 #include "miniport/guard.h"
+#include "miniport/guarded_calls.h"
 #include "miniport/internal.h"
 
 #define PAGE UINT64_C(4096)
@@ -305,6 +306,21 @@ RARE static void destroy_answers(struct miniport *miniport, struct miniport_clie
 	}
 }
 
+SPECIALIZED NTSTATUS call_create(struct miniport *miniport, DXGKARG_CREATEALLOCATION *args)
+{
+	if (UNLIKELY(miniport->guards_answers))
+		return guarded_create_allocation(miniport, args);
+	return miniport->ddi.DxgkDdiCreateAllocation(miniport->context, args);
+}
+
+SPECIALIZED NTSTATUS call_open(struct miniport *miniport, void *driver_device,
+			       DXGKARG_OPENALLOCATION *args)
+{
+	if (UNLIKELY(miniport->guards_answers))
+		return guarded_open_allocation(miniport, driver_device, args);
+	return miniport->ddi.DxgkDdiOpenAllocation(driver_device, args);
+}
+
 NTSTATUS miniport_create_allocations(struct miniport *miniport, struct miniport_client *client,
 				     struct miniport_creation *creation)
 {
@@ -335,7 +351,7 @@ NTSTATUS miniport_create_allocations(struct miniport *miniport, struct miniport_
 	ddi_note(&crossing, miniport->context, &args);
 	if (creation->driver_resource)
 		args.hResource = *creation->driver_resource;
-	NTSTATUS status = miniport->ddi.DxgkDdiCreateAllocation(miniport->context, &args);
+	NTSTATUS status = call_create(miniport, &args);
 	if (creation->driver_resource && NT_SUCCESS(status))
 		*creation->driver_resource = args.hResource;
 	status = ddi_leave_level_0(&crossing, status);
@@ -436,7 +452,7 @@ NTSTATUS miniport_open_allocations(struct miniport *miniport, struct miniport_cl
 
 	ddi_enter_level_0(&crossing, miniport, client, DDI_OPEN_ALLOCATION);
 	ddi_note(&crossing, opening->driver_device, &args);
-	NTSTATUS status = miniport->ddi.DxgkDdiOpenAllocation(opening->driver_device, &args);
+	NTSTATUS status = call_open(miniport, opening->driver_device, &args);
 	status = ddi_leave_level_0(&crossing, status);
 
 	if (NT_SUCCESS(status)) {
@@ -474,7 +490,7 @@ NTSTATUS miniport_visit_create(struct miniport_visit *visit, struct miniport *mi
 
 	ddi_enter_level_0(crossing, miniport, client, DDI_CREATE_ALLOCATION);
 	ddi_note(crossing, miniport->context, &args);
-	NTSTATUS status = miniport->ddi.DxgkDdiCreateAllocation(miniport->context, &args);
+	NTSTATUS status = call_create(miniport, &args);
 	if (UNLIKELY(status != STATUS_SUCCESS))
 		return ddi_leave_level_0(crossing, status);
 	ddi_forget_arguments(crossing, status);
@@ -512,7 +528,7 @@ NTSTATUS miniport_visit_open(struct miniport_visit *visit, void *driver_device,
 	ddi_note(crossing, driver_device, &args);
 	crossing->subject = binding->handle;
 	crossing->subject_data = driver_allocation;
-	NTSTATUS status = miniport->ddi.DxgkDdiOpenAllocation(driver_device, &args);
+	NTSTATUS status = call_open(miniport, driver_device, &args);
 	status = ddi_leave_level_0(crossing, status);
 	binding->driver_binding = answer.hDeviceSpecificAllocation;
 	return NT_SUCCESS(status) ? judge_bindings(&answer, 1) : status;

@@ -99,6 +99,7 @@ struct miniport {
 	DEVICE_OBJECT *device_object; /* the physical device object AddDevice is given */
 	uint32_t adapter_id;
 	char start_name[64]; /* what refusals during the start call it */
+	bool guards_answers; /* DXGK_VERIFY=answers: also of calls that are made often */
 
 	/* From DxgkInitialize: what is newer than the registered version is NULL, and, as soon as
 	   the driver has said which one it is of, what is newer than that. */

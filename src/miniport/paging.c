@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "miniport/guarded_calls.h"
 #include "miniport/internal.h"
 #include "miniport/kept_name.h"
 #include "miniport/paging_name.h"
@@ -538,7 +539,9 @@ static NTSTATUS call(const struct miniport *miniport, struct miniport_kept_name 
 	NTSTATUS status = STATUS_SUCCESS;
 
 	if (!kept || is_inside || is_said_without_name(args))
-		status = miniport->ddi.DxgkDdiBuildPagingBuffer(miniport->context, args);
+		status = UNLIKELY(miniport->guards_answers)
+				 ? guarded_build_paging_buffer(miniport, args)
+				 : miniport->ddi.DxgkDdiBuildPagingBuffer(miniport->context, args);
 	if (is_inside)
 		miniport_name_leave(kept);
 	return status;

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "miniport/guarded_calls.h"
 #include "miniport/internal.h"
 #include "miniport/work.h"
 #include "nt/report.h"
@@ -200,7 +201,8 @@ NTSTATUS miniport_render(struct miniport *miniport, struct miniport_client *clie
 	void *handle = context_handle(miniport, render->driver_context, render->driver_device);
 	ddi_enter(&crossing, miniport, client, DDI_RENDER);
 	ddi_note(&crossing, handle, &args);
-	status = miniport->ddi.DxgkDdiRender(handle, &args);
+	status = UNLIKELY(miniport->guards_answers) ? guarded_render(miniport, handle, &args)
+						    : miniport->ddi.DxgkDdiRender(handle, &args);
 	ddi_leave_as_it_is(&crossing, status);
 
 	list_copy_finish(&list);

@@ -19,6 +19,7 @@
 #include "nt/io.h"
 #include "nt/nt.h"
 #include "nt/registry.h"
+#include "nt/verify.h"
 #include "trace/trace.h"
 
 /* How many DMA buffers a driver has to be able to queue at once. */
@@ -233,6 +234,7 @@ static struct miniport *miniport_create(const struct miniport_config *config,
 	lock_init(&miniport->mappings_lock, LOCK_RANK_LEAF, "mappings");
 	list_init(&miniport->mappings);
 	interrupt_init(miniport);
+	miniport->guards_answers = nt_verify_wants(NT_VERIFY_ANSWERS);
 	ddi_tell_reports();
 	return miniport;
 }

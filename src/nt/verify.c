@@ -15,7 +15,8 @@ static const struct {
 } words[] = {
 	{ "irql", NT_VERIFY_IRQL },
 	{ "stacks", NT_VERIFY_STACKS },
-	{ "all", NT_VERIFY_IRQL | NT_VERIFY_STACKS },
+	{ "answers", NT_VERIFY_ANSWERS },
+	{ "all", NT_VERIFY_IRQL | NT_VERIFY_STACKS | NT_VERIFY_ANSWERS },
 };
 
 static unsigned checks_of(const char *word, size_t length)
@@ -25,8 +26,8 @@ static unsigned checks_of(const char *word, size_t length)
 			return words[i].checks;
 	}
 	if (length != 0)
-		log_warn("DXGK_VERIFY: \"%.*s\" is not a check (irql, stacks, all)", (int)length,
-			 word);
+		log_warn("DXGK_VERIFY: \"%.*s\" is not a check (irql, stacks, answers, all)",
+			 (int)length, word);
 	return 0;
 }
 

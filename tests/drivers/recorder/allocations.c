@@ -169,6 +169,8 @@ static NTSTATUS APIENTRY create_allocation(const HANDLE context, DXGKARG_CREATEA
 		     args->PrivateDriverDataSize);
 	if (args->hResource && !args->Flags.Resource)
 		complain("a resource handle without the resource flag");
+	overrun("CreateAllocation", args->pAllocationInfo[0].pPrivateDriverData,
+		args->pAllocationInfo[0].PrivateDriverDataSize);
 	if (status != STATUS_SUCCESS)
 		return status;
 	if (is_new && !setting("NullResource", 0)) {
@@ -294,6 +296,8 @@ static NTSTATUS APIENTRY open_allocation(const HANDLE device, const DXGKARG_OPEN
 	if (args->PrivateDriverSize >= sizeof(ULONG))
 		note("resource data", "value", *(const ULONG *)args->pPrivateDriverData, "size",
 		     args->PrivateDriverSize);
+	overrun("OpenAllocation", args->pOpenAllocation[0].pPrivateDriverData,
+		args->pOpenAllocation[0].PrivateDriverDataSize);
 	if (status != STATUS_SUCCESS)
 		return status;
 	while (NT_SUCCESS(status) && made < args->NumAllocations) {

@@ -84,12 +84,10 @@ ULONG version(void)
 
 void overrun(const char *name, PVOID buffer, SIZE_T bytes)
 {
-	UCHAR *behind = (UCHAR *)buffer + bytes;
-
 	if (!buffer || !setting_is("Overrun", name))
 		return;
 	for (ULONG i = 0; i < setting("OverrunBytes", 3); i++)
-		behind[i] = 0x5a;
+		((UCHAR *)buffer)[bytes + i] = 0x5a;
 }
 
 NTSTATUS step(const char *name)

@@ -121,6 +121,7 @@ static NTSTATUS APIENTRY build_paging_buffer(const HANDLE context, DXGKARG_BUILD
 
 	enter_scheduler_class(adapter);
 	note("BuildPagingBuffer", "operation", args->Operation, "room", args->DmaSize);
+	overrun("BuildPagingBuffer", args->pDmaBufferPrivateData, args->DmaBufferPrivateDataSize);
 	save_paging(adapter, args);
 	if (!args->hSystemContext)
 		complain("a paging buffer without a system context");
@@ -149,6 +150,9 @@ static NTSTATUS APIENTRY render(const HANDLE handle, DXGKARG_RENDER *args)
 	UINT bytes = left < room ? left : room;
 
 	note("Render", "length", args->CommandLength, "allocations", args->AllocationListSize);
+	overrun("Render", args->pDmaBufferPrivateData, args->DmaBufferPrivateDataSize);
+	overrun("PatchLocationListOut", args->pPatchLocationListOut,
+		args->PatchLocationListOutSize * sizeof(*args->pPatchLocationListOut));
 	save_call(adapter, RECORDER_RENDER, args, sizeof(*args), args->pAllocationList,
 		  args->AllocationListSize * sizeof(DXGK_ALLOCATIONLIST));
 	if (status != STATUS_SUCCESS)
@@ -199,12 +203,13 @@ static NTSTATUS APIENTRY cancel_command(const HANDLE context, const DXGKARG_CANC
 	struct adapter *adapter = adapter_of(context);
 
 	enter_scheduler_class(adapter);
+	/* Before it is noted: who sees the note looks for it. */
+	save_call(adapter, RECORDER_CANCEL_COMMAND, args, sizeof(*args), args->pAllocationList,
+		  args->AllocationListSize * sizeof(DXGK_ALLOCATIONLIST));
 	note("CancelCommand", "context", args->hContext != NULL, "allocations",
 	     args->AllocationListSize);
 	if (setting("ChecksLists", 0))
 		check_list(args->pAllocationList, args->AllocationListSize);
-	save_call(adapter, RECORDER_CANCEL_COMMAND, args, sizeof(*args), args->pAllocationList,
-		  args->AllocationListSize * sizeof(DXGK_ALLOCATIONLIST));
 	leave_scheduler_class(adapter);
 	return step("CancelCommand");
 }

@@ -150,8 +150,8 @@ TEST(dma, a_list_is_built_in_the_drivers_buffer_when_it_is_large_enough)
 									first, &target),
 		  STATUS_SUCCESS);
 	EXPECT(target == first);
-	EXPECT_EQ(adapter->DmaOperations->CalculateScatterGatherList(adapter, NULL, (char *)0 + 1,
-								     PAGE_SIZE, &bytes, NULL),
+	EXPECT_EQ(adapter->DmaOperations->CalculateScatterGatherList(
+			  adapter, NULL, (void *)(uintptr_t)1, PAGE_SIZE, &bytes, NULL),
 		  STATUS_SUCCESS);
 	EXPECT_EQ(bytes, sizeof(SCATTER_GATHER_LIST) + 2 * sizeof(SCATTER_GATHER_ELEMENT));
 
