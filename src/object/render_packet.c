@@ -112,8 +112,7 @@ static void packet_retired(struct sched_packet *base, enum sched_outcome outcome
 {
 	struct render_packet *packet = container_of(base, struct render_packet, packet);
 
-	if (packet->gathered.count > 0 && vidmm_list_release(&packet->gathered) &&
-	    packet->has_request)
+	if (packet->gathered.count > 0 && vidmm_list_release(&packet->gathered))
 		(void)!refcount_put(&packet->refs); /* not the last one */
 	atomic_fetch_sub(&packet->stream->queued, 1);
 	if (driver_wants_to_know(packet, outcome))
@@ -130,6 +129,7 @@ static void on_in_place(struct vidmm_request *request, NTSTATUS status)
 		container_of(request, struct render_packet, gathered.request);
 
 	(void)status; /* it is asked for again */
+	atomic_store(&packet->has_request, false);
 	sched_queue_kick(&packet->stream->context->queue);
 	packet_put(packet);
 }
@@ -141,14 +141,14 @@ static NTSTATUS packet_prepare(struct sched_packet *base)
 
 	if (packet->gathered.count == 0)
 		return STATUS_SUCCESS;
-	bool is_first = !packet->has_request;
-	if (is_first) { /* before it is asked: the answer may be faster than the return */
-		packet->has_request = true;
-		refcount_get(&packet->refs);
-	}
+	if (atomic_load(&packet->has_request))
+		return STATUS_PENDING;
+	/* Before it is asked: the answer may be faster than the return. */
+	atomic_store(&packet->has_request, true);
+	refcount_get(&packet->refs);
 	NTSTATUS status = vidmm_list_prepare(&packet->gathered, &fits);
-	if (is_first && status != STATUS_PENDING) {
-		packet->has_request = false;
+	if (status != STATUS_PENDING) {
+		atomic_store(&packet->has_request, false);
 		(void)!refcount_put(&packet->refs); /* not the last one */
 	}
 	return status;

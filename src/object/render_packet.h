@@ -43,7 +43,7 @@ struct render_packet {
 	struct render_list *list;
 	struct render_piece piece;
 	bool is_null;
-	bool has_request; /* gathered.request.done() comes */
+	_Atomic bool has_request; /* gathered.request.done() comes */
 
 	/*
 	 * What it needs of the list, then its buffer where that has a place. Before WDDM 2.0 it

@@ -113,8 +113,15 @@ void device_act_locked(struct vidmm_device *device, struct actions *actions)
 	list_push_back(&actions->devices, &device->action_link);
 }
 
+/* What is to be told about a device. */
+struct device_news {
+	uint32_t resumes;
+	bool is_starved;
+	bool is_yielding;
+};
+
 static struct vidmm_device *device_pop(struct vidmm *manager, struct list *devices,
-				       uint32_t *resumes_out, bool *is_starved_out)
+				       struct device_news *news_out)
 {
 	struct vidmm_device *device = NULL;
 	struct list *link;
@@ -123,10 +130,14 @@ static struct vidmm_device *device_pop(struct vidmm *manager, struct list *devic
 	link = list_pop_front(devices);
 	if (link) {
 		device = container_of(link, struct vidmm_device, action_link);
-		*resumes_out = device->resumes;
-		*is_starved_out = device->must_tell_starved;
+		*news_out = (struct device_news){
+			.resumes = device->resumes,
+			.is_starved = device->must_tell_starved,
+			.is_yielding = device->must_ask_sched,
+		};
 		device->resumes = 0;
 		device->must_tell_starved = false;
+		device->must_ask_sched = false;
 	}
 	lock_release(&manager->lock);
 	return device;
@@ -135,14 +146,14 @@ static struct vidmm_device *device_pop(struct vidmm *manager, struct list *devic
 static void devices_tell(struct vidmm *manager, struct list *devices)
 {
 	struct vidmm_device *device;
-	uint32_t resumes;
-	bool is_starved;
+	struct device_news news;
 
-	while (!list_is_empty(devices) &&
-	       (device = device_pop(manager, devices, &resumes, &is_starved))) {
-		for (; resumes > 0; resumes--)
+	while (!list_is_empty(devices) && (device = device_pop(manager, devices, &news))) {
+		for (; news.resumes > 0; news.resumes--)
 			sched_owner_resume(device->owner);
-		if (is_starved && manager->config.listener.device_starved)
+		if (news.is_yielding)
+			sched_after_submitted(device->owner, &device->yield);
+		if (news.is_starved && manager->config.listener.device_starved)
 			manager->config.listener.device_starved(manager->config.listener_context,
 								device);
 		lock_acquire(&manager->lock);

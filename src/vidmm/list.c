@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/machine.h"
 #include "base/refusal.h"
+#include "vidmm/list_turns.h"
 #include "vidmm/place.h"
 
 static void list_pin_locked(struct vidmm_list *list, struct actions *actions)
@@ -42,6 +43,14 @@ static void list_unpin_locked(struct vidmm_list *list, struct actions *actions)
 			place->gather_pins--;
 		place_unpin_locked(place, actions);
 	}
+	if (list->state == VIDMM_LIST_READY)
+		list_is_not_ready_locked(list);
+}
+
+void list_return_locked(struct vidmm_list *list, struct actions *actions)
+{
+	list_unpin_locked(list, actions);
+	list->state = VIDMM_LIST_NEW;
 }
 
 static bool list_is_in_place(const struct vidmm_list *list)
@@ -92,6 +101,7 @@ bool list_look_locked(struct vidmm_list *list, bool is_head, struct actions *act
 		list_pin_locked(list, actions);
 		list_fill_in(list);
 		list_end_locked(list, VIDMM_LIST_READY, STATUS_SUCCESS, actions);
+		list_is_ready_locked(list);
 		return true;
 	}
 	if (is_head)
@@ -303,8 +313,7 @@ bool vidmm_list_release(struct vidmm_list *list)
 	bool was_waiting = list->state == VIDMM_LIST_WAITING;
 	if (was_waiting)
 		list_remove(&list->gather.link);
-	list_unpin_locked(list, &actions);
-	list->state = VIDMM_LIST_NEW;
+	list_return_locked(list, &actions);
 	actions_run_locked(manager, &actions);
 	return was_waiting;
 }

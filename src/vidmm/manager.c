@@ -139,6 +139,7 @@ NTSTATUS vidmm_create(const struct vidmm_config *config, struct vidmm **manager_
 	list_init(&manager->ghosts);
 	list_init(&manager->processes);
 	list_init(&manager->gathers);
+	list_init(&manager->ready_lists);
 	list_init(&manager->rooms);
 	status = segments_init(manager, config);
 	if (NT_SUCCESS(status) && !config->is_ticked_by_hand)

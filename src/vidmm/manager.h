@@ -426,6 +426,13 @@ struct vidmm_device {
 	struct list leave_link; /* vidmm_tables.dependents */
 	struct list keeps;      /* vidmm_keep.link */
 
+	/* Of its lists, see list_turns.c. */
+	uint32_t ready_list_count; /* in vidmm.ready_lists */
+	uint64_t lists_end_ns;     /* when they are to let go; 0: nobody waits for their room */
+	bool is_yielding;          /* they are to, and it is suspended until they have */
+	bool must_ask_sched;       /* … which was not asked yet when that is */
+	struct sched_wait yield;
+
 	/* Of the job that takes its process's page tables away. */
 	struct paging_dependency dependency;
 };
@@ -602,14 +609,16 @@ struct vidmm_list {
 
 	/* The manager's own. */
 	struct vidmm_gather gather;
+	struct list ready_link; /* vidmm.ready_lists */
 	enum vidmm_list_state state;
 	bool is_pinned;
 	uint64_t compacted_at; /* vidmm.epoch */
 };
 
 /*
- * Everything on it in place and kept there until the release. STATUS_PENDING: request.done() comes,
- * then ask again. STATUS_NO_MEMORY: it can never be in place together; the first `*fits_out`
+ * Everything on it in place and kept there until the release, or until the hardware has given it back
+ * and others wait for its room: what is submitted again is prepared again. STATUS_PENDING:
+ * request.done() comes, then ask again, and not before. STATUS_NO_MEMORY: it can never be in place together; the first `*fits_out`
  * entries can. Offered memory is refused.
  */
 MUST_CHECK NTSTATUS vidmm_list_prepare(struct vidmm_list *list, uint32_t *fits_out);

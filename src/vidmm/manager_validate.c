@@ -288,6 +288,19 @@ static const char *check_keeps(const struct vidmm_device *device)
 	return NULL;
 }
 
+static uint32_t count_ready_lists(const struct vidmm_device *device)
+{
+	const struct list *link;
+	uint32_t count = 0;
+
+	list_for_each (link, &device->process->manager->ready_lists) {
+		const struct vidmm_list *list = container_of(link, struct vidmm_list, ready_link);
+
+		count += list->device == device;
+	}
+	return count;
+}
+
 static const char *check_device(const struct vidmm_device *device,
 				uint64_t usage_bytes[VIDMM_GROUPS])
 {
@@ -302,6 +315,8 @@ static const char *check_device(const struct vidmm_device *device,
 		wrong = check_bindings(device, &device->coming, false, usage_bytes);
 	if (!wrong)
 		wrong = check_keeps(device);
+	if (!wrong && count_ready_lists(device) != device->ready_list_count)
+		wrong = "has miscounted its lists that are in place";
 	if (!wrong && is_whole == list_is_linked(&device->gather.link))
 		wrong = "waits for its turn and misses nothing, or the other way round";
 	if (!wrong &&
@@ -470,7 +485,8 @@ uint32_t vidmm_device_suspensions(struct vidmm_device *device)
 	struct vidmm *manager = device->process->manager;
 
 	lock_acquire(&manager->lock);
-	uint32_t suspensions = (device->is_suspended ? 1U : 0U) + device->is_held + device->resumes;
+	uint32_t suspensions = (device->is_suspended ? 1U : 0U) + device->is_held +
+			       device->is_yielding + device->resumes;
 	lock_release(&manager->lock);
 	return suspensions;
 }

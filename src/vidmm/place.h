@@ -182,11 +182,12 @@ struct vidmm {
 
 	/* Guarded by lock. */
 	struct vidmm_segment segments[VIDMM_MAX_SEGMENTS];
-	struct list places;    /* vidmm_place.all_link */
-	struct list ghosts;    /* likewise: nobody's any more, but the driver does not know it */
-	struct list processes; /* vidmm_process.link */
-	struct list rooms;     /* vidmm_room.link: what page tables have, or had */
-	struct list gathers;   /* vidmm_gather.link: whose turn it is, first in front */
+	struct list places;      /* vidmm_place.all_link */
+	struct list ghosts;      /* likewise: nobody's any more, but the driver does not know it */
+	struct list processes;   /* vidmm_process.link */
+	struct list rooms;       /* vidmm_room.link: what page tables have, or had */
+	struct list gathers;     /* vidmm_gather.link: whose turn it is, first in front */
+	struct list ready_lists; /* vidmm_list.ready_link: in place until their packets are over */
 	uint64_t use_clock;
 	uint64_t defragments; /* how often something was put in order; above 0 then */
 	struct vidmm_wrong_transfers wrong_transfers;

@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/machine.h"
 #include "vidmm/control.h"
+#include "vidmm/list_turns.h"
 #include "vidmm/place.h"
 #include "vidmm/room_parts.h"
 
@@ -251,6 +252,17 @@ static bool placement_make_room(const struct seeker *seeker, const struct placem
 	return is_soon;
 }
 
+/* Those in which room is of use: all apertures, where they have one limit together. */
+static uint32_t placement_segments(const struct seeker *seeker, const struct placement placements[],
+				   uint32_t count)
+{
+	uint32_t segments = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		segments |= UINT32_C(1) << (placements[i].segment->id - 1);
+	return limit_segments(seeker->manager, segments);
+}
+
 enum room room_make(struct seeker *seeker, const struct placement placements[], uint32_t count)
 {
 	struct hope hope = { .until_ns = CLOCK_FOREVER };
@@ -260,6 +272,9 @@ enum room room_make(struct seeker *seeker, const struct placement placements[], 
 		if (placement_make_room(seeker, &placements[i], &hope, &is_busy))
 			return ROOM_SOON;
 	}
+	if (seeker->is_first)
+		lists_take_turns_locked(seeker, placement_segments(seeker, placements, count),
+					&hope);
 	if (hope.until_ns != CLOCK_FOREVER)
 		room_look_again(seeker->manager, hope.until_ns);
 	if (is_busy || hope.is_work || hope.until_ns != CLOCK_FOREVER)
@@ -306,12 +321,9 @@ static enum room room_find_in(struct seeker *seeker, struct vidmm_place *place, 
 {
 	struct placement placements[VIDMM_MAX_SEGMENTS];
 	uint32_t count = placement_list(seeker->manager, place, allowed, placements);
-	uint32_t segments = 0;
+	uint32_t segments = placement_segments(seeker, placements, count);
 	enum room room;
 
-	for (uint32_t i = 0; i < count; i++)
-		segments |= UINT32_C(1) << (placements[i].segment->id - 1);
-	segments = limit_segments(seeker->manager, segments);
 	if (segments & seeker->taken_segments || segments_are_emptying(placements, count))
 		return ROOM_SOON;
 	for (uint32_t i = 0; i < count; i++) {

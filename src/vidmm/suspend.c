@@ -15,17 +15,19 @@
  */
 #include "base/refusal.h"
 #include "vidmm/control.h"
+#include "vidmm/list_turns.h"
 #include "vidmm/place.h"
 
 /* ---- devices ---- */
 
-static void device_hold_locked(struct vidmm_device *device)
+static void device_hold_locked(struct vidmm_device *device, struct actions *actions)
 {
 	if (device->is_held || !device->has_begun || device->is_ending)
 		return;
 	device->is_held = true;
 	atomic_store(&device->may_wake, device->process->wakes_on_work);
 	sched_owner_suspend(device->owner);
+	device_yield_locked(device, actions);
 }
 
 static void device_let_go_locked(struct vidmm_device *device, struct actions *actions)
@@ -41,12 +43,14 @@ static void device_let_go_locked(struct vidmm_device *device, struct actions *ac
 void vidmm_device_begin(struct vidmm_device *device)
 {
 	struct vidmm *manager = device->process->manager;
+	struct actions actions;
 
+	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	device->has_begun = true;
 	if (device->process->is_suspended)
-		device_hold_locked(device);
-	lock_release(&manager->lock);
+		device_hold_locked(device, &actions);
+	actions_run_locked(manager, &actions);
 }
 
 void vidmm_device_end(struct vidmm_device *device)
@@ -125,7 +129,7 @@ NTSTATUS vidmm_process_suspend(struct vidmm_process *process, bool wakes_on_work
 	process->is_suspended = true;
 	process->wakes_on_work = wakes_on_work;
 	list_for_each (link, &process->devices)
-		device_hold_locked(container_of(link, struct vidmm_device, link));
+		device_hold_locked(container_of(link, struct vidmm_device, link), &actions);
 	budget_recount_locked(manager);
 	lists_loosen_locked(manager, &actions);
 	places_leave_locked(process, &actions);

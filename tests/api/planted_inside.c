@@ -118,6 +118,7 @@ PLANT_WIDE(group_bytes, inside.adapter->memory->group_bytes[VIDMM_LOCAL])
 PLANT(processes, inside.adapter->memory->process_count)
 PLANT(listening, inside.adapter->memory->listening_count)
 PLANT(needed, inside.device->memory.needed_count)
+PLANT(ready_lists, inside.device->memory.ready_list_count)
 PLANT(place_listed, inside.place->listed)
 PLANT(place_gather_pins, inside.place->gather_pins)
 PLANT(binding_keeps, inside.allocation->binding->keeps)
@@ -197,6 +198,7 @@ const struct planted planted[] = {
 	ENTRY(processes, "processes were miscounted"),
 	ENTRY(listening, "those who listen were miscounted"),
 	ENTRY(needed, "has miscounted what it needs"),
+	ENTRY(ready_lists, "has miscounted its lists that are in place"),
 	ENTRY(place_listed, "its listings were miscounted"),
 	ENTRY(place_gather_pins, "the list whose turn it is"),
 	ENTRY(binding_keeps, "is kept by nobody"),

@@ -1,0 +1,26 @@
+/*
+ * list_turns.h - lists that are in place, and somebody who waits for their room. For list.c, room.c
+ * and suspend.c.
+ */
+#ifndef VIDMM_LIST_TURNS_H
+#define VIDMM_LIST_TURNS_H
+
+#include "vidmm/place.h"
+
+struct hope;
+struct seeker;
+
+/* All of it is pinned for a packet that is or will be with the hardware; and no more. */
+void list_is_ready_locked(struct vidmm_list *list);
+void list_is_not_ready_locked(struct vidmm_list *list);
+
+/* The first in the row waits for room in these segments: lists there have one more slice. */
+void lists_take_turns_locked(const struct seeker *seeker, uint32_t segments, struct hope *hope);
+
+/* Its lists let go of what they have as soon as the hardware has nothing of it. */
+void device_yield_locked(struct vidmm_device *device, struct actions *actions);
+
+/* list.c: it was ready, and has to be prepared again. */
+void list_return_locked(struct vidmm_list *list, struct actions *actions);
+
+#endif
