@@ -6,7 +6,6 @@
 
 enum lock_rank {
 	LOCK_RANK_KERNEL,         /* start and end of the embedded kernel                */
-	LOCK_RANK_ADAPTER_LIST,   /* which adapters and processes exist                  */
 	LOCK_RANK_ADAPTER,        /* shared: a call is inside; exclusive: stop, reset    */
 	LOCK_RANK_DESTROY,        /* one destruction at a time on a device               */
 	LOCK_RANK_COMPANION,      /* one context's paging context is being made          */
@@ -39,7 +38,6 @@ enum lock_rank {
 	LOCK_RANK_NT_POOL,        /* list of pool blocks                                 */
 	LOCK_RANK_MACHINE,        /* which pages are taken, views of scattered pages     */
 	LOCK_RANK_WORKER,         /* a worker's queue                                    */
-	LOCK_RANK_TRACE,          /* list of rings                                       */
 	LOCK_RANK_SLAB,           /* new small blocks of memory                          */
 	LOCK_RANK_LEAF,           /* nothing is taken under it                           */
 };

@@ -2,19 +2,18 @@
  * notice.h - "something changed, look again", without a lost wake-up.
  *
  *	lock_acquire(&queue->lock);
- *	while (list_is_empty(&queue->items)) {
- *		uint32_t seen = notice_read(&queue->changed);
- *		lock_release(&queue->lock);
- *		notice_wait(&queue->changed, seen, CLOCK_FOREVER);
- *		lock_acquire(&queue->lock);
- *	}
+ *	while (list_is_empty(&queue->items))
+ *		notice_wait_relock(&queue->changed, &queue->lock);
  */
 #ifndef BASE_NOTICE_H
 #define BASE_NOTICE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
+#include "base/lock.h"
 #include "base/thread.h"
 
 struct notice {
@@ -31,6 +30,28 @@ static inline enum thread_wait_result notice_wait(struct notice *notice, uint32_
 						  uint64_t deadline_ns)
 {
 	return thread_wait(&notice->count, seen, deadline_ns);
+}
+
+/* Drops the lock until a notice is given, and takes it again: look again at what it guards. */
+static inline void notice_wait_relock(struct notice *notice, struct lock *lock)
+{
+	uint32_t seen = notice_read(notice);
+
+	lock_release(lock);
+	notice_wait(notice, seen, CLOCK_FOREVER);
+	lock_acquire(lock);
+}
+
+/* Returns when it is true; who sets it gives notice afterwards. */
+static inline void notice_wait_until(struct notice *notice, const _Atomic bool *is_over)
+{
+	for (;;) {
+		uint32_t seen = notice_read(notice);
+
+		if (atomic_load(is_over))
+			return;
+		notice_wait(notice, seen, CLOCK_FOREVER);
+	}
 }
 
 static inline void notice_give(struct notice *notice)

@@ -20,10 +20,7 @@ static void worker_main(void *context)
 		if (!link) {
 			if (worker->is_stopping)
 				break;
-			uint32_t seen = notice_read(&worker->changed);
-			lock_release(&worker->lock);
-			notice_wait(&worker->changed, seen, CLOCK_FOREVER);
-			lock_acquire(&worker->lock);
+			notice_wait_relock(&worker->changed, &worker->lock);
 			continue;
 		}
 		lock_release(&worker->lock);
@@ -102,11 +99,7 @@ void worker_flush(struct worker *worker)
 	work_init(&flush.work, flush_run);
 	worker_post(worker, &flush.work);
 	lock_acquire(&worker->lock);
-	while (!flush.is_done) {
-		uint32_t seen = notice_read(&worker->changed);
-		lock_release(&worker->lock);
-		notice_wait(&worker->changed, seen, CLOCK_FOREVER);
-		lock_acquire(&worker->lock);
-	}
+	while (!flush.is_done)
+		notice_wait_relock(&worker->changed, &worker->lock);
 	lock_release(&worker->lock);
 }

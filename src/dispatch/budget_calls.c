@@ -29,16 +29,16 @@ static NTSTATUS check_group(uint32_t group, UINT physical_adapter)
 static NTSTATUS find_budget(const struct call *call, HANDLE process, uint32_t group,
 			    UINT physical_adapter, struct vidmm_process **memory_out)
 {
-	struct process_adapter *joined;
+	struct process_adapter *process_adapter;
 	NTSTATUS status = check_process(process);
 
 	if (NT_SUCCESS(status))
 		status = check_group(group, physical_adapter);
 	if (NT_SUCCESS(status))
 		status = process_join_adapter(call->process, call_adapter(call, 0)->adapter,
-					      &joined);
+					      &process_adapter);
 	if (NT_SUCCESS(status))
-		*memory_out = &joined->memory;
+		*memory_out = &process_adapter->memory;
 	return status;
 }
 
@@ -85,15 +85,15 @@ static NTSTATUS check_commitment(ULONG size_bytes, size_t wanted_bytes, HANDLE p
 /* Of all adapters that the process has used. */
 NTSTATUS dispatch_query_process_offer_info(struct call *call, D3DKMT_QUERYPROCESSOFFERINFO *args)
 {
-	struct process_adapter *joined = NULL;
+	struct process_adapter *process_adapter = NULL;
 	NTSTATUS status = check_commitment(args->cbSize, sizeof(*args), args->hProcess);
 
 	if (!NT_SUCCESS(status))
 		return status;
 	args->DecommitUniqueness = 0;
 	args->DecommittableBytes = 0;
-	while ((joined = process_next_adapter(call->process, joined)) != NULL) {
-		struct vidmm_offer_info info = vidmm_process_offer_info(&joined->memory);
+	while ((process_adapter = process_next_adapter(call->process, process_adapter)) != NULL) {
+		struct vidmm_offer_info info = vidmm_process_offer_info(&process_adapter->memory);
 
 		args->DecommitUniqueness += info.uniqueness;
 		args->DecommittableBytes += info.decommittable_bytes;
@@ -105,15 +105,15 @@ NTSTATUS dispatch_trim_process_commitment(struct call *call, D3DKMT_TRIMPROCESSC
 {
 	uint32_t flags = (args->Flags.Lazy ? VIDMM_DECOMMIT_LAZILY : 0) |
 			 (args->Flags.OnlyRepurposed ? VIDMM_DECOMMIT_REPURPOSED : 0);
-	struct process_adapter *joined = NULL;
+	struct process_adapter *process_adapter = NULL;
 	uint64_t freed_bytes = 0;
 	NTSTATUS status = check_commitment(args->cbSize, sizeof(*args), args->hProcess);
 
 	if (!NT_SUCCESS(status))
 		return status;
 	while (freed_bytes < args->DecommitRequested &&
-	       (joined = process_next_adapter(call->process, joined)) != NULL)
-		freed_bytes += vidmm_process_decommit(&joined->memory,
+	       (process_adapter = process_next_adapter(call->process, process_adapter)) != NULL)
+		freed_bytes += vidmm_process_decommit(&process_adapter->memory,
 						      args->DecommitRequested - freed_bytes, flags);
 	args->NumBytesDecommitted = freed_bytes;
 	return STATUS_SUCCESS;

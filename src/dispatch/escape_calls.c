@@ -48,15 +48,15 @@ NTSTATUS escape_check_size(const struct escape *escape, const char *type_name, s
 NTSTATUS escape_find_process(const struct escape *escape, HANDLE process,
 			     struct vidmm_process **memory_out)
 {
-	struct process_adapter *joined;
+	struct process_adapter *process_adapter;
 	NTSTATUS status;
 
 	if (process && process != CURRENT_PROCESS)
 		return refuse(STATUS_INVALID_HANDLE, RULE_API_HANDLE, "hProcess",
 			      "is neither NULL nor -1, and a process may name itself only");
-	status = process_join_adapter(escape->call->process, escape->adapter, &joined);
+	status = process_join_adapter(escape->call->process, escape->adapter, &process_adapter);
 	if (NT_SUCCESS(status))
-		*memory_out = &joined->memory;
+		*memory_out = &process_adapter->memory;
 	return status;
 }
 

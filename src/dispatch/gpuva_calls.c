@@ -303,7 +303,7 @@ NTSTATUS dispatch_update_gpu_virtual_address(struct call *call,
 	status = check_update(args, device, context, fence);
 	if (NT_SUCCESS(status))
 		status = device_check_alive(device);
-	if (NT_SUCCESS(status) && !device->joined->addresses)
+	if (NT_SUCCESS(status) && !device->process_adapter->addresses)
 		status = refuse(STATUS_NOT_SUPPORTED, RULE_VA_NO_TABLES, NULL,
 				"adapter %u has no page tables of its own", device->adapter->id);
 	if (NT_SUCCESS(status))

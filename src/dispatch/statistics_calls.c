@@ -119,9 +119,11 @@ static NTSTATUS fill_segment(const struct question *question)
 
 /* ---- processes ---- */
 
-static NTSTATUS find_process(const struct question *question, struct process_adapter **joined_out)
+static NTSTATUS find_process(const struct question *question,
+			     struct process_adapter **process_adapter_out)
 {
-	return process_join_adapter(question->call->process, question->adapter, joined_out);
+	return process_join_adapter(question->call->process, question->adapter,
+				    process_adapter_out);
 }
 
 static NTSTATUS fill_process(const struct question *question)
@@ -152,8 +154,8 @@ static NTSTATUS fill_process_adapter(const struct question *question)
 		&question->result->ProcessAdapterInformation;
 	const struct miniport_info *info = question->adapter->info;
 	struct vidmm_process_usage usage;
-	struct process_adapter *joined;
-	NTSTATUS status = find_process(question, &joined);
+	struct process_adapter *process_adapter;
+	NTSTATUS status = find_process(question, &process_adapter);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -161,10 +163,11 @@ static NTSTATUS fill_process_adapter(const struct question *question)
 	answer->NodeCount = info->node_count;
 	answer->VidPnSourceCount = info->video_present_sources;
 	answer->VirtualMemoryUsage = (ULONG)atomic_load_explicit(
-		&joined->memory.account.viewed_bytes, memory_order_relaxed);
-	answer->CommitmentData.TotalBytesEvictedFromProcess =
-		atomic_load_explicit(&joined->memory.account.evicted_bytes, memory_order_relaxed);
-	for (uint32_t id = 1; vidmm_process_segment_usage(&joined->memory, id, &usage); id++) {
+		&process_adapter->memory.account.viewed_bytes, memory_order_relaxed);
+	answer->CommitmentData.TotalBytesEvictedFromProcess = atomic_load_explicit(
+		&process_adapter->memory.account.evicted_bytes, memory_order_relaxed);
+	for (uint32_t id = 1; vidmm_process_segment_usage(&process_adapter->memory, id, &usage);
+	     id++) {
 		for (int i = 0; i < D3DKMT_QUERYSTATISTICS_SEGMENT_PREFERENCE_MAX; i++)
 			answer->CommitmentData.BytesBySegmentPreference[i] +=
 				usage.by_preference[i].bytes;
@@ -177,14 +180,15 @@ static NTSTATUS fill_process_segment(const struct question *question)
 	D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT_INFORMATION *answer =
 		&question->result->ProcessSegmentInformation;
 	struct vidmm_process_usage usage = { 0 };
-	struct process_adapter *joined;
+	struct process_adapter *process_adapter;
 	NTSTATUS status = check_segment(question, "QueryProcessSegment.SegmentId");
 
 	if (NT_SUCCESS(status))
-		status = find_process(question, &joined);
+		status = find_process(question, &process_adapter);
 	if (!NT_SUCCESS(status))
 		return status;
-	(void)!vidmm_process_segment_usage(&joined->memory, question->selector + 1, &usage);
+	(void)!vidmm_process_segment_usage(&process_adapter->memory, question->selector + 1,
+					   &usage);
 	answer->BytesCommitted = usage.resident.bytes;
 	answer->MaximumWorkingSet =
 		question->adapter->info->segments[question->selector].size_bytes;
@@ -199,7 +203,7 @@ static NTSTATUS fill_process_group(const struct question *question)
 {
 	D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT_GROUP_INFORMATION *answer =
 		&question->result->ProcessSegmentGroupInformation;
-	struct process_adapter *joined;
+	struct process_adapter *process_adapter;
 	struct vidmm_process_usage usage;
 	struct vidmm_segment_usage segment;
 	struct vidmm_memory_info info;
@@ -208,13 +212,14 @@ static NTSTATUS fill_process_group(const struct question *question)
 	if (question->selector >= VIDMM_GROUPS)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "QueryProcessSegmentGroup",
 			      "is %u, not 0 (local) or 1 (non-local)", question->selector);
-	status = find_process(question, &joined);
+	status = find_process(question, &process_adapter);
 	if (!NT_SUCCESS(status))
 		return status;
-	info = vidmm_process_memory_info(&joined->memory, (enum vidmm_group)question->selector);
+	info = vidmm_process_memory_info(&process_adapter->memory,
+					 (enum vidmm_group)question->selector);
 	answer->Budget = info.budget_bytes;
 	answer->Requested = info.usage_bytes;
-	for (uint32_t id = 1; vidmm_process_segment_usage(&joined->memory, id, &usage) &&
+	for (uint32_t id = 1; vidmm_process_segment_usage(&process_adapter->memory, id, &usage) &&
 			      vidmm_segment_usage(question->adapter->memory, id, &segment);
 	     id++)
 		answer->Usage +=

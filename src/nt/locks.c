@@ -210,7 +210,7 @@ static void resource_check_caller(const char *routine)
 }
 
 /* Sleeps until the resource changes hands. Called and returns with the dispatcher lock. */
-static void resource_wait_locked(PERESOURCE resource, ULONG *waiters)
+static void resource_wait_relock(PERESOURCE resource, ULONG *waiters)
 {
 	uint32_t turn = atomic_load(resource_turn(resource));
 
@@ -251,7 +251,7 @@ static BOOLEAN resource_acquire_exclusive(PERESOURCE Resource, bool Wait, const 
 		}
 		if (is_mine || !Wait || is_shared_by_me)
 			break;
-		resource_wait_locked(Resource, &Resource->NumberOfExclusiveWaiters);
+		resource_wait_relock(Resource, &Resource->NumberOfExclusiveWaiters);
 	}
 	lock_release(&nt_dispatcher_lock);
 
@@ -301,7 +301,7 @@ static BOOLEAN resource_acquire_shared(PERESOURCE resource, bool waits, enum sha
 	lock_acquire(&nt_dispatcher_lock);
 	bool is_mine = resource_share_locked(resource, thread, manners);
 	while (!is_mine && waits) {
-		resource_wait_locked(resource, &resource->NumberOfSharedWaiters);
+		resource_wait_relock(resource, &resource->NumberOfSharedWaiters);
 		is_mine = resource_share_locked(resource, thread, manners);
 	}
 	lock_release(&nt_dispatcher_lock);

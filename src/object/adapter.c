@@ -23,7 +23,7 @@ const struct object_class adapter_open_class = { "an adapter", adapter_open_dest
  */
 static void adapter_stop_work_and_memory(struct dxg_adapter *adapter)
 {
-	worker_finish(&adapter->undertaker);
+	worker_finish(&adapter->reaper);
 	adapter_memory_stop(adapter);
 	adapter_work_stop(adapter);
 	adapter_memory_finish(adapter);

@@ -62,12 +62,12 @@ struct dxg_adapter {
 	struct vidmm *memory;
 	struct pager *pager;
 	struct page_tables_config *tables; /* NULL: there are no GPU addresses */
-	struct worker herald;         /* with them: tells contexts where root page tables are */
-	struct vidmm_account account; /* of what outlives the process that made it, too */
+	struct worker root_update_worker; /* with them: tells contexts where root page tables are */
+	struct vidmm_account account;     /* of what outlives the process that made it, too */
 	uint64_t dummy_page_address;
 
 	struct work_source *work_source; /* who knows what the GPU still does (deferral.h) */
-	struct worker undertaker;        /* where destructions run that had to wait */
+	struct worker reaper;            /* where destructions run that had to wait */
 	_Atomic bool is_lost;            /* recovery failed; nothing new begins */
 	_Atomic(const char *) lost_why;  /* written before it, read after it … */
 	_Atomic uint64_t lost_at_ns;     /* … as this is; the first reason stands */

@@ -245,14 +245,14 @@ static NTSTATUS start_tables(struct dxg_adapter *adapter)
 	NTSTATUS status = page_tables_config_init(adapter->tables);
 	if (!NT_SUCCESS(status))
 		return status;
-	return worker_init(&adapter->herald, "page table roots");
+	return worker_init(&adapter->root_update_worker, "page table roots");
 }
 
 static void finish_tables(struct dxg_adapter *adapter)
 {
 	if (!adapter->tables)
 		return;
-	worker_finish(&adapter->herald);
+	worker_finish(&adapter->root_update_worker);
 	page_tables_config_finish(adapter->tables);
 	mem_free(adapter->tables);
 	adapter->tables = NULL;

@@ -234,7 +234,7 @@ NTSTATUS adapter_work_start(struct dxg_adapter *adapter)
 {
 	const struct sched_config config = config_of(adapter);
 	struct sched *sched = NULL;
-	NTSTATUS status = worker_init(&adapter->undertaker, "undertaker");
+	NTSTATUS status = worker_init(&adapter->reaper, "reaper");
 
 	if (!NT_SUCCESS(status))
 		return refuse(status, RULE_API_NO_MEMORY, NULL,
@@ -242,7 +242,7 @@ NTSTATUS adapter_work_start(struct dxg_adapter *adapter)
 	status = sched_create(&config, &sched_gpu_miniport, adapter->miniport, &listener, adapter,
 			      &sched);
 	if (!NT_SUCCESS(status)) {
-		worker_finish(&adapter->undertaker);
+		worker_finish(&adapter->reaper);
 		return refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for a scheduler");
 	}
 	sched_owner_init(&adapter->system_work, sched, true);
@@ -252,7 +252,7 @@ NTSTATUS adapter_work_start(struct dxg_adapter *adapter)
 		hw_suspensions_finish(&adapter->suspensions);
 		sched_owner_finish(&adapter->system_work);
 		sched_destroy(sched);
-		worker_finish(&adapter->undertaker);
+		worker_finish(&adapter->reaper);
 		return status;
 	}
 	adapter->work_source = &work_source;

@@ -33,7 +33,7 @@ MUST_CHECK NTSTATUS adapter_force_recovery(struct dxg_adapter *adapter, enum sch
 void adapter_remove(struct dxg_adapter *adapter, bool is_surprise);
 
 /*
- * No device is left, the undertaker has ended, and the memory has stopped. Accepts an adapter whose
+ * No device is left, the reaper has ended, and the memory has stopped. Accepts an adapter whose
  * work never started.
  */
 void adapter_work_stop(struct dxg_adapter *adapter);

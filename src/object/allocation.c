@@ -329,7 +329,7 @@ static struct vidmm_account *account_of(const struct dxg_allocation *allocation)
 {
 	if (UNLIKELY(allocation->resource && allocation->resource->body->is_shared))
 		return &allocation->device->adapter->account;
-	return &allocation->device->joined->memory.account;
+	return &allocation->device->process_adapter->memory.account;
 }
 
 SPECIALIZED void body_take_answer(struct allocation_body *body,
@@ -617,7 +617,7 @@ NTSTATUS allocation_create(struct allocation_request *request)
 		.request = request,
 		.device = request->device,
 		.miniport = request->device->adapter->miniport,
-		.client = request->device->joined->client,
+		.client = request->device->process_adapter->client,
 	};
 	NTSTATUS status = device_check_alive(request->device);
 
@@ -647,12 +647,12 @@ RARE static void single_undo(struct allocation_body *body, bool is_made, bool is
 		(void)!object_retire(&allocation->object);
 	if (is_open) {
 		hold_end(&allocation->holds, "opening", allocation->driver_binding);
-		miniport_close_allocations(miniport, device->joined->client, device->driver_device,
-					   1, &allocation->driver_binding);
+		miniport_close_allocations(miniport, device->process_adapter->client,
+					   device->driver_device, 1, &allocation->driver_binding);
 	}
 	if (is_made) {
 		hold_end(&body->holds, "allocation", body->driver_allocation);
-		miniport_destroy_allocations(miniport, device->joined->client, 1,
+		miniport_destroy_allocations(miniport, device->process_adapter->client, 1,
 					     &body->driver_allocation, NULL, false);
 	}
 	adapter_leave(device->adapter);
@@ -686,8 +686,9 @@ static NTSTATUS single_make(struct dxg_device *device, struct allocation_item *i
 	};
 	struct dxg_adapter *adapter = device->adapter;
 	struct miniport_visit visit;
-	NTSTATUS status = miniport_visit_create(&visit, adapter->miniport, device->joined->client,
-						private_data, private_bytes, &answer);
+	NTSTATUS status =
+		miniport_visit_create(&visit, adapter->miniport, device->process_adapter->client,
+				      private_data, private_bytes, &answer);
 
 	if (UNLIKELY(!NT_SUCCESS(status))) {
 		single_undo(body, false, false);

@@ -46,19 +46,14 @@ void cancellations_init(struct cancellations *cancellations, struct dxg_device *
 	work_init(&cancellations->work, tell_run);
 }
 
-/* The undertaker may be at it; if not, it may be this thread. */
+/* The reaper may be at it; if not, it may be this thread. */
 void cancellations_finish(struct cancellations *cancellations)
 {
-	if (worker_cancel(&cancellations->device->adapter->undertaker, &cancellations->work))
+	if (worker_cancel(&cancellations->device->adapter->reaper, &cancellations->work))
 		tell_all(cancellations);
 	lock_acquire(&cancellations->lock);
-	while (cancellations->is_telling) {
-		uint32_t seen = notice_read(&cancellations->changed);
-
-		lock_release(&cancellations->lock);
-		notice_wait(&cancellations->changed, seen, CLOCK_FOREVER);
-		lock_acquire(&cancellations->lock);
-	}
+	while (cancellations->is_telling)
+		notice_wait_relock(&cancellations->changed, &cancellations->lock);
 	lock_release(&cancellations->lock);
 	lock_finish(&cancellations->lock);
 }
@@ -72,6 +67,5 @@ void cancellations_add(struct cancellations *cancellations, struct cancelled *ca
 	cancellations->is_telling = true;
 	lock_release(&cancellations->lock);
 	if (must_post)
-		(void)worker_post(&cancellations->device->adapter->undertaker,
-				  &cancellations->work);
+		(void)worker_post(&cancellations->device->adapter->reaper, &cancellations->work);
 }

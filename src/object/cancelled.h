@@ -2,7 +2,7 @@
  * cancelled.h - submissions of a context that never ran, and a driver that wants to know.
  *
  * A packet is over on any thread, in a DPC perhaps, and DxgkDdiCancelCommand is for those who may
- * enter the driver: the adapter's undertaker tells it. The context does not end before, and nothing
+ * enter the driver: the adapter's reaper tells it. The context does not end before, and nothing
  * of its device is destroyed: the driver is shown the allocations that a packet listed.
  */
 #ifndef OBJECT_CANCELLED_H

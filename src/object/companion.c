@@ -23,7 +23,7 @@ static void forget(struct dxg_context *context)
 {
 	const struct dxg_device *device = context->device;
 
-	miniport_destroy_context(device->adapter->miniport, device->joined->client,
+	miniport_destroy_context(device->adapter->miniport, device->process_adapter->client,
 				 context->companion.info.driver_context);
 }
 
@@ -41,8 +41,9 @@ static NTSTATUS make(struct dxg_context *context)
 		.is_virtual = true,
 		.is_kernels = true,
 	};
-	NTSTATUS status = miniport_create_context(device->adapter->miniport, device->joined->client,
-						  &desc, &companion->info);
+	NTSTATUS status =
+		miniport_create_context(device->adapter->miniport, device->process_adapter->client,
+					&desc, &companion->info);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -118,13 +119,8 @@ static void await_uses(struct dxg_context *context)
 	struct lock *lock = &context->device->lock;
 
 	lock_acquire(lock);
-	while (companion->uses > 0) {
-		uint32_t seen = notice_read(&companion->unused);
-
-		lock_release(lock);
-		notice_wait(&companion->unused, seen, CLOCK_FOREVER);
-		lock_acquire(lock);
-	}
+	while (companion->uses > 0)
+		notice_wait_relock(&companion->unused, lock);
 	lock_release(lock);
 }
 

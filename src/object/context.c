@@ -26,9 +26,9 @@ static void context_finish(struct object *object)
 	cancellations_finish(&context->cancellations);
 	render_stream_destroy(context->render);
 	companion_finish(context);
-	gpu_addresses_remove_context(device->joined, &context->in_space);
+	gpu_addresses_remove_context(device->process_adapter, &context->in_space);
 	adapter_enter_to_release(device->adapter);
-	miniport_destroy_context(device->adapter->miniport, device->joined->client,
+	miniport_destroy_context(device->adapter->miniport, device->process_adapter->client,
 				 context->info.driver_context);
 	adapter_leave(device->adapter);
 	context_memory_end(&context->driver_memory);
@@ -88,7 +88,7 @@ static NTSTATUS context_get_buffers(struct dxg_context *context)
 	if (!device->adapter->info->supports_virtual_addressing)
 		status = render_stream_create(context, &context->render);
 	if (!NT_SUCCESS(status))
-		miniport_destroy_context(device->adapter->miniport, device->joined->client,
+		miniport_destroy_context(device->adapter->miniport, device->process_adapter->client,
 					 context->info.driver_context);
 	return status;
 }
@@ -138,10 +138,10 @@ static NTSTATUS context_make(struct dxg_device *device, const struct context_opt
 	context->queue.emptied = context_emptied;
 	context_memory_begin(&context->driver_memory, device,
 			     context->has_hw_queues ? NULL : &context->queue, context);
-	status = miniport_create_context(device->adapter->miniport, device->joined->client, &desc,
-					 &context->info);
+	status = miniport_create_context(device->adapter->miniport, device->process_adapter->client,
+					 &desc, &context->info);
 	if (NT_SUCCESS(status) && context->is_virtual)
-		gpu_addresses_add_context(device->joined, &context->in_space,
+		gpu_addresses_add_context(device->process_adapter, &context->in_space,
 					  context->info.driver_context);
 	else if (NT_SUCCESS(status))
 		status = context_get_buffers(context);
@@ -181,11 +181,11 @@ NTSTATUS context_create(struct dxg_device *device, const struct context_options 
 	if (NT_SUCCESS(status))
 		status = device_check_alive(device);
 	if (NT_SUCCESS(status))
-		status = gpu_addresses_hold(device->joined);
+		status = gpu_addresses_hold(device->process_adapter);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = context_make(device, options, context_out);
-	gpu_addresses_release(device->joined);
+	gpu_addresses_release(device->process_adapter);
 	return status;
 }
 

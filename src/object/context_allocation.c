@@ -61,7 +61,7 @@ struct context_allocation {
 	struct memory_drop drop;
 	struct vidmm_departure departure;
 	struct unloading releasing;
-	struct work burial;
+	struct work reap_work;
 
 	struct unloading evicting; /* of the manager: one way out at a time */
 };
@@ -114,13 +114,9 @@ static void insert_locked(struct rb_tree *tree, struct rb_node *node, uint64_t v
 }
 
 /* The lock is held before and after; somebody gave notice meanwhile. */
-static void wait_locked(struct context_books *books)
+static void wait_relock(struct context_books *books)
 {
-	uint32_t seen = notice_read(&books->changed);
-
-	lock_release(&books->lock);
-	notice_wait(&books->changed, seen, CLOCK_FOREVER);
-	lock_acquire(&books->lock);
+	notice_wait_relock(&books->changed, &books->lock);
 }
 
 static struct context_books *books_of(const struct context_memory *memory)
@@ -317,8 +313,8 @@ static void release_begin(struct context_allocation *allocation, enum release_st
 	case RELEASE_ADDRESSES:
 		allocation->drop.done = dropped;
 		if (!allocation->mapped ||
-		    address_space_drop(owner->device->joined->addresses, allocation->mapped,
-				       &allocation->drop))
+		    address_space_drop(owner->device->process_adapter->addresses,
+				       allocation->mapped, &allocation->drop))
 			dropped(&allocation->drop);
 		break;
 	case RELEASE_PLACE:
@@ -361,32 +357,32 @@ static void allocation_free(struct context_allocation *allocation)
 }
 
 /* Calls that found it before. */
-static void await_uses_locked(struct context_allocation *allocation)
+static void await_uses_relock(struct context_allocation *allocation)
 {
 	while (allocation->uses > 0)
-		wait_locked(&allocation->adapter->books);
+		wait_relock(&allocation->adapter->books);
 }
 
-static void allocation_bury(struct work *work)
+static void allocation_reap(struct work *work)
 {
 	struct context_allocation *allocation =
-		container_of(work, struct context_allocation, burial);
+		container_of(work, struct context_allocation, reap_work);
 	struct context_books *books = &allocation->adapter->books;
 
 	lock_acquire(&books->lock);
-	await_uses_locked(allocation);
+	await_uses_relock(allocation);
 	lock_release(&books->lock);
 	(void)!release(allocation, false);
 	allocation_free(allocation);
 }
 
 /* Under the lock, with a notice: who ends the owner may take it over. */
-static void allocation_bury_later(struct context_allocation *allocation)
+static void allocation_reap_later(struct context_allocation *allocation)
 {
 	struct context_books *books = &allocation->adapter->books;
 
 	lock_acquire(&books->lock);
-	worker_post(&allocation->adapter->undertaker, &allocation->burial);
+	worker_post(&allocation->adapter->reaper, &allocation->reap_work);
 	notice_give(&books->changed);
 	lock_release(&books->lock);
 }
@@ -399,26 +395,26 @@ static void forget_locked(struct context_allocation *allocation)
 }
 
 /* One that another thread has to do with already. True: it is this one's now. */
-static bool take_over_locked(struct context_memory *memory, struct context_allocation *allocation)
+static bool take_over_relock(struct context_memory *memory, struct context_allocation *allocation)
 {
-	if (worker_cancel(&memory->device->adapter->undertaker, &allocation->burial))
+	if (worker_cancel(&memory->device->adapter->reaper, &allocation->reap_work))
 		return true;
-	wait_locked(books_of(memory));
+	wait_relock(books_of(memory));
 	return false;
 }
 
-static bool end_first_locked(struct context_memory *memory)
+static bool end_first_relock(struct context_memory *memory)
 {
 	struct context_books *books = books_of(memory);
 	struct context_allocation *first =
 		container_of(memory->allocations.next, struct context_allocation, owner_link);
 	bool is_leak = !first->is_dying;
 
-	if (!is_leak && !take_over_locked(memory, first))
+	if (!is_leak && !take_over_relock(memory, first))
 		return false;
 	if (is_leak)
 		forget_locked(first);
-	await_uses_locked(first);
+	await_uses_relock(first);
 	lock_release(&books->lock);
 	if (is_leak) {
 		miniport_name_end(&first->driver.name, true);
@@ -439,9 +435,9 @@ void context_memory_end(struct context_memory *memory)
 	lock_acquire(&books->lock);
 	rb_remove(&books->owners, &memory->known);
 	while (memory->creating > 0)
-		wait_locked(books);
+		wait_relock(books);
 	while (!list_is_empty(&memory->allocations))
-		(void)end_first_locked(memory);
+		(void)end_first_relock(memory);
 	lock_release(&books->lock);
 }
 
@@ -467,7 +463,7 @@ static void describe(struct context_allocation *allocation, const struct dxg_dev
 		.preferred_segments = desc->preferred_segments,
 		.hinted_banks = desc->hinted_banks,
 		.priority = VIDMM_PRIORITY_NORMAL,
-		.account = &device->joined->memory.account,
+		.account = &device->process_adapter->memory.account,
 		.traits = {
 			.is_cpu_visible = desc->is_cpu_visible,
 			.is_cached = desc->is_cached,
@@ -523,7 +519,7 @@ static NTSTATUS create_for(struct context_memory *owner,
 			      "no memory for a context allocation");
 	allocation->owner = owner;
 	allocation->adapter = owner->device->adapter;
-	work_init(&allocation->burial, allocation_bury);
+	work_init(&allocation->reap_work, allocation_reap);
 	describe(allocation, owner->device, desc);
 	status = enlist(allocation, desc);
 	if (NT_SUCCESS(status)) {
@@ -574,7 +570,7 @@ static NTSTATUS not_waited_for_here(void)
 static NTSTATUS map(struct context_allocation *allocation,
 		    const struct miniport_context_mapping *mapping, uint64_t *address_out)
 {
-	struct address_space *space = allocation->owner->device->joined->addresses;
+	struct address_space *space = allocation->owner->device->process_adapter->addresses;
 	struct mapped_memory *mapped = NULL;
 	struct space_memory *memory = NULL;
 	NTSTATUS status = vidmm_mapped_memory(
@@ -657,7 +653,7 @@ static NTSTATUS serve_destroy(void *listener, void *handle, bool may_wait)
 		forget_locked(allocation);
 		/* Who updates it may wait for this thread. */
 		if (waits)
-			await_uses_locked(allocation);
+			await_uses_relock(allocation);
 	}
 	lock_release(&adapter->books.lock);
 	if (!allocation)
@@ -667,7 +663,7 @@ static NTSTATUS serve_destroy(void *listener, void *handle, bool may_wait)
 		return STATUS_SUCCESS;
 	}
 	miniport_name_end(&allocation->driver.name, waits);
-	allocation_bury_later(allocation);
+	allocation_reap_later(allocation);
 	return STATUS_SUCCESS;
 }
 

@@ -8,7 +8,7 @@
 #include "object/deferral.h"
 #include "object/device.h"
 
-/* ---- the undertaker: one device's turn ---- */
+/* ---- the reaper: one device's turn ---- */
 
 /* One of its group was started before, and has not run. */
 static bool is_behind_another_locked(const struct dxg_device *device,
@@ -69,7 +69,7 @@ static void deferral_end(struct deferral *deferral)
 	list_remove(&deferral->link);
 	atomic_fetch_sub(&device->deferral_count, 1);
 	lock_release(&device->lock);
-	notice_give(&device->buried);
+	notice_give(&device->reaped);
 	atomic_store(&deferral->has_run, 1);
 	thread_wake_all(&deferral->has_run);
 	deferral_put(deferral);
@@ -78,7 +78,7 @@ static void deferral_end(struct deferral *deferral)
 
 void deferral_run_device(struct work *work)
 {
-	struct dxg_device *device = container_of(work, struct dxg_device, burials);
+	struct dxg_device *device = container_of(work, struct dxg_device, reap_work);
 	struct deferral *deferral;
 
 	while ((deferral = take_ready(device)) != NULL) {
@@ -92,9 +92,9 @@ void deferral_run_device(struct work *work)
 static void post_turn_locked(struct dxg_device *device)
 {
 	lock_assert_held(&device->lock);
-	device->is_undertaken = true;
+	device->has_reap_work = true;
 	object_get(&device->object);
-	if (!worker_post(&device->adapter->undertaker, &device->burials))
+	if (!worker_post(&device->adapter->reaper, &device->reap_work))
 		object_put(&device->object);
 }
 
@@ -116,7 +116,7 @@ void deferral_release(struct dxg_device *device)
 		post_turn_locked(device);
 	atomic_fetch_sub(&device->deferral_count, 1);
 	lock_release(&device->lock);
-	notice_give(&device->buried);
+	notice_give(&device->reaped);
 }
 
 /* ---- waiting ---- */
@@ -185,11 +185,7 @@ void deferral_put(struct deferral *deferral)
 void deferral_wait_for_all(struct dxg_device *device)
 {
 	lock_acquire(&device->lock);
-	while (atomic_load(&device->deferral_count) > 0) {
-		uint32_t seen = notice_read(&device->buried);
-		lock_release(&device->lock);
-		notice_wait(&device->buried, seen, CLOCK_FOREVER);
-		lock_acquire(&device->lock);
-	}
+	while (atomic_load(&device->deferral_count) > 0)
+		notice_wait_relock(&device->reaped, &device->lock);
 	lock_release(&device->lock);
 }

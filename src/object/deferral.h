@@ -6,7 +6,7 @@
  *
  *	start ──▶ waits for the device's queued work (or not) and for paging ──▶ ready ──▶ run
  *
- * They run on the adapter's undertaker thread, one after the other, as they become ready. Those of
+ * They run on the adapter's reaper thread, one after the other, as they become ready. Those of
  * one resource run in the order in which they were started: it is not destroyed in the driver
  * before an allocation of it that went earlier. Nobody else waits for another: memory that is said
  * to be in use no more goes, whatever was destroyed before it and has to wait for work.
@@ -75,7 +75,7 @@ void deferral_wait(struct deferral *deferral);
 
 void deferral_put(struct deferral *deferral);
 
-/* A device's turn at the undertaker: runs what is ready. */
+/* A device's turn at the reaper: runs what is ready. */
 void deferral_run_device(struct work *work);
 
 /*

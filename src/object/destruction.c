@@ -22,7 +22,7 @@
 enum { FEW = 8 };
 
 /* What goes together: one CloseAllocation, one DestroyAllocation. */
-struct farewell {
+struct destroy_batch {
 	struct dxg_device *device;
 	struct dxg_resource *resource; /* whose allocations they are; NULL: alone */
 	bool is_resource_going;
@@ -60,20 +60,20 @@ static void end_cpu_access(struct dxg_allocation *allocation)
 		(void)!vidmm_unlock_anywhere(allocation->device->adapter->memory, &body->memory);
 }
 
-static void close_bindings(struct farewell *farewell)
+static void close_bindings(struct destroy_batch *batch)
 {
-	struct dxg_device *device = farewell->device;
+	struct dxg_device *device = batch->device;
 
-	if (farewell->count == 0)
+	if (batch->count == 0)
 		return;
-	for (uint32_t i = 0; i < farewell->count; i++) {
-		struct dxg_allocation *allocation = farewell->allocations[i];
+	for (uint32_t i = 0; i < batch->count; i++) {
+		struct dxg_allocation *allocation = batch->allocations[i];
 
 		hold_end(&allocation->holds, "opening", allocation->driver_binding);
-		farewell->pointers[i] = allocation->driver_binding;
+		batch->pointers[i] = allocation->driver_binding;
 	}
-	miniport_close_allocations(device->adapter->miniport, device->joined->client,
-				   device->driver_device, farewell->count, farewell->pointers);
+	miniport_close_allocations(device->adapter->miniport, device->process_adapter->client,
+				   device->driver_device, batch->count, batch->pointers);
 }
 
 static void leave_resource(struct allocation_body *body)
@@ -89,15 +89,15 @@ static void leave_resource(struct allocation_body *body)
 }
 
 /* Memory whose last binding this was comes first in the list. */
-static void put_bodies(struct farewell *farewell)
+static void put_bodies(struct destroy_batch *batch)
 {
-	for (uint32_t i = 0; i < farewell->count; i++) {
-		struct dxg_allocation *allocation = farewell->allocations[i];
+	for (uint32_t i = 0; i < batch->count; i++) {
+		struct dxg_allocation *allocation = batch->allocations[i];
 		if (!refcount_put_quickly(&allocation->body->refs))
 			continue;
 		leave_resource(allocation->body);
-		farewell->allocations[i] = farewell->allocations[farewell->dying];
-		farewell->allocations[farewell->dying++] = allocation;
+		batch->allocations[i] = batch->allocations[batch->dying];
+		batch->allocations[batch->dying++] = allocation;
 	}
 }
 
@@ -111,23 +111,23 @@ static void end_resource_holds(struct resource_body *body)
 	hold_end(&body->holds, "resource", body->driver_resource);
 }
 
-static void destroy_bodies(struct farewell *farewell)
+static void destroy_bodies(struct destroy_batch *batch)
 {
-	struct dxg_device *device = farewell->device;
-	struct resource_body *resource = farewell->resource ? farewell->resource->body : NULL;
+	struct dxg_device *device = batch->device;
+	struct resource_body *resource = batch->resource ? batch->resource->body : NULL;
 	/* A shared resource goes with its body. */
-	bool is_last = farewell->is_resource_going && !resource->is_shared;
+	bool is_last = batch->is_resource_going && !resource->is_shared;
 
-	if (farewell->dying == 0 && !is_last)
+	if (batch->dying == 0 && !is_last)
 		return;
-	for (uint32_t i = 0; i < farewell->dying; i++) {
-		end_allocation_holds(farewell->allocations[i]->body);
-		farewell->pointers[i] = farewell->allocations[i]->body->driver_allocation;
+	for (uint32_t i = 0; i < batch->dying; i++) {
+		end_allocation_holds(batch->allocations[i]->body);
+		batch->pointers[i] = batch->allocations[i]->body->driver_allocation;
 	}
 	if (is_last)
 		end_resource_holds(resource);
-	miniport_destroy_allocations(device->adapter->miniport, device->joined->client,
-				     farewell->dying, farewell->pointers,
+	miniport_destroy_allocations(device->adapter->miniport, device->process_adapter->client,
+				     batch->dying, batch->pointers,
 				     resource ? &resource->driver_resource : NULL, is_last);
 }
 
@@ -150,38 +150,38 @@ static void end_use(struct dxg_allocation *allocation)
 	end_residency(allocation);
 }
 
-static void tell_driver(struct farewell *farewell)
+static void tell_driver(struct destroy_batch *batch)
 {
-	for (uint32_t i = 0; i < farewell->count; i++)
-		end_use(farewell->allocations[i]);
-	close_bindings(farewell);
-	put_bodies(farewell);
-	destroy_bodies(farewell);
+	for (uint32_t i = 0; i < batch->count; i++)
+		end_use(batch->allocations[i]);
+	close_bindings(batch);
+	put_bodies(batch);
+	destroy_bodies(batch);
 }
 
 /* ---- step 6: nothing held ---- */
 
 /* A call that found one of them before may still be looking; the last one out frees it. */
-SPECIALIZED void give_back(struct farewell *farewell)
+SPECIALIZED void give_back(struct destroy_batch *batch)
 {
-	for (uint32_t i = 0; i < farewell->count; i++) {
-		struct dxg_allocation *allocation = farewell->allocations[i];
+	for (uint32_t i = 0; i < batch->count; i++) {
+		struct dxg_allocation *allocation = batch->allocations[i];
 		/* The allocation looks at it, too, as long as it has a reference. */
-		if (i < farewell->dying)
+		if (i < batch->dying)
 			refcount_put_one_of_two(&allocation->body->lookers);
-		object_put_several(&allocation->object, farewell->references);
+		object_put_several(&allocation->object, batch->references);
 	}
 }
 
-/* Steps 3 to 6 for a farewell whose handles are retired already. */
-static void farewell_say(struct farewell *farewell)
+/* Steps 3 to 6 for a batch whose handles are retired already. */
+static void destroy_batch_finish(struct destroy_batch *batch)
 {
-	adapter_enter_to_release(farewell->device->adapter);
-	lock_acquire(&farewell->device->destroying);
-	tell_driver(farewell);
-	lock_release(&farewell->device->destroying);
-	adapter_leave(farewell->device->adapter);
-	give_back(farewell);
+	adapter_enter_to_release(batch->device->adapter);
+	lock_acquire(&batch->device->destroying);
+	tell_driver(batch);
+	lock_release(&batch->device->destroying);
+	adapter_leave(batch->device->adapter);
+	give_back(batch);
 }
 
 /* ---- step 2: when the GPU may still be at it ---- */
@@ -215,25 +215,25 @@ static bool has_to_wait(struct dxg_device *device)
 	       atomic_load_explicit(&device->deferral_count, memory_order_acquire) > 0;
 }
 
-struct deferred_farewell {
+struct deferred_batch {
 	struct deferral deferral;
-	struct farewell farewell;
+	struct destroy_batch batch;
 	void *room[]; /* for its allocations, then for the driver's handles */
 };
 
 static void deferred_run(struct deferral *deferral)
 {
-	farewell_say(&container_of(deferral, struct deferred_farewell, deferral)->farewell);
+	destroy_batch_finish(&container_of(deferral, struct deferred_batch, deferral)->batch);
 }
 
 static void deferred_free(struct deferral *deferral)
 {
-	mem_free(container_of(deferral, struct deferred_farewell, deferral));
+	mem_free(container_of(deferral, struct deferred_batch, deferral));
 }
 
-static struct deferred_farewell *deferred_create(struct dxg_device *device, uint32_t count)
+static struct deferred_batch *deferred_create(struct dxg_device *device, uint32_t count)
 {
-	struct deferred_farewell *deferred =
+	struct deferred_batch *deferred =
 		mem_zalloc(sizeof(*deferred) + (uint64_t)count * 2 * sizeof(deferred->room[0]));
 
 	if (!deferred) {
@@ -243,21 +243,21 @@ static struct deferred_farewell *deferred_create(struct dxg_device *device, uint
 	}
 	deferred->deferral.run = deferred_run;
 	deferred->deferral.free = deferred_free;
-	deferred->farewell.device = device;
-	deferred->farewell.allocations = (struct dxg_allocation **)deferred->room;
-	deferred->farewell.pointers = deferred->room + count;
+	deferred->batch.device = device;
+	deferred->batch.allocations = (struct dxg_allocation **)deferred->room;
+	deferred->batch.pointers = deferred->room + count;
 	return deferred;
 }
 
 /*
  * The kernel knows better than a client that says otherwise: the list of a submission names it. An
- * eviction or an offer that waits for the work is waited for here, too, and not by the undertaker,
+ * eviction or an offer that waits for the work is waited for here, too, and not by the reaper,
  * who has other devices to see to.
  */
-static bool is_any_used(const struct farewell *farewell)
+static bool is_any_used(const struct destroy_batch *batch)
 {
-	for (uint32_t i = 0; i < farewell->count; i++) {
-		struct dxg_allocation *allocation = farewell->allocations[i];
+	for (uint32_t i = 0; i < batch->count; i++) {
+		struct dxg_allocation *allocation = batch->allocations[i];
 		struct vidmm_binding *binding = atomic_load(&allocation->binding);
 
 		if (allocation_use_count(allocation) > 0 ||
@@ -268,22 +268,22 @@ static bool is_any_used(const struct farewell *farewell)
 }
 
 /* Nobody has a handle left with which it could be evicted: what its owner may have is free now. */
-static void leave_residency_lists(const struct farewell *farewell, bool is_in_use)
+static void leave_residency_lists(const struct destroy_batch *batch, bool is_in_use)
 {
-	for (uint32_t i = 0; i < farewell->count; i++)
-		allocation_retire_binding(farewell->allocations[i], is_in_use);
+	for (uint32_t i = 0; i < batch->count; i++)
+		allocation_retire_binding(batch->allocations[i], is_in_use);
 }
 
-static void deferred_start(struct deferred_farewell *deferred,
+static void deferred_start(struct deferred_batch *deferred,
 			   const struct destruction_options *options)
 {
-	const struct farewell *farewell = &deferred->farewell;
-	bool is_in_use = !options->is_not_in_use || is_any_used(farewell);
+	const struct destroy_batch *batch = &deferred->batch;
+	bool is_in_use = !options->is_not_in_use || is_any_used(batch);
 
-	leave_residency_lists(farewell, is_in_use);
-	deferred->deferral.group = farewell->resource;
-	deferral_start(&deferred->deferral, farewell->device, is_in_use,
-		       is_any_paged(farewell->count, farewell->allocations));
+	leave_residency_lists(batch, is_in_use);
+	deferred->deferral.group = batch->resource;
+	deferral_start(&deferred->deferral, batch->device, is_in_use,
+		       is_any_paged(batch->count, batch->allocations));
 	if (options->is_synchronous)
 		deferral_wait(&deferred->deferral);
 	deferral_put(&deferred->deferral);
@@ -331,7 +331,7 @@ RARE static NTSTATUS defer_list(struct dxg_device *device, uint32_t count,
 				struct dxg_allocation **allocations,
 				const struct destruction_options *options)
 {
-	struct deferred_farewell *deferred = deferred_create(device, count);
+	struct deferred_batch *deferred = deferred_create(device, count);
 
 	if (!deferred)
 		return STATUS_NO_MEMORY;
@@ -340,10 +340,10 @@ RARE static NTSTATUS defer_list(struct dxg_device *device, uint32_t count,
 		mem_free(deferred);
 		return status;
 	}
-	deferred->farewell.resource = allocations[0]->resource;
-	deferred->farewell.references = 2;
-	deferred->farewell.count = count;
-	memcpy(deferred->farewell.allocations, allocations, count * sizeof(*allocations));
+	deferred->batch.resource = allocations[0]->resource;
+	deferred->batch.references = 2;
+	deferred->batch.count = count;
+	memcpy(deferred->batch.allocations, allocations, count * sizeof(*allocations));
 	deferred_start(deferred, options);
 	return STATUS_SUCCESS;
 }
@@ -352,7 +352,7 @@ RARE static NTSTATUS defer_list(struct dxg_device *device, uint32_t count,
  * One in no resource that no other thread has found or will find: retired in one step, and nobody
  * is kept waiting for it.
  */
-static bool claim_hidden(struct dxg_device *device, struct dxg_allocation *allocation)
+static bool claim_unreachable(struct dxg_device *device, struct dxg_allocation *allocation)
 {
 	if (allocation->resource)
 		return false;
@@ -365,7 +365,7 @@ static bool claim_hidden(struct dxg_device *device, struct dxg_allocation *alloc
 }
 
 /* Most that come and go so were never put to use. */
-static void end_hidden_use(struct dxg_allocation *allocation)
+static void end_unreachable_use(struct dxg_allocation *allocation)
 {
 	bool has_use = atomic_load_explicit(&allocation->binding, memory_order_relaxed) ||
 		       atomic_load_explicit(&allocation->addresses, memory_order_relaxed);
@@ -375,19 +375,19 @@ static void end_hidden_use(struct dxg_allocation *allocation)
 }
 
 /* In one visit. Of no resource, so that this was the only binding. */
-static void tell_driver_of_hidden(struct dxg_device *device, struct dxg_allocation *allocation)
+static void tell_driver_of_unreachable(struct dxg_device *device, struct dxg_allocation *allocation)
 {
 	struct allocation_body *body = allocation->body;
 	struct miniport *miniport = device->adapter->miniport;
-	struct miniport_client *client = device->joined->client;
+	struct miniport_client *client = device->process_adapter->client;
 	struct miniport_visit visit;
 
 	/* While the driver holds it, it is waited for: not on a visit. */
-	if (UNLIKELY(!hold_end_hidden_unless_held(&allocation->holds)))
+	if (UNLIKELY(!hold_end_unreachable_unless_held(&allocation->holds)))
 		hold_end(&allocation->holds, "opening", allocation->driver_binding);
 	miniport_visit_close(&visit, miniport, client, device->driver_device,
 			     allocation->driver_binding);
-	if (LIKELY(hold_end_hidden_unless_held(&body->holds))) {
+	if (LIKELY(hold_end_unreachable_unless_held(&body->holds))) {
 		miniport_visit_destroy(&visit, body->driver_allocation);
 		return;
 	}
@@ -396,10 +396,10 @@ static void tell_driver_of_hidden(struct dxg_device *device, struct dxg_allocati
 	miniport_destroy_allocations(miniport, client, 1, &body->driver_allocation, NULL, false);
 }
 
-static void end_hidden(struct dxg_device *device, struct dxg_allocation *allocation)
+static void end_unreachable(struct dxg_device *device, struct dxg_allocation *allocation)
 {
-	end_hidden_use(allocation);
-	tell_driver_of_hidden(device, allocation);
+	end_unreachable_use(allocation);
+	tell_driver_of_unreachable(device, allocation);
 	adapter_leave(device->adapter);
 	allocation_end_alone(allocation);
 	object_put_some(&device->object, 2); /* the caller's, and the allocation's */
@@ -408,7 +408,7 @@ static void end_hidden(struct dxg_device *device, struct dxg_allocation *allocat
 RARE static NTSTATUS end_in_turn(struct dxg_device *device, struct dxg_allocation *allocation)
 {
 	void *pointer;
-	struct farewell farewell = {
+	struct destroy_batch batch = {
 		.device = device,
 		.resource = allocation->resource,
 		.references = 2,
@@ -420,11 +420,11 @@ RARE static NTSTATUS end_in_turn(struct dxg_device *device, struct dxg_allocatio
 	lock_acquire(&device->destroying);
 	NTSTATUS status = claim_list(device, 1, &allocation);
 	if (NT_SUCCESS(status))
-		tell_driver(&farewell);
+		tell_driver(&batch);
 	lock_release(&device->destroying);
 	adapter_leave(device->adapter);
 	if (NT_SUCCESS(status))
-		give_back(&farewell);
+		give_back(&batch);
 	object_put(&device->object);
 	return status;
 }
@@ -432,9 +432,9 @@ RARE static NTSTATUS end_in_turn(struct dxg_device *device, struct dxg_allocatio
 static NTSTATUS destroy_single_now(struct dxg_device *device, struct dxg_allocation *allocation)
 {
 	adapter_enter_to_release(device->adapter);
-	if (UNLIKELY(!claim_hidden(device, allocation)))
+	if (UNLIKELY(!claim_unreachable(device, allocation)))
 		return end_in_turn(device, allocation);
-	end_hidden(device, allocation);
+	end_unreachable(device, allocation);
 	return STATUS_SUCCESS;
 }
 
@@ -442,7 +442,7 @@ static NTSTATUS destroy_list_now(struct dxg_device *device, uint32_t count,
 				 struct dxg_allocation **allocations)
 {
 	void *few[FEW];
-	struct farewell farewell = {
+	struct destroy_batch batch = {
 		.device = device,
 		.resource = allocations[0]->resource,
 		.references = 2,
@@ -452,8 +452,8 @@ static NTSTATUS destroy_list_now(struct dxg_device *device, uint32_t count,
 	};
 
 	if (count > FEW) {
-		farewell.pointers = mem_zalloc_array(count, sizeof(*farewell.pointers));
-		if (!farewell.pointers)
+		batch.pointers = mem_zalloc_array(count, sizeof(*batch.pointers));
+		if (!batch.pointers)
 			return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 				      "no memory to destroy %u allocations at once", count);
 	}
@@ -461,13 +461,13 @@ static NTSTATUS destroy_list_now(struct dxg_device *device, uint32_t count,
 	lock_acquire(&device->destroying);
 	NTSTATUS status = claim_list(device, count, allocations);
 	if (NT_SUCCESS(status))
-		tell_driver(&farewell);
+		tell_driver(&batch);
 	lock_release(&device->destroying);
 	adapter_leave(device->adapter);
 	if (NT_SUCCESS(status))
-		give_back(&farewell);
-	if (farewell.pointers != few)
-		mem_free(farewell.pointers);
+		give_back(&batch);
+	if (batch.pointers != few)
+		mem_free(batch.pointers);
 	return status;
 }
 
@@ -495,17 +495,17 @@ NTSTATUS destruction_of_single(struct dxg_device *device, struct dxg_allocation 
 /* ---- a resource ---- */
 
 /* Takes up to `room` allocations of the resource; says whether that was all. */
-static bool claim_some(struct dxg_resource *resource, struct farewell *farewell, uint32_t room)
+static bool claim_some(struct dxg_resource *resource, struct destroy_batch *batch, uint32_t room)
 {
 	struct dxg_device *device = resource->device;
 
 	lock_acquire(&device->lock);
-	while (farewell->count < room && !list_is_empty(&resource->allocations)) {
+	while (batch->count < room && !list_is_empty(&resource->allocations)) {
 		struct dxg_allocation *allocation =
 			container_of(resource->allocations.next, struct dxg_allocation, owner_link);
 		allocation->is_claimed = true;
 		forget_locked(allocation);
-		farewell->allocations[farewell->count++] = allocation;
+		batch->allocations[batch->count++] = allocation;
 	}
 	bool is_all = list_is_empty(&resource->allocations);
 	lock_release(&device->lock);
@@ -533,11 +533,10 @@ static void resource_gone(struct dxg_resource *resource)
 
 static void deferred_resource_run(struct deferral *deferral)
 {
-	struct deferred_farewell *deferred =
-		container_of(deferral, struct deferred_farewell, deferral);
+	struct deferred_batch *deferred = container_of(deferral, struct deferred_batch, deferral);
 
-	farewell_say(&deferred->farewell);
-	resource_gone(deferred->farewell.resource);
+	destroy_batch_finish(&deferred->batch);
+	resource_gone(deferred->batch.resource);
 }
 
 static NTSTATUS already_gone(const struct dxg_resource *resource)
@@ -558,18 +557,18 @@ static NTSTATUS defer_resource(struct dxg_resource *resource,
 	lock_acquire(&device->lock);
 	count = resource->allocation_count;
 	lock_release(&device->lock);
-	struct deferred_farewell *deferred = deferred_create(device, count);
+	struct deferred_batch *deferred = deferred_create(device, count);
 	if (!deferred) {
 		status = STATUS_NO_MEMORY;
 	} else if (!claim_resource(resource, &count)) {
 		mem_free(deferred);
 		status = already_gone(resource);
 	} else {
-		deferred->farewell.resource = resource;
-		deferred->farewell.references = 1;
-		deferred->farewell.is_resource_going = true;
+		deferred->batch.resource = resource;
+		deferred->batch.references = 1;
+		deferred->batch.is_resource_going = true;
 		deferred->deferral.run = deferred_resource_run;
-		(void)claim_some(resource, &deferred->farewell, count);
+		(void)claim_some(resource, &deferred->batch, count);
 	}
 	lock_release(&device->destroying);
 	if (NT_SUCCESS(status))
@@ -599,19 +598,19 @@ static NTSTATUS destroy_resource_now(struct dxg_resource *resource)
 		room = much ? count : FEW;
 	}
 	do {
-		struct farewell farewell = {
+		struct destroy_batch batch = {
 			.device = device,
 			.resource = resource,
 			.references = 1,
 			.allocations = much ? (struct dxg_allocation **)much : few_allocations,
 			.pointers = much ? much + count : few_pointers,
 		};
-		is_all = claim_some(resource, &farewell, room);
-		farewell.is_resource_going = is_all;
-		tell_driver(&farewell);
+		is_all = claim_some(resource, &batch, room);
+		batch.is_resource_going = is_all;
+		tell_driver(&batch);
 		lock_release(&device->destroying);
 		adapter_leave(device->adapter);
-		give_back(&farewell);
+		give_back(&batch);
 		if (!is_all) {
 			adapter_enter_to_release(device->adapter);
 			lock_acquire(&device->destroying);
@@ -681,13 +680,13 @@ void destruction_of_device(struct dxg_device *device)
 
 struct deferred_contents destruction_deferred(struct deferral *deferral)
 {
-	const struct farewell *farewell =
-		&container_of(deferral, struct deferred_farewell, deferral)->farewell;
+	const struct destroy_batch *batch =
+		&container_of(deferral, struct deferred_batch, deferral)->batch;
 
 	return (struct deferred_contents){
-		.resource = farewell->is_resource_going ? farewell->resource : NULL,
-		.count = farewell->count,
-		.allocations = farewell->allocations,
+		.resource = batch->is_resource_going ? batch->resource : NULL,
+		.count = batch->count,
+		.allocations = batch->allocations,
 	};
 }
 

@@ -20,7 +20,7 @@
 #include "trace/trace.h"
 #include "vidmm/address_space.h"
 
-static void device_mourn(struct work *work);
+static void device_tell_loss(struct work *work);
 
 /* The last reference is gone: no context is left, in our books or in the driver's. */
 static void device_finish(struct object *object)
@@ -29,7 +29,7 @@ static void device_finish(struct object *object)
 	struct dxg_process *process = device->process;
 
 	adapter_enter_to_release(device->adapter);
-	miniport_destroy_device(device->adapter->miniport, device->joined->client,
+	miniport_destroy_device(device->adapter->miniport, device->process_adapter->client,
 				device->driver_device);
 	adapter_leave(device->adapter);
 	context_memory_end(&device->driver_memory);
@@ -74,36 +74,37 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	list_init(&device->paging_queues);
 	list_init(&device->deferrals);
 	list_init(&device->ready_deferrals);
-	work_init(&device->burials, deferral_run_device);
-	work_init(&device->loss, device_mourn);
+	work_init(&device->reap_work, deferral_run_device);
+	work_init(&device->loss, device_tell_loss);
 
-	status = process_join_adapter(process, adapter, &device->joined);
+	status = process_join_adapter(process, adapter, &device->process_adapter);
 	if (NT_SUCCESS(status))
-		status = gpu_addresses_hold(device->joined);
+		status = gpu_addresses_hold(device->process_adapter);
 	if (!NT_SUCCESS(status))
 		goto give_back_number;
 	status = adapter_enter(adapter);
 	if (!NT_SUCCESS(status))
 		goto release_tables;
-	status = process_introduce(process, device->joined);
+	status = process_introduce(process, device->process_adapter);
 	if (!NT_SUCCESS(status)) {
 		adapter_leave(adapter);
 		goto release_tables;
 	}
 	/* From here on a reset takes it along. */
-	vidmm_device_init(&device->memory, &device->joined->memory, &device->work, NULL);
+	vidmm_device_init(&device->memory, &device->process_adapter->memory, &device->work, NULL);
 	sched_owner_init(&device->work, adapter->sched, false);
 	device->work.process_id = process->id;
 	vidmm_device_begin(&device->memory);
 	/* Before the driver has it: it may want memory for the device at once. */
 	context_memory_begin(&device->driver_memory, device, NULL, device);
-	status = miniport_create_device(adapter->miniport, device->joined->client, device,
-					device->joined->driver_process, &device->driver_device);
+	status = miniport_create_device(adapter->miniport, device->process_adapter->client, device,
+					device->process_adapter->driver_process,
+					&device->driver_device);
 	adapter_leave(adapter);
 	if (!NT_SUCCESS(status))
 		goto forget_memory;
 
-	gpu_addresses_release(device->joined);
+	gpu_addresses_release(device->process_adapter);
 	device->memory.driver_device = device->driver_device;
 	atomic_fetch_add(&process->driver_devices, 1);
 	lock_acquire(&process->lock);
@@ -111,7 +112,8 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	lock_release(&process->lock);
 	trace_device_create(process->id, device->object.handle, adapter->id);
 	/* In the list before: who breaks it from here on finds the device there. */
-	if (device->joined->addresses && address_space_is_broken(device->joined->addresses))
+	if (device->process_adapter->addresses &&
+	    address_space_is_broken(device->process_adapter->addresses))
 		device_lose(device, DEVICE_DMA_FAULT, NULL);
 
 	lock_acquire(&device->lock);
@@ -127,7 +129,7 @@ forget_memory:
 	vidmm_device_finish(&device->memory);
 	sched_owner_finish(&device->work);
 release_tables:
-	gpu_addresses_release(device->joined);
+	gpu_addresses_release(device->process_adapter);
 give_back_number:
 	object_abandon(&device->object);
 free_device:
@@ -142,31 +144,21 @@ static void await_losers(struct dxg_device *device)
 	struct dxg_process *process = device->process;
 
 	lock_acquire(&process->lock);
-	while (device->losers > 0) {
-		uint32_t seen = notice_read(&process->changed);
-
-		lock_release(&process->lock);
-		notice_wait(&process->changed, seen, CLOCK_FOREVER);
-		lock_acquire(&process->lock);
-	}
+	while (device->losers > 0)
+		notice_wait_relock(&process->changed, &process->lock);
 	lock_release(&process->lock);
 }
 
-/* Says whether the undertaker has ever had to do with the device. */
-static bool await_mourning(struct dxg_device *device)
+/* Says whether the reaper has ever had to do with the device. */
+static bool await_loss_told(struct dxg_device *device)
 {
 	lock_acquire(&device->lock);
-	while (device->is_mourning) {
-		uint32_t seen = notice_read(&device->buried);
-
-		lock_release(&device->lock);
-		notice_wait(&device->buried, seen, CLOCK_FOREVER);
-		lock_acquire(&device->lock);
-	}
-	device->is_past_mourning = true;
-	bool is_undertaken = device->is_undertaken;
+	while (device->is_loss_pending)
+		notice_wait_relock(&device->reaped, &device->lock);
+	device->is_loss_told = true;
+	bool has_reap_work = device->has_reap_work;
 	lock_release(&device->lock);
-	return is_undertaken;
+	return has_reap_work;
 }
 
 /*
@@ -176,8 +168,8 @@ static bool await_mourning(struct dxg_device *device)
 static void await_own_threads(struct dxg_device *device)
 {
 	await_losers(device);
-	if (await_mourning(device))
-		worker_flush(&device->adapter->undertaker);
+	if (await_loss_told(device))
+		worker_flush(&device->adapter->reaper);
 }
 
 bool device_destroy(struct dxg_device *device)
@@ -213,7 +205,7 @@ void device_lose(struct dxg_device *device, enum device_state state,
 	lock_acquire(&device->lock);
 	bool is_first = device_state(device) == DEVICE_ACTIVE;
 	/* Who has no handle has no fences either, and cannot get any now. */
-	bool has_fences = device->is_published && !device->is_past_mourning;
+	bool has_fences = device->is_published && !device->is_loss_told;
 	if (is_first) {
 		const char *call = refusal_call();
 
@@ -223,7 +215,7 @@ void device_lose(struct dxg_device *device, enum device_state state,
 		snprintf(device->lost_by, sizeof(device->lost_by), "%s%s",
 			 call ? "" : "the kernel's thread ", call ? call : thread_name());
 		atomic_store_explicit(&device->state, state, memory_order_release);
-		device->is_mourning = has_fences;
+		device->is_loss_pending = has_fences;
 	}
 	lock_release(&device->lock);
 	if (!is_first)
@@ -234,7 +226,7 @@ void device_lose(struct dxg_device *device, enum device_state state,
 	vidmm_device_lose(&device->memory);
 	/* Not here: who waits is a stranger to who loses it. */
 	if (has_fences)
-		(void)worker_post(&device->adapter->undertaker, &device->loss);
+		(void)worker_post(&device->adapter->reaper, &device->loss);
 }
 
 void device_learn_of_loss(struct dxg_device *device)
@@ -246,35 +238,36 @@ void device_learn_of_loss(struct dxg_device *device)
 			    loss.has_fault ? &loss.fault : NULL);
 }
 
-static struct dxg_device *take_active(struct process_adapter *joined)
+static struct dxg_device *take_active(struct process_adapter *process_adapter)
 {
 	struct dxg_device *found = NULL;
 	struct list *link;
 
-	lock_acquire(&joined->process->lock);
-	list_for_each (link, &joined->process->devices) {
+	lock_acquire(&process_adapter->process->lock);
+	list_for_each (link, &process_adapter->process->devices) {
 		struct dxg_device *device = container_of(link, struct dxg_device, process_link);
 
-		if (device->joined == joined && device_state(device) == DEVICE_ACTIVE) {
+		if (device->process_adapter == process_adapter &&
+		    device_state(device) == DEVICE_ACTIVE) {
 			device->losers++;
 			found = device;
 			break;
 		}
 	}
-	lock_release(&joined->process->lock);
+	lock_release(&process_adapter->process->lock);
 	return found;
 }
 
-void device_lose_all(struct process_adapter *joined, enum device_state state)
+void device_lose_all(struct process_adapter *process_adapter, enum device_state state)
 {
 	struct dxg_device *device;
 
-	while ((device = take_active(joined)) != NULL) {
+	while ((device = take_active(process_adapter)) != NULL) {
 		device_lose(device, state, NULL);
-		lock_acquire(&joined->process->lock);
+		lock_acquire(&process_adapter->process->lock);
 		device->losers--;
-		lock_release(&joined->process->lock);
-		notice_give(&joined->process->changed);
+		lock_release(&process_adapter->process->lock);
+		notice_give(&process_adapter->process->changed);
 	}
 }
 
@@ -289,11 +282,11 @@ static void device_falls_silent(struct sched_wait *wait)
 	list_for_each (link, &device->sync_objects)
 		container_of(link, struct dxg_sync_object, owned.link)->is_lost = false;
 	lock_release(&device->lock);
-	(void)worker_post(&device->adapter->undertaker, &device->loss);
+	(void)worker_post(&device->adapter->reaper, &device->loss);
 }
 
 /* Who waits is not kept waiting; but what the hardware still has may write to a fence after that. */
-static void device_mourn(struct work *work)
+static void device_tell_loss(struct work *work)
 {
 	struct dxg_device *device = container_of(work, struct dxg_device, loss);
 	bool is_over = device->is_silent || sched_owner_is_idle(&device->work);
@@ -303,8 +296,8 @@ static void device_mourn(struct work *work)
 	if (is_over) {
 		/* Told under the lock: who waits for this ends the device. */
 		lock_acquire(&device->lock);
-		device->is_mourning = false;
-		notice_give(&device->buried);
+		device->is_loss_pending = false;
+		notice_give(&device->reaped);
 		lock_release(&device->lock);
 		return;
 	}

@@ -39,7 +39,7 @@ struct dxg_device {
 	/* Set at creation. Read freely afterwards. */
 	struct dxg_adapter *adapter;
 	struct dxg_process *process;
-	struct process_adapter *joined;
+	struct process_adapter *process_adapter;
 	void *driver_device;
 	bool has_no_gpu_timeout;
 	bool is_legacy;
@@ -73,21 +73,21 @@ struct dxg_device {
 	uint32_t ending_count;           /* … and those that are being given back */
 	bool is_published;               /* something can be added */
 	bool is_dying;                   /* nothing is added any more */
-	bool is_mourning;                /* its fences are being told that it is lost */
-	bool is_past_mourning;           /* it has none any more */
-	bool is_undertaken;              /* the undertaker came to have to do with it */
+	bool is_loss_pending;            /* its fences are being told that it is lost */
+	bool is_loss_told;               /* it has none any more */
+	bool has_reap_work;              /* the reaper came to have to do with it */
 	struct list deferrals;           /* deferral.link, in the order they were started */
 	struct list ready_deferrals;     /* deferral.ready_link: those that may run */
 	uint32_t deferral_holds;         /* none of them runs meanwhile */
 	_Atomic uint32_t deferral_count; /* deferrals and holds; written under the lock, looked at
 					    without */
 
-	struct work loss; /* what its loss means for its fences, on the undertaker's thread … */
+	struct work loss; /* what its loss means for its fences, on the reaper's thread … */
 	struct sched_wait silence; /* … once more when the hardware writes none of them any more */
 	bool is_silent;
 
-	struct work burials;  /* this device's turn at the adapter's undertaker */
-	struct notice buried; /* a deferral has run, an ended fence is gone */
+	struct work reap_work; /* this device's turn at the adapter's reaper */
+	struct notice reaped;  /* a deferral has run, an ended fence is gone */
 };
 
 extern const struct object_class device_class;
@@ -141,7 +141,7 @@ void device_lose(struct dxg_device *device, enum device_state state,
 		 const struct sched_fault *fault);
 
 /* The same for all of a process on one adapter. Any thread: it ends none of them. */
-void device_lose_all(struct process_adapter *joined, enum device_state state);
+void device_lose_all(struct process_adapter *process_adapter, enum device_state state);
 
 /* What the scheduler refuses work for is not active, though it may not have said so yet. */
 void device_learn_of_loss(struct dxg_device *device);

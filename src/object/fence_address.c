@@ -12,7 +12,7 @@
 
 struct fence_address {
 	/* Set at creation. */
-	struct process_adapter *joined;
+	struct process_adapter *process_adapter;
 	struct fence_chunk *chunk; /* held */
 	struct fence_chunk_place place;
 	bool is_writable;
@@ -35,7 +35,7 @@ static bool is_shared_by_fences(const struct fence_address *address)
 
 static NTSTATUS map_pages(struct fence_address *address, uint64_t *address_out)
 {
-	struct address_space *space = address->joined->addresses;
+	struct address_space *space = address->process_adapter->addresses;
 	struct space_memory *memory = NULL;
 	struct gpuva_map_request request = {
 		.page_count = address->place.page_count,
@@ -52,20 +52,20 @@ static NTSTATUS map_pages(struct fence_address *address, uint64_t *address_out)
 
 static void address_free(struct fence_address *address)
 {
-	gpu_addresses_drop_now(address->joined->addresses, &address->memory);
+	gpu_addresses_drop_now(address->process_adapter->addresses, &address->memory);
 	mapped_memory_finish(&address->memory);
 	fence_chunk_release(address->chunk);
 	mem_free(address);
 }
 
-static struct fence_address *address_create_locked(struct process_adapter *joined,
+static struct fence_address *address_create_locked(struct process_adapter *process_adapter,
 						   const struct fence_slot *slot, bool is_writable)
 {
 	struct fence_address *address = mem_zalloc(sizeof(*address));
 
 	if (!address)
 		return NULL;
-	address->joined = joined;
+	address->process_adapter = process_adapter;
 	address->chunk = slot->chunk;
 	address->place = fence_chunk_hold(slot->chunk);
 	address->is_writable = is_writable;
@@ -74,18 +74,18 @@ static struct fence_address *address_create_locked(struct process_adapter *joine
 	mapped_memory_init_fixed(&address->memory,
 				 address->place.physical_address >> MACHINE_PAGE_SHIFT,
 				 address->place.page_count);
-	list_push_front(&joined->fence_addresses, &address->link);
+	list_push_front(&process_adapter->fence_addresses, &address->link);
 	return address;
 }
 
 /* ---- all of them ---- */
 
-static struct fence_address *find_locked(struct process_adapter *joined,
+static struct fence_address *find_locked(struct process_adapter *process_adapter,
 					 const struct fence_slot *slot, bool is_writable)
 {
 	struct list *link;
 
-	list_for_each (link, &joined->fence_addresses) {
+	list_for_each (link, &process_adapter->fence_addresses) {
 		struct fence_address *address = container_of(link, struct fence_address, link);
 
 		if (address->chunk == slot->chunk && address->is_writable == is_writable &&
@@ -98,7 +98,8 @@ static struct fence_address *find_locked(struct process_adapter *joined,
 /* The last user of a failed one, or of one that nobody else will use: it goes. */
 static struct fence_address *drop_locked(struct fence_address *address)
 {
-	struct fence_address **kept = &address->joined->kept_fence_addresses[address->is_writable];
+	struct fence_address **kept =
+		&address->process_adapter->kept_fence_addresses[address->is_writable];
 	struct fence_address *gone = address;
 
 	assert(address->count > 0);
@@ -117,7 +118,7 @@ void fence_address_put(struct fence_address *address)
 {
 	if (!address)
 		return;
-	struct lock *lock = &address->joined->fence_lock;
+	struct lock *lock = &address->process_adapter->fence_lock;
 
 	lock_acquire(lock);
 	struct fence_address *gone = drop_locked(address);
@@ -128,50 +129,50 @@ void fence_address_put(struct fence_address *address)
 
 static void bring(struct fence_address *address)
 {
-	struct process_adapter *joined = address->joined;
+	struct process_adapter *process_adapter = address->process_adapter;
 	uint64_t gpu_address = 0;
 	NTSTATUS status = map_pages(address, &gpu_address);
 
-	lock_acquire(&joined->fence_lock);
+	lock_acquire(&process_adapter->fence_lock);
 	address->address = gpu_address;
 	address->status = status;
 	address->state = NT_SUCCESS(status) ? ADDRESS_READY : ADDRESS_FAILED;
-	lock_release(&joined->fence_lock);
-	notice_give(&joined->fence_address_came);
+	lock_release(&process_adapter->fence_lock);
+	notice_give(&process_adapter->fence_address_came);
 }
 
 /* Another thread brings it. */
 static void await(struct fence_address *address)
 {
-	struct process_adapter *joined = address->joined;
+	struct process_adapter *process_adapter = address->process_adapter;
 
 	for (;;) {
-		uint32_t seen = notice_read(&joined->fence_address_came);
+		uint32_t seen = notice_read(&process_adapter->fence_address_came);
 
-		lock_acquire(&joined->fence_lock);
+		lock_acquire(&process_adapter->fence_lock);
 		bool is_coming = address->state == ADDRESS_COMING;
-		lock_release(&joined->fence_lock);
+		lock_release(&process_adapter->fence_lock);
 		if (!is_coming)
 			return;
-		notice_wait(&joined->fence_address_came, seen, CLOCK_FOREVER);
+		notice_wait(&process_adapter->fence_address_came, seen, CLOCK_FOREVER);
 	}
 }
 
 NTSTATUS fence_address_get(struct dxg_device *device, const struct fence_slot *slot,
 			   bool is_writable, struct fence_address **address_out)
 {
-	struct process_adapter *joined = device->joined;
-	struct fence_address **kept = &joined->kept_fence_addresses[is_writable];
+	struct process_adapter *process_adapter = device->process_adapter;
+	struct fence_address **kept = &process_adapter->kept_fence_addresses[is_writable];
 
-	lock_acquire(&joined->fence_lock);
-	struct fence_address *address = find_locked(joined, slot, is_writable);
+	lock_acquire(&process_adapter->fence_lock);
+	struct fence_address *address = find_locked(process_adapter, slot, is_writable);
 	bool is_new = !address;
 	if (is_new)
-		address = address_create_locked(joined, slot, is_writable);
+		address = address_create_locked(process_adapter, slot, is_writable);
 	else if (address->count++ == 0)
 		*kept = NULL;
 	bool is_ready = address && address->state == ADDRESS_READY;
-	lock_release(&joined->fence_lock);
+	lock_release(&process_adapter->fence_lock);
 	if (!address)
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 			      "no memory for the GPU address of a fence");
@@ -194,16 +195,16 @@ uint64_t fence_address_of(const struct fence_address *address, const struct fenc
 	return address->address + (slot->physical_address - address->place.physical_address);
 }
 
-void fence_addresses_end(struct process_adapter *joined)
+void fence_addresses_end(struct process_adapter *process_adapter)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		struct fence_address *kept = joined->kept_fence_addresses[i];
+		struct fence_address *kept = process_adapter->kept_fence_addresses[i];
 
-		joined->kept_fence_addresses[i] = NULL;
+		process_adapter->kept_fence_addresses[i] = NULL;
 		if (!kept)
 			continue;
 		list_remove(&kept->link);
 		address_free(kept);
 	}
-	assert(list_is_empty(&joined->fence_addresses));
+	assert(list_is_empty(&process_adapter->fence_addresses));
 }

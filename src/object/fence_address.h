@@ -34,6 +34,6 @@ void fence_address_put(struct fence_address *address);
 uint64_t fence_address_of(const struct fence_address *address, const struct fence_slot *slot);
 
 /* What is kept for the next fence goes. No fence of the process is left on the adapter. */
-void fence_addresses_end(struct process_adapter *joined);
+void fence_addresses_end(struct process_adapter *process_adapter);
 
 #endif

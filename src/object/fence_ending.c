@@ -13,9 +13,9 @@ static void give_address_back(struct dxg_sync_object *sync)
 }
 
 /* Counted until nothing is left of it: who ends the device waits for that. */
-static void bury(struct work *work)
+static void reap(struct work *work)
 {
-	struct dxg_sync_object *sync = container_of(work, struct dxg_sync_object, ending.burial);
+	struct dxg_sync_object *sync = container_of(work, struct dxg_sync_object, ending.reap_work);
 	struct dxg_device *device = sync->device;
 
 	give_address_back(sync);
@@ -27,7 +27,7 @@ static void bury(struct work *work)
 	lock_acquire(&device->lock);
 	device->ending_count--;
 	lock_release(&device->lock);
-	notice_give(&device->buried);
+	notice_give(&device->reaped);
 	object_put(&device->object);
 }
 
@@ -39,8 +39,8 @@ static void work_is_over(struct sched_wait *wait)
 	lock_acquire(&device->lock);
 	sync->is_ending_due = true;
 	lock_release(&device->lock);
-	work_init(&sync->ending.burial, bury);
-	(void)worker_post(&device->adapter->undertaker, &sync->ending.burial);
+	work_init(&sync->ending.reap_work, reap);
+	(void)worker_post(&device->adapter->reaper, &sync->ending.reap_work);
 }
 
 static void end_later(struct dxg_sync_object *sync)
@@ -52,7 +52,7 @@ static void end_later(struct dxg_sync_object *sync)
 	sync->is_ending_due = false;
 	list_push_back(&device->ending_fences, &sync->owned.link);
 	device->ending_count++;
-	device->is_undertaken = true;
+	device->has_reap_work = true;
 	lock_release(&device->lock);
 	sched_after_owner(&device->work, &sync->ending.wait);
 }
@@ -70,12 +70,7 @@ void fence_end_opening(struct dxg_sync_object *sync)
 void fence_endings_wait(struct dxg_device *device)
 {
 	lock_acquire(&device->lock);
-	while (device->ending_count > 0) {
-		uint32_t seen = notice_read(&device->buried);
-
-		lock_release(&device->lock);
-		notice_wait(&device->buried, seen, CLOCK_FOREVER);
-		lock_acquire(&device->lock);
-	}
+	while (device->ending_count > 0)
+		notice_wait_relock(&device->reaped, &device->lock);
 	lock_release(&device->lock);
 }

@@ -7,7 +7,7 @@
  * queue goes on hearing what the GPU writes to it.
  *
  *	handle ended ──▶ no address, or nothing queued ─────────────────────────▶ gone
- *	            └──▶ dxg_device.ending_fences ──▶ work over ──▶ undertaker ──▶ gone
+ *	            └──▶ dxg_device.ending_fences ──▶ work over ──▶ reaper ──▶ gone
  *
  * Work of other devices does not count: who has it write a fence has that open on its device.
  *

@@ -27,7 +27,7 @@ NTSTATUS fence_place_make(struct dxg_device *device, const struct fence_place_wi
 	if (!NT_SUCCESS(take_slot(device->process, wish->is_shared, &place.slot)))
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 			      "no memory for the value of a fence");
-	if (wish->is_for_gpu && device->joined->addresses) {
+	if (wish->is_for_gpu && device->process_adapter->addresses) {
 		NTSTATUS status =
 			fence_address_get(device, &place.slot, wish->is_writable, &place.address);
 

@@ -15,15 +15,15 @@ static bool is_of_a_device(const struct dxg_sync_object *sync)
 
 static void watch(struct dxg_sync_object *sync)
 {
-	struct process_adapter *joined = sync->device->joined;
+	struct process_adapter *process_adapter = sync->device->process_adapter;
 
 	if (atomic_load(&sync->is_watched))
 		return;
 	atomic_store_explicit(&sync->was_watched, true, memory_order_relaxed);
-	lock_acquire(&joined->watched_lock);
+	lock_acquire(&process_adapter->watched_lock);
 	if (!atomic_exchange(&sync->is_watched, true))
-		list_push_back(&joined->watched, &sync->watched_link);
-	lock_release(&joined->watched_lock);
+		list_push_back(&process_adapter->watched, &sync->watched_link);
+	lock_release(&process_adapter->watched_lock);
 }
 
 void fence_watch_join(struct dxg_sync_object *sync)
@@ -55,10 +55,10 @@ void fence_watch_leave(struct dxg_sync_object *sync)
 	lock_release(&sync->body->openings_lock);
 	if (!was_watched)
 		return;
-	lock_acquire(&sync->device->joined->watched_lock);
+	lock_acquire(&sync->device->process_adapter->watched_lock);
 	if (atomic_exchange(&sync->is_watched, false))
 		list_remove(&sync->watched_link);
-	lock_release(&sync->device->joined->watched_lock);
+	lock_release(&sync->device->process_adapter->watched_lock);
 }
 
 void fence_watch_begin(struct sync_body *body)
@@ -93,15 +93,15 @@ static void let_go_locked(struct dxg_sync_object *sync)
 		list_remove(&sync->watched_link);
 }
 
-static uint32_t collect_reached(struct process_adapter *joined,
+static uint32_t collect_reached(struct process_adapter *process_adapter,
 				struct sync_body *bodies[LOOK_AT_ONCE])
 {
 	struct list *link;
 	struct list *following;
 	uint32_t count = 0;
 
-	lock_acquire(&joined->watched_lock);
-	list_for_each_safe (link, following, &joined->watched) {
+	lock_acquire(&process_adapter->watched_lock);
+	list_for_each_safe (link, following, &process_adapter->watched) {
 		struct dxg_sync_object *sync =
 			container_of(link, struct dxg_sync_object, watched_link);
 
@@ -112,7 +112,7 @@ static uint32_t collect_reached(struct process_adapter *joined,
 			bodies[count++] = sync->body;
 		}
 	}
-	lock_release(&joined->watched_lock);
+	lock_release(&process_adapter->watched_lock);
 	return count;
 }
 
@@ -122,7 +122,7 @@ void sync_object_look_at_fences(struct dxg_device *device)
 	uint32_t count;
 
 	do {
-		count = collect_reached(device->joined, bodies);
+		count = collect_reached(device->process_adapter, bodies);
 		for (uint32_t i = 0; i < count; i++) {
 			fence_look(&bodies[i]->fence);
 			share_put(&bodies[i]->share);

@@ -30,79 +30,83 @@ static void tables_are_broken(void *context, NTSTATUS status)
  */
 void gpu_addresses_tell_root(struct work *work)
 {
-	struct process_adapter *joined = container_of(work, struct process_adapter, root_work);
+	struct process_adapter *process_adapter =
+		container_of(work, struct process_adapter, root_work);
 
-	if (NT_SUCCESS(adapter_enter(joined->adapter))) {
-		address_space_tell_contexts(joined->addresses);
-		adapter_leave(joined->adapter);
+	if (NT_SUCCESS(adapter_enter(process_adapter->adapter))) {
+		address_space_tell_contexts(process_adapter->addresses);
+		adapter_leave(process_adapter->adapter);
 	}
-	address_space_root_told(joined->addresses);
+	address_space_root_told(process_adapter->addresses);
 }
 
 static void root_has_moved(void *context)
 {
-	struct process_adapter *joined = context;
+	struct process_adapter *process_adapter = context;
 
-	(void)worker_post(&joined->adapter->herald, &joined->root_work);
+	(void)worker_post(&process_adapter->adapter->root_update_worker,
+			  &process_adapter->root_work);
 }
 
-NTSTATUS gpu_addresses_create(struct process_adapter *joined)
+NTSTATUS gpu_addresses_create(struct process_adapter *process_adapter)
 {
-	const struct dxg_adapter *adapter = joined->adapter;
+	const struct dxg_adapter *adapter = process_adapter->adapter;
 
 	if (!adapter->tables)
 		return STATUS_SUCCESS;
-	NTSTATUS status = address_space_create(adapter->tables, adapter->pager, &joined->memory,
-					       &joined->addresses);
+	NTSTATUS status =
+		address_space_create(adapter->tables, adapter->pager, &process_adapter->memory,
+				     &process_adapter->addresses);
 	if (NT_SUCCESS(status))
-		address_space_watch(joined->addresses,
-				    &(struct space_listener){ tables_are_broken, joined });
+		address_space_watch(process_adapter->addresses,
+				    &(struct space_listener){ tables_are_broken, process_adapter });
 	return status;
 }
 
-NTSTATUS gpu_addresses_start(struct process_adapter *joined)
+NTSTATUS gpu_addresses_start(struct process_adapter *process_adapter)
 {
-	if (!joined->addresses)
+	if (!process_adapter->addresses)
 		return STATUS_SUCCESS;
-	const struct space_root_listener root = { root_has_moved, joined };
-	NTSTATUS status = address_space_start(joined->addresses, joined->driver_process, &root);
+	const struct space_root_listener root = { root_has_moved, process_adapter };
+	NTSTATUS status = address_space_start(process_adapter->addresses,
+					      process_adapter->driver_process, &root);
 
 	return NT_SUCCESS(status) ? status : address_space_refuse(status);
 }
 
-void gpu_addresses_destroy(struct process_adapter *joined)
+void gpu_addresses_destroy(struct process_adapter *process_adapter)
 {
-	address_space_destroy(joined->addresses);
-	joined->addresses = NULL;
+	address_space_destroy(process_adapter->addresses);
+	process_adapter->addresses = NULL;
 }
 
-NTSTATUS gpu_addresses_hold(struct process_adapter *joined)
+NTSTATUS gpu_addresses_hold(struct process_adapter *process_adapter)
 {
 	NTSTATUS status;
 
-	vidmm_tables_hold(&joined->memory);
-	status = vidmm_tables_await(&joined->memory, NULL, 0);
+	vidmm_tables_hold(&process_adapter->memory);
+	status = vidmm_tables_await(&process_adapter->memory, NULL, 0);
 	if (!NT_SUCCESS(status))
-		vidmm_tables_release(&joined->memory);
+		vidmm_tables_release(&process_adapter->memory);
 	return status;
 }
 
-void gpu_addresses_release(struct process_adapter *joined)
+void gpu_addresses_release(struct process_adapter *process_adapter)
 {
-	vidmm_tables_release(&joined->memory);
+	vidmm_tables_release(&process_adapter->memory);
 }
 
 /* ---- what a driver reserves ---- */
 
-void gpu_addresses_open_to_driver(struct process_adapter *joined, bool is_open)
+void gpu_addresses_open_to_driver(struct process_adapter *process_adapter, bool is_open)
 {
-	struct context_books *books = &joined->adapter->books;
+	struct context_books *books = &process_adapter->adapter->books;
 
 	lock_acquire(&books->lock);
 	if (is_open)
-		list_push_back(&books->introduced, &joined->introduced);
+		list_push_back(&books->introduced, &process_adapter->introduced);
 	else
-		list_remove(&joined->introduced);
+		list_remove(&process_adapter->introduced);
 	lock_release(&books->lock);
 }
 
@@ -112,11 +116,11 @@ static struct process_adapter *find_introduced_locked(struct context_books *book
 	struct list *link;
 
 	list_for_each (link, &books->introduced) {
-		struct process_adapter *joined =
+		struct process_adapter *process_adapter =
 			container_of(link, struct process_adapter, introduced);
 
-		if (joined == kernel_process)
-			return joined;
+		if (process_adapter == kernel_process)
+			return process_adapter;
 	}
 	return NULL;
 }
@@ -140,19 +144,19 @@ NTSTATUS gpu_addresses_serve_reserve(void *listener, const struct miniport_reser
 				     uint64_t *address_out)
 {
 	struct dxg_adapter *adapter = listener;
-	struct process_adapter *joined;
+	struct process_adapter *process_adapter;
 	NTSTATUS status;
 
 	if (reservation->is_for_kernel)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_VA_DRIVER, "hDxgkProcess",
 			      "is the system process, whose addresses are the kernel's alone");
 	lock_acquire(&adapter->books.lock);
-	joined = find_introduced_locked(&adapter->books, reservation->kernel_process);
-	if (!joined)
+	process_adapter = find_introduced_locked(&adapter->books, reservation->kernel_process);
+	if (!process_adapter)
 		status = refuse(STATUS_INVALID_HANDLE, RULE_DDI_CALLBACK_ARGUMENT, "hDxgkProcess",
 				"is not a process that is being made");
 	else
-		status = reserve_in(joined->addresses, reservation, address_out);
+		status = reserve_in(process_adapter->addresses, reservation, address_out);
 	lock_release(&adapter->books.lock);
 	return status;
 }
@@ -162,17 +166,17 @@ NTSTATUS gpu_addresses_serve_reserve(void *listener, const struct miniport_reser
 NTSTATUS gpu_addresses_of(struct dxg_process *process, struct dxg_adapter *adapter,
 			  struct address_space **space_out)
 {
-	struct process_adapter *joined = NULL;
-	NTSTATUS status = process_enter_adapter(process, adapter, &joined);
+	struct process_adapter *process_adapter = NULL;
+	NTSTATUS status = process_enter_adapter(process, adapter, &process_adapter);
 
 	if (!NT_SUCCESS(status))
 		return status;
-	status = process_introduce(process, joined);
+	status = process_introduce(process, process_adapter);
 	adapter_leave(adapter);
 	if (!NT_SUCCESS(status))
 		return status;
-	*space_out = joined->addresses;
-	if (!joined->addresses)
+	*space_out = process_adapter->addresses;
+	if (!process_adapter->addresses)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_VA_NO_TABLES, NULL,
 			      "adapter %u has no page tables of its own", adapter->id);
 	return STATUS_SUCCESS;
@@ -186,28 +190,29 @@ struct address_space *gpu_addresses_find(struct dxg_process *process,
 
 	lock_acquire(&process->lock);
 	list_for_each (link, &process->adapters) {
-		const struct process_adapter *joined =
+		const struct process_adapter *process_adapter =
 			container_of(link, struct process_adapter, link);
 
-		if (joined->adapter == adapter && joined->driver_knows == PROCESS_KNOWN)
-			space = joined->addresses;
+		if (process_adapter->adapter == adapter &&
+		    process_adapter->driver_knows == PROCESS_KNOWN)
+			space = process_adapter->addresses;
 	}
 	lock_release(&process->lock);
 	return space;
 }
 
-void gpu_addresses_add_context(const struct process_adapter *joined, struct space_context *context,
-			       void *driver_context)
+void gpu_addresses_add_context(const struct process_adapter *process_adapter,
+			       struct space_context *context, void *driver_context)
 {
-	if (joined->addresses)
-		address_space_add_context(joined->addresses, context, driver_context);
+	if (process_adapter->addresses)
+		address_space_add_context(process_adapter->addresses, context, driver_context);
 }
 
-void gpu_addresses_remove_context(const struct process_adapter *joined,
+void gpu_addresses_remove_context(const struct process_adapter *process_adapter,
 				  struct space_context *context)
 {
-	if (joined->addresses)
-		address_space_remove_context(joined->addresses, context);
+	if (process_adapter->addresses)
+		address_space_remove_context(process_adapter->addresses, context);
 }
 
 /* ---- waiting for the pager ---- */
@@ -229,13 +234,7 @@ static void answer(struct pager_answer *answer, NTSTATUS status)
 
 static void answer_wait(struct pager_answer *answer, struct pager *pager)
 {
-	for (;;) {
-		uint32_t seen = notice_read(&answer->told);
-
-		if (atomic_load(&answer->is_there))
-			break;
-		notice_wait(&answer->told, seen, CLOCK_FOREVER);
-	}
+	notice_wait_until(&answer->told, &answer->is_there);
 	pager_flush(pager); /* it may still be giving the notice */
 }
 
@@ -326,7 +325,7 @@ static struct space_memory ended_addresses;
 
 static struct address_space *space_of(const struct dxg_allocation *allocation)
 {
-	return allocation->device->joined->addresses;
+	return allocation->device->process_adapter->addresses;
 }
 
 /* What this opening has, with a reference; NULL: nothing yet. */

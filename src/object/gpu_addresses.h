@@ -16,22 +16,22 @@
 #include "vidmm/address_space.h"
 
 /* Around DxgkDdiCreateProcess; the gate is held. Nothing to do without page tables. */
-MUST_CHECK NTSTATUS gpu_addresses_create(struct process_adapter *joined);
-MUST_CHECK NTSTATUS gpu_addresses_start(struct process_adapter *joined);
-void gpu_addresses_destroy(struct process_adapter *joined);
+MUST_CHECK NTSTATUS gpu_addresses_create(struct process_adapter *process_adapter);
+MUST_CHECK NTSTATUS gpu_addresses_start(struct process_adapter *process_adapter);
+void gpu_addresses_destroy(struct process_adapter *process_adapter);
 
 /*
  * The page tables are in place, and stay there until the release; for who has the driver make
  * something that counts on where they are, or maps memory for it. No lock held, not in the driver.
  */
-MUST_CHECK NTSTATUS gpu_addresses_hold(struct process_adapter *joined);
-void gpu_addresses_release(struct process_adapter *joined);
+MUST_CHECK NTSTATUS gpu_addresses_hold(struct process_adapter *process_adapter);
+void gpu_addresses_release(struct process_adapter *process_adapter);
 
 /* For process_adapter.root_work: the contexts hear where the root is now. */
 void gpu_addresses_tell_root(struct work *work);
 
 /* While the driver makes its process it may reserve addresses for it. */
-void gpu_addresses_open_to_driver(struct process_adapter *joined, bool is_open);
+void gpu_addresses_open_to_driver(struct process_adapter *process_adapter, bool is_open);
 
 /* For miniport_context_services; `listener` is a dxg_adapter. */
 MUST_CHECK NTSTATUS gpu_addresses_serve_reserve(void *listener,
@@ -73,9 +73,9 @@ void gpu_addresses_drop_now(struct address_space *space, struct mapped_memory *m
  * Where a context's addresses are looked up: the driver is told, now and when that changes, until
  * it is removed. It is idle.
  */
-void gpu_addresses_add_context(const struct process_adapter *joined, struct space_context *context,
-			       void *driver_context);
-void gpu_addresses_remove_context(const struct process_adapter *joined,
+void gpu_addresses_add_context(const struct process_adapter *process_adapter,
+			       struct space_context *context, void *driver_context);
+void gpu_addresses_remove_context(const struct process_adapter *process_adapter,
 				  struct space_context *context);
 
 /*

@@ -23,7 +23,7 @@ static NTSTATUS operation_create(struct dxg_paging_queue *queue,
 
 	if (!NT_SUCCESS(status))
 		return status;
-	if (!queue->device->joined->addresses)
+	if (!queue->device->process_adapter->addresses)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_VA_NO_TABLES, NULL,
 			      "adapter %u has no page tables of its own",
 			      queue->device->adapter->id);
@@ -57,7 +57,7 @@ NTSTATUS gpu_reserve(struct dxg_paging_queue *queue, const struct gpuva_reserve_
 
 	if (!operation)
 		return status;
-	status = address_space_reserve(queue->device->joined->addresses, request,
+	status = address_space_reserve(queue->device->process_adapter->addresses, request,
 				       &(struct space_listener){ operation_done, operation },
 				       &answer_out->address);
 	return operation_add(operation, status, answer_out);
@@ -77,8 +77,8 @@ NTSTATUS gpu_map(struct dxg_paging_queue *queue, struct dxg_allocation *allocati
 	if (NT_SUCCESS(status)) {
 		request->owner = memory ? &memory->view.owner : NULL;
 		request->alignment_pages = address_space_best_alignment(
-			queue->device->joined->addresses, request->page_count);
-		status = address_space_map(queue->device->joined->addresses, request,
+			queue->device->process_adapter->addresses, request->page_count);
+		status = address_space_map(queue->device->process_adapter->addresses, request,
 					   &(struct space_listener){ operation_done, operation },
 					   &answer_out->address);
 	}

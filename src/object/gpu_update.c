@@ -12,7 +12,7 @@
 struct gpu_update {
 	struct space_update *update;
 	struct vidmm_keep *keep;
-	struct process_adapter *joined;
+	struct process_adapter *process_adapter;
 	const struct dxg_device *device; /* whose it is; not followed */
 	struct dxg_context *context;     /* kept by the use of its companion */
 	struct pager_stream *stream;     /* which is this; NULL: there is no need of one */
@@ -41,7 +41,7 @@ static void update_done(void *context, NTSTATUS status)
 	struct gpu_update *update = context;
 
 	if (status == STATUS_NO_MEMORY) /* it never came to be, and nobody else is told */
-		device_lose_all(update->joined, DEVICE_OUT_OF_MEMORY);
+		device_lose_all(update->process_adapter, DEVICE_OUT_OF_MEMORY);
 	update_end(update, true);
 }
 
@@ -50,10 +50,10 @@ static bool stop_waiting(struct gpu_update *update)
 {
 	bool was_waiting;
 
-	lock_acquire(&update->joined->updates_lock);
+	lock_acquire(&update->process_adapter->updates_lock);
 	was_waiting = list_is_linked(&update->link);
 	list_remove(&update->link);
-	lock_release(&update->joined->updates_lock);
+	lock_release(&update->process_adapter->updates_lock);
 	return was_waiting;
 }
 
@@ -68,16 +68,16 @@ static void reached(struct fence_wait *wait)
 /* True: it waits. From there on it may be over, and gone. */
 static bool start(struct gpu_update *update, bool is_now)
 {
-	struct process_adapter *joined = update->joined;
+	struct process_adapter *process_adapter = update->process_adapter;
 	struct sync_body *body = update->body;
 
 	if (is_now) {
 		space_update_run_in(update->update, update->stream);
 		return false;
 	}
-	lock_acquire(&joined->updates_lock);
-	list_push_back(&joined->updates, &update->link);
-	lock_release(&joined->updates_lock);
+	lock_acquire(&process_adapter->updates_lock);
+	list_push_back(&process_adapter->updates, &update->link);
+	lock_release(&process_adapter->updates_lock);
 	if (!fence_wait_start(&body->fence, &update->wait)) {
 		reached(&update->wait);
 		return false;
@@ -118,7 +118,7 @@ static NTSTATUS update_create(struct dxg_context *context, const struct gpu_upda
 	}
 	update->context = context;
 	update->device = device;
-	update->joined = device->joined;
+	update->process_adapter = device->process_adapter;
 	*update_out = update;
 	return STATUS_SUCCESS;
 }
@@ -138,8 +138,8 @@ NTSTATUS gpu_update_queue(struct dxg_context *context, struct dxg_sync_object *f
 	update->wait.value = value;
 	update->wait.reached = reached;
 	list_init(&update->link);
-	status = address_space_update(device->joined->addresses, list->operations, list->count,
-				      &(struct space_listener){ update_done, update },
+	status = address_space_update(device->process_adapter->addresses, list->operations,
+				      list->count, &(struct space_listener){ update_done, update },
 				      &update->update);
 	if (!NT_SUCCESS(status)) {
 		update_end(update, false);
@@ -155,15 +155,15 @@ NTSTATUS gpu_update_queue(struct dxg_context *context, struct dxg_sync_object *f
  * Of one context or device, or of all. One that is reached at this moment is not on the list any
  * more, or cannot be cancelled.
  */
-static struct gpu_update *take_waiting(struct process_adapter *joined,
+static struct gpu_update *take_waiting(struct process_adapter *process_adapter,
 				       const struct dxg_device *device,
 				       const struct dxg_context *context)
 {
 	struct gpu_update *found = NULL;
 	struct list *link;
 
-	lock_acquire(&joined->updates_lock);
-	list_for_each (link, &joined->updates) {
+	lock_acquire(&process_adapter->updates_lock);
+	list_for_each (link, &process_adapter->updates) {
 		struct gpu_update *update = container_of(link, struct gpu_update, link);
 
 		if ((!device || update->device == device) &&
@@ -174,56 +174,56 @@ static struct gpu_update *take_waiting(struct process_adapter *joined,
 			break;
 		}
 	}
-	lock_release(&joined->updates_lock);
+	lock_release(&process_adapter->updates_lock);
 	return found;
 }
 
-static void cancel(struct process_adapter *joined, const struct dxg_device *device,
+static void cancel(struct process_adapter *process_adapter, const struct dxg_device *device,
 		   const struct dxg_context *context)
 {
 	struct gpu_update *update;
 
-	while ((update = take_waiting(joined, device, context)) != NULL) {
+	while ((update = take_waiting(process_adapter, device, context)) != NULL) {
 		space_update_cancel(update->update);
 		update_end(update, false);
 	}
 }
 
-void gpu_update_cancel_all(struct process_adapter *joined)
+void gpu_update_cancel_all(struct process_adapter *process_adapter)
 {
-	cancel(joined, NULL, NULL);
+	cancel(process_adapter, NULL, NULL);
 }
 
 void gpu_update_cancel_device(struct dxg_device *device)
 {
-	cancel(device->joined, device, NULL);
+	cancel(device->process_adapter, device, NULL);
 }
 
 void gpu_update_cancel_context(struct dxg_context *context)
 {
-	cancel(context->device->joined, NULL, context);
+	cancel(context->device->process_adapter, NULL, context);
 }
 
 uint32_t gpu_update_count(const struct dxg_context *context)
 {
-	struct process_adapter *joined = context->device->joined;
+	struct process_adapter *process_adapter = context->device->process_adapter;
 	uint32_t count = 0;
 	struct list *link;
 
-	lock_acquire(&joined->updates_lock);
-	list_for_each (link, &joined->updates)
+	lock_acquire(&process_adapter->updates_lock);
+	list_for_each (link, &process_adapter->updates)
 		count += container_of(link, struct gpu_update, link)->context == context;
-	lock_release(&joined->updates_lock);
+	lock_release(&process_adapter->updates_lock);
 	return count;
 }
 
-void gpu_update_for_each_body(struct process_adapter *joined,
+void gpu_update_for_each_body(struct process_adapter *process_adapter,
 			      void (*look)(void *context, struct sync_body *body), void *context)
 {
 	struct list *link;
 
-	lock_acquire(&joined->updates_lock);
-	list_for_each (link, &joined->updates)
+	lock_acquire(&process_adapter->updates_lock);
+	list_for_each (link, &process_adapter->updates)
 		look(context, container_of(link, struct gpu_update, link)->body);
-	lock_release(&joined->updates_lock);
+	lock_release(&process_adapter->updates_lock);
 }

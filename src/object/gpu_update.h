@@ -31,13 +31,13 @@ MUST_CHECK NTSTATUS gpu_update_queue(struct dxg_context *context, struct dxg_syn
 				     const struct gpu_update_list *list);
 
 /* Those of a process that is ending, of a device, or of a context. */
-void gpu_update_cancel_all(struct process_adapter *joined);
+void gpu_update_cancel_all(struct process_adapter *process_adapter);
 void gpu_update_cancel_device(struct dxg_device *device);
 void gpu_update_cancel_context(struct dxg_context *context);
 
 /* For kernel_validate(): how many of a context wait; the bodies of the fences that updates wait for. */
 uint32_t gpu_update_count(const struct dxg_context *context);
-void gpu_update_for_each_body(struct process_adapter *joined,
+void gpu_update_for_each_body(struct process_adapter *process_adapter,
 			      void (*look)(void *context, struct sync_body *body), void *context);
 
 #endif

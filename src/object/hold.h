@@ -31,7 +31,7 @@ MUST_CHECK enum miniport_release hold_give(void *name);
  * The end for what nobody can find any more: none comes, and the last may only go. False, and
  * nothing changed, when somebody holds it.
  */
-MUST_CHECK static inline bool hold_end_hidden_unless_held(struct hold_count *holds)
+MUST_CHECK static inline bool hold_end_unreachable_unless_held(struct hold_count *holds)
 {
 	if (UNLIKELY(atomic_load_explicit(&holds->count, memory_order_acquire) != 0))
 		return false;

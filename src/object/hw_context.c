@@ -22,9 +22,9 @@ static void hw_context_finish(struct object *object)
 	struct dxg_device *device = context->device;
 
 	hw_suspension_end(&context->hw_queues.suspension); /* of one that was never reached */
-	gpu_addresses_remove_context(device->joined, &context->in_space);
+	gpu_addresses_remove_context(device->process_adapter, &context->in_space);
 	adapter_enter_to_release(device->adapter);
-	miniport_destroy_hw_context(device->adapter->miniport, device->joined->client,
+	miniport_destroy_hw_context(device->adapter->miniport, device->process_adapter->client,
 				    context->driver_hw_context);
 	adapter_leave(device->adapter);
 	context_memory_end(&context->driver_memory);
@@ -64,11 +64,11 @@ static NTSTATUS tell_driver(struct dxg_hw_context *context,
 	};
 	/* Before the driver has it: it may want memory for the context at once. */
 	context_memory_begin(&context->driver_memory, device, NULL, context);
-	NTSTATUS status =
-		miniport_create_hw_context(device->adapter->miniport, device->joined->client, &desc,
-					   &context->driver_hw_context);
+	NTSTATUS status = miniport_create_hw_context(device->adapter->miniport,
+						     device->process_adapter->client, &desc,
+						     &context->driver_hw_context);
 	if (NT_SUCCESS(status))
-		gpu_addresses_add_context(device->joined, &context->in_space,
+		gpu_addresses_add_context(device->process_adapter, &context->in_space,
 					  context->driver_hw_context);
 	return status;
 }
@@ -141,11 +141,11 @@ NTSTATUS hw_context_create(struct dxg_device *device, const struct hw_context_op
 	NTSTATUS status = hw_context_check(device, options);
 
 	if (NT_SUCCESS(status))
-		status = gpu_addresses_hold(device->joined);
+		status = gpu_addresses_hold(device->process_adapter);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = hw_context_make(device, options, context_out);
-	gpu_addresses_release(device->joined);
+	gpu_addresses_release(device->process_adapter);
 	return status;
 }
 

@@ -27,7 +27,7 @@ static void hw_queue_finish(struct object *object)
 	struct object *parent = queue->parent->object;
 
 	adapter_enter_to_release(device->adapter);
-	miniport_destroy_hw_queue(device->adapter->miniport, device->joined->client,
+	miniport_destroy_hw_queue(device->adapter->miniport, device->process_adapter->client,
 				  queue->driver_queue);
 	adapter_leave(device->adapter);
 	trace_hw_queue_destroy(device->process->id, object->handle);
@@ -65,8 +65,9 @@ static NTSTATUS tell_driver(struct dxg_hw_queue *queue, const struct hw_queue_op
 
 	if (!NT_SUCCESS(status))
 		return status;
-	status = miniport_create_hw_queue(device->adapter->miniport, device->joined->client, &desc,
-					  &queue->driver_queue);
+	status =
+		miniport_create_hw_queue(device->adapter->miniport, device->process_adapter->client,
+					 &desc, &queue->driver_queue);
 	adapter_leave(device->adapter);
 	return status;
 }
@@ -167,15 +168,15 @@ free_queue:
 NTSTATUS hw_queue_create(struct hw_queue_parent *parent, const struct hw_queue_options *options,
 			 struct dxg_hw_queue **queue_out)
 {
-	struct process_adapter *joined = parent->device->joined;
+	struct process_adapter *process_adapter = parent->device->process_adapter;
 	NTSTATUS status = device_check_alive(parent->device);
 
 	if (NT_SUCCESS(status))
-		status = gpu_addresses_hold(joined);
+		status = gpu_addresses_hold(process_adapter);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = hw_queue_make(parent, options, queue_out);
-	gpu_addresses_release(joined);
+	gpu_addresses_release(process_adapter);
 	return status;
 }
 

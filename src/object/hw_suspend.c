@@ -120,15 +120,10 @@ void hw_suspension_begin(struct hw_suspension *suspension, const struct hw_queue
 	lock_release(&adapter->suspensions.lock);
 }
 
-static void await_over_locked(struct hw_suspensions *all, const struct hw_suspension *suspension)
+static void await_over_relock(struct hw_suspensions *all, const struct hw_suspension *suspension)
 {
-	while (suspension->is_queued) {
-		uint32_t seen = notice_read(&all->changed);
-
-		lock_release(&all->lock);
-		notice_wait(&all->changed, seen, CLOCK_FOREVER);
-		lock_acquire(&all->lock);
-	}
+	while (suspension->is_queued)
+		notice_wait_relock(&all->changed, &all->lock);
 }
 
 void hw_suspension_end(struct hw_suspension *suspension)
@@ -139,7 +134,7 @@ void hw_suspension_end(struct hw_suspension *suspension)
 	struct hw_suspensions *all = &adapter_of(suspension)->suspensions;
 
 	lock_acquire(&all->lock);
-	await_over_locked(all, suspension);
+	await_over_relock(all, suspension);
 	bool is_needed = atomic_load(&suspension->is_loaded);
 	if (is_needed)
 		prepare_locked(all, suspension);
@@ -147,7 +142,7 @@ void hw_suspension_end(struct hw_suspension *suspension)
 	if (is_needed)
 		suspension_post(suspension);
 	lock_acquire(&all->lock);
-	await_over_locked(all, suspension);
+	await_over_relock(all, suspension);
 	list_remove(&suspension->link);
 	lock_release(&all->lock);
 	sched_queue_finish(&suspension->queue, SCHED_RUN_OUT);

@@ -73,7 +73,7 @@ static bool take_message_locked(struct registration *registration,
 	return message->trim_flags != 0;
 }
 
-static void call_client_locked(struct notifier *notifier, struct registration *registration)
+static void call_client_relock(struct notifier *notifier, struct registration *registration)
 {
 	struct notification_message message;
 
@@ -109,14 +109,11 @@ static void notifier_run(void *argument)
 		struct list *link = list_pop_front(&notifier->due);
 
 		if (link) {
-			call_client_locked(notifier,
+			call_client_relock(notifier,
 					   container_of(link, struct registration, due_link));
 			continue;
 		}
-		uint32_t seen = notice_read(&notifier->changed);
-		lock_release(&notifier->lock);
-		notice_wait(&notifier->changed, seen, CLOCK_FOREVER);
-		lock_acquire(&notifier->lock);
+		notice_wait_relock(&notifier->changed, &notifier->lock);
 	}
 	bool is_orphan = notifier->is_orphan;
 	lock_release(&notifier->lock);
@@ -246,7 +243,7 @@ NTSTATUS notification_register(struct dxg_device *device, const struct notificat
 	*registration = (struct registration){
 		.token = atomic_fetch_add(&last_token, 1) + 1,
 		.target = *target,
-		.memory = &device->joined->memory,
+		.memory = &device->process_adapter->memory,
 		.device = device,
 	};
 	list_init(&registration->link);
@@ -262,7 +259,7 @@ NTSTATUS notification_register(struct dxg_device *device, const struct notificat
 	}
 	*token_out = token;
 	/* Last: it may be told something at once. */
-	listen(&device->joined->memory, target->kind, 1);
+	listen(&device->process_adapter->memory, target->kind, 1);
 	return STATUS_SUCCESS;
 }
 
@@ -302,17 +299,14 @@ static struct registration *take_selected_locked(struct notifier *notifier,
 }
 
 /* Its callback is over, or this is the callback; else the process ends, and it is refused. */
-static NTSTATUS wait_for_callback_locked(struct notifier *notifier,
+static NTSTATUS wait_for_callback_relock(struct notifier *notifier,
 					 const struct registration *registration)
 {
 	while (notifier->running == registration && thread_self() != notifier->thread) {
 		if (notifier->is_stopped)
 			return refuse(STATUS_PROCESS_IS_TERMINATING, RULE_API_PROCESS_ENDING, NULL,
 				      "the process ends while the callback runs");
-		uint32_t seen = notice_read(&notifier->changed);
-		lock_release(&notifier->lock);
-		notice_wait(&notifier->changed, seen, CLOCK_FOREVER);
-		lock_acquire(&notifier->lock);
+		notice_wait_relock(&notifier->changed, &notifier->lock);
 	}
 	return STATUS_SUCCESS;
 }
@@ -333,7 +327,7 @@ static NTSTATUS unregister_selected(struct dxg_process *process, const struct se
 		lock_release(&notifier->lock);
 		listen(registration->memory, selection->kind, -1);
 		lock_acquire(&notifier->lock);
-		NTSTATUS waited = wait_for_callback_locked(notifier, registration);
+		NTSTATUS waited = wait_for_callback_relock(notifier, registration);
 		if (!NT_SUCCESS(waited))
 			status = waited;
 		registration->is_orphan = notifier->running == registration;

@@ -79,12 +79,8 @@ free_queue:
 static void wait_until_empty(struct dxg_paging_queue *queue)
 {
 	lock_acquire(&queue->lock);
-	while (queue->held > 0) {
-		uint32_t seen = notice_read(&queue->emptied);
-		lock_release(&queue->lock);
-		notice_wait(&queue->emptied, seen, CLOCK_FOREVER);
-		lock_acquire(&queue->lock);
-	}
+	while (queue->held > 0)
+		notice_wait_relock(&queue->emptied, &queue->lock);
 	lock_release(&queue->lock);
 }
 
@@ -177,7 +173,7 @@ static uint32_t free_over(struct list *over)
  * Shows what is reached. Signalled out of order by two threads, the fence keeps the larger value.
  * Whoever destroys the queue waits for the last value to be shown.
  */
-static void show_locked(struct dxg_paging_queue *queue)
+static void show_unlock(struct dxg_paging_queue *queue)
 {
 	struct list over;
 
@@ -201,7 +197,7 @@ uint64_t paging_queue_add(struct paging_operation *operation)
 	uint64_t value = ++queue->last_value;
 	operation->value = value;
 	list_push_back(&queue->operations, &operation->link);
-	show_locked(queue);
+	show_unlock(queue);
 	return value;
 }
 
@@ -211,5 +207,5 @@ void paging_operation_over(struct paging_operation *operation)
 
 	lock_acquire(&queue->lock);
 	operation->is_over = true;
-	show_locked(queue);
+	show_unlock(queue);
 }

@@ -12,7 +12,7 @@
  *
  * Clients wait for the fence like for any of theirs; they cannot signal or destroy it.
  *
- * Locks: queue->lock guards the operations. Nobody is called under it.
+ * Locks: queue->lock guards the operations. Nothing is called with it held.
  */
 #ifndef OBJECT_PAGING_QUEUE_H
 #define OBJECT_PAGING_QUEUE_H

@@ -114,16 +114,17 @@ void process_cancel_waits(struct dxg_process *process)
 	sync_wait_end_process(process);
 }
 
-static struct process_adapter *find_joined_locked(struct dxg_process *process,
-						  const struct dxg_adapter *adapter)
+static struct process_adapter *find_process_adapter_locked(struct dxg_process *process,
+							   const struct dxg_adapter *adapter)
 {
 	struct list *link;
 
 	lock_assert_held(&process->lock);
 	list_for_each (link, &process->adapters) {
-		struct process_adapter *joined = container_of(link, struct process_adapter, link);
-		if (joined->adapter == adapter)
-			return joined;
+		struct process_adapter *process_adapter =
+			container_of(link, struct process_adapter, link);
+		if (process_adapter->adapter == adapter)
+			return process_adapter;
 	}
 	return NULL;
 }
@@ -131,50 +132,50 @@ static struct process_adapter *find_joined_locked(struct dxg_process *process,
 static struct process_adapter *join_adapter_locked(struct dxg_process *process,
 						   struct dxg_adapter *adapter)
 {
-	struct process_adapter *joined = mem_zalloc_apart(sizeof(*joined));
+	struct process_adapter *process_adapter = mem_zalloc_apart(sizeof(*process_adapter));
 
-	if (!joined)
+	if (!process_adapter)
 		return NULL;
-	if (!NT_SUCCESS(miniport_client_create(adapter->miniport, &joined->client))) {
-		mem_free(joined);
+	if (!NT_SUCCESS(miniport_client_create(adapter->miniport, &process_adapter->client))) {
+		mem_free(process_adapter);
 		return NULL;
 	}
-	miniport_client_set_owner(joined->client, joined);
-	joined->process = process;
-	joined->adapter = adapter;
-	lock_init(&joined->updates_lock, LOCK_RANK_PACKET, "updates of GPU addresses");
-	list_init(&joined->updates);
-	list_init(&joined->introduced);
-	work_init(&joined->root_work, gpu_addresses_tell_root);
-	lock_init(&joined->fence_lock, LOCK_RANK_PACKET, "GPU addresses of fences");
-	list_init(&joined->fence_addresses);
-	lock_init(&joined->watched_lock, LOCK_RANK_FENCES_WATCHED, "fences of a process");
-	list_init(&joined->watched);
-	vidmm_process_init(&joined->memory, adapter->memory, &adapter->account);
-	joined->memory.id = process->id;
-	list_push_back(&process->adapters, &joined->link);
-	return joined;
+	miniport_client_set_owner(process_adapter->client, process_adapter);
+	process_adapter->process = process;
+	process_adapter->adapter = adapter;
+	lock_init(&process_adapter->updates_lock, LOCK_RANK_PACKET, "updates of GPU addresses");
+	list_init(&process_adapter->updates);
+	list_init(&process_adapter->introduced);
+	work_init(&process_adapter->root_work, gpu_addresses_tell_root);
+	lock_init(&process_adapter->fence_lock, LOCK_RANK_PACKET, "GPU addresses of fences");
+	list_init(&process_adapter->fence_addresses);
+	lock_init(&process_adapter->watched_lock, LOCK_RANK_FENCES_WATCHED, "fences of a process");
+	list_init(&process_adapter->watched);
+	vidmm_process_init(&process_adapter->memory, adapter->memory, &adapter->account);
+	process_adapter->memory.id = process->id;
+	list_push_back(&process->adapters, &process_adapter->link);
+	return process_adapter;
 }
 
 NTSTATUS process_join_adapter(struct dxg_process *process, struct dxg_adapter *adapter,
-			      struct process_adapter **joined_out)
+			      struct process_adapter **process_adapter_out)
 {
 	lock_acquire(&process->lock);
-	struct process_adapter *joined = find_joined_locked(process, adapter);
-	if (!joined)
-		joined = join_adapter_locked(process, adapter);
+	struct process_adapter *process_adapter = find_process_adapter_locked(process, adapter);
+	if (!process_adapter)
+		process_adapter = join_adapter_locked(process, adapter);
 	lock_release(&process->lock);
-	if (!joined)
+	if (!process_adapter)
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 			      "no memory for the process on adapter %u", adapter->id);
-	*joined_out = joined;
+	*process_adapter_out = process_adapter;
 	return STATUS_SUCCESS;
 }
 
 NTSTATUS process_enter_adapter(struct dxg_process *process, struct dxg_adapter *adapter,
-			       struct process_adapter **joined_out)
+			       struct process_adapter **process_adapter_out)
 {
-	NTSTATUS status = process_join_adapter(process, adapter, joined_out);
+	NTSTATUS status = process_join_adapter(process, adapter, process_adapter_out);
 
 	return NT_SUCCESS(status) ? adapter_enter(adapter) : status;
 }
@@ -190,47 +191,44 @@ struct process_adapter *process_next_adapter(struct dxg_process *process,
 }
 
 /* Addresses that the driver reserves are reserved while its process is made. */
-static NTSTATUS introduce_to_driver(struct process_adapter *joined)
+static NTSTATUS introduce_to_driver(struct process_adapter *process_adapter)
 {
-	struct miniport *miniport = joined->adapter->miniport;
+	struct miniport *miniport = process_adapter->adapter->miniport;
 	NTSTATUS status;
 
-	gpu_addresses_open_to_driver(joined, true);
-	status = miniport_create_process(miniport, joined->client, joined, "client",
-					 &joined->driver_process);
-	gpu_addresses_open_to_driver(joined, false);
+	gpu_addresses_open_to_driver(process_adapter, true);
+	status = miniport_create_process(miniport, process_adapter->client, process_adapter,
+					 "client", &process_adapter->driver_process);
+	gpu_addresses_open_to_driver(process_adapter, false);
 	if (!NT_SUCCESS(status))
 		return status;
-	status = gpu_addresses_start(joined);
+	status = gpu_addresses_start(process_adapter);
 	if (!NT_SUCCESS(status))
-		miniport_destroy_process(miniport, joined->client, joined->driver_process);
+		miniport_destroy_process(miniport, process_adapter->client,
+					 process_adapter->driver_process);
 	return status;
 }
 
-NTSTATUS process_introduce(struct dxg_process *process, struct process_adapter *joined)
+NTSTATUS process_introduce(struct dxg_process *process, struct process_adapter *process_adapter)
 {
 	lock_acquire(&process->lock);
-	while (joined->driver_knows == PROCESS_BEING_INTRODUCED) {
-		uint32_t seen = notice_read(&process->changed);
-		lock_release(&process->lock);
-		notice_wait(&process->changed, seen, CLOCK_FOREVER);
-		lock_acquire(&process->lock);
-	}
-	bool is_known = joined->driver_knows == PROCESS_KNOWN;
+	while (process_adapter->driver_knows == PROCESS_BEING_INTRODUCED)
+		notice_wait_relock(&process->changed, &process->lock);
+	bool is_known = process_adapter->driver_knows == PROCESS_KNOWN;
 	if (!is_known)
-		joined->driver_knows = PROCESS_BEING_INTRODUCED;
+		process_adapter->driver_knows = PROCESS_BEING_INTRODUCED;
 	lock_release(&process->lock);
 	if (is_known)
 		return STATUS_SUCCESS;
 
-	NTSTATUS status = gpu_addresses_create(joined);
+	NTSTATUS status = gpu_addresses_create(process_adapter);
 	if (NT_SUCCESS(status))
-		status = introduce_to_driver(joined);
+		status = introduce_to_driver(process_adapter);
 	if (!NT_SUCCESS(status))
-		gpu_addresses_destroy(joined);
+		gpu_addresses_destroy(process_adapter);
 
 	lock_acquire(&process->lock);
-	joined->driver_knows = NT_SUCCESS(status) ? PROCESS_KNOWN : PROCESS_UNKNOWN;
+	process_adapter->driver_knows = NT_SUCCESS(status) ? PROCESS_KNOWN : PROCESS_UNKNOWN;
 	lock_release(&process->lock);
 	notice_give(&process->changed);
 	return status;
@@ -262,15 +260,15 @@ static NTSTATUS escape_on_idle_gpu(struct dxg_adapter *adapter, struct miniport_
 NTSTATUS process_escape(struct dxg_process *process, struct dxg_adapter *adapter,
 			const struct miniport_escape_desc *desc)
 {
-	struct process_adapter *joined = NULL;
-	NTSTATUS status = process_enter_adapter(process, adapter, &joined);
+	struct process_adapter *process_adapter = NULL;
+	NTSTATUS status = process_enter_adapter(process, adapter, &process_adapter);
 
 	if (!NT_SUCCESS(status))
 		return status;
 	if (miniport_escape_is_alone(desc))
-		status = escape_on_idle_gpu(adapter, joined->client, desc);
+		status = escape_on_idle_gpu(adapter, process_adapter->client, desc);
 	else
-		status = miniport_escape(adapter->miniport, joined->client, desc);
+		status = miniport_escape(adapter->miniport, process_adapter->client, desc);
 	adapter_leave(adapter);
 	return status;
 }
@@ -278,12 +276,13 @@ NTSTATUS process_escape(struct dxg_process *process, struct dxg_adapter *adapter
 NTSTATUS process_query_umd_private(struct dxg_process *process, struct dxg_adapter *adapter,
 				   void *data, uint32_t size_bytes)
 {
-	struct process_adapter *joined = NULL;
-	NTSTATUS status = process_enter_adapter(process, adapter, &joined);
+	struct process_adapter *process_adapter = NULL;
+	NTSTATUS status = process_enter_adapter(process, adapter, &process_adapter);
 
 	if (!NT_SUCCESS(status))
 		return status;
-	status = miniport_query_umd_private(adapter->miniport, joined->client, data, size_bytes);
+	status = miniport_query_umd_private(adapter->miniport, process_adapter->client, data,
+					    size_bytes);
 	adapter_leave(adapter);
 	return status;
 }

@@ -91,18 +91,19 @@ void process_destroy(struct dxg_process *process);
 
 /* The process's place on `adapter`, made now if this is its first use. */
 MUST_CHECK NTSTATUS process_join_adapter(struct dxg_process *process, struct dxg_adapter *adapter,
-					 struct process_adapter **joined_out);
+					 struct process_adapter **process_adapter_out);
 
 /* The same, and through the adapter's gate: adapter_leave() ends that. */
 MUST_CHECK NTSTATUS process_enter_adapter(struct dxg_process *process, struct dxg_adapter *adapter,
-					  struct process_adapter **joined_out);
+					  struct process_adapter **process_adapter_out);
 
 /* The first one (NULL) or the next, until NULL. None goes before the process's end. */
 struct process_adapter *process_next_adapter(struct dxg_process *process,
 					     struct process_adapter *previous);
 
 /* Makes the driver's process unless it is there (DxgkDdiCreateProcess). The gate is held. */
-MUST_CHECK NTSTATUS process_introduce(struct dxg_process *process, struct process_adapter *joined);
+MUST_CHECK NTSTATUS process_introduce(struct dxg_process *process,
+				      struct process_adapter *process_adapter);
 
 /* The driver's private channels, which need no device. */
 MUST_CHECK NTSTATUS process_escape(struct dxg_process *process, struct dxg_adapter *adapter,

@@ -350,7 +350,7 @@ static NTSTATUS translate_pass(struct rendering *rendering, struct miniport_rend
 	render->patches_out = buffer->patches;
 	render->patch_out_room = buffer->patch_room;
 	NTSTATUS status =
-		miniport_render(device->adapter->miniport, device->joined->client, render);
+		miniport_render(device->adapter->miniport, device->process_adapter->client, render);
 	if (status == STATUS_SUCCESS || status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER) {
 		buffer->used_bytes = render->used_bytes;
 		buffer->private_used_bytes = render->private_used_bytes;

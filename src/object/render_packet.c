@@ -112,7 +112,7 @@ static void packet_retired(struct sched_packet *base, enum sched_outcome outcome
 {
 	struct render_packet *packet = container_of(base, struct render_packet, packet);
 
-	if (packet->gathered.count > 0 && vidmm_list_release(&packet->gathered))
+	if (packet->awaited.count > 0 && vidmm_list_release(&packet->awaited))
 		(void)!refcount_put(&packet->refs); /* not the last one */
 	atomic_fetch_sub(&packet->stream->queued, 1);
 	if (driver_wants_to_know(packet, outcome))
@@ -125,8 +125,7 @@ static void packet_retired(struct sched_packet *base, enum sched_outcome outcome
 
 static void on_in_place(struct vidmm_request *request, NTSTATUS status)
 {
-	struct render_packet *packet =
-		container_of(request, struct render_packet, gathered.request);
+	struct render_packet *packet = container_of(request, struct render_packet, awaited.request);
 
 	(void)status; /* it is asked for again */
 	atomic_store(&packet->has_request, false);
@@ -139,14 +138,14 @@ static NTSTATUS packet_prepare(struct sched_packet *base)
 	struct render_packet *packet = container_of(base, struct render_packet, packet);
 	uint32_t fits;
 
-	if (packet->gathered.count == 0)
+	if (packet->awaited.count == 0)
 		return STATUS_SUCCESS;
 	if (atomic_load(&packet->has_request))
 		return STATUS_PENDING;
 	/* Before it is asked: the answer may be faster than the return. */
 	atomic_store(&packet->has_request, true);
 	refcount_get(&packet->refs);
-	NTSTATUS status = vidmm_list_prepare(&packet->gathered, &fits);
+	NTSTATUS status = vidmm_list_prepare(&packet->awaited, &fits);
 	if (status != STATUS_PENDING) {
 		atomic_store(&packet->has_request, false);
 		(void)!refcount_put(&packet->refs); /* not the last one */
@@ -307,7 +306,7 @@ static void divide_entries(struct render_packet *packet, uint32_t count)
 
 	packet->entry_count = count;
 	packet->entries[count].binding = dma_buffer_binding(packet->buffer);
-	packet->gathered = (struct vidmm_list){
+	packet->awaited = (struct vidmm_list){
 		.device = &device->memory,
 		.entries = is_by_list ? packet->entries : packet->entries + count,
 		.count = is_by_list ? count + own : own,

@@ -43,7 +43,7 @@ struct render_packet {
 	struct render_list *list;
 	struct render_piece piece;
 	bool is_null;
-	_Atomic bool has_request; /* gathered.request.done() comes */
+	_Atomic bool has_request; /* awaited.request.done() comes */
 
 	/*
 	 * What it needs of the list, then its buffer where that has a place. Before WDDM 2.0 it
@@ -52,7 +52,7 @@ struct render_packet {
 	 */
 	struct vidmm_list_entry *entries;
 	uint32_t entry_count;                  /* without the buffer */
-	struct vidmm_list gathered;            /* of those, what it waits for */
+	struct vidmm_list awaited;             /* of those, what it waits for */
 	struct vidmm_list presumed;            /* … and what is in place already */
 	uint32_t *entry_of;                    /* list entry -> `entries` + 1; 0: none */
 	struct miniport_list_entry *list_copy; /* as the driver sees it */

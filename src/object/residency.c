@@ -275,8 +275,8 @@ static NTSTATUS ask_driver(struct dxg_device *device, const struct dxg_allocatio
 
 	if (!NT_SUCCESS(status))
 		return status;
-	status = miniport_validate_update(device->adapter->miniport, device->joined->client,
-					  &update);
+	status = miniport_validate_update(device->adapter->miniport,
+					  device->process_adapter->client, &update);
 	adapter_leave(device->adapter);
 	return status;
 }
@@ -344,11 +344,5 @@ void residency_drain(struct dxg_adapter *adapter)
 	struct drain drain = { .wait.over = drain_over };
 
 	pager_after_all(adapter->pager, &drain.wait);
-	for (;;) {
-		uint32_t seen = notice_read(&drain.over);
-
-		if (atomic_load(&drain.is_over))
-			return;
-		notice_wait(&drain.over, seen, CLOCK_FOREVER);
-	}
+	notice_wait_until(&drain.over, &drain.is_over);
 }

@@ -125,8 +125,9 @@ static NTSTATUS open_in_driver(struct opening *opening)
 		.bindings = opening->bindings,
 		.room = opening->room,
 	};
-	NTSTATUS status = miniport_open_allocations(
-		device->adapter->miniport, device->joined->client, &opening->driver_opening);
+	NTSTATUS status = miniport_open_allocations(device->adapter->miniport,
+						    device->process_adapter->client,
+						    &opening->driver_opening);
 
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < opening->built; i++)
 		opening->allocations[i]->driver_binding = opening->bindings[i].driver_binding;
@@ -142,7 +143,7 @@ static void close_in_driver(struct opening *opening)
 
 		hold_end(&allocation->holds, "opening", allocation->driver_binding);
 	}
-	miniport_close_opening(device->adapter->miniport, device->joined->client,
+	miniport_close_opening(device->adapter->miniport, device->process_adapter->client,
 			       &opening->driver_opening);
 }
 

@@ -82,7 +82,7 @@ uint32_t survey_work_locked(struct survey *survey, struct dxg_device *device);
 uint32_t survey_ending_fences_locked(struct survey *survey, struct dxg_device *device);
 
 /* Updates of GPU addresses that wait for a fence. */
-void survey_updates(struct survey *survey, struct process_adapter *joined);
+void survey_updates(struct survey *survey, struct process_adapter *process_adapter);
 
 /* ---- validate_adapter.c ---- */
 

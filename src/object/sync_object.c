@@ -206,7 +206,7 @@ static NTSTATUS map_for_gpu(struct dxg_sync_object *sync)
 {
 	NTSTATUS status;
 
-	if (!is_for_gpu(sync) || !sync->device->joined->addresses)
+	if (!is_for_gpu(sync) || !sync->device->process_adapter->addresses)
 		return STATUS_SUCCESS;
 	status = fence_address_get(sync->device, &sync->body->slot, sync->access.may_signal,
 				   &sync->address);

@@ -84,7 +84,7 @@ struct dxg_sync_object {
 	bool is_ending_due; /* the wait is over; the device's lock */
 	union {
 		struct sched_wait wait;
-		struct work burial;
+		struct work reap_work;
 	} ending;
 
 	/* See fence_watch.h. */

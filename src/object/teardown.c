@@ -72,23 +72,24 @@ static void leave_adapters(struct dxg_process *process)
 	struct list *link;
 
 	while ((link = list_pop_front(&process->adapters)) != NULL) {
-		struct process_adapter *joined = container_of(link, struct process_adapter, link);
-		struct dxg_adapter *adapter = joined->adapter;
-		if (joined->driver_knows == PROCESS_KNOWN) {
-			gpu_update_cancel_all(joined);
-			fence_addresses_end(joined);
-			gpu_addresses_destroy(joined);
+		struct process_adapter *process_adapter =
+			container_of(link, struct process_adapter, link);
+		struct dxg_adapter *adapter = process_adapter->adapter;
+		if (process_adapter->driver_knows == PROCESS_KNOWN) {
+			gpu_update_cancel_all(process_adapter);
+			fence_addresses_end(process_adapter);
+			gpu_addresses_destroy(process_adapter);
 			adapter_enter_to_release(adapter);
-			miniport_destroy_process(adapter->miniport, joined->client,
-						 joined->driver_process);
+			miniport_destroy_process(adapter->miniport, process_adapter->client,
+						 process_adapter->driver_process);
 			adapter_leave(adapter);
 		}
-		vidmm_process_finish(&joined->memory);
-		lock_finish(&joined->updates_lock);
-		lock_finish(&joined->fence_lock);
-		lock_finish(&joined->watched_lock);
-		miniport_client_destroy(joined->client);
-		mem_free(joined);
+		vidmm_process_finish(&process_adapter->memory);
+		lock_finish(&process_adapter->updates_lock);
+		lock_finish(&process_adapter->fence_lock);
+		lock_finish(&process_adapter->watched_lock);
+		miniport_client_destroy(process_adapter->client);
+		mem_free(process_adapter);
 	}
 }
 

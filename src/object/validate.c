@@ -348,14 +348,15 @@ static void check_keyed_mutex_locked(struct survey *survey, struct dxg_keyed_mut
  * differ, and that may begin at any moment: an eviction is no call. A lost adapter has no tables,
  * and nothing runs by those of a broken space.
  */
-static void check_addresses(struct survey *survey, const struct process_adapter *joined)
+static void check_addresses(struct survey *survey, const struct process_adapter *process_adapter)
 {
-	struct address_space *space = joined->addresses;
-	const struct pager *pager = joined->adapter->pager;
+	struct address_space *space = process_adapter->addresses;
+	const struct pager *pager = process_adapter->adapter->pager;
 	uint64_t page;
 
-	if (!space || atomic_load(&joined->adapter->is_lost) || address_space_is_broken(space) ||
-	    !pager_is_idle(pager) || atomic_load(&space->pending) > 0)
+	if (!space || atomic_load(&process_adapter->adapter->is_lost) ||
+	    address_space_is_broken(space) || !pager_is_idle(pager) ||
+	    atomic_load(&space->pending) > 0)
 		return;
 	const char *why = address_space_validate(space, &page);
 	if (why && pager_is_idle(pager))
@@ -369,10 +370,10 @@ static void check_process(struct survey *survey, struct dxg_process *process)
 
 	lock_acquire(&process->lock);
 	list_for_each (link, &process->adapters) {
-		const struct process_adapter *joined =
+		const struct process_adapter *process_adapter =
 			container_of(link, struct process_adapter, link);
-		if (joined->driver_knows == PROCESS_KNOWN)
-			check_addresses(survey, joined);
+		if (process_adapter->driver_knows == PROCESS_KNOWN)
+			check_addresses(survey, process_adapter);
 	}
 	list_for_each (link, &process->opens) {
 		struct adapter_open *open = container_of(link, struct adapter_open, process_link);
@@ -525,7 +526,7 @@ static void check_accounts(struct survey *survey, const struct dxg_kernel *kerne
 			   struct dxg_process *process, struct vidmm_allocation *const memory[],
 			   size_t count)
 {
-	struct process_adapter *joined = NULL;
+	struct process_adapter *process_adapter = NULL;
 	char why[160];
 
 	if (!vidmm_validate(NULL, memory, count, why, sizeof(why)))
@@ -533,8 +534,8 @@ static void check_accounts(struct survey *survey, const struct dxg_kernel *kerne
 	for (uint32_t i = 0; i < kernel->adapter_count; i++)
 		check_account(survey, &kernel->adapters[i]->account, memory, count, "adapter",
 			      kernel->adapters[i]->id);
-	while (process && (joined = process_next_adapter(process, joined)))
-		check_account(survey, &joined->memory.account, memory, count, "process",
+	while (process && (process_adapter = process_next_adapter(process, process_adapter)))
+		check_account(survey, &process_adapter->memory.account, memory, count, "process",
 			      process->id);
 }
 

@@ -55,7 +55,7 @@ static void look_at_packet(void *context, struct sched_packet *packet)
 
 /* ---- destruction that waits ---- */
 
-/* The undertaker may be faster than the rest of the survey. */
+/* The reaper may be faster than the rest of the survey. */
 static void keep_body(struct survey *survey, struct allocation_body *body)
 {
 	size_t count = survey->kept.count;
@@ -152,7 +152,7 @@ uint32_t survey_work_locked(struct survey *survey, struct dxg_device *device)
 	return references;
 }
 
-void survey_updates(struct survey *survey, struct process_adapter *joined)
+void survey_updates(struct survey *survey, struct process_adapter *process_adapter)
 {
-	gpu_update_for_each_body(joined, hold_body, survey);
+	gpu_update_for_each_body(process_adapter, hold_body, survey);
 }

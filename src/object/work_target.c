@@ -14,8 +14,8 @@ NTSTATUS work_validate(struct dxg_device *device, const struct miniport_validati
 	NTSTATUS status = adapter_enter(device->adapter);
 	if (!NT_SUCCESS(status))
 		return status;
-	status = miniport_validate_submission(device->adapter->miniport, device->joined->client,
-					      validation);
+	status = miniport_validate_submission(device->adapter->miniport,
+					      device->process_adapter->client, validation);
 	adapter_leave(device->adapter);
 	return status;
 }

@@ -270,12 +270,8 @@ void pager_flush(struct pager *pager)
 	list_init(&flush.wait.link);
 	pager_after_all(pager, &flush.wait);
 	lock_acquire(&pager->lock);
-	while (!flush.is_over) {
-		uint32_t seen = notice_read(&pager->told);
-		lock_release(&pager->lock);
-		notice_wait(&pager->told, seen, CLOCK_FOREVER);
-		lock_acquire(&pager->lock);
-	}
+	while (!flush.is_over)
+		notice_wait_relock(&pager->told, &pager->lock);
 	lock_release(&pager->lock);
 }
 

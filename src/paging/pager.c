@@ -393,12 +393,8 @@ static void stop_thread(struct pager *pager)
 static NTSTATUS wait_for_tables(struct pager *pager)
 {
 	lock_acquire(&pager->lock);
-	while (!pager->has_tables && NT_SUCCESS(pager->broken)) {
-		uint32_t seen = notice_read(&pager->told);
-		lock_release(&pager->lock);
-		notice_wait(&pager->told, seen, CLOCK_FOREVER);
-		lock_acquire(&pager->lock);
-	}
+	while (!pager->has_tables && NT_SUCCESS(pager->broken))
+		notice_wait_relock(&pager->told, &pager->lock);
 	NTSTATUS status = pager->broken;
 	lock_release(&pager->lock);
 	return status;
@@ -495,26 +491,22 @@ void pager_destroy(struct pager *pager)
 
 /* ---- recovery ---- */
 
-static void next_epoch_locked(struct pager *pager)
+static void next_epoch_relock(struct pager *pager)
 {
 	pager->has_tables = false;
 	pager->needs_tables = false;
 	atomic_fetch_add(&pager->epoch, 1);
 	notice_give(&pager->changed);
 	/* What was built before must not be queued after: whoever resets cancels what is there. */
-	while (pager->is_sending) {
-		uint32_t seen = notice_read(&pager->told);
-		lock_release(&pager->lock);
-		notice_wait(&pager->told, seen, CLOCK_FOREVER);
-		lock_acquire(&pager->lock);
-	}
+	while (pager->is_sending)
+		notice_wait_relock(&pager->told, &pager->lock);
 }
 
 void pager_suspend(struct pager *pager)
 {
 	lock_acquire(&pager->lock);
 	pager->is_suspended = true;
-	next_epoch_locked(pager);
+	next_epoch_relock(pager);
 	lock_release(&pager->lock);
 }
 
@@ -523,7 +515,7 @@ void pager_give_up(struct pager *pager)
 	lock_acquire(&pager->lock);
 	pager->broken = STATUS_DEVICE_REMOVED;
 	pager->is_suspended = false;
-	next_epoch_locked(pager);
+	next_epoch_relock(pager);
 	lock_release(&pager->lock);
 }
 
@@ -532,7 +524,7 @@ void pager_restart(struct pager *pager)
 	lock_acquire(&pager->lock);
 	if (!pager->is_suspended) {
 		pager->is_suspended = true;
-		next_epoch_locked(pager);
+		next_epoch_relock(pager);
 	}
 	lock_release(&pager->lock);
 

@@ -25,13 +25,9 @@ void pager_stream_begin(struct pager *pager, struct pager_stream *stream, uint32
 	lock_release(&pager->lock);
 }
 
-static void wait_locked(struct pager *pager)
+static void wait_relock(struct pager *pager)
 {
-	uint32_t seen = notice_read(&pager->told);
-
-	lock_release(&pager->lock);
-	notice_wait(&pager->told, seen, CLOCK_FOREVER);
-	lock_acquire(&pager->lock);
+	notice_wait_relock(&pager->told, &pager->lock);
 }
 
 void pager_stream_end(struct pager_stream *stream)
@@ -41,7 +37,7 @@ void pager_stream_end(struct pager_stream *stream)
 	lock_acquire(&pager->lock);
 	stream->is_ending = true; /* nobody takes it in hand from now on */
 	while (stream->kicks > 0 || stream->hands > 0)
-		wait_locked(pager);
+		wait_relock(pager);
 	list_remove(&stream->link);
 	if (pager->sent_stream == stream)
 		pager->sent_stream = NULL;
@@ -115,7 +111,7 @@ static void cancel(struct pager_stream *stream)
 	sched_queue_finish(&stream->queue, SCHED_CANCEL_ALL);
 	lock_acquire(&pager->lock);
 	while (stream->kicks > 0)
-		wait_locked(pager);
+		wait_relock(pager);
 	lock_release(&pager->lock);
 	sched_queue_init(&stream->queue, pager->owner, stream->node);
 }

@@ -358,7 +358,7 @@ void sched_on_hw_context_hit(struct sched_owner *owner, const void *context, boo
 	owner_lose_and_tell_locked(owner, is_collateral ? SCHED_STATE_RESET : tdr_state_of(fault),
 				   fault);
 	sched_wake_thread_locked(sched);
-	sched_retire_locked(sched);
+	sched_retire_relock(sched);
 	sched_unlock(sched);
 }
 
@@ -404,8 +404,8 @@ static bool is_futile_locked(struct sched_node *node)
 	return is_futile;
 }
 
-/* Lets go. Nothing of these queues runs on the node when this returns, until it is resumed. */
-static NTSTATUS ask_for_reset_locked(struct sched_node *node, const struct sched_fault *fault)
+/* Drops and retakes sched->lock. Nothing of these queues runs on the node when this returns, until it is resumed. */
+static NTSTATUS ask_for_reset_relock(struct sched_node *node, const struct sched_fault *fault)
 {
 	struct sched *sched = node->sched;
 
@@ -426,7 +426,7 @@ static NTSTATUS ask_for_reset_locked(struct sched_node *node, const struct sched
 	return status;
 }
 
-enum engine_result hw_reset_locked(struct sched_node *node, const struct sched_fault *fault)
+enum engine_result hw_reset_relock(struct sched_node *node, const struct sched_fault *fault)
 {
 	struct sched *sched = node->sched;
 
@@ -438,7 +438,7 @@ enum engine_result hw_reset_locked(struct sched_node *node, const struct sched_f
 	hw_look_locked(node);
 	if (node->hw_outstanding == 0)
 		return ENGINE_RECOVERED;
-	NTSTATUS status = ask_for_reset_locked(node, fault);
+	NTSTATUS status = ask_for_reset_relock(node, fault);
 	if (NT_SUCCESS(status)) {
 		trace_reset_step(sched->config.adapter_id, node->number, "resume hardware queues");
 		sched_unlock(sched);
@@ -452,6 +452,6 @@ enum engine_result hw_reset_locked(struct sched_node *node, const struct sched_f
 	}
 	bool is_futile = is_futile_locked(node);
 	restart_clocks_locked(node);
-	sched_retire_locked(sched);
+	sched_retire_relock(sched);
 	return is_futile ? ENGINE_NOT_ENOUGH : ENGINE_RECOVERED;
 }

@@ -163,10 +163,10 @@ void sched_lock(struct sched *sched);
 void sched_unlock(struct sched *sched);
 void sched_wake_thread_locked(struct sched *sched);
 void sched_changed_locked(struct sched *sched);
-/* Lets go of the lock until something changed or the deadline; false at the deadline. */
-bool sched_wait_locked(struct sched *sched, uint64_t deadline_ns);
-/* Lets go: tells the listener of owners that were lost. */
-void sched_tell_lost_locked(struct sched *sched);
+/* Drops and retakes the lock when something changed or at the deadline; false at the deadline. */
+bool sched_wait_relock(struct sched *sched, uint64_t deadline_ns);
+/* Drops and retakes sched->lock: tells the listener of owners that were lost. */
+void sched_tell_lost_relock(struct sched *sched);
 /* Every owner is lost but the kernel's. */
 void sched_lose_owners_locked(struct sched *sched, struct sched_owner *guilty,
 			      uint32_t guilty_state, uint32_t state);
@@ -199,16 +199,16 @@ void queue_cancel_rest_locked(struct sched_queue *queue);
 void packet_over_locked(struct sched_packet *packet, enum sched_outcome outcome);
 /* It never comes (back) to the hardware. */
 void packet_cancel_locked(struct sched_packet *packet);
-/* Lets go: retires what can be retired, and tells who waited. After everything that ends packets.
+/* Drops and retakes sched->lock: retires what can be retired, and tells who waited. After everything that ends packets.
  */
-void sched_retire_locked(struct sched *sched);
+void sched_retire_relock(struct sched *sched);
 
 /* ---- node.c ---- */
 
 enum { NODE_STEPS = 64 };
 
-/* Lets go: takes the baton, if it is free, and does what can be done; at most so many steps. */
-void node_run_locked(struct sched_node *node, uint32_t steps);
+/* Drops and retakes sched->lock: takes the baton, if it is free, and does what can be done; at most so many steps. */
+void node_run_relock(struct sched_node *node, uint32_t steps);
 bool node_has_work_locked(const struct sched_node *node);
 struct sched_packet *node_running_locked(const struct sched_node *node);
 /* An id from the last that completed to the newest the hardware has: others say nothing. */
@@ -262,15 +262,15 @@ uint64_t hw_deadline_locked(const struct sched_node *node);
 /* The only owner of those that are late, or, when none is, of those that have something; or NULL.
  */
 struct sched_owner *hw_guilty_locked(const struct sched_node *node);
-/* Lets go. */
-enum engine_result hw_reset_locked(struct sched_node *node, const struct sched_fault *fault);
+/* Drops and retakes sched->lock. */
+enum engine_result hw_reset_relock(struct sched_node *node, const struct sched_fault *fault);
 
 /* ---- mistake.c ---- */
 
 void mistake_locked(struct sched_node *node, enum rule rule, const char *format, ...)
 	PRINTF_LIKE(3, 4);
-/* Lets go. */
-void mistake_tell_locked(struct sched *sched);
+/* Drops and retakes sched->lock. */
+void mistake_tell_relock(struct sched *sched);
 /* True when the hardware has a packet of this id. Else it is a mistake, unless it is excused. */
 bool mistake_judge_fence_locked(struct sched_node *node, const char *what, uint32_t fence);
 /* Ids up to this one are over without the driver having said so. */
@@ -285,8 +285,8 @@ bool preempt_is_needed_locked(const struct sched_node *node);
 bool preempt_is_possible_locked(const struct sched_node *node);
 /* Somebody waits until the hardware has nothing of the owner of what runs, or nothing at all. */
 bool preempt_is_awaited_locked(const struct sched_node *node);
-/* Lets go; with the baton. */
-void preempt_request_locked(struct sched_node *node);
+/* Drops and retakes sched->lock; with the baton. */
+void preempt_request_relock(struct sched_node *node);
 void preempt_forget_locked(struct sched_node *node);
 
 /* ---- turns.c ---- */
@@ -313,8 +313,8 @@ void tdr_running_locked(struct sched_node *node);
 /* Something came to the hardware that can be late. */
 void tdr_watch_locked(struct sched *sched);
 uint64_t tdr_deadline_locked(struct sched *sched);
-/* Lets go: faults, what is late, what was asked for. */
-void tdr_run_locked(struct sched *sched);
+/* Drops and retakes sched->lock: faults, what is late, what was asked for. */
+void tdr_run_relock(struct sched *sched);
 
 uint32_t tdr_state_of(const struct sched_fault *fault); /* NULL: a hang */
 
@@ -332,8 +332,8 @@ struct reset_cause {
 };
 
 /* Let go. */
-void reset_engine_locked(struct sched_node *node, const struct reset_cause *cause);
-void reset_adapter_locked(struct sched *sched, uint32_t node, const struct reset_cause *cause);
-void reset_give_up_locked(struct sched *sched, struct sched_owner *guilty, const char *why);
+void reset_engine_relock(struct sched_node *node, const struct reset_cause *cause);
+void reset_adapter_relock(struct sched *sched, uint32_t node, const struct reset_cause *cause);
+void reset_give_up_relock(struct sched *sched, struct sched_owner *guilty, const char *why);
 
 #endif

@@ -40,7 +40,7 @@ void mistake_locked(struct sched_node *node, enum rule rule, const char *format,
 	va_end(arguments);
 }
 
-void mistake_tell_locked(struct sched *sched)
+void mistake_tell_relock(struct sched *sched)
 {
 	struct sched_mistake mistake = sched->mistake;
 

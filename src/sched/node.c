@@ -278,8 +278,8 @@ static bool may_still_go_locked(const struct sched_node *node, const struct sche
 	       !owner_is_suspended_locked(queue->owner);
 }
 
-/* Lets go. True when it is to be submitted. */
-static bool prepare_locked(struct sched_node *node, struct sched_packet *packet)
+/* Drops and retakes sched->lock. True when it is to be submitted. */
+static bool prepare_relock(struct sched_node *node, struct sched_packet *packet)
 {
 	struct sched *sched = node->sched;
 	NTSTATUS status = STATUS_SUCCESS;
@@ -348,12 +348,12 @@ static struct sched_submission enter_locked(struct sched_node *node, struct sche
 	return submission;
 }
 
-/* Lets go. */
-static void submit_locked(struct sched_node *node, struct sched_packet *packet)
+/* Drops and retakes sched->lock. */
+static void submit_relock(struct sched_node *node, struct sched_packet *packet)
 {
 	struct sched *sched = node->sched;
 
-	if (!prepare_locked(node, packet))
+	if (!prepare_relock(node, packet))
 		return;
 	struct sched_submission submission = enter_locked(node, packet);
 	sched_unlock(sched);
@@ -378,8 +378,8 @@ static void submit_locked(struct sched_node *node, struct sched_packet *packet)
 	queue_place_locked(packet->queue);
 }
 
-/* Lets go: a wait is tried, an early signal acts. */
-static void step_locked(struct sched_node *node, struct sched_queue *queue)
+/* Drops and retakes sched->lock: a wait is tried, an early signal acts. */
+static void step_relock(struct sched_node *node, struct sched_queue *queue)
 {
 	struct sched *sched = node->sched;
 	struct sched_packet *packet = container_of(queue->next, struct sched_packet, link);
@@ -462,26 +462,26 @@ void node_invite_locked(struct sched_node *node)
 		sched_wake_thread_locked(node->sched);
 }
 
-/* Lets go. False when there is nothing to do. */
-static bool node_step_locked(struct sched_node *node)
+/* Drops and retakes sched->lock. False when there is nothing to do. */
+static bool node_step_relock(struct sched_node *node)
 {
 	struct sched_packet *packet;
 
 	if (!list_is_empty(&node->steps)) {
-		step_locked(node, container_of(node->steps.next, struct sched_queue, ready_link));
+		step_relock(node, container_of(node->steps.next, struct sched_queue, ready_link));
 		return true;
 	}
 	if (node_wants_preemption_locked(node)) {
-		preempt_request_locked(node);
+		preempt_request_relock(node);
 		return true;
 	}
 	if (!(packet = node_next_locked(node)))
 		return false;
-	submit_locked(node, packet);
+	submit_relock(node, packet);
 	return true;
 }
 
-void node_run_locked(struct sched_node *node, uint32_t steps)
+void node_run_relock(struct sched_node *node, uint32_t steps)
 {
 	struct sched *sched = node->sched;
 
@@ -493,8 +493,8 @@ void node_run_locked(struct sched_node *node, uint32_t steps)
 	if (node->is_busy || !node_has_work_locked(node))
 		return;
 	node->is_busy = true;
-	while (steps > 0 && node_step_locked(node)) {
-		sched_retire_locked(sched);
+	while (steps > 0 && node_step_relock(node)) {
+		sched_retire_relock(sched);
 		steps--;
 	}
 	node->is_busy = false;
@@ -517,6 +517,6 @@ void sched_on_completed(struct sched *sched, uint32_t node_number, uint32_t fenc
 		if (node_knows_locked(node, fence))
 			node_complete_locked(node, fence);
 	}
-	sched_retire_locked(sched);
+	sched_retire_relock(sched);
 	sched_unlock(sched);
 }

@@ -36,7 +36,7 @@ void sched_owner_finish(struct sched_owner *owner)
 	assert(list_is_empty(&owner->queues) && list_is_empty(&owner->packets));
 	/* The listener is just being told of it; its own thread does not wait for itself. */
 	while (sched->told == owner && thread_self() != sched->thread)
-		sched_wait_locked(sched, CLOCK_FOREVER);
+		sched_wait_relock(sched, CLOCK_FOREVER);
 	list_remove(&owner->lost_link);
 	list_remove(&owner->link);
 	for (uint32_t i = 0; i < sched->config.node_count; i++) {
@@ -113,7 +113,7 @@ bool sched_owner_lose(struct sched_owner *owner)
 {
 	sched_lock(owner->sched);
 	bool is_first = owner_lose_locked(owner);
-	sched_retire_locked(owner->sched);
+	sched_retire_relock(owner->sched);
 	sched_unlock(owner->sched);
 	return is_first;
 }
@@ -124,7 +124,7 @@ void sched_owner_drain(struct sched_owner *owner)
 		return;
 	sched_lock(owner->sched);
 	while (!list_is_empty(&owner->packets))
-		sched_wait_locked(owner->sched, CLOCK_FOREVER);
+		sched_wait_relock(owner->sched, CLOCK_FOREVER);
 	sched_unlock(owner->sched);
 }
 
@@ -345,7 +345,7 @@ bool sched_patience_wait(struct sched_patience *patience, bool gives_up)
 
 	sched_lock(owner->sched);
 	while (!patience->is_over && !(gives_up && atomic_load(&owner->is_lost)))
-		sched_wait_locked(owner->sched, CLOCK_FOREVER);
+		sched_wait_relock(owner->sched, CLOCK_FOREVER);
 	bool is_over = patience->is_over;
 	sched_unlock(owner->sched);
 	return is_over;

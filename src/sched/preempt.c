@@ -51,7 +51,7 @@ bool preempt_is_needed_locked(const struct sched_node *node)
 	       preempt_is_awaited_locked(node);
 }
 
-void preempt_request_locked(struct sched_node *node)
+void preempt_request_relock(struct sched_node *node)
 {
 	struct sched *sched = node->sched;
 	struct sched_preemption *preemption = &node->preemption;
@@ -138,6 +138,6 @@ void sched_on_preempted(struct sched *sched, uint32_t node_number, uint32_t pree
 		}
 		node_give_back_locked(node, queue_that_ran_locked(node));
 	}
-	sched_retire_locked(sched);
+	sched_retire_relock(sched);
 	sched_unlock(sched);
 }

@@ -174,8 +174,8 @@ static struct sched_packet *queue_first_to_retire_locked(struct sched_queue *que
 	return packet;
 }
 
-/* Lets go. */
-static void signal_locked(struct sched *sched, struct sched_packet *packet)
+/* Drops and retakes sched->lock. */
+static void signal_relock(struct sched *sched, struct sched_packet *packet)
 {
 	packet->is_in_hand = true;
 	sched_unlock(sched);
@@ -194,8 +194,8 @@ static void place_replace(struct sched_place *place, struct sched_place *with)
 	list_remove(&place->link);
 }
 
-/* Lets go. */
-static void retire_first_locked(struct sched_queue *queue, struct sched_packet *packet)
+/* Drops and retakes sched->lock. */
+static void retire_first_relock(struct sched_queue *queue, struct sched_packet *packet)
 {
 	struct sched *sched = queue->sched;
 	struct sched_owner *owner = queue->owner;
@@ -221,8 +221,8 @@ static void retire_first_locked(struct sched_queue *queue, struct sched_packet *
 	sched_changed_locked(sched);
 }
 
-/* Lets go. */
-static void tell_emptied_locked(struct sched_queue *queue)
+/* Drops and retakes sched->lock. */
+static void tell_emptied_relock(struct sched_queue *queue)
 {
 	sched_unlock(queue->sched);
 	queue->emptied(queue);
@@ -230,29 +230,29 @@ static void tell_emptied_locked(struct sched_queue *queue)
 	sched_changed_locked(queue->sched);
 }
 
-static void queue_retire_locked(struct sched_queue *queue)
+static void queue_retire_relock(struct sched_queue *queue)
 {
 	struct sched_packet *packet;
 
 	queue->is_retiring = true;
 	while ((packet = queue_first_to_retire_locked(queue))) {
 		if (packet->state == PACKET_PASSED)
-			signal_locked(queue->sched, packet);
-		retire_first_locked(queue, packet);
+			signal_relock(queue->sched, packet);
+		retire_first_relock(queue, packet);
 		if (queue->emptied && list_is_empty(&queue->packets))
-			tell_emptied_locked(queue);
+			tell_emptied_relock(queue);
 	}
 	queue->is_retiring = false;
 }
 
-void sched_retire_locked(struct sched *sched)
+void sched_retire_relock(struct sched *sched)
 {
 	struct list *link;
 
 	lock_assert_held(&sched->lock);
 	for (;;) {
 		if ((link = list_pop_front(&sched->retirable))) {
-			queue_retire_locked(container_of(link, struct sched_queue, retire_link));
+			queue_retire_relock(container_of(link, struct sched_queue, retire_link));
 		} else if ((link = list_pop_front(&sched->over))) {
 			struct sched_wait *wait = container_of(link, struct sched_wait, link);
 			sched_unlock(sched);
@@ -293,8 +293,8 @@ static bool queue_stands_at_wait_locked(const struct sched_queue *queue)
 	       container_of(queue->next, struct sched_packet, link)->kind == SCHED_WAIT;
 }
 
-/* Lets go. */
-static void queue_end_locked(struct sched_queue *queue, enum sched_ending ending)
+/* Drops and retakes sched->lock. */
+static void queue_end_relock(struct sched_queue *queue, enum sched_ending ending)
 {
 	queue->is_ending = true;
 	sched_changed_locked(queue->sched); /* who waits for room */
@@ -306,13 +306,13 @@ static void queue_end_locked(struct sched_queue *queue, enum sched_ending ending
 		if (queue_stands_at_wait_locked(queue))
 			queue_cancel_rest_locked(queue);
 	}
-	sched_retire_locked(queue->sched);
+	sched_retire_relock(queue->sched);
 }
 
 void sched_queue_end(struct sched_queue *queue, enum sched_ending ending)
 {
 	sched_lock(queue->sched);
-	queue_end_locked(queue, ending);
+	queue_end_relock(queue, ending);
 	sched_unlock(queue->sched);
 }
 
@@ -321,9 +321,9 @@ void sched_queue_finish(struct sched_queue *queue, enum sched_ending ending)
 	struct sched *sched = queue->sched;
 
 	sched_lock(sched);
-	queue_end_locked(queue, ending);
+	queue_end_relock(queue, ending);
 	while (!list_is_empty(&queue->packets) || queue->is_retiring)
-		sched_wait_locked(sched, CLOCK_FOREVER);
+		sched_wait_relock(sched, CLOCK_FOREVER);
 	queue_unplace_locked(queue);
 	list_remove(&queue->retire_link);
 	list_remove(&queue->owner_link);
@@ -416,12 +416,12 @@ NTSTATUS sched_queue_post(struct sched_queue *queue, struct sched_packet *packet
 	return status;
 }
 
-static NTSTATUS queue_await_room_locked(struct sched_queue *queue)
+static NTSTATUS queue_await_room_relock(struct sched_queue *queue)
 {
 	NTSTATUS status = queue_is_open_locked(queue);
 
 	while (NT_SUCCESS(status) && queue->length >= SCHED_QUEUE_FULL) {
-		sched_wait_locked(queue->sched, CLOCK_FOREVER);
+		sched_wait_relock(queue->sched, CLOCK_FOREVER);
 		status = queue_is_open_locked(queue);
 	}
 	return status;
@@ -430,7 +430,7 @@ static NTSTATUS queue_await_room_locked(struct sched_queue *queue)
 NTSTATUS sched_queue_await_room(struct sched_queue *queue)
 {
 	sched_lock(queue->sched);
-	NTSTATUS status = queue_await_room_locked(queue);
+	NTSTATUS status = queue_await_room_relock(queue);
 	sched_unlock(queue->sched);
 	return status;
 }
@@ -438,8 +438,8 @@ NTSTATUS sched_queue_await_room(struct sched_queue *queue)
 void sched_queue_run(struct sched_queue *queue)
 {
 	sched_lock(queue->sched);
-	node_run_locked(sched_node_of(queue), NODE_STEPS);
-	sched_retire_locked(queue->sched);
+	node_run_relock(sched_node_of(queue), NODE_STEPS);
+	sched_retire_relock(queue->sched);
 	sched_unlock(queue->sched);
 }
 
@@ -448,21 +448,21 @@ NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *pack
 	struct sched *sched = queue->sched;
 
 	sched_lock(sched);
-	NTSTATUS status = may_block ? queue_await_room_locked(queue) : STATUS_SUCCESS;
+	NTSTATUS status = may_block ? queue_await_room_relock(queue) : STATUS_SUCCESS;
 	if (NT_SUCCESS(status))
 		status = queue_accepts_locked(queue, packet);
 	if (NT_SUCCESS(status)) {
 		queue_push_locked(queue, packet);
 		queue_place_locked(queue);
-		node_run_locked(sched_node_of(queue), NODE_STEPS);
-		sched_retire_locked(sched);
+		node_run_relock(sched_node_of(queue), NODE_STEPS);
+		sched_retire_relock(sched);
 	}
 	sched_unlock(sched);
 	return status;
 }
 
 /* Whoever waits for one looks at all of them again. */
-static NTSTATUS queues_await_room_locked(struct sched_queue *const queues[], uint32_t count)
+static NTSTATUS queues_await_room_relock(struct sched_queue *const queues[], uint32_t count)
 {
 	uint32_t with_room = 0;
 
@@ -474,7 +474,7 @@ static NTSTATUS queues_await_room_locked(struct sched_queue *const queues[], uin
 		if (queues[with_room]->length < SCHED_QUEUE_FULL) {
 			with_room++;
 		} else {
-			sched_wait_locked(queues[with_room]->sched, CLOCK_FOREVER);
+			sched_wait_relock(queues[with_room]->sched, CLOCK_FOREVER);
 			with_room = 0;
 		}
 	}
@@ -487,7 +487,7 @@ NTSTATUS sched_queues_submit(struct sched_queue *const queues[],
 	struct sched *sched = queues[0]->sched;
 
 	sched_lock(sched);
-	NTSTATUS status = queues_await_room_locked(queues, count);
+	NTSTATUS status = queues_await_room_relock(queues, count);
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
 		status = queue_accepts_locked(queues[i], packets[i]);
 	if (NT_SUCCESS(status)) {
@@ -496,8 +496,8 @@ NTSTATUS sched_queues_submit(struct sched_queue *const queues[],
 			queue_place_locked(queues[i]);
 		}
 		for (uint32_t i = 0; i < count; i++)
-			node_run_locked(sched_node_of(queues[i]), NODE_STEPS);
-		sched_retire_locked(sched);
+			node_run_relock(sched_node_of(queues[i]), NODE_STEPS);
+		sched_retire_relock(sched);
 	}
 	sched_unlock(sched);
 	return status;
@@ -517,7 +517,7 @@ void sched_queue_kick(struct sched_queue *queue)
 }
 
 /* After what decides about its turn has changed, or about what should stop for others. */
-static void queue_placed_anew_locked(struct sched_queue *queue)
+static void queue_placed_anew_unlock(struct sched_queue *queue)
 {
 	queue_place_locked(queue);
 	node_invite_locked(sched_node_of(queue));
@@ -530,7 +530,7 @@ void sched_queue_set_priority(struct sched_queue *queue, int32_t priority)
 	assert(priority >= PRIORITY_LOWEST && priority <= PRIORITY_HIGHEST);
 	sched_lock(queue->sched);
 	queue->priority = priority;
-	queue_placed_anew_locked(queue);
+	queue_placed_anew_unlock(queue);
 }
 
 int32_t sched_queue_priority(struct sched_queue *queue)
@@ -561,14 +561,14 @@ void sched_queue_set_process_class(struct sched_queue *queue, uint32_t process_c
 	assert(process_class < PRIORITY_CLASSES);
 	sched_lock(queue->sched);
 	queue->process_class = process_class;
-	queue_placed_anew_locked(queue);
+	queue_placed_anew_unlock(queue);
 }
 
 void sched_queue_suspend(struct sched_queue *queue)
 {
 	sched_lock(queue->sched);
 	queue->suspensions++;
-	queue_placed_anew_locked(queue);
+	queue_placed_anew_unlock(queue);
 }
 
 void sched_queue_resume(struct sched_queue *queue)
@@ -576,7 +576,7 @@ void sched_queue_resume(struct sched_queue *queue)
 	sched_lock(queue->sched);
 	assert(queue->suspensions > 0);
 	queue->suspensions--;
-	queue_placed_anew_locked(queue);
+	queue_placed_anew_unlock(queue);
 }
 
 uint32_t sched_queue_length(struct sched_queue *queue)

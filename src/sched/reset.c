@@ -42,7 +42,7 @@ static void reset_step(const struct sched *sched, uint32_t node, const char *ste
 
 /* ---- the adapter is lost ---- */
 
-void reset_give_up_locked(struct sched *sched, struct sched_owner *guilty, const char *why)
+void reset_give_up_relock(struct sched *sched, struct sched_owner *guilty, const char *why)
 {
 	if (sched->dead)
 		return;
@@ -52,8 +52,8 @@ void reset_give_up_locked(struct sched *sched, struct sched_owner *guilty, const
 	sched_lose_all_locked(sched, guilty, SCHED_STATE_HUNG, SCHED_STATE_STOPPED);
 	for (uint32_t i = 0; i < sched->config.node_count; i++)
 		node_abort_locked(&sched->nodes[i]);
-	sched_retire_locked(sched);
-	sched_tell_lost_locked(sched);
+	sched_retire_relock(sched);
+	sched_tell_lost_relock(sched);
 	sched_unlock(sched);
 	if (sched->listener.adapter_lost)
 		sched->listener.adapter_lost(sched->listener_context, why);
@@ -74,8 +74,8 @@ static void give_batons_locked(struct sched *sched, uint64_t nodes)
 	sched_changed_locked(sched);
 }
 
-/* Lets go: nobody submits on these nodes, and this thread alone enters the driver for them. */
-static bool take_batons_locked(struct sched *sched, uint64_t nodes)
+/* Drops and retakes sched->lock: nobody submits on these nodes, and this thread alone enters the driver for them. */
+static bool take_batons_relock(struct sched *sched, uint64_t nodes)
 {
 	uint64_t deadline_ns = clock_deadline(sched->config.tdr_ddi_delay_ns);
 
@@ -86,7 +86,7 @@ static bool take_batons_locked(struct sched *sched, uint64_t nodes)
 			continue;
 		node->holds++;
 		while (node->is_busy) {
-			bool is_in_time = sched_wait_locked(sched, deadline_ns);
+			bool is_in_time = sched_wait_relock(sched, deadline_ns);
 
 			if (!is_in_time && node->is_busy) {
 				node->holds--;
@@ -106,8 +106,8 @@ static uint64_t all_nodes(const struct sched *sched)
 
 /* ---- an engine ---- */
 
-/* Lets go: dependent engines that have work are asked to stop. */
-static void preempt_dependents_locked(struct sched_node *node, uint64_t nodes)
+/* Drops and retakes sched->lock: dependent engines that have work are asked to stop. */
+static void preempt_dependents_relock(struct sched_node *node, uint64_t nodes)
 {
 	struct sched *sched = node->sched;
 	uint64_t deadline_ns;
@@ -117,7 +117,7 @@ static void preempt_dependents_locked(struct sched_node *node, uint64_t nodes)
 	for (uint32_t i = 0; i < sched->config.node_count; i++) {
 		if ((nodes >> i & 1) && i != node->number && sched->nodes[i].outstanding > 0) {
 			reset_step(sched, i, "preempt a dependent engine");
-			preempt_request_locked(&sched->nodes[i]);
+			preempt_request_relock(&sched->nodes[i]);
 		}
 	}
 	deadline_ns = clock_deadline(DEPENDENT_DELAY_NS);
@@ -126,7 +126,7 @@ static void preempt_dependents_locked(struct sched_node *node, uint64_t nodes)
 
 		if (!(nodes >> i & 1) || other == node)
 			continue;
-		while (other->outstanding > 0 && sched_wait_locked(sched, deadline_ns))
+		while (other->outstanding > 0 && sched_wait_relock(sched, deadline_ns))
 			;
 	}
 }
@@ -178,8 +178,8 @@ static enum engine_result engine_was_reset_locked(struct sched_node *node, uint3
 	return node->futile_resets < FUTILE_RESETS_MAX ? ENGINE_RECOVERED : ENGINE_NOT_ENOUGH;
 }
 
-/* Lets go. */
-static enum engine_result reset_packets_locked(struct sched_node *node,
+/* Drops and retakes sched->lock. */
+static enum engine_result reset_packets_relock(struct sched_node *node,
 					       const struct sched_fault *fault)
 {
 	struct sched *sched = node->sched;
@@ -214,8 +214,8 @@ static enum engine_result reset_packets_locked(struct sched_node *node,
 	return result;
 }
 
-/* Lets go. */
-static enum engine_result reset_one_locked(struct sched_node *node, enum reset_scope scope,
+/* Drops and retakes sched->lock. */
+static enum engine_result reset_one_relock(struct sched_node *node, enum reset_scope scope,
 					   const struct sched_fault *fault)
 {
 	enum engine_result result = ENGINE_RECOVERED;
@@ -223,34 +223,34 @@ static enum engine_result reset_one_locked(struct sched_node *node, enum reset_s
 		      (node->hw_outstanding == 0 || (scope & RESET_HW_QUEUES));
 
 	if (scope & RESET_PACKETS)
-		result = reset_packets_locked(node, fault);
+		result = reset_packets_relock(node, fault);
 	if (result == ENGINE_RECOVERED && (scope & RESET_HW_QUEUES))
-		result = hw_reset_locked(node, fault);
+		result = hw_reset_relock(node, fault);
 	/* What the hardware said until now was about what it had then. */
 	if (is_all)
 		node->has_timed_out = false;
 	return result;
 }
 
-/* Lets go. */
-static enum engine_result reset_group_locked(struct sched_node *node, uint64_t nodes,
+/* Drops and retakes sched->lock. */
+static enum engine_result reset_group_relock(struct sched_node *node, uint64_t nodes,
 					     const struct reset_cause *cause)
 {
 	struct sched *sched = node->sched;
 	enum engine_result result = ENGINE_RECOVERED;
 
-	preempt_dependents_locked(node, nodes);
+	preempt_dependents_relock(node, nodes);
 	for (uint32_t i = 0; i < sched->config.node_count && result == ENGINE_RECOVERED; i++) {
 		if (i == node->number)
-			result = reset_one_locked(node, cause->scope, cause->fault);
+			result = reset_one_relock(node, cause->scope, cause->fault);
 		else if (nodes >> i & 1)
-			result = reset_one_locked(&sched->nodes[i], RESET_BOTH, NULL);
+			result = reset_one_relock(&sched->nodes[i], RESET_BOTH, NULL);
 	}
 	return result;
 }
 
-/* Lets go. */
-static void reset_follows_locked(struct sched_node *node, enum engine_result result,
+/* Drops and retakes sched->lock. */
+static void reset_follows_relock(struct sched_node *node, enum engine_result result,
 				 const struct reset_cause *cause)
 {
 	struct reset_cause promoted = { .why = cause->why,
@@ -259,13 +259,13 @@ static void reset_follows_locked(struct sched_node *node, enum engine_result res
 					.is_nobodys = result == ENGINE_NOT_ENOUGH };
 
 	if (result == ENGINE_INSANE)
-		reset_give_up_locked(node->sched, NULL,
+		reset_give_up_relock(node->sched, NULL,
 				     "the driver names an aborted packet that it did not have");
 	else if (result != ENGINE_RECOVERED)
-		reset_adapter_locked(node->sched, node->number, &promoted);
+		reset_adapter_relock(node->sched, node->number, &promoted);
 }
 
-void reset_engine_locked(struct sched_node *node, const struct reset_cause *cause)
+void reset_engine_relock(struct sched_node *node, const struct reset_cause *cause)
 {
 	struct sched *sched = node->sched;
 
@@ -278,17 +278,17 @@ void reset_engine_locked(struct sched_node *node, const struct reset_cause *caus
 	reset_step(sched, node->number, is_responsive ? "responsive" : "not responsive");
 
 	nodes = (nodes | UINT64_C(1) << node->number) & all_nodes(sched);
-	if (!take_batons_locked(sched, nodes)) {
-		reset_give_up_locked(sched, NULL, "a thread does not leave the driver");
+	if (!take_batons_relock(sched, nodes)) {
+		reset_give_up_relock(sched, NULL, "a thread does not leave the driver");
 		return;
 	}
-	enum engine_result result = reset_group_locked(node, nodes, cause);
+	enum engine_result result = reset_group_relock(node, nodes, cause);
 	/* What would begin now, and complete, would say that what was aborted is done. */
 	if (result != ENGINE_RECOVERED)
 		sched->broken = cause->why;
 	give_batons_locked(sched, nodes);
-	reset_follows_locked(node, result, cause);
-	sched_tell_lost_locked(sched);
+	reset_follows_relock(node, result, cause);
+	sched_tell_lost_relock(sched);
 }
 
 /* ---- the adapter ---- */
@@ -333,8 +333,8 @@ static void set_deaf_locked(struct sched *sched, bool is_deaf)
 		sched->nodes[i].is_deaf = is_deaf;
 }
 
-/* Lets go; the batons are ours and everybody was told. NULL, or what went wrong. */
-static const char *reset_and_restart_locked(struct sched *sched, uint32_t node)
+/* Drops and retakes sched->lock; the batons are ours and everybody was told. NULL, or what went wrong. */
+static const char *reset_and_restart_relock(struct sched *sched, uint32_t node)
 {
 	sched_unlock(sched);
 	sched->ops->flush_events(sched->gpu);
@@ -346,7 +346,7 @@ static const char *reset_and_restart_locked(struct sched *sched, uint32_t node)
 
 	for (uint32_t i = 0; i < sched->config.node_count; i++)
 		node_abort_locked(&sched->nodes[i]);
-	sched_retire_locked(sched);
+	sched_retire_relock(sched);
 	sched_unlock(sched);
 	call_listener(sched, sched->listener.adapter_was_reset);
 	reset_step(sched, node, "restart adapter");
@@ -355,7 +355,7 @@ static const char *reset_and_restart_locked(struct sched *sched, uint32_t node)
 	return is_running ? NULL : "the driver could not restart its adapter";
 }
 
-void reset_adapter_locked(struct sched *sched, uint32_t node, const struct reset_cause *cause)
+void reset_adapter_relock(struct sched *sched, uint32_t node, const struct reset_cause *cause)
 {
 	struct sched_owner *guilty = guilty_locked(&sched->nodes[node], cause);
 	uint64_t nodes = all_nodes(sched);
@@ -363,14 +363,14 @@ void reset_adapter_locked(struct sched *sched, uint32_t node, const struct reset
 	log_warn("adapter %u: reset, because %s", sched->config.adapter_id, cause->why);
 	reset_step(sched, node, "adapter");
 	if (!is_within_limit(sched)) {
-		reset_give_up_locked(sched, guilty, "too many resets in TdrLimitTime");
+		reset_give_up_relock(sched, guilty, "too many resets in TdrLimitTime");
 		return;
 	}
 	sched_unlock(sched);
 	sched->ops->collect_debug_info(sched->gpu, BUGCHECK_ADAPTER, node);
 	sched_lock(sched);
-	if (!take_batons_locked(sched, nodes)) {
-		reset_give_up_locked(sched, guilty, "a thread does not leave the driver");
+	if (!take_batons_relock(sched, nodes)) {
+		reset_give_up_relock(sched, guilty, "a thread does not leave the driver");
 		return;
 	}
 	set_deaf_locked(sched, true);
@@ -380,19 +380,19 @@ void reset_adapter_locked(struct sched *sched, uint32_t node, const struct reset
 	/* Everybody knows before a byte of theirs is gone, the pager before its packets come back.
 	 */
 	sched_lose_owners_locked(sched, guilty, SCHED_STATE_HUNG, SCHED_STATE_RESET);
-	sched_retire_locked(sched);
-	sched_tell_lost_locked(sched);
+	sched_retire_relock(sched);
+	sched_tell_lost_relock(sched);
 	sched_unlock(sched);
 	call_listener(sched, sched->listener.adapter_reset_begins);
 	sched_lock(sched);
 	sched_cancel_kernels_locked(sched);
 	sched->broken = NULL;
-	sched_retire_locked(sched);
-	const char *failure = reset_and_restart_locked(sched, node);
+	sched_retire_relock(sched);
+	const char *failure = reset_and_restart_relock(sched, node);
 	set_deaf_locked(sched, false);
 	give_batons_locked(sched, nodes);
 	if (failure) {
-		reset_give_up_locked(sched, NULL, failure);
+		reset_give_up_relock(sched, NULL, failure);
 		return;
 	}
 	sched_unlock(sched);

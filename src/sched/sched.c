@@ -26,7 +26,7 @@ void sched_lock(struct sched *sched)
 void sched_unlock(struct sched *sched)
 {
 	if (UNLIKELY(sched->mistake.is_there))
-		mistake_tell_locked(sched);
+		mistake_tell_relock(sched);
 	bool is_wake_due = sched->is_wake_due && sched->is_asleep;
 	bool is_changed = sched->is_changed;
 
@@ -53,7 +53,7 @@ void sched_changed_locked(struct sched *sched)
 		sched->is_changed = true;
 }
 
-bool sched_wait_locked(struct sched *sched, uint64_t deadline_ns)
+bool sched_wait_relock(struct sched *sched, uint64_t deadline_ns)
 {
 	uint32_t seen = notice_read(&sched->changed);
 
@@ -67,7 +67,7 @@ bool sched_wait_locked(struct sched *sched, uint64_t deadline_ns)
 
 /* ---- the thread ---- */
 
-void sched_tell_lost_locked(struct sched *sched)
+void sched_tell_lost_relock(struct sched *sched)
 {
 	struct list *link;
 
@@ -97,7 +97,7 @@ void sched_on_fence_written(struct sched *sched)
 	sched_wake_thread_locked(sched);
 	for (uint32_t i = 0; i < sched->config.node_count; i++)
 		hw_look_locked(&sched->nodes[i]);
-	sched_retire_locked(sched);
+	sched_retire_relock(sched);
 	sched_unlock(sched);
 }
 
@@ -115,8 +115,8 @@ static struct sched_owner *next_written_locked(struct sched *sched)
 	return NULL;
 }
 
-/* Lets go. */
-static void sched_tell_written_locked(struct sched *sched)
+/* Drops and retakes sched->lock. */
+static void sched_tell_written_relock(struct sched *sched)
 {
 	struct sched_owner *owner;
 
@@ -132,7 +132,7 @@ static void sched_tell_written_locked(struct sched *sched)
 	}
 }
 
-static void sched_sleep_locked(struct sched *sched)
+static void sched_sleep_relock(struct sched *sched)
 {
 	uint64_t late_ns = tdr_deadline_locked(sched);
 	uint64_t turn_ns = turns_deadline_locked(sched);
@@ -153,15 +153,15 @@ static void sched_main(void *context)
 	sched_lock(sched);
 	while (!sched->is_ending) {
 		sched->is_wake_due = false;
-		sched_tell_lost_locked(sched);
-		sched_tell_written_locked(sched);
-		tdr_run_locked(sched);
+		sched_tell_lost_relock(sched);
+		sched_tell_written_relock(sched);
+		tdr_run_relock(sched);
 		turns_run_locked(sched);
 		for (uint32_t i = 0; i < sched->config.node_count; i++)
-			node_run_locked(&sched->nodes[i], UINT32_MAX);
-		sched_retire_locked(sched);
+			node_run_relock(&sched->nodes[i], UINT32_MAX);
+		sched_retire_relock(sched);
 		if (!sched->is_wake_due && !sched->is_ending)
-			sched_sleep_locked(sched);
+			sched_sleep_relock(sched);
 	}
 	sched_unlock(sched);
 }
@@ -170,7 +170,7 @@ void sched_settle(struct sched *sched)
 {
 	sched_lock(sched);
 	while (!sched->is_asleep || sched->is_wake_due)
-		sched_wait_locked(sched, CLOCK_FOREVER);
+		sched_wait_relock(sched, CLOCK_FOREVER);
 	sched_unlock(sched);
 }
 
@@ -311,9 +311,9 @@ void sched_stop(struct sched *sched)
 	sched->is_stopped = true;
 	sched_lose_all_locked(sched, NULL, 0, SCHED_STATE_STOPPED);
 	sched_wake_thread_locked(sched);
-	sched_retire_locked(sched);
+	sched_retire_relock(sched);
 	while (!is_idle_locked(sched) || !list_is_empty(&sched->lost) || sched->told)
-		sched_wait_locked(sched, CLOCK_FOREVER);
+		sched_wait_relock(sched, CLOCK_FOREVER);
 	sched_unlock(sched);
 }
 
@@ -323,9 +323,9 @@ void sched_retreat(struct sched *sched)
 	sched->holds++;
 	sched_lose_all_locked(sched, NULL, 0, SCHED_STATE_STOPPED);
 	sched_wake_thread_locked(sched);
-	sched_retire_locked(sched);
+	sched_retire_relock(sched);
 	while (!is_idle_locked(sched))
-		sched_wait_locked(sched, CLOCK_FOREVER);
+		sched_wait_relock(sched, CLOCK_FOREVER);
 	sched_unlock(sched);
 }
 
@@ -342,7 +342,7 @@ void sched_quiesce(struct sched *sched)
 	sched_watch_turns_locked(sched); /* what runs may have to stop for it */
 	sched_wake_thread_locked(sched);
 	while (!is_idle_locked(sched))
-		sched_wait_locked(sched, CLOCK_FOREVER);
+		sched_wait_relock(sched, CLOCK_FOREVER);
 	sched_unlock(sched);
 }
 

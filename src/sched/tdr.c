@@ -95,8 +95,8 @@ static bool is_lost_locked(const struct sched_node *node, uint32_t fence)
 	       !serial_is_after(node_running_locked(node)->fence, fence);
 }
 
-/* Lets go. What is being said at this moment is heard before it counts as lost. */
-static void hear_out_locked(struct sched *sched)
+/* Drops and retakes sched->lock. What is being said at this moment is heard before it counts as lost. */
+static void hear_out_relock(struct sched *sched)
 {
 	sched_unlock(sched);
 	clock_sleep_until(clock_now_ns() + HEARING_NS);
@@ -104,12 +104,12 @@ static void hear_out_locked(struct sched *sched)
 	sched_lock(sched);
 }
 
-/* Lets go. It is over, as the driver says when it is asked, and no interrupt came. */
-static void complete_lost_locked(struct sched_node *node, uint32_t fence)
+/* Drops and retakes sched->lock. It is over, as the driver says when it is asked, and no interrupt came. */
+static void complete_lost_relock(struct sched_node *node, uint32_t fence)
 {
 	if (!is_lost_locked(node, fence))
 		return;
-	hear_out_locked(node->sched);
+	hear_out_relock(node->sched);
 	if (node->is_deaf || !is_lost_locked(node, fence))
 		return;
 	mistake_locked(
@@ -119,11 +119,11 @@ static void complete_lost_locked(struct sched_node *node, uint32_t fence)
 		node_running_locked(node)->fence, node->number, fence);
 	mistake_excuse_locked(node, fence);
 	node_complete_locked(node, fence);
-	sched_retire_locked(node->sched);
+	sched_retire_relock(node->sched);
 }
 
-/* Lets go. The driver may have completed it, and not said so. */
-static bool is_still_late_locked(struct sched_node *node)
+/* Drops and retakes sched->lock. The driver may have completed it, and not said so. */
+static bool is_still_late_relock(struct sched_node *node)
 {
 	struct sched *sched = node->sched;
 	uint32_t fence;
@@ -133,7 +133,7 @@ static bool is_still_late_locked(struct sched_node *node)
 	sched->ops->flush_events(sched->gpu);
 	sched_lock(sched);
 	if (is_known)
-		complete_lost_locked(node, fence);
+		complete_lost_relock(node, fence);
 	return node_deadline_locked(node) <= clock_now_ns();
 }
 
@@ -151,7 +151,7 @@ static enum reset_scope scope_locked(const struct sched_node *node)
 	return node->outstanding > 0 ? RESET_BOTH : RESET_HW_QUEUES;
 }
 
-static void recover_locked(struct sched_node *node, const struct reset_cause *cause)
+static void recover_relock(struct sched_node *node, const struct reset_cause *cause)
 {
 	struct sched *sched = node->sched;
 
@@ -159,12 +159,12 @@ static void recover_locked(struct sched_node *node, const struct reset_cause *ca
 		return;
 	sched->recovery_count++;
 	if (!cause->needs_adapter_reset && can_reset_engine(sched, cause->scope))
-		reset_engine_locked(node, cause);
+		reset_engine_relock(node, cause);
 	else
-		reset_adapter_locked(sched, node->number, cause);
+		reset_adapter_relock(sched, node->number, cause);
 }
 
-static void node_is_late_locked(struct sched_node *node, enum reset_scope scope, const char *why)
+static void node_is_late_relock(struct sched_node *node, enum reset_scope scope, const char *why)
 {
 	struct sched *sched = node->sched;
 	const struct sched_packet *running = node_running_locked(node);
@@ -175,13 +175,13 @@ static void node_is_late_locked(struct sched_node *node, enum reset_scope scope,
 	log_warn("adapter %u, node %u: %s", sched->config.adapter_id, node->number, why);
 	trace_reset_step(sched->config.adapter_id, node->number, "late");
 	if (sched->config.tdr_level < TDR_LEVEL_RECOVER)
-		reset_give_up_locked(sched, guilty,
+		reset_give_up_relock(sched, guilty,
 				     "TdrLevel says not to recover from work that hangs");
 	else
-		recover_locked(node, &(struct reset_cause){ .why = why, .scope = scope });
+		recover_relock(node, &(struct reset_cause){ .why = why, .scope = scope });
 }
 
-static void node_check_clock_locked(struct sched_node *node)
+static void node_check_clock_relock(struct sched_node *node)
 {
 	struct sched_preemption *preemption = &node->preemption;
 
@@ -198,24 +198,24 @@ static void node_check_clock_locked(struct sched_node *node)
 			"done, and the hardware has nothing",
 			preemption->last_fence, node->number);
 		preemption->is_awaited = false;
-	} else if (is_still_late_locked(node) && node->outstanding > 0) {
-		node_is_late_locked(node, RESET_PACKETS,
+	} else if (is_still_late_relock(node) && node->outstanding > 0) {
+		node_is_late_relock(node, RESET_PACKETS,
 				    preemption->is_awaited ? "work does not let itself be preempted"
 							   : "work does not end");
 	}
 }
 
-/* Lets go: the interrupt may have been lost, and the fence says it all the same. */
-static void node_check_hw_clock_locked(struct sched_node *node)
+/* Drops and retakes sched->lock: the interrupt may have been lost, and the fence says it all the same. */
+static void node_check_hw_clock_relock(struct sched_node *node)
 {
 	if (hw_deadline_locked(node) > clock_now_ns())
 		return;
 	if (hw_is_unseen_locked(node))
-		hear_out_locked(node->sched);
+		hear_out_relock(node->sched);
 	hw_complete_lost_locked(node);
-	sched_retire_locked(node->sched);
+	sched_retire_relock(node->sched);
 	if (hw_deadline_locked(node) <= clock_now_ns())
-		node_is_late_locked(node, RESET_HW_QUEUES, "work of a hardware queue does not end");
+		node_is_late_relock(node, RESET_HW_QUEUES, "work of a hardware queue does not end");
 }
 
 /* ---- faults, and hardware that knows itself ---- */
@@ -332,11 +332,11 @@ void sched_on_faulted(struct sched *sched, const struct sched_fault *fault)
 		}
 		sched_wake_thread_locked(sched);
 	}
-	sched_retire_locked(sched);
+	sched_retire_relock(sched);
 	sched_unlock(sched);
 }
 
-static void node_check_news_locked(struct sched_node *node)
+static void node_check_news_relock(struct sched_node *node)
 {
 	if (node->has_fault) {
 		struct sched_fault fault = node->fault;
@@ -348,13 +348,13 @@ static void node_check_news_locked(struct sched_node *node)
 			.fault = fault.is_fence_valid ? NULL : &fault,
 		};
 		node->has_fault = false;
-		recover_locked(node, &cause);
+		recover_relock(node, &cause);
 		node->holds--;
 	}
 	if (node->has_timed_out) {
 		node->has_timed_out = false;
 		if (node->outstanding > 0 || node->hw_outstanding > 0)
-			node_is_late_locked(node, scope_locked(node),
+			node_is_late_relock(node, scope_locked(node),
 					    "the hardware says that work hangs");
 	}
 }
@@ -377,11 +377,11 @@ void sched_force_recovery(struct sched *sched, enum sched_forced what, uint32_t 
 	list_push_back(&sched->forced, &forced.link);
 	sched_wake_thread_locked(sched);
 	while (!forced.is_done)
-		sched_wait_locked(sched, CLOCK_FOREVER);
+		sched_wait_relock(sched, CLOCK_FOREVER);
 	sched_unlock(sched);
 }
 
-static void run_forced_locked(struct sched *sched)
+static void run_forced_relock(struct sched *sched)
 {
 	struct list *link;
 
@@ -391,12 +391,12 @@ static void run_forced_locked(struct sched *sched)
 					     .scope = scope_locked(&sched->nodes[forced->node]) };
 
 		if (forced->what == SCHED_FORCE_LOSS) {
-			reset_give_up_locked(sched, NULL, "it was removed");
+			reset_give_up_relock(sched, NULL, "it was removed");
 		} else if (forced->what == SCHED_FORCE_ENGINE_RESET) {
-			recover_locked(&sched->nodes[forced->node], &cause);
+			recover_relock(&sched->nodes[forced->node], &cause);
 		} else if (!sched->dead) {
 			sched->recovery_count++;
-			reset_adapter_locked(sched, forced->node, &cause);
+			reset_adapter_relock(sched, forced->node, &cause);
 		}
 		forced->is_done = true;
 		sched_changed_locked(sched);
@@ -405,11 +405,11 @@ static void run_forced_locked(struct sched *sched)
 
 /* ---- the thread's turn ---- */
 
-void tdr_run_locked(struct sched *sched)
+void tdr_run_relock(struct sched *sched)
 {
-	run_forced_locked(sched);
+	run_forced_relock(sched);
 	for (uint32_t i = 0; i < sched->config.node_count; i++)
-		node_check_news_locked(&sched->nodes[i]);
+		node_check_news_relock(&sched->nodes[i]);
 	if (sched->broken && !sched->dead) {
 		struct reset_cause cause = { .why = sched->broken,
 					     .scope = RESET_PACKETS,
@@ -417,12 +417,12 @@ void tdr_run_locked(struct sched *sched)
 
 		sched->recovery_count++;
 		/* Forgets it; what is refused after that is a cause of its own. */
-		reset_adapter_locked(sched, sched->config.paging_node, &cause);
+		reset_adapter_relock(sched, sched->config.paging_node, &cause);
 	}
 	if (sched->config.tdr_level == TDR_LEVEL_OFF)
 		return;
 	for (uint32_t i = 0; i < sched->config.node_count && !sched->dead; i++)
-		node_check_clock_locked(&sched->nodes[i]);
+		node_check_clock_relock(&sched->nodes[i]);
 	for (uint32_t i = 0; i < sched->config.node_count && !sched->dead; i++)
-		node_check_hw_clock_locked(&sched->nodes[i]);
+		node_check_hw_clock_relock(&sched->nodes[i]);
 }

@@ -171,7 +171,7 @@ static bool actions_have_any(const struct actions *actions)
 	       !list_is_empty(&actions->windows);
 }
 
-void actions_run_locked(struct vidmm *manager, struct actions *actions)
+void actions_run_unlock(struct vidmm *manager, struct actions *actions)
 {
 	struct ended ended;
 

@@ -12,7 +12,7 @@
  *
  * Memory that goes (address_space_drop) is given back after done(): until then the GPU may see it.
  *
- * Locks: page_tables.lock for every request. Nobody is called under it.
+ * Locks: page_tables.lock for every request. Nothing is called with it held.
  */
 #ifndef VIDMM_ADDRESS_SPACE_H
 #define VIDMM_ADDRESS_SPACE_H

@@ -35,10 +35,10 @@ void space_row_rewind(struct space_row *row);
 
 /*
  * A plan that was made or refused: its tables are made, it is applied and finished, and written
- * when that is called for. Lets go of the lock. STATUS_GRAPHICS_NO_VIDEO_MEMORY: there is no room
+ * when that is called for. Releases the lock. STATUS_GRAPHICS_NO_VIDEO_MEMORY: there is no room
  * for its tables, which is not refused here; `rooms` is what was waited for, or NULL.
  */
-MUST_CHECK NTSTATUS space_carry_out_locked(struct address_space *space, struct gpuva_plan *plan,
+MUST_CHECK NTSTATUS space_carry_out_unlock(struct address_space *space, struct gpuva_plan *plan,
 					   NTSTATUS status, bool is_change,
 					   struct table_rooms *rooms,
 					   const struct space_listener *listener,

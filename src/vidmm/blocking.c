@@ -6,13 +6,7 @@
 
 void blocking_wait_until(struct vidmm *manager, _Atomic bool *is_over)
 {
-	for (;;) {
-		uint32_t seen = notice_read(&manager->changed);
-
-		if (atomic_load(is_over))
-			return;
-		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
-	}
+	notice_wait_until(&manager->changed, is_over);
 }
 
 static void request_over(struct vidmm_request *request, NTSTATUS status)

@@ -300,6 +300,6 @@ NTSTATUS vidmm_process_reserve(struct vidmm_process *process, enum vidmm_group g
 	manager->reserved_bytes[group] += reservation_bytes - process->reservation_bytes[group];
 	process->reservation_bytes[group] = reservation_bytes;
 	budget_recount_locked(manager);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 	return STATUS_SUCCESS;
 }

@@ -35,7 +35,7 @@ void vidmm_set_options(struct vidmm *manager, uint32_t options)
 	manager->epoch++;
 	list_for_each_safe (link, following, &manager->places)
 		place_settle_locked(container_of(link, struct vidmm_place, all_link), &actions);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 uint32_t vidmm_process_options(const struct vidmm_process *process)
@@ -60,7 +60,7 @@ static void limits_set(struct vidmm *manager, uint64_t limits[VIDMM_GROUPS],
 	for (int group = 0; group < VIDMM_GROUPS; group++)
 		limits[group] = wanted->bytes[group];
 	manager->has_budget_changes = true;
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 static struct vidmm_budget_limits limits_get(struct vidmm *manager,
@@ -113,7 +113,7 @@ void vidmm_wake(struct vidmm *manager)
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	manager->epoch++;
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 /* ---- eviction ---- */
@@ -157,7 +157,7 @@ void manager_settle(struct vidmm *manager, bool with_entering)
 
 		actions_init(&actions);
 		lock_acquire(&manager->lock);
-		actions_run_locked(manager, &actions);
+		actions_run_unlock(manager, &actions);
 		lock_acquire(&manager->lock);
 		is_moving = is_moving_locked(manager, with_entering);
 		lock_release(&manager->lock);
@@ -210,7 +210,7 @@ static void evict_selected(struct vidmm *manager, const struct vidmm_selection *
 			place_leave_locked(place, &actions);
 	}
 	tables_leave_selected_locked(manager, selection, &actions);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 void vidmm_evict_segment(struct vidmm *manager, uint32_t segment_id)

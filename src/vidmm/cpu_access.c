@@ -270,7 +270,7 @@ NTSTATUS vidmm_lock_anywhere(struct vidmm *manager, struct vidmm_allocation *all
 		if (locker.opens_window)
 			locker.has_no_window = !window_open(place);
 		lock_acquire(&manager->lock);
-		actions_run_locked(manager, &actions);
+		actions_run_unlock(manager, &actions);
 		if (!is_over && !locker.opens_window)
 			notice_wait(&manager->changed, seen, CLOCK_FOREVER);
 	}
@@ -302,6 +302,6 @@ bool vidmm_unlock_anywhere(struct vidmm *manager, struct vidmm_allocation *alloc
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
 	lock_acquire(&manager->lock);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 	return was_locked;
 }

@@ -363,7 +363,7 @@ NTSTATUS defragment_step(struct defragment *order, enum defragment_round *round_
 	status = residents_collect_locked(order);
 	if (NT_SUCCESS(status))
 		*round_out = round_locked(order);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 	mem_free(order->residents);
 	order->residents = NULL;
 	order->actions = NULL;
@@ -426,7 +426,7 @@ static void aperture_put_in_order(struct defragment *order)
 				place_leave_locked(place, &actions);
 		}
 	}
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 	manager_settle(manager, true);
 }
 

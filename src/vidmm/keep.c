@@ -62,7 +62,7 @@ void vidmm_keep_end(struct vidmm_keep *keep)
 		actions_init(&actions);
 		lock_acquire(&keep->manager->lock);
 		end_locked(keep, &actions);
-		actions_run_locked(keep->manager, &actions);
+		actions_run_unlock(keep->manager, &actions);
 	}
 	mem_free(keep);
 }

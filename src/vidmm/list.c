@@ -26,7 +26,7 @@ static void list_pin_locked(struct vidmm_list *list, struct actions *actions)
 		struct vidmm_place *place = binding_place(list->entries[i].binding);
 
 		place->pins++;
-		place->gather_pins++;
+		place->waiter_pins++;
 		place_settle_locked(place, actions);
 	}
 }
@@ -40,7 +40,7 @@ static void list_unpin_locked(struct vidmm_list *list, struct actions *actions)
 		struct vidmm_place *place = binding_place(list->entries[i].binding);
 
 		if (list->state != VIDMM_LIST_READY)
-			place->gather_pins--;
+			place->waiter_pins--;
 		place_unpin_locked(place, actions);
 	}
 	if (list->state == VIDMM_LIST_READY)
@@ -76,7 +76,7 @@ static void list_fill_in(struct vidmm_list *list)
 	for (uint32_t i = 0; i < list->count; i++) {
 		struct vidmm_place *place = binding_place(list->entries[i].binding);
 
-		place->gather_pins--;
+		place->waiter_pins--;
 		place_use_locked(place);
 		entry_fill_in(&list->entries[i], place);
 	}
@@ -88,7 +88,7 @@ static void list_end_locked(struct vidmm_list *list, enum vidmm_list_state state
 	bool was_waiting = list->state == VIDMM_LIST_WAITING;
 
 	list->state = state;
-	list_remove(&list->gather.link);
+	list_remove(&list->waiter.link);
 	if (!was_waiting)
 		return;
 	list->request.status = status;
@@ -265,16 +265,16 @@ static NTSTATUS list_start(struct vidmm *manager, struct vidmm_list *list, uint3
 		lock_release(&manager->lock);
 		return status;
 	}
-	list->gather.kind = VIDMM_GATHER_LIST;
-	list_init(&list->gather.link);
+	list->waiter.kind = VIDMM_WAITER_LIST;
+	list_init(&list->waiter.link);
 	if (list_look_locked(list, false, &actions)) {
 		lock_release(&manager->lock);
 		return STATUS_SUCCESS;
 	}
 	list->state = VIDMM_LIST_WAITING;
 	list->compacted_at = 0;
-	list_push_back(&manager->gathers, &list->gather.link);
-	actions_run_locked(manager, &actions);
+	list_push_back(&manager->waiters, &list->waiter.link);
+	actions_run_unlock(manager, &actions);
 	return STATUS_PENDING;
 }
 
@@ -312,9 +312,9 @@ bool vidmm_list_release(struct vidmm_list *list)
 	manager->epoch++;
 	bool was_waiting = list->state == VIDMM_LIST_WAITING;
 	if (was_waiting)
-		list_remove(&list->gather.link);
+		list_remove(&list->waiter.link);
 	list_return_locked(list, &actions);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 	return was_waiting;
 }
 

@@ -53,7 +53,7 @@ static void on_nothing_submitted(struct sched_wait *wait)
 	device->resumes++;
 	device_act_locked(device, &actions);
 	device->action_count--; /* device_yield_locked()'s; there is one for the resume */
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 void device_yield_locked(struct vidmm_device *device, struct actions *actions)
@@ -81,9 +81,10 @@ static bool list_is_in(const struct vidmm_list *list, uint32_t segments)
 	return false;
 }
 
-void lists_take_turns_locked(const struct seeker *seeker, uint32_t segments, struct hope *hope)
+void lists_take_turns_locked(const struct room_search *search, uint32_t segments,
+			     struct retry_hint *hint)
 {
-	struct vidmm *manager = seeker->manager;
+	struct vidmm *manager = search->manager;
 	struct list *link;
 
 	list_for_each (link, &manager->ready_lists) {
@@ -94,9 +95,9 @@ void lists_take_turns_locked(const struct seeker *seeker, uint32_t segments, str
 			continue;
 		if (device->lists_end_ns == 0)
 			device->lists_end_ns = clock_deadline(manager->config.slice_ns);
-		if (seeker->now_ns < device->lists_end_ns)
-			hope_until(hope, device->lists_end_ns);
+		if (search->now_ns < device->lists_end_ns)
+			retry_hint_until(hint, device->lists_end_ns);
 		else
-			device_yield_locked(device, seeker->actions);
+			device_yield_locked(device, search->actions);
 	}
 }

@@ -7,15 +7,16 @@
 
 #include "vidmm/place.h"
 
-struct hope;
-struct seeker;
+struct retry_hint;
+struct room_search;
 
 /* All of it is pinned for a packet that is or will be with the hardware; and no more. */
 void list_is_ready_locked(struct vidmm_list *list);
 void list_is_not_ready_locked(struct vidmm_list *list);
 
 /* The first in the row waits for room in these segments: lists there have one more slice. */
-void lists_take_turns_locked(const struct seeker *seeker, uint32_t segments, struct hope *hope);
+void lists_take_turns_locked(const struct room_search *search, uint32_t segments,
+			     struct retry_hint *hint);
 
 /* Its lists let go of what they have as soon as the hardware has nothing of it. */
 void device_yield_locked(struct vidmm_device *device, struct actions *actions);

@@ -93,7 +93,7 @@ bool vidmm_tick(struct vidmm *manager)
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	manager->epoch++;
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 	return true;
 }
 
@@ -138,7 +138,7 @@ NTSTATUS vidmm_create(const struct vidmm_config *config, struct vidmm **manager_
 	list_init(&manager->places);
 	list_init(&manager->ghosts);
 	list_init(&manager->processes);
-	list_init(&manager->gathers);
+	list_init(&manager->waiters);
 	list_init(&manager->ready_lists);
 	list_init(&manager->rooms);
 	status = segments_init(manager, config);
@@ -178,26 +178,16 @@ void vidmm_destroy(struct vidmm *manager)
 /* ---- processes ---- */
 
 /* Returns when `*count` is 0; the lock is held before and after. */
-static void wait_for_none_locked(struct vidmm *manager, const uint32_t *count)
+static void wait_for_none_relock(struct vidmm *manager, const uint32_t *count)
 {
-	while (*count > 0) {
-		uint32_t seen = notice_read(&manager->changed);
-
-		lock_release(&manager->lock);
-		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
-		lock_acquire(&manager->lock);
-	}
+	while (*count > 0)
+		notice_wait_relock(&manager->changed, &manager->lock);
 }
 
-static void wait_until_unlinked_locked(struct vidmm *manager, const struct list *link)
+static void wait_until_unlinked_relock(struct vidmm *manager, const struct list *link)
 {
-	while (list_is_linked(link)) {
-		uint32_t seen = notice_read(&manager->changed);
-
-		lock_release(&manager->lock);
-		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
-		lock_acquire(&manager->lock);
-	}
+	while (list_is_linked(link))
+		notice_wait_relock(&manager->changed, &manager->lock);
 }
 
 void vidmm_process_init(struct vidmm_process *process, struct vidmm *manager,
@@ -220,7 +210,7 @@ void vidmm_process_init(struct vidmm_process *process, struct vidmm *manager,
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	budget_join_locked(process);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 void vidmm_process_finish(struct vidmm_process *process)
@@ -243,8 +233,8 @@ void vidmm_process_finish(struct vidmm_process *process)
 				NULL;
 	}
 	budget_leave_locked(process);
-	wait_for_none_locked(manager, &process->action_count);
-	actions_run_locked(manager, &actions);
+	wait_for_none_relock(manager, &process->action_count);
+	actions_run_unlock(manager, &actions);
 }
 
 /* ---- devices ---- */
@@ -261,7 +251,7 @@ void vidmm_device_init(struct vidmm_device *device, struct vidmm_process *proces
 	list_init(&device->listed);
 	list_init(&device->missing);
 	list_init(&device->coming);
-	list_init(&device->gather.link);
+	list_init(&device->waiter.link);
 	list_init(&device->action_link);
 	list_init(&device->leave_link);
 	list_init(&device->keeps);
@@ -282,9 +272,9 @@ void vidmm_device_finish(struct vidmm_device *device)
 	assert(list_is_empty(&device->listed) && list_is_empty(&device->missing) &&
 	       list_is_empty(&device->coming));
 	list_remove(&device->link);
-	list_remove(&device->gather.link); /* it waited for its process's page tables */
-	wait_for_none_locked(manager, &device->action_count);
-	wait_until_unlinked_locked(manager, &device->leave_link);
+	list_remove(&device->waiter.link); /* it waited for its process's page tables */
+	wait_for_none_relock(manager, &device->action_count);
+	wait_until_unlinked_relock(manager, &device->leave_link);
 	/* Of updates that are being executed; there is nothing left in them. */
 	while (list_pop_front(&device->keeps))
 		continue;
@@ -315,7 +305,7 @@ void vidmm_device_lose(struct vidmm_device *device)
 	manager->epoch++;
 	bindings_lose_locked(&device->missing, &actions);
 	bindings_lose_locked(&device->coming, &actions);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 /* ---- bindings ---- */
@@ -366,16 +356,11 @@ void vidmm_binding_finish(struct vidmm_binding *binding)
 		binding_place(binding)->retired--;
 		manager->epoch++;
 	}
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 
 	lock_acquire(&manager->lock);
-	while (binding_is_busy(binding)) {
-		uint32_t seen = notice_read(&manager->changed);
-
-		lock_release(&manager->lock);
-		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
-		lock_acquire(&manager->lock);
-	}
+	while (binding_is_busy(binding))
+		notice_wait_relock(&manager->changed, &manager->lock);
 	lock_release(&manager->lock);
 }
 
@@ -429,7 +414,7 @@ bool vidmm_allocation_depart(struct vidmm_allocation *allocation, struct vidmm_d
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
 	lock_acquire(&manager->lock);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 	return false;
 }
 
@@ -465,13 +450,7 @@ void vidmm_allocation_leave(struct vidmm_allocation *allocation)
 	blocking.manager = place->manager;
 	if (vidmm_allocation_depart(allocation, &blocking.departure))
 		return;
-	for (;;) {
-		uint32_t seen = notice_read(&blocking.manager->changed);
-
-		if (atomic_load(&blocking.is_over))
-			return;
-		notice_wait(&blocking.manager->changed, seen, CLOCK_FOREVER);
-	}
+	notice_wait_until(&blocking.manager->changed, &blocking.is_over);
 }
 
 /* ---- where it is ---- */
@@ -509,5 +488,5 @@ void vidmm_set_priority_anywhere(struct vidmm *manager, struct vidmm_allocation 
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
 	lock_acquire(&manager->lock);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }

@@ -14,7 +14,7 @@
  *	                      ── STATUS_NO_MEMORY: nothing changed, this many bytes over budget
  *
  * Locks: LOCK_RANK_SEGMENT, one per adapter, for every decision; taken inside an allocation's lock
- * where both are needed. Nobody is called under it but sched_owner_suspend(), which calls nobody.
+ * where both are needed. Only sched_owner_suspend() may be called with it held.
  */
 #ifndef VIDMM_MANAGER_H
 #define VIDMM_MANAGER_H
@@ -387,14 +387,14 @@ uint64_t vidmm_process_decommit(struct vidmm_process *process, uint64_t wanted_b
 /* ---- devices ---- */
 
 /* Whoever has to have everything at once waits for its turn in a row (room.c). */
-enum vidmm_gather_kind {
-	VIDMM_GATHER_DEVICE,
-	VIDMM_GATHER_LIST,  /* a vidmm_list */
-	VIDMM_GATHER_ROOMS, /* room_request: a call that makes page tables */
+enum vidmm_waiter_kind {
+	VIDMM_WAITER_DEVICE,
+	VIDMM_WAITER_LIST,  /* a vidmm_list */
+	VIDMM_WAITER_ROOMS, /* room_request: a call that makes page tables */
 };
-struct vidmm_gather {
-	struct list link; /* vidmm.gathers */
-	enum vidmm_gather_kind kind;
+struct vidmm_waiter {
+	struct list link; /* vidmm.waiters */
+	enum vidmm_waiter_kind kind;
 };
 
 struct vidmm_device {
@@ -408,7 +408,7 @@ struct vidmm_device {
 	struct list listed;  /* vidmm_binding.device_link: counts above 0, in place or offered */
 	struct list missing; /* the same: has to be brought in */
 	struct list coming;  /* the same: on its way, or on the way out first */
-	struct vidmm_gather gather;
+	struct vidmm_waiter waiter;
 	struct list action_link;
 	uint32_t needed_count; /* missing or coming, and queued work may use it */
 	uint32_t action_count; /* actions that have it in hand */
@@ -608,7 +608,7 @@ struct vidmm_list {
 	struct vidmm_request request; /* `done`: prepare again */
 
 	/* The manager's own. */
-	struct vidmm_gather gather;
+	struct vidmm_waiter waiter;
 	struct list ready_link; /* vidmm.ready_lists */
 	enum vidmm_list_state state;
 	bool is_pinned;

@@ -62,7 +62,7 @@ static const char *check_listings(const struct vidmm_place *place)
 	/* An offer of what nobody lists waits, too. */
 	if (waits > place->waits)
 		return "is waited for by more than it knows of";
-	if (place->gather_pins > place->pins)
+	if (place->waiter_pins > place->pins)
 		return "is kept in place less often than by the list whose turn it is";
 	if (list_is_linked(&place->decommit_link) != (place->decommit_process != NULL))
 		return "may be decommitted, and its process does not know it, or the other way "
@@ -317,7 +317,7 @@ static const char *check_device(const struct vidmm_device *device,
 		wrong = check_keeps(device);
 	if (!wrong && count_ready_lists(device) != device->ready_list_count)
 		wrong = "has miscounted its lists that are in place";
-	if (!wrong && is_whole == list_is_linked(&device->gather.link))
+	if (!wrong && is_whole == list_is_linked(&device->waiter.link))
 		wrong = "waits for its turn and misses nothing, or the other way round";
 	if (!wrong &&
 	    count_needed(&device->missing) + count_needed(&device->coming) != device->needed_count)

@@ -91,7 +91,7 @@ static void out_built(struct paging_job *job)
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	place_part_from_room_locked(place);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 /* ---- the end ---- */
@@ -209,17 +209,17 @@ static NTSTATUS judge_locked(struct vidmm_place *place, NTSTATUS status)
 	return is_lost || is_stale || place->is_dying ? STATUS_SUCCESS : status;
 }
 
-/* After a reset, who needs it all the same has it brought in again. Otherwise it is hopeless. */
+/* After a reset, who needs it all the same has it brought in again. Otherwise it stays where it is for good. */
 static void in_failed_locked(struct vidmm_place *place, NTSTATUS status, struct actions *actions)
 {
-	bool is_hopeless = status != STATUS_DEVICE_REMOVED;
+	bool is_final = status != STATUS_DEVICE_REMOVED;
 
-	if (is_hopeless || !place_is_needed(place)) {
+	if (is_final || !place_is_needed(place)) {
 		place->given_up_at = place->manager->epoch;
 		/* Not for want of memory: who waits for it is lost, and has nothing to trim. */
 		place_answer_locked(place, STATUS_DEVICE_REMOVED, actions);
 	}
-	if (is_hopeless)
+	if (is_final)
 		place_starve_locked(place, actions);
 	place_out_locked(place, actions);
 }
@@ -306,7 +306,7 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
 	lock_acquire(&manager->lock);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 /* ---- the start ---- */

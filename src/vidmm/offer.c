@@ -168,7 +168,7 @@ static NTSTATUS offer_one(struct vidmm_binding *binding, enum vidmm_offer_priori
 	if (must_start)
 		binding_wait_start(binding);
 	lock_acquire(&manager->lock);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 	decommit_at_once(binding->device->process);
 	return STATUS_SUCCESS;
 }
@@ -205,7 +205,7 @@ void vidmm_offer_let_go(struct vidmm_binding *const bindings[],
 			offer_due_locked(place, &actions);
 		place_settle_locked(place, &actions);
 	}
-	actions_run_locked(process->manager, &actions);
+	actions_run_unlock(process->manager, &actions);
 	decommit_at_once(process);
 }
 
@@ -312,7 +312,7 @@ void vidmm_unoffer(struct vidmm_device *device, struct vidmm_binding *binding)
 	actions_init(&actions);
 	(void)reclaim_one(binding, NULL, &actions);
 	lock_acquire(&manager->lock);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 /* Without a place in the list nothing can have to come in. */
@@ -356,7 +356,7 @@ bool vidmm_reclaim_untouched(struct vidmm_binding *const bindings[], uint32_t co
 	for (; done < count; done++)
 		results[done] = reclaim_one(bindings[done], NULL, &actions);
 	lock_acquire(&manager->lock);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 	return true;
 }
 
@@ -415,7 +415,7 @@ static NTSTATUS reclaim_prepared(struct vidmm *manager, struct vidmm_binding *co
 		results[i] = reclaim_one(bindings[i], request, &actions);
 	lock_acquire(&manager->lock);
 	pay_locked(bindings, count, false); /* what is offered no more is paid for as it is */
-	status = request_start_locked(manager, request, &actions);
+	status = request_start_unlock(manager, request, &actions);
 	if (NT_SUCCESS(status))
 		return status;
 	/* Not a failure of the reclaim: whoever waits for what comes in is told so. */
@@ -649,7 +649,7 @@ static void decommit_let_go(struct vidmm *manager, struct vidmm_place *place)
 	lock_acquire(&manager->lock);
 	place_wait_over_locked(place, &actions);
 	place_settle_locked(place, &actions);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 uint64_t vidmm_process_decommit(struct vidmm_process *process, uint64_t wanted_bytes,
@@ -668,7 +668,7 @@ uint64_t vidmm_process_decommit(struct vidmm_process *process, uint64_t wanted_b
 		actions_init(&actions);
 		lock_acquire(&manager->lock);
 		place = decommit_pick_locked(process, flags, &actions, &is_later);
-		actions_run_locked(manager, &actions);
+		actions_run_unlock(manager, &actions);
 		if (place && decommit(process, place))
 			freed_bytes += place->allocation->size_bytes;
 		if (place)

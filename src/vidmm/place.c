@@ -547,7 +547,7 @@ void place_out_locked(struct vidmm_place *place, struct actions *actions)
 	place->slide_to = 0;
 	place->may_leave_soon = false;
 	place->is_misplaced = false;
-	/* Room for good is hope; room that its owner wants back is not. */
+	/* Who gave up tries again for room that is free for good, not for what its owner wants back. */
 	if (!place_is_wanted(place))
 		place->manager->epoch++;
 	place->is_clean = false;

@@ -16,7 +16,7 @@
  * While it shifts it has both; when the job is done, those it is in.
  *
  * Who waits for a place to be IN:
- *	missing bindings   devices that list it: their turn comes in vidmm.gathers (room.c)
+ *	missing bindings   devices that list it: their turn comes in vidmm.waiters (room.c)
  *	wants              requests of calls that answered STATUS_PENDING
  *
  * What is decided under the lock is done after it was let go: decisions are collected as actions
@@ -125,7 +125,7 @@ struct vidmm_place {
 	struct list dependents; /* vidmm_binding.leave_link: whose work the way out waits for */
 	uint32_t listed;
 	uint32_t pins;          /* lists of submissions */
-	uint32_t gather_pins;   /* of those, of the list whose turn it is */
+	uint32_t waiter_pins;   /* of those, of the list whose turn it is */
 	bool awaits_unpin;      /* a lock waits until there are none */
 	uint32_t waits;         /* bindings with a wait under way */
 	uint32_t retired;       /* bindings that were destroyed and have not ended yet */
@@ -186,12 +186,12 @@ struct vidmm {
 	struct list ghosts;      /* likewise: nobody's any more, but the driver does not know it */
 	struct list processes;   /* vidmm_process.link */
 	struct list rooms;       /* vidmm_room.link: what page tables have, or had */
-	struct list gathers;     /* vidmm_gather.link: whose turn it is, first in front */
+	struct list waiters;     /* vidmm_waiter.link: whose turn it is, first in front */
 	struct list ready_lists; /* vidmm_list.ready_link: in place until their packets are over */
 	uint64_t use_clock;
 	uint64_t defragments; /* how often something was put in order; above 0 then */
 	struct vidmm_wrong_transfers wrong_transfers;
-	uint64_t epoch; /* counts what gives those hope who gave up; above 0 */
+	uint64_t epoch; /* counts what makes those try again who gave up; above 0 */
 	uint64_t aperture_committed_bytes;
 	uint32_t process_count;
 	uint64_t claimed_bytes[VIDMM_GROUPS]; /* budget.c */
@@ -360,9 +360,9 @@ MUST_CHECK NTSTATUS request_prepare(struct vidmm_binding *const bindings[], uint
 void request_want_locked(struct vidmm_binding *binding, struct vidmm_request *request);
 /*
  * STATUS_SUCCESS: everything is in place. STATUS_PENDING: request->done() comes. Otherwise it is
- * known already that it cannot be. Lets go of the lock.
+ * known already that it cannot be. Releases the lock.
  */
-MUST_CHECK NTSTATUS request_start_locked(struct vidmm *manager, struct vidmm_request *request,
+MUST_CHECK NTSTATUS request_start_unlock(struct vidmm *manager, struct vidmm_request *request,
 					 struct actions *actions);
 
 /* ---- offer.c ---- */
@@ -376,8 +376,8 @@ void place_wait_over_locked(struct vidmm_place *place, struct actions *actions);
 void actions_init(struct actions *actions);
 /* It has to be resumed, or told something. */
 void device_act_locked(struct vidmm_device *device, struct actions *actions);
-/* Lets go of the lock, does what was decided, looks for room for those who wait, and again. */
-void actions_run_locked(struct vidmm *manager, struct actions *actions);
+/* Releases the lock, does what was decided, looks for room for those who wait, and again. */
+void actions_run_unlock(struct vidmm *manager, struct actions *actions);
 
 /* ---- room.c ---- */
 
@@ -485,7 +485,7 @@ struct vidmm_room {
 
 /* A call that waits for its turn; on its stack. */
 struct room_request {
-	struct vidmm_gather gather;
+	struct vidmm_waiter waiter;
 	struct vidmm_process *process;
 	struct list rooms; /* vidmm_room.tables_link: to be placed all at once */
 	NTSTATUS status;

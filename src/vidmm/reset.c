@@ -209,7 +209,7 @@ static void place_lose(struct vidmm_place *place)
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
 	lock_acquire(&manager->lock);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 static void places_lose(struct vidmm *manager)

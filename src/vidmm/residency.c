@@ -37,11 +37,11 @@ void device_settle_locked(struct vidmm_device *device, struct actions *actions)
 			vidmm_tables_are_in(device->process);
 
 	if (is_whole || device->is_lost) {
-		list_remove(&device->gather.link);
+		list_remove(&device->waiter.link);
 		device->was_compacted = false;
 		device->is_starved = false;
-	} else if (!list_is_linked(&device->gather.link)) {
-		list_push_back(&manager->gathers, &device->gather.link);
+	} else if (!list_is_linked(&device->waiter.link)) {
+		list_push_back(&manager->waiters, &device->waiter.link);
 	}
 	/*
 	 * What a call has asked for is used by work behind its fence only. Work in front of it does
@@ -171,7 +171,7 @@ void vidmm_device_has_work(struct vidmm_device *device)
 		return;
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 /* ---- make resident ---- */
@@ -317,7 +317,7 @@ static NTSTATUS list_add_locked(struct vidmm_binding *const bindings[], uint32_t
 		is_fitting = bindings[added]->count > 0 || group_choose(bindings[added], &group);
 		if (!is_fitting)
 			break;
-		/* New hope for what could not go. */
+		/* What could not go before is tried again. */
 		if (binding_place(bindings[added])->is_misplaced)
 			binding_place(bindings[added])->given_up_at = 0;
 		bindings[added]->is_promised |= bindings[added]->count == 0;
@@ -347,7 +347,7 @@ void request_want_locked(struct vidmm_binding *binding, struct vidmm_request *re
 	/* Nobody brings it in for a device that is lost. */
 	if (!place_is_needed(place))
 		return;
-	/* New hope for who is asked for anew. */
+	/* It is asked for anew, so it is tried again. */
 	place->given_up_at = 0;
 	want = &request->wants[request->want_count++];
 	want->request = request;
@@ -364,7 +364,7 @@ NTSTATUS request_prepare(struct vidmm_binding *const bindings[], uint32_t count,
 		if (!NT_SUCCESS(status))
 			return status;
 	}
-	/* One more, so that it cannot end before request_start_locked() has looked what can be had
+	/* One more, so that it cannot end before request_start_unlock() has looked what can be had
 	 * at once.
 	 */
 	request->pending = 1;
@@ -375,12 +375,12 @@ NTSTATUS request_prepare(struct vidmm_binding *const bindings[], uint32_t count,
 	return request->wants ? STATUS_SUCCESS : STATUS_NO_MEMORY;
 }
 
-NTSTATUS request_start_locked(struct vidmm *manager, struct vidmm_request *request,
+NTSTATUS request_start_unlock(struct vidmm *manager, struct vidmm_request *request,
 			      struct actions *actions)
 {
 	struct vidmm_want *wants = request->wants;
 
-	actions_run_locked(manager, actions);
+	actions_run_unlock(manager, actions);
 
 	lock_acquire(&manager->lock);
 	NTSTATUS status = request->status;
@@ -449,14 +449,14 @@ static NTSTATUS make_resident_slowly(struct vidmm_device *device,
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
 		request_want_locked(bindings[i], request);
 	if (NT_SUCCESS(status)) {
-		status = request_start_locked(manager, request, &actions);
+		status = request_start_unlock(manager, request, &actions);
 		if (NT_SUCCESS(status))
 			return status;
 		*bytes_to_trim_out = list_bytes(bindings, count);
 		lock_acquire(&manager->lock);
 		list_take_off_locked(bindings, count, &actions);
 	}
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 	mem_free(request->wants);
 	request->wants = NULL;
 	if (status == STATUS_DEVICE_REMOVED)
@@ -650,7 +650,7 @@ NTSTATUS vidmm_evict(struct vidmm_device *device, struct vidmm_binding *const bi
 		if (binding->count == 0 && !binding->is_ended)
 			place_settle_locked(binding_place(binding), &actions);
 	}
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 	if (options & VIDMM_EVICT_SYNCHRONOUSLY)
 		wait_until_gone(manager, bindings, count);
 	return STATUS_SUCCESS;
@@ -681,7 +681,7 @@ static void binding_wait_over(struct sched_wait *wait)
 	content_end_locked(binding);
 	actions.has_changes = true;
 	place_settle_locked(place, &actions);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 bool binding_wait_locked(struct vidmm_binding *binding)
@@ -764,5 +764,5 @@ void vidmm_binding_retire(struct vidmm_binding *binding, bool is_in_use, bool is
 		binding_wait_start(binding);
 		lock_acquire(&manager->lock);
 	}
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }

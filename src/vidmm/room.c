@@ -14,7 +14,7 @@
  *	5. page tables: of processes that do nothing, and then of those whose slice is over. Their
  *	   devices are suspended and get their turn likewise.
  * The first in the row may do all of that, those behind it 1 to 3 only: two devices that take from
- * each other what they are still gathering would never run. Devices without work, and without a
+ * each other what they are still collecting would never run. Devices without work, and without a
  * call that waits, come after all others: they get back what they lost when there is room. What is
  * waited for in a segment by one is not taken by those behind it.
  *
@@ -41,19 +41,19 @@ void room_look_again(struct vidmm *manager, uint64_t at_ns)
 
 /* ---- victims ---- */
 
-/* False: it keeps what it has, until `hope->until_ns`. */
-static bool device_gives(const struct seeker *seeker, const struct vidmm_device *device,
-			 struct hope *hope)
+/* False: it keeps what it has, until `hint->until_ns`. */
+static bool device_gives(const struct room_search *search, const struct vidmm_device *device,
+			 struct retry_hint *hint)
 {
 	if (device->is_lost || device->is_held)
 		return true;
 	/* Who makes page tables does not take what they are to show. */
-	if (device == seeker->own || (!seeker->own && device->process == seeker->process))
+	if (device == search->own || (!search->own && device->process == search->process))
 		return false;
-	if (seeker->now_ns >= device->slice_end_ns ||
+	if (search->now_ns >= device->slice_end_ns ||
 	    atomic_load_explicit(&device->owner->pending, memory_order_relaxed) == 0)
 		return true;
-	hope_until(hope, device->slice_end_ns);
+	retry_hint_until(hint, device->slice_end_ns);
 	return false;
 }
 
@@ -61,22 +61,22 @@ static bool device_gives(const struct seeker *seeker, const struct vidmm_device 
  * It was evicted or offered, and goes by itself when the work in front of that is over. Nobody
  * waits for work that has to wait for others itself: of a suspended device, or behind a fence.
  */
-static bool binding_goes_soon(const struct seeker *seeker, const struct vidmm_binding *binding,
-			      struct hope *hope)
+static bool binding_goes_soon(const struct room_search *search, const struct vidmm_binding *binding,
+			      struct retry_hint *hint)
 {
 	if (!binding->is_waiting || binding->device->is_lost || binding->device->is_suspended ||
-	    binding->device->is_held || seeker->now_ns >= binding->wait_end_ns)
+	    binding->device->is_held || search->now_ns >= binding->wait_end_ns)
 		return false;
-	hope_until(hope, binding->wait_end_ns);
+	retry_hint_until(hint, binding->wait_end_ns);
 	return true;
 }
 
-static bool place_gives(const struct seeker *seeker, const struct vidmm_place *place,
-			struct hope *hope)
+static bool place_gives(const struct room_search *search, const struct vidmm_place *place,
+			struct retry_hint *hint)
 {
 	struct list *link;
 
-	if (place->given_up_at == seeker->manager->epoch)
+	if (place->given_up_at == search->manager->epoch)
 		return false;
 	if (place_is_given(place))
 		return true;
@@ -84,9 +84,9 @@ static bool place_gives(const struct seeker *seeker, const struct vidmm_place *p
 		const struct vidmm_binding *binding =
 			container_of(link, struct vidmm_binding, place_link);
 
-		if (binding_goes_soon(seeker, binding, hope) ||
-		    !device_gives(seeker, binding->device, hope)) {
-			hope->is_work |= place->waits > 0;
+		if (binding_goes_soon(search, binding, hint) ||
+		    !device_gives(search, binding->device, hint)) {
+			hint->is_work |= place->waits > 0;
 			return false;
 		}
 	}
@@ -94,8 +94,8 @@ static bool place_gives(const struct seeker *seeker, const struct vidmm_place *p
 }
 
 struct question {
-	const struct seeker *seeker;
-	struct hope *hope;
+	const struct room_search *search;
+	struct retry_hint *hint;
 };
 
 static struct vidmm_place *entry_place(const struct evict_entry *entry)
@@ -108,18 +108,18 @@ static bool may_go(const struct evict_entry *entry, void *context)
 	const struct question *question = context;
 
 	/* Those behind the first end their walk here. */
-	if (entry->class == EVICT_LISTED && !question->seeker->is_first)
+	if (entry->class == EVICT_LISTED && !question->search->is_first)
 		return true;
-	return place_gives(question->seeker, entry_place(entry), question->hope);
+	return place_gives(question->search, entry_place(entry), question->hint);
 }
 
-struct vidmm_place *room_victim(const struct seeker *seeker, struct vidmm_segment *segment,
-				struct evict_walk *walk, struct hope *hope)
+struct vidmm_place *room_victim(const struct room_search *search, struct vidmm_segment *segment,
+				struct evict_walk *walk, struct retry_hint *hint)
 {
-	struct question question = { seeker, hope };
+	struct question question = { search, hint };
 	struct evict_entry *entry = evict_walk_next(&segment->candidates, walk, may_go, &question);
 
-	if (!entry || (entry->class == EVICT_LISTED && !seeker->is_first))
+	if (!entry || (entry->class == EVICT_LISTED && !search->is_first))
 		return NULL;
 	return entry_place(entry);
 }
@@ -132,24 +132,24 @@ static bool is_in_one_piece(enum segment_form form)
 }
 
 /* Is there enough that could go? Nobody goes for nothing. */
-static bool segment_has_victims(const struct seeker *seeker, struct vidmm_segment *segment,
-				uint64_t bytes, struct hope *hope)
+static bool segment_has_victims(const struct room_search *search, struct vidmm_segment *segment,
+				uint64_t bytes, struct retry_hint *hint)
 {
 	struct evict_walk walk;
 	struct vidmm_place *place;
 	uint64_t found = 0;
 
-	evict_walk_begin(&walk, seeker->manager->use_clock);
-	while (found < bytes && (place = room_victim(seeker, segment, &walk, hope)))
+	evict_walk_begin(&walk, search->manager->use_clock);
+	while (found < bytes && (place = room_victim(search, segment, &walk, hint)))
 		found += segment_bytes(segment, &place->wish);
 	if (found < bytes)
-		found += tables_give(seeker, segment, bytes - found, false, hope);
+		found += tables_give(search, segment, bytes - found, false, hint);
 	return found >= bytes;
 }
 
 /* Makes enough leave; true when what leaves, or soon may, is worth waiting for. */
-static bool segment_make_room(const struct seeker *seeker, const struct placement *where,
-			      struct hope *hope)
+static bool segment_make_room(const struct room_search *search, const struct placement *where,
+			      struct retry_hint *hint)
 {
 	struct vidmm_segment *segment = where->segment;
 	uint64_t need = segment_bytes(segment, &where->wish) + segment->claimed_bytes;
@@ -160,22 +160,22 @@ static bool segment_make_room(const struct seeker *seeker, const struct placemen
 
 	struct evict_walk walk;
 
-	if (free_soon < need && !segment_has_victims(seeker, segment, need - free_soon, hope))
+	if (free_soon < need && !segment_has_victims(search, segment, need - free_soon, hint))
 		return false;
-	evict_walk_begin(&walk, seeker->manager->use_clock);
+	evict_walk_begin(&walk, search->manager->use_clock);
 	while (free_soon < need || is_broken) {
-		struct vidmm_place *place = room_victim(seeker, segment, &walk, hope);
+		struct vidmm_place *place = room_victim(search, segment, &walk, hint);
 
 		if (!place)
 			break;
 		free_soon += segment_bytes(segment, &place->wish);
 		is_broken = false;
-		place_leave_locked(place, seeker->actions);
+		place_leave_locked(place, search->actions);
 	}
 	if (free_soon < need)
-		(void)tables_give(seeker, segment, need - free_soon, true, hope);
+		(void)tables_give(search, segment, need - free_soon, true, hint);
 	else if (is_broken)
-		(void)tables_give(seeker, segment, 1, true, hope);
+		(void)tables_give(search, segment, 1, true, hint);
 	if (segment_soon_free_bytes(segment) == 0)
 		return false;
 	segment->claimed_bytes += segment_bytes(segment, &where->wish);
@@ -198,7 +198,7 @@ static bool held_goes_soon(const struct vidmm_place *place, bool is_asking)
 		return true;
 	if (is_asking && place_is_locked_on(place))
 		return false;
-	return place->pins > 0 ? place->pins > place->gather_pins : place->waits > 0;
+	return place->pins > 0 ? place->pins > place->waiter_pins : place->waits > 0;
 }
 
 bool segment_is_busy(const struct vidmm_segment *segment, bool is_asking)
@@ -217,70 +217,70 @@ bool segment_is_busy(const struct vidmm_segment *segment, bool is_asking)
 }
 
 /* Its own list would fit, in another order: all of it leaves and comes back. Once. */
-static bool device_compact(const struct seeker *seeker, const struct placement *where)
+static bool device_compact(const struct room_search *search, const struct placement *where)
 {
 	struct vidmm_segment *segment = where->segment;
 	struct list *link;
 
-	if (!is_in_one_piece(where->wish.form) || !seeker->device ||
-	    seeker->device->was_compacted ||
+	if (!is_in_one_piece(where->wish.form) || !search->device ||
+	    search->device->was_compacted ||
 	    segment_free_bytes(segment, where->wish.form) <
 		    segment_bytes(segment, &where->wish) + segment->claimed_bytes)
 		return false;
-	seeker->device->was_compacted = true;
+	search->device->was_compacted = true;
 	segment->is_emptying = true;
-	list_for_each (link, &seeker->manager->places) {
+	list_for_each (link, &search->manager->places) {
 		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
 
 		if (place->state == PLACE_IN && place->segment == segment &&
 		    place->eviction.is_resident && !place->allocation->traits.is_unmoveable)
-			place_leave_locked(place, seeker->actions);
+			place_leave_locked(place, search->actions);
 	}
 	return segment->leaving_bytes > 0;
 }
 
 /* Room in its segment is of no use beyond what all of them may hold. */
-static bool placement_make_room(const struct seeker *seeker, const struct placement *where,
-				struct hope *hope, bool *is_busy)
+static bool placement_make_room(const struct room_search *search, const struct placement *where,
+				struct retry_hint *hint, bool *is_busy)
 {
-	bool has_room = limit_has_room(seeker->manager, where);
-	bool is_soon = has_room ? segment_make_room(seeker, where, hope)
-				: limit_make_room(seeker, where, hope);
+	bool has_room = limit_has_room(search->manager, where);
+	bool is_soon = has_room ? segment_make_room(search, where, hint)
+				: limit_make_room(search, where, hint);
 
-	*is_busy |= segment_is_busy(where->segment, seeker->is_asking) ||
-		    (!has_room && limit_is_busy(seeker->manager));
+	*is_busy |= segment_is_busy(where->segment, search->is_asking) ||
+		    (!has_room && limit_is_busy(search->manager));
 	return is_soon;
 }
 
 /* Those in which room is of use: all apertures, where they have one limit together. */
-static uint32_t placement_segments(const struct seeker *seeker, const struct placement placements[],
-				   uint32_t count)
+static uint32_t placement_segments(const struct room_search *search,
+				   const struct placement placements[], uint32_t count)
 {
 	uint32_t segments = 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		segments |= UINT32_C(1) << (placements[i].segment->id - 1);
-	return limit_segments(seeker->manager, segments);
+	return limit_segments(search->manager, segments);
 }
 
-enum room room_make(struct seeker *seeker, const struct placement placements[], uint32_t count)
+enum room room_make(struct room_search *search, const struct placement placements[], uint32_t count)
 {
-	struct hope hope = { .until_ns = CLOCK_FOREVER };
-	bool is_busy = !seeker->is_first;
+	struct retry_hint hint = { .until_ns = CLOCK_FOREVER };
+	bool is_busy = !search->is_first;
 
 	for (uint32_t i = 0; i < count; i++) {
-		if (placement_make_room(seeker, &placements[i], &hope, &is_busy))
+		if (placement_make_room(search, &placements[i], &hint, &is_busy))
 			return ROOM_SOON;
 	}
-	if (seeker->is_first)
-		lists_take_turns_locked(seeker, placement_segments(seeker, placements, count),
-					&hope);
-	if (hope.until_ns != CLOCK_FOREVER)
-		room_look_again(seeker->manager, hope.until_ns);
-	if (is_busy || hope.is_work || hope.until_ns != CLOCK_FOREVER)
+	if (search->is_first)
+		lists_take_turns_locked(search, placement_segments(search, placements, count),
+					&hint);
+	if (hint.until_ns != CLOCK_FOREVER)
+		room_look_again(search->manager, hint.until_ns);
+	if (is_busy || hint.is_work || hint.until_ns != CLOCK_FOREVER)
 		return ROOM_SOON;
 	for (uint32_t i = 0; i < count; i++) {
-		if (device_compact(seeker, &placements[i]))
+		if (device_compact(search, &placements[i]))
 			return ROOM_SOON;
 	}
 	return ROOM_NEVER;
@@ -288,19 +288,19 @@ enum room room_make(struct seeker *seeker, const struct placement placements[], 
 
 /* ---- finding room ---- */
 
-static bool room_take(struct seeker *seeker, struct vidmm_place *place,
+static bool room_take(struct room_search *search, struct vidmm_place *place,
 		      const struct placement *where)
 {
 	struct page_set pages = { .run_count = 0 };
 
 	place->behind_packet = 0;
-	if (!limit_has_room(seeker->manager, where) ||
+	if (!limit_has_room(search->manager, where) ||
 	    (!NT_SUCCESS(segment_take(where->segment, &where->wish, &pages)) &&
 	     !place_take_over_locked(place, where, &pages)))
 		return false;
 	if (where->segment->is_system)
-		seeker->manager->aperture_committed_bytes += where->wish.size_bytes;
-	place_enter_locked(place, where, &pages, seeker->actions);
+		search->manager->aperture_committed_bytes += where->wish.size_bytes;
+	place_enter_locked(place, where, &pages, search->actions);
 	return true;
 }
 
@@ -317,22 +317,23 @@ bool segments_are_emptying(const struct placement placements[], uint32_t count)
 	return are_emptying;
 }
 
-static enum room room_find_in(struct seeker *seeker, struct vidmm_place *place, uint32_t allowed)
+static enum room room_find_in(struct room_search *search, struct vidmm_place *place,
+			      uint32_t allowed)
 {
 	struct placement placements[VIDMM_MAX_SEGMENTS];
-	uint32_t count = placement_list(seeker->manager, place, allowed, placements);
-	uint32_t segments = placement_segments(seeker, placements, count);
+	uint32_t count = placement_list(search->manager, place, allowed, placements);
+	uint32_t segments = placement_segments(search, placements, count);
 	enum room room;
 
-	if (segments & seeker->taken_segments || segments_are_emptying(placements, count))
+	if (segments & search->taken_segments || segments_are_emptying(placements, count))
 		return ROOM_SOON;
 	for (uint32_t i = 0; i < count; i++) {
-		if (room_take(seeker, place, &placements[i]))
+		if (room_take(search, place, &placements[i]))
 			return ROOM_FOUND;
 	}
-	room = count > 0 ? room_make(seeker, placements, count) : ROOM_NEVER;
+	room = count > 0 ? room_make(search, placements, count) : ROOM_NEVER;
 	if (room == ROOM_SOON)
-		seeker->taken_segments |= segments;
+		search->taken_segments |= segments;
 	return room;
 }
 
@@ -370,16 +371,16 @@ static bool place_is_passed_over(const struct vidmm_place *place)
 	       !(place->allocation->supported_segments & allowed_segments(place));
 }
 
-static enum room room_find(struct seeker *seeker, struct vidmm_place *place)
+static enum room room_find(struct room_search *search, struct vidmm_place *place)
 {
-	struct vidmm *manager = seeker->manager;
+	struct vidmm *manager = search->manager;
 	uint32_t allowed = allowed_segments(place);
 	enum vidmm_group other = place->group == VIDMM_LOCAL ? VIDMM_NON_LOCAL : VIDMM_LOCAL;
 	enum room room;
 
 	if (place_is_passed_over(place))
 		return ROOM_SKIPPED;
-	room = room_find_in(seeker, place, allowed & manager->group_segments[place->group]);
+	room = room_find_in(search, place, allowed & manager->group_segments[place->group]);
 	if (room != ROOM_NEVER || place->has_changed_group ||
 	    (vidmm_options(manager) & VIDMM_NO_DEMOTION) ||
 	    !(place->allocation->supported_segments & allowed & manager->group_segments[other]))
@@ -387,7 +388,7 @@ static enum room room_find(struct seeker *seeker, struct vidmm_place *place)
 	/* For good: who looks here and there by turns has everybody else move for nothing. */
 	place->has_changed_group = true;
 	place_regroup_locked(place, other);
-	return room_find_in(seeker, place, allowed & manager->group_segments[other]);
+	return room_find_in(search, place, allowed & manager->group_segments[other]);
 }
 
 static void place_give_up_locked(struct vidmm_place *place, struct actions *actions)
@@ -427,16 +428,16 @@ void place_starve_locked(struct vidmm_place *place, struct actions *actions)
 		if (!device->is_lost)
 			device_starve_locked(device, actions);
 	}
-	list_for_each_safe (link, following, &place->manager->gathers) {
-		struct vidmm_gather *gather = container_of(link, struct vidmm_gather, link);
-		struct vidmm_list *list = container_of(gather, struct vidmm_list, gather);
+	list_for_each_safe (link, following, &place->manager->waiters) {
+		struct vidmm_waiter *waiter = container_of(link, struct vidmm_waiter, link);
+		struct vidmm_list *list = container_of(waiter, struct vidmm_list, waiter);
 
-		if (gather->kind == VIDMM_GATHER_LIST && list_names(list, place))
+		if (waiter->kind == VIDMM_WAITER_LIST && list_names(list, place))
 			list_fail_locked(list, actions);
 	}
 }
 
-/* ---- turns: true while it is still the seeker's ---- */
+/* ---- turns: true while it is still the search's ---- */
 
 /*
  * It has work to do, or a call of its waits. One that cannot have everything, because the
@@ -483,43 +484,43 @@ static bool place_is_asked_for(const struct vidmm_place *place)
 	return !list_is_empty(&place->wants);
 }
 
-static bool device_look_locked(struct seeker *seeker, struct vidmm_device *device)
+static bool device_look_locked(struct room_search *search, struct vidmm_device *device)
 {
 	struct list passed_over;
 	struct list *link;
 	bool is_soon = false;
-	bool was_first = seeker->is_first;
+	bool was_first = search->is_first;
 	bool is_stuck;
 
 	(void)device_is_eager(device, &is_stuck);
-	seeker->device = device;
-	seeker->own = device;
-	seeker->process = device->process;
+	search->device = device;
+	search->own = device;
+	search->process = device->process;
 	list_init(&passed_over);
-	is_soon = device_look_for_tables_locked(seeker, device, was_first && !is_stuck);
+	is_soon = device_look_for_tables_locked(search, device, was_first && !is_stuck);
 	/* One that was found leaves the list by itself, and takes its twins along. */
 	while (!is_soon && (link = device->missing.next) != &device->missing) {
 		struct vidmm_binding *binding =
 			container_of(link, struct vidmm_binding, device_link);
 		struct vidmm_place *place = binding_place(binding);
-		uint32_t taken_segments = seeker->taken_segments;
+		uint32_t taken_segments = search->taken_segments;
 		enum room room;
 
 		/* Nobody gives anything up for who cannot work with it. */
-		seeker->is_first = was_first && (!is_stuck || !list_is_empty(&place->wants));
-		seeker->is_asking = place_is_asked_for(place);
+		search->is_first = was_first && (!is_stuck || !list_is_empty(&place->wants));
+		search->is_asking = place_is_asked_for(place);
 		room = binding_is_for_later(binding, is_stuck) ? ROOM_SKIPPED
-							       : room_find(seeker, place);
-		is_soon = room == ROOM_SOON && seeker->is_first == was_first;
+							       : room_find(search, place);
+		is_soon = room == ROOM_SOON && search->is_first == was_first;
 		if (room == ROOM_SOON && !is_soon) {
-			seeker->taken_segments = taken_segments;
+			search->taken_segments = taken_segments;
 			room = ROOM_SKIPPED;
 		}
 		/* A call that waits for it gets the answer; else it is the device's end. */
 		if (room == ROOM_NEVER && list_is_empty(&place->wants))
-			device_starve_locked(device, seeker->actions);
+			device_starve_locked(device, search->actions);
 		if (room == ROOM_NEVER)
-			place_give_up_locked(place, seeker->actions);
+			place_give_up_locked(place, search->actions);
 		if (room == ROOM_NEVER || room == ROOM_SKIPPED) {
 			list_remove(link);
 			list_push_back(&passed_over, link);
@@ -527,8 +528,8 @@ static bool device_look_locked(struct seeker *seeker, struct vidmm_device *devic
 	}
 	list_splice_back(&passed_over, &device->missing);
 	list_splice_back(&device->missing, &passed_over);
-	seeker->is_first = was_first;
-	seeker->is_asking = false;
+	search->is_first = was_first;
+	search->is_asking = false;
 	return is_soon || !list_is_empty(&device->coming) ||
 	       tables_are_on_their_way(device->process);
 }
@@ -537,14 +538,14 @@ static bool device_look_locked(struct seeker *seeker, struct vidmm_device *devic
  * As device_compact(): what it holds already stands in the way of the rest. Again only when others
  * have let go of something since: what they had stood in the way, too.
  */
-static bool submission_compact(const struct seeker *seeker, struct vidmm_list *list)
+static bool submission_compact(const struct room_search *search, struct vidmm_list *list)
 {
 	bool has_any = false;
 
-	if (list->compacted_at == seeker->manager->epoch)
+	if (list->compacted_at == search->manager->epoch)
 		return false;
-	list->compacted_at = seeker->manager->epoch;
-	list_loosen_locked(list, seeker->actions);
+	list->compacted_at = search->manager->epoch;
+	list_loosen_locked(list, search->actions);
 	for (uint32_t i = 0; i < list->count; i++) {
 		struct vidmm_place *place = binding_place(list->entries[i].binding);
 
@@ -552,95 +553,95 @@ static bool submission_compact(const struct seeker *seeker, struct vidmm_list *l
 		    place->allocation->traits.is_unmoveable)
 			continue;
 		place->segment->is_emptying = true;
-		place_leave_locked(place, seeker->actions);
+		place_leave_locked(place, search->actions);
 		has_any = true;
 	}
-	/* Held again, wherever it is: what it gives up itself is nobody's hope. */
-	(void)list_look_locked(list, true, seeker->actions);
+	/* Held again, wherever it is: nobody can have what it gives up itself. */
+	(void)list_look_locked(list, true, search->actions);
 	return has_any;
 }
 
-static bool submission_look_locked(struct seeker *seeker, struct vidmm_list *list)
+static bool submission_look_locked(struct room_search *search, struct vidmm_list *list)
 {
-	seeker->device = NULL;
-	seeker->own = list->device;
-	seeker->process = list->device->process;
-	if (list_look_locked(list, seeker->is_first, seeker->actions))
+	search->device = NULL;
+	search->own = list->device;
+	search->process = list->device->process;
+	if (list_look_locked(list, search->is_first, search->actions))
 		return false;
-	for (uint32_t i = 0; seeker->is_first && i < list->count; i++) {
-		enum room room = room_find(seeker, binding_place(list->entries[i].binding));
+	for (uint32_t i = 0; search->is_first && i < list->count; i++) {
+		enum room room = room_find(search, binding_place(list->entries[i].binding));
 
 		if (room == ROOM_SOON)
 			return true;
-		if (room == ROOM_NEVER && submission_compact(seeker, list))
+		if (room == ROOM_NEVER && submission_compact(search, list))
 			return true;
 		if (room == ROOM_NEVER) {
-			list_fail_locked(list, seeker->actions);
+			list_fail_locked(list, search->actions);
 			return false;
 		}
 	}
 	return true;
 }
 
-static bool gather_is_eager(const struct vidmm_gather *gather)
+static bool waiter_is_eager(const struct vidmm_waiter *waiter)
 {
 	bool is_stuck;
 
-	return gather->kind != VIDMM_GATHER_DEVICE ||
-	       device_is_eager(container_of(gather, struct vidmm_device, gather), &is_stuck);
+	return waiter->kind != VIDMM_WAITER_DEVICE ||
+	       device_is_eager(container_of(waiter, struct vidmm_device, waiter), &is_stuck);
 }
 
 /* Its process is suspended: it gets nothing back before it goes on. Calls are carried out. */
-static bool gather_is_held(const struct vidmm_gather *gather)
+static bool waiter_is_held(const struct vidmm_waiter *waiter)
 {
-	if (gather->kind == VIDMM_GATHER_ROOMS)
+	if (waiter->kind == VIDMM_WAITER_ROOMS)
 		return false;
-	return gather->kind == VIDMM_GATHER_LIST
-		       ? container_of(gather, struct vidmm_list, gather)->device->is_held
-		       : container_of(gather, struct vidmm_device, gather)->is_held;
+	return waiter->kind == VIDMM_WAITER_LIST
+		       ? container_of(waiter, struct vidmm_list, waiter)->device->is_held
+		       : container_of(waiter, struct vidmm_device, waiter)->is_held;
 }
 
 /* Those who need it now, or those who only would like it back. */
-static void gathers_look_locked(struct seeker *seeker, bool are_eager)
+static void waiters_look_locked(struct room_search *search, bool are_eager)
 {
 	struct list *link;
 	struct list *following;
 
-	list_for_each_safe (link, following, &seeker->manager->gathers) {
-		struct vidmm_gather *gather = container_of(link, struct vidmm_gather, link);
+	list_for_each_safe (link, following, &search->manager->waiters) {
+		struct vidmm_waiter *waiter = container_of(link, struct vidmm_waiter, link);
 		bool is_its_turn;
 
-		if (gather_is_held(gather) || gather_is_eager(gather) != are_eager)
+		if (waiter_is_held(waiter) || waiter_is_eager(waiter) != are_eager)
 			continue;
-		if (gather->kind == VIDMM_GATHER_LIST)
+		if (waiter->kind == VIDMM_WAITER_LIST)
 			is_its_turn = submission_look_locked(
-				seeker, container_of(gather, struct vidmm_list, gather));
-		else if (gather->kind == VIDMM_GATHER_ROOMS)
+				search, container_of(waiter, struct vidmm_list, waiter));
+		else if (waiter->kind == VIDMM_WAITER_ROOMS)
 			is_its_turn = request_look_locked(
-				seeker, container_of(gather, struct room_request, gather));
+				search, container_of(waiter, struct room_request, waiter));
 		else
 			is_its_turn = device_look_locked(
-				seeker, container_of(gather, struct vidmm_device, gather));
+				search, container_of(waiter, struct vidmm_device, waiter));
 		/* Who only waits for the CPU to unlock something, or for nothing, lets others by.
 		 */
 		if (is_its_turn)
-			seeker->is_first = false;
+			search->is_first = false;
 		if (!are_eager)
-			room_look_again(seeker->manager, clock_deadline(IDLE_LOOK_NS));
+			room_look_again(search->manager, clock_deadline(IDLE_LOOK_NS));
 	}
 }
 
 void room_look_locked(struct vidmm *manager, struct actions *actions)
 {
-	struct seeker seeker = { .manager = manager, .actions = actions, .is_first = true };
+	struct room_search search = { .manager = manager, .actions = actions, .is_first = true };
 
 	lock_assert_held(&manager->lock);
-	if (list_is_empty(&manager->gathers))
+	if (list_is_empty(&manager->waiters))
 		return;
-	seeker.now_ns = clock_now_ns();
+	search.now_ns = clock_now_ns();
 	for (uint32_t i = 0; i < manager->segment_count; i++)
 		manager->segments[i].claimed_bytes = 0;
-	gathers_look_locked(&seeker, true);
-	seeker.is_first = false;
-	gathers_look_locked(&seeker, false);
+	waiters_look_locked(&search, true);
+	search.is_first = false;
+	waiters_look_locked(&search, false);
 }

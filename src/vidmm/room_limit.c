@@ -1,7 +1,7 @@
 /*
  * room_limit.c - how much all apertures and system memory together may hold. See room.c.
  *
- *	in:   a seeker that found room in such a segment, but may not have it
+ *	in:   a search that found room in such a segment, but may not have it
  *	out:  places that leave, in whichever of them they are
  *
  * Nobody goes before it is known that it is enough. The order of victims is that of each segment;
@@ -51,40 +51,41 @@ static uint64_t soon_free_bytes(const struct vidmm *manager)
 }
 
 /* How many bytes of a segment could go, up to so many; with `is_meant` they leave. */
-static uint64_t segment_gives(const struct seeker *seeker, struct vidmm_segment *segment,
-			      uint64_t most_bytes, bool is_meant, struct hope *hope)
+static uint64_t segment_gives(const struct room_search *search, struct vidmm_segment *segment,
+			      uint64_t most_bytes, bool is_meant, struct retry_hint *hint)
 {
 	struct evict_walk walk;
 	struct vidmm_place *place;
 	uint64_t given = 0;
 
-	evict_walk_begin(&walk, seeker->manager->use_clock);
-	while (given < most_bytes && (place = room_victim(seeker, segment, &walk, hope))) {
+	evict_walk_begin(&walk, search->manager->use_clock);
+	while (given < most_bytes && (place = room_victim(search, segment, &walk, hint))) {
 		given += place->wish.size_bytes;
 		if (is_meant)
-			place_leave_locked(place, seeker->actions);
+			place_leave_locked(place, search->actions);
 	}
 	return given;
 }
 
-static uint64_t segments_give(const struct seeker *seeker, struct vidmm_segment *first,
-			      uint64_t most_bytes, bool is_meant, struct hope *hope)
+static uint64_t segments_give(const struct room_search *search, struct vidmm_segment *first,
+			      uint64_t most_bytes, bool is_meant, struct retry_hint *hint)
 {
-	struct vidmm *manager = seeker->manager;
-	uint64_t given = segment_gives(seeker, first, most_bytes, is_meant, hope);
+	struct vidmm *manager = search->manager;
+	uint64_t given = segment_gives(search, first, most_bytes, is_meant, hint);
 
 	for (uint32_t i = 0; given < most_bytes && i < manager->segment_count; i++) {
 		struct vidmm_segment *segment = &manager->segments[i];
 
 		if (segment != first && is_limited(manager, segment))
-			given += segment_gives(seeker, segment, most_bytes - given, is_meant, hope);
+			given += segment_gives(search, segment, most_bytes - given, is_meant, hint);
 	}
 	return given;
 }
 
-bool limit_make_room(const struct seeker *seeker, const struct placement *where, struct hope *hope)
+bool limit_make_room(const struct room_search *search, const struct placement *where,
+		     struct retry_hint *hint)
 {
-	const struct vidmm *manager = seeker->manager;
+	const struct vidmm *manager = search->manager;
 	uint64_t limit_bytes = manager->config.aperture_commit_limit_bytes;
 	uint64_t soon_bytes = soon_free_bytes(manager);
 
@@ -95,8 +96,8 @@ bool limit_make_room(const struct seeker *seeker, const struct placement *where,
 	if (soon_bytes >= need_bytes)
 		return true;
 	need_bytes -= soon_bytes;
-	if (segments_give(seeker, where->segment, need_bytes, false, hope) < need_bytes)
+	if (segments_give(search, where->segment, need_bytes, false, hint) < need_bytes)
 		return false;
-	(void)segments_give(seeker, where->segment, need_bytes, true, hope);
+	(void)segments_give(search, where->segment, need_bytes, true, hint);
 	return true;
 }

@@ -13,7 +13,7 @@ enum room { ROOM_FOUND, ROOM_SOON, ROOM_NEVER, ROOM_SKIPPED };
 #define IDLE_LOOK_NS (100 * NS_PER_MS)
 
 /* Who looks for room. */
-struct seeker {
+struct room_search {
 	struct vidmm *manager;
 	struct actions *actions;
 	struct vidmm_device *device;   /* NULL: a list of a submission */
@@ -26,21 +26,22 @@ struct seeker {
 };
 
 /* What keeps those who do not go now. */
-struct hope {
+struct retry_hint {
 	uint64_t until_ns; /* somebody's time is over then; CLOCK_FOREVER: nobody's will be */
 	bool is_work;      /* in front of what was evicted or offered */
 };
 
-static inline void hope_until(struct hope *hope, uint64_t at_ns)
+static inline void retry_hint_until(struct retry_hint *hint, uint64_t at_ns)
 {
-	if (at_ns < hope->until_ns)
-		hope->until_ns = at_ns;
+	if (at_ns < hint->until_ns)
+		hint->until_ns = at_ns;
 }
 
 /* ---- room.c ---- */
 
 /* Who can go for one of them goes; NEVER: nobody can, and nobody will. */
-enum room room_make(struct seeker *seeker, const struct placement placements[], uint32_t count);
+enum room room_make(struct room_search *search, const struct placement placements[],
+		    uint32_t count);
 
 /*
  * Between what leaves one by one there would be the same holes again: whoever enters waits until
@@ -49,8 +50,8 @@ enum room room_make(struct seeker *seeker, const struct placement placements[], 
 bool segments_are_emptying(const struct placement placements[], uint32_t count);
 
 /* The next to go of a segment; NULL when nobody is left. */
-struct vidmm_place *room_victim(const struct seeker *seeker, struct vidmm_segment *segment,
-				struct evict_walk *walk, struct hope *hope);
+struct vidmm_place *room_victim(const struct room_search *search, struct vidmm_segment *segment,
+				struct evict_walk *walk, struct retry_hint *hint);
 
 /* What leaves, and what stands in two places while it shifts. */
 static inline uint64_t segment_soon_free_bytes(const struct vidmm_segment *segment)
@@ -72,7 +73,8 @@ void device_starve_locked(struct vidmm_device *device, struct actions *actions);
 /* May it have so much of system memory, beside what all others have there? */
 bool limit_has_room(const struct vidmm *manager, const struct placement *where);
 /* Makes enough leave; true when what leaves is worth waiting for. */
-bool limit_make_room(const struct seeker *seeker, const struct placement *where, struct hope *hope);
+bool limit_make_room(const struct room_search *search, const struct placement *where,
+		     struct retry_hint *hint);
 bool limit_is_busy(const struct vidmm *manager);
 /* Who waits for room in one of them may wait for room in any of these. */
 uint32_t limit_segments(const struct vidmm *manager, uint32_t segments);
@@ -80,16 +82,16 @@ uint32_t limit_segments(const struct vidmm *manager, uint32_t segments);
 /* ---- room_tables.c ---- */
 
 /* How many bytes page tables of others could give; with `is_meant` so many of them leave. */
-uint64_t tables_give(const struct seeker *seeker, const struct vidmm_segment *segment,
-		     uint64_t most_bytes, bool is_meant, struct hope *hope);
+uint64_t tables_give(const struct room_search *search, const struct vidmm_segment *segment,
+		     uint64_t most_bytes, bool is_meant, struct retry_hint *hint);
 
 bool tables_are_on_their_way(const struct vidmm_process *process);
 
 /* They come first: nothing of what it lists is of use without. True: soon. */
-bool device_look_for_tables_locked(struct seeker *seeker, struct vidmm_device *device,
+bool device_look_for_tables_locked(struct room_search *search, struct vidmm_device *device,
 				   bool is_first);
 
 /* A call that makes page tables: those there are have to be in, and room for the others. */
-bool request_look_locked(struct seeker *seeker, struct room_request *request);
+bool request_look_locked(struct room_search *search, struct room_request *request);
 
 #endif

@@ -140,7 +140,7 @@ static NTSTATUS keep_locked(struct address_space *pools, struct mapped_memory *m
 		lock_release(&pools->tables.lock);
 		return STATUS_SUCCESS;
 	}
-	status = space_carry_out_locked(pools, &plan, status, true, rooms, NULL, &address);
+	status = space_carry_out_unlock(pools, &plan, status, true, rooms, NULL, &address);
 	return status == STATUS_PENDING ? STATUS_SUCCESS : status;
 }
 

@@ -90,7 +90,7 @@ bool space_is_above_root_locked(const struct address_space *space, const struct 
 	return *end_page_out > space->tables.end_page;
 }
 
-NTSTATUS space_carry_out_locked(struct address_space *space, struct gpuva_plan *plan,
+NTSTATUS space_carry_out_unlock(struct address_space *space, struct gpuva_plan *plan,
 				NTSTATUS status, bool is_change, struct table_rooms *rooms,
 				const struct space_listener *listener, uint64_t *address_out)
 {
@@ -132,7 +132,7 @@ static NTSTATUS try_to_carry_out(struct address_space *space, const struct space
 	status = plan_locked(&space->tables.space, request, &plan);
 	if (NT_SUCCESS(status) && space_is_above_root_locked(space, &plan, end_page_out))
 		status = STATUS_RETRY;
-	return space_carry_out_locked(space, &plan, status, !request->reserve, rooms, listener,
+	return space_carry_out_unlock(space, &plan, status, !request->reserve, rooms, listener,
 				      address_out);
 }
 

@@ -113,13 +113,8 @@ static NTSTATUS run_job(struct address_space *space, bool is_last)
 	root->is_last = is_last;
 	atomic_store(&root->is_done, false);
 	root_start(root, space->pager);
-	for (;;) {
-		uint32_t seen = notice_read(&space->changed);
-
-		if (atomic_load(&root->is_done))
-			return root->status;
-		notice_wait(&space->changed, seen, CLOCK_FOREVER);
-	}
+	notice_wait_until(&space->changed, &root->is_done);
+	return root->status;
 }
 
 /* ---- growing ---- */

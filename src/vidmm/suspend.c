@@ -50,7 +50,7 @@ void vidmm_device_begin(struct vidmm_device *device)
 	device->has_begun = true;
 	if (device->process->is_suspended)
 		device_hold_locked(device, &actions);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 void vidmm_device_end(struct vidmm_device *device)
@@ -64,7 +64,7 @@ void vidmm_device_end(struct vidmm_device *device)
 	device_charge_locked(device);
 	device_let_go_locked(device, &actions);
 	manager->epoch++;
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 /* ---- memory ---- */
@@ -89,11 +89,11 @@ static void lists_loosen_locked(struct vidmm *manager, struct actions *actions)
 {
 	struct list *link;
 
-	list_for_each (link, &manager->gathers) {
-		struct vidmm_gather *gather = container_of(link, struct vidmm_gather, link);
-		struct vidmm_list *list = container_of(gather, struct vidmm_list, gather);
+	list_for_each (link, &manager->waiters) {
+		struct vidmm_waiter *waiter = container_of(link, struct vidmm_waiter, link);
+		struct vidmm_list *list = container_of(waiter, struct vidmm_list, waiter);
 
-		if (gather->kind == VIDMM_GATHER_LIST && list->device->is_held)
+		if (waiter->kind == VIDMM_WAITER_LIST && list->device->is_held)
 			list_loosen_locked(list, actions);
 	}
 }
@@ -134,7 +134,7 @@ NTSTATUS vidmm_process_suspend(struct vidmm_process *process, bool wakes_on_work
 	lists_loosen_locked(manager, &actions);
 	places_leave_locked(process, &actions);
 	manager->epoch++;
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 	manager_settle(manager, false);
 	return STATUS_SUCCESS;
 }
@@ -159,7 +159,7 @@ static bool process_go_on(struct vidmm_process *process)
 		trim_now_locked(process, VIDMM_TRIM_RESTART_PERIODIC, &actions);
 		manager->epoch++;
 	}
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 	return was_suspended;
 }
 

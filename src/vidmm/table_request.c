@@ -49,7 +49,7 @@ void room_request_answer_locked(struct room_request *request, NTSTATUS status,
 	struct vidmm_process *process = request->process;
 	struct list *link;
 
-	list_remove(&request->gather.link);
+	list_remove(&request->waiter.link);
 	while (NT_SUCCESS(status) && (link = list_pop_front(&request->rooms))) {
 		list_push_back(&process->manager->rooms, &room_of(link)->link);
 		list_push_back(&process->tables.rooms, link);
@@ -68,21 +68,16 @@ static NTSTATUS request_wait(struct room_request *request)
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	vidmm_tables_release(request->process);
-	list_push_back(&manager->gathers, &request->gather.link);
-	actions_run_locked(manager, &actions);
-	for (;;) {
-		uint32_t seen = notice_read(&manager->changed);
-
-		if (atomic_load(&request->is_answered))
-			return request->status;
-		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
-	}
+	list_push_back(&manager->waiters, &request->waiter.link);
+	actions_run_unlock(manager, &actions);
+	notice_wait_until(&manager->changed, &request->is_answered);
+	return request->status;
 }
 
 NTSTATUS vidmm_tables_await(struct vidmm_process *process, struct table_room rooms[],
 			    uint32_t count)
 {
-	struct room_request request = { .gather.kind = VIDMM_GATHER_ROOMS, .process = process };
+	struct room_request request = { .waiter.kind = VIDMM_WAITER_ROOMS, .process = process };
 	NTSTATUS status;
 
 	if (LIKELY(count == 0 && vidmm_tables_are_in(process)))

@@ -193,8 +193,8 @@ void vidmm_give_table(void *manager_, const struct pager_table *table, uint64_t 
 	list_remove(&room->tables_link);
 	if (room->is_placed) {
 		room_displace_locked(manager, room);
-		manager->epoch++; /* hope for those who gave up */
-		if (!list_is_empty(&manager->gathers))
+		manager->epoch++; /* who gave up tries again */
+		if (!list_is_empty(&manager->waiters))
 			room_look_again(manager, clock_now_ns());
 	}
 	if (room->tables)

@@ -180,7 +180,7 @@ void vidmm_tables_order(struct vidmm_process *process, struct paging_job *job)
 	}
 }
 
-/* Takes the lock; arrive_locked() lets go of it. */
+/* Takes the lock; arrive_unlock() lets go of it. */
 static void end_way(struct vidmm_process *process, enum vidmm_tables_state way,
 		    struct actions *actions)
 {
@@ -189,14 +189,14 @@ static void end_way(struct vidmm_process *process, enum vidmm_tables_state way,
 	assert(tables_state(&process->tables) == way);
 }
 
-static void arrive_locked(struct vidmm_process *process, enum vidmm_tables_state at,
+static void arrive_unlock(struct vidmm_process *process, enum vidmm_tables_state at,
 			  struct actions *actions)
 {
 	set_state_locked(&process->tables, at);
 	if (at == VIDMM_TABLES_IN)
 		devices_settle_locked(&process->tables, actions);
 	actions->has_changes = true;
-	actions_run_locked(process->manager, actions);
+	actions_run_unlock(process->manager, actions);
 }
 
 void vidmm_tables_left(struct vidmm_process *process)
@@ -214,7 +214,7 @@ void vidmm_tables_left(struct vidmm_process *process)
 		room_displace_locked(process->manager, room);
 	}
 	dependents_release_locked(tables);
-	arrive_locked(process, VIDMM_TABLES_OUT, &actions);
+	arrive_unlock(process, VIDMM_TABLES_OUT, &actions);
 }
 
 void vidmm_tables_stayed(struct vidmm_process *process, bool has_failed)
@@ -229,7 +229,7 @@ void vidmm_tables_stayed(struct vidmm_process *process, bool has_failed)
 	dependents_release_locked(tables);
 	if (has_failed)
 		tables->given_up_at = process->manager->epoch;
-	arrive_locked(process, VIDMM_TABLES_IN, &actions);
+	arrive_unlock(process, VIDMM_TABLES_IN, &actions);
 }
 
 void vidmm_tables_entered(struct vidmm_process *process)
@@ -244,7 +244,7 @@ void vidmm_tables_entered(struct vidmm_process *process)
 		room->segment->entering_bytes -= room_bytes(room);
 		vidmm_count(&room->segment->traffic.tables_back, room_bytes(room));
 	}
-	arrive_locked(process, VIDMM_TABLES_IN, &actions);
+	arrive_unlock(process, VIDMM_TABLES_IN, &actions);
 }
 
 void vidmm_tables_attach(struct vidmm_process *process, const struct vidmm_tables_ops *ops,
@@ -270,13 +270,8 @@ void vidmm_tables_detach(struct vidmm_process *process)
 	struct vidmm *manager = process->manager;
 
 	lock_acquire(&manager->lock);
-	while (is_on_a_way(tables)) {
-		uint32_t seen = notice_read(&manager->changed);
-
-		lock_release(&manager->lock);
-		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
-		lock_acquire(&manager->lock);
-	}
+	while (is_on_a_way(tables))
+		notice_wait_relock(&manager->changed, &manager->lock);
 	tables->ops = NULL;
 	lock_release(&manager->lock);
 }

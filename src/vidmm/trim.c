@@ -120,7 +120,7 @@ void vidmm_trim_tick(struct vidmm *manager)
 	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	trim_look_locked(manager, &actions);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 struct vidmm_trim_intervals vidmm_trim_intervals(struct vidmm *manager)
@@ -186,7 +186,7 @@ void vidmm_process_listen(struct vidmm_process *process, int32_t trim_listeners,
 	if (!had_trims && process->trim_listeners > 0)
 		trim_begin_locked(process);
 	trim_look_locked(manager, &actions);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 /* ---- telling now ---- */
@@ -228,5 +228,5 @@ void vidmm_trim(struct vidmm *manager, struct vidmm_process *process, uint32_t f
 		if (!process || each == process)
 			trim_now_locked(each, flags, &actions);
 	}
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }

@@ -133,7 +133,7 @@ static NTSTATUS update_undo(struct vidmm_binding *binding, const struct vidmm_up
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
 	lock_acquire(&manager->lock);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 	return refuse(STATUS_NO_MEMORY, RULE_MM_NO_PAGES, "hAllocation",
 		      "cannot be moved to where it would have to be");
 }
@@ -160,7 +160,7 @@ NTSTATUS vidmm_update_anywhere(struct vidmm_binding *binding, const struct vidmm
 	lock_acquire(&manager->lock);
 	if (NT_SUCCESS(status)) {
 		request_want_locked(binding, request);
-		status = request_start_locked(manager, request, &actions);
+		status = request_start_unlock(manager, request, &actions);
 		return status == STATUS_NO_MEMORY ? update_undo(binding, &before) : status;
 	}
 	lock_release(&manager->lock);

@@ -361,7 +361,7 @@ static void reopened(struct vidmm_place *place)
 	if (is_unwanted)
 		(void)window_end_locked(place, &actions);
 	actions.has_changes = true;
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 void vidmm_windows_reopen(struct vidmm *manager)

@@ -44,8 +44,8 @@ static void member_let_go_locked(struct work_set_member *member, struct actions 
 	place_settle_locked(binding_place(&member->binding), actions);
 }
 
-/* Lists it or takes it off, as it is needed or not. Lets go of the lock. */
-static void set_settle_locked(struct vidmm_work_set *set)
+/* Lists it or takes it off, as it is needed or not. Releases the lock. */
+static void set_settle_unlock(struct vidmm_work_set *set)
 {
 	struct vidmm *manager = manager_of(set);
 	bool is_needed = set_is_needed(set);
@@ -62,7 +62,7 @@ static void set_settle_locked(struct vidmm_work_set *set)
 				member_let_go_locked(member_of(link), &actions);
 		}
 	}
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 void vidmm_work_set_look(struct vidmm_work_set *set)
@@ -70,7 +70,7 @@ void vidmm_work_set_look(struct vidmm_work_set *set)
 	if (LIKELY(atomic_load(&set->member_count) == 0))
 		return;
 	lock_acquire(&manager_of(set)->lock);
-	set_settle_locked(set);
+	set_settle_unlock(set);
 }
 
 void vidmm_work_set_hold(struct vidmm_work_set *set)
@@ -110,7 +110,7 @@ NTSTATUS vidmm_work_set_add(struct vidmm_work_set *set, struct work_set_member *
 	list_push_back(&set->members, &member->link);
 	if (set->is_listed)
 		binding_need_locked(&member->binding, &actions);
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 	/* The first one, and there is work already. */
 	vidmm_work_set_look(set);
 	return STATUS_SUCCESS;
@@ -128,7 +128,7 @@ void vidmm_work_set_remove(struct vidmm_work_set *set, struct work_set_member *m
 		member_let_go_locked(member, &actions);
 	if (atomic_fetch_sub(&set->member_count, 1) == 1)
 		set->is_listed = false;
-	actions_run_locked(manager, &actions);
+	actions_run_unlock(manager, &actions);
 }
 
 /* ---- update ---- */
@@ -147,7 +147,7 @@ static bool pin(struct vidmm_binding *binding, bool is_wanted)
 		place->pins++;
 	binding_unlist_locked(binding, &actions);
 	place_settle_locked(place, &actions);
-	actions_run_locked(place->manager, &actions);
+	actions_run_unlock(place->manager, &actions);
 	return is_pinned;
 }
 
@@ -177,7 +177,7 @@ static void unpin(struct vidmm_place *place)
 	lock_acquire(&place->manager->lock);
 	place->manager->epoch++;
 	place_unpin_locked(place, &actions);
-	actions_run_locked(place->manager, &actions);
+	actions_run_unlock(place->manager, &actions);
 }
 
 struct update {

@@ -89,7 +89,7 @@ TEST(end, comes_behind_the_loss_of_an_adapter)
 TEST(end, comes_behind_what_other_threads_do_about_the_loss)
 {
 	expect_clean_ends("ends_when_its_work_is_lost", "pager", 1, "\"TdrLevel\": 1");
-	expect_clean_ends("ends_when_its_work_is_lost", "undertaker", 1, "\"TdrLevel\": 1");
+	expect_clean_ends("ends_when_its_work_is_lost", "reaper", 1, "\"TdrLevel\": 1");
 }
 
 TEST(end, comes_behind_a_reset_that_fails)

@@ -23,7 +23,7 @@ static struct {
 	struct dxg_kernel *kernel;
 	struct dxg_process *process;
 	struct dxg_adapter *adapter;
-	struct process_adapter *joined;
+	struct process_adapter *process_adapter;
 	struct dxg_device *device;
 	struct dxg_allocation *allocation; /* alone, resident and mapped */
 	struct dxg_resource *resource;     /* shared */
@@ -54,7 +54,7 @@ void planted_begin(void *kernel, void *process)
 	inside.kernel = kernel;
 	inside.process = process;
 	inside.adapter = inside.kernel->adapters[0];
-	inside.joined = FIRST(&inside.process->adapters, struct process_adapter, link);
+	inside.process_adapter = FIRST(&inside.process->adapters, struct process_adapter, link);
 	inside.device = FIRST(&inside.process->devices, struct dxg_device, process_link);
 	inside.allocation = find_local();
 	inside.resource = FIRST(&inside.device->resources, struct dxg_resource, device_link);
@@ -70,7 +70,7 @@ static struct sched *sched(void)
 
 static struct page_tables *tables(void)
 {
-	return &inside.joined->addresses->tables;
+	return &inside.process_adapter->addresses->tables;
 }
 
 /* NAME(…) is one number; an unsigned one wraps back. */
@@ -111,7 +111,7 @@ PLANT_WIDE(segment_pages, inside.place->segment->space.taken_units)
 PLANT_WIDE(segment_candidates, inside.place->segment->candidates.entry_count)
 PLANT_WIDE(segment_entered, inside.place->segment->traffic.entered.count)
 PLANT_WIDE(apertures, inside.adapter->memory->aperture_committed_bytes)
-PLANT_WIDE(usage, inside.joined->memory.usage_bytes[inside.place->group])
+PLANT_WIDE(usage, inside.process_adapter->memory.usage_bytes[inside.place->group])
 PLANT_WIDE(reserved, inside.adapter->memory->reserved_bytes[VIDMM_LOCAL])
 PLANT_WIDE(claimed, inside.adapter->memory->claimed_bytes[inside.place->group])
 PLANT_WIDE(group_bytes, inside.adapter->memory->group_bytes[VIDMM_LOCAL])
@@ -120,7 +120,7 @@ PLANT(listening, inside.adapter->memory->listening_count)
 PLANT(needed, inside.device->memory.needed_count)
 PLANT(ready_lists, inside.device->memory.ready_list_count)
 PLANT(place_listed, inside.place->listed)
-PLANT(place_gather_pins, inside.place->gather_pins)
+PLANT(place_waiter_pins, inside.place->waiter_pins)
 PLANT(binding_keeps, inside.allocation->binding->keeps)
 
 static void content(int by)
@@ -134,8 +134,8 @@ static void content(int by)
 
 /* ---- what is charged, and the CPU's views ---- */
 PLANT_WIDE(adapter_committed, inside.adapter->account.committed_bytes)
-PLANT_WIDE(process_committed, inside.joined->memory.account.committed_bytes)
-PLANT_WIDE(process_viewed, inside.joined->memory.account.viewed_bytes)
+PLANT_WIDE(process_committed, inside.process_adapter->memory.account.committed_bytes)
+PLANT_WIDE(process_viewed, inside.process_adapter->memory.account.viewed_bytes)
 PLANT(memory_locks, inside.allocation->body->memory.lock_count)
 
 /* ---- GPU addresses ---- */
@@ -200,7 +200,7 @@ const struct planted planted[] = {
 	ENTRY(needed, "has miscounted what it needs"),
 	ENTRY(ready_lists, "has miscounted its lists that are in place"),
 	ENTRY(place_listed, "its listings were miscounted"),
-	ENTRY(place_gather_pins, "the list whose turn it is"),
+	ENTRY(place_waiter_pins, "the list whose turn it is"),
 	ENTRY(binding_keeps, "is kept by nobody"),
 	ENTRY(content, "its content is not"),
 	ENTRY(adapter_committed, "committed bytes were miscounted"),

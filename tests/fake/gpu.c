@@ -306,12 +306,8 @@ static void gpu_flush_events(void *context)
 	struct fake_gpu *gpu = context;
 
 	lock_acquire(&gpu->lock);
-	while (gpu->telling > 0) {
-		uint32_t seen = notice_read(&gpu->told);
-		lock_release(&gpu->lock);
-		notice_wait(&gpu->told, seen, CLOCK_FOREVER);
-		lock_acquire(&gpu->lock);
-	}
+	while (gpu->telling > 0)
+		notice_wait_relock(&gpu->told, &gpu->lock);
 	lock_release(&gpu->lock);
 }
 

@@ -169,7 +169,7 @@ int model_memory_room(const struct model *model)
 	return MAX_MEMORIES - model_memory_count(model);
 }
 
-static void bury(struct model *model, uint32_t handle)
+static void reap(struct model *model, uint32_t handle)
 {
 	model->dead[model->dead_count % MAX_DEAD] = handle;
 	model->dead_count++;
@@ -211,7 +211,7 @@ void model_end(struct model *model, enum model_kind kind, int index)
 		}
 	}
 	array[index].is_live = false;
-	bury(model, array[index].handle);
+	reap(model, array[index].handle);
 }
 
 void model_end_process(struct model *model)

@@ -64,7 +64,7 @@ enum { SCRIPTS = sizeof(scripts) / sizeof(scripts[0]), CALLS = 16 };
 
 /* Threads that do what calls have begun; a name may be the beginning of one. */
 static const struct script workers[] = {
-	{ .name = "pager" },   { .name = "dxgk sched" }, { .name = "undertaker" },
+	{ .name = "pager" },   { .name = "dxgk sched" }, { .name = "reaper" },
 	{ .name = "vidmm" },   { .name = "nt-dpc" },     { .name = "page table root" },
 	{ .name = "driver-" },
 };

@@ -94,12 +94,8 @@ static void produce(void *argument)
 	(void)argument;
 	for (int i = 0; i < ITEMS; i++) {
 		lock_acquire(&lock);
-		while (queued == QUEUE_MAX) {
-			uint32_t seen = notice_read(&queue_changed);
-			lock_release(&lock);
-			notice_wait(&queue_changed, seen, CLOCK_FOREVER);
-			lock_acquire(&lock);
-		}
+		while (queued == QUEUE_MAX)
+			notice_wait_relock(&queue_changed, &lock);
 		queued++;
 		produced++;
 		lock_release(&lock);
@@ -112,12 +108,8 @@ static void consume(void *argument)
 	(void)argument;
 	for (int i = 0; i < ITEMS; i++) {
 		lock_acquire(&lock);
-		while (queued == 0) {
-			uint32_t seen = notice_read(&queue_changed);
-			lock_release(&lock);
-			notice_wait(&queue_changed, seen, CLOCK_FOREVER);
-			lock_acquire(&lock);
-		}
+		while (queued == 0)
+			notice_wait_relock(&queue_changed, &lock);
 		queued--;
 		consumed++;
 		CHILD_EXPECT(consumed <= produced);

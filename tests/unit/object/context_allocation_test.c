@@ -416,7 +416,8 @@ TEST(addresses, that_are_taken_are_not_mapped_at)
 	EXPECT_STR(refusal.rule, "VA-IN-USE");
 	EXPECT_EQ(map(first, address, 1), 0); /* not even over itself */
 	EXPECT_EQ(map(second, address + 16 * 4096, 16), address + 16 * 4096);
-	EXPECT_EQ(address_space_free(app.device->joined->addresses, address, 4096, false, NULL),
+	EXPECT_EQ(address_space_free(app.device->process_adapter->addresses, address, 4096, false,
+				     NULL),
 		  STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(destroy(&app, first), STATUS_SUCCESS);
 	EXPECT_EQ(destroy(&app, second), STATUS_SUCCESS);
@@ -435,7 +436,7 @@ TEST(addresses, of_a_driver_are_reserved_while_its_process_is_made)
 	EXPECT_EQ(notes_of("ReserveGpuVirtualAddressRange irql=0 status=0 start=2097152"), 2);
 	/* The kernel keeps its own. */
 	EXPECT_EQ(notes_of("ReserveGpuVirtualAddressRange irql=0 status=3221225659"), 1);
-	struct address_space *space = app.device->joined->addresses;
+	struct address_space *space = app.device->process_adapter->addresses;
 	EXPECT_EQ(address_space_free(space, 4 << 20, 4096, false, NULL), STATUS_INVALID_PARAMETER);
 	EXPECT(refusal_last(&refusal));
 	EXPECT_STR(refusal.rule, "VA-DRIVER");

@@ -182,7 +182,8 @@ static NTSTATUS escape(struct client *client, struct dxg_context *context,
 		.private_bytes = sizeof(*escape),
 	};
 
-	NTSTATUS status = miniport_escape(adapter->miniport, client->device->joined->client, &desc);
+	NTSTATUS status =
+		miniport_escape(adapter->miniport, client->device->process_adapter->client, &desc);
 	return NT_SUCCESS(status) ? (NTSTATUS)escape->result : status;
 }
 

@@ -99,7 +99,8 @@ static void complete(void)
 					     .private_data = &escape,
 					     .private_bytes = sizeof(escape) };
 
-	EXPECT_EQ(miniport_escape(kernel.adapters[0]->miniport, crank->joined->client, &desc),
+	EXPECT_EQ(miniport_escape(kernel.adapters[0]->miniport, crank->process_adapter->client,
+				  &desc),
 		  STATUS_SUCCESS);
 }
 

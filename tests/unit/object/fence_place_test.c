@@ -292,10 +292,10 @@ TEST(end, of_a_fence_that_was_waited_for_takes_it_off_the_list)
 	struct sync_names names = make(&usual);
 	struct dxg_sync_object *sync = find(names.handle);
 	EXPECT(sync_body_watch(sync->body, 8, &watch));
-	EXPECT(!list_is_empty(&world.device->joined->watched));
+	EXPECT(!list_is_empty(&world.device->process_adapter->watched));
 	EXPECT(sync_body_signal(sync->body, 8, false));
 	EXPECT(sync_object_destroy_and_put(sync));
-	EXPECT(list_is_empty(&world.device->joined->watched));
+	EXPECT(list_is_empty(&world.device->process_adapter->watched));
 	sync_object_look_at_fences(world.device);
 	finish();
 }

@@ -155,7 +155,7 @@ static void free_address(void *context)
 	struct refusal_scope own;
 
 	refusal_begin(&own, "free");
-	(void)!gpu_addresses_free_now(device->joined->addresses, *address, 4096);
+	(void)!gpu_addresses_free_now(device->process_adapter->addresses, *address, 4096);
 	(void)refusal_end(&own);
 }
 
@@ -174,7 +174,7 @@ TEST(gpu_addresses, that_are_freed_are_out_of_the_tables_before_their_memory_is_
 		EXPECT_EQ(map_at(allocation, &address), STATUS_PENDING);
 		pager_flush(kernel.adapters[0]->pager);
 		watched_page = address >> GPUVA_PAGE_SHIFT;
-		watched_tables = &device->joined->addresses->tables;
+		watched_tables = &device->process_adapter->addresses->tables;
 		EXPECT_EQ(thread_create("free", free_address, &address, &thread), STATUS_SUCCESS);
 		EXPECT_EQ(destruction_of_list(device, 1, &allocation, &not_in_use), STATUS_SUCCESS);
 		deferral_wait_for_all(device);

@@ -217,7 +217,7 @@ static unsigned watched_count(const struct dxg_device *device)
 	const struct list *link;
 	unsigned watched = 0;
 
-	list_for_each (link, &device->joined->watched)
+	list_for_each (link, &device->process_adapter->watched)
 		watched++;
 	return watched;
 }
@@ -458,7 +458,7 @@ TEST(lost_device, ends_waits_for_fences_that_jump_with_success)
 
 static struct gpuva_view look_at(uint64_t address)
 {
-	struct page_tables *tables = &world.device->joined->addresses->tables;
+	struct page_tables *tables = &world.device->process_adapter->addresses->tables;
 	struct gpuva_view view;
 
 	lock_acquire(&tables->lock);
@@ -503,14 +503,14 @@ TEST(gpu_address, of_a_processs_own_fences_stays_for_the_next_one)
 	struct dxg_sync_object *first = make(&options);
 	struct dxg_sync_object *second = make(&options);
 	uint64_t address = first->gpu_address;
-	uint64_t changes = world.device->joined->addresses->tables.space.change_count;
+	uint64_t changes = world.device->process_adapter->addresses->tables.space.change_count;
 	EXPECT_EQ(second->gpu_address - address,
 		  second->body->slot.physical_address - first->body->slot.physical_address);
 	end(first);
 	end(second);
 	EXPECT_EQ(look_at(address).state.kind, GPUVA_KIND_MAPPED);
 	first = make(&options);
-	EXPECT_EQ(world.device->joined->addresses->tables.space.change_count, changes);
+	EXPECT_EQ(world.device->process_adapter->addresses->tables.space.change_count, changes);
 	end(first);
 	finish();
 }
@@ -556,7 +556,8 @@ TEST(gpu_address, is_no_clients_to_free_or_map_over)
 		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = full_access });
 	uint64_t page = sync->gpu_address & ~UINT64_C(4095);
 	struct dxgk_refusal refusal = { .size_bytes = sizeof(refusal) };
-	EXPECT_EQ(address_space_free(world.device->joined->addresses, page, 4096, false, NULL),
+	EXPECT_EQ(address_space_free(world.device->process_adapter->addresses, page, 4096, false,
+				     NULL),
 		  STATUS_INVALID_PARAMETER);
 	EXPECT(refusal_last(&refusal));
 	EXPECT_STR(refusal.rule, "VA-DRIVER");

@@ -81,7 +81,8 @@ TEST(table_eviction, a_process_whose_tables_are_out_is_valid)
 						 .is_zero = true };
 	uint64_t address;
 
-	EXPECT_EQ(gpu_addresses_reserve_now(app.device->joined->addresses, &request, &address),
+	EXPECT_EQ(gpu_addresses_reserve_now(app.device->process_adapter->addresses, &request,
+					    &address),
 		  STATUS_SUCCESS);
 	obstruct();
 	expect_valid();
@@ -118,7 +119,7 @@ static void update_tile(struct client *client, uint64_t address, struct mapped_m
 	struct space_update *update = NULL;
 
 	EXPECT_EQ(companion_use(context, &stream), STATUS_SUCCESS);
-	EXPECT_EQ(address_space_update(client->device->joined->addresses, &operation, 1,
+	EXPECT_EQ(address_space_update(client->device->process_adapter->addresses, &operation, 1,
 				       &(struct space_listener){ updated, &done }, &update),
 		  STATUS_SUCCESS);
 	space_update_run_in(update, stream);
@@ -152,15 +153,15 @@ TEST(table_eviction, tile_pools_of_two_processes_take_turns_in_too_little_room)
 	local_bytes = 64 << 20;
 	mapped_memory_init_fixed(&memory, 1, TILE_BYTES / 4096);
 	for (unsigned i = 0; i < 2; i++) {
-		EXPECT_EQ(gpu_addresses_reserve_now(clients[i]->device->joined->addresses, &request,
-						    &addresses[i]),
+		EXPECT_EQ(gpu_addresses_reserve_now(clients[i]->device->process_adapter->addresses,
+						    &request, &addresses[i]),
 			  STATUS_SUCCESS);
 		notes_forget();
 		update_tile(clients[i], addresses[i], &memory);
 		EXPECT_EQ(notes_of("BuildPagingBuffer irql=0 operation=14 "), 1);
 	}
 	take_room_of(&other, &memory, &app);
-	EXPECT(app.device->joined->addresses->pools->tables.is_out);
+	EXPECT(app.device->process_adapter->addresses->pools->tables.is_out);
 	expect_valid();
 	for (unsigned round = 0; round < 4; round++) {
 		struct client *client = clients[round % 2];
@@ -175,7 +176,7 @@ TEST(table_eviction, tile_pools_of_two_processes_take_turns_in_too_little_room)
 		end_context(context);
 	}
 	for (unsigned i = 0; i < 2; i++)
-		gpu_addresses_drop_now(clients[i]->device->joined->addresses, &memory);
+		gpu_addresses_drop_now(clients[i]->device->process_adapter->addresses, &memory);
 	mapped_memory_finish(&memory);
 	finish();
 }

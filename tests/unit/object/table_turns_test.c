@@ -95,7 +95,8 @@ TEST(table_turns, both_of_two_processes_with_endless_work_get_on)
 	expect_valid();
 	for (unsigned i = 0; i < 2; i++) {
 		end_context(workers[i].context);
-		gpu_addresses_drop_now(workers[i].client->device->joined->addresses, &memory);
+		gpu_addresses_drop_now(workers[i].client->device->process_adapter->addresses,
+				       &memory);
 	}
 	mapped_memory_finish(&memory);
 	finish();

@@ -169,7 +169,7 @@ static inline void run(struct dxg_context *context)
 
 static inline struct vidmm_process *memory_of(const struct client *client)
 {
-	return &client->device->joined->memory;
+	return &client->device->process_adapter->memory;
 }
 
 static inline enum vidmm_tables_state state_of(const struct client *client)
@@ -221,8 +221,8 @@ static inline void expect_valid(void)
 	uint64_t page;
 
 	pager_flush(adapter->pager);
-	EXPECT(!address_space_validate(app.device->joined->addresses, &page));
-	EXPECT(!address_space_validate(other.device->joined->addresses, &page));
+	EXPECT(!address_space_validate(app.device->process_adapter->addresses, &page));
+	EXPECT(!address_space_validate(other.device->process_adapter->addresses, &page));
 	(void)!vidmm_manager_validate(adapter->memory, wrong, sizeof(wrong));
 	EXPECT_STR(wrong, "");
 }
@@ -235,7 +235,7 @@ static inline struct space_memory *show(struct client *client, struct mapped_mem
 {
 	struct space_memory *shown = NULL;
 
-	EXPECT_EQ(address_space_memory(client->device->joined->addresses, memory, &shown),
+	EXPECT_EQ(address_space_memory(client->device->process_adapter->addresses, memory, &shown),
 		  STATUS_SUCCESS);
 	return shown;
 }
@@ -248,7 +248,8 @@ static inline void map_far(struct client *client, unsigned which, struct mapped_
 					     .page_count = 1 };
 	uint64_t address;
 
-	EXPECT_EQ(gpu_addresses_map_now(client->device->joined->addresses, &request, &address),
+	EXPECT_EQ(gpu_addresses_map_now(client->device->process_adapter->addresses, &request,
+					&address),
 		  STATUS_SUCCESS);
 }
 

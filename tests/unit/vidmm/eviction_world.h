@@ -52,7 +52,7 @@ struct world {
 	struct vidmm *manager;
 	struct vidmm_account account;
 	struct page_tables_config config;
-	struct worker herald; /* tells roots */
+	struct worker root_update_worker; /* tells roots */
 	struct mem_usage usage;
 	struct party parties[PARTIES];
 	struct memory memories[MEMORIES];
@@ -150,7 +150,7 @@ static inline void root_moved(void *context)
 	struct party *party = context;
 
 	EXPECT(pager_is_current_thread(party->space->pager));
-	EXPECT(worker_post(&party->world->herald, &party->root_work));
+	EXPECT(worker_post(&party->world->root_update_worker, &party->root_work));
 }
 
 static inline void party_join(struct world *world, struct party *party)
@@ -277,7 +277,7 @@ static inline void start_as(struct world *world, const struct shape *shape)
 	start_manager(world, shape->slice_ns);
 	describe_tables(world, shape);
 	EXPECT_EQ(page_tables_config_init(&world->config), STATUS_SUCCESS);
-	EXPECT_EQ(worker_init(&world->herald, "herald"), STATUS_SUCCESS);
+	EXPECT_EQ(worker_init(&world->root_update_worker, "page table roots"), STATUS_SUCCESS);
 	for (int i = 0; i < PARTIES; i++)
 		party_join(world, &world->parties[i]);
 	for (uint64_t m = 0; m < MEMORIES; m++) {
@@ -299,7 +299,7 @@ static inline void start(struct world *world)
 static inline void flush(struct world *world)
 {
 	pager_flush(world->fake->pager);
-	worker_flush(&world->herald);
+	worker_flush(&world->root_update_worker);
 	pager_flush(world->fake->pager);
 }
 
@@ -363,7 +363,7 @@ static inline void finish(struct world *world)
 	check(world);
 	for (int i = 0; i < PARTIES; i++)
 		party_leave(&world->parties[i]);
-	worker_finish(&world->herald);
+	worker_finish(&world->root_update_worker);
 	for (int m = 0; m < MEMORIES; m++)
 		mapped_memory_finish(&world->memories[m].mapped);
 	page_tables_config_finish(&world->config);

@@ -43,7 +43,7 @@ static void change_end(struct change *change)
 {
 	gpu_run(&change->scene.gpu, 100);
 	EXPECT(thing_holds(&change->leaver, 'l'));
-	gpu_run(&change->scene.gpu, 100); /* a lock that ends gives hope to who gave up */
+	gpu_run(&change->scene.gpu, 100); /* when a lock ends, who gave up tries again */
 	EXPECT(thing_holds(&change->comer, 'c'));
 	thing_finish(&change->leaver);
 	thing_finish(&change->comer);

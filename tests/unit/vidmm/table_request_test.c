@@ -112,7 +112,7 @@ static void mapper_start(struct mapper *mapper, struct party *party, uint64_t pa
 	EXPECT_EQ(thread_create("mapper", mapper_run, mapper, &mapper->thread), STATUS_SUCCESS);
 }
 
-static void wait_for_gathers(struct world *world, uint32_t wanted)
+static void wait_for_waiters(struct world *world, uint32_t wanted)
 {
 	uint32_t count;
 
@@ -122,7 +122,7 @@ static void wait_for_gathers(struct world *world, uint32_t wanted)
 		thread_point();
 		count = 0;
 		lock_acquire(&world->manager->lock);
-		list_for_each (link, &world->manager->gathers)
+		list_for_each (link, &world->manager->waiters)
 			count++;
 		lock_release(&world->manager->lock);
 	} while (count < wanted);
@@ -154,9 +154,9 @@ TEST(table_request, two_that_need_more_tables_have_them_one_after_the_other)
 		(void)owner_of(second, &world.memories[1]);
 		vidmm_tables_hold(&second->process);
 		mapper_start(&mappers[0], first, 300000, &world.memories[1]);
-		wait_for_gathers(&world, 1);
+		wait_for_waiters(&world, 1);
 		mapper_start(&mappers[1], second, 300000, &world.memories[1]);
-		wait_for_gathers(&world, 2);
+		wait_for_waiters(&world, 2);
 		vidmm_tables_release(&second->process);
 		for (int m = 0; m < 2; m++) {
 			thread_join(mappers[m].thread);
@@ -240,7 +240,7 @@ TEST(table_request, tables_that_find_no_room_any_more_are_the_end_of_the_device)
 	struct actions actions;
 	actions_init(&actions);
 	place_settle_locked(atomic_load(&thing.memory.place), &actions);
-	actions_run_locked(world.manager, &actions);
+	actions_run_unlock(world.manager, &actions);
 	queue_work(idle);
 	while (!idle->device.is_lost) {
 		uint32_t seen = notice_read(&world.starved);

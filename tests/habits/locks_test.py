@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""locks_test.py - check_locks.py notices names that do not say what becomes of the lock."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../tools'))
+import check_locks
+import tap
+
+RANKS = 'enum lock_rank {\n\tLOCK_RANK_OUTER, /* one */\n\tLOCK_RANK_INNER,\n};\n'
+PAGE = '| what | rank | held |\n|---|---|---|\n| one | OUTER | yes |\n| two | INNER | never |\n'
+CODE = ('int used[] = { LOCK_RANK_OUTER, LOCK_RANK_INNER };\n'
+        'static void look_locked(struct a *a)\n{\n\tlook(a);\n}\n'
+        'void wait_relock(struct a *a)\n{\n\tlock_release(&a->lock);\n\tlock_acquire(&a->lock);\n}\n'
+        'void end_unlock(struct a *a)\n{\n\tlook_locked(a);\n\tlock_release(&a->lock);\n}\n')
+
+
+def problems(root, ranks=RANKS, page=PAGE, code=CODE):
+    tap.write_tree(root, {check_locks.RANKS: ranks, check_locks.PAGE: page, 'src/a/a.c': code})
+    return [p for _, found in check_locks.check(root) for p in found]
+
+
+def one(root, words, **more):
+    found = problems(root, **more)
+    assert len(found) == 1 and words in found[0], found
+
+
+def test_agreement_is_accepted(root):
+    assert problems(root) == []
+
+
+def test_a_release_in_a_locked_function_is_reported(root):
+    one(root, 'src/a/a.c:16: drop_locked() drops the lock it is called under: it calls lock_release()',
+        code=CODE + 'void drop_locked(struct a *a)\n{\n\tlock_release(&a->lock);\n}\n')
+
+
+def test_a_call_that_drops_it_is_reported(root):
+    one(root, 'it calls wait_relock()',
+        code=CODE + 'void drop_locked(struct a *a)\n{\n\twait_relock(a);\n}\n')
+
+
+def test_a_second_lock_is_its_own(root):
+    assert problems(root, code=CODE + 'void two_locked(struct a *a)\n{\n\tlock_acquire(&a->b);\n'
+                                      '\tlock_release(&a->b);\n}\n') == []
+
+
+def test_a_relock_that_drops_nothing_is_reported(root):
+    one(root, 'keep_relock() drops no lock', code=CODE + 'void keep_relock(struct a *a)\n{\n}\n')
+
+
+def test_a_rank_that_nothing_has_is_reported(root):
+    one(root, 'nothing has the rank INNER', code=CODE.replace(', LOCK_RANK_INNER', ''))
+
+
+def test_a_rank_that_is_not_on_the_page_is_reported(root):
+    one(root, 'INNER of src/base/lock_ranks.h is not in the table',
+        page=PAGE.replace('| two | INNER | never |\n', ''))
+
+
+def test_another_order_on_the_page_is_reported(root):
+    one(root, 'OUTER stands behind INNER',
+        page='| what | rank | held |\n|---|---|---|\n| two | INNER | never |\n| one | OUTER | yes |\n')
+
+
+tap.run_tests(globals())

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""check_locks.py - names say what a function does with the lock it is called under.
+
+usage: check_locks.py [root]
+
+    ..._locked    the lock is held on entry, and all the time until the return
+    ..._relock    the lock is held on entry and at the return, and dropped in between
+    ..._unlock    the lock is held on entry, and released
+
+A ..._locked function may take a second lock and release that one. docs/locking.md lists the ranks of
+src/base/lock_ranks.h, in their order.
+"""
+
+import os
+import re
+import sys
+
+import tap
+import tree
+
+RANKS = 'src/base/lock_ranks.h'
+PAGE = 'docs/locking.md'
+FOLDERS = ('src', 'daemon')
+FUNCTION = re.compile(r'^(?:[A-Za-z_][\w \t*]*[ \t*])([a-z_]\w*_(?:locked|relock|unlock))\(([^;{}]*)\)\n'
+                      r'\{(.*?)^\}', re.MULTILINE | re.DOTALL)
+STEP = re.compile(r'\b(\w+)\(')
+TAKES = re.compile(r'(?:\w+_)?lock_acquire|\w+_lock')
+DROPS = re.compile(r'(?:\w+_)?lock_release|\w+_unlock|\w+_relock')
+
+
+def functions(text):
+    """-> [(line, name, body)]"""
+    code = tree.without_comments(text)
+    return [(code.count('\n', 0, m.start(1)) + 1, m.group(1), m.group(3))
+            for m in FUNCTION.finditer(code)]
+
+
+def first_drop(body):
+    """What drops a lock that the function has not taken itself, or None."""
+    for step in STEP.finditer(body):
+        if TAKES.fullmatch(step.group(1)):
+            return None
+        if DROPS.fullmatch(step.group(1)):
+            return step.group(1)
+    return None
+
+
+def wrong_names(root):
+    for path in tree.project_files(root):
+        if not tree.under(path, FOLDERS) or not path.endswith('.c'):
+            continue
+        for line, name, body in functions(tree.read(root, path)):
+            drop = first_drop(body)
+            if name.endswith('_locked') and drop:
+                yield f'{path}:{line}: {name}() drops the lock it is called under: it calls {drop}()'
+            if name.endswith('_relock') and not drop:
+                yield f'{path}:{line}: {name}() drops no lock that it is called under'
+
+
+def ranks(text):
+    return re.findall(r'^\s*LOCK_RANK_(\w+),', tree.without_comments(text), re.MULTILINE)
+
+
+def documented(page):
+    """The ranks of the table's second column, in order."""
+    found = []
+    for line in page.splitlines():
+        if line.startswith('|'):
+            found += re.findall(r'`?([A-Z][A-Z0-9_]+)`?', line.split('|')[2])
+    return found
+
+
+def wrong_pages(root):
+    wanted = ranks(tree.read(root, RANKS))
+    listed = documented(tree.read(root, PAGE))
+    for rank in wanted:
+        if rank not in listed:
+            yield f'{PAGE}: {rank} of {RANKS} is not in the table'
+    for index, rank in enumerate(listed):
+        if rank not in wanted:
+            yield f'{PAGE}: {rank} is no rank of {RANKS}'
+        elif index and listed[index - 1] in wanted and \
+                wanted.index(listed[index - 1]) >= wanted.index(rank):
+            yield f'{PAGE}: {rank} stands behind {listed[index - 1]}, and is outside of it'
+
+
+def unused_ranks(root):
+    used = set()
+    for path in tree.project_files(root):
+        if tree.under(path, FOLDERS) and path.endswith(tree.C_FILES) and path != RANKS:
+            used.update(re.findall(r'\bLOCK_RANK_(\w+)', tree.read(root, path)))
+    return [f'{RANKS}: nothing has the rank {rank}'
+            for rank in ranks(tree.read(root, RANKS)) if rank not in used]
+
+
+def check(root):
+    return [
+        ('names say what becomes of the lock', list(wrong_names(root))),
+        ('every rank is used', unused_ranks(root)),
+        ('the page lists the ranks, in their order', list(wrong_pages(root))),
+    ]
+
+
+def main(arguments):
+    root = arguments[0] if arguments else tree.ROOT
+    if not os.path.exists(os.path.join(root, RANKS)):
+        return tap.report([], skip=f'no {RANKS} in this tree')
+    return tap.report(check(root))
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
