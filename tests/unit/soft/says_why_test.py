@@ -1,7 +1,11 @@
 """soft.so says why whenever an entry point of it fails: no bare status is returned."""
+import os
 import pathlib
 import re
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../../tools'))
+import tap
 
 # Decoders, whose callers say what was wrong, and what runs on the engines' own threads.
 JUDGED_BY_CALLERS = {"command.c", "settings.c", "execute.c", "reach.c", "transfer.c"}
@@ -17,8 +21,7 @@ def main(folder):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if BARE.search(line):
                 bare.append(f"{path.name}:{number}: {line.strip()}")
-    print("\n".join(bare))
-    return 1 if bare else 0
+    return tap.report([("no entry point returns a bare status", bare)])
 
 
 sys.exit(main(sys.argv[1]))
