@@ -6,6 +6,8 @@
  * parked there: what comes behind it is done without the lock.
  */
 #include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/lock.h"
@@ -24,9 +26,12 @@ static void push(const struct lock *lock)
 }
 
 #ifndef NDEBUG
-void lock_assert_held(const struct lock *lock)
+void lock_assert_held_in(const struct lock *lock, const char *function)
 {
-	assert(lock_order_holds(lock));
+	if (lock_order_holds(lock))
+		return;
+	fprintf(stderr, "dxgk: %s() is called without \"%s\"\n", function, lock->name);
+	abort();
 }
 #endif
 

@@ -87,7 +87,8 @@ static inline void lock_release(struct lock *lock)
 #define lock_assert_none_held(where) ((void)(where))
 #else
 /* The calling thread holds it. */
-void lock_assert_held(const struct lock *lock);
+#define lock_assert_held(lock) lock_assert_held_in(lock, __func__)
+void lock_assert_held_in(const struct lock *lock, const char *function);
 /* The calling thread holds nothing of a rank below LOCK_RANK_DEVICE or inner: where strangers are
  * called. */
 void lock_assert_none_held(const char *where);

@@ -79,6 +79,7 @@ static bool chunk_is_empty_locked(const struct handle_chunk *chunk)
 
 static struct handle_chunk *chunk_recycle_locked(struct handle_table *table)
 {
+	lock_assert_held(&table->lock);
 	for (unsigned i = 0; table->ring && i < CHUNKS_TRIED; i++) {
 		struct handle_chunk *chunk = table->ring;
 
@@ -97,6 +98,7 @@ static struct handle_chunk *chunk_create_locked(struct handle_table *table)
 {
 	struct handle_chunk *chunk = mem_alloc(sizeof(*chunk));
 
+	lock_assert_held(&table->lock);
 	if (!chunk)
 		return NULL;
 	for (unsigned i = 0; i < HANDLE_CHUNK; i++)
@@ -149,6 +151,7 @@ static void leave_out_first(struct handle_chunk *chunk)
 /* Another thread still hands it out; that it began to is fifty million ordinals ago. */
 static bool is_in_hand_locked(const struct handle_table *table, const struct handle_chunk *chunk)
 {
+	lock_assert_held(&table->lock);
 	for (unsigned i = 0; i <= THREAD_SEATS; i++) {
 		if (table->seats[i].chunk == chunk)
 			return true;
@@ -160,6 +163,7 @@ static bool is_in_hand_locked(const struct handle_table *table, const struct han
 static struct handle_chunk *chunk_open_locked(struct handle_table *table, uint32_t index,
 					      struct handle_chunk *chunk, uint32_t seat)
 {
+	lock_assert_held(&table->lock);
 	if (chunk) {
 		chunk_refill_locked(chunk);
 		return chunk;
@@ -209,6 +213,7 @@ static void step_over(struct handle_seat *seat)
 /* One slot that is ready is next; false when there is no memory, or everybody still lives. */
 static bool seat_prepare_locked(struct handle_table *table, struct handle_seat *seat)
 {
+	lock_assert_held(&table->lock);
 	step_over(seat);
 	for (uint32_t tries = 0; seat->next == seat->end; tries++) {
 		if (tries == HANDLE_CHUNKS || !draw_locked(table, seat))
@@ -365,6 +370,7 @@ static const char *chunk_validate_locked(const struct handle_table *table,
 	const char *wrong = slots_count(table, chunk, count);
 	uint32_t freed = atomic_load(&chunk->freed_here) + atomic_load(&chunk->freed_elsewhere);
 
+	lock_assert_held(&table->lock);
 	if (!wrong && atomic_load(&table->directory[chunk->index]) != chunk)
 		return "a chunk of handles is not where its numbers lead";
 	if (!wrong && chunk->handed - freed != count->outside - before)
@@ -375,6 +381,7 @@ static const char *chunk_validate_locked(const struct handle_table *table,
 /* One that nobody lives in may have been found empty, and be in no place until it is filled. */
 static bool is_in_use_locked(const struct handle_table *table, const struct handle_chunk *chunk)
 {
+	lock_assert_held(&table->lock);
 	return !chunk_is_empty_locked(chunk) ||
 	       atomic_load(&table->directory[chunk->index]) == chunk;
 }

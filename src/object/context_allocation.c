@@ -116,6 +116,7 @@ static void insert_locked(struct rb_tree *tree, struct rb_node *node, uint64_t v
 /* The lock is held before and after; somebody gave notice meanwhile. */
 static void wait_relock(struct context_books *books)
 {
+	lock_assert_held(&books->lock);
 	notice_wait_relock(&books->changed, &books->lock);
 }
 
@@ -359,6 +360,7 @@ static void allocation_free(struct context_allocation *allocation)
 /* Calls that found it before. */
 static void await_uses_relock(struct context_allocation *allocation)
 {
+	lock_assert_held(&allocation->adapter->books.lock);
 	while (allocation->uses > 0)
 		wait_relock(&allocation->adapter->books);
 }
@@ -390,6 +392,7 @@ static void allocation_reap_later(struct context_allocation *allocation)
 /* Its number finds nothing from now on. */
 static void forget_locked(struct context_allocation *allocation)
 {
+	lock_assert_held(&allocation->adapter->books.lock);
 	allocation->is_dying = true;
 	rb_remove(&allocation->adapter->books.allocations, &allocation->known);
 }

@@ -16,6 +16,7 @@ static bool is_behind_another_locked(const struct dxg_device *device,
 {
 	const struct list *link;
 
+	lock_assert_held(&device->lock);
 	if (!deferral->group)
 		return false;
 	list_for_each (link, &device->deferrals) {
@@ -40,6 +41,7 @@ static struct deferral *take_ready_locked(struct dxg_device *device)
 {
 	struct list *link;
 
+	lock_assert_held(&device->lock);
 	if (device->deferral_holds > 0)
 		return NULL;
 	list_for_each (link, &device->ready_deferrals) {

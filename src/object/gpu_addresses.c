@@ -115,6 +115,7 @@ static struct process_adapter *find_introduced_locked(struct context_books *book
 {
 	struct list *link;
 
+	lock_assert_held(&books->lock);
 	list_for_each (link, &books->introduced) {
 		struct process_adapter *process_adapter =
 			container_of(link, struct process_adapter, introduced);

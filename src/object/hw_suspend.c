@@ -90,6 +90,7 @@ static void suspension_post(struct hw_suspension *suspension)
 
 static void prepare_locked(struct hw_suspensions *all, struct hw_suspension *suspension)
 {
+	lock_assert_held(&all->lock);
 	suspension->is_queued = true;
 	suspension->packet = (struct sched_packet){
 		.kind = SCHED_WORK,
@@ -122,6 +123,7 @@ void hw_suspension_begin(struct hw_suspension *suspension, const struct hw_queue
 
 static void await_over_relock(struct hw_suspensions *all, const struct hw_suspension *suspension)
 {
+	lock_assert_held(&all->lock);
 	while (suspension->is_queued)
 		notice_wait_relock(&all->changed, &all->lock);
 }

@@ -77,6 +77,7 @@ static void call_client_relock(struct notifier *notifier, struct registration *r
 {
 	struct notification_message message;
 
+	lock_assert_held(&notifier->lock);
 	if (!take_message_locked(registration, &message))
 		return;
 	notifier->running = registration;
@@ -155,6 +156,7 @@ static void registrations_free_locked(struct notifier *notifier)
 {
 	struct list *link;
 
+	lock_assert_held(&notifier->lock);
 	while ((link = list_pop_front(&notifier->registrations)) != NULL) {
 		struct registration *registration = container_of(link, struct registration, link);
 
@@ -285,6 +287,7 @@ static struct registration *take_selected_locked(struct notifier *notifier,
 {
 	struct list *link;
 
+	lock_assert_held(&notifier->lock);
 	list_for_each (link, &notifier->registrations) {
 		struct registration *registration = container_of(link, struct registration, link);
 
@@ -302,6 +305,7 @@ static struct registration *take_selected_locked(struct notifier *notifier,
 static NTSTATUS wait_for_callback_relock(struct notifier *notifier,
 					 const struct registration *registration)
 {
+	lock_assert_held(&notifier->lock);
 	while (notifier->running == registration && thread_self() != notifier->thread) {
 		if (notifier->is_stopped)
 			return refuse(STATUS_PROCESS_IS_TERMINATING, RULE_API_PROCESS_ENDING, NULL,

@@ -142,6 +142,7 @@ static uint64_t take_over_locked(struct dxg_paging_queue *queue, struct list *ov
 {
 	uint64_t value = 0;
 
+	lock_assert_held(&queue->lock);
 	while (!list_is_empty(&queue->operations)) {
 		struct paging_operation *oldest =
 			container_of(queue->operations.next, struct paging_operation, link);
@@ -177,6 +178,7 @@ static void show_unlock(struct dxg_paging_queue *queue)
 {
 	struct list over;
 
+	lock_assert_held(&queue->lock);
 	list_init(&over);
 	uint64_t value = take_over_locked(queue, &over);
 	if (value == 0) {

@@ -302,6 +302,7 @@ static bool is_watch_ours_locked(struct share_space *space)
 {
 	struct share_descriptor *watched = find_watched_locked(space);
 
+	lock_assert_held(&space->lock);
 	if (watched && watch(space->watch_fd, EPOLL_CTL_MOD, watched))
 		return true;
 	if (space->watch_fd >= 0)
@@ -608,6 +609,7 @@ static NTSTATUS open_name_locked(struct share_space *space, const char *folded,
 {
 	struct share_bundle *bundle = find_name_locked(space, folded);
 
+	lock_assert_held(&space->lock);
 	if (!bundle)
 		return refuse(STATUS_OBJECT_NAME_NOT_FOUND, RULE_API_NAME, "pObjAttrib",
 			      "names \"%s\", and nothing of that name is shared", options->name);
@@ -669,6 +671,7 @@ static NTSTATUS find_nt_locked(struct share_space *space, uintptr_t nt_handle, e
 {
 	struct share_descriptor *descriptor = find_descriptor_locked(space, nt_handle);
 
+	lock_assert_held(&space->lock);
 	if (!descriptor)
 		return refuse(STATUS_INVALID_HANDLE, RULE_API_NT_HANDLE, argument,
 			      "0x%zx is no descriptor of a shared object", nt_handle);

@@ -167,6 +167,7 @@ static bool shows_all_locked(const struct dxg_paging_queue *queue)
 {
 	uint64_t value = fence_value(&queue->body->fence);
 
+	lock_assert_held(&queue->lock);
 	return value == queue->last_value ||
 	       (value == FENCE_MAX && device_state(queue->device) != DEVICE_ACTIVE);
 }

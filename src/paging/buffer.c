@@ -107,6 +107,7 @@ static void fail_jobs_of_locked(struct list *jobs, uint64_t sequence)
  */
 static bool must_tell_locked(const struct pager *pager, enum sched_outcome outcome)
 {
+	lock_assert_held(&pager->lock);
 	if (outcome != SCHED_DONE || pager->is_building || !list_is_empty(&pager->stalled) ||
 	    pager->retired_sequence == pager->submitted_sequence)
 		return true;
@@ -216,6 +217,7 @@ static void forget_packet_locked(struct pager *pager, NTSTATUS status)
 	uint64_t last = pager->submitted_sequence;
 	struct list *link;
 
+	lock_assert_held(&pager->lock);
 	list_for_each (link, &pager->queued) {
 		struct paging_job *job = container_of(link, struct paging_job, queued_link);
 

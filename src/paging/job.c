@@ -152,6 +152,7 @@ bool pager_job_is_following_locked(const struct pager *pager, const struct pagin
 {
 	const struct list *link;
 
+	lock_assert_held(&pager->lock);
 	list_for_each (link, &pager->changes) {
 		const struct paging_job *change =
 			container_of(link, struct paging_job, change_link);
@@ -202,6 +203,7 @@ bool pager_job_is_behind_yielded_locked(const struct pager *pager, const struct 
 {
 	const struct list *link;
 
+	lock_assert_held(&pager->lock);
 	list_for_each (link, &pager->yielded) {
 		const struct paging_job *yielded =
 			container_of(link, struct paging_job, yield_link);
@@ -218,6 +220,7 @@ bool pager_job_is_behind_yielded_locked(const struct pager *pager, const struct 
 /* Jobs end in any order: the one whose done() is being called may be younger than others. */
 static bool is_over_locked(const struct pager *pager, uint64_t ticket)
 {
+	lock_assert_held(&pager->lock);
 	if (pager->finishing_ticket != 0 && pager->finishing_ticket <= ticket)
 		return false;
 	return list_is_empty(&pager->queued) ||

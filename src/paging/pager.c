@@ -53,6 +53,7 @@ static bool tables_may_begin_locked(const struct pager *pager)
 {
 	uint8_t state = atomic_load(&pager->space.job.state);
 
+	lock_assert_held(&pager->lock);
 	return pager->needs_tables && !pager->is_suspended &&
 	       (state == JOB_NEW || state == JOB_DONE) &&
 	       pager->retired_sequence == pager->submitted_sequence;
@@ -106,6 +107,7 @@ static struct paging_job *first_stalled_locked(struct pager *pager)
 {
 	struct list *link;
 
+	lock_assert_held(&pager->lock);
 	list_for_each (link, &pager->stalled) {
 		struct paging_job *job = container_of(link, struct paging_job, link);
 
@@ -126,6 +128,7 @@ static bool is_tables_job(const struct pager *pager, const struct paging_job *jo
 /* Why a job is not built, or not any further; it need not wait for its turn then. */
 static NTSTATUS fate_locked(const struct pager *pager, const struct paging_job *job)
 {
+	lock_assert_held(&pager->lock);
 	if (job->epoch != atomic_load(&pager->epoch) ||
 	    (pager->is_suspended && pager->is_stopping)) /* there will be no restart */
 		return STATUS_DEVICE_REMOVED;
@@ -140,6 +143,7 @@ static struct paging_job *next_ready_locked(struct pager *pager)
 	struct list *link;
 	bool is_open = !pager->is_suspended && (!pager->has_space || pager->has_tables);
 
+	lock_assert_held(&pager->lock);
 	list_for_each (link, &pager->ready) {
 		struct paging_job *job = container_of(link, struct paging_job, link);
 
@@ -493,6 +497,7 @@ void pager_destroy(struct pager *pager)
 
 static void next_epoch_relock(struct pager *pager)
 {
+	lock_assert_held(&pager->lock);
 	pager->has_tables = false;
 	pager->needs_tables = false;
 	atomic_fetch_add(&pager->epoch, 1);

@@ -36,6 +36,7 @@ static bool needs_quiet(const struct pager *pager, const struct paging_op *op)
 /* True when nobody wants it any more: the caller releases. */
 static bool is_unwanted_locked(struct pager *pager)
 {
+	lock_assert_held(&pager->lock);
 	if (pager->quiet != QUIET_REACHED || pager->quiet_jobs > 0)
 		return false;
 	pager->quiet = QUIET_NONE;

@@ -27,6 +27,7 @@ void pager_stream_begin(struct pager *pager, struct pager_stream *stream, uint32
 
 static void wait_relock(struct pager *pager)
 {
+	lock_assert_held(&pager->lock);
 	notice_wait_relock(&pager->told, &pager->lock);
 }
 
@@ -125,6 +126,7 @@ void pager_streams_cancel(struct pager *pager)
 
 void pager_stream_order_locked(struct pager *pager, struct pager_buffer *buffer)
 {
+	lock_assert_held(&pager->lock);
 	if (pager->sent_stream != buffer->stream) {
 		pager->sent_stream = buffer->stream;
 		pager->switch_sequence = pager->submitted_sequence;
@@ -151,6 +153,7 @@ bool pager_stream_is_turn(struct pager *pager, const struct pager_buffer *buffer
  */
 static bool take_back_locked(struct pager *pager)
 {
+	lock_assert_held(&pager->lock);
 	if (list_is_empty(&pager->sent))
 		return false;
 	struct pager_buffer *first = container_of(pager->sent.next, struct pager_buffer, link);
@@ -165,6 +168,7 @@ static bool take_back_locked(struct pager *pager)
 
 struct pager_stream *pager_stream_retire_locked(struct pager *pager, struct pager_buffer *buffer)
 {
+	lock_assert_held(&pager->lock);
 	buffer->is_back = true;
 	while (take_back_locked(pager))
 		continue;

@@ -22,6 +22,7 @@ static const char *check_jobs_locked(const struct pager *pager)
 	uint32_t quiet_jobs = 0;
 	struct list *link;
 
+	lock_assert_held(&pager->lock);
 	list_for_each (link, &pager->queued) {
 		const struct paging_job *job = container_of(link, struct paging_job, queued_link);
 
@@ -60,6 +61,7 @@ static const char *check_built_locked(const struct pager *pager)
 	uint64_t sequence = 0;
 	struct list *link;
 
+	lock_assert_held(&pager->lock);
 	list_for_each (link, &pager->built) {
 		const struct paging_job *job = container_of(link, struct paging_job, link);
 
@@ -76,6 +78,7 @@ static const char *check_buffers_locked(const struct pager *pager)
 	uint64_t counted = list_length(&pager->free_buffers) +
 			   list_length(&pager->retired_buffers) + at_hardware;
 
+	lock_assert_held(&pager->lock);
 	if (pager->retired_sequence > pager->submitted_sequence)
 		return "more packets came back than were submitted";
 	if (list_length(&pager->sent) != at_hardware)
@@ -91,6 +94,7 @@ static const char *check_waits_locked(const struct pager *pager)
 	uint64_t ticket = 0;
 	struct list *link;
 
+	lock_assert_held(&pager->lock);
 	list_for_each (link, &pager->waits) {
 		const struct sched_wait *wait = container_of(link, struct sched_wait, link);
 
@@ -106,6 +110,7 @@ static const char *check_waits_locked(const struct pager *pager)
 /* Who asked may have failed before it came to that: what was asked for comes, and is given back. */
 static const char *check_quiet_locked(const struct pager *pager)
 {
+	lock_assert_held(&pager->lock);
 	if (pager->quiet_jobs > 0 && pager->quiet == QUIET_NONE)
 		return "a job needs clients to stand still, and nobody asked for that";
 	if (pager->quiet_jobs == 0 && pager->quiet == QUIET_REACHED)

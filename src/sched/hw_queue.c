@@ -47,6 +47,7 @@ static uint64_t queue_deadline_locked(const struct sched_queue *queue)
 {
 	uint64_t delay_ns = queue->sched->config.tdr_delay_ns;
 
+	lock_assert_held(&queue->sched->lock);
 	if (list_is_empty(&queue->hw_submitted) || sched_node_of(queue)->hw_never_late > 0 ||
 	    queue->hw_moved_ns > CLOCK_FOREVER - delay_ns)
 		return CLOCK_FOREVER;
@@ -55,6 +56,7 @@ static uint64_t queue_deadline_locked(const struct sched_queue *queue)
 
 static bool is_late_locked(const struct sched_queue *queue)
 {
+	lock_assert_held(&queue->sched->lock);
 	return queue_deadline_locked(queue) <= clock_now_ns();
 }
 
@@ -63,6 +65,7 @@ uint64_t hw_deadline_locked(const struct sched_node *node)
 	uint64_t deadline_ns = CLOCK_FOREVER;
 	struct list *link;
 
+	lock_assert_held(&node->sched->lock);
 	if (node->hw_outstanding == 0)
 		return CLOCK_FOREVER;
 	list_for_each (link, &node->hw_queues) {
@@ -79,6 +82,7 @@ static void restart_clocks_locked(struct sched_node *node)
 {
 	struct list *link;
 
+	lock_assert_held(&node->sched->lock);
 	list_for_each (link, &node->hw_queues)
 		queue_of_hw_link(link)->hw_moved_ns = clock_now_ns();
 	if (node->hw_outstanding > 0)
@@ -87,6 +91,7 @@ static void restart_clocks_locked(struct sched_node *node)
 
 void hw_may_be_late_locked(struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	if (--node->hw_never_late == 0)
 		restart_clocks_locked(node);
 }
@@ -97,6 +102,7 @@ void hw_enter_locked(struct sched_node *node, struct sched_packet *packet)
 {
 	struct sched_queue *queue = packet->queue;
 
+	lock_assert_held(&node->sched->lock);
 	queue->next = packet->link.next;
 	queue->hw_given = packet->progress;
 	packet->state = PACKET_SUBMITTED;
@@ -114,6 +120,7 @@ void hw_enter_locked(struct sched_node *node, struct sched_packet *packet)
 
 static void leave_locked(struct sched_node *node, struct sched_packet *packet, bool is_done)
 {
+	lock_assert_held(&node->sched->lock);
 	list_remove(&packet->node_link);
 	node->hw_outstanding--;
 	if (packet->is_never_late)
@@ -128,6 +135,7 @@ static void leave_locked(struct sched_node *node, struct sched_packet *packet, b
 
 void hw_refused_locked(struct sched_node *node, struct sched_packet *packet)
 {
+	lock_assert_held(&node->sched->lock);
 	/* It may have been over before the driver came back. */
 	if (packet->state == PACKET_SUBMITTED)
 		leave_locked(node, packet, false);
@@ -136,6 +144,7 @@ void hw_refused_locked(struct sched_node *node, struct sched_packet *packet)
 static void complete_to_locked(struct sched_node *node, struct sched_queue *queue,
 			       uint64_t progress)
 {
+	lock_assert_held(&node->sched->lock);
 	while (!list_is_empty(&queue->hw_submitted)) {
 		struct sched_packet *packet = packet_of_node_link(queue->hw_submitted.next);
 
@@ -154,6 +163,7 @@ RARE static void judge_progress_locked(struct sched_queue *queue, uint64_t progr
 	unsigned long long seen = queue->hw_seen;
 	unsigned long long given = queue->hw_given;
 
+	lock_assert_held(&queue->sched->lock);
 	if (atomic_load(&queue->owner->is_lost))
 		return;
 	if (progress > given)
@@ -172,6 +182,7 @@ void hw_look_locked(struct sched_node *node)
 {
 	struct list *link;
 
+	lock_assert_held(&node->sched->lock);
 	if (node->hw_outstanding == 0)
 		return;
 	list_for_each (link, &node->hw_queues) {
@@ -190,6 +201,7 @@ static struct sched_queue *find_unseen_locked(const struct sched_node *node)
 {
 	struct list *link;
 
+	lock_assert_held(&node->sched->lock);
 	list_for_each (link, &node->hw_queues) {
 		struct sched_queue *queue = queue_of_hw_link(link);
 
@@ -203,6 +215,7 @@ static struct sched_queue *find_unseen_locked(const struct sched_node *node)
 
 bool hw_is_unseen_locked(const struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	return find_unseen_locked(node) != NULL;
 }
 
@@ -210,6 +223,7 @@ void hw_complete_lost_locked(struct sched_node *node)
 {
 	const struct sched_queue *queue = find_unseen_locked(node);
 
+	lock_assert_held(&node->sched->lock);
 	if (queue)
 		mistake_locked(
 			node, RULE_DDI_COMPLETION_LOST,
@@ -224,6 +238,7 @@ void hw_complete_lost_locked(struct sched_node *node)
 
 static void abort_queue_locked(struct sched_node *node, struct sched_queue *queue)
 {
+	lock_assert_held(&node->sched->lock);
 	while (!list_is_empty(&queue->hw_submitted))
 		leave_locked(node, packet_of_node_link(queue->hw_submitted.next), false);
 }
@@ -232,6 +247,7 @@ void hw_abort_locked(struct sched_node *node)
 {
 	struct list *link;
 
+	lock_assert_held(&node->sched->lock);
 	list_for_each (link, &node->hw_queues)
 		abort_queue_locked(node, queue_of_hw_link(link));
 }
@@ -247,6 +263,7 @@ static struct sched_queue *find_locked(const struct sched_node *node, const void
 {
 	struct list *link;
 
+	lock_assert_held(&node->sched->lock);
 	list_for_each (link, &node->hw_queues) {
 		struct sched_queue *queue = queue_of_hw_link(link);
 
@@ -268,6 +285,7 @@ const struct sched_owner *hw_faulted_owner_locked(const struct sched_node *node,
 {
 	const struct sched_queue *queue = find_locked(node, fault->hw_name);
 
+	lock_assert_held(&node->sched->lock);
 	return queue ? queue->owner : NULL;
 }
 
@@ -276,6 +294,7 @@ void hw_fault_locked(struct sched_node *node, const struct sched_fault *fault)
 {
 	struct sched_queue *queue = find_locked(node, fault->hw_name);
 
+	lock_assert_held(&node->sched->lock);
 	if (!queue && fault->hw_name)
 		mistake_locked(node, RULE_DDI_COMPLETION_FENCE,
 			       "DxgkCbNotifyInterrupt(DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED) named a "
@@ -302,6 +321,7 @@ static struct sched_owner *only_owner_locked(const struct sched_node *node, bool
 	struct sched_owner *owner = NULL;
 	struct list *link;
 
+	lock_assert_held(&node->sched->lock);
 	list_for_each (link, &node->hw_queues) {
 		struct sched_queue *queue = queue_of_hw_link(link);
 
@@ -317,6 +337,7 @@ static struct sched_owner *only_owner_locked(const struct sched_node *node, bool
 
 struct sched_owner *hw_guilty_locked(const struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	return only_owner_locked(node, hw_deadline_locked(node) <= clock_now_ns());
 }
 
@@ -326,6 +347,7 @@ static void hit_queue_locked(struct sched_queue *queue)
 {
 	struct sched_node *node = sched_node_of(queue);
 
+	lock_assert_held(&queue->sched->lock);
 	queue->is_hit = true;
 	/* Said out of turn: when the hardware still has something, it is made to let go. */
 	if (!node->is_hw_resetting && !list_is_empty(&queue->hw_submitted))
@@ -334,6 +356,7 @@ static void hit_queue_locked(struct sched_queue *queue)
 
 static const struct sched_fault *blamed_fault_locked(const struct sched *sched)
 {
+	lock_assert_held(&sched->lock);
 	for (uint32_t i = 0; i < sched->config.node_count; i++) {
 		if (sched->nodes[i].is_hw_resetting)
 			return sched->nodes[i].hw_fault;
@@ -366,6 +389,7 @@ static void abort_hit_locked(struct sched_node *node)
 {
 	struct list *link;
 
+	lock_assert_held(&node->sched->lock);
 	list_for_each (link, &node->hw_queues) {
 		struct sched_queue *queue = queue_of_hw_link(link);
 
@@ -380,6 +404,7 @@ static void note_late_locked(struct sched_node *node)
 {
 	struct list *link;
 
+	lock_assert_held(&node->sched->lock);
 	list_for_each (link, &node->hw_queues)
 		queue_of_hw_link(link)->was_hw_late = is_late_locked(queue_of_hw_link(link));
 }
@@ -393,6 +418,7 @@ static bool is_futile_locked(struct sched_node *node)
 	bool is_futile = false;
 	struct list *link;
 
+	lock_assert_held(&node->sched->lock);
 	list_for_each (link, &node->hw_queues) {
 		struct sched_queue *queue = queue_of_hw_link(link);
 
@@ -404,11 +430,15 @@ static bool is_futile_locked(struct sched_node *node)
 	return is_futile;
 }
 
-/* Drops and retakes sched->lock. Nothing of these queues runs on the node when this returns, until it is resumed. */
+/*
+ * Drops and retakes sched->lock. Nothing of these queues runs on the node when this returns, until
+ * it is resumed.
+ */
 static NTSTATUS ask_for_reset_relock(struct sched_node *node, const struct sched_fault *fault)
 {
 	struct sched *sched = node->sched;
 
+	lock_assert_held(&node->sched->lock);
 	note_late_locked(node);
 	node->is_hw_resetting = true;
 	node->was_hw_hit = false;
@@ -430,6 +460,7 @@ enum engine_result hw_reset_relock(struct sched_node *node, const struct sched_f
 {
 	struct sched *sched = node->sched;
 
+	lock_assert_held(&node->sched->lock);
 	if (node->hw_outstanding == 0)
 		return ENGINE_RECOVERED;
 	sched_unlock(sched);

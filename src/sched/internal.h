@@ -199,7 +199,9 @@ void queue_cancel_rest_locked(struct sched_queue *queue);
 void packet_over_locked(struct sched_packet *packet, enum sched_outcome outcome);
 /* It never comes (back) to the hardware. */
 void packet_cancel_locked(struct sched_packet *packet);
-/* Drops and retakes sched->lock: retires what can be retired, and tells who waited. After everything that ends packets.
+/*
+ * Drops and retakes sched->lock: retires what can be retired, and tells who waited. After
+ * everything that ends packets.
  */
 void sched_retire_relock(struct sched *sched);
 
@@ -207,7 +209,10 @@ void sched_retire_relock(struct sched *sched);
 
 enum { NODE_STEPS = 64 };
 
-/* Drops and retakes sched->lock: takes the baton, if it is free, and does what can be done; at most so many steps. */
+/*
+ * Drops and retakes sched->lock: takes the baton, if it is free, and does what can be done; at most
+ * so many steps.
+ */
 void node_run_relock(struct sched_node *node, uint32_t steps);
 bool node_has_work_locked(const struct sched_node *node);
 struct sched_packet *node_running_locked(const struct sched_node *node);

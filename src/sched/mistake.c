@@ -44,6 +44,7 @@ void mistake_tell_relock(struct sched *sched)
 {
 	struct sched_mistake mistake = sched->mistake;
 
+	lock_assert_held(&sched->lock);
 	sched->mistake.is_there = false;
 	lock_release(&sched->lock);
 	if (sched->ops->report)
@@ -67,6 +68,7 @@ bool mistake_judge_fence_locked(struct sched_node *node, const char *what, uint3
 	char expected[64];
 	struct list *link;
 
+	lock_assert_held(&node->sched->lock);
 	list_for_each (link, &node->submitted) {
 		if (packet_of_node_link(link)->fence == fence)
 			return true;
@@ -87,6 +89,7 @@ bool mistake_judge_fence_locked(struct sched_node *node, const char *what, uint3
 
 void mistake_excuse_locked(struct sched_node *node, uint32_t fence)
 {
+	lock_assert_held(&node->sched->lock);
 	if (fence != 0 && (node->excused_fence == 0 || serial_is_after(fence, node->excused_fence)))
 		node->excused_fence = fence;
 }

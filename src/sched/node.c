@@ -25,6 +25,7 @@ struct sched_packet *packet_of_node_link(struct list *link)
 
 struct sched_packet *node_running_locked(const struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	return list_is_empty(&node->submitted) ? NULL : packet_of_node_link(node->submitted.next);
 }
 
@@ -32,34 +33,40 @@ bool node_is_free_locked(const struct sched_node *node)
 {
 	const struct sched *sched = node->sched;
 
+	lock_assert_held(&node->sched->lock);
 	return node->holds == 0 && sched->holds == 0 && !sched->broken && !sched->dead &&
 	       !sched->is_stopped;
 }
 
 uint32_t node_counted_locked(const struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	return node->outstanding + (node->sched->counts_hw_queues ? node->hw_outstanding : 0);
 }
 
 static bool node_is_full_locked(const struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	return node_counted_locked(node) >= node->sched->config.outstanding_max;
 }
 
 static bool node_is_open_locked(const struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	return node_is_free_locked(node) && !node->preemption.is_awaited &&
 	       !node_is_full_locked(node);
 }
 
 static bool node_is_hw_open_locked(const struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	return node_is_free_locked(node) &&
 	       !(node->sched->counts_hw_queues && node_is_full_locked(node));
 }
 
 static void node_unload_locked(struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	node->loaded_queue = 0;
 	node->loaded_owner = NULL;
 }
@@ -76,6 +83,7 @@ static struct sched_packet_counts *counts_of(struct sched_node *node,
 /* The hardware does not have it any more. */
 static void leave_locked(struct sched_node *node, struct sched_packet *packet, const char *how)
 {
+	lock_assert_held(&node->sched->lock);
 	list_remove(&packet->node_link);
 	if (--node->outstanding == 0)
 		node->statistics.busy_ns += clock_now_ns() - node->busy_since_ns;
@@ -85,6 +93,7 @@ static void leave_locked(struct sched_node *node, struct sched_packet *packet, c
 
 void node_abort_packet_locked(struct sched_node *node, struct sched_packet *packet)
 {
+	lock_assert_held(&node->sched->lock);
 	counts_of(node, packet)->aborted++;
 	leave_locked(node, packet, "aborted");
 	packet_over_locked(packet, SCHED_ABORTED);
@@ -95,6 +104,7 @@ static void complete_first_locked(struct sched_node *node)
 	struct sched_packet *packet = packet_of_node_link(node->submitted.next);
 	bool is_done = !packet->is_refused && !packet->is_faulted;
 
+	lock_assert_held(&node->sched->lock);
 	node->completed_fence = packet->fence;
 	node->completed_owner = packet->queue->owner;
 	if (is_done)
@@ -111,6 +121,7 @@ static void complete_first_locked(struct sched_node *node)
  */
 static bool awaits_reset_locked(const struct sched_packet *packet)
 {
+	lock_assert_held(&packet->queue->sched->lock);
 	return packet->is_refused && packet->queue->owner->is_system;
 }
 
@@ -119,6 +130,7 @@ static void settle_refused_locked(struct sched_node *node)
 {
 	struct sched_packet *packet;
 
+	lock_assert_held(&node->sched->lock);
 	while ((packet = node_running_locked(node)) && packet->is_refused && !packet->is_in_hand &&
 	       !awaits_reset_locked(packet)) {
 		mistake_excuse_locked(node, packet->fence);
@@ -129,6 +141,7 @@ static void settle_refused_locked(struct sched_node *node)
 /* After some have left: another one runs now, and there is room. */
 static void node_moved_on_locked(struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	settle_refused_locked(node);
 	if (node->outstanding > 0 || node->preemption.is_awaited)
 		tdr_running_locked(node);
@@ -138,6 +151,7 @@ static void node_moved_on_locked(struct sched_node *node)
 
 bool node_knows_locked(const struct sched_node *node, uint32_t fence)
 {
+	lock_assert_held(&node->sched->lock);
 	return fence != 0 && node->outstanding > 0 &&
 	       serial_is_within(fence, node->completed_fence,
 				packet_of_node_link(node->submitted.prev)->fence);
@@ -147,6 +161,7 @@ void node_complete_locked(struct sched_node *node, uint32_t fence)
 {
 	struct sched_packet *packet = node_running_locked(node);
 
+	lock_assert_held(&node->sched->lock);
 	if (!packet || serial_is_after(packet->fence, fence))
 		return;
 	do {
@@ -161,6 +176,7 @@ static void give_back_packet_locked(struct sched_node *node, struct sched_packet
 {
 	struct sched_queue *queue = packet->queue;
 
+	lock_assert_held(&node->sched->lock);
 	counts_of(node, packet)->preempted++;
 	leave_locked(node, packet, "preempted");
 	if (!awaits_reset_locked(packet) &&
@@ -182,6 +198,7 @@ void node_give_back_locked(struct sched_node *node, struct sched_queue *ran)
 	struct list given;
 	struct list *link;
 
+	lock_assert_held(&node->sched->lock);
 	list_init(&given);
 	/* Newest first: so the oldest is what its queue goes on with. */
 	while (!list_is_empty(&node->submitted)) {
@@ -208,6 +225,7 @@ void node_abort_locked(struct sched_node *node)
 {
 	struct list *link;
 
+	lock_assert_held(&node->sched->lock);
 	while (!list_is_empty(&node->submitted))
 		node_abort_packet_locked(node, packet_of_node_link(node->submitted.next));
 	while ((link = list_pop_front(&node->returned)))
@@ -233,6 +251,7 @@ static void put_aside_locked(struct sched_packet *packet, bool is_pending)
 {
 	struct sched_queue *queue = packet->queue;
 
+	lock_assert_held(&packet->queue->sched->lock);
 	if (queue_is_cancelled_locked(queue)) {
 		list_remove(&packet->node_link);
 		packet_cancel_locked(packet);
@@ -249,6 +268,7 @@ static void refuse_packet_locked(struct sched_packet *packet, NTSTATUS status)
 {
 	struct sched_owner *owner = packet->queue->owner;
 
+	lock_assert_held(&packet->queue->sched->lock);
 	log_warn("adapter %u, node %u: a packet was refused with %s",
 		 owner->sched->config.adapter_id, packet->queue->node, status_name(status));
 	if (owner->is_system) {
@@ -267,6 +287,7 @@ static bool may_still_go_locked(const struct sched_node *node, const struct sche
 {
 	const struct sched_queue *queue = packet->queue;
 
+	lock_assert_held(&node->sched->lock);
 	if (!(queue_is_hw(queue) ? node_is_hw_open_locked(node) : node_is_open_locked(node)) ||
 	    queue_is_cancelled_locked(queue))
 		return false;
@@ -284,6 +305,7 @@ static bool prepare_relock(struct sched_node *node, struct sched_packet *packet)
 	struct sched *sched = node->sched;
 	NTSTATUS status = STATUS_SUCCESS;
 
+	lock_assert_held(&node->sched->lock);
 	packet->is_in_hand = true;
 	packet->queue->was_kicked = false;
 	queue_unplace_locked(packet->queue);
@@ -316,6 +338,7 @@ static struct sched_submission enter_locked(struct sched_node *node, struct sche
 	struct sched_submission submission = { .node = node->number,
 					       .is_resubmission = packet->was_submitted };
 
+	lock_assert_held(&node->sched->lock);
 	node->was_hw_last = queue_is_hw(packet->queue);
 	if (node->was_hw_last) {
 		hw_enter_locked(node, packet);
@@ -353,6 +376,7 @@ static void submit_relock(struct sched_node *node, struct sched_packet *packet)
 {
 	struct sched *sched = node->sched;
 
+	lock_assert_held(&node->sched->lock);
 	if (!prepare_relock(node, packet))
 		return;
 	struct sched_submission submission = enter_locked(node, packet);
@@ -385,6 +409,7 @@ static void step_relock(struct sched_node *node, struct sched_queue *queue)
 	struct sched_packet *packet = container_of(queue->next, struct sched_packet, link);
 	bool is_over = true;
 
+	lock_assert_held(&node->sched->lock);
 	packet->is_in_hand = true;
 	queue->was_kicked = false;
 	queue_unplace_locked(queue);
@@ -409,6 +434,7 @@ static void step_relock(struct sched_node *node, struct sched_queue *queue)
 
 static struct sched_packet *node_next_packet_locked(const struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	if (!node_is_open_locked(node))
 		return NULL;
 	if (!list_is_empty(&node->returned)) {
@@ -421,6 +447,7 @@ static struct sched_packet *node_next_packet_locked(const struct sched_node *nod
 
 static struct sched_packet *node_next_hw_packet_locked(const struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	if (!node_is_hw_open_locked(node) || list_is_empty(&node->hw_ready))
 		return NULL;
 	return container_of(container_of(node->hw_ready.next, struct sched_queue, ready_link)->next,
@@ -433,6 +460,7 @@ static struct sched_packet *node_next_locked(const struct sched_node *node)
 	struct sched_packet *packet = node_next_packet_locked(node);
 	struct sched_packet *hw_packet = node_next_hw_packet_locked(node);
 
+	lock_assert_held(&node->sched->lock);
 	if (!packet || !hw_packet)
 		return packet ? packet : hw_packet;
 	return packet->queue->owner->is_system || node->was_hw_last ? packet : hw_packet;
@@ -442,6 +470,7 @@ static bool node_wants_preemption_locked(const struct sched_node *node)
 {
 	const struct sched_queue *best;
 
+	lock_assert_held(&node->sched->lock);
 	if (node->preemption.is_wanted || preempt_is_needed_locked(node))
 		return true;
 	if (!node_is_free_locked(node))
@@ -452,12 +481,14 @@ static bool node_wants_preemption_locked(const struct sched_node *node)
 
 bool node_has_work_locked(const struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	return !list_is_empty(&node->steps) || node_wants_preemption_locked(node) ||
 	       node_next_locked(node);
 }
 
 void node_invite_locked(struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	if (!node->is_busy && node_has_work_locked(node))
 		sched_wake_thread_locked(node->sched);
 }
@@ -467,6 +498,7 @@ static bool node_step_relock(struct sched_node *node)
 {
 	struct sched_packet *packet;
 
+	lock_assert_held(&node->sched->lock);
 	if (!list_is_empty(&node->steps)) {
 		step_relock(node, container_of(node->steps.next, struct sched_queue, ready_link));
 		return true;

@@ -59,6 +59,7 @@ bool owner_lose_locked(struct sched_owner *owner)
 {
 	struct list *link;
 
+	lock_assert_held(&owner->sched->lock);
 	if (owner->is_system || atomic_load(&owner->is_lost))
 		return false;
 	atomic_store(&owner->is_lost, true);
@@ -71,6 +72,7 @@ bool owner_lose_locked(struct sched_owner *owner)
 bool owner_lose_and_tell_locked(struct sched_owner *owner, uint32_t state,
 				const struct sched_fault *fault)
 {
+	lock_assert_held(&owner->sched->lock);
 	if (!owner_lose_locked(owner))
 		return false;
 	owner->lost_state = state;
@@ -134,6 +136,7 @@ static void owner_placed_anew_locked(struct sched_owner *owner)
 {
 	struct list *link;
 
+	lock_assert_held(&owner->sched->lock);
 	list_for_each (link, &owner->queues)
 		queue_place_locked(container_of(link, struct sched_queue, owner_link));
 }
@@ -141,6 +144,7 @@ static void owner_placed_anew_locked(struct sched_owner *owner)
 /* What runs may have to stop for it. */
 static void nodes_invite_locked(struct sched *sched)
 {
+	lock_assert_held(&sched->lock);
 	for (uint32_t i = 0; i < sched->config.node_count; i++) {
 		node_invite_locked(&sched->nodes[i]);
 		turns_watch_locked(&sched->nodes[i]);
@@ -178,6 +182,7 @@ static void collect_over_locked(struct sched *sched, const struct list *places, 
 {
 	uint64_t oldest = oldest_ticket(places);
 
+	lock_assert_held(&sched->lock);
 	while (!list_is_empty(waits)) {
 		struct sched_wait *wait = container_of(waits->next, struct sched_wait, link);
 		if (wait->ticket >= oldest)
@@ -191,6 +196,7 @@ static bool has_clients_work_locked(const struct sched *sched)
 {
 	const struct list *link;
 
+	lock_assert_held(&sched->lock);
 	list_for_each (link, &sched->owners) {
 		const struct sched_owner *owner = container_of(link, struct sched_owner, link);
 
@@ -202,6 +208,7 @@ static bool has_clients_work_locked(const struct sched *sched)
 
 static void holds_reached_locked(struct sched *sched)
 {
+	lock_assert_held(&sched->lock);
 	if (LIKELY(list_is_empty(&sched->holding)) || has_clients_work_locked(sched))
 		return;
 	list_splice_back(&sched->over, &sched->holding);
@@ -209,12 +216,14 @@ static void holds_reached_locked(struct sched *sched)
 
 void owner_submits_locked(struct sched_owner *owner, struct sched_packet *packet)
 {
+	lock_assert_held(&owner->sched->lock);
 	packet->hardware_place.ticket = ++owner->last_submitted_ticket;
 	list_push_back(&owner->submitted, &packet->hardware_place.link);
 }
 
 void owner_submitted_ends_locked(struct sched_owner *owner, struct sched_packet *packet)
 {
+	lock_assert_held(&owner->sched->lock);
 	list_remove(&packet->hardware_place.link);
 	collect_over_locked(owner->sched, &owner->submitted, &owner->submitted_waits);
 	holds_reached_locked(owner->sched);
@@ -222,6 +231,7 @@ void owner_submitted_ends_locked(struct sched_owner *owner, struct sched_packet 
 
 void owner_retired_locked(struct sched_owner *owner, struct sched_place *place)
 {
+	lock_assert_held(&owner->sched->lock);
 	list_remove(&place->link);
 	collect_over_locked(owner->sched, &owner->packets, &owner->waits);
 	/* Last: who sees it without the lock finds everything done. */
@@ -288,6 +298,7 @@ static void clients_placed_anew_locked(struct sched *sched)
 {
 	struct list *link;
 
+	lock_assert_held(&sched->lock);
 	list_for_each (link, &sched->owners) {
 		struct sched_owner *owner = container_of(link, struct sched_owner, link);
 

@@ -23,12 +23,14 @@
 
 bool preempt_is_possible_locked(const struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	return node->outstanding > 0 && node->sched->config.is_preemption_aware &&
 	       !node->preemption.is_unanswered;
 }
 
 bool preempt_is_due_locked(const struct sched_node *node, const struct sched_queue *next)
 {
+	lock_assert_held(&node->sched->lock);
 	return preempt_is_possible_locked(node) &&
 	       priority_level_of(next) > priority_level_of(node_running_locked(node)->queue);
 }
@@ -38,6 +40,7 @@ bool preempt_is_awaited_locked(const struct sched_node *node)
 	const struct sched_packet *running = node_running_locked(node);
 	const struct sched *sched = node->sched;
 
+	lock_assert_held(&node->sched->lock);
 	if (!running || node->holds > 0 || sched->broken || sched->dead)
 		return false;
 	return sched->holds > 0 || running->queue->suspensions > 0 ||
@@ -46,6 +49,7 @@ bool preempt_is_awaited_locked(const struct sched_node *node)
 
 bool preempt_is_needed_locked(const struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	/* All else ends in time, by itself or by a clock. */
 	return preempt_is_possible_locked(node) && node_running_locked(node)->is_never_late &&
 	       preempt_is_awaited_locked(node);
@@ -56,6 +60,7 @@ void preempt_request_relock(struct sched_node *node)
 	struct sched *sched = node->sched;
 	struct sched_preemption *preemption = &node->preemption;
 
+	lock_assert_held(&node->sched->lock);
 	assert(node->is_busy);
 	preemption->is_wanted = false;
 	if (preemption->is_unanswered || node->outstanding == 0)
@@ -77,6 +82,7 @@ void preempt_request_relock(struct sched_node *node)
 
 void preempt_forget_locked(struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	node->preemption.is_wanted = false;
 	node->preemption.is_unanswered = false;
 	node->preemption.is_awaited = false;
@@ -84,6 +90,7 @@ void preempt_forget_locked(struct sched_node *node)
 
 static bool is_answer_locked(struct sched_node *node, uint32_t preemption_fence)
 {
+	lock_assert_held(&node->sched->lock);
 	/* While it is reset, it gives back everything anyway. */
 	if (node->is_deaf)
 		return false;
@@ -107,12 +114,14 @@ static struct sched_queue *queue_that_ran_locked(const struct sched_node *node)
 {
 	const struct sched_packet *first = node_running_locked(node);
 
+	lock_assert_held(&node->sched->lock);
 	return first && first->fence == node->preemption.ran_fence ? first->queue : NULL;
 }
 
 /* The newest that is over, or the newest that the driver said was: both are the truth. */
 static void judge_last_completed_locked(struct sched_node *node, uint32_t last_completed)
 {
+	lock_assert_held(&node->sched->lock);
 	if (last_completed != 0 && serial_is_after(last_completed, node->completed_fence) &&
 	    !node_knows_locked(node, last_completed))
 		mistake_locked(node, RULE_DDI_COMPLETION_FENCE,

@@ -31,12 +31,14 @@ bool queue_is_cancelled_locked(const struct sched_queue *queue)
 {
 	const struct sched *sched = queue->sched;
 
+	lock_assert_held(&queue->sched->lock);
 	return queue->is_cancelling || atomic_load(&queue->owner->is_lost) || sched->is_stopped ||
 	       sched->dead;
 }
 
 static void queue_is_retirable_locked(struct sched_queue *queue)
 {
+	lock_assert_held(&queue->sched->lock);
 	if (!queue->is_retiring && !list_is_linked(&queue->retire_link))
 		list_push_back(&queue->sched->retirable, &queue->retire_link);
 }
@@ -49,6 +51,7 @@ static bool is_late_signal(const struct sched_packet *packet)
 /* Over what needs nothing done before what is behind it. */
 static void queue_advance_locked(struct sched_queue *queue)
 {
+	lock_assert_held(&queue->sched->lock);
 	for (; queue->next != &queue->packets; queue->next = queue->next->next) {
 		struct sched_packet *packet = packet_of_link(queue->next);
 
@@ -66,6 +69,7 @@ void queue_unplace_locked(struct sched_queue *queue)
 {
 	struct sched_node *node = sched_node_of(queue);
 
+	lock_assert_held(&queue->sched->lock);
 	if (!list_is_linked(&queue->ready_link))
 		return;
 	if (queue->ready_level < PRIORITY_LEVELS)
@@ -78,6 +82,7 @@ void queue_place_locked(struct sched_queue *queue)
 {
 	struct sched_node *node = sched_node_of(queue);
 
+	lock_assert_held(&queue->sched->lock);
 	queue_advance_locked(queue);
 	if (queue->next == &queue->packets || queue->is_blocked || queue->suspensions > 0 ||
 	    owner_is_suspended_locked(queue->owner)) {
@@ -110,6 +115,7 @@ void queue_place_locked(struct sched_queue *queue)
 
 void packet_over_locked(struct sched_packet *packet, enum sched_outcome outcome)
 {
+	lock_assert_held(&packet->queue->sched->lock);
 	packet->state = PACKET_OVER;
 	packet->outcome = (uint8_t)outcome;
 	queue_is_retirable_locked(packet->queue);
@@ -117,6 +123,7 @@ void packet_over_locked(struct sched_packet *packet, enum sched_outcome outcome)
 
 void packet_cancel_locked(struct sched_packet *packet)
 {
+	lock_assert_held(&packet->queue->sched->lock);
 	packet_over_locked(packet, packet->was_submitted ? SCHED_ABORTED : SCHED_CANCELLED);
 }
 
@@ -125,6 +132,7 @@ static void packet_may_be_late_locked(struct sched_packet *packet)
 {
 	struct sched_node *node = sched_node_of(packet->queue);
 
+	lock_assert_held(&packet->queue->sched->lock);
 	if (!packet->is_never_late || packet->state != PACKET_SUBMITTED)
 		return;
 	packet->is_never_late = false;
@@ -136,6 +144,7 @@ static void packet_may_be_late_locked(struct sched_packet *packet)
 
 static void cancel_from_locked(struct sched_queue *queue, struct list *first)
 {
+	lock_assert_held(&queue->sched->lock);
 	for (struct list *link = first; link != &queue->packets; link = link->next) {
 		struct sched_packet *packet = packet_of_link(link);
 
@@ -155,17 +164,20 @@ static void cancel_from_locked(struct sched_queue *queue, struct list *first)
 
 void queue_cancel_locked(struct sched_queue *queue)
 {
+	lock_assert_held(&queue->sched->lock);
 	cancel_from_locked(queue, queue->packets.next);
 }
 
 void queue_cancel_rest_locked(struct sched_queue *queue)
 {
+	lock_assert_held(&queue->sched->lock);
 	cancel_from_locked(queue, queue->next);
 }
 
 /* The first packet, when it is over or a signal whose time has come. */
 static struct sched_packet *queue_first_to_retire_locked(struct sched_queue *queue)
 {
+	lock_assert_held(&queue->sched->lock);
 	if (list_is_empty(&queue->packets))
 		return NULL;
 	struct sched_packet *packet = packet_of_link(queue->packets.next);
@@ -177,6 +189,7 @@ static struct sched_packet *queue_first_to_retire_locked(struct sched_queue *que
 /* Drops and retakes sched->lock. */
 static void signal_relock(struct sched *sched, struct sched_packet *packet)
 {
+	lock_assert_held(&sched->lock);
 	packet->is_in_hand = true;
 	sched_unlock(sched);
 	packet->ops->signal(packet);
@@ -203,6 +216,7 @@ static void retire_first_relock(struct sched_queue *queue, struct sched_packet *
 	bool is_work_done = packet->kind == SCHED_WORK && outcome == SCHED_DONE;
 	struct sched_place place;
 
+	lock_assert_held(&queue->sched->lock);
 	if (queue->next == &packet->link)
 		queue->next = packet->link.next;
 	list_remove(&packet->link);
@@ -224,6 +238,7 @@ static void retire_first_relock(struct sched_queue *queue, struct sched_packet *
 /* Drops and retakes sched->lock. */
 static void tell_emptied_relock(struct sched_queue *queue)
 {
+	lock_assert_held(&queue->sched->lock);
 	sched_unlock(queue->sched);
 	queue->emptied(queue);
 	sched_lock(queue->sched);
@@ -234,6 +249,7 @@ static void queue_retire_relock(struct sched_queue *queue)
 {
 	struct sched_packet *packet;
 
+	lock_assert_held(&queue->sched->lock);
 	queue->is_retiring = true;
 	while ((packet = queue_first_to_retire_locked(queue))) {
 		if (packet->state == PACKET_PASSED)
@@ -289,6 +305,7 @@ void sched_queue_init(struct sched_queue *queue, struct sched_owner *owner, uint
 /* Its first packet that was not submitted is a wait, and was tried. */
 static bool queue_stands_at_wait_locked(const struct sched_queue *queue)
 {
+	lock_assert_held(&queue->sched->lock);
 	return queue->is_blocked && queue->next != &queue->packets &&
 	       container_of(queue->next, struct sched_packet, link)->kind == SCHED_WAIT;
 }
@@ -296,6 +313,7 @@ static bool queue_stands_at_wait_locked(const struct sched_queue *queue)
 /* Drops and retakes sched->lock. */
 static void queue_end_relock(struct sched_queue *queue, enum sched_ending ending)
 {
+	lock_assert_held(&queue->sched->lock);
 	queue->is_ending = true;
 	sched_changed_locked(queue->sched); /* who waits for room */
 	if (ending == SCHED_CANCEL_ALL) {
@@ -335,6 +353,7 @@ static NTSTATUS queue_is_open_locked(const struct sched_queue *queue)
 {
 	const struct sched *sched = queue->sched;
 
+	lock_assert_held(&queue->sched->lock);
 	if (atomic_load(&queue->owner->is_lost) || sched->is_stopped || sched->dead)
 		return refuse(STATUS_DEVICE_REMOVED, RULE_API_DEVICE_GONE, NULL,
 			      "the device was lost%s%s, and accepts no work",
@@ -352,6 +371,7 @@ static NTSTATUS queue_accepts_locked(const struct sched_queue *queue,
 {
 	NTSTATUS status = queue_is_open_locked(queue);
 
+	lock_assert_held(&queue->sched->lock);
 	if (NT_SUCCESS(status) && queue_is_hw(queue) && packet->kind == SCHED_WORK &&
 	    packet->progress <= queue->last_progress)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "HwQueueProgressFenceId",
@@ -364,6 +384,7 @@ static void queue_push_locked(struct sched_queue *queue, struct sched_packet *pa
 {
 	struct sched_owner *owner = queue->owner;
 
+	lock_assert_held(&queue->sched->lock);
 	packet->queue = queue;
 	packet->state = PACKET_QUEUED;
 	packet->is_in_hand = false;
@@ -391,6 +412,7 @@ static NTSTATUS queue_add_locked(struct sched_queue *queue, struct sched_packet 
 {
 	NTSTATUS status = queue_accepts_locked(queue, packet);
 
+	lock_assert_held(&queue->sched->lock);
 	if (NT_SUCCESS(status)) {
 		queue_push_locked(queue, packet);
 		queue_place_locked(queue);
@@ -420,6 +442,7 @@ static NTSTATUS queue_await_room_relock(struct sched_queue *queue)
 {
 	NTSTATUS status = queue_is_open_locked(queue);
 
+	lock_assert_held(&queue->sched->lock);
 	while (NT_SUCCESS(status) && queue->length >= SCHED_QUEUE_FULL) {
 		sched_wait_relock(queue->sched, CLOCK_FOREVER);
 		status = queue_is_open_locked(queue);
@@ -466,6 +489,7 @@ static NTSTATUS queues_await_room_relock(struct sched_queue *const queues[], uin
 {
 	uint32_t with_room = 0;
 
+	lock_assert_held(&queues[0]->sched->lock);
 	while (with_room < count) {
 		NTSTATUS status = queue_is_open_locked(queues[with_room]);
 
@@ -519,6 +543,7 @@ void sched_queue_kick(struct sched_queue *queue)
 /* After what decides about its turn has changed, or about what should stop for others. */
 static void queue_placed_anew_unlock(struct sched_queue *queue)
 {
+	lock_assert_held(&queue->sched->lock);
 	queue_place_locked(queue);
 	node_invite_locked(sched_node_of(queue));
 	turns_watch_locked(sched_node_of(queue));

@@ -44,6 +44,7 @@ static void reset_step(const struct sched *sched, uint32_t node, const char *ste
 
 void reset_give_up_relock(struct sched *sched, struct sched_owner *guilty, const char *why)
 {
+	lock_assert_held(&sched->lock);
 	if (sched->dead)
 		return;
 	log_error("adapter %u is lost: %s", sched->config.adapter_id, why);
@@ -64,6 +65,7 @@ void reset_give_up_relock(struct sched *sched, struct sched_owner *guilty, const
 
 static void give_batons_locked(struct sched *sched, uint64_t nodes)
 {
+	lock_assert_held(&sched->lock);
 	for (uint32_t i = 0; i < sched->config.node_count; i++) {
 		if (nodes >> i & 1) {
 			sched->nodes[i].holds--;
@@ -74,11 +76,15 @@ static void give_batons_locked(struct sched *sched, uint64_t nodes)
 	sched_changed_locked(sched);
 }
 
-/* Drops and retakes sched->lock: nobody submits on these nodes, and this thread alone enters the driver for them. */
+/*
+ * Drops and retakes sched->lock: nobody submits on these nodes, and this thread alone enters the
+ * driver for them.
+ */
 static bool take_batons_relock(struct sched *sched, uint64_t nodes)
 {
 	uint64_t deadline_ns = clock_deadline(sched->config.tdr_ddi_delay_ns);
 
+	lock_assert_held(&sched->lock);
 	for (uint32_t i = 0; i < sched->config.node_count; i++) {
 		struct sched_node *node = &sched->nodes[i];
 
@@ -112,6 +118,7 @@ static void preempt_dependents_relock(struct sched_node *node, uint64_t nodes)
 	struct sched *sched = node->sched;
 	uint64_t deadline_ns;
 
+	lock_assert_held(&node->sched->lock);
 	if (!sched->config.is_preemption_aware)
 		return;
 	for (uint32_t i = 0; i < sched->config.node_count; i++) {
@@ -140,6 +147,7 @@ struct blame {
 /* Whose packet was aborted; it may have completed in the last moment. */
 static void blame_locked(struct sched_node *node, uint32_t aborted, struct blame *blame)
 {
+	lock_assert_held(&node->sched->lock);
 	*blame = (struct blame){ .owner = node->completed_owner };
 	if (aborted == node->completed_fence)
 		return;
@@ -165,6 +173,7 @@ static enum engine_result engine_was_reset_locked(struct sched_node *node, uint3
 	uint32_t futile_resets = node->futile_resets;
 	struct blame blame;
 
+	lock_assert_held(&node->sched->lock);
 	if (!serial_is_within(aborted, node->completed_fence, node->last_fence))
 		return ENGINE_INSANE;
 	mistake_excuse_locked(node, node->last_fence);
@@ -186,6 +195,7 @@ static enum engine_result reset_packets_relock(struct sched_node *node,
 	enum engine_result result = ENGINE_RECOVERED;
 	uint32_t aborted = 0;
 
+	lock_assert_held(&node->sched->lock);
 	sched_unlock(sched);
 	sched->ops->ignore_events(sched->gpu, node->number, true);
 	sched->ops->flush_events(sched->gpu);
@@ -222,6 +232,7 @@ static enum engine_result reset_one_relock(struct sched_node *node, enum reset_s
 	bool is_all = (node->outstanding == 0 || (scope & RESET_PACKETS)) &&
 		      (node->hw_outstanding == 0 || (scope & RESET_HW_QUEUES));
 
+	lock_assert_held(&node->sched->lock);
 	if (scope & RESET_PACKETS)
 		result = reset_packets_relock(node, fault);
 	if (result == ENGINE_RECOVERED && (scope & RESET_HW_QUEUES))
@@ -239,6 +250,7 @@ static enum engine_result reset_group_relock(struct sched_node *node, uint64_t n
 	struct sched *sched = node->sched;
 	enum engine_result result = ENGINE_RECOVERED;
 
+	lock_assert_held(&node->sched->lock);
 	preempt_dependents_relock(node, nodes);
 	for (uint32_t i = 0; i < sched->config.node_count && result == ENGINE_RECOVERED; i++) {
 		if (i == node->number)
@@ -258,6 +270,7 @@ static void reset_follows_relock(struct sched_node *node, enum engine_result res
 					.fault = cause->fault,
 					.is_nobodys = result == ENGINE_NOT_ENOUGH };
 
+	lock_assert_held(&node->sched->lock);
 	if (result == ENGINE_INSANE)
 		reset_give_up_relock(node->sched, NULL,
 				     "the driver names an aborted packet that it did not have");
@@ -269,6 +282,7 @@ void reset_engine_relock(struct sched_node *node, const struct reset_cause *caus
 {
 	struct sched *sched = node->sched;
 
+	lock_assert_held(&node->sched->lock);
 	reset_step(sched, node->number, "engine");
 	sched_unlock(sched);
 	sched->ops->collect_debug_info(sched->gpu, BUGCHECK_ENGINE, node->number);
@@ -314,6 +328,7 @@ static struct sched_owner *guilty_locked(const struct sched_node *node,
 {
 	const struct sched_packet *running = node_running_locked(node);
 
+	lock_assert_held(&node->sched->lock);
 	if (cause->is_nobodys)
 		return NULL;
 	if (running && (cause->scope & RESET_PACKETS))
@@ -329,13 +344,18 @@ static void call_listener(struct sched *sched, void (*function)(void *listener))
 
 static void set_deaf_locked(struct sched *sched, bool is_deaf)
 {
+	lock_assert_held(&sched->lock);
 	for (uint32_t i = 0; i < sched->config.node_count; i++)
 		sched->nodes[i].is_deaf = is_deaf;
 }
 
-/* Drops and retakes sched->lock; the batons are ours and everybody was told. NULL, or what went wrong. */
+/*
+ * Drops and retakes sched->lock; the batons are ours and everybody was told. NULL, or what went
+ * wrong.
+ */
 static const char *reset_and_restart_relock(struct sched *sched, uint32_t node)
 {
+	lock_assert_held(&sched->lock);
 	sched_unlock(sched);
 	sched->ops->flush_events(sched->gpu);
 	reset_step(sched, node, "reset adapter");
@@ -360,6 +380,7 @@ void reset_adapter_relock(struct sched *sched, uint32_t node, const struct reset
 	struct sched_owner *guilty = guilty_locked(&sched->nodes[node], cause);
 	uint64_t nodes = all_nodes(sched);
 
+	lock_assert_held(&sched->lock);
 	log_warn("adapter %u: reset, because %s", sched->config.adapter_id, cause->why);
 	reset_step(sched, node, "adapter");
 	if (!is_within_limit(sched)) {

@@ -25,6 +25,7 @@ void sched_lock(struct sched *sched)
 
 void sched_unlock(struct sched *sched)
 {
+	lock_assert_held(&sched->lock);
 	if (UNLIKELY(sched->mistake.is_there))
 		mistake_tell_relock(sched);
 	bool is_wake_due = sched->is_wake_due && sched->is_asleep;
@@ -57,6 +58,7 @@ bool sched_wait_relock(struct sched *sched, uint64_t deadline_ns)
 {
 	uint32_t seen = notice_read(&sched->changed);
 
+	lock_assert_held(&sched->lock);
 	sched->waiters++;
 	sched_unlock(sched);
 	bool is_in_time = notice_wait(&sched->changed, seen, deadline_ns) != THREAD_TIMED_OUT;
@@ -71,6 +73,7 @@ void sched_tell_lost_relock(struct sched *sched)
 {
 	struct list *link;
 
+	lock_assert_held(&sched->lock);
 	while ((link = list_pop_front(&sched->lost))) {
 		struct sched_owner *owner = container_of(link, struct sched_owner, lost_link);
 
@@ -105,6 +108,7 @@ static struct sched_owner *next_written_locked(struct sched *sched)
 {
 	struct list *link;
 
+	lock_assert_held(&sched->lock);
 	list_for_each (link, &sched->owners) {
 		struct sched_owner *owner = container_of(link, struct sched_owner, link);
 
@@ -120,6 +124,7 @@ static void sched_tell_written_relock(struct sched *sched)
 {
 	struct sched_owner *owner;
 
+	lock_assert_held(&sched->lock);
 	while (sched->has_written && (owner = next_written_locked(sched))) {
 		owner->has_written = false;
 		sched->told = owner;
@@ -138,6 +143,7 @@ static void sched_sleep_relock(struct sched *sched)
 	uint64_t turn_ns = turns_deadline_locked(sched);
 	uint32_t seen = notice_read(&sched->wake);
 
+	lock_assert_held(&sched->lock);
 	sched->is_asleep = true;
 	sched_changed_locked(sched);
 	sched_unlock(sched);
@@ -264,6 +270,7 @@ void sched_lose_owners_locked(struct sched *sched, struct sched_owner *guilty,
 	struct list *link;
 	struct list *following;
 
+	lock_assert_held(&sched->lock);
 	list_for_each_safe (link, following, &sched->owners) {
 		struct sched_owner *owner = container_of(link, struct sched_owner, link);
 
@@ -276,6 +283,7 @@ void sched_cancel_kernels_locked(struct sched *sched)
 	struct list *owner_link;
 	struct list *link;
 
+	lock_assert_held(&sched->lock);
 	list_for_each (owner_link, &sched->owners) {
 		struct sched_owner *owner = container_of(owner_link, struct sched_owner, link);
 
@@ -289,6 +297,7 @@ void sched_cancel_kernels_locked(struct sched *sched)
 void sched_lose_all_locked(struct sched *sched, struct sched_owner *guilty, uint32_t guilty_state,
 			   uint32_t state)
 {
+	lock_assert_held(&sched->lock);
 	sched_lose_owners_locked(sched, guilty, guilty_state, state);
 	sched_cancel_kernels_locked(sched);
 }
@@ -296,6 +305,7 @@ void sched_lose_all_locked(struct sched *sched, struct sched_owner *guilty, uint
 /* Nobody is in the driver to give it something, and it has nothing. */
 static bool is_idle_locked(const struct sched *sched)
 {
+	lock_assert_held(&sched->lock);
 	for (uint32_t i = 0; i < sched->config.node_count; i++) {
 		const struct sched_node *node = &sched->nodes[i];
 
@@ -331,6 +341,7 @@ void sched_retreat(struct sched *sched)
 
 static void sched_watch_turns_locked(struct sched *sched)
 {
+	lock_assert_held(&sched->lock);
 	for (uint32_t i = 0; i < sched->config.node_count; i++)
 		turns_watch_locked(&sched->nodes[i]);
 }

@@ -28,12 +28,14 @@ enum { TDR_LEVEL_OFF = 0, TDR_LEVEL_RECOVER = 3 };
 
 void tdr_running_locked(struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	node->running_since_ns = clock_now_ns();
 	tdr_watch_locked(node->sched);
 }
 
 void tdr_watch_locked(struct sched *sched)
 {
+	lock_assert_held(&sched->lock);
 	if (!sched->is_watching && sched->config.tdr_level != TDR_LEVEL_OFF) {
 		sched->is_watching = true;
 		sched_wake_thread_locked(sched);
@@ -52,6 +54,7 @@ static uint64_t node_deadline_locked(const struct sched_node *node)
 	const struct sched_preemption *preemption = &node->preemption;
 	uint64_t since_ns = node->running_since_ns;
 
+	lock_assert_held(&node->sched->lock);
 	if (running ? running->is_never_late : !preemption->is_awaited)
 		return CLOCK_FOREVER;
 	if ((preemption->is_awaited || preemption->is_wanted) &&
@@ -64,6 +67,7 @@ uint64_t tdr_deadline_locked(struct sched *sched)
 {
 	uint64_t deadline_ns = CLOCK_FOREVER;
 
+	lock_assert_held(&sched->lock);
 	if (sched->config.tdr_level == TDR_LEVEL_OFF)
 		return CLOCK_FOREVER;
 	for (uint32_t i = 0; i < sched->config.node_count; i++) {
@@ -91,22 +95,31 @@ enum { HEARING_NS = 10 * NS_PER_MS };
 /* What the driver says is completed, and that includes what runs. */
 static bool is_lost_locked(const struct sched_node *node, uint32_t fence)
 {
+	lock_assert_held(&node->sched->lock);
 	return node_knows_locked(node, fence) && fence != node->completed_fence &&
 	       !serial_is_after(node_running_locked(node)->fence, fence);
 }
 
-/* Drops and retakes sched->lock. What is being said at this moment is heard before it counts as lost. */
+/*
+ * Drops and retakes sched->lock. What is being said at this moment is heard before it counts as
+ * lost.
+ */
 static void hear_out_relock(struct sched *sched)
 {
+	lock_assert_held(&sched->lock);
 	sched_unlock(sched);
 	clock_sleep_until(clock_now_ns() + HEARING_NS);
 	sched->ops->flush_events(sched->gpu);
 	sched_lock(sched);
 }
 
-/* Drops and retakes sched->lock. It is over, as the driver says when it is asked, and no interrupt came. */
+/*
+ * Drops and retakes sched->lock. It is over, as the driver says when it is asked, and no interrupt
+ * came.
+ */
 static void complete_lost_relock(struct sched_node *node, uint32_t fence)
 {
+	lock_assert_held(&node->sched->lock);
 	if (!is_lost_locked(node, fence))
 		return;
 	hear_out_relock(node->sched);
@@ -128,6 +141,7 @@ static bool is_still_late_relock(struct sched_node *node)
 	struct sched *sched = node->sched;
 	uint32_t fence;
 
+	lock_assert_held(&node->sched->lock);
 	sched_unlock(sched);
 	bool is_known = sched->ops->query_current_fence(sched->gpu, node->number, &fence);
 	sched->ops->flush_events(sched->gpu);
@@ -146,6 +160,7 @@ static bool can_reset_engine(const struct sched *sched, enum reset_scope scope)
 /* What the hardware has of a node; ordinary packets when it has nothing. */
 static enum reset_scope scope_locked(const struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	if (node->hw_outstanding == 0)
 		return RESET_PACKETS;
 	return node->outstanding > 0 ? RESET_BOTH : RESET_HW_QUEUES;
@@ -155,6 +170,7 @@ static void recover_relock(struct sched_node *node, const struct reset_cause *ca
 {
 	struct sched *sched = node->sched;
 
+	lock_assert_held(&node->sched->lock);
 	if (sched->dead)
 		return;
 	sched->recovery_count++;
@@ -170,6 +186,7 @@ static void node_is_late_relock(struct sched_node *node, enum reset_scope scope,
 	const struct sched_packet *running = node_running_locked(node);
 	struct sched_owner *guilty = running ? running->queue->owner : NULL;
 
+	lock_assert_held(&node->sched->lock);
 	if (scope == RESET_HW_QUEUES)
 		guilty = hw_guilty_locked(node);
 	log_warn("adapter %u, node %u: %s", sched->config.adapter_id, node->number, why);
@@ -185,6 +202,7 @@ static void node_check_clock_relock(struct sched_node *node)
 {
 	struct sched_preemption *preemption = &node->preemption;
 
+	lock_assert_held(&node->sched->lock);
 	if (node_deadline_locked(node) > clock_now_ns())
 		return;
 	if (!preemption->is_wanted && !preemption->is_unanswered &&
@@ -205,9 +223,13 @@ static void node_check_clock_relock(struct sched_node *node)
 	}
 }
 
-/* Drops and retakes sched->lock: the interrupt may have been lost, and the fence says it all the same. */
+/*
+ * Drops and retakes sched->lock: the interrupt may have been lost, and the fence says it all the
+ * same.
+ */
 static void node_check_hw_clock_relock(struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	if (hw_deadline_locked(node) > clock_now_ns())
 		return;
 	if (hw_is_unseen_locked(node))
@@ -239,6 +261,7 @@ uint32_t tdr_state_of(const struct sched_fault *fault)
 /* Those before it are complete; it stays with the hardware until that is reset. */
 static void fault_packet_locked(struct sched_node *node, const struct sched_fault *fault)
 {
+	lock_assert_held(&node->sched->lock);
 	if (!node_knows_locked(node, fault->fence))
 		return;
 	mistake_excuse_locked(node, serial_before(fault->fence));
@@ -256,6 +279,7 @@ static const struct sched_owner *faulted_owner_locked(const struct sched_node *n
 {
 	struct list *link;
 
+	lock_assert_held(&node->sched->lock);
 	if (fault->is_hw)
 		return hw_faulted_owner_locked(node, fault);
 	list_for_each (link, &node->submitted) {
@@ -277,6 +301,7 @@ static void say_fault_locked(const struct sched_node *node, const struct sched_f
 	char access[64];
 	char whose[32] = "nobody known";
 
+	lock_assert_held(&node->sched->lock);
 	if (owner && owner->is_system)
 		snprintf(whose, sizeof(whose), "the kernel");
 	else if (owner)
@@ -300,6 +325,7 @@ static void say_fault_locked(const struct sched_node *node, const struct sched_f
 /* Of a packet that the hardware does not have, and no reset is asked for: as good as not said. */
 static bool is_of_nothing_locked(struct sched_node *node, const struct sched_fault *fault)
 {
+	lock_assert_held(&node->sched->lock);
 	if (fault->is_hw || !fault->is_fence_valid)
 		return false;
 	mistake_judge_fence_locked(
@@ -338,6 +364,7 @@ void sched_on_faulted(struct sched *sched, const struct sched_fault *fault)
 
 static void node_check_news_relock(struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	if (node->has_fault) {
 		struct sched_fault fault = node->fault;
 		/* When it says whose it is, that owner is lost already. */
@@ -385,6 +412,7 @@ static void run_forced_relock(struct sched *sched)
 {
 	struct list *link;
 
+	lock_assert_held(&sched->lock);
 	while ((link = list_pop_front(&sched->forced))) {
 		struct forced *forced = container_of(link, struct forced, link);
 		struct reset_cause cause = { .why = "a reset was asked for",
@@ -407,6 +435,7 @@ static void run_forced_relock(struct sched *sched)
 
 void tdr_run_relock(struct sched *sched)
 {
+	lock_assert_held(&sched->lock);
 	run_forced_relock(sched);
 	for (uint32_t i = 0; i < sched->config.node_count; i++)
 		node_check_news_relock(&sched->nodes[i]);

@@ -17,6 +17,7 @@ void turns_watch_locked(struct sched_node *node)
 {
 	const struct sched_config *config = &node->sched->config;
 
+	lock_assert_held(&node->sched->lock);
 	if (node->is_contended || node->outstanding == 0 || config->quantum_ns == 0 ||
 	    !config->is_preemption_aware)
 		return;
@@ -31,6 +32,7 @@ static bool has_equal_behind_locked(const struct sched_node *node, const struct 
 	uint32_t level = priority_level_of(runs);
 	struct list *link;
 
+	lock_assert_held(&node->sched->lock);
 	list_for_each (link, &node->submitted) {
 		const struct sched_queue *queue = packet_of_node_link(link)->queue;
 
@@ -43,6 +45,7 @@ static bool has_equal_behind_locked(const struct sched_node *node, const struct 
 /* Hardware queues that have to wait for room. */
 static bool has_hw_waiting_locked(const struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	return node->sched->counts_hw_queues && !list_is_empty(&node->hw_ready);
 }
 
@@ -50,6 +53,7 @@ static bool somebody_waits_locked(const struct sched_node *node)
 {
 	const struct sched_packet *running = node_running_locked(node);
 
+	lock_assert_held(&node->sched->lock);
 	if (!preempt_is_possible_locked(node) || node->preemption.is_wanted)
 		return false;
 	if (preempt_is_awaited_locked(node))
@@ -61,6 +65,7 @@ static bool somebody_waits_locked(const struct sched_node *node)
 
 static uint64_t turn_end_locked(const struct sched_node *node)
 {
+	lock_assert_held(&node->sched->lock);
 	return node->running_since_ns + node->sched->config.quantum_ns;
 }
 
@@ -68,6 +73,7 @@ static uint64_t node_deadline_locked(struct sched_node *node)
 {
 	uint64_t now_ns;
 
+	lock_assert_held(&node->sched->lock);
 	if (!node->is_contended)
 		return CLOCK_FOREVER;
 	if (somebody_waits_locked(node))
@@ -85,6 +91,7 @@ uint64_t turns_deadline_locked(struct sched *sched)
 {
 	uint64_t deadline_ns = CLOCK_FOREVER;
 
+	lock_assert_held(&sched->lock);
 	for (uint32_t i = 0; i < sched->config.node_count; i++) {
 		uint64_t node_ns = node_deadline_locked(&sched->nodes[i]);
 
@@ -98,6 +105,7 @@ void turns_run_locked(struct sched *sched)
 {
 	uint64_t now_ns;
 
+	lock_assert_held(&sched->lock);
 	for (uint32_t i = 0; i < sched->config.node_count; i++) {
 		struct sched_node *node = &sched->nodes[i];
 

@@ -104,6 +104,7 @@ static const char *validate_node(const struct sched_node *node)
 
 static bool is_ready_locked(const struct sched_queue *queue)
 {
+	lock_assert_held(&queue->sched->lock);
 	return queue->next != &queue->packets && !queue->is_blocked && queue->suspensions == 0 &&
 	       !owner_is_suspended_locked(queue->owner);
 }
@@ -196,6 +197,7 @@ static const char *validate_locked(struct sched *sched)
 	const char *problem = NULL;
 	struct list *link;
 
+	lock_assert_held(&sched->lock);
 	for (uint32_t i = 0; i < sched->config.node_count && !problem; i++) {
 		problem = validate_node(&sched->nodes[i]);
 		if (!problem)

@@ -107,6 +107,7 @@ static void departures_answer(struct list *departures)
 
 void device_act_locked(struct vidmm_device *device, struct actions *actions)
 {
+	lock_assert_held(&device->process->manager->lock);
 	if (list_is_linked(&device->action_link))
 		return;
 	device->action_count++;

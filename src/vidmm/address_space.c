@@ -167,6 +167,7 @@ struct space_memory *space_add_memory_locked(struct address_space *space,
 {
 	struct space_memory *added = mem_zalloc(sizeof(*added));
 
+	lock_assert_held(&space->tables.lock);
 	if (!added)
 		return NULL;
 	/* Before it is in the memory's list: who drops the memory finds it there. */
@@ -182,6 +183,7 @@ static struct space_memory *memory_locked(struct address_space *space, struct ma
 {
 	struct space_memory *found = find_view(space, memory);
 
+	lock_assert_held(&space->tables.lock);
 	return found && !found->is_gone ? found : space_add_memory_locked(space, memory);
 }
 

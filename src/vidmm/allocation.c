@@ -65,6 +65,7 @@ static void uncharge(const struct vidmm_allocation *allocation)
 
 void allocation_uncommit_locked(struct vidmm_allocation *allocation)
 {
+	lock_assert_held(&allocation->lock);
 	uncharge(allocation);
 	backing_give(&allocation->backing);
 }
@@ -78,7 +79,8 @@ void allocation_give_pages_locked(struct vidmm_allocation *allocation)
 
 static void backing_finish(struct vidmm_allocation *allocation)
 {
-	allocation_uncommit_locked(allocation);
+	uncharge(allocation); /* nobody else has it any more */
+	backing_give(&allocation->backing);
 	allocation_set_content(allocation, VIDMM_CONTENT_NONE);
 }
 
@@ -205,6 +207,7 @@ NTSTATUS allocation_show_locked(struct vidmm_allocation *allocation,
 	bool had_pages = elsewhere || allocation_content(allocation) == VIDMM_CONTENT_BACKED;
 	NTSTATUS status = STATUS_SUCCESS;
 
+	lock_assert_held(&allocation->lock);
 	if (!had_place)
 		status = view_reserve_locked(allocation);
 	if (!NT_SUCCESS(status))
@@ -360,6 +363,7 @@ const char *allocation_offer_obstacle_locked(const struct vidmm_allocation *allo
 NTSTATUS allocation_offer_locked(struct vidmm_allocation *allocation,
 				 enum vidmm_offer_priority priority, bool may_decommit)
 {
+	lock_assert_held(&allocation->lock);
 	if (allocation_offer_obstacle_locked(allocation))
 		return STATUS_INVALID_PARAMETER;
 	if (allocation->offer <= VIDMM_OFFERED) {

@@ -45,6 +45,7 @@ static uint64_t claim_of(const struct vidmm_process *process, enum vidmm_group g
 
 uint64_t budget_claim_locked(const struct vidmm_process *process, enum vidmm_group group)
 {
+	lock_assert_held(&process->manager->lock);
 	return claim_of(process, group);
 }
 
@@ -52,12 +53,14 @@ uint64_t budget_share_locked(const struct vidmm_process *process, enum vidmm_gro
 {
 	const struct vidmm *manager = process->manager;
 
+	lock_assert_held(&process->manager->lock);
 	return left_of(manager->group_bytes[group],
 		       manager->claimed_bytes[group] - claim_of(process, group));
 }
 
 uint64_t budget_of_locked(const struct vidmm_process *process, enum vidmm_group group)
 {
+	lock_assert_held(&process->manager->lock);
 	return lower_of(budget_share_locked(process, group),
 			lower_of(process->manager->budget_limit_bytes[group],
 				 process->budget_limit_bytes[group]));
@@ -67,6 +70,7 @@ void budget_recount_locked(struct vidmm *manager)
 {
 	struct list *link;
 
+	lock_assert_held(&manager->lock);
 	for (int group = 0; group < VIDMM_GROUPS; group++)
 		manager->claimed_bytes[group] = 0;
 	list_for_each (link, &manager->processes) {
@@ -91,6 +95,7 @@ void budget_join_locked(struct vidmm_process *process)
 {
 	struct vidmm *manager = process->manager;
 
+	lock_assert_held(&process->manager->lock);
 	manager->process_count++;
 	list_push_back(&manager->processes, &process->link);
 	budget_recount_locked(manager);
@@ -103,6 +108,7 @@ void budget_leave_locked(struct vidmm_process *process)
 {
 	struct vidmm *manager = process->manager;
 
+	lock_assert_held(&process->manager->lock);
 	manager->process_count--;
 	list_remove(&process->link);
 	for (int group = 0; group < VIDMM_GROUPS; group++)
@@ -125,6 +131,7 @@ uint64_t budget_excess_locked(const struct vidmm_process *process, bool is_maxim
 {
 	uint64_t excess = 0;
 
+	lock_assert_held(&process->manager->lock);
 	for (int group = 0; group < VIDMM_GROUPS; group++) {
 		uint64_t limit = is_maximum ? process->manager->group_bytes[group]
 					    : budget_of_locked(process, (enum vidmm_group)group);
@@ -148,6 +155,7 @@ static bool is_worth_telling(const struct vidmm *manager, enum vidmm_group group
 
 void budget_news_add_locked(struct vidmm_process *process, struct actions *actions)
 {
+	lock_assert_held(&process->manager->lock);
 	if (list_is_linked(&process->news_link))
 		return;
 	process->action_count++;
@@ -156,6 +164,7 @@ void budget_news_add_locked(struct vidmm_process *process, struct actions *actio
 
 static void process_news_locked(struct vidmm_process *process, struct actions *actions)
 {
+	lock_assert_held(&process->manager->lock);
 	for (int i = 0; i < VIDMM_GROUPS; i++) {
 		enum vidmm_group group = (enum vidmm_group)i;
 		uint64_t budget = budget_of_locked(process, group);
@@ -181,6 +190,7 @@ void budget_news_locked(struct vidmm *manager, struct actions *actions)
 {
 	struct list *link;
 
+	lock_assert_held(&manager->lock);
 	if (!manager->has_budget_changes)
 		return;
 	manager->has_budget_changes = false;
@@ -262,6 +272,7 @@ static uint64_t available_locked(const struct vidmm_process *process, enum vidmm
 	const struct vidmm *manager = process->manager;
 	uint64_t others = manager->reserved_bytes[group] - process->reservation_bytes[group];
 
+	lock_assert_held(&process->manager->lock);
 	return left_of(manager->group_bytes[group] / 2, others);
 }
 

@@ -135,6 +135,7 @@ static bool is_selected(const struct vidmm_place *place, const struct vidmm_sele
 /* Some way is not at its end. */
 static bool is_moving_locked(const struct vidmm *manager, bool with_entering)
 {
+	lock_assert_held(&manager->lock);
 	for (uint32_t i = 0; i < manager->segment_count; i++) {
 		const struct vidmm_segment *segment = &manager->segments[i];
 
@@ -185,6 +186,7 @@ static void tables_leave_selected_locked(struct vidmm *manager,
 {
 	struct list *link;
 
+	lock_assert_held(&manager->lock);
 	list_for_each (link, &manager->processes) {
 		struct vidmm_process *process = container_of(link, struct vidmm_process, link);
 

@@ -124,6 +124,7 @@ static enum lock_step lock_step_locked(struct vidmm_place *place, const struct l
 	};
 	enum access_way way;
 
+	lock_assert_held(&place->manager->lock);
 	if (place->state == PLACE_OUT || place->segment->is_system)
 		return LOCK_SHOW_SYSTEM;
 	if (place->state != PLACE_IN)
@@ -174,6 +175,7 @@ static struct vidmm_place *place_now(const struct vidmm_allocation *allocation)
 /* What the CPU sees through a window it sees until that is closed. */
 static void count_locked(struct vidmm_place *place, struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	place->is_locked = place->allocation->lock_count > 0 || window_end_locked(place, actions);
 }
 
@@ -199,6 +201,7 @@ static bool lock_try_locked(struct vidmm_place *place, struct locker *locker,
 	struct vidmm *manager = place->manager;
 	enum lock_step step;
 
+	lock_assert_held(&allocation->lock);
 	lock_acquire(&manager->lock);
 	*seen_out = notice_read(&manager->changed);
 	step = lock_step_locked(place, locker);

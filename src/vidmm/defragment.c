@@ -106,6 +106,7 @@ static NTSTATUS residents_collect_locked(struct defragment *order)
 {
 	struct list *link;
 
+	lock_assert_held(&order->manager->lock);
 	order->count = 0;
 	order->residents = mem_zalloc_array((size_t)order->segment->space.taken_ranges + 1,
 					    sizeof(*order->residents));
@@ -200,6 +201,7 @@ static bool slides_end_locked(const struct defragment *order)
 {
 	bool has_any = false;
 
+	lock_assert_held(&order->manager->lock);
 	for (size_t i = 0; i < order->count; i++) {
 		struct vidmm_place *place = order->residents[i].place;
 		uint64_t first = place->slide_to - 1;
@@ -228,6 +230,7 @@ static bool fill_locked(const struct defragment *order, const struct resident *r
 			: in_its_bank(place, 0, range->first, false);
 	struct page_set pages;
 
+	lock_assert_held(&order->manager->lock);
 	/* Another stretch of it went already; or it cannot. */
 	if (place->state != PLACE_IN || place->shift_failed_at == order->number ||
 	    !shift_within(order, place, &where, &pages))
@@ -244,6 +247,7 @@ static bool fills_locked(const struct defragment *order)
 {
 	bool has_any = false;
 
+	lock_assert_held(&order->manager->lock);
 	for (size_t i = 0; i < order->count; i++) {
 		size_t at = order->how.is_upward ? i : order->count - 1 - i;
 
@@ -284,6 +288,7 @@ static bool slide_locked(const struct defragment *order, struct vidmm_place *pla
 						  .is_from_end = !order->how.is_upward };
 	struct page_set pages;
 
+	lock_assert_held(&order->manager->lock);
 	if (place->shift_failed_at == order->number || place->pages.run_count > 1 ||
 	    !shift_within(order, place, &anywhere, &pages))
 		return false;
@@ -294,6 +299,7 @@ static bool slide_locked(const struct defragment *order, struct vidmm_place *pla
 
 static bool send_away_locked(const struct defragment *order, struct vidmm_place *place)
 {
+	lock_assert_held(&order->manager->lock);
 	if (order->how.must_verify || place->sent_away_at == order->number)
 		return false;
 	place->sent_away_at = order->number;
@@ -306,6 +312,7 @@ static bool close_gap_locked(const struct defragment *order, bool may_send_away)
 {
 	struct space_range *next;
 
+	lock_assert_held(&order->manager->lock);
 	for (struct space_range *gap = nearest(order); gap; gap = next) {
 		struct vidmm_place *place;
 		uint64_t first;
@@ -325,6 +332,7 @@ static bool close_gap_locked(const struct defragment *order, bool may_send_away)
 
 static enum defragment_round round_locked(const struct defragment *order)
 {
+	lock_assert_held(&order->manager->lock);
 	if (slides_end_locked(order))
 		return DEFRAGMENT_SHIFTS;
 	if (is_in_order_locked(order->segment))

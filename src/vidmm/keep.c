@@ -81,6 +81,7 @@ void keep_forget_binding_locked(struct vidmm_binding *binding)
 {
 	struct list *link;
 
+	lock_assert_held(&binding->device->process->manager->lock);
 	if (binding->keeps == 0)
 		return;
 	list_for_each (link, &binding->device->keeps)

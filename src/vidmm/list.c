@@ -19,6 +19,7 @@
 
 static void list_pin_locked(struct vidmm_list *list, struct actions *actions)
 {
+	lock_assert_held(&list->device->process->manager->lock);
 	if (list->is_pinned)
 		return;
 	list->is_pinned = true;
@@ -33,6 +34,7 @@ static void list_pin_locked(struct vidmm_list *list, struct actions *actions)
 
 static void list_unpin_locked(struct vidmm_list *list, struct actions *actions)
 {
+	lock_assert_held(&list->device->process->manager->lock);
 	if (!list->is_pinned)
 		return;
 	list->is_pinned = false;
@@ -49,6 +51,7 @@ static void list_unpin_locked(struct vidmm_list *list, struct actions *actions)
 
 void list_return_locked(struct vidmm_list *list, struct actions *actions)
 {
+	lock_assert_held(&list->device->process->manager->lock);
 	list_unpin_locked(list, actions);
 	list->state = VIDMM_LIST_NEW;
 }
@@ -87,6 +90,7 @@ static void list_end_locked(struct vidmm_list *list, enum vidmm_list_state state
 {
 	bool was_waiting = list->state == VIDMM_LIST_WAITING;
 
+	lock_assert_held(&list->device->process->manager->lock);
 	list->state = state;
 	list_remove(&list->waiter.link);
 	if (!was_waiting)
@@ -97,6 +101,7 @@ static void list_end_locked(struct vidmm_list *list, enum vidmm_list_state state
 
 bool list_look_locked(struct vidmm_list *list, bool is_head, struct actions *actions)
 {
+	lock_assert_held(&list->device->process->manager->lock);
 	if (list_is_in_place(list)) {
 		list_pin_locked(list, actions);
 		list_fill_in(list);
@@ -111,11 +116,13 @@ bool list_look_locked(struct vidmm_list *list, bool is_head, struct actions *act
 
 void list_loosen_locked(struct vidmm_list *list, struct actions *actions)
 {
+	lock_assert_held(&list->device->process->manager->lock);
 	list_unpin_locked(list, actions);
 }
 
 void list_fail_locked(struct vidmm_list *list, struct actions *actions)
 {
+	lock_assert_held(&list->device->process->manager->lock);
 	list_unpin_locked(list, actions);
 	list_end_locked(list, VIDMM_LIST_FAILED, STATUS_NO_MEMORY, actions);
 }

@@ -16,6 +16,7 @@
 
 void list_is_ready_locked(struct vidmm_list *list)
 {
+	lock_assert_held(&list->device->process->manager->lock);
 	list_push_back(&list->device->process->manager->ready_lists, &list->ready_link);
 	list->device->ready_list_count++;
 }
@@ -24,6 +25,7 @@ void list_is_not_ready_locked(struct vidmm_list *list)
 {
 	struct vidmm_device *device = list->device;
 
+	lock_assert_held(&list->device->process->manager->lock);
 	list_remove(&list->ready_link);
 	if (--device->ready_list_count == 0)
 		device->lists_end_ns = 0;
@@ -58,6 +60,7 @@ static void on_nothing_submitted(struct sched_wait *wait)
 
 void device_yield_locked(struct vidmm_device *device, struct actions *actions)
 {
+	lock_assert_held(&device->process->manager->lock);
 	if (device->is_yielding || device->is_lost || device->ready_list_count == 0)
 		return;
 	device->is_yielding = true;
@@ -87,6 +90,7 @@ void lists_take_turns_locked(const struct room_search *search, uint32_t segments
 	struct vidmm *manager = search->manager;
 	struct list *link;
 
+	lock_assert_held(&search->manager->lock);
 	list_for_each (link, &manager->ready_lists) {
 		const struct vidmm_list *list = container_of(link, struct vidmm_list, ready_link);
 		struct vidmm_device *device = list->device;

@@ -180,12 +180,14 @@ void vidmm_destroy(struct vidmm *manager)
 /* Returns when `*count` is 0; the lock is held before and after. */
 static void wait_for_none_relock(struct vidmm *manager, const uint32_t *count)
 {
+	lock_assert_held(&manager->lock);
 	while (*count > 0)
 		notice_wait_relock(&manager->changed, &manager->lock);
 }
 
 static void wait_until_unlinked_relock(struct vidmm *manager, const struct list *link)
 {
+	lock_assert_held(&manager->lock);
 	while (list_is_linked(link))
 		notice_wait_relock(&manager->changed, &manager->lock);
 }

@@ -616,10 +616,10 @@ struct vidmm_list {
 };
 
 /*
- * Everything on it in place and kept there until the release, or until the hardware has given it back
- * and others wait for its room: what is submitted again is prepared again. STATUS_PENDING:
- * request.done() comes, then ask again, and not before. STATUS_NO_MEMORY: it can never be in place together; the first `*fits_out`
- * entries can. Offered memory is refused.
+ * Everything on it in place and kept there until the release, or until the hardware has given it
+ * back and others wait for its room: what is submitted again is prepared again. STATUS_PENDING:
+ * request.done() comes, then ask again, and not before. STATUS_NO_MEMORY: it can never be in place
+ * together; the first `*fits_out` entries can. Offered memory is refused.
  */
 MUST_CHECK NTSTATUS vidmm_list_prepare(struct vidmm_list *list, uint32_t *fits_out);
 

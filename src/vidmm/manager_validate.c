@@ -437,6 +437,7 @@ static bool validate_locked(struct vidmm *manager, bool is_at_work, char *wrong,
 	struct recount recount = { .is_at_work = is_at_work };
 	struct list *link;
 
+	lock_assert_held(&manager->lock);
 	list_for_each (link, &manager->places) {
 		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
 

@@ -98,6 +98,7 @@ static void out_built(struct paging_job *job)
 
 static void system_memory_give_locked(struct vidmm_allocation *allocation)
 {
+	lock_assert_held(&allocation->lock);
 	if (allocation->traits.is_kept_in_system || allocation->backing.is_clients)
 		return;
 	if (allocation->backing.run_count > 0)
@@ -106,6 +107,7 @@ static void system_memory_give_locked(struct vidmm_allocation *allocation)
 
 static void in_done_locked(struct vidmm_place *place)
 {
+	lock_assert_held(&place->manager->lock);
 	place->epoch = place->move.job.epoch;
 	if (place->allocation->driver)
 		place->allocation->driver->is_initialized = true;
@@ -121,6 +123,7 @@ static void out_done_locked(struct vidmm_place *place)
 	struct vidmm_allocation *allocation = place->allocation;
 	bool has_copy = allocation->backing.run_count > 0 || allocation->backing.is_clients;
 
+	lock_assert_held(&place->manager->lock);
 	if (place->segment->is_system)
 		return;
 	if (place->move.content == MOVE_DROP && !place->move.is_copy_good && has_copy)
@@ -143,6 +146,7 @@ static void count_locked(struct vidmm_place *place)
 	uint64_t bytes = place->allocation->size_bytes;
 	bool is_in = place->move.is_in;
 
+	lock_assert_held(&place->manager->lock);
 	if (place->wish.form == FORM_MAPPED && is_in)
 		traffic->mapped_bytes += bytes;
 	else if (place->wish.form == FORM_MAPPED)
@@ -199,6 +203,7 @@ static NTSTATUS judge_locked(struct vidmm_place *place, NTSTATUS status)
 	struct place_move *move = &place->move;
 	bool is_stale = atomic_load(&place->manager->is_gone) || paging_job_is_stale(&move->job);
 
+	lock_assert_held(&place->manager->lock);
 	if (move->is_in)
 		return is_stale ? STATUS_DEVICE_REMOVED : status;
 	bool is_lost = !place->segment->is_system &&
@@ -209,11 +214,15 @@ static NTSTATUS judge_locked(struct vidmm_place *place, NTSTATUS status)
 	return is_lost || is_stale || place->is_dying ? STATUS_SUCCESS : status;
 }
 
-/* After a reset, who needs it all the same has it brought in again. Otherwise it stays where it is for good. */
+/*
+ * After a reset, who needs it all the same has it brought in again. Otherwise it stays where it is
+ * for good.
+ */
 static void in_failed_locked(struct vidmm_place *place, NTSTATUS status, struct actions *actions)
 {
 	bool is_final = status != STATUS_DEVICE_REMOVED;
 
+	lock_assert_held(&place->manager->lock);
 	if (is_final || !place_is_needed(place)) {
 		place->given_up_at = place->manager->epoch;
 		/* Not for want of memory: who waits for it is lost, and has nothing to trim. */
@@ -239,6 +248,7 @@ static void mappings_failed(struct vidmm_place *place, NTSTATUS status)
 
 static void way_done_locked(struct vidmm_place *place, NTSTATUS status, struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	status = judge_locked(place, status);
 	move_end_locked(place, NT_SUCCESS(status) ? place->move.turned_back : status);
 	if (NT_SUCCESS(status) && !NT_SUCCESS(place->move.turned_back)) {
@@ -263,6 +273,7 @@ static void shift_done_locked(struct vidmm_place *place, NTSTATUS status, struct
 {
 	struct place_move *move = &place->move;
 
+	lock_assert_held(&place->manager->lock);
 	if (atomic_load(&place->manager->is_gone) || paging_job_is_stale(&move->job) ||
 	    place->epoch != move->job.epoch) {
 		move->content = MOVE_DROP;
@@ -352,6 +363,7 @@ static NTSTATUS in_prepare_locked(struct vidmm_place *place)
 	struct vidmm_allocation *allocation = place->allocation;
 	NTSTATUS status = STATUS_SUCCESS;
 
+	lock_assert_held(&place->allocation->lock);
 	if (atomic_load(&place->manager->is_gone))
 		return STATUS_DEVICE_REMOVED;
 	if (place->segment->is_system) {
@@ -372,6 +384,7 @@ static NTSTATUS out_prepare_locked(struct vidmm_place *place, bool is_dropped, b
 	struct vidmm_allocation *allocation = place->allocation;
 	bool has_copy = allocation->backing.run_count > 0 || allocation->backing.is_clients;
 
+	lock_assert_held(&place->allocation->lock);
 	if (place->segment->is_system)
 		return STATUS_SUCCESS;
 	if (!cpu_view_hide(&allocation->view))

@@ -26,6 +26,7 @@ static void decommit_unlink_locked(struct vidmm_place *place)
 {
 	struct vidmm_process *process = place->decommit_process;
 
+	lock_assert_held(&place->manager->lock);
 	if (!process)
 		return;
 	list_remove(&place->decommit_link);
@@ -35,6 +36,7 @@ static void decommit_unlink_locked(struct vidmm_place *place)
 
 static void decommit_link_locked(struct vidmm_place *place, struct vidmm_process *process)
 {
+	lock_assert_held(&place->manager->lock);
 	decommit_unlink_locked(place);
 	place->decommit_process = process;
 	list_push_back(&process->decommittable[place->offer_priority - VIDMM_OFFER_LOW],
@@ -44,6 +46,7 @@ static void decommit_link_locked(struct vidmm_place *place, struct vidmm_process
 
 void offer_forget_locked(struct vidmm_place *place)
 {
+	lock_assert_held(&place->manager->lock);
 	decommit_unlink_locked(place);
 }
 
@@ -51,6 +54,7 @@ void offer_forget_locked(struct vidmm_place *place)
 
 static void offer_due_locked(struct vidmm_place *place, struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	place->is_offer_due = true;
 	/* On its way in for somebody: nobody waits for it now. */
 	if (place->state != PLACE_ENTERING)
@@ -60,6 +64,7 @@ static void offer_due_locked(struct vidmm_place *place, struct actions *actions)
 
 void place_wait_over_locked(struct vidmm_place *place, struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	if (--place->waits == 0 && place->is_offered && !place->is_offer_due)
 		offer_due_locked(place, actions);
 }
@@ -74,6 +79,7 @@ static void offer_place_locked(struct vidmm_binding *binding, bool is_immediate,
 	/* Offered before, and away: nobody brings it back for work that may not use it. */
 	bool is_away = place_is_given(place) && place->state != PLACE_IN;
 
+	lock_assert_held(&binding->device->process->manager->lock);
 	place->is_offered = true;
 	place->is_coming_back = false;
 	place->offer_priority = allocation->offer_priority;
@@ -233,6 +239,7 @@ static enum vidmm_reclaim_result reclaim_memory_locked(struct vidmm_binding *bin
 	struct vidmm_allocation *allocation = binding->allocation;
 	struct vidmm_process *process = binding->device->process;
 
+	lock_assert_held(&allocation->lock);
 	if (UNLIKELY(vidmm_options(process->manager) & VIDMM_ALWAYS_DISCARD_OFFERS) &&
 	    is_out(binding))
 		(void)allocation_discard_locked(allocation);
@@ -247,6 +254,7 @@ static void others_wait_locked(struct vidmm_place *place)
 {
 	struct list *link;
 
+	lock_assert_held(&place->manager->lock);
 	list_for_each (link, &place->listings) {
 		struct vidmm_binding *binding =
 			container_of(link, struct vidmm_binding, place_link);
@@ -364,6 +372,7 @@ bool vidmm_reclaim_untouched(struct vidmm_binding *const bindings[], uint32_t co
 
 static void pay_one_locked(struct vidmm_binding *binding, bool is_returning)
 {
+	lock_assert_held(&binding->device->process->manager->lock);
 	binding->is_returning = is_returning;
 	if (binding_place(binding))
 		binding_charge_locked(binding);
@@ -580,6 +589,7 @@ enum decommit_step { DECOMMIT_NOW, DECOMMIT_LATER, DECOMMIT_NOT };
 static enum decommit_step decommit_step_locked(struct vidmm_place *place, uint32_t flags,
 					       struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	if (decommittable_bytes(place) == 0 ||
 	    ((flags & VIDMM_DECOMMIT_REPURPOSED) && !place->is_repurposed))
 		return DECOMMIT_NOT;
@@ -599,6 +609,7 @@ static struct vidmm_place *decommit_pick_locked(struct vidmm_process *process, u
 {
 	struct list *link;
 
+	lock_assert_held(&process->manager->lock);
 	*is_later_out = false;
 	for (int i = 0; i < 3; i++) {
 		list_for_each (link, &process->decommittable[i]) {

@@ -289,6 +289,7 @@ static struct table *next_below(const struct page_tables *tables, struct table *
 struct table *tables_next_locked(const struct page_tables *tables, uint32_t level, uint64_t page,
 				 uint64_t end_page)
 {
+	lock_assert_held(&tables->lock);
 	return next_below(tables, tables->root, level, page, end_page);
 }
 
@@ -297,6 +298,7 @@ bool tables_is_zero_locked(const struct page_tables *tables, uint64_t first_page
 {
 	struct gpuva_view view = { 0 };
 
+	lock_assert_held(&tables->lock);
 	for (uint64_t page = first_page; page < first_page + page_count; page += view.page_count) {
 		gpuva_space_look(&tables->space, page, &view);
 		if (view.state.kind != GPUVA_KIND_ZERO || view.state.driver_protection != 0)
@@ -461,6 +463,7 @@ NTSTATUS page_tables_count_steps_locked(struct page_tables *tables, const struct
 {
 	struct table_making making = { .tables = tables, .rooms = rooms, .time = time };
 
+	lock_assert_held(&tables->lock);
 	return count_steps_locked(&making, steps, count);
 }
 
@@ -471,6 +474,7 @@ NTSTATUS page_tables_make_steps_locked(struct page_tables *tables, const struct 
 	struct table_making making = { .tables = tables, .rooms = rooms, .time = time };
 	NTSTATUS status = count_steps_locked(&making, steps, count);
 
+	lock_assert_held(&tables->lock);
 	for (size_t i = 0; i < count && NT_SUCCESS(status); i++) {
 		if (turn_to_step(&making, &steps[i]))
 			status = make_below(&making, tables->root);
@@ -488,6 +492,7 @@ NTSTATUS page_tables_make_locked(struct page_tables *tables, uint64_t first_page
 {
 	const struct gpuva_step step = { first_page, page_count, *state };
 
+	lock_assert_held(&tables->lock);
 	return page_tables_make_steps_locked(tables, &step, 1, TABLES_NOW, NULL);
 }
 
@@ -578,6 +583,7 @@ static void forget_tree(struct table *table)
 
 void tables_forget_locked(struct page_tables *tables)
 {
+	lock_assert_held(&tables->lock);
 	forget_tree(tables->root);
 	for (uint32_t level = 0; level < GPUVA_MAX_LEVELS; level++) {
 		if (tables->zeroes[level])

@@ -154,6 +154,7 @@ static enum evict_class class_of(const struct vidmm_place *place)
 
 static void place_unsort_locked(struct vidmm_place *place)
 {
+	lock_assert_held(&place->manager->lock);
 	list_remove(&place->held_link);
 	if (place->eviction.is_resident)
 		evict_remove(&place->segment->candidates, &place->eviction);
@@ -165,6 +166,7 @@ static void place_sort_locked(struct vidmm_place *place)
 	struct evict_entry *entry = &place->eviction;
 	uint32_t priority = vidmm_priority(place->allocation);
 
+	lock_assert_held(&place->manager->lock);
 	if (place_is_held(place)) {
 		if (!list_is_linked(&place->held_link)) {
 			place_unsort_locked(place);
@@ -188,6 +190,7 @@ static void place_sort_locked(struct vidmm_place *place)
 
 void place_use_locked(struct vidmm_place *place)
 {
+	lock_assert_held(&place->manager->lock);
 	trace_allocation_use(place->allocation->id);
 	if (place->segment)
 		evict_use(&place->segment->candidates, &place->eviction,
@@ -221,6 +224,7 @@ static bool place_may_end(const struct vidmm_place *place)
 
 static void place_end_locked(struct vidmm_place *place, struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	if (!place_may_end(place))
 		return;
 	list_push_back(&actions->departures, &place->departure->link);
@@ -249,6 +253,7 @@ void place_settle_locked(struct vidmm_place *place, struct actions *actions)
 
 void place_unpin_locked(struct vidmm_place *place, struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	place->pins--;
 	if (place->pins == 0 && place->awaits_unpin) {
 		place->awaits_unpin = false;
@@ -261,6 +266,7 @@ void place_answer_locked(struct vidmm_place *place, NTSTATUS status, struct acti
 {
 	struct list *link;
 
+	lock_assert_held(&place->manager->lock);
 	while ((link = list_pop_front(&place->wants))) {
 		struct vidmm_request *request =
 			container_of(link, struct vidmm_want, link)->request;
@@ -288,6 +294,7 @@ void bindings_sort_locked(struct vidmm_place *place, struct actions *actions)
 {
 	struct list *link;
 
+	lock_assert_held(&place->manager->lock);
 	list_for_each (link, &place->listings)
 		binding_sort_locked(container_of(link, struct vidmm_binding, place_link), actions);
 }
@@ -300,6 +307,7 @@ static uint64_t place_bytes(const struct vidmm_place *place)
 void place_enter_locked(struct vidmm_place *place, const struct placement *where,
 			const struct page_set *pages, struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_OUT);
 	place->segment = where->segment;
 	place->wish = where->wish;
@@ -316,6 +324,7 @@ void place_enter_locked(struct vidmm_place *place, const struct placement *where
 
 void place_arrive_locked(struct vidmm_place *place, struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_ENTERING);
 	place->segment->entering_bytes -= place_bytes(place);
 	vidmm_count(&place->segment->traffic.entered, place->allocation->size_bytes);
@@ -333,6 +342,7 @@ static void dependents_collect_locked(struct vidmm_place *place)
 {
 	struct list *link;
 
+	lock_assert_held(&place->manager->lock);
 	list_for_each (link, &place->listings) {
 		struct vidmm_binding *binding =
 			container_of(link, struct vidmm_binding, place_link);
@@ -343,6 +353,7 @@ static void dependents_collect_locked(struct vidmm_place *place)
 
 void device_suspend_locked(struct vidmm_device *device)
 {
+	lock_assert_held(&device->process->manager->lock);
 	if (device->is_lost || device->is_suspended)
 		return;
 	device->is_suspended = true;
@@ -354,6 +365,7 @@ static void devices_suspend_locked(struct vidmm_place *place)
 {
 	struct list *link;
 
+	lock_assert_held(&place->manager->lock);
 	if (place_is_given(place))
 		return;
 	list_for_each (link, &place->listings)
@@ -364,6 +376,7 @@ static void devices_suspend_locked(struct vidmm_place *place)
 static void place_part_locked(struct vidmm_place *place, enum place_state state,
 			      struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_IN && place->pins == 0);
 	place_unsort_locked(place);
 	place->moved_at = pager_epoch(place->manager->config.pager);
@@ -375,6 +388,7 @@ static void place_part_locked(struct vidmm_place *place, enum place_state state,
 
 void place_leave_locked(struct vidmm_place *place, struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	place->is_doomed = false; /* known when its way out starts */
 	place->segment->leaving_bytes += place_bytes(place);
 	place_part_locked(place, PLACE_LEAVING, actions);
@@ -384,6 +398,7 @@ void place_leave_locked(struct vidmm_place *place, struct actions *actions)
 void place_shift_locked(struct vidmm_place *place, const struct page_set *pages,
 			struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	place->other_pages = *pages;
 	place->has_switched = false;
 	place->segment->shifting_bytes += place_bytes(place);
@@ -393,6 +408,7 @@ void place_shift_locked(struct vidmm_place *place, const struct page_set *pages,
 
 static void dependents_release_locked(struct vidmm_place *place, struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	while (list_pop_front(&place->dependents))
 		actions->has_changes = true;
 }
@@ -401,6 +417,7 @@ static void pages_switch_locked(struct vidmm_place *place)
 {
 	struct page_set pages = place->pages;
 
+	lock_assert_held(&place->manager->lock);
 	place->pages = place->other_pages;
 	place->other_pages = pages;
 	place->has_switched = !place->has_switched;
@@ -420,6 +437,7 @@ void place_show_locked(struct vidmm_place *place, bool is_shown)
 /* In both it has the content, or has lost it: whichever they are, the others can go. */
 static void shift_end_locked(struct vidmm_place *place, bool has_moved)
 {
+	lock_assert_held(&place->manager->lock);
 	if (place->has_switched != has_moved)
 		pages_switch_locked(place);
 	place->has_switched = false;
@@ -430,6 +448,7 @@ static void shift_end_locked(struct vidmm_place *place, bool has_moved)
 static void place_back_in_locked(struct vidmm_place *place, NTSTATUS status,
 				 struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	assert(place->lent_bytes == 0);
 	list_remove(&place->parting_link);
 	dependents_release_locked(place, actions);
@@ -442,6 +461,7 @@ static void place_back_in_locked(struct vidmm_place *place, NTSTATUS status,
 
 void place_settle_down_locked(struct vidmm_place *place, bool has_moved, struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_SHIFTING);
 	shift_end_locked(place, has_moved);
 	if (!has_moved) {
@@ -453,6 +473,7 @@ void place_settle_down_locked(struct vidmm_place *place, bool has_moved, struct 
 
 void place_stay_locked(struct vidmm_place *place, struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_LEAVING);
 	place_show_locked(place, true);
 	place->segment->leaving_bytes -= place_bytes(place);
@@ -468,6 +489,7 @@ void place_stay_locked(struct vidmm_place *place, struct actions *actions)
 
 void place_part_from_room_locked(struct vidmm_place *place)
 {
+	lock_assert_held(&place->manager->lock);
 	if (place->state != PLACE_LEAVING || place->segment->is_system)
 		return;
 	place->parting_page = page_set_runs(&place->pages)[0].first_page;
@@ -478,6 +500,7 @@ static void place_lend_locked(struct vidmm_place *place, uint64_t bytes)
 {
 	uint64_t size_bytes = place->allocation->size_bytes;
 
+	lock_assert_held(&place->manager->lock);
 	/* Of the content's size: granules are nobody's business there. */
 	trace_allocation_lends(
 		place->allocation->id, place->segment->id,
@@ -492,6 +515,7 @@ bool place_take_over_locked(struct vidmm_place *place, const struct placement *w
 {
 	struct list *link;
 
+	lock_assert_held(&place->manager->lock);
 	if (place->allocation->driver)
 		return false;
 	list_for_each (link, &where->segment->parting) {
@@ -511,6 +535,7 @@ static void place_count_left_locked(struct vidmm_place *place)
 {
 	struct vidmm_traffic *traffic = &place->segment->traffic;
 
+	lock_assert_held(&place->manager->lock);
 	vidmm_count(&traffic->left, place->allocation->size_bytes);
 	if (place->is_dying)
 		vidmm_count(&traffic->closed, place->allocation->size_bytes);
@@ -518,6 +543,7 @@ static void place_count_left_locked(struct vidmm_place *place)
 
 void place_turn_back_locked(struct vidmm_place *place, struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	place->given_up_at = place->manager->epoch;
 	room_look_again(place->manager, clock_deadline(RETRY_NS));
 	place_answer_locked(place, STATUS_NO_MEMORY, actions);
@@ -526,6 +552,7 @@ void place_turn_back_locked(struct vidmm_place *place, struct actions *actions)
 
 void place_out_locked(struct vidmm_place *place, struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	assert(place->state != PLACE_OUT);
 	place_show_locked(place, false);
 	if (place->state == PLACE_LEAVING)
@@ -564,6 +591,7 @@ void place_out_locked(struct vidmm_place *place, struct actions *actions)
 
 void place_vanish_locked(struct vidmm_place *place, struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_IN && place->pins == 0);
 	devices_suspend_locked(place);
 	place_out_locked(place, actions);

@@ -80,6 +80,7 @@ static struct place_debt debt_take_locked(struct vidmm_place *place)
 	struct place_debt debt = place->debt;
 	uint32_t epoch = pager_epoch(place->manager->config.pager);
 
+	lock_assert_held(&place->manager->lock);
 	place->debt = (struct place_debt){ 0 };
 	place->told_at = epoch;
 	if (debt.segment || place->state == PLACE_OUT)
@@ -151,6 +152,7 @@ static struct vidmm_place *next_place_locked(struct vidmm *manager)
 {
 	struct vidmm_place *place;
 
+	lock_assert_held(&manager->lock);
 	if (list_is_empty(&manager->places))
 		return NULL;
 	place = container_of(manager->places.next, struct vidmm_place, all_link);
@@ -168,6 +170,7 @@ static void content_lose_locked(struct vidmm_place *place)
 	struct vidmm_allocation *allocation = place->allocation;
 	bool has_copy = allocation->backing.run_count > 0 || allocation->backing.is_clients;
 
+	lock_assert_held(&place->manager->lock);
 	allocation_set_content(allocation, has_copy ? VIDMM_CONTENT_BACKED : VIDMM_CONTENT_NONE);
 	if (allocation->driver)
 		allocation->driver->is_initialized = false;
@@ -183,6 +186,7 @@ static void place_lose_locked(struct vidmm_place *place, struct actions *actions
 	struct vidmm_allocation *allocation = place->allocation;
 	bool is_local = place->state == PLACE_IN && !place->segment->is_system;
 
+	lock_assert_held(&place->manager->lock);
 	if (is_local && place->is_locked)
 		place->epoch = pager_epoch(place->manager->config.pager);
 	if (place->state != PLACE_IN || place->pins > 0 || (is_local && place->is_locked) ||

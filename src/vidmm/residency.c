@@ -36,6 +36,7 @@ void device_settle_locked(struct vidmm_device *device, struct actions *actions)
 	bool is_whole = list_is_empty(&device->missing) && list_is_empty(&device->coming) &&
 			vidmm_tables_are_in(device->process);
 
+	lock_assert_held(&device->process->manager->lock);
 	if (is_whole || device->is_lost) {
 		list_remove(&device->waiter.link);
 		device->was_compacted = false;
@@ -66,6 +67,7 @@ void binding_charge_locked(struct vidmm_binding *binding)
 	bool is_charged = binding_is_paid_for(binding);
 	int64_t bytes = (int64_t)binding->allocation->size_bytes;
 
+	lock_assert_held(&binding->device->process->manager->lock);
 	if (is_charged == binding->is_charged)
 		return;
 	binding->is_charged = is_charged;
@@ -83,6 +85,7 @@ static void bindings_charge_locked(const struct list *bindings)
 
 void device_charge_locked(struct vidmm_device *device)
 {
+	lock_assert_held(&device->process->manager->lock);
 	bindings_charge_locked(&device->listed);
 	bindings_charge_locked(&device->missing);
 	bindings_charge_locked(&device->coming);
@@ -95,6 +98,7 @@ void binding_sort_locked(struct vidmm_binding *binding, struct actions *actions)
 	struct list *list = &device->listed;
 	bool is_out = place_is_wanted(place) && !device->is_lost && place->state != PLACE_IN;
 
+	lock_assert_held(&binding->device->process->manager->lock);
 	list_remove(&binding->device_link);
 	if (is_out)
 		list = place->state == PLACE_OUT ? &device->missing : &device->coming;
@@ -114,6 +118,7 @@ static void binding_set_count_locked(struct vidmm_binding *binding, uint32_t cou
 {
 	struct vidmm_place *place = binding_place(binding);
 
+	lock_assert_held(&binding->device->process->manager->lock);
 	if (binding->count == 0 && count > 0)
 		place->listed++;
 	if (binding->count > 0 && count == 0)
@@ -127,6 +132,7 @@ void binding_list_locked(struct vidmm_binding *binding, enum vidmm_group group,
 {
 	struct vidmm_place *place = binding_place(binding);
 
+	lock_assert_held(&binding->device->process->manager->lock);
 	binding_set_count_locked(binding, binding->count + 1);
 	if (binding->count > 1) {
 		binding_charge_locked(binding);
@@ -147,6 +153,7 @@ void binding_unlist_locked(struct vidmm_binding *binding, struct actions *action
 {
 	struct vidmm_place *place = binding_place(binding);
 
+	lock_assert_held(&binding->device->process->manager->lock);
 	assert(binding->count > 0);
 	binding_set_count_locked(binding, binding->count - 1);
 	if (binding->count > 0) {
@@ -253,6 +260,7 @@ bool binding_could_be_listed_locked(struct vidmm_binding *binding)
 {
 	enum vidmm_group group;
 
+	lock_assert_held(&binding->device->process->manager->lock);
 	return binding->count > 0 || group_choose(binding, &group);
 }
 
@@ -261,6 +269,7 @@ void binding_need_locked(struct vidmm_binding *binding, struct actions *actions)
 	struct vidmm_place *place = binding_place(binding);
 	enum vidmm_group group = VIDMM_LOCAL;
 
+	lock_assert_held(&binding->device->process->manager->lock);
 	if (binding->count == 0 && !group_choose(binding, &group))
 		return; /* looked at before, and segments do not shrink */
 	binding_list_locked(binding, group, actions);
@@ -342,6 +351,7 @@ void request_want_locked(struct vidmm_binding *binding, struct vidmm_request *re
 	struct vidmm_place *place = binding_place(binding);
 	struct vidmm_want *want;
 
+	lock_assert_held(&binding->device->process->manager->lock);
 	if (binding->is_ended || place->state == PLACE_IN || !place_is_wanted(place))
 		return;
 	/* Nobody brings it in for a device that is lost. */
@@ -380,6 +390,7 @@ NTSTATUS request_start_unlock(struct vidmm *manager, struct vidmm_request *reque
 {
 	struct vidmm_want *wants = request->wants;
 
+	lock_assert_held(&manager->lock);
 	actions_run_unlock(manager, actions);
 
 	lock_acquire(&manager->lock);
@@ -525,6 +536,7 @@ static void unlist_as_told_locked(struct vidmm_binding *binding, struct actions 
 {
 	struct vidmm_place *place = binding_place(binding);
 
+	lock_assert_held(&binding->device->process->manager->lock);
 	binding_unlist_locked(binding, actions);
 	if (place->listed > 0)
 		return;
@@ -536,6 +548,7 @@ static void unlist_as_told_locked(struct vidmm_binding *binding, struct actions 
 
 static void kept_release_locked(struct vidmm_binding *binding, struct actions *actions)
 {
+	lock_assert_held(&binding->device->process->manager->lock);
 	if (!binding->is_kept || binding->keeps > 0)
 		return;
 	binding->is_kept = false;
@@ -545,12 +558,14 @@ static void kept_release_locked(struct vidmm_binding *binding, struct actions *a
 /* Destroyed, and nothing that was queued before can use it any more. */
 static void content_end_locked(const struct vidmm_binding *binding)
 {
+	lock_assert_held(&binding->device->process->manager->lock);
 	if (binding->is_last && !binding->is_waiting && binding->count == 0)
 		binding_place(binding)->is_destroyed = true;
 }
 
 void binding_release_kept_locked(struct vidmm_binding *binding, struct actions *actions)
 {
+	lock_assert_held(&binding->device->process->manager->lock);
 	if (!binding->is_kept || binding->is_waiting)
 		return;
 	kept_release_locked(binding, actions);
@@ -560,6 +575,7 @@ void binding_release_kept_locked(struct vidmm_binding *binding, struct actions *
 
 static void evict_one_locked(struct vidmm_binding *binding, uint32_t flags, struct actions *actions)
 {
+	lock_assert_held(&binding->device->process->manager->lock);
 	binding->leaves_soon = !(flags & VIDMM_EVICT_ONLY_IF_NECESSARY);
 	binding->leaves_clean |= (flags & VIDMM_EVICT_NOT_WRITTEN_TO) != 0;
 	if (must_be_kept(binding)) {
@@ -575,6 +591,7 @@ static bool binding_is_going_locked(const struct vidmm_binding *binding)
 {
 	const struct vidmm_place *place = binding_place(binding);
 
+	lock_assert_held(&binding->device->process->manager->lock);
 	if (!place || place->listed > binding->is_kept)
 		return false;
 	/* An update may be waiting for who asks. */
@@ -688,6 +705,7 @@ bool binding_wait_locked(struct vidmm_binding *binding)
 {
 	struct vidmm_place *place = binding_place(binding);
 
+	lock_assert_held(&binding->device->process->manager->lock);
 	/* As of now: what is queued later may wait for what happens when this is over. */
 	binding->wait_ticket = sched_owner_tickets(binding->device->owner);
 	if (binding->is_waiting) {
@@ -714,6 +732,7 @@ void binding_wait_start(struct vidmm_binding *binding)
 static void unlist_whole_locked(struct vidmm_binding *binding, bool is_in_use,
 				struct actions *actions)
 {
+	lock_assert_held(&binding->device->process->manager->lock);
 	if (binding->count == 0)
 		return;
 	binding_set_count_locked(binding, 1);
@@ -732,6 +751,7 @@ static bool retire_locked(struct vidmm_binding *binding, bool is_in_use, bool is
 	struct vidmm_place *place = binding_place(binding);
 	bool must_start;
 
+	lock_assert_held(&binding->device->process->manager->lock);
 	binding->is_ended = true; /* for calls that have it in hand */
 	binding->is_last = is_last;
 	if (!place)

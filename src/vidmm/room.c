@@ -342,6 +342,7 @@ static void place_regroup_locked(struct vidmm_place *place, enum vidmm_group gro
 {
 	struct list *link;
 
+	lock_assert_held(&place->manager->lock);
 	place->group = group;
 	list_for_each (link, &place->listings) {
 		struct vidmm_binding *binding =
@@ -393,6 +394,7 @@ static enum room room_find(struct room_search *search, struct vidmm_place *place
 
 static void place_give_up_locked(struct vidmm_place *place, struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	place->given_up_at = place->manager->epoch;
 	place->has_changed_group = false;
 	place_answer_locked(place, STATUS_NO_MEMORY, actions);
@@ -400,6 +402,7 @@ static void place_give_up_locked(struct vidmm_place *place, struct actions *acti
 
 void device_starve_locked(struct vidmm_device *device, struct actions *actions)
 {
+	lock_assert_held(&device->process->manager->lock);
 	if (device->is_starved)
 		return;
 	device->is_starved = true;
@@ -421,6 +424,7 @@ void place_starve_locked(struct vidmm_place *place, struct actions *actions)
 	struct list *link;
 	struct list *following;
 
+	lock_assert_held(&place->manager->lock);
 	list_for_each (link, &place->listings) {
 		struct vidmm_device *device =
 			container_of(link, struct vidmm_binding, place_link)->device;
@@ -492,6 +496,7 @@ static bool device_look_locked(struct room_search *search, struct vidmm_device *
 	bool was_first = search->is_first;
 	bool is_stuck;
 
+	lock_assert_held(&search->manager->lock);
 	(void)device_is_eager(device, &is_stuck);
 	search->device = device;
 	search->own = device;
@@ -563,6 +568,7 @@ static bool submission_compact(const struct room_search *search, struct vidmm_li
 
 static bool submission_look_locked(struct room_search *search, struct vidmm_list *list)
 {
+	lock_assert_held(&search->manager->lock);
 	search->device = NULL;
 	search->own = list->device;
 	search->process = list->device->process;
@@ -607,6 +613,7 @@ static void waiters_look_locked(struct room_search *search, bool are_eager)
 	struct list *link;
 	struct list *following;
 
+	lock_assert_held(&search->manager->lock);
 	list_for_each_safe (link, following, &search->manager->waiters) {
 		struct vidmm_waiter *waiter = container_of(link, struct vidmm_waiter, link);
 		bool is_its_turn;

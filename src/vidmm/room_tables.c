@@ -154,6 +154,7 @@ bool device_look_for_tables_locked(struct room_search *search, struct vidmm_devi
 	bool was_first = search->is_first;
 	enum room room;
 
+	lock_assert_held(&search->manager->lock);
 	search->is_first = is_first;
 	room = tables_find(search, device->process);
 	search->is_first = was_first;
@@ -169,6 +170,7 @@ bool request_look_locked(struct room_search *search, struct room_request *reques
 {
 	enum room room;
 
+	lock_assert_held(&search->manager->lock);
 	search->device = NULL;
 	search->own = NULL;
 	search->process = request->process;

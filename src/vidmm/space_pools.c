@@ -73,6 +73,7 @@ static struct space_memory *find_kept_locked(const struct address_space *pools,
 	struct space_memory *found = NULL;
 	struct list *link;
 
+	lock_assert_held(&pools->tables.lock);
 	lock_acquire(&memory->lock);
 	list_for_each (link, &memory->views) {
 		struct space_memory *kept =
@@ -104,9 +105,9 @@ static uint64_t best_alignment(const struct address_space *pools, uint64_t page_
 	return page_count < pages ? GPUVA_PAGES_PER_64K : pages;
 }
 
-static NTSTATUS keep_locked(struct address_space *pools, struct mapped_memory *memory,
-			    const struct gpuva_state *state, struct table_rooms *rooms,
-			    uint64_t *end_page_out)
+static NTSTATUS keep_in_pools(struct address_space *pools, struct mapped_memory *memory,
+			      const struct gpuva_state *state, struct table_rooms *rooms,
+			      uint64_t *end_page_out)
 {
 	struct space_memory *kept;
 	struct gpuva_plan plan = { 0 };
@@ -161,7 +162,7 @@ NTSTATUS space_pools_keep_locked(struct address_space *space, const struct gpuva
 			continue;
 		memory = container_of(state->owner, struct space_memory, view.owner);
 		if (!memory->is_gone)
-			status = keep_locked(
+			status = keep_in_pools(
 				container_of(space->tables.pools, struct address_space, tables),
 				memory->view.memory, state, rooms, end_page_out);
 	}

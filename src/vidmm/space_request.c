@@ -29,6 +29,7 @@ static bool must_be_written(const struct gpuva_plan *plan, bool is_change)
 static NTSTATUS make_tables_locked(struct address_space *space, const struct gpuva_plan *plan,
 				   struct space_row *row, struct table_rooms *rooms)
 {
+	lock_assert_held(&space->tables.lock);
 	for (size_t i = 0; i < plan->step_count; i++)
 		row->ranges[i] = (struct space_range_of_pages){ plan->steps[i].first_page,
 								plan->steps[i].page_count };
@@ -77,6 +78,7 @@ static NTSTATUS plan_locked(struct gpuva_space *space, const struct space_reques
 bool space_is_above_root_locked(const struct address_space *space, const struct gpuva_plan *plan,
 				uint64_t *end_page_out)
 {
+	lock_assert_held(&space->tables.lock);
 	*end_page_out = 0;
 	for (size_t i = 0; i < plan->step_count; i++) {
 		const struct gpuva_step *step = &plan->steps[i];
@@ -97,6 +99,7 @@ NTSTATUS space_carry_out_unlock(struct address_space *space, struct gpuva_plan *
 	struct space_row *row = NULL;
 	bool is_written = false;
 
+	lock_assert_held(&space->tables.lock);
 	if (NT_SUCCESS(status)) {
 		row = space_row_create(space, plan->step_count);
 		status = row ? make_tables_locked(space, plan, row, rooms) : STATUS_NO_MEMORY;

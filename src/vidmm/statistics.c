@@ -11,6 +11,7 @@ static void count_places_locked(struct vidmm *manager, const struct vidmm_segmen
 {
 	const struct list *link;
 
+	lock_assert_held(&manager->lock);
 	list_for_each (link, &manager->places) {
 		const struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
 

@@ -22,6 +22,7 @@
 
 static void device_hold_locked(struct vidmm_device *device, struct actions *actions)
 {
+	lock_assert_held(&device->process->manager->lock);
 	if (device->is_held || !device->has_begun || device->is_ending)
 		return;
 	device->is_held = true;
@@ -32,6 +33,7 @@ static void device_hold_locked(struct vidmm_device *device, struct actions *acti
 
 static void device_let_go_locked(struct vidmm_device *device, struct actions *actions)
 {
+	lock_assert_held(&device->process->manager->lock);
 	if (!device->is_held)
 		return;
 	device->is_held = false;
@@ -89,6 +91,7 @@ static void lists_loosen_locked(struct vidmm *manager, struct actions *actions)
 {
 	struct list *link;
 
+	lock_assert_held(&manager->lock);
 	list_for_each (link, &manager->waiters) {
 		struct vidmm_waiter *waiter = container_of(link, struct vidmm_waiter, link);
 		struct vidmm_list *list = container_of(waiter, struct vidmm_list, waiter);
@@ -102,6 +105,7 @@ static void places_leave_locked(const struct vidmm_process *process, struct acti
 {
 	struct list *link;
 
+	lock_assert_held(&process->manager->lock);
 	list_for_each (link, &process->manager->places) {
 		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
 

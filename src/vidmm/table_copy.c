@@ -23,6 +23,7 @@ static bool find_memory_locked(const struct page_tables *pools, const struct gpu
 	struct list *link;
 	bool is_found = false;
 
+	lock_assert_held(&pools->lock);
 	lock_acquire(&memory->lock);
 	list_for_each (link, &memory->views) {
 		const struct memory_view *kept =
@@ -50,6 +51,7 @@ static uint32_t count_equal_locked(const struct page_tables *tables, const struc
 	struct gpuva_view rest = *view;
 	uint32_t equal = 0;
 
+	lock_assert_held(&tables->lock);
 	while (rest.page_count > 0) {
 		uint64_t count;
 		struct miniport_pte entry = table_first_entry_locked(tables, &rest, &count);
@@ -82,6 +84,7 @@ static bool next_range_locked(struct page_tables *tables, struct copy_source *so
 	uint64_t page = source->memory_page + table_view_offset(view, &part.page_count);
 	const struct table *table = tables_at_locked(source->pools, 0, page);
 
+	lock_assert_held(&tables->lock);
 	/* One operation names two tables. */
 	if (!table || !table->is_written || table->shows_wide ||
 	    (source->table && table != source->table))
@@ -104,6 +107,7 @@ static uint32_t fill_copies_locked(struct page_tables *tables, struct table *tab
 	struct gpuva_view rest = *view;
 	uint32_t filled = 0;
 
+	lock_assert_held(&tables->lock);
 	while (filled < MINIPORT_FEW_ENTRIES && rest.page_count > 0) {
 		uint32_t index = table_index(tables, table, *page);
 		uint32_t source_index;
@@ -148,6 +152,7 @@ bool table_copy_locked(struct page_tables *tables, struct table *table,
 	struct copy_source source = { .pools = pools };
 	uint32_t filled = 0;
 
+	lock_assert_held(&tables->lock);
 	lock_acquire(&pools->lock);
 	if (find_memory_locked(pools, view, &source.memory_page))
 		filled = fill_copies_locked(tables, table, &source, view, page, changes);
@@ -164,6 +169,7 @@ static const struct table *wide_at_locked(const struct page_tables *pools, uint6
 {
 	const struct table *leaf = tables_at_locked(pools, 0, page);
 
+	lock_assert_held(&pools->lock);
 	if (!leaf || !leaf->is_written || !leaf->wide ||
 	    !(leaf->shows_wide || tables_are_dual(pools)))
 		return NULL;
@@ -182,6 +188,7 @@ static bool copy_wide_locked(struct page_tables *tables, struct table *wide,
 	uint32_t source_index;
 	uint32_t equal = 0;
 
+	lock_assert_held(&tables->lock);
 	if (!source || !is_aligned(source_page, GPUVA_WIDE_PAGES))
 		return false;
 	source_index = table_index(pools, source, source_page);
@@ -210,6 +217,7 @@ bool table_copy_wide_locked(struct page_tables *tables, struct table *wide,
 	uint64_t memory_page;
 	bool is_copied;
 
+	lock_assert_held(&tables->lock);
 	gpuva_space_look(&tables->space, *page, &view);
 	lock_acquire(&pools->lock);
 	is_copied = find_memory_locked(pools, &view, &memory_page) &&

@@ -77,6 +77,7 @@ struct miniport_pte table_first_entry_locked(const struct page_tables *tables,
 	uint64_t offset;
 	struct shown_run run;
 
+	lock_assert_held(&tables->lock);
 	*count = view->page_count;
 	if (view->state.kind != GPUVA_KIND_MAPPED)
 		return table_entry_of_kind(tables, view->state.kind);
@@ -118,6 +119,7 @@ bool table_is_large_locked(const struct page_tables *tables, const struct table 
 	struct gpuva_view view;
 	struct shown_run run;
 
+	lock_assert_held(&tables->lock);
 	if (!config->shape.answer.has_large_pages || tables->are_pools || table == tables->root ||
 	    table->is_zeroes)
 		return false;
@@ -169,6 +171,7 @@ struct miniport_pte table_wide_entry_above_locked(const struct page_tables *tabl
 	const struct table *below = table->is_zeroes ? NULL : table->below[index];
 	struct miniport_pte large;
 
+	lock_assert_held(&tables->lock);
 	if (!below || table_is_large_locked(tables, below, &large))
 		return (struct miniport_pte){ 0 };
 	if (is_still_to_come(below, table_given(table, index)))
@@ -183,6 +186,7 @@ struct miniport_pte table_entry_above_locked(const struct page_tables *tables,
 	const struct table *below = table->is_zeroes ? NULL : table->below[index];
 	const struct table *zeroes = tables->zeroes[table->level - 1];
 
+	lock_assert_held(&tables->lock);
 	if (table->is_zeroes)
 		return entry_to(zeroes);
 	if (below)

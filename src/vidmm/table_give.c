@@ -135,6 +135,7 @@ void table_give_locked(struct page_tables *tables, struct table *table, uint32_t
 {
 	bool was_valid = give_entries(table, first_index, count, packed);
 
+	lock_assert_held(&tables->lock);
 	note_entries(tables, table, first_index, count, was_valid, changes);
 }
 

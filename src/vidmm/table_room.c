@@ -67,6 +67,7 @@ static NTSTATUS room_place_locked(struct vidmm *manager, struct vidmm_room *room
 {
 	NTSTATUS status = segment_take(room->segment, &room->wish, &room->pages);
 
+	lock_assert_held(&manager->lock);
 	if (!NT_SUCCESS(status))
 		return status;
 	room->is_placed = true;
@@ -76,6 +77,7 @@ static NTSTATUS room_place_locked(struct vidmm *manager, struct vidmm_room *room
 
 void room_displace_locked(struct vidmm *manager, struct vidmm_room *room)
 {
+	lock_assert_held(&manager->lock);
 	segment_give(room->segment, &room->wish, &room->pages);
 	room->is_placed = false;
 	budget_resize_locked(manager, room->segment, (int64_t)room_bytes(room));
@@ -86,6 +88,7 @@ bool rooms_place_locked(struct vidmm *manager, struct list *rooms)
 	struct list *link;
 	struct list *undone;
 
+	lock_assert_held(&manager->lock);
 	list_for_each (link, rooms) {
 		if (NT_SUCCESS(room_place_locked(manager, room_of(link))))
 			continue;
@@ -218,6 +221,7 @@ static uint64_t kept_bytes_locked(const struct vidmm *manager, const struct vidm
 	const struct list *link;
 	uint64_t bytes = process ? rooms_bytes(&process->tables.rooms, segment) : 0;
 
+	lock_assert_held(&manager->lock);
 	list_for_each (link, &manager->rooms) {
 		const struct vidmm_room *room = container_of(link, struct vidmm_room, link);
 

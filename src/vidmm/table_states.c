@@ -50,6 +50,7 @@ void vidmm_tables_release(struct vidmm_process *process)
 
 bool device_is_idle_locked(const struct vidmm_device *device)
 {
+	lock_assert_held(&device->process->manager->lock);
 	return device->is_lost || device->is_suspended || device->is_held ||
 	       sched_owner_is_idle(device->owner);
 }
@@ -58,6 +59,7 @@ bool process_is_idle_locked(const struct vidmm_process *process)
 {
 	const struct list *link;
 
+	lock_assert_held(&process->manager->lock);
 	list_for_each (link, &process->devices) {
 		if (!device_is_idle_locked(container_of(link, struct vidmm_device, link)))
 			return false;
@@ -192,6 +194,7 @@ static void end_way(struct vidmm_process *process, enum vidmm_tables_state way,
 static void arrive_unlock(struct vidmm_process *process, enum vidmm_tables_state at,
 			  struct actions *actions)
 {
+	lock_assert_held(&process->manager->lock);
 	set_state_locked(&process->tables, at);
 	if (at == VIDMM_TABLES_IN)
 		devices_settle_locked(&process->tables, actions);

@@ -9,6 +9,7 @@
 static const struct table *table_below_locked(const struct page_tables *tables,
 					      const struct table *table, uint32_t index)
 {
+	lock_assert_held(&tables->lock);
 	if (index >= table->entry_count || !(table_given(table, index) & PACKED_VALID) ||
 	    (table_given(table, index) & PACKED_LARGE))
 		return NULL;
@@ -37,6 +38,7 @@ static uint32_t read_locked(const struct page_tables *tables, const struct table
 	bool is_second = is_wide && table->level > 0;
 	uint32_t read = 0;
 
+	lock_assert_held(&tables->lock);
 	if (!has_width(tables, table, is_wide))
 		return 0;
 	if (is_wide && table->level == 0)

@@ -105,6 +105,7 @@ void table_wide_part_locked(const struct page_tables *tables, uint64_t page, uin
 	struct table_scratch *scratch = tables->config->scratch;
 	struct gpuva_view view;
 
+	lock_assert_held(&tables->lock);
 	assert(is_aligned(page | end_page, GPUVA_WIDE_PAGES) && page < end_page);
 	*part_out = (struct wide_part){ 0 };
 	gpuva_space_look(&tables->space, page, &view);

@@ -32,6 +32,7 @@ static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
 
 static bool is_scarce_locked(const struct vidmm_process *process)
 {
+	lock_assert_held(&process->manager->lock);
 	for (int i = 0; i < VIDMM_GROUPS; i++) {
 		uint64_t budget = budget_of_locked(process, (enum vidmm_group)i);
 
@@ -46,6 +47,7 @@ static uint64_t work_of_locked(const struct vidmm_process *process)
 	uint64_t work = 0;
 	struct list *link;
 
+	lock_assert_held(&process->manager->lock);
 	list_for_each (link, &process->devices) {
 		const struct vidmm_device *device = container_of(link, struct vidmm_device, link);
 
@@ -59,6 +61,7 @@ static uint64_t work_of_locked(const struct vidmm_process *process)
 
 static void trim_begin_locked(struct vidmm_process *process)
 {
+	lock_assert_held(&process->manager->lock);
 	process->trim_state = (struct vidmm_trim_state){
 		.told_at_ns = clock_now_ns(),
 		.told_work = work_of_locked(process),
@@ -78,6 +81,7 @@ static uint64_t process_look_locked(struct vidmm_process *process, uint64_t now_
 		      is_scarce_locked(process) ? intervals->shortest_ns : intervals->longest_ns);
 	uint64_t idle_at_ns = after(state->told_at_ns, intervals->idle_ns);
 
+	lock_assert_held(&process->manager->lock);
 	if (now_ns < (is_idle ? idle_at_ns : busy_at_ns)) {
 		/* It may begin to work before its idle interval is over. */
 		if (is_idle && busy_at_ns > now_ns)
@@ -153,6 +157,7 @@ static bool is_listening(const struct vidmm_process *process)
 /* What it hears from now on is news to it. */
 static void listen_begin_locked(struct vidmm_process *process)
 {
+	lock_assert_held(&process->manager->lock);
 	for (int i = 0; i < VIDMM_GROUPS; i++) {
 		process->told_budget_bytes[i] = budget_of_locked(process, (enum vidmm_group)i);
 		process->was_over[i] = false;
@@ -162,6 +167,7 @@ static void listen_begin_locked(struct vidmm_process *process)
 
 void trim_forget_locked(struct vidmm_process *process)
 {
+	lock_assert_held(&process->manager->lock);
 	process->manager->listening_count -= is_listening(process);
 	process->trim_listeners = 0;
 	process->budget_listeners = 0;
@@ -201,6 +207,7 @@ uint32_t vidmm_trim_merge(uint32_t flags, uint32_t more)
 
 void trim_now_locked(struct vidmm_process *process, uint32_t flags, struct actions *actions)
 {
+	lock_assert_held(&process->manager->lock);
 	if (process->trim_listeners == 0)
 		return;
 	flags &= ~(uint32_t)VIDMM_TRIM_TO_BUDGET;

@@ -44,6 +44,7 @@ static bool is_among(const struct vidmm_place *place, const struct placement *pl
 
 static NTSTATUS check_move_locked(const struct vidmm_place *place)
 {
+	lock_assert_held(&place->manager->lock);
 	if (place->allocation->traits.is_pinned)
 		return refuse(STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION, RULE_MM_LOCK_PINNED,
 			      "hAllocation", "is pinned where it may not be any more");
@@ -60,6 +61,7 @@ static NTSTATUS place_follow_locked(struct vidmm_place *place, struct actions *a
 	uint32_t count = placement_list(place->manager, place, UINT32_MAX, placements);
 	NTSTATUS status;
 
+	lock_assert_held(&place->manager->lock);
 	if (count == 0)
 		return refuse(STATUS_NO_MEMORY, RULE_MM_BUDGET, "SupportedSegmentSet",
 			      "has no segment that could ever hold it");
@@ -104,6 +106,7 @@ static NTSTATUS update_locked(struct vidmm_binding *binding, const struct vidmm_
 	struct vidmm_allocation *allocation = binding->allocation;
 	NTSTATUS status;
 
+	lock_assert_held(&binding->device->process->manager->lock);
 	*before_out = wishes_now(allocation);
 	if (binding->is_ended)
 		return request_refuse(STATUS_INVALID_PARAMETER);

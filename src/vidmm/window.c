@@ -176,6 +176,7 @@ static bool map_place(const struct vidmm_place *place)
 
 static void change_over_locked(struct vidmm_place *place)
 {
+	lock_assert_held(&place->manager->lock);
 	place->window.is_changing = false;
 	place->window.is_unwanted = false;
 	place->waits--;
@@ -186,6 +187,7 @@ static bool is_up_to_date_locked(struct vidmm_place *place)
 {
 	uint64_t opened_at = place->window.opened_at;
 
+	lock_assert_held(&place->manager->lock);
 	place->window.opened_at = place->manager->resets;
 	return opened_at == place->manager->resets || atomic_load(&place->manager->is_gone);
 }
@@ -214,6 +216,7 @@ bool window_open(struct vidmm_place *place)
 
 bool window_end_locked(struct vidmm_place *place, struct actions *actions)
 {
+	lock_assert_held(&place->manager->lock);
 	if (place->window.is_changing)
 		place->window.is_unwanted = true;
 	if (!place->window.is_open || place->window.is_changing)
@@ -309,6 +312,7 @@ static struct vidmm_room *next_room_locked(struct vidmm *manager)
 {
 	struct list *link;
 
+	lock_assert_held(&manager->lock);
 	list_for_each (link, &manager->rooms) {
 		struct vidmm_room *room = container_of(link, struct vidmm_room, link);
 
@@ -339,6 +343,7 @@ static struct vidmm_place *next_open_locked(struct vidmm *manager)
 {
 	struct list *link;
 
+	lock_assert_held(&manager->lock);
 	list_for_each (link, &manager->places) {
 		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
 
