@@ -10,7 +10,7 @@
  * From a plan to page tables
  *
  *	status = gpuva_plan_map(space, &request, &plan);	nothing has changed
- *	… make sure of the page tables of every step (gpuva_span_begin()); this may fail
+ *	… make sure of the page tables of every step; this may fail
  *	… write, or queue, the leaf entries of every step
  *	gpuva_plan_apply(&plan);				cannot fail
  *	gpuva_plan_finish(&plan);

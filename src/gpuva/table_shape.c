@@ -120,41 +120,6 @@ uint64_t gpuva_shape_root_entries(const struct gpuva_shape *shape, uint64_t end_
 	return gpuva_shape_place(shape, gpuva_shape_root(shape), end_page - 1).entry + 1;
 }
 
-void gpuva_span_begin(struct gpuva_span *span, const struct gpuva_shape *shape, uint32_t level,
-		      uint64_t first_page, uint64_t page_count)
-{
-	assert(first_page <= shape->page_count && page_count <= shape->page_count - first_page);
-	*span = (struct gpuva_span){
-		.shape = shape,
-		.level = level,
-		.next_page = first_page,
-		.end_page = first_page + page_count,
-	};
-}
-
-bool gpuva_span_next(struct gpuva_span *span)
-{
-	uint64_t table_pages = gpuva_shape_table_pages(span->shape, span->level);
-	struct gpuva_place first;
-	struct gpuva_place last;
-	uint64_t end_page;
-
-	if (span->next_page == span->end_page)
-		return false;
-	end_page = align_down(span->next_page, table_pages) + table_pages;
-	if (end_page > span->end_page)
-		end_page = span->end_page;
-	first = gpuva_shape_place(span->shape, span->level, span->next_page);
-	last = gpuva_shape_place(span->shape, span->level, end_page - 1);
-	span->table = first.table;
-	span->first_entry = first.entry;
-	span->entry_count = last.entry - first.entry + 1;
-	span->first_page = span->next_page;
-	span->page_count = end_page - span->next_page;
-	span->next_page = end_page;
-	return true;
-}
-
 bool gpuva_shape_fits_64k(const struct gpuva_shape *shape, const struct gpuva_run *run)
 {
 	return shape->answer.leaf_table_64k_bytes != 0 && run->page_count != 0 &&

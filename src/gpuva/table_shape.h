@@ -71,35 +71,6 @@ struct gpuva_place gpuva_shape_place(const struct gpuva_shape *shape, uint32_t l
 /* How many entries a growing root needs, so that it covers the pages below `end_page`. */
 uint64_t gpuva_shape_root_entries(const struct gpuva_shape *shape, uint64_t end_page);
 
-/*
- * A range of pages, table by table of one level:
- *
- *	struct gpuva_span span;
- *
- *	gpuva_span_begin(&span, shape, level, first_page, page_count);
- *	while (gpuva_span_next(&span))
- *		… span.table, span.first_entry, span.entry_count, span.first_page, span.page_count
- *
- * Entries that the range covers in part are counted in; the pages are those of the range alone.
- */
-struct gpuva_span {
-	uint64_t table;
-	uint64_t first_entry;
-	uint64_t entry_count;
-	uint64_t first_page;
-	uint64_t page_count;
-
-	/* The walk's own. */
-	const struct gpuva_shape *shape;
-	uint32_t level;
-	uint64_t next_page;
-	uint64_t end_page;
-};
-
-void gpuva_span_begin(struct gpuva_span *span, const struct gpuva_shape *shape, uint32_t level,
-		      uint64_t first_page, uint64_t page_count);
-bool gpuva_span_next(struct gpuva_span *span);
-
 /* A run of pages on both sides: addresses, and the memory they are to show. */
 struct gpuva_run {
 	uint64_t page; /* of the address */

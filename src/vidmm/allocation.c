@@ -63,13 +63,6 @@ static void uncharge(const struct vidmm_allocation *allocation)
 		account_charge_committed(allocation->account, -(int64_t)allocation->size_bytes);
 }
 
-void allocation_uncommit_locked(struct vidmm_allocation *allocation)
-{
-	lock_assert_held(&allocation->lock);
-	uncharge(allocation);
-	backing_give(&allocation->backing);
-}
-
 void allocation_give_pages_locked(struct vidmm_allocation *allocation)
 {
 	lock_assert_held(&allocation->lock);

@@ -10,9 +10,7 @@
 MUST_CHECK NTSTATUS allocation_take_pages_locked(struct vidmm_allocation *allocation);
 /* … or is: zeroes. */
 MUST_CHECK NTSTATUS allocation_commit_locked(struct vidmm_allocation *allocation);
-/* Gives it back; the content is elsewhere, or is no more. */
-void allocation_uncommit_locked(struct vidmm_allocation *allocation);
-/* The same for what has moved, and may move back. */
+/* Gives it back; the content has moved, and may move back. */
 void allocation_give_pages_locked(struct vidmm_allocation *allocation);
 
 /* May the CPU lock it at all? */

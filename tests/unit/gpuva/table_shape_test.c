@@ -149,56 +149,6 @@ TEST(shape, a_growing_root_has_entries_for_what_is_used)
 		  gpuva_shape_entry_count(&shape, 1));
 }
 
-/* The spans of a range are that range, and name its tables one after the other. */
-static void expect_spans(const struct gpuva_shape *shape, uint32_t level, uint64_t first_page,
-			 uint64_t page_count)
-{
-	struct gpuva_span span;
-	uint64_t next_page = first_page;
-	uint64_t next_table = first_page / gpuva_shape_table_pages(shape, level);
-
-	gpuva_span_begin(&span, shape, level, first_page, page_count);
-	while (gpuva_span_next(&span)) {
-		struct gpuva_place last;
-
-		EXPECT_EQ(span.first_page, next_page);
-		EXPECT_EQ(span.table, next_table++);
-		EXPECT(span.page_count > 0);
-		EXPECT_EQ(span.first_entry, gpuva_shape_place(shape, level, next_page).entry);
-		last = gpuva_shape_place(shape, level, next_page + span.page_count - 1);
-		EXPECT_EQ(last.table, span.table);
-		EXPECT_EQ(last.entry, span.first_entry + span.entry_count - 1);
-		next_page += span.page_count;
-	}
-	EXPECT_EQ(next_page, first_page + page_count);
-	EXPECT(!gpuva_span_next(&span));
-}
-
-TEST(shape, a_range_splits_over_the_tables_it_touches)
-{
-	static const int64_t edges[] = { -513, -2, -1, 0, 1, 17, 600 };
-
-	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
-		struct gpuva_shape shape;
-
-		EXPECT_EQ(gpuva_shape_init(&shape, &shapes[i]), STATUS_SUCCESS);
-		for (uint32_t level = 0; level < shapes[i].level_count; level++) {
-			uint64_t table = gpuva_shape_table_pages(&shape, level);
-			uint64_t middle =
-				2 * table < shape.page_count ? 2 * table : shape.page_count / 2;
-
-			expect_spans(&shape, level, middle, 0);
-			for (size_t a = 0; a < ARRAY_SIZE(edges); a++) {
-				for (size_t b = a + 1; b < ARRAY_SIZE(edges); b++)
-					expect_spans(&shape, level, middle + (uint64_t)edges[a],
-						     (uint64_t)(edges[b] - edges[a]));
-			}
-			if (shape.page_count / table < 1000)
-				expect_spans(&shape, level, 0, shape.page_count);
-		}
-	}
-}
-
 TEST(shape, both_sides_of_a_64k_page_are_aligned)
 {
 	struct gpuva_shape_answer answer = two_levels;
