@@ -91,6 +91,14 @@ static NTSTATUS check_single_adapter(uint32_t index)
 	return STATUS_SUCCESS;
 }
 
+static NTSTATUS check_node(const struct miniport_info *info, uint32_t node, const char *argument)
+{
+	if (node >= info->node_count)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, argument,
+			      "asks for node %u of %u", node, info->node_count);
+	return STATUS_SUCCESS;
+}
+
 static NTSTATUS answer_physical_adapter_count(const struct query *query)
 {
 	((D3DKMT_PHYSICAL_ADAPTER_COUNT *)query->data)->Count = 1;
@@ -180,8 +188,14 @@ static NTSTATUS answer_wddm_2_0_caps(const struct query *query)
 
 static NTSTATUS answer_wddm_2_7_caps(const struct query *query)
 {
-	/* Work is scheduled here, never by the hardware. */
-	((D3DKMT_WDDM_2_7_CAPS *)query->data)->Value = 0;
+	D3DKMT_WDDM_2_7_CAPS *answer = query->data;
+	/* There is no switch: hardware queues that are there can be used. */
+	bool has_queues = miniport_has_hw_queues(query->adapter->miniport);
+
+	answer->Value = 0;
+	answer->HwSchSupported = has_queues;
+	answer->HwSchEnabled = has_queues;
+	answer->HwSchEnabledByDefault = has_queues;
 	return STATUS_SUCCESS;
 }
 
@@ -191,12 +205,10 @@ static NTSTATUS answer_node_metadata(const struct query *query)
 	uint32_t node = answer->NodeOrdinalAndAdapterIndex & 0xffff;
 	NTSTATUS status = check_single_adapter(answer->NodeOrdinalAndAdapterIndex >> 16);
 
+	if (NT_SUCCESS(status))
+		status = check_node(query->info, node, "NodeOrdinalAndAdapterIndex");
 	if (!NT_SUCCESS(status))
 		return status;
-	if (node >= query->info->node_count)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
-			      "NodeOrdinalAndAdapterIndex", "asks for node %u of %u", node,
-			      query->info->node_count);
 
 	const struct miniport_node *known = &query->info->nodes[node];
 	WCHAR name[DXGK_MAX_METADATA_NAME_LENGTH] = { 0 };
@@ -486,4 +498,27 @@ NTSTATUS dispatch_query_adapter_info(struct call *call, D3DKMT_QUERYADAPTERINFO 
 			      "is %u, and type %u needs %u bytes", query.size_bytes,
 			      (unsigned)args->Type, answers[i].least_bytes);
 	return answers[i].answer(&query);
+}
+
+/* ---- clocks ---- */
+
+NTSTATUS dispatch_query_clock_calibration(struct call *call, D3DKMT_QUERYCLOCKCALIBRATION *args)
+{
+	struct dxg_adapter *adapter = call_adapter(call, 0)->adapter;
+	struct miniport_clock clock;
+	NTSTATUS status = check_single_adapter(args->PhysicalAdapterIndex);
+
+	if (NT_SUCCESS(status))
+		status = check_node(adapter->info, args->NodeOrdinal, "NodeOrdinal");
+	if (NT_SUCCESS(status))
+		status = process_calibrate_clock(call->process, adapter, args->NodeOrdinal, &clock);
+	if (!NT_SUCCESS(status))
+		return status;
+	args->ClockData = (DXGK_GPUCLOCKDATA){
+		.GpuFrequency = clock.gpu_frequency,
+		.GpuClockCounter = clock.gpu_counter,
+		.CpuClockCounter = clock.cpu_counter,
+		.Flags.Value = clock.flags,
+	};
+	return STATUS_SUCCESS;
 }

@@ -258,6 +258,18 @@ MUST_CHECK bool miniport_escape_until(struct miniport *miniport, struct miniport
 				      const struct miniport_escape_desc *desc, uint64_t deadline_ns,
 				      NTSTATUS *status_out);
 
+/* The clock of a node's first engine and the performance counter, read together by the driver. */
+struct miniport_clock {
+	uint64_t gpu_frequency; /* ticks in a second, above 0 */
+	uint64_t gpu_counter;
+	uint64_t cpu_counter; /* as KeQueryPerformanceCounter */
+	uint32_t flags;       /* DXGK_GPUCLOCKDATA_FLAGS */
+};
+
+MUST_CHECK NTSTATUS miniport_calibrate_clock(struct miniport *miniport,
+					     struct miniport_client *client, uint32_t node,
+					     struct miniport_clock *clock_out);
+
 /* DXGKQAITYPE_UMDRIVERPRIVATE on behalf of a user-mode driver: the buffer goes down and comes back.
  */
 MUST_CHECK NTSTATUS miniport_query_umd_private(struct miniport *miniport,

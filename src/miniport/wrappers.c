@@ -364,3 +364,39 @@ NTSTATUS miniport_query_umd_private(struct miniport *miniport, struct miniport_c
 				      .output_bytes = size_bytes,
 			      });
 }
+
+/* ---- clocks ---- */
+
+NTSTATUS miniport_calibrate_clock(struct miniport *miniport, struct miniport_client *client,
+				  uint32_t node, struct miniport_clock *clock_out)
+{
+	static const char entry[] = "DxgkDdiCalibrateGpuClock";
+	DXGKARG_CALIBRATEGPUCLOCK answer = { 0 };
+	struct ddi_crossing crossing;
+	struct guard guard;
+
+	if (!miniport->ddi.DxgkDdiCalibrateGpuClock)
+		return refuse(STATUS_NOT_SUPPORTED, RULE_DDI_ENTRY_MISSING, entry,
+			      "is missing: this driver tells of no clock");
+	guard_open(&guard, &answer, sizeof(answer));
+	ddi_enter(&crossing, miniport, client, DDI_CALIBRATE_GPU_CLOCK);
+	ddi_note(&crossing, miniport->context, NULL);
+	/* Adapters are not linked, so the engine is the first. */
+	NTSTATUS status =
+		miniport->ddi.DxgkDdiCalibrateGpuClock(miniport->context, node, 0, guard.memory);
+	status = ddi_leave(&crossing, status);
+	guard_close(&guard, entry, NULL);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	if (answer.GpuFrequency == 0)
+		return refuse(STATUS_ILLEGAL_ANSWER, RULE_DDI_CLOCK, "GpuFrequency",
+			      "is 0 for node %u, and nobody can count by that", node);
+	*clock_out = (struct miniport_clock){
+		.gpu_frequency = answer.GpuFrequency,
+		.gpu_counter = answer.GpuClockCounter,
+		.cpu_counter = answer.CpuClockCounter,
+		.flags = answer.Flags.Value,
+	};
+	return STATUS_SUCCESS;
+}

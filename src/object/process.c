@@ -286,3 +286,17 @@ NTSTATUS process_query_umd_private(struct dxg_process *process, struct dxg_adapt
 	adapter_leave(adapter);
 	return status;
 }
+
+NTSTATUS process_calibrate_clock(struct dxg_process *process, struct dxg_adapter *adapter,
+				 uint32_t node, struct miniport_clock *clock_out)
+{
+	struct process_adapter *process_adapter = NULL;
+	NTSTATUS status = process_enter_adapter(process, adapter, &process_adapter);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = miniport_calibrate_clock(adapter->miniport, process_adapter->client, node,
+					  clock_out);
+	adapter_leave(adapter);
+	return status;
+}

@@ -105,6 +105,10 @@ struct process_adapter *process_next_adapter(struct dxg_process *process,
 MUST_CHECK NTSTATUS process_introduce(struct dxg_process *process,
 				      struct process_adapter *process_adapter);
 
+MUST_CHECK NTSTATUS process_calibrate_clock(struct dxg_process *process,
+					    struct dxg_adapter *adapter, uint32_t node,
+					    struct miniport_clock *clock_out);
+
 /* The driver's private channels, which need no device. */
 MUST_CHECK NTSTATUS process_escape(struct dxg_process *process, struct dxg_adapter *adapter,
 				   const struct miniport_escape_desc *desc);

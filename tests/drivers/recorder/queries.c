@@ -349,8 +349,25 @@ static NTSTATUS APIENTRY get_node_metadata(const HANDLE context, UINT node,
 	return STATUS_SUCCESS;
 }
 
+/* DISPATCH_LEVEL: no registry here. */
+static ULONG gpu_frequency;
+
+static NTSTATUS APIENTRY calibrate_gpu_clock(const HANDLE context, UINT32 node, UINT32 engine,
+					     DXGKARG_CALIBRATEGPUCLOCK *clock)
+{
+	note("CalibrateGpuClock", "node", node, "engine", engine);
+	RtlZeroMemory(clock, sizeof(*clock));
+	clock->GpuFrequency = gpu_frequency;
+	clock->GpuClockCounter = 1234;
+	clock->CpuClockCounter = 5678;
+	return STATUS_SUCCESS;
+}
+
 void fill_in_queries(DRIVER_INITIALIZATION_DATA *data)
 {
+	gpu_frequency = setting("GpuFrequency", 0);
+	if (setting("Clock", 0))
+		data->DxgkDdiCalibrateGpuClock = calibrate_gpu_clock;
 	data->DxgkDdiQueryAdapterInfo = query_adapter_info;
 	/* Also where the version does not reach: the host must not look there. */
 	data->DxgkDdiGetNodeMetadata = get_node_metadata;

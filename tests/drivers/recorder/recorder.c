@@ -38,6 +38,7 @@
  *   HwCollateral         1: it hits all contexts of the node that have something, not only one
  *   HwHitsNobody         1: nobody
  *   HwSuspend            1: a context is suspended at once; 2: when an escape says so
+ *   Clock                1: it tells of a clock, which has the GpuFrequency, 0 when not given
  *   ReserveMiB           DxgkCbReserveGpuVirtualAddressRange in CreateProcess
  *   the name of a field  DependentNodeOrdinalMask, Responsive, …
  *
