@@ -65,11 +65,11 @@ struct miniport_segment {
 	bool has_cpu_host_aperture;
 	bool has_cached_cpu_host_aperture;
 	bool needs_pitch_alignment;
-	bool is_application_target; /* counts into an application's budget */
-	bool is_local_budget_group;
-	bool is_non_local_budget_group;
-	bool is_implicit_system; /* the one after the last, which we add (WDDM 2) */
-	uint32_t flags;          /* as reported, for people and traces */
+	bool is_application_target; /* so the driver marked it */
+	bool is_local;              /* of the group LOCAL, else of NON_LOCAL */
+	bool is_budgeted;           /* counts for what applications can have */
+	bool is_implicit_system;    /* the one after the last, which we add (WDDM 2) */
+	uint32_t flags;             /* as reported, for people and traces */
 	uint32_t bank_count;
 	const uint64_t *bank_ends; /* bank_count entries, owned by the miniport */
 };

@@ -193,8 +193,6 @@ static NTSTATUS segment_accept(const struct segment_answer *answer, uint32_t id,
 		segment_out->cpu_host_aperture_address = answer->cpu_host_aperture.PhysicalAddress;
 		segment_out->cpu_host_aperture_pages = answer->cpu_host_aperture.SizeInPages;
 		segment_out->is_application_target = flags->ApplicationTarget;
-		segment_out->is_local_budget_group = flags->LocalBudgetGroup;
-		segment_out->is_non_local_budget_group = flags->NonLocalBudgetGroup;
 	}
 	if (flags->UseBanking)
 		segment_out->bank_count = answer->bank_count;
@@ -257,21 +255,65 @@ static void make_sets(struct miniport_info *info)
 	}
 }
 
-/*
- * System memory has one size by whatever id it is reached. Where an aperture is in the same budget,
- * it is the aperture's.
- */
-static bool counts_by_aperture(const struct miniport_info *info)
-{
-	bool has_memory = false;
+/* ---- budgets ---- */
 
-	for (uint32_t i = 0; i < info->segment_count; i++)
-		has_memory |= !info->segments[i].is_aperture;
+static bool is_system_memory(const struct miniport_segment *segment)
+{
+	return segment->is_aperture || segment->is_implicit_system;
+}
+
+/* Where the driver marks segments for applications, other memory of the GPU's own is not theirs. */
+static bool is_for_applications(const struct miniport_info *info,
+				const struct miniport_segment *segment)
+{
+	if (is_system_memory(segment) || segment->is_application_target)
+		return true;
+	for (uint32_t i = 0; i < info->segment_count; i++) {
+		if (info->segments[i].is_application_target)
+			return false;
+	}
+	return true;
+}
+
+static bool has_own_memory(const struct miniport_info *info)
+{
 	for (uint32_t i = 0; i < info->segment_count; i++) {
 		const struct miniport_segment *segment = &info->segments[i];
 
-		if (segment->is_aperture && !segment->is_local_budget_group &&
-		    (segment->is_non_local_budget_group || has_memory))
+		if (!is_system_memory(segment) && is_for_applications(info, segment))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Where applications have no memory of the GPU's own, system memory is what is local, by whatever
+ * id it is reached. A driver may say otherwise of a segment.
+ */
+static void settle_groups(struct miniport_info *info)
+{
+	bool has_own = has_own_memory(info);
+
+	for (uint32_t i = 0; i < info->segment_count; i++) {
+		struct miniport_segment *segment = &info->segments[i];
+		const DXGK_SEGMENTFLAGS flags = { .Value = segment->flags };
+		bool is_said = info->wddm_version >= 2000 &&
+			       (flags.LocalBudgetGroup || flags.NonLocalBudgetGroup);
+
+		segment->is_budgeted = is_for_applications(info, segment);
+		segment->is_local =
+			is_said ? flags.LocalBudgetGroup : !segment->is_aperture || !has_own;
+	}
+}
+
+/*
+ * System memory has one size by whatever id it is reached. Where an aperture shows it to a GPU with
+ * memory of its own, it is the aperture's.
+ */
+static bool counts_by_aperture(const struct miniport_info *info)
+{
+	for (uint32_t i = 0; i < info->segment_count; i++) {
+		if (info->segments[i].is_aperture && !info->segments[i].is_local)
 			return true;
 	}
 	return false;
@@ -293,9 +335,20 @@ static void add_implicit_segment(uint64_t memory_bytes, struct miniport_info *in
 		.is_cpu_visible = true,
 		.is_cache_coherent = true,
 		.is_populated_from_system_memory = true,
-		.is_non_local_budget_group = true,
 	};
-	if (!counts_by_aperture(info))
+}
+
+static void settle_budgets(struct miniport_info *info)
+{
+	settle_groups(info);
+	info->counted_segment_count = info->segment_count;
+	if (info->implicit_system_segment_id == 0)
+		return;
+
+	struct miniport_segment *implicit = &info->segments[info->segment_count];
+	implicit->is_budgeted = !counts_by_aperture(info);
+	implicit->is_local = implicit->is_budgeted && !has_own_memory(info);
+	if (implicit->is_budgeted)
 		info->counted_segment_count++;
 }
 
@@ -321,9 +374,9 @@ NTSTATUS segments_accept(const struct segments_answer *answer, struct miniport_i
 		return status;
 
 	info->segment_count = answer->count;
-	info->counted_segment_count = answer->count;
 	if (info->wddm_version >= 2000)
 		add_implicit_segment(answer->system_memory_bytes, info);
+	settle_budgets(info);
 	make_sets(info);
 	return STATUS_SUCCESS;
 }

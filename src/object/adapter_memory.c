@@ -11,6 +11,7 @@
 #include "miniport/work.h"
 #include "object/adapter_memory.h"
 #include "object/device.h"
+#include "object/memory_sizes.h"
 #include "object/notification.h"
 #include "object/process.h"
 #include "vidmm/address_space.h"
@@ -124,9 +125,8 @@ static struct vidmm_segment_config segment_of(const struct miniport_segment *seg
 		.is_cpu_visible = segment->is_cpu_visible,
 		.is_cache_coherent = segment->is_cache_coherent,
 		.uses_64k_pages = segment->uses_64k_pages,
-		.is_application_target = segment->is_application_target,
-		.is_local_budget_group = segment->is_local_budget_group,
-		.is_non_local_budget_group = segment->is_non_local_budget_group,
+		.group = segment->is_local ? VIDMM_LOCAL : VIDMM_NON_LOCAL,
+		.is_budgeted = segment->is_budgeted,
 		.bank_count = segment->bank_count,
 		.bank_ends = segment->bank_ends,
 	};
@@ -142,11 +142,16 @@ static NTSTATUS start_manager(struct dxg_adapter *adapter)
 {
 	const struct miniport_info *info = adapter->info;
 	struct vidmm_segment_config segments[VIDMM_MAX_SEGMENTS];
+	struct memory_sizes sizes;
+
+	memory_sizes_compute(info, machine_size_bytes(), &sizes);
 	struct vidmm_config config = {
 		.segment_count = segment_count(info),
 		.segments = segments,
 		.has_gpu_mmu = info->supports_gpu_mmu,
 		.is_residency_by_lists = info->wddm_version < 2000,
+		.group_bytes = { [VIDMM_LOCAL] = sizes.local_bytes,
+				 [VIDMM_NON_LOCAL] = sizes.non_local_bytes },
 		.aperture_commit_limit_bytes = info->aperture_commit_limit_bytes,
 		.dummy_page_address = adapter->dummy_page_address,
 		.mdls = { miniport_mdl_create, miniport_mdl_destroy },
@@ -160,7 +165,6 @@ static NTSTATUS start_manager(struct dxg_adapter *adapter)
 	adapter->account.highest_address = info->highest_acceptable_address;
 	for (uint32_t i = 0; i < config.segment_count; i++) {
 		segments[i] = segment_of(&info->segments[i]);
-		segments[i].is_counted_elsewhere = i >= info->counted_segment_count;
 		if (info->supports_gpu_mmu)
 			describe_large_pages(&info->gpu_mmu, &segments[i]);
 	}

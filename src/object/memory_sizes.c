@@ -6,38 +6,10 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-/* Before WDDM 2 no segment is marked; then every one counts. */
-static bool marks_application_target(const struct miniport_info *info)
-{
-	for (uint32_t i = 0; i < info->segment_count; i++) {
-		if (info->segments[i].is_application_target)
-			return true;
-	}
-	return false;
-}
-
-/* Where there is no memory of the GPU's own, the aperture is what is local. */
-static bool are_apertures_local(const struct miniport_info *info)
-{
-	for (uint32_t i = 0; i < info->segment_count; i++) {
-		if (!info->segments[i].is_aperture)
-			return false;
-	}
-	return true;
-}
-
-static bool is_local(const struct miniport_segment *segment, bool is_so_by_default)
-{
-	return segment->is_local_budget_group ||
-	       (is_so_by_default && !segment->is_non_local_budget_group);
-}
-
 void memory_sizes_compute(const struct miniport_info *info, uint64_t ram_bytes,
 			  struct memory_sizes *sizes_out)
 {
 	uint64_t graphics_ram = ram_bytes / 2 > 64 * MIB ? ram_bytes / 2 : 64 * MIB;
-	bool has_marks = marks_application_target(info);
-	bool has_local_apertures = are_apertures_local(info);
 	struct memory_sizes sizes = { 0 };
 	uint64_t local_apertures = 0;
 	uint64_t apertures = 0; /* and system memory, where it counts by itself */
@@ -46,7 +18,7 @@ void memory_sizes_compute(const struct miniport_info *info, uint64_t ram_bytes,
 		const struct miniport_segment *segment = &info->segments[i];
 		if (segment->is_aperture || segment->is_implicit_system) {
 			apertures += segment->commit_limit_bytes;
-			if (is_local(segment, has_local_apertures))
+			if (segment->is_local)
 				local_apertures += segment->commit_limit_bytes;
 			continue;
 		}
@@ -54,12 +26,12 @@ void memory_sizes_compute(const struct miniport_info *info, uint64_t ram_bytes,
 			sizes.dedicated_system_bytes += segment->size_bytes;
 		else
 			sizes.dedicated_video_bytes += segment->size_bytes;
-		if (segment->is_non_local_budget_group)
-			sizes.non_local_bytes += segment->size_bytes;
-		else if (segment->is_application_target || !has_marks)
+		if (!segment->is_budgeted)
+			sizes.non_budget_bytes += segment->size_bytes;
+		else if (segment->is_local)
 			sizes.local_bytes += segment->size_bytes;
 		else
-			sizes.non_budget_bytes += segment->size_bytes;
+			sizes.non_local_bytes += segment->size_bytes;
 	}
 	sizes.dedicated_system_bytes = lower_of(sizes.dedicated_system_bytes, graphics_ram);
 	if (info->aperture_commit_limit_bytes != 0)

@@ -85,8 +85,8 @@ void budget_recount_locked(struct vidmm *manager)
 void budget_resize_locked(struct vidmm *manager, const struct vidmm_segment *segment, int64_t bytes)
 {
 	lock_assert_held(&manager->lock);
-	if (segment->is_budgeted && !segment->is_system) {
-		manager->group_bytes[segment->group] += (uint64_t)bytes;
+	if (segment->config.is_budgeted && !segment->is_system) {
+		manager->group_bytes[segment->config.group] += (uint64_t)bytes;
 		budget_recount_locked(manager);
 	}
 }

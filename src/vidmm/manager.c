@@ -25,56 +25,32 @@ static const struct vidmm_trim_intervals trim_intervals = {
 
 /* ---- an adapter's memory ---- */
 
-static void groups_count(struct vidmm *manager)
+static void groups_init(struct vidmm *manager)
 {
-	bool has_targets[VIDMM_GROUPS] = { false, false };
-	uint64_t limit_bytes = manager->config.aperture_commit_limit_bytes;
-	uint64_t system_bytes[VIDMM_GROUPS] = { 0, 0 };
-
 	for (uint32_t i = 0; i < manager->segment_count; i++) {
 		const struct vidmm_segment *segment = &manager->segments[i];
 
-		manager->group_segments[segment->group] |= UINT32_C(1) << i;
+		manager->group_segments[segment->config.group] |= UINT32_C(1) << i;
 		if (!segment->is_system)
 			manager->memory_segments |= UINT32_C(1) << i;
-		has_targets[segment->group] |= segment->config.is_application_target;
-	}
-	/* Where the driver names targets, only those count. */
-	for (uint32_t i = 0; i < manager->segment_count; i++) {
-		struct vidmm_segment *segment = &manager->segments[i];
-
-		if ((has_targets[segment->group] && !segment->config.is_application_target) ||
-		    segment->config.is_counted_elsewhere)
-			continue;
-		segment->is_budgeted = true;
-		if (segment->is_system)
-			system_bytes[segment->group] += segment->config.commit_limit_bytes;
-		else
-			manager->group_bytes[segment->group] += segment->config.size_bytes;
 	}
 	for (int group = 0; group < VIDMM_GROUPS; group++)
-		manager->group_bytes[group] += limit_bytes != 0
-						       ? lower_of(system_bytes[group], limit_bytes)
-						       : system_bytes[group];
+		manager->group_bytes[group] = manager->config.group_bytes[group];
 }
 
 static NTSTATUS segments_init(struct vidmm *manager, const struct vidmm_config *config)
 {
 	const struct evict_policy *policy = config->policy ? config->policy : &evict_adaptive;
-	bool has_memory_segment = false;
 
-	for (uint32_t i = 0; i < config->segment_count; i++)
-		has_memory_segment |=
-			!config->segments[i].is_aperture && !config->segments[i].is_implicit_system;
 	for (uint32_t i = 0; i < config->segment_count; i++) {
-		NTSTATUS status = segment_init(&manager->segments[i], i + 1, &config->segments[i],
-					       has_memory_segment, policy);
+		NTSTATUS status =
+			segment_init(&manager->segments[i], i + 1, &config->segments[i], policy);
 
 		if (!NT_SUCCESS(status))
 			return status;
 		manager->segment_count++;
 	}
-	groups_count(manager);
+	groups_init(manager);
 	return STATUS_SUCCESS;
 }
 

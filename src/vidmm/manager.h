@@ -53,16 +53,14 @@ struct vidmm_segment_config {
 	uint64_t window_pages;       /* … of the segment's pages; 0: it has none */
 	bool window_is_cached;       /* the CPU may use its caches there */
 	bool is_aperture;
-	bool is_implicit_system;   /* the last one: system memory behind page tables */
-	bool is_counted_elsewhere; /* its memory is in the budget by another segment */
+	bool is_implicit_system; /* the last one: system memory behind page tables */
 	bool is_cpu_visible;
 	bool is_cache_coherent;
 	bool uses_64k_pages;
 	/* That memory should be placed for: powers of two, ascending, 0 behind the last. */
 	uint64_t large_pages[VIDMM_LARGE_PAGES];
-	bool is_application_target;
-	bool is_local_budget_group;
-	bool is_non_local_budget_group;
+	enum vidmm_group group;
+	bool is_budgeted; /* counts for what applications can have */
 	uint32_t bank_count;
 	const uint64_t *bank_ends; /* offsets; lives as long as the manager */
 };
@@ -140,6 +138,8 @@ struct vidmm_config {
 	const struct vidmm_segment_config *segments;
 	bool has_gpu_mmu;           /* false: everything is contiguous */
 	bool is_residency_by_lists; /* WDDM 1.x: vidmm_list_prepare() instead of make-resident */
+	/* What applications can have of each group, less what page tables take of it. */
+	uint64_t group_bytes[VIDMM_GROUPS];
 	uint64_t aperture_commit_limit_bytes; /* of all apertures together; 0: none */
 	uint64_t dummy_page_address;          /* what an unmapped page of an aperture shows */
 	uint64_t slice_ns;      /* how long a busy device keeps what it got back; 0: 20 ms */

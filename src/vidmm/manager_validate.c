@@ -362,26 +362,17 @@ static bool is_budget(const struct vidmm_process *process, enum vidmm_group grou
 /* What applications can have is what page tables have left of the segments that are theirs. */
 static const char *check_groups(const struct vidmm *manager)
 {
-	uint64_t limit_bytes = manager->config.aperture_commit_limit_bytes;
-
 	for (int group = 0; group < VIDMM_GROUPS; group++) {
-		uint64_t memory_bytes = 0;
-		uint64_t system_bytes = 0;
+		uint64_t bytes = manager->config.group_bytes[group];
 
 		for (uint32_t i = 0; i < manager->segment_count; i++) {
 			const struct vidmm_segment *segment = &manager->segments[i];
 
-			if (!segment->is_budgeted || (int)segment->group != group)
-				continue;
-			if (segment->is_system)
-				system_bytes += segment->config.commit_limit_bytes;
-			else
-				memory_bytes += segment->config.size_bytes -
-						rooms_count_bytes(manager, segment);
+			if (segment->config.is_budgeted && !segment->is_system &&
+			    (int)segment->config.group == group)
+				bytes -= rooms_count_bytes(manager, segment);
 		}
-		if (limit_bytes != 0 && system_bytes > limit_bytes)
-			system_bytes = limit_bytes;
-		if (manager->group_bytes[group] != memory_bytes + system_bytes)
+		if (manager->group_bytes[group] != bytes)
 			return "what applications can have was miscounted";
 	}
 	return NULL;

@@ -222,9 +222,9 @@ static enum vidmm_group preferred_group(struct vidmm *manager, const struct vidm
 	struct placement placements[VIDMM_MAX_SEGMENTS];
 
 	if (place->segment)
-		return place->segment->group;
+		return place->segment->config.group;
 	return placement_list(manager, place, UINT32_MAX, placements) > 0
-		       ? placements[0].segment->group
+		       ? placements[0].segment->config.group
 		       : VIDMM_LOCAL;
 }
 

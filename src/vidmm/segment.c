@@ -9,21 +9,8 @@
 
 #define GRANULE_64K_PAGES (UINT64_C(0x10000) / MACHINE_PAGE_BYTES)
 
-static enum vidmm_group group_of(const struct vidmm_segment_config *config, bool has_memory_segment)
-{
-	if (config->is_local_budget_group)
-		return VIDMM_LOCAL;
-	if (config->is_non_local_budget_group)
-		return VIDMM_NON_LOCAL;
-	/* Where there is no memory of the GPU's own, the aperture is what is local. */
-	if (config->is_aperture || config->is_implicit_system)
-		return has_memory_segment ? VIDMM_NON_LOCAL : VIDMM_LOCAL;
-	return VIDMM_LOCAL;
-}
-
 NTSTATUS segment_init(struct vidmm_segment *segment, uint32_t id,
-		      const struct vidmm_segment_config *config, bool has_memory_segment,
-		      const struct evict_policy *policy)
+		      const struct vidmm_segment_config *config, const struct evict_policy *policy)
 {
 	NTSTATUS status;
 
@@ -32,7 +19,6 @@ NTSTATUS segment_init(struct vidmm_segment *segment, uint32_t id,
 		.config = *config,
 		.page_count = config->size_bytes / MACHINE_PAGE_BYTES,
 		.granule_pages = config->uses_64k_pages ? GRANULE_64K_PAGES : 1,
-		.group = group_of(config, has_memory_segment),
 		.is_system = config->is_aperture || config->is_implicit_system,
 	};
 	list_init(&segment->held);

@@ -29,7 +29,6 @@ struct vidmm_segment {
 	struct vidmm_segment_config config;
 	uint64_t page_count;
 	uint64_t granule_pages;
-	enum vidmm_group group;
 	bool is_system; /* aperture or implicit: content stays in system memory */
 
 	/* Guarded by the manager's lock. */
@@ -42,7 +41,6 @@ struct vidmm_segment {
 	uint64_t leaving_bytes;      /* of places on their way out */
 	uint64_t lent_bytes;         /* of those, others have the room already */
 	struct list parting;         /* vidmm_place.parting_link: their way out is built */
-	bool is_budgeted;            /* counts for what applications can have */
 	bool is_emptying;            /* nobody enters before all that leaves is out */
 	uint64_t entering_bytes;     /* on their way in */
 	uint64_t shifting_bytes;     /* resident twice: where they were and where they go */
@@ -52,7 +50,7 @@ struct vidmm_segment {
 };
 
 MUST_CHECK NTSTATUS segment_init(struct vidmm_segment *segment, uint32_t id,
-				 const struct vidmm_segment_config *config, bool has_memory_segment,
+				 const struct vidmm_segment_config *config,
 				 const struct evict_policy *policy);
 void segment_finish(struct vidmm_segment *segment);
 

@@ -45,7 +45,7 @@ bool vidmm_segment_usage(struct vidmm *manager, uint32_t id, struct vidmm_segmen
 		.filled_bytes = traffic->filled.bytes,
 		.copied_in_bytes = traffic->copied_in.bytes,
 		.traffic = *traffic,
-		.group = segment->group,
+		.group = segment->config.group,
 	};
 	for (int i = 0; i < 3; i++) {
 		usage_out->offered_by_priority[i] = class_bytes[EVICT_OFFERED_LOW + i];

@@ -245,6 +245,40 @@ TEST(segments, the_implicit_one_has_what_the_machine_has_and_half_of_it_for_grap
 	EXPECT_EQ(f->info.segments[3].commit_limit_bytes, 16 * MIB);
 }
 
+/* Two memory segments and an aperture; the fourth is implicit. */
+TEST(segments, belong_to_a_group_and_count_for_applications)
+{
+	struct segments_fixture *f = good_segments(2600);
+
+	EXPECT_EQ(segments_judge(f), STATUS_SUCCESS);
+	EXPECT(f->info.segments[0].is_local && f->info.segments[0].is_budgeted);
+	EXPECT(!f->info.segments[2].is_local && f->info.segments[2].is_budgeted);
+	EXPECT(!f->info.segments[3].is_local && !f->info.segments[3].is_budgeted);
+
+	f = good_segments(2600);
+	f->segments[1].flags.ApplicationTarget = 1;
+	EXPECT_EQ(segments_judge(f), STATUS_SUCCESS);
+	EXPECT(!f->info.segments[0].is_budgeted && f->info.segments[1].is_budgeted);
+	EXPECT(!f->info.segments[2].is_local && f->info.segments[2].is_budgeted);
+
+	/* None of its memory is for applications. */
+	f = good_segments(2600);
+	f->segments[2].flags.ApplicationTarget = 1;
+	EXPECT_EQ(segments_judge(f), STATUS_SUCCESS);
+	EXPECT(!f->info.segments[0].is_budgeted && !f->info.segments[1].is_budgeted);
+	EXPECT(f->info.segments[2].is_local && f->info.segments[2].is_budgeted);
+	EXPECT(f->info.segments[3].is_local && f->info.segments[3].is_budgeted);
+	EXPECT_EQ(f->info.counted_segment_count, 4);
+
+	/* Before WDDM 2 these bits mean nothing. */
+	f = good_segments(1300);
+	f->segments[1].flags.ApplicationTarget = 1;
+	f->segments[2].flags.LocalBudgetGroup = 1;
+	EXPECT_EQ(segments_judge(f), STATUS_SUCCESS);
+	EXPECT(f->info.segments[0].is_budgeted && !f->info.segments[2].is_local);
+	EXPECT_EQ(f->info.counted_segment_count, 3);
+}
+
 TEST(segments, five_bits_name_them)
 {
 	struct miniport_info old = { .wddm_version = 1300 };

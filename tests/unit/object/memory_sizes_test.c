@@ -11,12 +11,15 @@
 static struct miniport_segment memory(uint64_t size_bytes)
 {
 	return (struct miniport_segment){ .size_bytes = size_bytes,
-					  .commit_limit_bytes = size_bytes };
+					  .commit_limit_bytes = size_bytes,
+					  .is_local = true,
+					  .is_budgeted = true };
 }
 
 static struct miniport_segment aperture(uint64_t commit_limit_bytes)
 {
 	return (struct miniport_segment){ .is_aperture = true,
+					  .is_budgeted = true,
 					  .size_bytes = 4 * GIB,
 					  .commit_limit_bytes = commit_limit_bytes };
 }
@@ -74,14 +77,14 @@ TEST(memory_sizes, the_drivers_own_commit_limit_holds_over_all_apertures)
 	EXPECT_EQ(sizes.shared_system_bytes, 300 * MIB);
 }
 
-TEST(memory_sizes, segments_that_are_no_application_target_are_in_no_budget)
+TEST(memory_sizes, segments_that_are_not_for_applications_are_in_no_budget)
 {
 	struct miniport_info info = { .segment_count = 2, .counted_segment_count = 2 };
 	struct memory_sizes sizes;
 
 	info.segments[0] = memory(256 * MIB);
-	info.segments[0].is_application_target = true;
 	info.segments[1] = memory(64 * MIB);
+	info.segments[1].is_budgeted = false;
 	memory_sizes_compute(&info, 16 * GIB, &sizes);
 	EXPECT_EQ(sizes.local_bytes, 256 * MIB);
 	EXPECT_EQ(sizes.non_budget_bytes, 64 * MIB);
@@ -97,7 +100,7 @@ TEST(memory_sizes, system_memory_without_an_aperture_counts_by_itself)
 	info.segments[1] = memory(16 * GIB);
 	info.segments[1].commit_limit_bytes = 8 * GIB;
 	info.segments[1].is_implicit_system = true;
-	info.segments[1].is_non_local_budget_group = true;
+	info.segments[1].is_local = false;
 	info.segments[1].is_populated_from_system_memory = true;
 	memory_sizes_compute(&info, 16 * GIB, &sizes);
 	EXPECT_EQ(sizes.dedicated_video_bytes, 256 * MIB);
@@ -107,21 +110,20 @@ TEST(memory_sizes, system_memory_without_an_aperture_counts_by_itself)
 	EXPECT_EQ(sizes.non_local_bytes, 8 * GIB);
 }
 
-/* As the memory manager groups them. */
-TEST(memory_sizes, an_aperture_alone_is_what_is_local_and_system_memory_is_not)
+TEST(memory_sizes, what_is_local_is_never_more_than_the_machine_shares)
 {
 	struct miniport_info info = { .segment_count = 1, .counted_segment_count = 2 };
 	struct memory_sizes sizes;
 
 	info.segments[0] = aperture(16 * MIB);
+	info.segments[0].is_local = true;
 	info.segments[1] = memory(4 * GIB);
 	info.segments[1].commit_limit_bytes = 2 * GIB;
 	info.segments[1].is_implicit_system = true;
-	info.segments[1].is_non_local_budget_group = true;
 	memory_sizes_compute(&info, 4 * GIB, &sizes);
 	EXPECT_EQ(sizes.shared_system_bytes, 2 * GIB);
-	EXPECT_EQ(sizes.local_bytes, 16 * MIB);
-	EXPECT_EQ(sizes.non_local_bytes, 2 * GIB - 16 * MIB);
+	EXPECT_EQ(sizes.local_bytes, 2 * GIB);
+	EXPECT_EQ(sizes.non_local_bytes, 0);
 }
 
 TEST_MAIN("object/memory_sizes")

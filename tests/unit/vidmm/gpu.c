@@ -287,8 +287,12 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 			gpu->local_address + gpu->local_bytes + config->reachable_bytes - 1;
 	start_windows(gpu, config);
 
+	uint64_t system_bytes = aperture_bytes + (config->is_physical ? 0 : 32 * MIB);
+	if (config->commit_limit_bytes != 0 && system_bytes > config->commit_limit_bytes)
+		system_bytes = config->commit_limit_bytes;
 	struct vidmm_segment_config segments[3] = {
-		{ .size_bytes = gpu->local_bytes,
+		{ .is_budgeted = true,
+		  .size_bytes = gpu->local_bytes,
 		  .commit_limit_bytes = gpu->local_bytes,
 		  .cpu_address = gpu->local_address,
 		  .is_cpu_visible = !config->is_hidden,
@@ -301,9 +305,13 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 		  .bank_ends = config->bank_ends },
 		{ .size_bytes = aperture_bytes,
 		  .commit_limit_bytes = aperture_bytes,
+		  .group = VIDMM_NON_LOCAL,
+		  .is_budgeted = true,
 		  .is_aperture = true },
 		{ .size_bytes = 32 * MIB,
 		  .commit_limit_bytes = 32 * MIB,
+		  .group = VIDMM_NON_LOCAL,
+		  .is_budgeted = true,
 		  .is_implicit_system = true },
 	};
 	struct vidmm_config manager = {
@@ -311,6 +319,7 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 		.segments = segments,
 		.has_gpu_mmu = !config->is_physical,
 		.is_residency_by_lists = config->is_by_lists,
+		.group_bytes = { gpu->local_bytes, system_bytes },
 		.aperture_commit_limit_bytes = config->commit_limit_bytes,
 		.dummy_page_address = 0xD000,
 		.slice_ns = or_default(config->slice_ns, 3600 * NS_PER_S),
