@@ -34,6 +34,7 @@
 #include "dispatch/path.h"
 #include "object/adapter_work.h"
 #include "object/kernel.h"
+#include "object/notification.h"
 #include "object/validate.h"
 #include "trace/trace.h"
 #include "wire/call.h"
@@ -362,6 +363,109 @@ bool embed_remove_adapter(uint64_t luid, bool is_surprise)
 	return adapter != NULL;
 }
 
+/* ---- listeners ---- */
+
+static void deliver_news(void (*callback)(void), const struct notification_message *message)
+{
+	((void (*)(struct dxgk_embed_listener *))callback)(message->context);
+}
+
+static NTSTATUS join_adapters(const uint64_t *luids, uint32_t count,
+			      struct process_adapter **process_adapters)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (count > KERNEL_MAX_ADAPTERS)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, NULL,
+			      "%u adapters are more than there can be", count);
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++) {
+		struct dxg_adapter *adapter = kernel_find_adapter(&embed.kernel, luids[i]);
+
+		status =
+			adapter ? process_join_adapter(embed.process, adapter, &process_adapters[i])
+				: refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, NULL,
+					 "there is no adapter %llx", (unsigned long long)luids[i]);
+	}
+	return status;
+}
+
+static NTSTATUS listen_here(struct dxgk_embed_listener *listener, const uint64_t *luids,
+			    uint32_t count)
+{
+	static const enum notification_kind kinds[] = {
+		[DXGK_EMBED_BUDGET] = NOTIFICATION_ANY_BUDGET,
+		[DXGK_EMBED_LOSS] = NOTIFICATION_LOSS,
+		[DXGK_EMBED_AT_FIRST] = NOTIFICATION_AT_FIRST,
+	};
+	const struct notification_target target = {
+		.kind = kinds[listener->news],
+		.deliver = deliver_news,
+		.callback = (void (*)(void))listener->tell,
+		.context = listener,
+	};
+	struct process_adapter *process_adapters[KERNEL_MAX_ADAPTERS];
+	NTSTATUS status;
+
+	if (!embed_is_running())
+		return refuse(STATUS_DEVICE_REMOVED, RULE_SYS_ENDED, NULL,
+			      "the process has no kernel to listen to");
+	status = join_adapters(luids, count, process_adapters);
+	if (NT_SUCCESS(status))
+		status = notification_watch(embed.process, process_adapters, count, &target);
+	return status;
+}
+
+/* Passes the gate as a call does; false in a forked child, whose parent has the kernel. */
+static bool embed_enter(int *cancel_state)
+{
+	if (atomic_load(&embed.state) != EMBED_RUNNING)
+		return false;
+	*cancel_state = cancel_hold_off();
+	thread_enter_kernel();
+	gate_enter(&embed.gate);
+	return true;
+}
+
+static void embed_leave(int cancel_state)
+{
+	gate_leave(&embed.gate);
+	thread_leave_kernel();
+	cancel_give_back(cancel_state);
+}
+
+static NTSTATUS embed_listen(struct dxgk_embed_listener *listener, const uint64_t *luids,
+			     uint32_t count)
+{
+	NTSTATUS status = STATUS_DEVICE_REMOVED;
+	struct refusal_scope scope;
+	int before;
+
+	if (!embed_enter(&before))
+		return status;
+	refusal_begin(&scope, "RegisterEventNotification");
+	status = listen_here(listener, luids, count);
+	refusal_end_call(&scope, status);
+	embed_leave(before);
+	return status;
+}
+
+static bool embed_unlisten(struct dxgk_embed_listener *listener)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+	struct refusal_scope scope;
+	uint32_t count = 0;
+	int before;
+
+	if (!embed_enter(&before))
+		return false;
+	refusal_begin(&scope, "UnregisterEventNotification");
+	if (embed_is_running())
+		status = notification_unwatch(embed.process, listener, &count);
+	refusal_end_call(&scope, status);
+	embed_leave(before);
+	return NT_SUCCESS(status) && count > 0;
+}
+
 EXPORTED const struct dxgk_embed *dxgk_embed(void)
 {
 	static const struct dxgk_embed table = {
@@ -370,6 +474,8 @@ EXPORTED const struct dxgk_embed *dxgk_embed(void)
 		.call = embed_call,
 		.last_refusal = refusal_last,
 		.close_process = embed_close_process,
+		.listen = embed_listen,
+		.unlisten = embed_unlisten,
 	};
 
 	return &table;

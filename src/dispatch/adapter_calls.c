@@ -16,6 +16,8 @@ NTSTATUS dispatch_open_adapter_from_luid(struct call *call, D3DKMT_OPENADAPTERFR
 	NTSTATUS status = call_find_adapter(call, args->AdapterLuid, &adapter);
 
 	if (NT_SUCCESS(status))
+		status = adapter_check_present(adapter);
+	if (NT_SUCCESS(status))
 		status = adapter_open_create(call->process, adapter, &open);
 	if (NT_SUCCESS(status))
 		args->hAdapter = open->object.handle;

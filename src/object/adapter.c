@@ -95,6 +95,15 @@ NTSTATUS adapter_refuse_gone(struct dxg_adapter *adapter)
 		      (unsigned long long)(ago_ms % 1000));
 }
 
+NTSTATUS adapter_check_present(struct dxg_adapter *adapter)
+{
+	NTSTATUS status = adapter_enter(adapter);
+
+	if (NT_SUCCESS(status))
+		adapter_leave(adapter);
+	return status;
+}
+
 NTSTATUS adapter_open_create(struct dxg_process *process, struct dxg_adapter *adapter,
 			     struct adapter_open **open_out)
 {

@@ -116,6 +116,9 @@ static inline void adapter_leave(struct dxg_adapter *adapter)
 	gate_leave(&adapter->gate);
 }
 
+/* Refused when it is gone. */
+MUST_CHECK NTSTATUS adapter_check_present(struct dxg_adapter *adapter);
+
 MUST_CHECK NTSTATUS adapter_open_create(struct dxg_process *process, struct dxg_adapter *adapter,
 					struct adapter_open **open_out);
 

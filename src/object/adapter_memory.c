@@ -36,20 +36,25 @@ static void trim(void *listener, struct vidmm_process *process, uint32_t flags,
 	notification_post_trim(process, flags);
 }
 
-/* What a client is told names no group; what it can do without a loss is the local one. */
 static void budget_changed(void *listener, struct vidmm_process *process, enum vidmm_group group,
 			   uint64_t budget_bytes)
 {
 	(void)listener;
 	(void)budget_bytes;
-	if (group == VIDMM_LOCAL)
-		notification_post_budget(process);
+	notification_post_budget(process, group);
+}
+
+static void lost(void *listener, struct vidmm_process *process)
+{
+	(void)listener;
+	notification_post_loss(process);
 }
 
 static const struct vidmm_listener listener = {
 	.trim = trim,
 	.budget_changed = budget_changed,
 	.device_starved = device_starved,
+	.adapter_lost = lost,
 };
 
 static NTSTATUS open_window(void *context, void *driver_allocation, uint32_t segment,

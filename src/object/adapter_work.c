@@ -260,24 +260,15 @@ NTSTATUS adapter_work_start(struct dxg_adapter *adapter)
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS check_not_lost(struct dxg_adapter *adapter)
-{
-	NTSTATUS status = adapter_enter(adapter);
-
-	if (NT_SUCCESS(status))
-		adapter_leave(adapter);
-	return status;
-}
-
 NTSTATUS adapter_force_recovery(struct dxg_adapter *adapter, enum sched_forced what, uint32_t node)
 {
-	NTSTATUS status = check_not_lost(adapter);
+	NTSTATUS status = adapter_check_present(adapter);
 
 	if (!NT_SUCCESS(status))
 		return status;
 	/* Outside the gate: a reset has the driver to itself. */
 	sched_force_recovery(adapter->sched, what, node);
-	return check_not_lost(adapter);
+	return adapter_check_present(adapter);
 }
 
 void adapter_remove(struct dxg_adapter *adapter, bool is_surprise)

@@ -27,11 +27,13 @@ struct registration {
 	struct notification_target target;
 	struct vidmm_process *memory; /* the process's, on the device's adapter */
 
+	const struct dxg_device *device; /* a name; NULL: it is the adapter's */
+
 	/* Guarded by the notifier's lock. */
-	const struct dxg_device *device; /* NULL: it has ended */
-	struct list link;                /* notifier.registrations */
-	struct list due_link;            /* notifier.due */
+	struct list link;     /* notifier.registrations */
+	struct list due_link; /* notifier.due */
 	uint32_t trim_flags;
+	bool is_over;   /* its device has ended, or what is told once was told */
 	bool is_orphan; /* off the list, and its callback runs: the thread frees it */
 };
 
@@ -59,10 +61,19 @@ static bool take_message_locked(struct registration *registration,
 				struct notification_message *message)
 {
 	*message = (struct notification_message){ .context = registration->target.context };
-	if (registration->target.kind == NOTIFICATION_BUDGET) {
+	switch (registration->target.kind) {
+	case NOTIFICATION_BUDGET:
 		message->budget_bytes =
 			vidmm_process_memory_info(registration->memory, VIDMM_LOCAL).budget_bytes;
 		return true;
+	case NOTIFICATION_ANY_BUDGET:
+		return true;
+	case NOTIFICATION_LOSS:
+	case NOTIFICATION_AT_FIRST:
+		registration->is_over = true;
+		return true;
+	case NOTIFICATION_TRIM:
+		break;
 	}
 	message->trim_flags = registration->trim_flags;
 	registration->trim_flags = 0;
@@ -72,6 +83,9 @@ static bool take_message_locked(struct registration *registration,
 		message->trim_flags &= ~(uint32_t)VIDMM_TRIM_TO_BUDGET;
 	return message->trim_flags != 0;
 }
+
+static const char *const kind_names[] = { "trim", "budget", "adapter budget", "adapter loss",
+					  "adapter" };
 
 static void call_client_relock(struct notifier *notifier, struct registration *registration)
 {
@@ -83,9 +97,8 @@ static void call_client_relock(struct notifier *notifier, struct registration *r
 	notifier->running = registration;
 	lock_release(&notifier->lock);
 	lock_assert_none_held("a client's callback");
-	trace_notification_begin(registration->target.kind == NOTIFICATION_TRIM ? "trim" : "budget",
-				 notifier->process_id, message.trim_flags, message.bytes_to_trim,
-				 message.budget_bytes);
+	trace_notification_begin(kind_names[registration->target.kind], notifier->process_id,
+				 message.trim_flags, message.bytes_to_trim, message.budget_bytes);
 	registration->target.deliver(registration->target.callback, &message);
 	trace_notification_end(notifier->process_id);
 	lock_acquire(&notifier->lock);
@@ -209,8 +222,37 @@ static struct notifier *notifier_of(struct dxg_process *process)
 
 static void listen(struct vidmm_process *memory, enum notification_kind kind, int32_t change)
 {
+	bool is_budget = kind == NOTIFICATION_BUDGET || kind == NOTIFICATION_ANY_BUDGET;
+
 	vidmm_process_listen(memory, kind == NOTIFICATION_TRIM ? change : 0,
-			     kind == NOTIFICATION_BUDGET ? change : 0);
+			     is_budget ? change : 0);
+}
+
+static NTSTATUS refuse_no_memory(void)
+{
+	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a registration");
+}
+
+static NTSTATUS refuse_too_many(void)
+{
+	return refuse(STATUS_INSUFFICIENT_RESOURCES, RULE_API_COUNT, "Callback",
+		      "would be one more than the %d that a process can have registered",
+		      NOTIFICATION_MOST);
+}
+
+static struct registration *registration_create(const struct notification_target *target,
+						struct process_adapter *process_adapter)
+{
+	struct registration *registration = mem_zalloc(sizeof(*registration));
+
+	if (!registration)
+		return NULL;
+	registration->token = atomic_fetch_add(&last_token, 1) + 1;
+	registration->target = *target;
+	registration->memory = &process_adapter->memory;
+	list_init(&registration->link);
+	list_init(&registration->due_link);
+	return registration;
 }
 
 static NTSTATUS registration_add_locked(struct dxg_device *device, struct notifier *notifier,
@@ -226,30 +268,19 @@ static NTSTATUS registration_add_locked(struct dxg_device *device, struct notifi
 		list_push_back(&notifier->registrations, &registration->link);
 	}
 	lock_release(&notifier->lock);
-	if (!has_room)
-		return refuse(STATUS_INSUFFICIENT_RESOURCES, RULE_API_COUNT, "Callback",
-			      "would be one more than the %d that a process can have registered",
-			      NOTIFICATION_MOST);
-	return STATUS_SUCCESS;
+	return has_room ? STATUS_SUCCESS : refuse_too_many();
 }
 
 NTSTATUS notification_register(struct dxg_device *device, const struct notification_target *target,
 			       uint64_t *token_out)
 {
 	struct notifier *notifier = notifier_of(device->process);
-	struct registration *registration = notifier ? mem_zalloc(sizeof(*registration)) : NULL;
+	struct registration *registration =
+		notifier ? registration_create(target, device->process_adapter) : NULL;
 
 	if (!registration)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a registration");
-	*registration = (struct registration){
-		.token = atomic_fetch_add(&last_token, 1) + 1,
-		.target = *target,
-		.memory = &device->process_adapter->memory,
-		.device = device,
-	};
-	list_init(&registration->link);
-	list_init(&registration->due_link);
+		return refuse_no_memory();
+	registration->device = device;
 	/* Before it can be found, and be gone. */
 	uint64_t token = registration->token;
 	lock_acquire(&device->lock);
@@ -265,17 +296,100 @@ NTSTATUS notification_register(struct dxg_device *device, const struct notificat
 	return STATUS_SUCCESS;
 }
 
+/* ---- of adapters ---- */
+
+static void registrations_free(struct list *registrations)
+{
+	struct list *link;
+
+	while ((link = list_pop_front(registrations)) != NULL)
+		mem_free(container_of(link, struct registration, link));
+}
+
+static bool is_due_at_first(const struct registration *registration)
+{
+	const struct process_adapter *process_adapter =
+		container_of(registration->memory, struct process_adapter, memory);
+
+	return registration->target.kind != NOTIFICATION_LOSS ||
+	       atomic_load(&process_adapter->adapter->is_lost);
+}
+
+static void make_due_locked(struct notifier *notifier, struct registration *registration)
+{
+	lock_assert_held(&notifier->lock);
+	if (!registration->is_over && !list_is_linked(&registration->due_link))
+		list_push_back(&notifier->due, &registration->due_link);
+}
+
+/* Who is on the list is told of a loss that comes now; of one that was, here. */
+static bool registrations_add(struct notifier *notifier, struct list *registrations, uint32_t count)
+{
+	struct list *link;
+
+	lock_acquire(&notifier->lock);
+	bool has_room = notifier->count + count <= NOTIFICATION_MOST;
+	if (has_room)
+		notifier->count += count;
+	while (has_room && (link = list_pop_front(registrations)) != NULL) {
+		struct registration *registration = container_of(link, struct registration, link);
+
+		list_push_back(&notifier->registrations, &registration->link);
+		if (is_due_at_first(registration))
+			make_due_locked(notifier, registration);
+	}
+	lock_release(&notifier->lock);
+	if (has_room)
+		notice_give(&notifier->changed);
+	return has_room;
+}
+
+NTSTATUS notification_watch(struct dxg_process *process,
+			    struct process_adapter *const *process_adapters, uint32_t count,
+			    const struct notification_target *target)
+{
+	struct notifier *notifier = notifier_of(process);
+	struct list registrations;
+
+	if (!notifier)
+		return refuse_no_memory();
+	list_init(&registrations);
+	for (uint32_t i = 0; i < count; i++) {
+		struct registration *registration =
+			registration_create(target, process_adapters[i]);
+
+		if (!registration) {
+			registrations_free(&registrations);
+			return refuse_no_memory();
+		}
+		list_push_back(&registrations, &registration->link);
+	}
+	/* Before they can be found, and be gone: unregistering counts down again. */
+	for (uint32_t i = 0; i < count; i++)
+		listen(&process_adapters[i]->memory, target->kind, 1);
+	if (registrations_add(notifier, &registrations, count))
+		return STATUS_SUCCESS;
+	for (uint32_t i = 0; i < count; i++)
+		listen(&process_adapters[i]->memory, target->kind, -1);
+	registrations_free(&registrations);
+	return refuse_too_many();
+}
+
 /* ---- unregistering ---- */
 
-/* Which registrations: by token, or by callback where that is 0. */
+/* Which registrations: those of adapters by context, others by token, or by callback. */
 struct selection {
 	enum notification_kind kind;
 	uint64_t token;
 	void (*callback)(void);
+	const void *watch_context;
 };
 
 static bool is_selected(const struct registration *registration, const struct selection *selection)
 {
+	if (selection->watch_context || !registration->device)
+		return !registration->device &&
+		       registration->target.context == selection->watch_context;
 	if (registration->target.kind != selection->kind)
 		return false;
 	return selection->token != 0 ? registration->token == selection->token
@@ -329,7 +443,7 @@ static NTSTATUS unregister_selected(struct dxg_process *process, const struct se
 	while ((registration = take_selected_locked(notifier, selection)) != NULL) {
 		(*count_out)++;
 		lock_release(&notifier->lock);
-		listen(registration->memory, selection->kind, -1);
+		listen(registration->memory, registration->target.kind, -1);
 		lock_acquire(&notifier->lock);
 		NTSTATUS waited = wait_for_callback_relock(notifier, registration);
 		if (!NT_SUCCESS(waited))
@@ -364,6 +478,13 @@ NTSTATUS notification_unregister_callback(struct dxg_process *process, enum noti
 	return unregister_selected(process, &selection, &count);
 }
 
+NTSTATUS notification_unwatch(struct dxg_process *process, const void *context, uint32_t *count_out)
+{
+	const struct selection selection = { .watch_context = context };
+
+	return unregister_selected(process, &selection, count_out);
+}
+
 void notification_device_ends(struct dxg_device *device)
 {
 	struct notifier *notifier = atomic_load(&device->process->notifier);
@@ -377,7 +498,7 @@ void notification_device_ends(struct dxg_device *device)
 
 		if (registration->device != device)
 			continue;
-		registration->device = NULL;
+		registration->is_over = true;
 		list_remove(&registration->due_link);
 	}
 	lock_release(&notifier->lock);
@@ -397,12 +518,10 @@ static void post(struct vidmm_process *memory, enum notification_kind kind, uint
 	list_for_each (link, &notifier->registrations) {
 		struct registration *registration = container_of(link, struct registration, link);
 
-		if (registration->memory != memory || registration->target.kind != kind ||
-		    !registration->device)
+		if (registration->memory != memory || registration->target.kind != kind)
 			continue;
 		registration->trim_flags = vidmm_trim_merge(registration->trim_flags, trim_flags);
-		if (!list_is_linked(&registration->due_link))
-			list_push_back(&notifier->due, &registration->due_link);
+		make_due_locked(notifier, registration);
 	}
 	lock_release(&notifier->lock);
 	notice_give(&notifier->changed);
@@ -413,7 +532,14 @@ void notification_post_trim(struct vidmm_process *memory, uint32_t flags)
 	post(memory, NOTIFICATION_TRIM, flags);
 }
 
-void notification_post_budget(struct vidmm_process *memory)
+void notification_post_budget(struct vidmm_process *memory, enum vidmm_group group)
 {
-	post(memory, NOTIFICATION_BUDGET, 0);
+	if (group == VIDMM_LOCAL)
+		post(memory, NOTIFICATION_BUDGET, 0);
+	post(memory, NOTIFICATION_ANY_BUDGET, 0);
+}
+
+void notification_post_loss(struct vidmm_process *memory)
+{
+	post(memory, NOTIFICATION_LOSS, 0);
 }

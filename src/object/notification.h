@@ -1,5 +1,6 @@
 /*
- * notification.h - what a client wants to be told: that it is to trim, what its budget is.
+ * notification.h - what a client wants to be told: that it is to trim, what its budget is, that an
+ * adapter is lost.
  *
  *	memory manager ──news──▶ posted to every registration of the process on that adapter
  *	                              │
@@ -26,8 +27,17 @@
 struct dxg_device;
 struct dxg_process;
 struct notifier;
+struct process_adapter;
 
-enum notification_kind { NOTIFICATION_TRIM, NOTIFICATION_BUDGET };
+enum notification_kind {
+	/* Of a device. */
+	NOTIFICATION_TRIM,
+	NOTIFICATION_BUDGET, /* names no group; what a client can do without a loss is the local one */
+	/* Of adapters: notification_watch(). */
+	NOTIFICATION_ANY_BUDGET, /* at first, and when that of a group changed */
+	NOTIFICATION_LOSS,       /* once: the adapter is lost, or was before */
+	NOTIFICATION_AT_FIRST,   /* once, whatever happens */
+};
 
 enum { NOTIFICATION_MOST = 4096 }; /* of one process */
 
@@ -61,12 +71,25 @@ MUST_CHECK NTSTATUS notification_unregister_callback(struct dxg_process *process
 						     enum notification_kind kind,
 						     void (*callback)(void));
 
+/*
+ * Of adapters that the process has joined, in one step: none of them is told before all are there.
+ * `target.context` names the registrations, and nothing else has the same.
+ */
+MUST_CHECK NTSTATUS notification_watch(struct dxg_process *process,
+				       struct process_adapter *const *process_adapters,
+				       uint32_t count, const struct notification_target *target);
+
+/* How many there were goes to `count_out`; waits as notification_unregister() does. */
+MUST_CHECK NTSTATUS notification_unwatch(struct dxg_process *process, const void *context,
+					 uint32_t *count_out);
+
 /* Its registrations hear nothing any more; their tokens stay until they are unregistered. */
 void notification_device_ends(struct dxg_device *device);
 
 /* From the memory manager. */
 void notification_post_trim(struct vidmm_process *memory, uint32_t flags);
-void notification_post_budget(struct vidmm_process *memory);
+void notification_post_budget(struct vidmm_process *memory, enum vidmm_group group);
+void notification_post_loss(struct vidmm_process *memory);
 
 /* The process ends: no callback begins any more, and who waits for one is refused. */
 void notifier_stop(struct dxg_process *process);

@@ -68,6 +68,24 @@ bool connection_last_refusal(struct dxgk_refusal *refusal)
 	return found ? found->last_refusal(refusal) : refusal_last(refusal);
 }
 
+/* Who listens has made a call before, to learn of the adapter. */
+NTSTATUS connection_listen(struct dxgk_embed_listener *listener, const uint64_t *luids,
+			   uint32_t count)
+{
+	const struct dxgk_embed *found =
+		atomic_load_explicit(&connection_kernel, memory_order_acquire);
+
+	return found ? found->listen(listener, luids, count) : STATUS_DEVICE_REMOVED;
+}
+
+bool connection_unlisten(struct dxgk_embed_listener *listener)
+{
+	const struct dxgk_embed *found =
+		atomic_load_explicit(&connection_kernel, memory_order_acquire);
+
+	return found && found->unlisten(listener);
+}
+
 void connection_close(void)
 {
 	const struct dxgk_embed *found =

@@ -4,6 +4,7 @@
  * There is one factory, which is always there. A list belongs to who asked for it, until its last
  * reference goes; the adapters in it do not change, their order does when it is sorted.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/attributes.h"
@@ -13,25 +14,19 @@ const GUID dxcore_iid_unknown = { 0, 0, 0, { 0xc0, 0, 0, 0, 0, 0, 0, 0x46 } };
 static const GUID iid_factory = {
 	0x78ee5945, 0xc36e, 0x4b13, { 0xa6, 0x69, 0x00, 0x5d, 0xd1, 0x1c, 0x0f, 0x06 }
 };
-static const GUID iid_list = {
+const GUID dxcore_iid_list = {
 	0x526c7776, 0x40e9, 0x459b, { 0xb7, 0x11, 0xf3, 0x2a, 0xd7, 0x6d, 0xfc, 0x28 }
 };
 
 /* ---- lists ---- */
-
-struct dxcore_list {
-	const struct dxcore_list_table *table;
-	_Atomic uint32_t references;
-	uint32_t count;
-	struct dxcore_adapter *adapters[DXCORE_MAX_ADAPTERS];
-};
 
 static HRESULT list_query_interface(struct dxcore_list *self, const GUID *iid, void **out)
 {
 	if (!out)
 		return E_POINTER;
 	*out = NULL;
-	if (!iid || (!dxcore_guid_is(iid, &iid_list) && !dxcore_guid_is(iid, &dxcore_iid_unknown)))
+	if (!iid ||
+	    (!dxcore_guid_is(iid, &dxcore_iid_list) && !dxcore_guid_is(iid, &dxcore_iid_unknown)))
 		return E_NOINTERFACE;
 	atomic_fetch_add(&self->references, 1);
 	*out = self;
@@ -47,8 +42,16 @@ static ULONG list_release(struct dxcore_list *self)
 {
 	uint32_t left = atomic_fetch_sub(&self->references, 1) - 1;
 
-	if (left == 0)
+	if (left == 0) {
+		/* DXCore promises this: a callback would be given what is not there any more. */
+		if (atomic_load(&self->registrations) != 0) {
+			fputs("dxcore: an adapter list is released for the last time while "
+			      "notifications of it are registered\n",
+			      stderr);
+			abort();
+		}
 		free(self);
+	}
 	return left;
 }
 
@@ -68,10 +71,13 @@ static uint32_t list_get_adapter_count(struct dxcore_list *self)
 	return self->count;
 }
 
-/* Adapters neither come nor go while the kernel runs. */
+/* Adapters do not come while the kernel runs; they may be lost, and do not come back. */
 static bool list_is_stale(struct dxcore_list *self)
 {
-	(void)self;
+	for (uint32_t i = 0; i < self->count; i++) {
+		if (!dxcore_adapter_is_valid(self->adapters[i]))
+			return true;
+	}
 	return false;
 }
 
@@ -190,10 +196,14 @@ static HRESULT list_fill(struct dxcore_list *list, const D3DKMT_ENUMADAPTERS2 *a
 		D3DKMT_CLOSEADAPTER done = { all->pAdapters[i].hAdapter };
 		struct dxcore_adapter *adapter;
 		D3DKMTCloseAdapter(&done);
-		if (result == S_OK)
-			result = dxcore_adapter_find(all->pAdapters[i].AdapterLuid, &adapter);
-		if (result == S_OK && has_all(adapter, count, attributes))
+		if (result != S_OK)
+			continue;
+		result = dxcore_adapter_find(all->pAdapters[i].AdapterLuid, &adapter);
+		if (result == S_OK && dxcore_adapter_is_valid(adapter) &&
+		    has_all(adapter, count, attributes))
 			list->adapters[list->count++] = adapter;
+		if (result == DXGI_ERROR_DEVICE_REMOVED)
+			result = S_OK; /* what is lost is in no list */
 	}
 	return result;
 }
@@ -253,34 +263,24 @@ static HRESULT factory_get_adapter_by_luid(struct dxcore_factory *self, const LU
 	return result == S_OK ? adapter->table->query_interface(adapter, iid, out) : result;
 }
 
-/* There is nothing to be told of: adapters stay, and there are no budgets yet. */
 static bool factory_is_notification_supported(struct dxcore_factory *self, uint32_t type)
 {
 	(void)self;
-	(void)type;
-	return false;
+	return type < NOTIFICATION_COUNT;
 }
 
 static HRESULT factory_register_notification(struct dxcore_factory *self, void *object,
-					     uint32_t type,
-					     void (*callback)(uint32_t, void *, void *),
-					     void *context, uint32_t *cookie_out)
+					     uint32_t type, dxcore_callback callback, void *context,
+					     uint32_t *cookie_out)
 {
 	(void)self;
-	(void)type;
-	(void)context;
-	if (cookie_out)
-		*cookie_out = 0;
-	if (!cookie_out || !callback)
-		return E_POINTER;
-	return object ? DXGI_ERROR_INVALID_CALL : E_INVALIDARG;
+	return dxcore_register(object, type, callback, context, cookie_out);
 }
 
 static HRESULT factory_unregister_notification(struct dxcore_factory *self, uint32_t cookie)
 {
 	(void)self;
-	(void)cookie;
-	return E_INVALIDARG; /* none was ever handed out */
+	return dxcore_unregister(cookie);
 }
 
 static const struct dxcore_factory_table factory_table = {

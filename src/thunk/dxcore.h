@@ -5,7 +5,8 @@
  * tables of functions: on Linux an interface pointer points to a pointer to such a table, `this` is
  * the first argument, and bool is one byte. The order of the entries is the contract.
  *
- * Everything is answered by the public D3DKMT calls; nothing here knows the kernel.
+ * Questions are answered by the public D3DKMT calls; what is to be told comes from the kernel by the
+ * connection. Nothing else here knows it.
  */
 #ifndef THUNK_DXCORE_H
 #define THUNK_DXCORE_H
@@ -17,14 +18,15 @@
 
 #include <dxg/d3dkmthk.h>
 
-#define S_OK                    ((HRESULT)0)
-#define E_NOINTERFACE           ((HRESULT)0x80004002)
-#define E_POINTER               ((HRESULT)0x80004003)
-#define E_FAIL                  ((HRESULT)0x80004005)
-#define E_OUTOFMEMORY           ((HRESULT)0x8007000e)
-#define E_INVALIDARG            ((HRESULT)0x80070057)
-#define DXGI_ERROR_INVALID_CALL ((HRESULT)0x887a0001)
-#define DXGI_ERROR_UNSUPPORTED  ((HRESULT)0x887a0004)
+#define S_OK                      ((HRESULT)0)
+#define E_NOINTERFACE             ((HRESULT)0x80004002)
+#define E_POINTER                 ((HRESULT)0x80004003)
+#define E_FAIL                    ((HRESULT)0x80004005)
+#define E_OUTOFMEMORY             ((HRESULT)0x8007000e)
+#define E_INVALIDARG              ((HRESULT)0x80070057)
+#define DXGI_ERROR_INVALID_CALL   ((HRESULT)0x887a0001)
+#define DXGI_ERROR_UNSUPPORTED    ((HRESULT)0x887a0004)
+#define DXGI_ERROR_DEVICE_REMOVED ((HRESULT)0x887a0005)
 
 enum { DXCORE_MAX_ADAPTERS = 64 }; /* far more than the kernel ever has */
 
@@ -48,8 +50,15 @@ enum dxcore_property {
 	PROPERTY_COUNT
 };
 
-/* As DXCoreAdapterState and DXCoreAdapterPreference count them. */
+/* As DXCoreAdapterState, DXCoreNotificationType and DXCoreAdapterPreference count them. */
 enum dxcore_state { STATE_DRIVER_UPDATE, STATE_MEMORY_BUDGET, STATE_COUNT };
+enum dxcore_notification {
+	NOTIFY_LIST_STALE,
+	NOTIFY_NO_LONGER_VALID,
+	NOTIFY_BUDGET_CHANGE,
+	NOTIFY_PROTECTION_TEARDOWN,
+	NOTIFICATION_COUNT
+};
 enum dxcore_preference { PREFER_HARDWARE, PREFER_MINIMUM_POWER, PREFER_HIGH_PERFORMANCE };
 
 struct dxcore_hardware_id {
@@ -59,6 +68,17 @@ struct dxcore_hardware_id {
 struct dxcore_hardware_id_parts {
 	uint32_t vendor, device, subsystem, subvendor, revision;
 };
+
+struct dxcore_budget_question {
+	uint32_t node; /* the physical adapter */
+	uint32_t segment_group;
+};
+
+struct dxcore_budget {
+	uint64_t budget, usage, available_for_reservation, reservation;
+};
+
+typedef void (*dxcore_callback)(uint32_t type, void *object, void *context);
 
 /* ---- the three interfaces ---- */
 
@@ -115,8 +135,8 @@ struct dxcore_factory_table {
 	(struct dxcore_factory *self, const LUID *luid, const GUID *iid, void **out);
 	bool (*is_notification_supported)(struct dxcore_factory *self, uint32_t type);
 	HRESULT(*register_notification)
-	(struct dxcore_factory *self, void *object, uint32_t type,
-	 void (*callback)(uint32_t, void *, void *), void *context, uint32_t *cookie_out);
+	(struct dxcore_factory *self, void *object, uint32_t type, dxcore_callback callback,
+	 void *context, uint32_t *cookie_out);
 	HRESULT (*unregister_notification)(struct dxcore_factory *self, uint32_t cookie);
 };
 
@@ -138,10 +158,25 @@ struct dxcore_adapter {
 	D3DKMT_SEGMENTSIZEINFO sizes;
 	D3DKMT_DEVICE_IDS ids;
 	char *description; /* UTF-8 */
+	uint64_t driver_version;
+	bool has_driver_version;
+
+	_Atomic bool is_gone; /* once that was seen, it stays so */
+};
+
+struct dxcore_list {
+	const struct dxcore_list_table *table;
+	_Atomic uint32_t references;
+	_Atomic uint32_t registrations; /* whose callbacks are given this list */
+	uint32_t count;
+	struct dxcore_adapter *adapters[DXCORE_MAX_ADAPTERS];
 };
 
 /* The adapter of this LUID, asked about now if it is new. Not referenced. */
 HRESULT dxcore_adapter_find(LUID luid, struct dxcore_adapter **adapter_out);
+
+/* Asks the kernel, until it is gone. */
+bool dxcore_adapter_is_valid(struct dxcore_adapter *adapter);
 
 bool dxcore_adapter_has(const struct dxcore_adapter *adapter, const GUID *attribute);
 
@@ -152,7 +187,13 @@ HRESULT dxcore_result(NTSTATUS status);
 
 bool dxcore_guid_is(const GUID *guid, const GUID *other);
 
+/* As the factory's methods of these names; see dxcore_notification.c. */
+HRESULT dxcore_register(void *object, uint32_t type, dxcore_callback callback, void *context,
+			uint32_t *cookie_out);
+HRESULT dxcore_unregister(uint32_t cookie);
+
 extern const GUID dxcore_iid_unknown;
+extern const GUID dxcore_iid_list;
 extern const GUID dxcore_iid_adapter;
 
 /* The public entry point, declared for clients by <directx/dxcore.h>. */

@@ -40,7 +40,16 @@ HRESULT dxcore_result(NTSTATUS status)
 {
 	if (NT_SUCCESS(status))
 		return S_OK;
-	return status == STATUS_NO_MEMORY ? E_OUTOFMEMORY : E_FAIL;
+	switch (status) {
+	case STATUS_NO_MEMORY:
+		return E_OUTOFMEMORY;
+	case STATUS_INVALID_PARAMETER:
+		return E_INVALIDARG;
+	case STATUS_DEVICE_REMOVED:
+		return DXGI_ERROR_DEVICE_REMOVED;
+	default:
+		return E_FAIL;
+	}
 }
 
 /* ---- asking ---- */
@@ -82,6 +91,16 @@ static NTSTATUS ask_description(D3DKMT_HANDLE handle, char **description_out)
 	return status;
 }
 
+/* Where the kernel knows none, the property is not supported. */
+static void ask_driver_version(D3DKMT_HANDLE handle, struct dxcore_adapter *adapter)
+{
+	D3DKMT_KMD_DRIVER_VERSION answer = { 0 };
+	NTSTATUS status = ask(handle, KMTQAITYPE_KMD_DRIVER_VERSION, &answer, sizeof(answer));
+
+	adapter->has_driver_version = NT_SUCCESS(status);
+	adapter->driver_version = (uint64_t)answer.DriverVersion.QuadPart;
+}
+
 static NTSTATUS ask_everything(D3DKMT_HANDLE handle, struct dxcore_adapter *adapter)
 {
 	D3DKMT_QUERY_DEVICE_IDS ids = { 0 };
@@ -102,6 +121,7 @@ static NTSTATUS ask_everything(D3DKMT_HANDLE handle, struct dxcore_adapter *adap
 	adapter->ids = ids.DeviceIds;
 	if (NT_SUCCESS(status))
 		status = ask_description(handle, &adapter->description);
+	ask_driver_version(handle, adapter);
 	return status;
 }
 
@@ -130,14 +150,33 @@ static ULONG adapter_release(struct dxcore_adapter *self)
 	return atomic_fetch_sub(&self->references, 1) - 1;
 }
 
-static bool adapter_is_valid(struct dxcore_adapter *self)
+/* A handle for one question. */
+static HRESULT adapter_open(struct dxcore_adapter *adapter, D3DKMT_HANDLE *handle_out)
 {
-	D3DKMT_OPENADAPTERFROMLUID open = { .AdapterLuid = self->luid };
+	D3DKMT_OPENADAPTERFROMLUID open = { .AdapterLuid = adapter->luid };
+	NTSTATUS status = atomic_load(&adapter->is_gone) ? STATUS_DEVICE_REMOVED
+							 : D3DKMTOpenAdapterFromLuid(&open);
 
-	if (!NT_SUCCESS(D3DKMTOpenAdapterFromLuid(&open)))
-		return false;
-	D3DKMT_CLOSEADAPTER done = { open.hAdapter };
+	if (status == STATUS_DEVICE_REMOVED)
+		atomic_store(&adapter->is_gone, true);
+	*handle_out = open.hAdapter;
+	return dxcore_result(status);
+}
+
+static void adapter_close(D3DKMT_HANDLE handle)
+{
+	D3DKMT_CLOSEADAPTER done = { handle };
+
 	D3DKMTCloseAdapter(&done);
+}
+
+bool dxcore_adapter_is_valid(struct dxcore_adapter *adapter)
+{
+	D3DKMT_HANDLE handle;
+
+	if (adapter_open(adapter, &handle) != S_OK)
+		return false;
+	adapter_close(handle);
 	return true;
 }
 
@@ -262,8 +301,9 @@ static HRESULT adapter_property(const struct dxcore_adapter *adapter, uint32_t w
 		return put_flag(property, adapter->type.HybridIntegrated);
 	case PROPERTY_IS_DETACHABLE:
 		return put_flag(property, adapter->type.Detachable);
-	case PROPERTY_DRIVER_VERSION: /* a driver here is a file without a version resource */
-		return DXGI_ERROR_UNSUPPORTED;
+	case PROPERTY_DRIVER_VERSION:
+		return adapter->has_driver_version ? put_bytes(property, adapter->driver_version)
+						   : DXGI_ERROR_UNSUPPORTED;
 	default:
 		return DXGI_ERROR_INVALID_CALL;
 	}
@@ -307,31 +347,79 @@ static HRESULT adapter_get_property_size(struct dxcore_adapter *self, uint32_t w
 	return result;
 }
 
-/* The budget comes with D3DKMTQueryVideoMemoryInfo, which is not built. */
+/* ---- states ---- */
+
 static bool adapter_is_query_state_supported(struct dxcore_adapter *self, uint32_t state)
 {
 	(void)self;
-	return state == STATE_DRIVER_UPDATE;
+	return state < STATE_COUNT;
 }
+
+/* No driver is ever replaced while the kernel runs. */
+static HRESULT query_driver_update(const void *details, D3DKMT_HANDLE handle, void *data)
+{
+	(void)details;
+	(void)handle;
+	*(bool *)data = false;
+	return S_OK;
+}
+
+static HRESULT query_budget(const void *details, D3DKMT_HANDLE handle, void *data)
+{
+	struct dxcore_budget_question question;
+	struct dxcore_budget budget;
+
+	memcpy(&question, details, sizeof(question));
+	D3DKMT_QUERYVIDEOMEMORYINFO query = {
+		.hAdapter = handle,
+		.MemorySegmentGroup = (D3DKMT_MEMORY_SEGMENT_GROUP)question.segment_group,
+		.PhysicalAdapterIndex = question.node,
+	};
+	HRESULT result = dxcore_result(D3DKMTQueryVideoMemoryInfo(&query));
+	if (result != S_OK)
+		return result;
+	budget = (struct dxcore_budget){
+		.budget = query.Budget,
+		.usage = query.CurrentUsage,
+		.available_for_reservation = query.AvailableForReservation,
+		.reservation = query.CurrentReservation,
+	};
+	memcpy(data, &budget, sizeof(budget));
+	return S_OK;
+}
+
+static const struct {
+	size_t details_bytes; /* that it needs */
+	size_t data_bytes;
+	HRESULT (*query)(const void *details, D3DKMT_HANDLE handle, void *data);
+} states[STATE_COUNT] = {
+	[STATE_DRIVER_UPDATE] = { 0, sizeof(bool), query_driver_update },
+	[STATE_MEMORY_BUDGET] = { sizeof(struct dxcore_budget_question),
+				  sizeof(struct dxcore_budget), query_budget },
+};
 
 static HRESULT adapter_query_state(struct dxcore_adapter *self, uint32_t state,
 				   size_t details_bytes, const void *details, size_t size_bytes,
 				   void *data)
 {
-	(void)details_bytes;
-	(void)details;
+	D3DKMT_HANDLE handle;
+
 	if (state >= STATE_COUNT)
 		return DXGI_ERROR_INVALID_CALL;
-	if (!adapter_is_query_state_supported(self, state))
-		return DXGI_ERROR_UNSUPPORTED;
-	if (!data)
+	if (!data || (states[state].details_bytes > 0 && !details))
 		return E_POINTER;
-	if (size_bytes < sizeof(bool))
+	if (size_bytes < states[state].data_bytes || details_bytes < states[state].details_bytes)
 		return E_INVALIDARG;
-	memset(data, 0, size_bytes); /* no driver is ever replaced while the kernel runs */
-	return S_OK;
+	memset(data, 0, size_bytes);
+	HRESULT result = adapter_open(self, &handle);
+	if (result != S_OK)
+		return result;
+	result = states[state].query(details, handle, data);
+	adapter_close(handle);
+	return result;
 }
 
+/* DXCore has none that could be set. */
 static bool adapter_is_set_state_supported(struct dxcore_adapter *self, uint32_t state)
 {
 	(void)self;
@@ -360,7 +448,7 @@ static const struct dxcore_adapter_table adapter_table = {
 	.query_interface = adapter_query_interface,
 	.add_ref = adapter_add_ref,
 	.release = adapter_release,
-	.is_valid = adapter_is_valid,
+	.is_valid = dxcore_adapter_is_valid,
 	.is_attribute_supported = adapter_is_attribute_supported,
 	.is_property_supported = adapter_is_property_supported,
 	.get_property = adapter_get_property,
@@ -403,7 +491,7 @@ static HRESULT adapter_create(LUID luid, struct dxcore_adapter **adapter_out)
 	}
 	if (!NT_SUCCESS(status)) {
 		adapter_free(adapter);
-		return status == STATUS_INVALID_PARAMETER ? E_INVALIDARG : dxcore_result(status);
+		return dxcore_result(status);
 	}
 	*adapter_out = adapter;
 	return S_OK;

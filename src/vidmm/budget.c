@@ -210,9 +210,28 @@ struct news {
 	struct vidmm_process *process;
 	uint32_t trim_flags;
 	uint8_t groups;
+	bool is_lost;
 	uint64_t bytes_to_trim;
 	uint64_t budget_bytes[VIDMM_GROUPS];
 };
+
+/* Who has left meanwhile has no budget, and nothing to hear. */
+static void news_take_locked(struct vidmm_process *process, struct news *news)
+{
+	lock_assert_held(&process->manager->lock);
+	*news = (struct news){ .process = process };
+	if (!list_is_linked(&process->link))
+		return;
+	news->trim_flags = process->trim_flags;
+	news->groups = process->budget_news;
+	news->is_lost = process->has_loss_news;
+	news->bytes_to_trim = budget_excess_locked(process, false);
+	for (int i = 0; i < VIDMM_GROUPS; i++)
+		news->budget_bytes[i] = budget_of_locked(process, (enum vidmm_group)i);
+	process->trim_flags = 0;
+	process->budget_news = 0;
+	process->has_loss_news = false;
+}
 
 static bool news_pop(struct vidmm *manager, struct list *list, struct news *news)
 {
@@ -220,20 +239,8 @@ static bool news_pop(struct vidmm *manager, struct list *list, struct news *news
 
 	lock_acquire(&manager->lock);
 	link = list_pop_front(list);
-	if (link) {
-		struct vidmm_process *process = container_of(link, struct vidmm_process, news_link);
-
-		*news = (struct news){
-			.process = process,
-			.trim_flags = process->trim_flags,
-			.groups = process->budget_news,
-			.bytes_to_trim = budget_excess_locked(process, false),
-		};
-		for (int i = 0; i < VIDMM_GROUPS; i++)
-			news->budget_bytes[i] = budget_of_locked(process, (enum vidmm_group)i);
-		process->trim_flags = 0;
-		process->budget_news = 0;
-	}
+	if (link)
+		news_take_locked(container_of(link, struct vidmm_process, news_link), news);
 	lock_release(&manager->lock);
 	return link != NULL;
 }
@@ -248,6 +255,8 @@ static void news_tell(struct vidmm *manager, const struct news *news)
 			listener->budget_changed(context, news->process, (enum vidmm_group)i,
 						 news->budget_bytes[i]);
 	}
+	if (news->is_lost && listener->adapter_lost)
+		listener->adapter_lost(context, news->process);
 	if (news->trim_flags && listener->trim)
 		listener->trim(context, news->process, news->trim_flags,
 			       news->trim_flags & VIDMM_TRIM_TO_BUDGET ? news->bytes_to_trim : 0);
@@ -263,6 +272,22 @@ void budget_tell(struct vidmm *manager, struct list *list)
 		news.process->action_count--;
 		lock_release(&manager->lock);
 	}
+}
+
+void budget_tell_loss(struct vidmm *manager)
+{
+	struct actions actions;
+	struct list *link;
+
+	actions_init(&actions);
+	lock_acquire(&manager->lock);
+	list_for_each (link, &manager->processes) {
+		struct vidmm_process *process = container_of(link, struct vidmm_process, link);
+
+		process->has_loss_news = true;
+		budget_news_add_locked(process, &actions);
+	}
+	actions_run_unlock(manager, &actions);
 }
 
 /* ---- questions ---- */

@@ -131,6 +131,8 @@ struct vidmm_listener {
 			       enum vidmm_group group, uint64_t budget_bytes);
 	/* Its list cannot be brought in whatever is evicted: the device is in error. */
 	void (*device_starved)(void *listener, struct vidmm_device *device);
+	/* vidmm_give_up(): to every process that is there, once. */
+	void (*adapter_lost)(void *listener, struct vidmm_process *process);
 };
 
 struct vidmm_config {
@@ -300,6 +302,7 @@ struct vidmm_process {
 	uint32_t trim_listeners;   /* who of it wants to be told to trim … */
 	uint32_t budget_listeners; /* … and what its budget is */
 	uint8_t budget_news;       /* groups whose budget changed */
+	bool has_loss_news;        /* the adapter is lost */
 	uint32_t trim_flags;
 	struct vidmm_trim_state trim_state;        /* trim.c */
 	uint64_t budget_limit_bytes[VIDMM_GROUPS]; /* see control.h */

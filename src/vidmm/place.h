@@ -429,6 +429,8 @@ uint64_t budget_excess_locked(const struct vidmm_process *process, bool is_maxim
 /* Who has to be told, now that usage changed. */
 void budget_news_locked(struct vidmm *manager, struct actions *actions);
 void budget_tell(struct vidmm *manager, struct list *news);
+/* Every process is told that the adapter is lost. No lock held. */
+void budget_tell_loss(struct vidmm *manager);
 /* It is told what there is to tell. */
 void budget_news_add_locked(struct vidmm_process *process, struct actions *actions);
 

@@ -247,9 +247,11 @@ void vidmm_reset(struct vidmm *manager)
 void vidmm_give_up(struct vidmm *manager)
 {
 	lock_acquire(&manager->lock);
-	atomic_store(&manager->is_gone, true);
+	bool is_first = !atomic_exchange(&manager->is_gone, true);
 	manager->resets++;
 	manager->epoch++;
 	lock_release(&manager->lock);
 	places_lose(manager);
+	if (is_first)
+		budget_tell_loss(manager);
 }

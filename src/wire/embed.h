@@ -14,7 +14,23 @@
 
 #include "base/status.h"
 
-enum { DXGK_EMBED_VERSION = 1 };
+enum { DXGK_EMBED_VERSION = 2 };
+
+/* What can be heard of adapters. */
+enum dxgk_embed_news {
+	DXGK_EMBED_BUDGET,   /* at first, and when the process's budget changed */
+	DXGK_EMBED_LOSS,     /* once, when an adapter is lost or was: for each of them */
+	DXGK_EMBED_AT_FIRST, /* once */
+};
+
+/*
+ * Who wants to hear it: `tell` is called with the listener itself, on a thread of the kernel, one
+ * call at a time.
+ */
+struct dxgk_embed_listener {
+	enum dxgk_embed_news news;
+	void (*tell)(struct dxgk_embed_listener *listener);
+};
 
 struct dxgk_embed {
 	uint32_t version;    /* DXGK_EMBED_VERSION, or the two files do not belong together */
@@ -26,6 +42,15 @@ struct dxgk_embed {
 
 	/* Everything this process made is destroyed; the next call starts with nothing. */
 	void (*close_process)(void);
+
+	/* It may be told before this returns, and be gone. Ends with the process, too. */
+	NTSTATUS(*listen)
+	(struct dxgk_embed_listener *listener, const uint64_t *luids, uint32_t count);
+	/*
+	 * Returns when it is not being told any more, unless the one who tells it asks. False: it
+	 * was not known, or the process ends meanwhile and a call of tell() may still run.
+	 */
+	bool (*unlisten)(struct dxgk_embed_listener *listener);
 };
 
 /* The only way in; found with dlsym(). */

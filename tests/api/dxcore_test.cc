@@ -119,6 +119,97 @@ static bool property_is(IDXCoreAdapter *adapter, DXCoreAdapterProperty property,
 	       std::memcmp(&value, &expected, sizeof(value)) == 0;
 }
 
+/* What D3DKMT says of it is what DXCore says. */
+static void test_driver_version(IDXCoreAdapter *adapter, const LUID &luid)
+{
+	using P = DXCoreAdapterProperty;
+	D3DKMT_OPENADAPTERFROMLUID open = {};
+	D3DKMT_KMD_DRIVER_VERSION version = {};
+	D3DKMT_QUERYADAPTERINFO query = {};
+	size_t size = 99;
+
+	open.AdapterLuid = luid;
+	D3DKMTOpenAdapterFromLuid(&open);
+	query.hAdapter = open.hAdapter;
+	query.Type = KMTQAITYPE_KMD_DRIVER_VERSION;
+	query.pPrivateDriverData = &version;
+	query.PrivateDriverDataSize = sizeof(version);
+	if (D3DKMTQueryAdapterInfo(&query) == STATUS_SUCCESS)
+		claim(property_is(adapter, P::DriverVersion,
+				  static_cast<uint64_t>(version.DriverVersion.QuadPart)),
+		      "DriverVersion is the version of the kernel-mode driver");
+	else
+		claim(!adapter->IsPropertySupported(P::DriverVersion) &&
+			      adapter->GetPropertySize(P::DriverVersion, &size) ==
+				      DXGI_ERROR_UNSUPPORTED &&
+			      size == 0,
+		      "DriverVersion is not known, and says so");
+	D3DKMT_CLOSEADAPTER done = { open.hAdapter };
+	D3DKMTCloseAdapter(&done);
+}
+
+/* What D3DKMT says of it is what DXCore says. */
+static bool budget_agrees(IDXCoreAdapter *adapter, D3DKMT_HANDLE handle, DXCoreSegmentGroup group)
+{
+	DXCoreAdapterMemoryBudgetNodeSegmentGroup question = { 0, group };
+	DXCoreAdapterMemoryBudget budget;
+	D3DKMT_QUERYVIDEOMEMORYINFO info = {};
+
+	std::memset(&budget, 0xee, sizeof(budget));
+	info.hAdapter = handle;
+	info.MemorySegmentGroup = static_cast<D3DKMT_MEMORY_SEGMENT_GROUP>(group);
+	return D3DKMTQueryVideoMemoryInfo(&info) == STATUS_SUCCESS &&
+	       adapter->QueryState(DXCoreAdapterState::AdapterMemoryBudget, &question, &budget) ==
+		       S_OK &&
+	       budget.budget == info.Budget && budget.currentUsage == info.CurrentUsage &&
+	       budget.availableForReservation == info.AvailableForReservation &&
+	       budget.currentReservation == info.CurrentReservation && budget.budget > 0;
+}
+
+static void test_budget(IDXCoreAdapter *adapter, D3DKMT_HANDLE handle)
+{
+	const auto state = DXCoreAdapterState::AdapterMemoryBudget;
+	DXCoreAdapterMemoryBudgetNodeSegmentGroup question = {};
+	D3DKMT_CHANGEVIDEOMEMORYRESERVATION reserve = {};
+	unsigned char large[64];
+
+	claim(adapter->IsQueryStateSupported(state), "the budget can be asked for");
+	claim(budget_agrees(adapter, handle, DXCoreSegmentGroup::Local) &&
+		      budget_agrees(adapter, handle, DXCoreSegmentGroup::NonLocal),
+	      "it is what D3DKMTQueryVideoMemoryInfo says");
+	reserve.hAdapter = handle;
+	reserve.MemorySegmentGroup = D3DKMT_MEMORY_SEGMENT_GROUP_LOCAL;
+	reserve.Reservation = 1 << 20;
+	claim(D3DKMTChangeVideoMemoryReservation(&reserve) == STATUS_SUCCESS &&
+		      budget_agrees(adapter, handle, DXCoreSegmentGroup::Local),
+	      "also with a reservation");
+	reserve.Reservation = 0;
+	D3DKMTChangeVideoMemoryReservation(&reserve);
+	std::memset(large, 0xee, sizeof(large));
+	claim(adapter->QueryState(state, sizeof(question), &question, sizeof(large), large) ==
+			      S_OK &&
+		      large[32] == 0 && large[63] == 0,
+	      "a larger buffer is filled with zeros");
+	claim(adapter->QueryState(state, sizeof(question), &question, 31, large) == E_INVALIDARG &&
+		      adapter->QueryState(state, 7, &question, 32, large) == E_INVALIDARG,
+	      "buffers that are too small are refused");
+	claim(adapter->QueryState(state, sizeof(question), nullptr, 32, large) == E_POINTER &&
+		      adapter->QueryState(state, sizeof(question), &question, 32, nullptr) ==
+			      E_POINTER &&
+		      adapter->QueryState(state, 0, nullptr, 32, large) == E_POINTER,
+	      "null pointers are refused");
+	question.segmentGroup = static_cast<DXCoreSegmentGroup>(2);
+	claim(adapter->QueryState(state, sizeof(question), &question, 32, large) == E_INVALIDARG,
+	      "an unknown group is refused");
+	question = { 1, DXCoreSegmentGroup::Local };
+	claim(adapter->QueryState(state, sizeof(question), &question, 32, large) == E_INVALIDARG,
+	      "a node that is not there is refused");
+	claim(adapter->QueryState(static_cast<DXCoreAdapterState>(99), sizeof(question), &question,
+				  32, large) == DXGI_ERROR_INVALID_CALL &&
+		      !adapter->IsQueryStateSupported(static_cast<DXCoreAdapterState>(99)),
+	      "an unknown state is refused");
+}
+
 static void test_properties(IDXCoreAdapter *adapter, const LUID &luid)
 {
 	using P = DXCoreAdapterProperty;
@@ -148,9 +239,7 @@ static void test_properties(IDXCoreAdapter *adapter, const LUID &luid)
 	claim(adapter->IsPropertySupported(P::SharedSystemMemory), "SharedSystemMemory is known");
 	claim(adapter->GetPropertySize(P::ComputePreemptionGranularity, &size) == S_OK && size == 2,
 	      "granularities are 16 bits");
-	claim(!adapter->IsPropertySupported(P::DriverVersion) &&
-		      adapter->GetPropertySize(P::DriverVersion, &size) == DXGI_ERROR_UNSUPPORTED,
-	      "DriverVersion is not known, and says so");
+	test_driver_version(adapter, luid);
 	claim(!adapter->IsPropertySupported(static_cast<P>(99)) &&
 		      adapter->GetProperty(static_cast<P>(99), sizeof(small), small) ==
 			      DXGI_ERROR_INVALID_CALL,
@@ -204,25 +293,11 @@ static void test_adapter(IDXCoreAdapterFactory *factory)
 					  &is_updating) == S_OK &&
 		      !is_updating,
 	      "no driver update is under way");
-	DXCoreAdapterMemoryBudget budget = {};
-	claim(!adapter->IsQueryStateSupported(DXCoreAdapterState::AdapterMemoryBudget) &&
-		      adapter->QueryState(DXCoreAdapterState::AdapterMemoryBudget, &budget) ==
-			      DXGI_ERROR_UNSUPPORTED,
-	      "there is no budget yet, and that is said");
+	test_budget(adapter, infos[0].hAdapter);
 	claim(!adapter->IsSetStateSupported(DXCoreAdapterState::AdapterMemoryBudget) &&
 		      adapter->SetState(DXCoreAdapterState::AdapterMemoryBudget, 0, nullptr, 0,
 					nullptr) == DXGI_ERROR_UNSUPPORTED,
 	      "no state can be set");
-	uint32_t cookie = 99;
-	claim(!factory->IsNotificationTypeSupported(DXCoreNotificationType::AdapterListStale) &&
-		      factory->RegisterEventNotification(
-			      adapter, DXCoreNotificationType::AdapterNoLongerValid,
-			      [](DXCoreNotificationType, IUnknown *, void *) {}, nullptr,
-			      &cookie) == DXGI_ERROR_INVALID_CALL &&
-		      cookie == 0,
-	      "notifications are not supported, and registering says so");
-	claim(factory->UnregisterEventNotification(1) == E_INVALIDARG,
-	      "there is nothing to unregister");
 	claim(adapter->Release() == 0, "references are counted");
 }
 

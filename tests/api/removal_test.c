@@ -120,6 +120,9 @@ static void try_idle(bool is_surprise)
 	queue_memory(&worker);
 	queue_updates(&worker);
 	remove_adapter(&info, is_surprise);
+	D3DKMT_OPENADAPTERFROMLUID open = { .AdapterLuid = info.AdapterLuid };
+	EXPECT_REFUSED(D3DKMTOpenAdapterFromLuid(&open), STATUS_DEVICE_REMOVED, "API-ADAPTER-GONE",
+		       "");
 	EXPECT_REFUSED(update(&worker, worker.fence, worker.data, 0, true), STATUS_DEVICE_REMOVED,
 		       "API-DEVICE-GONE", "");
 	expect_gone_and_release(&worker, STOPPED);
