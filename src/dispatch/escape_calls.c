@@ -79,10 +79,14 @@ static NTSTATUS check_escape(const D3DKMT_ESCAPE *args)
 			      "is %u; only DRIVERPRIVATE (0), VIDMM (1), TDRDBGCTRL (2) and the "
 			      "verifier options of processes (28) and adapters (29) are built",
 			      (unsigned)args->Type);
+	if (args->Flags.DriverKnownEscape && args->Type != D3DKMT_ESCAPE_DRIVERPRIVATE)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
+			      "has DriverKnownEscape, and Type %u does not go to the driver",
+			      (unsigned)args->Type);
 	if (args->Flags.DeviceStatusQuery || args->Flags.ChangeFrameLatency ||
-	    args->Flags.DriverKnownEscape || args->Flags.DriverCommonEscape)
+	    args->Flags.DriverCommonEscape)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "Flags",
-			      "is 0x%x; escapes that the kernel translates are not built",
+			      "is 0x%x; escapes that the runtime answers are not built",
 			      args->Flags.Value);
 	return STATUS_SUCCESS;
 }
@@ -156,14 +160,16 @@ NTSTATUS dispatch_escape(struct call *call, D3DKMT_ESCAPE *args)
 		if (!NT_SUCCESS(status))
 			return status;
 	}
+
+	const struct escape escape = {
+		.call = call,
+		.adapter = adapter,
+		.device = device,
+		.data = args->pPrivateDriverData,
+		.size_bytes = args->PrivateDriverDataSize,
+	};
 	if (args->Type != D3DKMT_ESCAPE_DRIVERPRIVATE)
-		return kernel_escape(args->Type)(&(struct escape){
-			.call = call,
-			.adapter = adapter,
-			.device = device,
-			.data = args->pPrivateDriverData,
-			.size_bytes = args->PrivateDriverDataSize,
-		});
+		return kernel_escape(args->Type)(&escape);
 
 	const struct miniport_escape_desc desc = {
 		.driver_device = device ? device->driver_device : NULL,
@@ -172,5 +178,7 @@ NTSTATUS dispatch_escape(struct call *call, D3DKMT_ESCAPE *args)
 		.private_data = args->pPrivateDriverData,
 		.private_bytes = args->PrivateDriverDataSize,
 	};
+	if (args->Flags.DriverKnownEscape)
+		return escape_known(&escape, &desc);
 	return process_escape(call->process, adapter, &desc);
 }

@@ -24,6 +24,10 @@ MUST_CHECK NTSTATUS escape_vad(const struct escape *escape, D3DKMT_VIDMM_ESCAPE 
 MUST_CHECK NTSTATUS escape_adapter_verifier(const struct escape *escape);
 MUST_CHECK NTSTATUS escape_process_verifier(const struct escape *escape);
 
+/* D3DKMT_ESCAPE_DRIVERPRIVATE with DriverKnownEscape: `desc` is what goes to the driver. */
+MUST_CHECK NTSTATUS escape_known(const struct escape *escape,
+				 const struct miniport_escape_desc *desc);
+
 /* Is there a struct of this size? `type_name` is for the refusal. */
 MUST_CHECK NTSTATUS escape_check_size(const struct escape *escape, const char *type_name,
 				      size_t size_bytes);

@@ -164,6 +164,9 @@ static NTSTATUS check_object(const struct queue_list *list, const struct dxg_syn
 	if (purpose == TO_WAIT && object->body->kind == SYNC_CPU_NOTIFICATION)
 		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, name, index,
 				   "is a CPU notification, which nobody can wait for");
+	if (object->body->cpu_event)
+		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, name, index,
+				   "was created with SignalByKmd: the driver sets it, no queue");
 	if ((source == NO_VALUE && sync_body_is_fence(object->body)) ||
 	    (source == ARRAY_OF_VALUES && object->body->kind == SYNC_FENCE))
 		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, name, index,

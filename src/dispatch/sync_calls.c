@@ -44,6 +44,9 @@ static NTSTATUS check_access(const char *argument, enum sync_kind kind,
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, argument,
 			      "has SignalByKmd, which is for CPU notifications, and this is %s",
 			      sync_kind_name(kind));
+	if (flags.SignalByKmd && flags.Shared)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, argument,
+			      "has SignalByKmd and Shared, and the driver tells one client");
 	return STATUS_SUCCESS;
 }
 
@@ -202,6 +205,7 @@ NTSTATUS dispatch_create_synchronization_object2(struct call *call,
 		.is_cross_adapter = info->Flags.CrossAdapter,
 		.access = access_of(info->Flags),
 		.event = EVENT_NONE,
+		.is_set_by_driver = info->Flags.SignalByKmd,
 	};
 	struct sync_names names;
 

@@ -468,7 +468,13 @@ static VOID APIENTRY log_etw_event(const LPCGUID event, UCHAR type, USHORT size_
 	callback_end(STATUS_SUCCESS);
 }
 
-/* Features that a driver and the kernel agree on: none so far. */
+/* Features that a driver and the kernel agree on. */
+static bool has_feature(const struct miniport *miniport, DXGK_FEATURE_ID feature)
+{
+	return feature == DXGK_FEATURE_KMD_SIGNAL_CPU_EVENT &&
+	       miniport->ddi.DxgkDdiCreateCpuEvent && miniport->ddi.DxgkDdiDestroyCpuEvent;
+}
+
 static NTSTATUS APIENTRY is_feature_enabled(DXGKARGCB_ISFEATUREENABLED *args)
 {
 	const char *name = "DxgkCbIsFeatureEnabled";
@@ -477,7 +483,7 @@ static NTSTATUS APIENTRY is_feature_enabled(DXGKARGCB_ISFEATUREENABLED *args)
 
 	if (!miniport || !args)
 		return callback_end(STATUS_INVALID_PARAMETER);
-	args->Enabled = FALSE;
+	args->Enabled = has_feature(miniport, args->FeatureId);
 	return callback_end(STATUS_SUCCESS);
 }
 
@@ -489,7 +495,7 @@ static NTSTATUS APIENTRY query_feature_support(DXGKARGCB_QUERYFEATURESUPPORT *ar
 
 	if (!miniport || !args)
 		return callback_end(STATUS_INVALID_PARAMETER);
-	args->Enabled = FALSE;
+	args->Enabled = has_feature(miniport, args->FeatureId);
 	return callback_end(STATUS_SUCCESS);
 }
 

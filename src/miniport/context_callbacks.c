@@ -357,10 +357,16 @@ static NTSTATUS APIENTRY signal_event(const DXGKARGCB_SIGNALEVENT *args)
 		return wrong(name, args ? "a NULL hEvent" : "NULL");
 	if (args->Reserved)
 		return wrong(name, "Flags with reserved bits");
+	if (args->CpuEventObject && args->hDxgkProcess)
+		return wrong(name, "CpuEventObject, and an hDxgkProcess beside it");
 	if (!table()->signal_event)
 		return not_served(name);
-	return callback_end(
-		table()->signal_event(args->hDxgkProcess, args->hEvent, args->CpuEventObject));
+
+	NTSTATUS status =
+		table()->signal_event(args->hDxgkProcess, args->hEvent, args->CpuEventObject);
+	if (status == STATUS_NOT_SUPPORTED)
+		return not_served(name);
+	return answer(name, "an hEvent that is not there", status);
 }
 
 void callbacks_fill_contexts(DXGKRNL_INTERFACE *interface)

@@ -258,6 +258,16 @@ MUST_CHECK bool miniport_escape_until(struct miniport *miniport, struct miniport
 				      const struct miniport_escape_desc *desc, uint64_t deadline_ns,
 				      NTSTATUS *status_out);
 
+/*
+ * An event that the driver sets with DxgkCbSignalEvent, by the kernel's name for it (WDDM 3.0). Refused
+ * where the driver has no such events.
+ */
+MUST_CHECK NTSTATUS miniport_create_cpu_event(struct miniport *miniport,
+					      struct miniport_client *client, void *driver_device,
+					      void *kernel_event, void **driver_event_out);
+void miniport_destroy_cpu_event(struct miniport *miniport, struct miniport_client *client,
+				void *driver_event);
+
 /* The clock of a node's first engine and the performance counter, read together by the driver. */
 struct miniport_clock {
 	uint64_t gpu_frequency; /* ticks in a second, above 0 */

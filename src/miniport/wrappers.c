@@ -400,3 +400,34 @@ NTSTATUS miniport_calibrate_clock(struct miniport *miniport, struct miniport_cli
 	};
 	return STATUS_SUCCESS;
 }
+
+/* ---- events that the driver sets ---- */
+
+NTSTATUS miniport_create_cpu_event(struct miniport *miniport, struct miniport_client *client,
+				   void *driver_device, void *kernel_event, void **driver_event_out)
+{
+	DXGKARG_CREATECPUEVENT args = { .hKmdDevice = driver_device, .hDxgCpuEvent = kernel_event };
+	struct ddi_crossing crossing;
+
+	if (!miniport->ddi.DxgkDdiCreateCpuEvent || !miniport->ddi.DxgkDdiDestroyCpuEvent)
+		return refuse(STATUS_NOT_SUPPORTED, RULE_DDI_ENTRY_MISSING, "DxgkDdiCreateCpuEvent",
+			      "is missing: this driver sets no events of clients");
+	ddi_enter(&crossing, miniport, client, DDI_CREATE_CPU_EVENT);
+	ddi_note(&crossing, miniport->context, &args);
+	NTSTATUS status = miniport->ddi.DxgkDdiCreateCpuEvent(miniport->context, &args);
+	status = ddi_leave(&crossing, status);
+
+	if (NT_SUCCESS(status))
+		*driver_event_out = args.hKmdCpuEvent;
+	return status;
+}
+
+void miniport_destroy_cpu_event(struct miniport *miniport, struct miniport_client *client,
+				void *driver_event)
+{
+	struct ddi_crossing crossing;
+
+	ddi_enter(&crossing, miniport, client, DDI_DESTROY_CPU_EVENT);
+	ddi_note(&crossing, driver_event, NULL);
+	ddi_leave(&crossing, miniport->ddi.DxgkDdiDestroyCpuEvent(miniport->context, driver_event));
+}

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/context_allocation.h"
+#include "object/cpu_event.h"
 #include "object/context_switch.h"
 #include "object/device.h"
 #include "object/gpu_addresses.h"
@@ -700,4 +701,5 @@ const struct miniport_context_services context_allocation_services = {
 	.update = serve_update,
 	.destroy = serve_destroy,
 	.reserve_addresses = gpu_addresses_serve_reserve,
+	.signal_event = cpu_event_signal,
 };

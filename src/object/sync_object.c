@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "object/cpu_event.h"
 #include "object/fence_address.h"
 #include "object/fence_ending.h"
 #include "object/fence_place.h"
@@ -45,6 +46,7 @@ static void body_destroy(struct share *share)
 {
 	struct sync_body *body = sync_body_of_share(share);
 
+	cpu_event_destroy(body->cpu_event);
 	event_close(&body->event);
 	fence_slot_give(&body->slot);
 	body_free(body);
@@ -67,6 +69,7 @@ static NTSTATUS body_create(struct dxg_device *device, const struct sync_options
 	body->count = options->kind == SYNC_MUTEX ? !options->is_taken : options->initial_count;
 	body->slot = (struct fence_slot){ 0 };
 	body->event = EVENT_NONE;
+	body->cpu_event = NULL;
 	atomic_init(&body->packet_value, options->initial_value);
 	lock_init(&body->lock, LOCK_RANK_FENCE, "sync object");
 	lock_init(&body->openings_lock, LOCK_RANK_FENCE_OPENINGS, "openings of a fence");
@@ -291,13 +294,15 @@ static void leave_owner(struct dxg_sync_object *sync)
 /* ---- create and open ---- */
 
 /* Of a body that nobody else knows: what is public of it becomes so, and then its opening. */
-static NTSTATUS publish(struct sync_body *body, struct sync_names *names_out)
+static NTSTATUS publish(struct sync_body *body, bool is_set_by_driver, struct sync_names *names_out)
 {
 	struct dxg_sync_object *sync = &body->first;
 	NTSTATUS status = STATUS_SUCCESS;
 
 	if (body->kind == SYNC_MONITORED_FENCE)
 		status = make_place(body);
+	if (is_set_by_driver)
+		status = cpu_event_create(sync->device, &body->event, &body->cpu_event);
 	if (!NT_SUCCESS(status))
 		return status;
 	fence_watch_join_first(sync);
@@ -327,7 +332,7 @@ static NTSTATUS create_new(struct dxg_device *device, const struct sync_options 
 		body_free(body);
 		return status;
 	}
-	status = publish(body, names_out);
+	status = publish(body, options->is_set_by_driver, names_out);
 	if (!NT_SUCCESS(status)) {
 		fence_watch_leave(&body->first);
 		unmap_for_gpu(&body->first);
@@ -520,8 +525,10 @@ static void body_end_alone(struct sync_body *body)
 {
 	struct fence_place place = { body->slot, body->first.address, body->first.gpu_address };
 
-	if (body->kind == SYNC_CPU_NOTIFICATION)
+	if (body->kind == SYNC_CPU_NOTIFICATION) {
+		cpu_event_destroy(body->cpu_event);
 		event_close(&body->event);
+	}
 	fence_place_give(&place);
 	body_free(body);
 }

@@ -8,7 +8,8 @@
  *	mutex              takes it                       gives it back                queues
  *	semaphore          takes one of the count         adds one, up to the maximum  queues
  *	fence              until the value is reached     moves the value forward      queues
- *	CPU notification   nobody can                     sets the client's event      queues
+ *	CPU notification   nobody can                     sets the client's event      queues, or
+ *	                                                                               the driver
  *	monitored fence    until the value is reached     moves the value forward      CPU, queues,
  *	                                                                               a GPU
  *
@@ -49,6 +50,7 @@ enum sync_kind {
 	SYNC_MONITORED_FENCE = 5,
 };
 
+struct cpu_event;
 struct fence_address;
 struct sync_body;
 
@@ -105,8 +107,9 @@ struct sync_body {
 	/* Set at creation. Read freely afterwards. */
 	enum sync_kind kind;
 	bool is_cross_adapter;
-	struct fence_slot slot; /* of a monitored fence */
-	struct event event;     /* of a CPU notification */
+	struct fence_slot slot;      /* of a monitored fence */
+	struct event event;          /* of a CPU notification */
+	struct cpu_event *cpu_event; /* … that the driver sets; NULL: queues do */
 
 	struct fence fence;            /* of both kinds of fence */
 	_Atomic uint64_t packet_value; /* of a fence that is not monitored */
@@ -134,6 +137,7 @@ struct sync_options {
 	uint32_t max_count;
 	uint64_t initial_value; /* of both kinds of fence */
 	struct event event;     /* of a CPU notification; taken over in any case */
+	bool is_set_by_driver;  /* … by it alone; such a one is not shared */
 };
 
 /* A new object and its first opening, with a reference for the caller. */

@@ -125,7 +125,7 @@ static NTSTATUS APIENTRY escape_routine(const HANDLE context, const DXGKARG_ESCA
 	KIRQL irql;
 	NTSTATUS status = step("Escape");
 
-	if (status != STATUS_SUCCESS)
+	if (status != STATUS_SUCCESS || known_escape(adapter, args, &status))
 		return status;
 	if (args->PrivateDriverDataSize < sizeof(*escape))
 		return STATUS_BUFFER_TOO_SMALL;

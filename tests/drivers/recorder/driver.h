@@ -167,6 +167,9 @@ void fill_in_allocations(DRIVER_INITIALIZATION_DATA *data);
 void fill_in_commands(DRIVER_INITIALIZATION_DATA *data);
 void fill_in_work(DRIVER_INITIALIZATION_DATA *data);
 void fill_in_hw_queues(DRIVER_INITIALIZATION_DATA *data);
+void fill_in_cpu_events(DRIVER_INITIALIZATION_DATA *data);
+/* True: it was one whose data the kernel knows, and `status` is the answer. */
+BOOLEAN known_escape(struct adapter *adapter, const DXGKARG_ESCAPE *args, NTSTATUS *status);
 void fill_in_recovery(DRIVER_INITIALIZATION_DATA *data);
 
 /* rest.c: after all others. */

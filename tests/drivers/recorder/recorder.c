@@ -38,6 +38,7 @@
  *   HwCollateral         1: it hits all contexts of the node that have something, not only one
  *   HwHitsNobody         1: nobody
  *   HwSuspend            1: a context is suspended at once; 2: when an escape says so
+ *   CpuEvents            1: it has events of clients that it sets (cpu_events.c)
  *   Clock                1: it tells of a clock, which has the GpuFrequency, 0 when not given
  *   ReserveMiB           DxgkCbReserveGpuVirtualAddressRange in CreateProcess
  *   the name of a field  DependentNodeOrdinalMask, Responsive, …
@@ -212,6 +213,7 @@ static void fill_in(DRIVER_INITIALIZATION_DATA *data)
 	fill_in_commands(data);
 	fill_in_work(data);
 	fill_in_hw_queues(data);
+	fill_in_cpu_events(data);
 	fill_in_recovery(data);
 	fill_in_the_rest(data);
 	leave_out(data);

@@ -365,13 +365,21 @@ TEST(news, arrives)
 	escape = (struct recorder_escape){ .command = RECORDER_SIGNAL,
 					   .irql = DISPATCH_LEVEL,
 					   .flags = 1,
-					   .values = { DEVICE, CONTEXT } };
+					   .values = { 0, CONTEXT } };
 	EXPECT_EQ(call(&host, &escape), STATUS_SUCCESS);
-	EXPECT(served.process == (void *)DEVICE && served.allocation == (void *)CONTEXT &&
-	       served.flag);
+	EXPECT(!served.process && served.allocation == (void *)CONTEXT && served.flag);
 	escape.values[1] = 0;
 	EXPECT_EQ(call(&host, &escape), STATUS_INVALID_PARAMETER);
+	/* A CPU event is of no process. */
+	escape.values[0] = DEVICE;
+	escape.values[1] = CONTEXT;
+	EXPECT_EQ(call(&host, &escape), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(served.calls, 2);
+	/* One that is not there is the driver's mistake. */
+	escape.values[0] = 0;
+	served.status = STATUS_INVALID_HANDLE;
+	EXPECT_EQ(call(&host, &escape), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(served.calls, 3);
 	end(&host);
 }
 
