@@ -16,6 +16,13 @@
 
 /* ---- caps.c ---- */
 
+/* The older of the driver's version and the level that the kernel was told to have. */
+static inline uint32_t level_of(const struct miniport_info *info, uint32_t wddm_version)
+{
+	return info->wddm_level != 0 && info->wddm_level < wddm_version ? info->wddm_level
+									: wddm_version;
+}
+
 /* info->interface_version is set. Fills in what DXGK_DRIVERCAPS says. */
 MUST_CHECK NTSTATUS caps_accept(const DXGK_DRIVERCAPS *caps, struct miniport_info *info);
 

@@ -13,19 +13,14 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "base/machine.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "miniport/ddi_arguments.h"
 #include "miniport/callbacks.h"
-#include "nt/io.h"
 #include "nt/report.h"
 #include "trace/trace.h"
 
 enum { ADAPTERS_MAX = 64 };
-
-/* WDDM 3.1: as far as the members of DXGKRNL_INTERFACE go. */
-enum { NEWEST_INTERFACE = 0x10004 };
 
 /* The context is kept beside: a miniport that is going away is compared with, never looked into. */
 static struct {
@@ -100,41 +95,18 @@ NTSTATUS callback_end(NTSTATUS status)
 	return status;
 }
 
-static NTSTATUS bad_argument(const char *name, const char *what)
+void callback_tell_argument(const char *name, const char *what)
 {
 	nt_report(RULE_DDI_CALLBACK_ARGUMENT, "%s was given %s", name, what);
+}
+
+NTSTATUS callback_bad_argument(const char *name, const char *what)
+{
+	callback_tell_argument(name, what);
 	return callback_end(STATUS_INVALID_PARAMETER);
 }
 
-/* ---- the device ---- */
-
-/* Nothing: the adapter is on no bus. */
-static CM_RESOURCE_LIST no_resources;
-
-static NTSTATUS APIENTRY get_device_information(HANDLE handle, PDXGK_DEVICE_INFO info)
-{
-	const char *name = "DxgkCbGetDeviceInformation";
-	struct miniport *miniport = callback_begin(handle, name, PASSIVE_LEVEL);
-
-	if (!miniport)
-		return callback_end(STATUS_INVALID_PARAMETER);
-	if (!info)
-		return bad_argument(name, "a NULL DeviceInfo");
-	/* Before it is set up there is none to speak of. */
-	uint64_t memory_bytes =
-		machine_set_up() ? machine_usage().total_pages * MACHINE_PAGE_BYTES : 0;
-
-	*info = (DXGK_DEVICE_INFO){
-		.MiniportDeviceContext = miniport->context,
-		.PhysicalDeviceObject = miniport->device_object,
-		.DeviceRegistryPath = *nt_driver_object_registry_path(miniport->driver_object),
-		.TranslatedResourceList = &no_resources,
-		.SystemMemorySize.QuadPart = (LONGLONG)memory_bytes,
-		.HighestPhysicalAddress.QuadPart = (LONGLONG)(MACHINE_FIRST + memory_bytes - 1),
-		.DockingState = DockStateUnsupported,
-	};
-	return callback_end(STATUS_SUCCESS);
-}
+/* ---- the machine around it ---- */
 
 /* There is no ACPI: every method is one that the firmware does not have. */
 static NTSTATUS APIENTRY eval_acpi_method(HANDLE handle, ULONG device_uid,
@@ -157,30 +129,6 @@ static NTSTATUS APIENTRY eval_acpi_method(HANDLE handle, ULONG device_uid,
 	return callback_end(STATUS_OBJECT_NAME_NOT_FOUND);
 }
 
-static NTSTATUS device_space(HANDLE handle, const char *name, ULONG *bytes_out)
-{
-	struct miniport *miniport = callback_begin(handle, name, PASSIVE_LEVEL);
-
-	if (!miniport)
-		return callback_end(STATUS_INVALID_PARAMETER);
-	if (bytes_out)
-		*bytes_out = 0;
-	return callback_end(STATUS_NOT_SUPPORTED);
-}
-
-/* There is no PCI configuration space either. */
-static NTSTATUS APIENTRY read_device_space(HANDLE handle, ULONG data_type, PVOID buffer,
-					   ULONG offset, ULONG length, PULONG bytes_read)
-{
-	return device_space(handle, "DxgkCbReadDeviceSpace", bytes_read);
-}
-
-static NTSTATUS APIENTRY write_device_space(HANDLE handle, ULONG data_type, PVOID buffer,
-					    ULONG offset, ULONG length, PULONG bytes_written)
-{
-	return device_space(handle, "DxgkCbWriteDeviceSpace", bytes_written);
-}
-
 static NTSTATUS APIENTRY is_device_present(HANDLE handle,
 					   struct _PCI_DEVICE_PRESENCE_PARAMETERS *parameters,
 					   PBOOLEAN is_present)
@@ -192,7 +140,7 @@ static NTSTATUS APIENTRY is_device_present(HANDLE handle,
 	if (!miniport)
 		return callback_end(STATUS_INVALID_PARAMETER);
 	if (!is_present)
-		return bad_argument(name, "a NULL DevicePresent");
+		return callback_bad_argument(name, "a NULL DevicePresent");
 	*is_present = FALSE;
 	return callback_end(STATUS_SUCCESS);
 }
@@ -217,7 +165,8 @@ static NTSTATUS APIENTRY map_memory(HANDLE handle, PHYSICAL_ADDRESS address, ULO
 	if (!miniport)
 		return callback_end(STATUS_INVALID_PARAMETER);
 	if (!pointer_out || length == 0)
-		return bad_argument(name, pointer_out ? "a Length of 0" : "a NULL VirtualAddress");
+		return callback_bad_argument(name, pointer_out ? "a Length of 0"
+							       : "a NULL VirtualAddress");
 	*pointer_out = NULL;
 	/* No ports, and a driver's mappings are for the driver. */
 	if (in_io_space || to_user_mode)
@@ -275,7 +224,8 @@ static NTSTATUS APIENTRY unmap_memory(HANDLE handle, PVOID pointer)
 		return callback_end(STATUS_INVALID_PARAMETER);
 	mapping = pointer ? mapping_take(miniport, pointer) : NULL;
 	if (!mapping)
-		return bad_argument(name, "an address that DxgkCbMapMemory did not return");
+		return callback_bad_argument(name,
+					     "an address that DxgkCbMapMemory did not return");
 	mapping_destroy(mapping);
 	return callback_end(STATUS_SUCCESS);
 }
@@ -302,7 +252,7 @@ static NTSTATUS APIENTRY allocate_contiguous_memory(IN_CONST_HANDLE handle,
 	if (!miniport)
 		return callback_end(STATUS_INVALID_PARAMETER);
 	if (!args || args->NumberOfBytes == 0)
-		return bad_argument(name, args ? "a NumberOfBytes of 0" : "NULL");
+		return callback_bad_argument(name, args ? "a NumberOfBytes of 0" : "NULL");
 	args->pMemory = MmAllocateContiguousMemorySpecifyCache(
 		args->NumberOfBytes, args->LowestAcceptableAddress, args->HighestAcceptableAddress,
 		args->BoundaryAddressMultiple, caching_type(args->CacheType));
@@ -329,7 +279,7 @@ static NTSTATUS APIENTRY allocate_pages_for_mdl(IN_CONST_HANDLE handle,
 	if (!miniport)
 		return callback_end(STATUS_INVALID_PARAMETER);
 	if (!args || args->TotalBytes == 0)
-		return bad_argument(name, args ? "a TotalBytes of 0" : "NULL");
+		return callback_bad_argument(name, args ? "a TotalBytes of 0" : "NULL");
 	args->pMdl = MmAllocatePagesForMdlEx(args->LowAddress, args->HighAddress, args->SkipBytes,
 					     args->TotalBytes, caching_type(args->CacheType),
 					     args->Flags | MM_ALLOCATE_FULLY_REQUIRED);
@@ -370,10 +320,10 @@ static NTSTATUS APIENTRY synchronize_execution(HANDLE handle, PKSYNCHRONIZE_ROUT
 	if (!miniport)
 		return callback_end(STATUS_INVALID_PARAMETER);
 	if (!routine || !result_out)
-		return bad_argument(name,
-				    routine ? "a NULL ReturnValue" : "a NULL SynchronizeRoutine");
-	if (message_number != 0)
-		return bad_argument(name, "a MessageNumber other than 0, the only one there is");
+		return callback_bad_argument(name, routine ? "a NULL ReturnValue"
+							   : "a NULL SynchronizeRoutine");
+	if (message_number >= miniport->device.message_count)
+		return callback_bad_argument(name, "a MessageNumber that is none of the device's");
 	return callback_end(interrupt_synchronize(miniport, routine, context, result_out));
 }
 
@@ -395,7 +345,7 @@ static VOID APIENTRY notify_interrupt(IN_CONST_HANDLE handle,
 		log_topic(LOG_CALLS, "%s(%s)", name, text);
 	}
 	if (miniport && !data)
-		bad_argument(name, "NULL");
+		callback_tell_argument(name, "NULL");
 	else if (miniport)
 		interrupt_notify(miniport, data);
 	callback_end(STATUS_SUCCESS);
@@ -508,7 +458,7 @@ static NTSTATUS APIENTRY acquire_post_display_ownership(HANDLE handle,
 	if (!callback_begin(handle, name, APC_LEVEL))
 		return callback_end(STATUS_INVALID_PARAMETER);
 	if (!info)
-		return bad_argument(name, "a NULL DisplayInfo");
+		return callback_bad_argument(name, "a NULL DisplayInfo");
 	memset(info, 0, sizeof(*info));
 	return callback_end(STATUS_SUCCESS);
 }
@@ -526,24 +476,57 @@ static NTSTATUS APIENTRY acquire_post_display_ownership2(HANDLE handle,
 
 /* ---- the table ---- */
 
+#define UP_TO(member) offsetof(DXGKRNL_INTERFACE, member)
+
+/* How much of DXGKRNL_INTERFACE each WDDM has; 3.1 is as far as its members go. */
+static const struct {
+	uint32_t level;
+	uint32_t version;
+	uint32_t size_bytes;
+} interfaces[] = {
+	{ 2000, DXGKDDI_INTERFACE_VERSION_WDDM2_0, UP_TO(DxgkCbMultiPlaneOverlayDisabled) },
+	{ 2100, DXGKDDI_INTERFACE_VERSION_WDDM2_1_6, UP_TO(DxgkCbInvalidateHwContext) },
+	{ 2200, DXGKDDI_INTERFACE_VERSION_WDDM2_2, UP_TO(DxgkCbSetProtectedSessionStatus) },
+	{ 2300, DXGKDDI_INTERFACE_VERSION_WDDM2_3, UP_TO(DxgkCbAllocateContiguousMemory) },
+	{ 2400, DXGKDDI_INTERFACE_VERSION_WDDM2_4, UP_TO(DxgkCbSignalEvent) },
+	{ 2500, DXGKDDI_INTERFACE_VERSION_WDDM2_5, UP_TO(DxgkCbIsFeatureEnabled) },
+	{ 2600, DXGKDDI_INTERFACE_VERSION_WDDM2_6, UP_TO(DxgkCbNotifyCursorSupportChange) },
+	{ 2700, DXGKDDI_INTERFACE_VERSION_WDDM2_7, UP_TO(DxgkCbNotifyCursorSupportChange) },
+	{ 2800, DXGKDDI_INTERFACE_VERSION_WDDM2_8, UP_TO(DxgkCbQueryFeatureSupport) },
+	{ 2900, DXGKDDI_INTERFACE_VERSION_WDDM2_9, UP_TO(DxgkCbDisconnectDoorbell) },
+	{ 3000, DXGKDDI_INTERFACE_VERSION_WDDM3_0, UP_TO(DxgkCbDisconnectDoorbell) },
+	{ 3100, DXGKDDI_INTERFACE_VERSION_WDDM3_1, sizeof(DXGKRNL_INTERFACE) },
+};
+
+/*
+ * Drivers copy Size bytes, or as many as their own headers say: what a kernel of this level would
+ * not have is not behind the end, but NULL.
+ */
+static void end_at_level(DXGKRNL_INTERFACE *interface, uint32_t level)
+{
+	size_t i = ARRAY_SIZE(interfaces) - 1;
+
+	while (level != 0 && i > 0 && interfaces[i].level > level)
+		i--;
+	interface->Version = interfaces[i].version;
+	interface->Size = interfaces[i].size_bytes;
+	memset((char *)interface + interface->Size, 0, sizeof(*interface) - interface->Size);
+}
+
 NTSTATUS callbacks_open(struct miniport *miniport)
 {
 	DXGKRNL_INTERFACE *interface = &miniport->interface;
 
 	callbacks_fill_unbuilt(interface);
+	callbacks_fill_device(interface);
 	callbacks_fill_handles(interface);
 	callbacks_fill_contexts(interface);
-	interface->Size = sizeof(*interface);
-	interface->Version = NEWEST_INTERFACE;
 	interface->DeviceHandle = miniport;
 	interface->DxgkCbEvalAcpiMethod = eval_acpi_method;
-	interface->DxgkCbGetDeviceInformation = get_device_information;
 	interface->DxgkCbMapMemory = map_memory;
 	interface->DxgkCbQueueDpc = queue_dpc;
-	interface->DxgkCbReadDeviceSpace = read_device_space;
 	interface->DxgkCbSynchronizeExecution = synchronize_execution;
 	interface->DxgkCbUnmapMemory = unmap_memory;
-	interface->DxgkCbWriteDeviceSpace = write_device_space;
 	interface->DxgkCbIsDevicePresent = is_device_present;
 	interface->DxgkCbNotifyInterrupt = notify_interrupt;
 	interface->DxgkCbNotifyDpc = notify_dpc;
@@ -562,6 +545,7 @@ NTSTATUS callbacks_open(struct miniport *miniport)
 	interface->DxgkCbFreePagesFromMdl = free_pages_from_mdl;
 	interface->DxgkCbIsFeatureEnabled = is_feature_enabled;
 	interface->DxgkCbQueryFeatureSupport = query_feature_support;
+	end_at_level(interface, miniport->info.wddm_level);
 
 	if (!adapter_list(miniport))
 		return refuse(STATUS_INSUFFICIENT_RESOURCES, RULE_DDI_NOT_BUILT, NULL,

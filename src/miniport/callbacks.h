@@ -1,5 +1,5 @@
 /*
- * callbacks.h - what callbacks.c and callbacks_unbuilt.c share.
+ * callbacks.h - what the files with callbacks share.
  */
 #ifndef MINIPORT_CALLBACKS_H
 #define MINIPORT_CALLBACKS_H
@@ -16,6 +16,13 @@
  */
 struct miniport *callback_begin(HANDLE handle, const char *name, uint8_t highest_irql);
 NTSTATUS callback_end(NTSTATUS status);
+
+/* Reports "name was given what"; the second also ends the callback, STATUS_INVALID_PARAMETER. */
+void callback_tell_argument(const char *name, const char *what);
+NTSTATUS callback_bad_argument(const char *name, const char *what);
+
+/* device_callbacks.c */
+void callbacks_fill_device(DXGKRNL_INTERFACE *interface);
 
 /* handle_callbacks.c */
 void callbacks_fill_handles(DXGKRNL_INTERFACE *interface);

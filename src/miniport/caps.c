@@ -21,14 +21,14 @@ static uint32_t version_number(uint32_t wddm_version)
 	return (wddm_version >> 12) * 1000 + ((wddm_version >> 8) & 0xF) * 100;
 }
 
-/* What the driver registered for and what it says it is: the older of the two counts. */
+/* What the driver registered for, what it says it is and what is offered: the oldest counts. */
 static NTSTATUS version_accept(const DXGK_DRIVERCAPS *caps, struct miniport_info *info)
 {
 	uint32_t registered = ddi_wddm_version(info->interface_version);
 	uint32_t reported = (uint32_t)caps->WDDMVersion;
 
 	if (reported == 0) {
-		info->wddm_version = registered;
+		info->wddm_version = level_of(info, registered);
 		return STATUS_SUCCESS;
 	}
 	if (reported < 0x1000 || reported > 0x3F00 || (reported & 0xFF) != 0)
@@ -39,7 +39,7 @@ static NTSTATUS version_accept(const DXGK_DRIVERCAPS *caps, struct miniport_info
 			      "is 0x%x, newer than the registered interface 0x%x (WDDM %u.%u)",
 			      reported, info->interface_version, registered / 1000,
 			      registered / 100 % 10);
-	info->wddm_version = version_number(reported);
+	info->wddm_version = level_of(info, version_number(reported));
 	return STATUS_SUCCESS;
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "base/refusal.h"
+#include "miniport/answers.h"
 #include "miniport/internal.h"
 #include "nt/io.h"
 #include "nt/report.h"
@@ -80,7 +81,8 @@ static NTSTATUS initialize(const DRIVER_INITIALIZATION_DATA *data)
 			      "is 0x%x, which is no WDDM version from 1.1 to 3.2", data->Version);
 	memcpy(&loading->ddi, data, member_count * sizeof(void *));
 	loading->info.interface_version = data->Version;
-	loading->info.wddm_version = ddi_wddm_version(data->Version);
+	loading->info.wddm_version = level_of(&loading->info, ddi_wddm_version(data->Version));
+	entry_forget_newer(loading);
 	return entry_require(loading, DDI_NEED_REQUIRED);
 }
 

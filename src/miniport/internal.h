@@ -21,6 +21,7 @@
 #include "base/notice.h"
 #include "base/refusal.h"
 #include "miniport/ddi.h"
+#include "miniport/device.h"
 #include "miniport/image.h"
 #include "miniport/miniport.h"
 #include "nt/debug.h"
@@ -97,6 +98,7 @@ struct miniport {
 	struct image image;
 	DRIVER_OBJECT *driver_object;
 	DEVICE_OBJECT *device_object; /* the physical device object AddDevice is given */
+	struct device device;
 	uint32_t adapter_id;
 	char start_name[64]; /* what refusals during the start call it */
 	bool guards_answers; /* DXGK_VERIFY=answers: also of calls that are made often */

@@ -19,6 +19,7 @@
 #include "base/attributes.h"
 #include "base/status.h"
 #include "miniport/events.h"
+#include "miniport/hardware.h"
 
 struct miniport;
 
@@ -31,10 +32,15 @@ enum {
 
 /* ---- which driver, and what it finds in its registry ---- */
 
+/* Where no text, texts or bytes are given, it is the number. */
 struct miniport_setting {
 	const char *name;
-	const char *text; /* REG_SZ, or NULL: */
-	uint32_t number;  /* REG_DWORD */
+	const char *text;         /* REG_SZ */
+	uint32_t number;          /* REG_DWORD */
+	const char *const *texts; /* REG_MULTI_SZ */
+	const uint8_t *bytes;     /* REG_BINARY */
+	size_t count;             /* of texts or bytes */
+	const char *key; /* below the driver's own, as "Parameters"; NULL: in that itself */
 };
 
 struct miniport_config {
@@ -42,8 +48,18 @@ struct miniport_config {
 	const char *name;    /* what people see: DRIVER_DESCRIPTION */
 	uint32_t adapter_id; /* 1, 2, … in the order of the profile; part of RegistryPath */
 	uint64_t luid;
+	uint64_t driver_version; /* as info.driver_version */
+	uint32_t wddm_level;     /* 2000 to 3100; 0: as far as this kernel goes */
 	const struct miniport_setting *settings;
 	size_t setting_count;
+
+	const struct miniport_pci *pci; /* NULL: the device is on no bus */
+	const struct miniport_resource *resources;
+	size_t resource_count;
+	const char *const *hardware_ids; /* without pci, which has its own; most specific first */
+	size_t hardware_id_count;
+	const char *const *compatible_ids;
+	size_t compatible_id_count;
 };
 
 /* ---- what the driver said about itself ---- */
@@ -105,6 +121,14 @@ struct miniport_info {
 	char registry_path[256];
 	uint32_t interface_version; /* DRIVER_INITIALIZATION_DATA.Version */
 	uint32_t wddm_version;      /* 1200, 1300, 2000 … as KMTQAITYPE_DRIVERVERSION says it */
+
+	/* From the configuration. */
+	uint32_t wddm_level;     /* the newest WDDM that the driver may be of; 0: any */
+	uint64_t driver_version; /* 31.0.101.2111: 16 bits each, the first uppermost */
+	bool is_on_pci;          /* … and only then: */
+	struct miniport_pci_ids pci_ids;
+	struct miniport_pci_address pci_address;
+
 	uint32_t video_present_sources;
 	uint32_t children;
 

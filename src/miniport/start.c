@@ -49,19 +49,53 @@ static void driver_name(const char *driver, char *name, size_t size_bytes)
 	}
 }
 
+static NTSTATUS setting_write(const char *path, const struct miniport_setting *setting)
+{
+	char *key = setting->key ? mem_printf("%s\\%s", path, setting->key) : mem_strdup(path);
+	NTSTATUS status;
+
+	if (!key)
+		return STATUS_NO_MEMORY;
+	if (setting->text)
+		status = nt_registry_set_string(key, setting->name, setting->text);
+	else if (setting->texts)
+		status =
+			nt_registry_set_strings(key, setting->name, setting->texts, setting->count);
+	else if (setting->bytes)
+		status = nt_registry_set_binary(key, setting->name, setting->bytes, setting->count);
+	else
+		status = nt_registry_set_dword(key, setting->name, setting->number);
+	mem_free(key);
+	return status;
+}
+
+/* What an installation writes: the same that queries and the device object say. */
+static NTSTATUS identity_write(struct miniport *miniport, const struct miniport_config *config)
+{
+	const char *path = miniport->info.registry_path;
+	uint64_t version = miniport->info.driver_version;
+	char id[DEVICE_ID_BYTES];
+	char text[32];
+	NTSTATUS status = nt_registry_set_string(path, "DriverDesc", miniport->info.description);
+
+	snprintf(text, sizeof(text), "%u.%u.%u.%u", (unsigned)(version >> 48),
+		 (unsigned)(version >> 32 & 0xffff), (unsigned)(version >> 16 & 0xffff),
+		 (unsigned)(version & 0xffff));
+	device_first_id(config, id);
+	if (NT_SUCCESS(status))
+		status = nt_registry_set_string(path, "DriverVersion", text);
+	if (NT_SUCCESS(status))
+		status = nt_registry_set_string(path, "MatchingDeviceId", id);
+	return status;
+}
+
 static NTSTATUS registry_write(struct miniport *miniport, const struct miniport_config *config)
 {
 	const char *path = miniport->info.registry_path;
-	NTSTATUS status = nt_registry_set_string(path, "DriverDesc", miniport->info.description);
+	NTSTATUS status = identity_write(miniport, config);
 
-	for (size_t i = 0; NT_SUCCESS(status) && i < config->setting_count; i++) {
-		const struct miniport_setting *setting = &config->settings[i];
-
-		if (setting->text)
-			status = nt_registry_set_string(path, setting->name, setting->text);
-		else
-			status = nt_registry_set_dword(path, setting->name, setting->number);
-	}
+	for (size_t i = 0; NT_SUCCESS(status) && i < config->setting_count; i++)
+		status = setting_write(path, &config->settings[i]);
 	if (!NT_SUCCESS(status)) {
 		nt_registry_delete_tree(path);
 		return refuse(status, RULE_DDI_REGISTRY, "registry",
@@ -224,6 +258,13 @@ static struct miniport *miniport_create(const struct miniport_config *config,
 		 NT_REGISTRY_SERVICES "\\%.100s%u", name, config->adapter_id);
 	snprintf(miniport->info.description, sizeof(miniport->info.description), "%s",
 		 config->name ? config->name : name);
+	miniport->info.wddm_level = config->wddm_level;
+	miniport->info.driver_version = config->driver_version;
+	if (config->pci) {
+		miniport->info.is_on_pci = true;
+		miniport->info.pci_ids = config->pci->ids;
+		miniport->info.pci_address = config->pci->address;
+	}
 	miniport->adapter_id = config->adapter_id;
 	miniport->events = *events;
 	miniport->listener = listener;
@@ -243,6 +284,7 @@ static void miniport_destroy(struct miniport *miniport)
 {
 	if (miniport->is_stranded)
 		return;
+	device_close(&miniport->device);
 	interrupt_finish(miniport);
 	lock_finish(&miniport->mappings_lock);
 	gate_finish(&miniport->level_gate);
@@ -298,20 +340,6 @@ static void unload_driver(struct miniport *miniport)
 	nt_registry_delete_tree(miniport->info.registry_path);
 }
 
-static NTSTATUS create_device_object(struct miniport *miniport)
-{
-	static const char *const hardware_ids[] = { "ROOT\\opendxgk" };
-	struct nt_device_config config = {
-		.hardware_ids = hardware_ids,
-		.hardware_id_count = ARRAY_SIZE(hardware_ids),
-		.description = miniport->info.description,
-	};
-	NTSTATUS status =
-		nt_device_object_create(miniport->driver_object, &config, &miniport->device_object);
-
-	return NT_SUCCESS(status) ? status : no_memory("the device object");
-}
-
 /* Which routine of the driver that answer came from, while its image is there to be asked. */
 static NTSTATUS told(const struct miniport *miniport, NTSTATUS status)
 {
@@ -330,7 +358,10 @@ static NTSTATUS start(struct miniport *miniport, const struct miniport_config *c
 
 	if (!NT_SUCCESS(status))
 		return status;
-	status = create_device_object(miniport);
+	status = device_open(&miniport->device, config);
+	if (!NT_SUCCESS(status))
+		goto unload_driver;
+	status = device_create_object(config, miniport->driver_object, &miniport->device_object);
 	if (!NT_SUCCESS(status))
 		goto unload_driver;
 	status = told(miniport, add_device(miniport));

@@ -214,6 +214,25 @@ static bool property_set_texts(struct device *device, DEVICE_REGISTRY_PROPERTY p
 static const GUID guid_bus_pci = {
 	0xc8ebdfb0, 0xb510, 0x11d0, { 0x80, 0xe5, 0x00, 0xa0, 0xc9, 0x25, 0x42, 0xe3 }
 };
+static const GUID guid_bus_internal = {
+	0x1530ea73, 0x086b, 0x11d1, { 0xa0, 0x9f, 0x00, 0xc0, 0x4f, 0xc3, 0x40, 0xb1 }
+};
+
+/* Only a bus has places: elsewhere number and address are not known. */
+static bool device_set_bus(struct device *device, const struct nt_device_config *config)
+{
+	const char *enumerator = config->enumerator ? config->enumerator : "PCI";
+	bool is_pci = strcmp(enumerator, "PCI") == 0;
+
+	if (!property_set_text(device, DevicePropertyEnumeratorName, enumerator) ||
+	    !property_set(device, DevicePropertyBusTypeGuid,
+			  is_pci ? &guid_bus_pci : &guid_bus_internal, sizeof(GUID)) ||
+	    !property_set_number(device, DevicePropertyLegacyBusType, is_pci ? PCIBus : Internal))
+		return false;
+	return !is_pci ||
+	       (property_set_number(device, DevicePropertyBusNumber, config->bus_number) &&
+		property_set_number(device, DevicePropertyAddress, config->address));
+}
 
 static bool device_set_properties(struct device *device, const struct nt_device_config *config)
 {
@@ -225,16 +244,10 @@ static bool device_set_properties(struct device *device, const struct nt_device_
 	       property_set_text(device, DevicePropertyFriendlyName, config->friendly_name) &&
 	       property_set_text(device, DevicePropertyManufacturer, config->manufacturer) &&
 	       property_set_text(device, DevicePropertyLocationInformation, config->location) &&
-	       property_set_text(device, DevicePropertyEnumeratorName,
-				 config->enumerator ? config->enumerator : "PCI") &&
+	       device_set_bus(device, config) &&
 	       property_set_text(device, DevicePropertyClassName, "Display") &&
 	       property_set_text(device, DevicePropertyClassGuid,
 				 "{4d36e968-e325-11ce-bfc1-08002be10318}") &&
-	       property_set(device, DevicePropertyBusTypeGuid, &guid_bus_pci,
-			    sizeof(guid_bus_pci)) &&
-	       property_set_number(device, DevicePropertyLegacyBusType, PCIBus) &&
-	       property_set_number(device, DevicePropertyBusNumber, config->bus_number) &&
-	       property_set_number(device, DevicePropertyAddress, config->address) &&
 	       property_set_number(device, DevicePropertyUINumber, config->ui_number) &&
 	       property_set_number(device, DevicePropertyInstallState, 0 /* installed */) &&
 	       property_set_number(device, DevicePropertyRemovalPolicy, 1 /* no removal */);

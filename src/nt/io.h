@@ -39,11 +39,11 @@ struct nt_device_config {
 	const char *friendly_name;
 	const char *manufacturer;
 	const char *location;
-	const char *enumerator; /* "PCI" */
+	const char *enumerator; /* "PCI"; any other is no bus with places */
 	const char *driver_key; /* registry path; the driver's own when NULL */
 	const char *device_key; /* the same with \Device below it when NULL */
-	uint32_t bus_number;
-	uint32_t address; /* device << 16 | function */
+	uint32_t bus_number;    /* of PCI, as the next */
+	uint32_t address;       /* device << 16 | function */
 	uint32_t ui_number;
 };
 

@@ -132,7 +132,7 @@ static NTSTATUS APIENTRY escape_routine(const HANDLE context, const DXGKARG_ESCA
 	overrun("Escape", args->pPrivateDriverData, args->PrivateDriverDataSize);
 	if (handle_command(adapter, escape) || crank_command(adapter, escape) ||
 	    hw_command(adapter, escape) || context_command(adapter, args) ||
-	    fetch_command(adapter, args))
+	    fetch_command(adapter, args) || device_command(adapter, args))
 		return STATUS_SUCCESS;
 	switch (escape->command) {
 	case RECORDER_NOTHING:

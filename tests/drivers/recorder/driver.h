@@ -150,6 +150,10 @@ void hw_crank_destroy(struct adapter *adapter);
 void hw_crank_reset_all(struct adapter *adapter);
 BOOLEAN hw_command(struct adapter *adapter, struct recorder_escape *escape);
 
+/* ---- device.c: the same about the device ---- */
+
+BOOLEAN device_command(struct adapter *adapter, const DXGKARG_ESCAPE *args);
+
 /* ---- contexts.c: context allocations ---- */
 
 BOOLEAN context_command(struct adapter *adapter, const DXGKARG_ESCAPE *args);

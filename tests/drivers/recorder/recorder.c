@@ -87,7 +87,8 @@ static NTSTATUS APIENTRY start_device(const PVOID context, PDXGK_START_INFO star
 
 	note("StartDevice", "queue", start_info->RequiredDmaQueueEntry, "luid",
 	     start_info->AdapterLuid.LowPart);
-	if (interface->Size < sizeof(*interface))
+	/* That of WDDM 2.0 is the smallest there is. */
+	if (interface->Size < FIELD_OFFSET(DXGKRNL_INTERFACE, DxgkCbMultiPlaneOverlayDisabled))
 		complain("an interface that is too small");
 	if (!NT_SUCCESS(status))
 		return status;

@@ -88,7 +88,22 @@ enum recorder_command {
 	RECORDER_RESERVE,         /* values: process, size, alignment, base; `flags` */
 	RECORDER_INVALIDATE,      /* values: hardware context; `flags` */
 	RECORDER_SIGNAL,          /* values: process, event; `flags` */
+
+	/* struct recorder_device: the device; `status` is that of what was called. */
+	RECORDER_READ_SPACE,  /* DxgkCbReadDeviceSpace(type, offset, length) into data */
+	RECORDER_WRITE_SPACE, /* DxgkCbWriteDeviceSpace; both leave in length what they did */
+	RECORDER_RESOURCE,    /* the `index`th: type, flags, level (how shared), start (or vector),
+				 length (or IRQL), interface_type, bus; result: how many there are */
+	RECORDER_TOUCH,     /* the `index`th, at offset: fence is written, last was there before */
+	RECORDER_PROPERTY,  /* IoGetDeviceProperty(type): data, and text with a line for each */
+	RECORDER_VALUE,     /* of the driver's key, or `key` below it, named by text: type, data */
+	RECORDER_MESSAGE,   /* DxgkCbSynchronizeExecution with this `index` as message */
+	RECORDER_INTERFACE, /* DXGKRNL_INTERFACE: result: Version, length: Size, start: whether
+				 there is a member of WDDM 2.5 */
 };
+
+/* `flags` of the two about configuration space. */
+enum { RECORDER_NO_BUFFER = 1, RECORDER_NO_COUNT = 2 };
 
 enum { RECORDER_HW_SILENT = 1 };
 
@@ -144,6 +159,19 @@ struct recorder_escape {
 	unsigned long long wide_fence;
 
 	unsigned long long values[8];
+};
+
+struct recorder_device {
+	struct recorder_escape escape;
+	unsigned index;
+	unsigned offset;
+	unsigned length;
+	unsigned interface_type;
+	unsigned bus;
+	unsigned long long start;
+	unsigned char data[512];
+	char text[1024];
+	char key[64];
 };
 
 struct recorder_fetch {

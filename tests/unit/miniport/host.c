@@ -120,7 +120,7 @@ void host_finish(struct host *host)
 	is_measured = true;
 }
 
-static NTSTATUS host_start_config(struct host *host, const struct miniport_config *config)
+NTSTATUS host_start_config(struct host *host, const struct miniport_config *config)
 {
 	NTSTATUS status = miniport_start(config, &events, host, &host->miniport);
 
@@ -176,6 +176,17 @@ NTSTATUS host_escape(struct host *host, struct recorder_escape *escape)
 				       .private_data = escape,
 				       .private_bytes = sizeof(*escape),
 			       });
+}
+
+void host_ask_device(struct host *host, enum recorder_command what, struct recorder_device *ask)
+{
+	ask->escape.command = what;
+	EXPECT_EQ(miniport_escape(host->miniport, host->client,
+				  &(struct miniport_escape_desc){
+					  .private_data = ask,
+					  .private_bytes = sizeof(*ask),
+				  }),
+		  STATUS_SUCCESS);
 }
 
 /* ---- reports ---- */

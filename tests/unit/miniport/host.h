@@ -66,12 +66,16 @@ void host_finish(struct host *host);
 NTSTATUS host_start_settings(struct host *host, const struct miniport_setting *settings,
 			     size_t count);
 NTSTATUS host_start_file(struct host *host, const char *driver);
+NTSTATUS host_start_config(struct host *host, const struct miniport_config *config);
 
 /* Stops it now; notes stay. */
 void host_stop(struct host *host);
 void host_forget_notes(struct host *host);
 
 NTSTATUS host_escape(struct host *host, struct recorder_escape *escape);
+
+/* About the device; the answer comes back in `ask`. */
+void host_ask_device(struct host *host, enum recorder_command what, struct recorder_device *ask);
 
 /*
  * From here to host_finish_reported() reports about the driver are counted instead of being a

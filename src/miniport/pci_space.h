@@ -1,0 +1,36 @@
+/*
+ * pci_space.h - the PCI configuration space of an adapter.
+ *
+ * The header is made from the device's numbers and resources, so that both say the same; what is
+ * behind it is given byte for byte.
+ */
+#ifndef MINIPORT_PCI_SPACE_H
+#define MINIPORT_PCI_SPACE_H
+
+#include "base/attributes.h"
+#include "base/lock.h"
+#include "miniport/hardware.h"
+
+struct pci_space {
+	struct lock lock; /* LOCK_RANK_LEAF: guards bytes */
+	uint32_t size_bytes;
+	uint8_t bytes[PCI_EXTENDED_SPACE_BYTES];
+	uint8_t writable[PCI_EXTENDED_SPACE_BYTES]; /* the bits that a write changes */
+};
+
+/* `addresses` has one for each resource; that of an interrupt means nothing. NULL: no memory. */
+MUST_CHECK struct pci_space *pci_space_create(const struct miniport_pci *pci,
+					      const struct miniport_resource *resources,
+					      const uint64_t *addresses, size_t resource_count);
+
+/* Accepts NULL. */
+void pci_space_destroy(struct pci_space *space);
+
+/* As many bytes as there are from `offset` on; returns how many. */
+uint32_t pci_space_read(struct pci_space *space, uint32_t offset, void *buffer, uint32_t length);
+
+/* The same; bits that are not writable stay, and count as written. */
+uint32_t pci_space_write(struct pci_space *space, uint32_t offset, const void *buffer,
+			 uint32_t length);
+
+#endif
