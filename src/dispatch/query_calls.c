@@ -12,16 +12,12 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
+#include "dispatch/query.h"
 #include "dispatch/text.h"
 #include "object/memory_sizes.h"
 
-struct query {
-	struct call *call;
-	struct dxg_adapter *adapter;
-	const struct miniport_info *info;
-	void *data;
-	uint32_t size_bytes;
-};
+/* As INTERFACE_TYPE counts them. */
+enum { BUS_TYPE_INTERNAL = 0, BUS_TYPE_PCI = 5 };
 
 /* ---- who it is ---- */
 
@@ -31,17 +27,6 @@ static NTSTATUS answer_description(const struct query *query)
 
 	text_to_wide(answer->DriverDescription, ARRAY_SIZE(answer->DriverDescription),
 		     query->info->description);
-	return STATUS_SUCCESS;
-}
-
-static NTSTATUS answer_registry_info(const struct query *query)
-{
-	D3DKMT_ADAPTERREGISTRYINFO *answer = query->data;
-
-	memset(answer, 0, sizeof(*answer));
-	text_to_wide(answer->AdapterString, ARRAY_SIZE(answer->AdapterString),
-		     query->info->description);
-	text_to_wide(answer->ChipType, ARRAY_SIZE(answer->ChipType), query->info->description);
 	return STATUS_SUCCESS;
 }
 
@@ -77,13 +62,17 @@ static NTSTATUS answer_unique_guid(const struct query *query)
 
 static NTSTATUS answer_address(const struct query *query)
 {
-	/* Not on a bus; the slot is the number in the profile. */
-	*(D3DKMT_ADAPTERADDRESS *)query->data =
-		(D3DKMT_ADAPTERADDRESS){ .DeviceNumber = query->adapter->id };
+	const struct miniport_pci_address *address = &query->info->pci_address;
+	D3DKMT_ADAPTERADDRESS *answer = query->data;
+
+	if (query->info->is_on_pci)
+		*answer = (D3DKMT_ADAPTERADDRESS){ address->bus, address->slot, address->function };
+	else /* on no bus: the number in the profile is a place, too */
+		*answer = (D3DKMT_ADAPTERADDRESS){ .DeviceNumber = query->adapter->id };
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS check_single_adapter(uint32_t index)
+NTSTATUS query_check_single_adapter(uint32_t index)
 {
 	if (index != 0)
 		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "PhysicalAdapterIndex",
@@ -108,12 +97,30 @@ static NTSTATUS answer_physical_adapter_count(const struct query *query)
 static NTSTATUS answer_device_ids(const struct query *query)
 {
 	D3DKMT_QUERY_DEVICE_IDS *answer = query->data;
-	NTSTATUS status = check_single_adapter(answer->PhysicalAdapterIndex);
+	NTSTATUS status = query_check_single_adapter(answer->PhysicalAdapterIndex);
 
-	/* No vendor gave numbers to a driver that is on no bus. */
-	if (NT_SUCCESS(status))
-		answer->DeviceIds = (D3DKMT_DEVICE_IDS){ 0 };
-	return status;
+	if (!NT_SUCCESS(status))
+		return status;
+	/* On no bus nobody gave it numbers: they are zero. */
+	const struct miniport_pci_ids *ids = &query->info->pci_ids;
+	answer->DeviceIds = (D3DKMT_DEVICE_IDS){
+		.VendorID = ids->vendor,
+		.DeviceID = ids->device,
+		.SubVendorID = ids->subsystem_vendor,
+		.SubSystemID = ids->subsystem,
+		.RevisionID = ids->revision,
+		.BusType = query->info->is_on_pci ? BUS_TYPE_PCI : BUS_TYPE_INTERNAL,
+	};
+	return STATUS_SUCCESS;
+}
+
+/* One image is both: there is no user-mode driver that could be of another version. */
+static NTSTATUS answer_file_version(const struct query *query)
+{
+	_Static_assert(sizeof(D3DKMT_UMD_DRIVER_VERSION) == sizeof(D3DKMT_KMD_DRIVER_VERSION), "");
+	((D3DKMT_KMD_DRIVER_VERSION *)query->data)->DriverVersion.QuadPart =
+		(LONGLONG)query->info->driver_version;
+	return STATUS_SUCCESS;
 }
 
 /* ---- what it can do ---- */
@@ -203,7 +210,7 @@ static NTSTATUS answer_node_metadata(const struct query *query)
 {
 	D3DKMT_NODEMETADATA *answer = query->data;
 	uint32_t node = answer->NodeOrdinalAndAdapterIndex & 0xffff;
-	NTSTATUS status = check_single_adapter(answer->NodeOrdinalAndAdapterIndex >> 16);
+	NTSTATUS status = query_check_single_adapter(answer->NodeOrdinalAndAdapterIndex >> 16);
 
 	if (NT_SUCCESS(status))
 		status = check_node(query->info, node, "NodeOrdinalAndAdapterIndex");
@@ -225,7 +232,7 @@ static NTSTATUS answer_node_metadata(const struct query *query)
 static NTSTATUS answer_gpu_mmu_caps(const struct query *query)
 {
 	D3DKMT_QUERY_GPUMMU_CAPS *answer = query->data;
-	NTSTATUS status = check_single_adapter(answer->PhysicalAdapterIndex);
+	NTSTATUS status = query_check_single_adapter(answer->PhysicalAdapterIndex);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -280,7 +287,7 @@ static NTSTATUS answer_segment_size(const struct query *query)
 static NTSTATUS answer_segment_group_size(const struct query *query)
 {
 	D3DKMT_SEGMENTGROUPSIZEINFO *answer = query->data;
-	NTSTATUS status = check_single_adapter(answer->PhysicalAdapterIndex);
+	NTSTATUS status = query_check_single_adapter(answer->PhysicalAdapterIndex);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -300,131 +307,6 @@ static NTSTATUS answer_umd_private(const struct query *query)
 					 query->size_bytes);
 }
 
-/* ---- the registry ---- */
-
-/* The variable part of the answer: what fits is written, what it needs is always said. */
-struct registry_answer {
-	D3DDDI_QUERYREGISTRY_INFO *info;
-	unsigned char *output;
-	size_t capacity;
-};
-
-/* Says how much the value needs; true when there is room for it. */
-static bool put_registry_size(struct registry_answer *answer, size_t size_bytes)
-{
-	bool fits = size_bytes <= answer->capacity;
-
-	answer->info->OutputValueSize = (ULONG)size_bytes;
-	answer->info->Status = fits ? D3DDDI_QUERYREGISTRY_STATUS_SUCCESS
-				    : D3DDDI_QUERYREGISTRY_STATUS_BUFFER_OVERFLOW;
-	return fits;
-}
-
-static void put_registry_bytes(struct registry_answer *answer, const void *bytes, size_t size_bytes)
-{
-	if (put_registry_size(answer, size_bytes) && bytes)
-		memcpy(answer->output, bytes, size_bytes);
-}
-
-static void put_registry_text(struct registry_answer *answer, const char *text)
-{
-	size_t count = text_wide_count(text);
-
-	if (put_registry_size(answer, count * sizeof(WCHAR)))
-		text_to_wide((WCHAR *)answer->output, count, text);
-}
-
-/* The value itself, ours to free; a longer one than most needs a second look. */
-static NTSTATUS read_registry(const struct query *query, const char *name,
-			      enum miniport_value_type *type, char **value_out, size_t *bytes_out)
-{
-	size_t capacity = 256;
-
-	for (;;) {
-		char *value = mem_zalloc(capacity + 1); /* text is ended by us */
-		if (!value) {
-			refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, "ValueName",
-			       "\"%s\" has a value there is no memory for", name);
-			return STATUS_NO_MEMORY;
-		}
-		NTSTATUS status = miniport_query_registry(query->adapter->miniport, name, type,
-							  value, capacity, bytes_out);
-		if (NT_SUCCESS(status)) {
-			*value_out = value;
-			return STATUS_SUCCESS;
-		}
-		mem_free(value);
-		if (status != STATUS_BUFFER_OVERFLOW || *bytes_out <= capacity)
-			return status;
-		capacity = *bytes_out;
-	}
-}
-
-static NTSTATUS put_registry_value(const struct query *query, struct registry_answer *answer)
-{
-	char name[MAX_PATH * 4]; /* four bytes for each character */
-	char *value = NULL;
-	size_t value_bytes = 0;
-	enum miniport_value_type type = MINIPORT_VALUE_BINARY;
-
-	if (!text_from_wide(name, sizeof(name), answer->info->ValueName, MAX_PATH))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "ValueName",
-			      "is not a zero-terminated name");
-	NTSTATUS status = read_registry(query, name, &type, &value, &value_bytes);
-	if (status == STATUS_OBJECT_NAME_NOT_FOUND) {
-		/* The question was fine; the answer is that there is no such value. */
-		answer->info->OutputValueSize = 0;
-		answer->info->Status = D3DDDI_QUERYREGISTRY_STATUS_FAIL;
-		return STATUS_SUCCESS;
-	}
-	/* As the registry of NT says it, and as we do. */
-	if (status == STATUS_INSUFFICIENT_RESOURCES || status == STATUS_NO_MEMORY)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, "ValueName",
-			      "\"%s\" cannot be read: there is no memory", name);
-	if (!NT_SUCCESS(status))
-		return refuse(status, RULE_API_VALUE, "ValueName", "\"%s\" cannot be read", name);
-	if (type == MINIPORT_VALUE_TEXT)
-		put_registry_text(answer, value);
-	else
-		put_registry_bytes(answer, value, value_bytes);
-	mem_free(value);
-	return STATUS_SUCCESS;
-}
-
-static NTSTATUS answer_query_registry(const struct query *query)
-{
-	D3DDDI_QUERYREGISTRY_INFO *info = query->data;
-	size_t head = offsetof(D3DDDI_QUERYREGISTRY_INFO, OutputDword);
-	struct registry_answer answer = { info, (unsigned char *)query->data + head,
-					  query->size_bytes - head };
-	NTSTATUS status = check_single_adapter(info->PhysicalAdapterIndex);
-
-	if (!NT_SUCCESS(status))
-		return status;
-	switch (info->QueryType) {
-	case D3DDDI_QUERYREGISTRY_SERVICEKEY:
-	case D3DDDI_QUERYREGISTRY_ADAPTERKEY:
-		return put_registry_value(query, &answer);
-	case D3DDDI_QUERYREGISTRY_DRIVERSTOREPATH: {
-		char folder[sizeof(query->info->driver_path)];
-		snprintf(folder, sizeof(folder), "%s", query->info->driver_path);
-		char *slash = strrchr(folder, '/');
-		if (slash)
-			*slash = '\0';
-		put_registry_text(&answer, folder);
-		return STATUS_SUCCESS;
-	}
-	case D3DDDI_QUERYREGISTRY_DRIVERIMAGEPATH:
-		put_registry_text(&answer, query->info->driver_path);
-		return STATUS_SUCCESS;
-	case D3DDDI_QUERYREGISTRY_MAX:
-	default:
-		break;
-	}
-	return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "QueryType",
-		      "is %u, not one of 0 to 3", (unsigned)info->QueryType);
-}
-
 /* ---- the table ---- */
 
 static const struct {
@@ -433,21 +315,25 @@ static const struct {
 	NTSTATUS (*answer)(const struct query *query);
 } answers[] = {
 	{ KMTQAITYPE_UMDRIVERPRIVATE, 1, answer_umd_private },
+	{ KMTQAITYPE_UMDRIVERNAME, sizeof(D3DKMT_UMDFILENAMEINFO), query_answer_umd_name },
+	{ KMTQAITYPE_UMOPENGLINFO, sizeof(D3DKMT_OPENGLINFO), query_answer_opengl },
 	{ KMTQAITYPE_GETSEGMENTSIZE, sizeof(D3DKMT_SEGMENTSIZEINFO), answer_segment_size },
 	{ KMTQAITYPE_ADAPTERGUID, sizeof(GUID), answer_guid },
 	{ KMTQAITYPE_ADAPTERGUID_RENDER, sizeof(GUID), answer_guid },
 	{ KMTQAITYPE_ADAPTERADDRESS, sizeof(D3DKMT_ADAPTERADDRESS), answer_address },
 	{ KMTQAITYPE_ADAPTERADDRESS_RENDER, sizeof(D3DKMT_ADAPTERADDRESS), answer_address },
 	{ KMTQAITYPE_ADAPTERREGISTRYINFO, sizeof(D3DKMT_ADAPTERREGISTRYINFO),
-	  answer_registry_info },
+	  query_answer_registry_info },
 	{ KMTQAITYPE_ADAPTERREGISTRYINFO_RENDER, sizeof(D3DKMT_ADAPTERREGISTRYINFO),
-	  answer_registry_info },
+	  query_answer_registry_info },
 	{ KMTQAITYPE_CHECKDRIVERUPDATESTATUS, sizeof(BOOL), answer_update_status },
 	{ KMTQAITYPE_CHECKDRIVERUPDATESTATUS_RENDER, sizeof(BOOL), answer_update_status },
 	{ KMTQAITYPE_VIRTUALADDRESSINFO, sizeof(D3DKMT_VIRTUALADDRESSINFO),
 	  answer_virtual_address_info },
 	{ KMTQAITYPE_DRIVERVERSION, sizeof(D3DKMT_DRIVERVERSION), answer_driver_version },
 	{ KMTQAITYPE_DRIVERVERSION_RENDER, sizeof(D3DKMT_DRIVERVERSION), answer_driver_version },
+	{ KMTQAITYPE_UMD_DRIVER_VERSION, sizeof(D3DKMT_UMD_DRIVER_VERSION), answer_file_version },
+	{ KMTQAITYPE_KMD_DRIVER_VERSION, sizeof(D3DKMT_KMD_DRIVER_VERSION), answer_file_version },
 	{ KMTQAITYPE_ADAPTERTYPE, sizeof(D3DKMT_ADAPTERTYPE), answer_adapter_type },
 	{ KMTQAITYPE_ADAPTERTYPE_RENDER, sizeof(D3DKMT_ADAPTERTYPE), answer_adapter_type },
 	{ KMTQAITYPE_WDDM_1_2_CAPS, sizeof(D3DKMT_WDDM_1_2_CAPS), answer_wddm_1_2_caps },
@@ -463,7 +349,7 @@ static const struct {
 	{ KMTQAITYPE_QUERY_GPUMMU_CAPS, sizeof(D3DKMT_QUERY_GPUMMU_CAPS), answer_gpu_mmu_caps },
 	{ KMTQAITYPE_GETSEGMENTGROUPSIZE, sizeof(D3DKMT_SEGMENTGROUPSIZEINFO),
 	  answer_segment_group_size },
-	{ KMTQAITYPE_QUERYREGISTRY, sizeof(D3DDDI_QUERYREGISTRY_INFO), answer_query_registry },
+	{ KMTQAITYPE_QUERYREGISTRY, sizeof(D3DDDI_QUERYREGISTRY_INFO), query_answer_registry },
 	{ KMTQAITYPE_QUERY_ADAPTER_UNIQUE_GUID, sizeof(D3DKMT_QUERY_ADAPTER_UNIQUE_GUID),
 	  answer_unique_guid },
 	{ KMTQAITYPE_DRIVER_DESCRIPTION, sizeof(D3DKMT_DRIVER_DESCRIPTION), answer_description },
@@ -506,7 +392,7 @@ NTSTATUS dispatch_query_clock_calibration(struct call *call, D3DKMT_QUERYCLOCKCA
 {
 	struct dxg_adapter *adapter = call_adapter(call, 0)->adapter;
 	struct miniport_clock clock;
-	NTSTATUS status = check_single_adapter(args->PhysicalAdapterIndex);
+	NTSTATUS status = query_check_single_adapter(args->PhysicalAdapterIndex);
 
 	if (NT_SUCCESS(status))
 		status = check_node(adapter->info, args->NodeOrdinal, "NodeOrdinal");

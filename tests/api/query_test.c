@@ -50,6 +50,8 @@ static const struct {
 	{ KMTQAITYPE_VIRTUALADDRESSINFO, 4 },
 	{ KMTQAITYPE_DRIVERVERSION, 4 },
 	{ KMTQAITYPE_DRIVERVERSION_RENDER, 4 },
+	{ KMTQAITYPE_UMD_DRIVER_VERSION, 8 },
+	{ KMTQAITYPE_KMD_DRIVER_VERSION, 8 },
 	{ KMTQAITYPE_ADAPTERTYPE, 4 },
 	{ KMTQAITYPE_ADAPTERTYPE_RENDER, 4 },
 	{ KMTQAITYPE_WDDM_1_2_CAPS, 12 },
@@ -78,7 +80,9 @@ static bool is_answered(unsigned type)
 		if (answered[i].type == type)
 			return true;
 	}
-	return type == KMTQAITYPE_UMDRIVERPRIVATE;
+	/* And those whose answer depends on more than the buffer. */
+	return type == KMTQAITYPE_UMDRIVERPRIVATE || type == KMTQAITYPE_UMDRIVERNAME ||
+	       type == KMTQAITYPE_UMOPENGLINFO;
 }
 
 /* ---- rules of every type ---- */
@@ -190,6 +194,35 @@ TEST(query, driver_version_is_wddm_2_6)
 	EXPECT_EQ(version, 2600);
 	EXPECT_OK(query(KMTQAITYPE_DRIVERVERSION_RENDER, &version, sizeof(version)));
 	EXPECT_EQ(version, 2600);
+}
+
+TEST(query, an_adapter_on_no_bus_has_no_numbers)
+{
+	D3DKMT_QUERY_DEVICE_IDS ids;
+
+	memset(&ids, 0xee, sizeof(ids));
+	ids.PhysicalAdapterIndex = 0;
+	EXPECT_OK(query(KMTQAITYPE_PHYSICALADAPTERDEVICEIDS, &ids, sizeof(ids)));
+	EXPECT(ids.DeviceIds.VendorID == 0 && ids.DeviceIds.DeviceID == 0);
+	EXPECT(ids.DeviceIds.SubVendorID == 0 && ids.DeviceIds.SubSystemID == 0);
+	EXPECT(ids.DeviceIds.RevisionID == 0 && ids.DeviceIds.BusType == 0);
+}
+
+TEST(query, names_of_user_mode_drivers_are_not_there_when_the_registry_has_none)
+{
+	static D3DKMT_UMDFILENAMEINFO name;
+	static D3DKMT_OPENGLINFO opengl;
+
+	for (unsigned version = 0; version < 4; version++) {
+		name.Version = (KMTUMDVERSION)version;
+		EXPECT_REFUSED(query(KMTQAITYPE_UMDRIVERNAME, &name, sizeof(name)),
+			       STATUS_OBJECT_NAME_NOT_FOUND, "API-VALUE", "Version");
+	}
+	name.Version = (KMTUMDVERSION)4;
+	EXPECT_REFUSED(query(KMTQAITYPE_UMDRIVERNAME, &name, sizeof(name)),
+		       STATUS_INVALID_PARAMETER, "API-VALUE", "Version");
+	EXPECT_REFUSED(query(KMTQAITYPE_UMOPENGLINFO, &opengl, sizeof(opengl)),
+		       STATUS_OBJECT_NAME_NOT_FOUND, "API-VALUE", "Type");
 }
 
 TEST(query, no_driver_update_is_under_way)
