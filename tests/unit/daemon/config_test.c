@@ -94,7 +94,9 @@ TEST(config, every_mistake_is_refused_with_its_place_and_what_was_expected)
 		{ "{\"adapters\":[{\"driver\":\"a\",\"driver\":\"b\"}]}",
 		  "\"driver\" was given before" },
 		{ "{\"adapters\":[{\"driver\":\"a\",\"memory\":1}]}",
-		  "expected \"driver\", \"name\" or \"registry\", found \"memory\"" },
+		  "expected \"driver\", \"name\", \"registry\", \"driverVersion\", \"wddm\", "
+		  "\"pci\", \"resources\", \"hardwareIds\" or \"compatibleIds\", found "
+		  "\"memory\"" },
 		{ "{\"adapters\":[{\"driver\":\"a\",\"registry\":[]}]}",
 		  "expected an object as \"registry\", found an array" },
 		{ "{\"adapters\":[{\"driver\":\"a\",\"registry\":{\"N\":4294967296}}]}",
@@ -104,7 +106,8 @@ TEST(config, every_mistake_is_refused_with_its_place_and_what_was_expected)
 		{ "{\"adapters\":[{\"driver\":\"a\",\"registry\":{\"N\":1.5}}]}",
 		  "expected a whole number from 0 to 4294967295" },
 		{ "{\"adapters\":[{\"driver\":\"a\",\n\"registry\":{\"N\":true}}]}",
-		  ":2:17: expected a number or a string as registry value, found true or false" },
+		  ":2:17: expected a number, a string, an array or an object as registry value, "
+		  "found true or false" },
 		{ "{\"adapters\":[],\"adapters\":[]}", "\"adapters\" was given before" },
 		{ "{\"adapters\":[", "expected a value, found the end of the file" },
 	};
