@@ -170,8 +170,8 @@ static bool write_profile(const struct script *script, char *path, size_t path_b
 	if (descriptor < 0)
 		return false;
 	dprintf(descriptor,
-		"{\"adapters\": [{\"driver\": \"soft\", \"name\": \"opendxgk Virtual Render "
-		"Adapter\", \"registry\": {");
+		"{\"adapters\": [{\"driver\": \"soft\", \"name\": \"opendxgk Soft GPU\", "
+		"\"registry\": {");
 	for (uint32_t i = 0; i < script->setting_count; i++) {
 		const struct script_setting *setting = &script->settings[i];
 		dprintf(descriptor, "%s\"%s\": ", i ? ", " : "", setting->key);

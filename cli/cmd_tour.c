@@ -150,8 +150,8 @@ static bool set_profile(void)
 	if (descriptor < 0)
 		return false;
 	dprintf(descriptor,
-		"{\"adapters\": [{\"driver\": \"soft\", \"name\": \"opendxgk Virtual Render "
-		"Adapter\", \"registry\": {\"LocalMemoryMiB\": %d, \"ApertureMiB\": %d}}]}\n",
+		"{\"adapters\": [{\"driver\": \"soft\", \"name\": \"opendxgk Soft GPU\", "
+		"\"registry\": {\"LocalMemoryMiB\": %d, \"ApertureMiB\": %d}}]}\n",
 		TOUR_LOCAL_MIB, 4 * TOUR_LOCAL_MIB);
 	return setenv("DXGK_PROFILE", path, 1) == 0;
 }

@@ -14,6 +14,13 @@
 /* What the rest of the kernel has room for; a longer text would be cut somewhere. */
 enum { MOST_PATH_BYTES = 4095, MOST_NAME_BYTES = 255 };
 
+/*
+ * What people see of the default adapter. Programs look for parts of names to find the hardware
+ * they are for, and go on to load its private parts: none may find us by accident
+ * (tests/api/names_test.c has the list).
+ */
+#define DEFAULT_NAME "opendxgk Soft GPU"
+
 /* A file of ours has no version of its own; it is of the kernel's. */
 #define DEFAULT_DRIVER_VERSION DXGK_VERSION ".0"
 
@@ -321,7 +328,7 @@ static NTSTATUS config_default(struct config *config)
 	adapter->luid = luid_of(0);
 	adapter->settings = settings;
 	adapter->driver = mem_strdup("soft");
-	adapter->name = mem_strdup("opendxgk Virtual Render Adapter");
+	adapter->name = mem_strdup(DEFAULT_NAME);
 	(void)parse_version(DEFAULT_DRIVER_VERSION, &adapter->driver_version);
 	if (!adapter->driver || !adapter->name)
 		return STATUS_NO_MEMORY;

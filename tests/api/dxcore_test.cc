@@ -220,7 +220,7 @@ static void test_properties(IDXCoreAdapter *adapter, const LUID &luid)
 	      "the description has a size");
 	std::string description(size, '\0');
 	claim(adapter->GetProperty(P::DriverDescription, size, description.data()) == S_OK &&
-		      description.c_str() == std::string("opendxgk Virtual Render Adapter") &&
+		      description.c_str() == std::string("opendxgk Soft GPU") &&
 		      size == std::strlen(description.c_str()) + 1,
 	      "the description is UTF-8 and ends with zero");
 	claim(property_is(adapter, P::InstanceLuid, luid), "InstanceLuid");

@@ -52,7 +52,7 @@ int main()
 	claim(adapters.size() == 1, "there is one adapter");
 	if (adapters.empty())
 		return 1;
-	claim(describe(adapters[0].hAdapter) == L"opendxgk Virtual Render Adapter",
+	claim(describe(adapters[0].hAdapter) == L"opendxgk Soft GPU",
 	      "its name is a wide string");
 
 	D3DKMT_CREATEDEVICE device = {};

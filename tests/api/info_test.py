@@ -32,7 +32,7 @@ def profile(root, text):
 def test_info_is_readable(root):
     done = run('info')
     assert done.returncode == 0 and done.stderr == '', done
-    for part in ('opendxgk Virtual Render Adapter', 'soft.so', '2.6', 'gpummu', '48-bit', '3D',
+    for part in ('opendxgk Soft GPU', 'soft.so', '2.6', 'gpummu', '48-bit', '3D',
                  '256 MiB', '1024 MiB'):
         assert part in done.stdout, (part, done.stdout)
 
@@ -43,7 +43,7 @@ def test_info_json_says_the_same(root):
     adapters = json.loads(done.stdout)['adapters']
     assert len(adapters) == 1
     adapter = adapters[0]
-    assert adapter['name'] == 'opendxgk Virtual Render Adapter'
+    assert adapter['name'] == 'opendxgk Soft GPU'
     assert adapter['driver'].endswith('/soft.so') and adapter['wddm'] == '2.6'
     assert adapter['render'] is True and adapter['computeOnly'] is False
     assert adapter['addressModel'] == 'gpummu' and adapter['virtualAddressBits'] == 48

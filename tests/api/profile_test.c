@@ -55,7 +55,7 @@ TEST(profile, without_one_there_is_the_default_adapter)
 	const struct child_result *child = run_child("list_adapters");
 
 	EXPECT_CHILD(child, 0);
-	EXPECT_STR(child->out, "00010000 \"opendxgk Virtual Render Adapter\"\n");
+	EXPECT_STR(child->out, "00010000 \"opendxgk Soft GPU\"\n");
 	EXPECT_STR(child->err, "");
 }
 
@@ -65,7 +65,7 @@ TEST(profile, an_empty_name_of_a_file_is_none)
 		run_child("list_adapters", "DXGK_PROFILE=", "DXGK_SOCKET=", "DXGK_SEED=");
 
 	EXPECT_CHILD(child, 0);
-	EXPECT_STR(child->out, "00010000 \"opendxgk Virtual Render Adapter\"\n");
+	EXPECT_STR(child->out, "00010000 \"opendxgk Soft GPU\"\n");
 	EXPECT_STR(child->err, "");
 }
 

@@ -238,7 +238,7 @@ TEST(query, description_is_the_name_of_the_profile)
 	static D3DKMT_DRIVER_DESCRIPTION answer;
 
 	EXPECT_OK(query(KMTQAITYPE_DRIVER_DESCRIPTION, &answer, sizeof(answer)));
-	EXPECT(wcscmp(answer.DriverDescription, L"opendxgk Virtual Render Adapter") == 0);
+	EXPECT(wcscmp(answer.DriverDescription, L"opendxgk Soft GPU") == 0);
 }
 
 TEST(query, registry_info_names_the_adapter)
@@ -247,7 +247,7 @@ TEST(query, registry_info_names_the_adapter)
 
 	memset(&answer, 0xee, sizeof(answer));
 	EXPECT_OK(query(KMTQAITYPE_ADAPTERREGISTRYINFO, &answer, sizeof(answer)));
-	EXPECT(wcscmp(answer.AdapterString, L"opendxgk Virtual Render Adapter") == 0);
+	EXPECT(wcscmp(answer.AdapterString, L"opendxgk Soft GPU") == 0);
 	EXPECT(wcslen(answer.BiosString) == 0 && wcslen(answer.DacType) == 0);
 }
 

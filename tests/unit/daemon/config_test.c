@@ -35,7 +35,7 @@ TEST(config, without_a_profile_there_is_the_default_adapter)
 	EXPECT_EQ(config.adapter_count, 1);
 	const struct miniport_config *adapter = &config.adapters[0];
 	EXPECT_STR(adapter->driver, "soft");
-	EXPECT_STR(adapter->name, "opendxgk Virtual Render Adapter");
+	EXPECT_STR(adapter->name, "opendxgk Soft GPU");
 	EXPECT_EQ(adapter->adapter_id, 1);
 	EXPECT(adapter->luid != 0);
 	EXPECT_EQ(adapter->setting_count, 3);

@@ -10,7 +10,7 @@ static const char *const hardware_ids[] = { "PCI\\VEN_1AF4&DEV_1050", "PCI\\VEN_
 static const struct nt_device_config config = {
 	.hardware_ids = hardware_ids,
 	.hardware_id_count = 2,
-	.description = "opendxgk Virtual Render Adapter",
+	.description = "opendxgk Soft GPU",
 	.bus_number = 3,
 	.address = 0x20001,
 };
