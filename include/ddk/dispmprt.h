@@ -635,9 +635,6 @@ typedef struct _DXGK_FIRMWARE_TABLE_INTERFACE {
 	 ULONG *RequiredSize);
 } DXGK_FIRMWARE_TABLE_INTERFACE, *PDXGK_FIRMWARE_TABLE_INTERFACE;
 
-/* Opaque: no public page shows what the host of another bus would fill in. */
-struct _PCI_DEVICE_PRESENCE_PARAMETERS;
-
 typedef NTSTATUS(APIENTRY *DXGKCB_EVAL_ACPI_METHOD)(HANDLE DeviceHandle, ULONG DeviceUid,
 						    PACPI_EVAL_INPUT_BUFFER_COMPLEX AcpiInputBuffer,
 						    ULONG AcpiInputSize,
@@ -666,7 +663,7 @@ typedef NTSTATUS(APIENTRY *DXGKCB_WRITE_DEVICE_SPACE)(HANDLE DeviceHandle, ULONG
 						      PVOID Buffer, ULONG Offset, ULONG Length,
 						      PULONG BytesWritten);
 typedef NTSTATUS(APIENTRY *DXGKCB_IS_DEVICE_PRESENT)(
-	HANDLE DeviceHandle, struct _PCI_DEVICE_PRESENCE_PARAMETERS *DevicePresenceParameters,
+	HANDLE DeviceHandle, PPCI_DEVICE_PRESENCE_PARAMETERS DevicePresenceParameters,
 	PBOOLEAN DevicePresent);
 typedef VOID(APIENTRY *DXGKCB_LOG_ETW_EVENT)(CONST LPCGUID EventGuid, UCHAR Type,
 					     USHORT EventBufferSize, PVOID EventBuffer);

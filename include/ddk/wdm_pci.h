@@ -172,6 +172,28 @@ typedef struct _PCI_COMMON_CONFIG {
 
 #define PCI_COMMON_HDR_LENGTH (FIELD_OFFSET(PCI_COMMON_CONFIG, DeviceSpecific))
 
+/* What to look for on the buses; the flags say which members count. */
+#define PCI_USE_SUBSYSTEM_IDS  0x00000001
+#define PCI_USE_REVISION       0x00000002
+#define PCI_USE_VENDEV_IDS     0x00000004
+#define PCI_USE_CLASS_SUBCLASS 0x00000008
+#define PCI_USE_PROGIF         0x00000010
+#define PCI_USE_LOCAL_BUS      0x00000020
+#define PCI_USE_LOCAL_DEVICE   0x00000040
+
+typedef struct _PCI_DEVICE_PRESENCE_PARAMETERS {
+	ULONG Size;
+	ULONG Flags;
+	USHORT VendorID;
+	USHORT DeviceID;
+	UCHAR RevisionID;
+	USHORT SubVendorID;
+	USHORT SubSystemID;
+	UCHAR BaseClass;
+	UCHAR SubClass;
+	UCHAR ProgIf;
+} PCI_DEVICE_PRESENCE_PARAMETERS, *PPCI_DEVICE_PRESENCE_PARAMETERS;
+
 typedef struct _PCI_CAPABILITIES_HEADER {
 	UCHAR CapabilityID;
 	UCHAR Next;

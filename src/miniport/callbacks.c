@@ -129,22 +129,6 @@ static NTSTATUS APIENTRY eval_acpi_method(HANDLE handle, ULONG device_uid,
 	return callback_end(STATUS_OBJECT_NAME_NOT_FOUND);
 }
 
-static NTSTATUS APIENTRY is_device_present(HANDLE handle,
-					   struct _PCI_DEVICE_PRESENCE_PARAMETERS *parameters,
-					   PBOOLEAN is_present)
-{
-	const char *name = "DxgkCbIsDevicePresent";
-	struct miniport *miniport = callback_begin(handle, name, PASSIVE_LEVEL);
-
-	(void)parameters;
-	if (!miniport)
-		return callback_end(STATUS_INVALID_PARAMETER);
-	if (!is_present)
-		return callback_bad_argument(name, "a NULL DevicePresent");
-	*is_present = FALSE;
-	return callback_end(STATUS_SUCCESS);
-}
-
 /* ---- memory ---- */
 
 /* One DxgkCbMapMemory. */
@@ -527,7 +511,6 @@ NTSTATUS callbacks_open(struct miniport *miniport)
 	interface->DxgkCbQueueDpc = queue_dpc;
 	interface->DxgkCbSynchronizeExecution = synchronize_execution;
 	interface->DxgkCbUnmapMemory = unmap_memory;
-	interface->DxgkCbIsDevicePresent = is_device_present;
 	interface->DxgkCbNotifyInterrupt = notify_interrupt;
 	interface->DxgkCbNotifyDpc = notify_dpc;
 	interface->DxgkCbLogEtwEvent = log_etw_event;

@@ -1,6 +1,6 @@
 /*
- * device_callbacks.c - what a driver asks about its device: DxgkCbGetDeviceInformation, and PCI
- * configuration space.
+ * device_callbacks.c - what a driver asks about its device: DxgkCbGetDeviceInformation, whether it is
+ * there, and PCI configuration space.
  */
 #include "base/machine.h"
 #include "miniport/callbacks.h"
@@ -32,6 +32,58 @@ static NTSTATUS APIENTRY get_device_information(HANDLE handle, PDXGK_DEVICE_INFO
 		.HighestPhysicalAddress.QuadPart = (LONGLONG)(MACHINE_FIRST + memory_bytes - 1),
 		.DockingState = DockStateUnsupported,
 	};
+	return callback_end(STATUS_SUCCESS);
+}
+
+/* ---- who is there ---- */
+
+/* Each flag names members that have to be the device's. */
+static bool is_this_device(const struct miniport_pci_ids *ids,
+			   const PCI_DEVICE_PRESENCE_PARAMETERS *wanted)
+{
+	const struct {
+		ULONG flag;
+		bool is_so;
+	} claims[] = {
+		{ PCI_USE_VENDEV_IDS,
+		  wanted->VendorID == ids->vendor && wanted->DeviceID == ids->device },
+		{ PCI_USE_SUBSYSTEM_IDS, wanted->SubVendorID == ids->subsystem_vendor &&
+						 wanted->SubSystemID == ids->subsystem },
+		{ PCI_USE_REVISION, wanted->RevisionID == ids->revision },
+		{ PCI_USE_CLASS_SUBCLASS,
+		  wanted->BaseClass == ids->class_code >> 16 &&
+			  wanted->SubClass == (ids->class_code >> 8 & 0xff) },
+		{ PCI_USE_PROGIF, wanted->ProgIf == (ids->class_code & 0xff) },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(claims); i++) {
+		if ((wanted->Flags & claims[i].flag) && !claims[i].is_so)
+			return false;
+	}
+	/* Something that names a device has to be asked for. */
+	return (wanted->Flags & (PCI_USE_VENDEV_IDS | PCI_USE_CLASS_SUBCLASS)) != 0;
+}
+
+/* There are no devices but the adapter's own. */
+static NTSTATUS APIENTRY is_device_present(HANDLE handle,
+					   PPCI_DEVICE_PRESENCE_PARAMETERS parameters,
+					   PBOOLEAN is_present)
+{
+	const char *name = "DxgkCbIsDevicePresent";
+	struct miniport *miniport = callback_begin(handle, name, PASSIVE_LEVEL);
+
+	if (!miniport)
+		return callback_end(STATUS_INVALID_PARAMETER);
+	if (!is_present)
+		return callback_bad_argument(name, "a NULL DevicePresent");
+	*is_present = FALSE;
+	if (!parameters || parameters->Size < sizeof(*parameters))
+		return callback_bad_argument(name,
+					     parameters ? "DevicePresenceParameters whose Size is "
+							  "too small"
+							: "NULL DevicePresenceParameters");
+	*is_present =
+		miniport->info.is_on_pci && is_this_device(&miniport->info.pci_ids, parameters);
 	return callback_end(STATUS_SUCCESS);
 }
 
@@ -116,6 +168,7 @@ static NTSTATUS APIENTRY write_device_space(HANDLE handle, ULONG data_type, PVOI
 void callbacks_fill_device(DXGKRNL_INTERFACE *interface)
 {
 	interface->DxgkCbGetDeviceInformation = get_device_information;
+	interface->DxgkCbIsDevicePresent = is_device_present;
 	interface->DxgkCbReadDeviceSpace = read_device_space;
 	interface->DxgkCbWriteDeviceSpace = write_device_space;
 }

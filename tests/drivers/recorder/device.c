@@ -180,6 +180,19 @@ static void read_value(struct adapter *adapter, struct recorder_device *ask)
 	put_text(ask, (const WCHAR *)(PVOID)value.information.Data, ask->length);
 }
 
+static void ask_for_device(struct adapter *adapter, struct recorder_device *ask)
+{
+	DXGKRNL_INTERFACE *os = &adapter->interface;
+	PCI_DEVICE_PRESENCE_PARAMETERS parameters;
+	BOOLEAN is_present = 77;
+
+	RtlCopyMemory(&parameters, ask->data, sizeof(parameters));
+	ask->escape.status = os->DxgkCbIsDevicePresent(
+		os->DeviceHandle, ask->escape.flags & RECORDER_NO_BUFFER ? NULL : &parameters,
+		&is_present);
+	ask->escape.result = is_present;
+}
+
 static BOOLEAN NTAPI say_true(PVOID context)
 {
 	return context != NULL;
@@ -211,6 +224,9 @@ BOOLEAN device_command(struct adapter *adapter, const DXGKARG_ESCAPE *args)
 		return TRUE;
 	case RECORDER_VALUE:
 		read_value(adapter, ask);
+		return TRUE;
+	case RECORDER_PRESENT:
+		ask_for_device(adapter, ask);
 		return TRUE;
 	case RECORDER_MESSAGE:
 		ask->escape.status = os->DxgkCbSynchronizeExecution(os->DeviceHandle, say_true, ask,

@@ -98,6 +98,8 @@ enum recorder_command {
 	RECORDER_PROPERTY,  /* IoGetDeviceProperty(type): data, and text with a line for each */
 	RECORDER_VALUE,     /* of the driver's key, or `key` below it, named by text: type, data */
 	RECORDER_MESSAGE,   /* DxgkCbSynchronizeExecution with this `index` as message */
+	RECORDER_PRESENT,   /* DxgkCbIsDevicePresent with data as its parameters, which `flags`
+			       RECORDER_NO_BUFFER leaves out; result: the answer */
 	RECORDER_INTERFACE, /* DXGKRNL_INTERFACE: result: Version, length: Size, start: whether
 				 there is a member of WDDM 2.5 */
 };

@@ -459,6 +459,77 @@ TEST(ids, of_another_device_are_given_and_begin_with_who_enumerates_it)
 	host_finish(&host);
 }
 
+static struct recorder_device *ask_presence(struct host *host, PCI_DEVICE_PRESENCE_PARAMETERS what)
+{
+	struct recorder_device question = { 0 };
+
+	memcpy(question.data, &what, sizeof(what));
+	return ask(host, RECORDER_PRESENT, question);
+}
+
+TEST(ids, a_device_is_found_by_those_that_the_flags_name)
+{
+	const PCI_DEVICE_PRESENCE_PARAMETERS right = {
+		.Size = sizeof(right),
+		.VendorID = 0x1af4,
+		.DeviceID = 0x1050,
+		.RevisionID = 0xa1,
+		.SubVendorID = 0x103c,
+		.SubSystemID = 0x8a5b,
+		.BaseClass = 3,
+	};
+	static const struct {
+		ULONG flag;
+		PCI_DEVICE_PRESENCE_PARAMETERS wrong;
+	} claims[] = {
+		{ PCI_USE_VENDEV_IDS, { .DeviceID = 0x1051 } },
+		{ PCI_USE_SUBSYSTEM_IDS, { .SubSystemID = 1 } },
+		{ PCI_USE_REVISION, { .RevisionID = 1 } },
+		{ PCI_USE_CLASS_SUBCLASS, { .BaseClass = 2 } },
+		{ PCI_USE_PROGIF, { .ProgIf = 1 } },
+	};
+	struct miniport_config with = { .driver = RECORDER_PATH, .name = "x", .adapter_id = 7 };
+	PCI_DEVICE_PRESENCE_PARAMETERS what;
+	struct host host;
+
+	begin(&host, &config);
+	for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
+		what = right;
+		what.Flags = claims[i].flag | PCI_USE_VENDEV_IDS;
+		EXPECT_EQ(ask_presence(&host, what)->escape.result, TRUE);
+		what = claims[i].wrong;
+		what.Size = sizeof(what);
+		what.Flags = claims[i].flag;
+		EXPECT_EQ(ask_presence(&host, what)->escape.result, FALSE);
+		EXPECT_EQ(ask_presence(&host, what)->escape.status, STATUS_SUCCESS);
+		/* Also beside one that is right. */
+		what.VendorID = 0x1af4;
+		what.DeviceID = i == 0 ? 0x1051 : 0x1050;
+		what.Flags = claims[i].flag | PCI_USE_VENDEV_IDS;
+		EXPECT_EQ(ask_presence(&host, what)->escape.result, FALSE);
+	}
+	what = right;
+	what.Flags = PCI_USE_REVISION;
+	EXPECT_EQ(ask_presence(&host, what)->escape.result, FALSE);
+	host_listen();
+	what.Size = sizeof(what) - 1;
+	EXPECT_EQ(ask_presence(&host, what)->escape.status, STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(ASK(&host, RECORDER_PRESENT, .escape = { .flags = RECORDER_NO_BUFFER })
+			  ->escape.status,
+		  STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(host_reports.count, 2);
+	EXPECT_EQ(host_reports.rule, RULE_DDI_CALLBACK_ARGUMENT);
+	host_finish_reported(&host);
+
+	begin(&host, &with);
+	what = right;
+	what.VendorID = 0;
+	what.DeviceID = 0;
+	what.Flags = PCI_USE_VENDEV_IDS;
+	EXPECT_EQ(ask_presence(&host, what)->escape.result, FALSE);
+	host_finish(&host);
+}
+
 /* ---- registry ---- */
 
 static struct recorder_device *value(struct host *host, const char *key, const char *name)
