@@ -111,12 +111,16 @@ static bool ask_counts(struct adapter_facts *facts)
 bool adapter_facts_ask(const D3DKMT_ADAPTERINFO *info, struct adapter_facts *facts)
 {
 	D3DKMT_QUERY_GPUMMU_CAPS mmu = { 0 };
+	D3DKMT_QUERY_DEVICE_IDS ids = { 0 };
+	D3DKMT_KMD_DRIVER_VERSION driver = { 0 };
 	D3DKMT_DRIVERVERSION version = 0;
 
 	*facts = (struct adapter_facts){ .info = *info };
 	if (!ask_description(facts) || !ask_driver_path(facts) ||
 	    !ask(info->hAdapter, KMTQAITYPE_ADAPTERTYPE, &facts->type, sizeof(facts->type)) ||
 	    !ask(info->hAdapter, KMTQAITYPE_DRIVERVERSION, &version, sizeof(version)) ||
+	    !ask(info->hAdapter, KMTQAITYPE_KMD_DRIVER_VERSION, &driver, sizeof(driver)) ||
+	    !ask(info->hAdapter, KMTQAITYPE_PHYSICALADAPTERDEVICEIDS, &ids, sizeof(ids)) ||
 	    !ask(info->hAdapter, KMTQAITYPE_WDDM_2_0_CAPS, &facts->caps_2_0,
 		 sizeof(facts->caps_2_0)) ||
 	    !ask(info->hAdapter, KMTQAITYPE_QUERY_GPUMMU_CAPS, &mmu, sizeof(mmu)) ||
@@ -127,6 +131,8 @@ bool adapter_facts_ask(const D3DKMT_ADAPTERINFO *info, struct adapter_facts *fac
 		return false;
 	}
 	facts->wddm_version = (uint32_t)version;
+	facts->driver_version = (uint64_t)driver.DriverVersion.QuadPart;
+	facts->ids = ids.DeviceIds;
 	facts->gpu_mmu = mmu.Caps;
 	return true;
 }

@@ -16,7 +16,9 @@ struct adapter_facts {
 	char description[1024];
 	char driver_path[4096];
 	D3DKMT_ADAPTERTYPE type;
-	uint32_t wddm_version; /* 2600 */
+	uint32_t wddm_version;   /* 2600 */
+	uint64_t driver_version; /* 16 bits for each of four numbers */
+	D3DKMT_DEVICE_IDS ids;   /* vendor 0: the adapter is on no bus */
 	D3DKMT_WDDM_2_0_CAPS caps_2_0;
 	D3DKMT_GPUMMU_CAPS gpu_mmu;
 	D3DKMT_SEGMENTGROUPSIZEINFO sizes;

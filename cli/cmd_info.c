@@ -16,11 +16,26 @@ static void print_size(const char *label, uint64_t bytes)
 		printf("  %-18s %llu bytes\n", label, (unsigned long long)bytes);
 }
 
+static void print_driver_version(const struct adapter_facts *facts)
+{
+	uint64_t version = facts->driver_version;
+
+	printf("%u.%u.%u.%u", (unsigned)(version >> 48), (unsigned)(version >> 32 & 0xffff),
+	       (unsigned)(version >> 16 & 0xffff), (unsigned)(version & 0xffff));
+}
+
 static void print_for_people(const struct adapter_facts *facts)
 {
 	printf("adapter %08x:%08x  %s\n", (unsigned)facts->info.AdapterLuid.HighPart,
 	       facts->info.AdapterLuid.LowPart, facts->description);
 	printf("  %-18s %s\n", "driver", facts->driver_path);
+	printf("  %-18s ", "driver version");
+	print_driver_version(facts);
+	if (facts->ids.VendorID != 0)
+		printf("\n  %-18s %04x:%04x, subsystem %04x:%04x, revision %02x", "PCI device",
+		       facts->ids.VendorID, facts->ids.DeviceID, facts->ids.SubVendorID,
+		       facts->ids.SubSystemID, facts->ids.RevisionID);
+	printf("\n");
 	printf("  %-18s %u.%u\n", "WDDM", facts->wddm_version / 1000,
 	       facts->wddm_version / 100 % 10);
 	printf("  %-18s %s%s%s\n", "kind", facts->type.RenderSupported ? "render" : "",
@@ -69,6 +84,13 @@ static void print_json(const struct adapter_facts *facts)
 	print_json_string(facts->description);
 	printf(",\n      \"driver\": ");
 	print_json_string(facts->driver_path);
+	printf(",\n      \"driverVersion\": \"");
+	print_driver_version(facts);
+	printf("\",\n      \"vendor\": %u,\n      \"device\": %u,\n"
+	       "      \"subsystemVendor\": %u,\n      \"subsystem\": %u,\n"
+	       "      \"revision\": %u",
+	       facts->ids.VendorID, facts->ids.DeviceID, facts->ids.SubVendorID,
+	       facts->ids.SubSystemID, facts->ids.RevisionID);
 	printf(",\n      \"wddm\": \"%u.%u\",\n", facts->wddm_version / 1000,
 	       facts->wddm_version / 100 % 10);
 	printf("      \"render\": %s,\n      \"display\": %s,\n      \"computeOnly\": %s,\n",

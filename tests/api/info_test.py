@@ -68,6 +68,28 @@ def test_info_shows_every_adapter_of_a_profile(root):
     assert adapters[0]['luid'] != adapters[1]['luid']
 
 
+def test_info_shows_the_device_that_a_profile_gives(root):
+    path = profile(root, json.dumps({'adapters': [
+        {'driver': 'soft', 'name': 'x', 'driverVersion': '31.0.101.2111', 'wddm': '2.4',
+         'pci': {'vendor': '0x1af4', 'device': '0x1050', 'subsystemVendor': '0x103c',
+                 'subsystem': '0x8a5b', 'revision': 161}}]}))
+    done = run('info', DXGK_PROFILE=path)
+    assert done.returncode == 0 and done.stderr == '', done
+    for part in ('31.0.101.2111', '1af4:1050, subsystem 103c:8a5b, revision a1', ' 2.4'):
+        assert part in done.stdout, (part, done.stdout)
+    done = run('info', '--json', DXGK_PROFILE=path)
+    adapter = json.loads(done.stdout)['adapters'][0]
+    assert adapter['driverVersion'] == '31.0.101.2111' and adapter['wddm'] == '2.4'
+    assert adapter['vendor'] == 0x1af4 and adapter['device'] == 0x1050
+    assert adapter['subsystemVendor'] == 0x103c and adapter['subsystem'] == 0x8a5b
+    assert adapter['revision'] == 161
+    # On no bus there is nothing to show.
+    done = run('info')
+    assert 'PCI' not in done.stdout and '0.1.0.0' in done.stdout, done
+    adapter = json.loads(run('info', '--json').stdout)['adapters'][0]
+    assert adapter['vendor'] == 0 and adapter['driverVersion'] == '0.1.0.0'
+
+
 def test_an_empty_profile_is_said_and_is_a_failure(root):
     path = profile(root, '{"adapters": []}')
     done = run('info', DXGK_PROFILE=path)
