@@ -26,7 +26,9 @@ static void print_help(FILE *out)
 		fprintf(out, "  %-8s %s\n", verbs[i].name, verbs[i].help);
 	fprintf(out,
 		"\nDXGK_PROFILE names a JSON file with the adapters to start; DXGK_LOG=refusals "
-		"says\nwhy a call was refused. `dxgk VERB --help` tells more.\n");
+		"says\nwhy a call was refused. `dxgk VERB --help` tells more, `dxgk --version` "
+		"which\n"
+		"one this is.\n");
 }
 
 int main(int argc, char **argv)
@@ -34,6 +36,10 @@ int main(int argc, char **argv)
 	if (argc < 2) {
 		print_help(stderr);
 		return 2;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("dxgk %s\n", DXGK_VERSION);
+		return 0;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
 		print_help(stdout);

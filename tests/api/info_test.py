@@ -6,12 +6,14 @@ usage: info_test.py path-of-dxgk path-of-tools
 
 import json
 import os
+import re
 import subprocess
 import sys
 
 DXGK = sys.argv[1]
 sys.path.insert(0, sys.argv[2])
 import tap  # noqa: E402
+import tree  # noqa: E402
 
 
 def run(*arguments, **settings):
@@ -27,6 +29,14 @@ def profile(root, text):
     with open(path, 'w', encoding='utf-8') as file:
         file.write(text)
     return path
+
+
+def test_the_version_is_that_of_the_project(root):
+    done = run('--version')
+    project = tree.read(tree.ROOT, 'meson.build')
+    version = re.search(r"^ *version: '([^']+)'", project, re.MULTILINE).group(1)
+    assert done.returncode == 0 and done.stderr == '', done
+    assert done.stdout == f'dxgk {version}\n', done.stdout
 
 
 def test_info_is_readable(root):
