@@ -9,11 +9,11 @@
  *   simulated   chosen by DXGK_SEED=n: one thread runs at a time, a seeded scheduler picks the next
  *               one at every lock, wait and wake, and time is virtual. Same seed, same run.
  *
- * A client's own thread becomes part of a simulated run at its first call and keeps the turn
+ * A client's own thread becomes part of a simulated run at its first call. Alone it keeps the turn
  * between its calls, so a client with one thread is repeatable to the byte. It must wait through
  * our calls, not by spinning on memory: while it spins, nobody else runs. Of several client threads
  * the ones outside run beside us, and get a moment of real time before virtual time goes on without
- * them; which of them calls first is then not ours to repeat.
+ * them; which of them calls first is then not ours to repeat. opendxgk(7) tells clients.
  */
 #ifndef BASE_THREAD_H
 #define BASE_THREAD_H

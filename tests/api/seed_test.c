@@ -2,9 +2,14 @@
  * seed_test.c - DXGK_SEED: one seed, one run.
  *
  * The children make threads through <opendxgk/testing.h>, which take part in the seeded run; the
- * trace of a run is what is compared.
+ * trace of a run is what is compared. Those of pthread_create() are as a client's own: what
+ * opendxgk(7) says of them under SIMULATED RUNS is shown here.
  */
-#include "api/support.h"
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+
+#include "api/soft_work.h"
 
 enum { THREADS = 4, ROUNDS = 6 };
 
@@ -135,6 +140,124 @@ TEST(seed, fifty_races_end_with_one_winner_each)
 		EXPECT_CHILD(child, 0);
 		EXPECT_STR(child->err, "");
 	}
+}
+
+/* ---- a client's own threads, which look at a fence ---- */
+
+static double real_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Looks without a call, for so much real time at most. Does the work come to its end meanwhile? */
+static bool sees_its_end(const struct worker *worker, double seconds)
+{
+	double until = real_seconds() + seconds;
+
+	while (*worker->value < worker->last_value && real_seconds() < until)
+		;
+	return *worker->value >= worker->last_value;
+}
+
+/* Work that takes a while of virtual time. */
+static void begin_work(struct worker *worker)
+{
+	struct row row = { 0 };
+	struct softgpu_busy busy = { .header = command(SOFTGPU_BUSY, sizeof(busy)),
+				     .microseconds = 2000 };
+
+	worker_open(worker, adapter);
+	row_add(&row, &busy, sizeof(busy));
+	worker_run(worker, &row);
+}
+
+CHILD(looks_alone)
+{
+	struct worker worker;
+
+	adapter = child_open_adapter();
+	begin_work(&worker);
+	CHILD_EXPECT(!sees_its_end(&worker, 0.3));
+	worker_wait(&worker);
+	CHILD_EXPECT(*worker.value == worker.last_value);
+	worker_close(&worker);
+	return 0;
+}
+
+CHILD(looks_and_calls)
+{
+	struct worker worker;
+
+	adapter = child_open_adapter();
+	begin_work(&worker);
+	while (*worker.value < worker.last_value)
+		CHILD_EXPECT(state_of(&worker) == D3DKMT_DEVICEEXECUTION_ACTIVE);
+	worker_close(&worker);
+	return 0;
+}
+
+static sem_t second_called;
+static sem_t second_may_end;
+
+static void *calls_once(void *context)
+{
+	(void)context;
+	D3DKMT_HANDLE device = child_create_device(adapter);
+	CHILD_EXPECT(destroy_device(device) == STATUS_SUCCESS);
+	sem_post(&second_called);
+	sem_wait(&second_may_end);
+	return NULL;
+}
+
+CHILD(looks_beside_another_thread)
+{
+	struct worker worker;
+	pthread_t second;
+
+	adapter = child_open_adapter();
+	sem_init(&second_called, 0, 0);
+	sem_init(&second_may_end, 0, 0);
+	CHILD_EXPECT(pthread_create(&second, NULL, calls_once, NULL) == 0);
+	sem_wait(&second_called);
+	begin_work(&worker);
+	CHILD_EXPECT(sees_its_end(&worker, 30));
+	sem_post(&second_may_end);
+	pthread_join(second, NULL);
+
+	/* Alone again. */
+	struct worker again;
+	begin_work(&again);
+	CHILD_EXPECT(!sees_its_end(&again, 0.3));
+	worker_wait(&again);
+	return 0;
+}
+
+static void expect_seeded(const char *child_name)
+{
+	for (unsigned seed = 1; seed <= 3; seed++) {
+		char setting[32];
+		snprintf(setting, sizeof(setting), "DXGK_SEED=%u", seed);
+		const struct child_result *child = run_child(child_name, setting);
+		EXPECT_CHILD(child, 0);
+	}
+}
+
+TEST(seed, nobody_runs_while_the_only_thread_of_a_client_looks_at_a_fence)
+{
+	expect_seeded("looks_alone");
+}
+
+TEST(seed, any_call_in_such_a_loop_lets_others_run)
+{
+	expect_seeded("looks_and_calls");
+}
+
+TEST(seed, of_several_threads_one_may_look_while_the_kernel_goes_on)
+{
+	expect_seeded("looks_beside_another_thread");
 }
 
 API_TEST_MAIN("api/seed")
