@@ -4,16 +4,15 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 VARIANTS ?=
-
-# Where `dxgk` finds drivers that are built but not installed.
-export DXGK_DRIVER_PATH ?= $(CURDIR)/build/drivers/soft
+TESTS ?=
 
 help:
-	@echo 'make run            build everything, start the default adapter, show it (dxgk info)'
+	@echo 'make run            build the programs, start the default adapter, show it (dxgk info),'
 	@echo '                    the life of an allocation (examples/allocation_life.c), and a tour:'
 	@echo '                    clients that want more memory than there is (dxgk tour)'
 	@echo 'make test           the whole suite: plain, sanitizers, threads, checks of the tree'
-	@echo '                    (VARIANTS="plain asan tsan clang" chooses some of them)'
+	@echo '                    (VARIANTS="plain asan tsan clang" chooses some of them,'
+	@echo '                    TESTS="handle/table model/*" some programs)'
 	@echo 'make bench          measure'
 	@echo 'make soak           the long tests, which make test leaves out'
 	@echo 'make install        install under PREFIX ($(PREFIX)), below DESTDIR if set'
@@ -23,8 +22,8 @@ help:
 
 run:
 	@tools/setup.sh build
-	@python3 tools/variants.py --first plain -Dtests=false
-	@ninja -C build --quiet
+	@python3 tools/variants.py plain -Dtests=true
+	@python3 tools/build.py plain programs
 	build/cli/dxgk info
 	@echo
 	@echo 'DXGK_LOG=calls build/examples/allocation_life'
@@ -36,7 +35,7 @@ run:
 
 test:
 	@tools/setup.sh build test
-	@python3 tools/run_tests.py $(VARIANTS)
+	@python3 tools/run_tests.py $(patsubst %,--test '%',$(TESTS)) $(VARIANTS)
 
 soak:
 	@tools/setup.sh build test
@@ -45,14 +44,14 @@ soak:
 bench:
 	@tools/setup.sh build bench
 	@python3 tools/variants.py release
-	@ninja -C build-release --quiet
+	@python3 tools/build.py release
 	@test -f bench/run.py || { echo 'no benchmarks built: there is no bench/run.py'; exit 1; }
 	@python3 bench/run.py build-release
 
 install:
 	@tools/setup.sh build
 	@python3 tools/variants.py release -Dprefix='$(abspath $(PREFIX))'
-	@ninja -C build-release --quiet
+	@python3 tools/build.py release
 	DESTDIR='$(DESTDIR)' meson install -C build-release --no-rebuild
 
 format:
@@ -61,8 +60,8 @@ format:
 
 abi-baseline:
 	@tools/setup.sh build test
-	@python3 tools/variants.py --first plain -Dtests=false
-	@ninja -C build --quiet
+	@python3 tools/variants.py plain -Dtests=true
+	@python3 tools/build.py plain programs
 	@python3 tools/check_exports.py --new-baseline build/src/thunk/libdxcore.so
 
 clean:

@@ -1,26 +1,31 @@
 #!/usr/bin/env python3
 """run_tests.py - builds the variants, runs their suites, counts every single test.
 
-usage: run_tests.py [--suite name] [variant ...]
+usage: run_tests.py [--suite name] [--test pattern ...] [variant ...]
 
    plain   gcc, everything, and the checks of the tree itself (suite `habits`)
    asan    clang, address and undefined-behaviour sanitizers, everything but `habits`
    tsan    clang, thread sanitizer, suite `threads`; only what that needs is built
    clang   clang, assertions off: compiles without a warning, nothing is linked or run
 
-Suite `soak` runs only when asked for by name. The last line is `N passed, N failed` over all
-variants (and `, N skipped` if any were). A program that crashes, stops before its plan is fulfilled,
-prints no plan or leaks counts as a failure, whatever its single tests said.
+Suite `soak` runs only when asked for by name. With --test only programs whose names match a pattern
+are built and run (those of `soak` when named in full), in plain unless a variant is named. Each
+program has its line as soon as it ends. The last line is `N passed, N failed` over all variants (and
+`, N skipped` if any were). A program that crashes, stops before its plan is fulfilled, prints no plan
+or leaks counts as a failure, whatever its single tests said.
 """
 
 import argparse
+import fnmatch
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
+import build
 import variants
 
 PLAN = re.compile(r'1\.\.(\d+)\s*(?:#\s*(skip\S*)?\s*(.*))?$', re.IGNORECASE)
@@ -126,12 +131,20 @@ def introspect(path, what):
                                      capture_output=True, text=True).stdout)
 
 
-def targets_of_suite(path, suite):
-    """What the tests of one suite need, as ninja names it."""
-    needed = set()
-    for test in introspect(path, '--tests'):
-        if any(name.split(':')[-1] == suite for name in test['suite']):
-            needed.update(test['depends'])
+def chosen_tests(path, suite, patterns):
+    """The tests of a suite, or those whose names match, as Meson describes them."""
+    def is_chosen(test):
+        suites = [name.split(':')[-1] for name in test['suite']]
+        if patterns:
+            return test['name'] in patterns or 'soak' not in suites and any(
+                fnmatch.fnmatchcase(test['name'], pattern) for pattern in patterns)
+        return suite in suites
+    return [test for test in introspect(path, '--tests') if is_chosen(test)]
+
+
+def targets_of(path, tests):
+    """What these tests need, as ninja names it."""
+    needed = {target for test in tests for target in test['depends']}
     return sorted(os.path.relpath(file, path) for target in introspect(path, '--targets')
                   if target['id'] in needed for file in target['filename'])
 
@@ -144,24 +157,72 @@ def objects(path):
             if re.search(r': (c|cpp)_COMPILER', line)]
 
 
-def build(name, path, suite):
+def build_variant(name, path, suite, tests):
     """True when all that is needed is there, and nothing was complained about."""
     wanted = []
     if RUNS[name] is None:
         wanted = objects(path)
+    elif tests:
+        wanted = targets_of(path, tests)
     elif RUNS[name].get('builds') and suite in (None, RUNS[name]['builds']):
-        wanted = targets_of_suite(path, RUNS[name]['builds'])
-    return variants.run(['ninja', '-C', path, '--quiet', '-k', '10', *wanted], True)
+        wanted = targets_of(path, chosen_tests(path, RUNS[name]['builds'], ()))
+    return build.ninja(path, wanted, ['-k', '10'])
 
 
-def run_variant(name, suite):
+def records(log, is_over):
+    """What Meson writes down about each program, as it does; `log` need not exist yet."""
+    rest, position = '', 0
+    while True:
+        was_over = is_over()
+        if os.path.exists(log):
+            with open(log, encoding='utf-8') as file:
+                file.seek(position)
+                *lines, rest = (rest + file.read()).split('\n')
+                position = file.tell()
+            yield from (json.loads(line) for line in lines)
+        if was_over:
+            return
+        time.sleep(0.2)
+
+
+def run_programs(name, path, suites, count):
+    """Runs what is built, a line for each program. -> how many there were"""
+    plan = RUNS[name]
+    log = os.path.join(path, 'meson-logs', 'run_tests.json')
+    if os.path.exists(log):
+        os.remove(log)
+    command = ['meson', 'test', '-C', path, '--no-rebuild', '--logbase', 'run_tests',
+               '--num-processes', str(PROCESSES),
+               '--timeout-multiplier', str(plan['patience']), *suites]
+    if plan['env']:
+        command = fixed_addresses() + command
+    programs = 0
+    with tempfile.TemporaryFile('w+') as said:
+        with subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT,
+                              env={**os.environ, **plan['env']}) as process:
+            for record in records(log, lambda: process.poll() is not None):
+                programs += 1
+                show(name, record, count)
+        if programs == 0 and process.returncode != 0:
+            said.seek(0)
+            print(said.read())
+            count.fail(f'{name}: meson test did not start')
+    return programs
+
+
+def run_variant(name, suite, patterns):
     """Builds and runs one variant, prints its table. -> Count"""
     count = Count()
     started = time.monotonic()
     path = variants.directory(name)
 
     print(f'\n== {name}: building in {os.path.basename(path)}', flush=True)
-    built = variants.configure(name, {'tests': 'true'}) and build(name, path, suite)
+    built = variants.configure(name, {'tests': 'true'})
+    tests = chosen_tests(path, None, patterns) if built and patterns else []
+    if built and patterns and not tests:
+        count.fail(f'{name}: no test matches {" ".join(patterns)}')
+        return count
+    built = built and build_variant(name, path, suite, tests)
     build_seconds = time.monotonic() - started
     if not built:
         print(f'not ok   {name} does not build')
@@ -171,33 +232,15 @@ def run_variant(name, suite):
         print(f'ok       {name} compiles without warnings   {build_seconds:.0f} s')
         return count
 
-    plan = RUNS[name]
-    suites = ['--suite', suite] if suite else plan['suites']
-    log = os.path.join(path, 'meson-logs', 'run_tests.json')
-    if os.path.exists(log):
-        os.remove(log)
-    command = ['meson', 'test', '-C', path, '--logbase', 'run_tests',
-               '--num-processes', str(PROCESSES),
-               '--timeout-multiplier', str(plan['patience']), *suites]
-    if plan['env']:
-        command = fixed_addresses() + command
-    done = subprocess.run(command, check=False, text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, env={**os.environ, **plan['env']})
-    if not os.path.exists(log):
-        if done.returncode != 0:
-            print(done.stdout)
-            count.fail(f'{name}: meson test did not start')
-        else:
-            print(f'         {name}: no test in {" ".join(suites)}')
-        return count
-
-    with open(log, encoding='utf-8') as lines:
-        records = [json.loads(line) for line in lines]
-    for record in sorted(records, key=lambda r: r['name']):
-        show(name, record, count)
+    suites = ['--suite', suite] if suite else RUNS[name]['suites']
+    if tests:
+        suites = sorted({test['name'] for test in tests})
+    programs = run_programs(name, path, suites, count)
+    if programs == 0:
+        print(f'         {name}: no test in {" ".join(suites)}')
     total = time.monotonic() - started
-    print(f'   {name}: {count.line()}, {len(records)} programs, '
-          f'build {build_seconds:.0f} s, run {total - build_seconds:.0f} s')
+    print(f'   {name}: {count.line()}, {programs} programs, '
+          f'build {build_seconds:.0f} s, run {total - build_seconds:.0f} s', flush=True)
     return count
 
 
@@ -207,7 +250,8 @@ def show(variant, record, count):
     output = record.get('stdout', '')
     result = count_tap(output, record['returncode'], record['result'])
     verdict = 'not ok' if result.failed else 'ok'
-    print(f'{verdict:8} {title:44} {result.line():32} {record["duration"]:6.2f} s')
+    print(f'{verdict:8} {title:44} {result.line():32} {record["duration"]:6.2f} s',
+          flush=True)
     if result.failed:
         for reason in result.reasons:
             print(f'    failed: {reason}')
@@ -220,6 +264,8 @@ def show(variant, record, count):
 def main():
     parser = argparse.ArgumentParser(description='builds and runs the test suites')
     parser.add_argument('--suite', help='run this suite only')
+    parser.add_argument('--test', action='append', default=[], metavar='pattern',
+                        help='run only programs whose name matches')
     parser.add_argument('variant', nargs='*', help=f'default: {" ".join(RUNS)}')
     options = parser.parse_args()
     unknown = [name for name in options.variant if name not in RUNS]
@@ -227,8 +273,8 @@ def main():
         parser.error(f'no variant {unknown[0]}; there are: {" ".join(RUNS)}')
 
     total = Count()
-    for name in options.variant or RUNS:
-        total.add(run_variant(name, options.suite))
+    for name in options.variant or (['plain'] if options.test else RUNS):
+        total.add(run_variant(name, options.suite, options.test))
     print()
     for reason in total.reasons:
         print(f'FAILED {reason}')

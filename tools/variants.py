@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """variants.py - the build directories: what each is for, and how it is configured.
 
-usage: variants.py [--first] name [-Doption=value ...]
+usage: variants.py name [-Doption=value ...]
 
 Configures the directory of one variant where that is still to do, and changes only options that
-differ. With --first the options count for a new directory only.
+differ.
 """
 
 import json
@@ -40,12 +40,11 @@ def directory(name):
     return os.path.join(tree.ROOT, VARIANTS[name]['dir'])
 
 
-def run(command, quiet, **more):
-    """Runs; shows what it printed when it fails or when asked to be loud. True when it worked."""
-    done = subprocess.run(command, cwd=tree.ROOT, check=False, text=True, **more,
-                          **({'stdout': subprocess.PIPE, 'stderr': subprocess.STDOUT}
-                             if quiet else {}))
-    if quiet and done.returncode != 0:
+def run(command, **more):
+    """Runs; shows what it printed when it fails. True when it worked."""
+    done = subprocess.run(command, cwd=tree.ROOT, check=False, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, **more)
+    if done.returncode != 0:
         print(done.stdout, end='', flush=True)
     return done.returncode == 0
 
@@ -58,30 +57,26 @@ def current_options(path):
     return {option['name']: text(option['value']) for option in json.loads(options)}
 
 
-def configure(name, options=(), first_only=False):
+def configure(name, options=()):
     """True when the variant's directory is ready for ninja."""
     variant = VARIANTS[name]
     path = directory(name)
     is_new = not os.path.exists(os.path.join(path, 'build.ninja'))
-    wanted = dict(variant['options'])
-    if is_new or not first_only:
-        wanted.update(options)
+    wanted = {**variant['options'], **dict(options)}
     arguments = [f'-D{key}={value}' for key, value in wanted.items()]
     if is_new:
-        return run(['meson', 'setup', path, *arguments], True,
-                   env={**os.environ, **variant['env']})
+        return run(['meson', 'setup', path, *arguments], env={**os.environ, **variant['env']})
     now = current_options(path)
     changed = [f'-D{key}={value}' for key, value in wanted.items() if now.get(key) != value]
-    return not changed or run(['meson', 'configure', path, *changed], True)
+    return not changed or run(['meson', 'configure', path, *changed])
 
 
 def main(arguments):
-    first_only = '--first' in arguments
     names = [a for a in arguments if not a.startswith('-')]
     options = [a[2:].split('=', 1) for a in arguments if a.startswith('-D')]
     if len(names) != 1 or names[0] not in VARIANTS:
         raise SystemExit(f'variants.py: expected one of: {" ".join(VARIANTS)}')
-    return 0 if configure(names[0], dict(options), first_only) else 1
+    return 0 if configure(names[0], dict(options)) else 1
 
 
 if __name__ == '__main__':
