@@ -52,7 +52,8 @@ install:
 	@tools/setup.sh build
 	@python3 tools/variants.py release -Dprefix='$(abspath $(PREFIX))'
 	@python3 tools/build.py release
-	DESTDIR='$(DESTDIR)' meson install -C build-release --no-rebuild
+	DESTDIR='$(DESTDIR)' meson install -C build-release --no-rebuild --quiet
+	@test -n '$(DESTDIR)' || python3 tools/after_install.py
 
 format:
 	@tools/setup.sh test
