@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""commands_test.py - check_commands.py finds what a reader of the pages would type in vain."""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../tools'))
+import check_commands
+import tap
+
+PROJECT = {
+    'Makefile': 'PREFIX ?= /usr\nrun:\n\ttrue\nabi-new:\n\ttrue\n',
+    'cli/main.c': '\t{ "run", cmd_run, "x" },\n\t{ "ctl", cmd_ctl, "x" },\n',
+    'cli/cmd_run.c': '{ "seed", required_argument, 0 }, { "help", no_argument, 0 }\n'
+                     'getopt_long(argc, argv, "s:h", options, NULL)\n',
+    'cli/cmd_ctl.c': '{ "socket", required_argument, 0 }\n\t{ "evict-all", 0, x },\n',
+    'cli/meson.build': "executable('dxgk', 'main.c')\n",
+    'src/base/log.c': 'getenv("DXGK_LOG");\n',
+    'drivers/soft/settings.c': '\t{ L"CopyEngines", "CopyEngines" },\n',
+    'src/miniport/tdr_settings.c': 'number_of(miniport, "TdrLevel", 0, 3, 3);\n'
+                                   'number_in(miniport, SCHEDULER, "QuantumMs", 1);\n',
+    'include/ddk/a.h': 'DXGK_OPERATION_FILL\n',
+    'examples/a.dxgk': '',
+    'docs/softgpu.md': '| `CopyEngines` | 2 |\n| `NOP` | |\n',
+    'docs/profile.md': '| `driver` | x |\n| `TdrLevel` | 3 |\n| `QuantumMs` | 20 |\n',
+    'docs/man/dxgk.1.scd': '# SYNOPSIS\n\n*dxgk run* [--seed _N_]++\n*dxgk ctl* --socket _PATH_\n\n'
+                           '# DESCRIPTION\n\n*dxgk ctl* controls\n\n*evict-all*\n\tx\n',
+    'docs/man/opendxgk.7.scd': '# ENVIRONMENT\n\n*DXGK_LOG*\n\tx\n',
+    'build-info/meson-info/intro-tests.json': json.dumps([
+        {'name': 'handle/table', 'suite': ['opendxgk:handle']}]),
+}
+
+
+def problems(root, path='README.md', text='', **files):
+    tap.write_tree(root, {**PROJECT, **files})
+    before = PROJECT.get(path, '')
+    tap.write_tree(root, {path: before + text})
+    return [p for _, found in check_commands.check(root, f'{root}/build-info') for p in found]
+
+
+def one(root, text, expected, path='README.md'):
+    found = problems(root, path, text)
+    assert len(found) == 1 and expected in found[0] and found[0].startswith(path + ':'), found
+
+
+def test_what_exists_is_accepted(root):
+    assert problems(root, text='`make run PREFIX=/x` `make abi-new`, `man dxgk`, `dxgk run --seed 7 '
+                    'examples/a.dxgk`, `DXGK_LOG=all build/cli/dxgk ctl --socket P evict-all`, '
+                    '`base/log.c`, `cli/`, `examples/*.dxgk`, `dxgk --version`, [a](docs/profile.md#x) '
+                    '`DXGK_OPERATION_FILL` `build/x.html`\n\n    meson test -C build handle/table\n'
+                    '    meson test -C build --suite handle   # a comment\n') == []
+
+
+def test_a_target_or_variable_make_does_not_have(root):
+    one(root, '`make walk`\n', 'no target walk')
+
+
+def test_a_variable_make_does_not_have(root):
+    one(root, '```\nmake run PREFX=/x   # comment\n```\n', 'no variable PREFX')
+
+
+def test_a_verb_that_dxgk_does_not_have(root):
+    one(root, '`dxgk walk`\n', 'no verb walk')
+
+
+def test_an_option_that_the_verb_does_not_have(root):
+    one(root, '`build/cli/dxgk run --sed 7 a`\n', 'run has no option --sed')
+
+
+def test_an_option_behind_two_dashes_is_another_programs(root):
+    assert problems(root, text='`dxgk run -- program --sed`\n') == []
+
+
+def test_a_control_that_ctl_does_not_have(root):
+    one(root, '`dxgk ctl evict-none`\n', 'no control evict-none')
+
+
+def test_a_test_and_a_suite_that_meson_does_not_have(root):
+    one(root, '    X=1 meson test -C build handle\n', 'no test handle')
+
+
+def test_a_suite_that_meson_does_not_have(root):
+    one(root, '`meson test -C build --suite habit`\n', 'no suite habit')
+
+
+def test_a_page_that_is_not_written(root):
+    one(root, '`man dxgk-walk`\n', 'no page dxgk-walk')
+
+
+def test_files_that_are_not_there(root):
+    one(root, 'see `base/lo.c`\n', 'no base/lo.c', 'docs/profile.md')
+
+
+def test_an_example_that_is_not_there(root):
+    one(root, '`dxgk run examples/b.dxgk`\n', 'no examples/b.dxgk')
+
+
+def test_a_program_that_is_not_built(root):
+    one(root, '`build/cli/dxgkk run`\n', 'build/cli/dxgkk is not built')
+
+
+def test_a_link_that_leads_nowhere(root):
+    one(root, 'see [x](profil.md#a)\n', 'no docs/profil.md', 'docs/profile.md')
+
+
+def test_a_variable_that_nobody_reads(root):
+    one(root, 'DXGK_LOGS is nothing\n', 'nobody reads DXGK_LOGS')
+
+
+def test_a_bold_command_of_a_man_page(root):
+    one(root, '\nCall *dxgk run --sed 7* x.\n', 'no option --sed', 'docs/man/opendxgk.7.scd')
+
+
+def test_what_is_read_is_documented(root):
+    for path, text, expected in (
+            ('src/base/sim.c', 'getenv("DXGK_SEED")', 'reads DXGK_SEED'),
+            ('cli/cmd_run.c', PROJECT['cli/cmd_run.c'] + '{ "check", no_argument, 0 }', '--check'),
+            ('cli/cmd_ctl.c', PROJECT['cli/cmd_ctl.c'] + '\t{ "wake", 0, x },\n', 'control wake'),
+            ('drivers/soft/settings.c', '\t{ L"Odd", "Odd" },\n\t{ L"CopyEngines", "C" },\n', 'Odd'),
+            ('docs/softgpu.md', PROJECT['docs/softgpu.md'] + '| `Odd` | 1 |\n', 'Odd'),
+            ('docs/profile.md', '| `TdrLevel` | 3 |\n', 'QuantumMs')):
+        found = problems(root, **{path: text})
+        assert len(found) == 1 and expected in found[0], (path, found)
+        tap.write_tree(root, {path: PROJECT.get(path, '')})
+
+
+def test_a_program_in_c_is_not_a_command(root):
+    assert problems(root, text='```c\nmake walk\n```\n') == []
+
+
+tap.run_tests(globals())

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""check_commands.py - what README, CONTRIBUTING, docs/ and man pages tell a reader to type or to look at exists.
+
+usage: check_commands.py [root [builddir]]
+
+Looked at are blocks of commands, words in `backquotes` and *bold* ones of man pages: make targets and
+variables, verbs, options and controls of dxgk, man pages, files, programs in build directories,
+environment variables, values of the registry. With a build directory also names of tests and suites.
+"""
+
+import glob
+import json
+import os
+import re
+import shlex
+import sys
+
+import tap
+import tree
+import variants
+
+MARKDOWN = re.compile(r'(README|CONTRIBUTING|docs/[^/]+)\.md$')
+MAN = re.compile(r'docs/man/[^/]+\.scd$')
+SETTING = re.compile(r'([A-Z][A-Z_]*)=')
+PATH = re.compile(r'[\w.+-]+(?:/[\w.*+-]+)+/?|[\w+-]+/')
+VARIABLE = re.compile(r'\b(?:DXGK|OPENDXGK|MODEL|PARK)_[A-Z]+(?:_[A-Z]+)*\b')
+
+
+class Page:
+    """The text of one page, and what of it is to be typed: [(line number, text)]."""
+
+    def __init__(self, root, path):
+        self.path = path
+        self.text = tree.read(root, path)
+        self.code = self.code_of_man() if path.endswith('.scd') else self.code_of_markdown()
+
+    def code_of_markdown(self):
+        found, fence = [], None
+        for number, line in enumerate(self.text.splitlines(), 1):
+            if line.startswith('```'):
+                fence = None if fence is not None else line[3:].strip()
+            elif fence == '' or (fence is None and line.startswith('    ')):
+                found.append((number, re.sub(r'^\$ ', '', line.strip())))
+            elif fence is None:
+                found += [(number, code) for code in re.findall(r'`([^`]+)`', line)]
+        return found
+
+    def code_of_man(self):
+        found, is_literal, section = [], False, ''
+        for number, line in enumerate(self.text.splitlines(), 1):
+            plain = re.sub(r'\\(.)', r'\1', line)
+            if line.startswith('# '):
+                section = line[2:]
+            elif line.startswith('```'):
+                is_literal = not is_literal
+            elif is_literal or re.match(r'\t(clang|opendxgk-c)', plain):
+                found.append((number, plain.strip()))
+            elif section == 'SYNOPSIS':
+                found.append((number, re.sub(r'[*_\[\]|]|\+\+$', ' ', plain)))
+            else:
+                found += [(number, code) for code in re.findall(r'(?<![\w*])\*([^*]+)\*', plain)]
+        return found
+
+
+class Facts:
+    """What there is, read from where it is."""
+
+    def __init__(self, root, builddir=None):
+        self.root = root
+        self.files = set(tree.project_files(root))
+        self.folders = {folder for path in self.files for folder in parents(path)}
+        makefile = self.read('Makefile')
+        self.targets = set(re.findall(r'^([a-z-]+):', makefile, re.MULTILINE))
+        self.make_variables = set(re.findall(r'^([A-Z]+) \?=', makefile, re.MULTILINE))
+        self.verbs = dict(re.findall(r'\{ "(\w+)", (cmd_\w+),', self.read('cli/main.c')))
+        self.controls = set(re.findall(r'^\t\{ "([a-z-]+)", \d,', self.read('cli/cmd_ctl.c'),
+                                       re.MULTILINE))
+        self.pages = {os.path.basename(path).rsplit('.', 2)[0] for path in self.files
+                      if MAN.match(path)}
+        self.tests, self.suites = self.read_tests(builddir)
+
+    def read(self, path):
+        return tree.read(self.root, path) if path in self.files else ''
+
+    def read_tests(self, builddir):
+        listed = os.path.join(builddir or '', 'meson-info', 'intro-tests.json')
+        if not builddir or not os.path.exists(listed):
+            return None, None
+        with open(listed, encoding='utf-8') as file:
+            tests = json.load(file)
+        return ({test['name'] for test in tests},
+                {suite.split(':')[-1] for test in tests for suite in test['suite']})
+
+    def options(self, verb):
+        """Long options of a verb, and the short ones that its getopt knows."""
+        text = self.read(f'cli/{self.verbs[verb]}.c')
+        short = ''.join(re.findall(r'getopt_long\([^"]*"([^"]*)"', text))
+        return ({'--' + name for name in re.findall(r'\{ "([a-z-]+)", (?:no|required)_argument', text)}
+                | {'-' + letter for letter in re.findall(r'[a-z]', short)} | {'--help'})
+
+    def sources(self, *folders):
+        return {path: tree.read(self.root, path) for path in self.files
+                if tree.under(path, folders) and path.endswith(('.c', '.h', '.in', '.py', '.build'))}
+
+    def is_there(self, path):
+        """A file or folder of the project; src/, include/ or the project itself may be left out."""
+        for start in ('', 'src/', 'include/', 'docs/'):
+            name = (start + path).rstrip('/')
+            if name in self.files or name in self.folders:
+                return True
+            if '*' in name and glob.glob(os.path.join(self.root, name)):
+                return True
+        return False
+
+    def is_built(self, path):
+        """A program in a build directory: a target of that name is described there."""
+        folder, _, name = path.partition('/')[2].rpartition('/')
+        described = self.read(f'{folder}/meson.build')
+        return any(f"'{word}'" in described for word in (name, name.partition('_')[2]))
+
+
+def parents(path):
+    parts = path.split('/')[:-1]
+    return ['/'.join(parts[:count]) for count in range(1, len(parts) + 1)]
+
+
+def words_of(code):
+    try:
+        return shlex.split(code, comments=True)
+    except ValueError:
+        return code.split()
+
+
+def check_make(words, facts):
+    for word in words:
+        name, is_setting, _ = word.partition('=')
+        if is_setting and name not in facts.make_variables:
+            yield f'make has no variable {name}'
+        elif not is_setting and word not in facts.targets:
+            yield f'make has no target {word}'
+
+
+def check_dxgk(words, facts):
+    if not words or words[0] in ('--help', '--version', 'VERB', 'help'):
+        return
+    verb, *rest = words
+    if verb not in facts.verbs:
+        yield f'dxgk has no verb {verb}'
+        return
+    for word in rest:
+        if word == '--':
+            break
+        if re.match(r'--?[a-z]', word) and word.split('=')[0] not in facts.options(verb):
+            yield f'dxgk {verb} has no option {word}'
+    controls = [word for word in rest if re.fullmatch(r'[a-z][a-z-]*', word)]
+    if verb == 'ctl' and controls and controls[0] not in facts.controls:
+        yield f'dxgk ctl has no control {controls[0]}'
+
+
+def check_meson(words, facts):
+    if words[:1] != ['test'] or facts.tests is None:
+        return
+    rest = iter(words[1:])
+    for word in rest:
+        if word == '--suite':
+            suite = next(rest, '')
+            if suite not in facts.suites:
+                yield f'there is no suite {suite}'
+        elif word in ('-C', '--num-processes', '--timeout-multiplier'):
+            next(rest, None)
+        elif not word.startswith('-') and word not in facts.tests:
+            yield f'there is no test {word}'
+
+
+def check_man(words, facts):
+    for word in words:
+        if word.startswith(('dxgk', 'opendxgk')) and word not in facts.pages:
+            yield f'there is no page {word}'
+
+
+CHECKS = {'make': check_make, 'dxgk': check_dxgk, 'meson': check_meson, 'man': check_man}
+
+
+def check_command(code, facts):
+    words = words_of(code)
+    while words and SETTING.match(words[0]):
+        words = words[1:]
+    if words[:1] == ['python3']:
+        words = words[1:]
+    if words:
+        yield from CHECKS.get(os.path.basename(words[0]), lambda *_: ())(words[1:], facts)
+
+
+def check_paths(code, facts):
+    build_folders = {variant['dir'] for variant in variants.VARIANTS.values()}
+    for word in re.findall(r'(?<![\w/.<$}~-])' + PATH.pattern + r'(?![\w/<])', code):
+        first = word.split('/')[0]
+        if word in (facts.tests or ()):
+            continue
+        if first in build_folders and not re.search(r'\.(html|json)$', word):
+            if '/' in word.rstrip('/') and not facts.is_built(word):
+                yield f'{word} is not built'
+        elif facts.is_there(first) and not facts.is_there(word):
+            yield f'there is no {word}'
+
+
+def check_links(page, facts):
+    for number, line in enumerate(page.text.splitlines(), 1):
+        for target in re.findall(r'\]\(([^)#:]+)(?:#[^)]*)?\)', line):
+            path = os.path.normpath(os.path.join(os.path.dirname(page.path), target))
+            if path not in facts.files:
+                yield f'{page.path}:{number}: there is no {path}'
+
+
+def in_code(pages, find, facts):
+    return [f'{page.path}:{number}: {problem}' for page in pages for number, code in page.code
+            for problem in find(code, facts)]
+
+
+def check_variables(pages, facts):
+    """What pages name is read by somebody. What headers define is no variable of the environment."""
+    defined = set(VARIABLE.findall(' '.join(facts.sources('include').values())))
+    code = ' '.join(facts.sources('src', 'daemon', 'cli', 'drivers', 'tests').values())
+    read = set(re.findall(r'["\'{$](' + VARIABLE.pattern + ')', code))
+    return [f'{page.path}:{number}: nobody reads {name}' for page in pages
+            for number, line in enumerate(page.text.splitlines(), 1)
+            for name in sorted(set(VARIABLE.findall(line)) - defined - read)]
+
+
+def check_documented(facts):
+    """What the kernel reads, and settings of the software GPU, have their places."""
+    page = facts.read('docs/man/opendxgk.7.scd')
+    for path, text in sorted(facts.sources('src', 'daemon', 'cli').items()):
+        for name in re.findall(r'getenv\("(DXGK_\w+)"\)', text):
+            if f'\n*{name}*\n' not in page:
+                yield f'{path}: reads {name}, which is not in docs/man/opendxgk.7.scd'
+    for path, page in (('drivers/soft/settings.c', 'docs/softgpu.md'),
+                       ('src/miniport/tdr_settings.c', 'docs/profile.md')):
+        here = registry_values(facts.read(path))
+        there = set(re.findall(r'^\| `(\w*[a-z]\w*)` \|', facts.read(page), re.MULTILINE))
+        there -= {'driver', 'name', 'registry'}
+        yield from (f'{path}: reads {name}, which {page} does not have' for name in sorted(here - there))
+        yield from (f'{page}: has {name}, which {path} does not read' for name in sorted(there - here))
+    yield from check_verbs(facts)
+
+
+def registry_values(text):
+    return set(re.findall(r'(?:\{ L|number_\w+\(miniport, (?:\w+, )?)"(\w+)"', text))
+
+
+def check_verbs(facts):
+    """Each verb, option and control is in dxgk(1)."""
+    page = facts.read('docs/man/dxgk.1.scd')
+    for verb in facts.verbs:
+        lines = ' '.join(re.findall(rf'^\*dxgk {verb}\*.*', page, re.MULTILINE))
+        if not lines:
+            yield f'cli/main.c: the verb {verb} is not in docs/man/dxgk.1.scd'
+        for option in sorted(facts.options(verb) - {'--help', '-h'}):
+            if option.startswith('--') and not re.search(rf'{option}\b', page):
+                yield f'cli/cmd_{verb}.c: {option} is not in docs/man/dxgk.1.scd'
+    for control in sorted(facts.controls):
+        if not re.search(rf'^\*{control}\*', page, re.MULTILINE):
+            yield f'cli/cmd_ctl.c: the control {control} is not in docs/man/dxgk.1.scd'
+
+
+def check(root, builddir=None):
+    facts = Facts(root, builddir)
+    pages = [Page(root, path) for path in sorted(facts.files)
+             if MARKDOWN.match(path) or MAN.match(path)]
+    return [
+        ('commands have targets, verbs, options, tests and pages that exist',
+         in_code(pages, check_command, facts)),
+        ('files and programs that are named exist', in_code(pages, check_paths, facts)),
+        ('links lead somewhere',
+         [problem for page in pages for problem in check_links(page, facts)]),
+        ('environment variables are read by somebody', check_variables(pages, facts)),
+        ('verbs, options, environment and registry are documented', list(check_documented(facts))),
+    ]
+
+
+if __name__ == '__main__':
+    sys.exit(tap.report(check(*(sys.argv[1:] or [tree.ROOT]))))
