@@ -51,7 +51,7 @@ bench:
 install:
 	@tools/setup.sh build
 	@python3 tools/variants.py release -Dprefix='$(abspath $(PREFIX))'
-	@python3 tools/build.py release
+	@python3 tools/build.py release programs
 	DESTDIR='$(DESTDIR)' meson install -C build-release --no-rebuild --quiet
 	@test -n '$(DESTDIR)' || python3 tools/after_install.py
 
