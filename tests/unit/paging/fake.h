@@ -141,6 +141,7 @@ struct fake *fake_create(const struct fake_config *config);
 NTSTATUS fake_try_create(const struct fake_config *config, struct fake **fake_out);
 /* Completes what is there, destroys, checks that nothing is left. */
 void fake_destroy(struct fake *fake);
+void fake_free(struct fake *fake); /* the rest of it, when the pager has been destroyed */
 
 /* Waits until a packet is there, executes and retires it. */
 void fake_complete_one(struct fake *fake);

@@ -414,9 +414,7 @@ TEST(order, a_job_counts_until_its_done_has_returned)
 	EXPECT_EQ(curious.told_inside, 0);
 	pager_destroy(fake->pager);
 	EXPECT_EQ(curious.told.count, 1);
-	lock_finish(&fake->sched.lock);
-	free(fake->local);
-	free(fake);
+	fake_free(fake);
 }
 
 struct chain {

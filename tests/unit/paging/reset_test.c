@@ -409,9 +409,7 @@ TEST(reset, a_suspended_pager_can_be_destroyed)
 	pager_destroy(fake->pager);
 	EXPECT_EQ(job.done_count, 1);
 	EXPECT_EQ(job.status, STATUS_DEVICE_REMOVED);
-	lock_finish(&fake->sched.lock);
-	free(fake->local);
-	free(fake);
+	fake_free(fake);
 }
 
 TEST_MAIN("paging/reset")

@@ -632,9 +632,7 @@ TEST(space, tables_are_invalidated_at_the_end_where_the_driver_asks_for_it)
 	for (uint64_t i = 0; i < taken / 8; i++)
 		EXPECT_EQ(tables[i], 0);
 	EXPECT_EQ(fake->tables_taken, 0);
-	lock_finish(&fake->sched.lock);
-	free(local);
-	free(fake);
+	fake_free(fake);
 }
 
 TEST_MAIN("paging/space")
