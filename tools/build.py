@@ -56,13 +56,14 @@ class Progress:
 
 
 def follow(lines, progress):
-    """Shows what ninja prints. -> what was kept back, for the case that it fails"""
+    """Shows what ninja prints. -> what Meson said last, for the case that it failed"""
     kept, is_meson_talking = [], False
     for line in lines:
         line = line.rstrip('\n')
         match = STEP.match(line)
         if match:
             is_meson_talking = match.group(3).startswith('Regenerating build files')
+            kept = []
             progress.step(int(match.group(1)), int(match.group(2)), match.group(3))
         elif is_meson_talking:
             kept.append(line)

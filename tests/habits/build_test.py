@@ -59,10 +59,18 @@ def test_meson_reading_its_files_again_is_kept_back(_):
     stream = io.StringIO()
     kept = build.follow(['ninja: Entering directory `x\'\n', '[0/1] Regenerating build files.\n',
                          'The Meson build system\n', 'meson.build:1:0: ERROR: no\n',
+                         ],
+                        build.Progress('build', stream, lambda: 0.0))
+    assert stream.getvalue() == '', stream.getvalue()
+    assert kept == ['The Meson build system', 'meson.build:1:0: ERROR: no'], kept
+
+
+def test_what_meson_said_is_forgotten_when_it_worked(_):
+    stream = io.StringIO()
+    kept = build.follow(['[0/1] Regenerating build files.\n', 'The Meson build system\n',
                          '[1/2] cc\n', 'a.c: note\n', 'ninja: no work to do.\n'],
                         build.Progress('build', stream, lambda: 0.0))
-    assert stream.getvalue() == 'a.c: note\n', stream.getvalue()
-    assert kept == ['The Meson build system', 'meson.build:1:0: ERROR: no'], kept
+    assert stream.getvalue() == 'a.c: note\n' and kept == [], (stream.getvalue(), kept)
 
 
 def broken_directory(root):
