@@ -21,7 +21,7 @@ HEADER = '#define HERE 1\n'
 DIVIDES = '#define HERE (1 / (a - a))\n'
 
 
-def check(root, header=HEADER, flags=''):
+def check(root, header=HEADER, flags='', options=()):
     """Runs the check over a tree with src/base/a.c in it -> (exit status, text, marks kept)"""
     profile = tree.read(REAL_ROOT, '.clang-tidy')
     tap.write_tree(root, {
@@ -34,7 +34,7 @@ def check(root, header=HEADER, flags=''):
     tree.ROOT = root
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        status = check_tidy.main([f'{root}/build'])
+        status = check_tidy.main([*options, f'{root}/build'])
     return status, said.getvalue(), len(os.listdir(f'{root}/build/tidy-clean'))
 
 
@@ -44,6 +44,12 @@ REAL_ROOT = tree.ROOT
 def test_a_clean_file_passes_and_is_remembered(root):
     assert check(root)[::2] == (0, 1)
     assert check(root)[::2] == (0, 1)
+
+
+def test_what_passed_is_looked_at_again_in_depth(root):
+    assert check(root)[::2] == (0, 1)
+    assert check(root, options=['--deep'])[::2] == (0, 2)
+    assert check(root, DIVIDES, options=['--deep'])[0] == 1
 
 
 def test_only_the_projects_own_folders_are_looked_at(root):
