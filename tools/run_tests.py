@@ -4,8 +4,8 @@
 usage: run_tests.py [--suite name] [--test pattern ...] [variant ...]
 
    plain   gcc, everything, and the checks of the tree itself (suite `habits`)
-   asan    clang, address and undefined-behaviour sanitizers, everything but `habits`
-   tsan    clang, thread sanitizer, suite `threads`; only what that needs is built
+   asan    clang, address and undefined-behaviour sanitizers, everything but `habits` and `once`
+   tsan    clang, thread sanitizer, suite `threads`
    clang   clang, assertions off: compiles without a warning, nothing is linked or run
 
 Suite `soak` runs only when asked for by name. With --test only programs whose names match a pattern
@@ -35,13 +35,13 @@ RESULT = re.compile(r'(not )?ok\b(?:\s+(\d+))?(?:\s*-?\s*(.*?))?\s*'
 # Many tests wait for threads and processes of theirs, so a processor has room for two.
 PROCESSES = 2 * (os.cpu_count() or 1)
 
+# `once`: what is not about how we are compiled, headers in every dialect for example.
 RUNS = {
-    'plain': {'suites': ['--no-suite', 'soak'], 'env': {}, 'patience': 3},
-    'asan': {'suites': ['--no-suite', 'soak', '--no-suite', 'habits'], 'patience': 4, 'env': {
+    'plain': {'only': None, 'without': {'soak'}, 'env': {}, 'patience': 3},
+    'asan': {'only': None, 'without': {'soak', 'habits', 'once'}, 'patience': 4, 'env': {
         'ASAN_OPTIONS': 'halt_on_error=1:detect_leaks=1:detect_stack_use_after_return=1',
         'UBSAN_OPTIONS': 'halt_on_error=1:print_stacktrace=1'}},
-    'tsan': {'suites': ['--suite', 'threads', '--no-suite', 'soak'], 'patience': 8,
-             'builds': 'threads', 'env': {
+    'tsan': {'only': 'threads', 'without': {'soak', 'habits', 'once'}, 'patience': 8, 'env': {
         'TSAN_OPTIONS': 'halt_on_error=1:second_deadlock_stack=1'}},
     'clang': None,
 }
@@ -131,15 +131,14 @@ def introspect(path, what):
                                      capture_output=True, text=True).stdout)
 
 
-def chosen_tests(path, suite, patterns):
-    """The tests of a suite, or those whose names match, as Meson describes them."""
-    def is_chosen(test):
-        suites = [name.split(':')[-1] for name in test['suite']]
-        if patterns:
-            return test['name'] in patterns or 'soak' not in suites and any(
-                fnmatch.fnmatchcase(test['name'], pattern) for pattern in patterns)
-        return suite in suites
-    return [test for test in introspect(path, '--tests') if is_chosen(test)]
+def is_chosen(test, plan, suite, patterns):
+    """Is this test, as Meson describes it, to run by this plan?"""
+    suites = {name.split(':')[-1] for name in test['suite']}
+    if patterns:
+        return test['name'] in patterns or 'soak' not in suites and any(
+            fnmatch.fnmatchcase(test['name'], pattern) for pattern in patterns)
+    only = suite or plan['only']
+    return (only is None or only in suites) and not suites & (plan['without'] - {suite})
 
 
 def targets_of(path, tests):
@@ -157,15 +156,14 @@ def objects(path):
             if re.search(r': (c|cpp)_COMPILER', line)]
 
 
-def build_variant(name, path, suite, tests):
-    """True when all that is needed is there, and nothing was complained about."""
+def build_variant(name, path, tests, is_part):
+    """True when all that is needed is there, and nothing was complained about. What nobody runs is
+    built by one compiler of each kind; the sanitizers' need not."""
     wanted = []
     if RUNS[name] is None:
         wanted = objects(path)
-    elif tests:
+    elif is_part or RUNS[name]['env']:
         wanted = targets_of(path, tests)
-    elif RUNS[name].get('builds') and suite in (None, RUNS[name]['builds']):
-        wanted = targets_of(path, chosen_tests(path, RUNS[name]['builds'], ()))
     return build.ninja(path, wanted, ['-k', '10'])
 
 
@@ -185,7 +183,7 @@ def records(log, is_over):
         time.sleep(0.2)
 
 
-def run_programs(name, path, suites, count):
+def run_programs(name, path, tests, count):
     """Runs what is built, a line for each program. -> how many there were"""
     plan = RUNS[name]
     log = os.path.join(path, 'meson-logs', 'run_tests.json')
@@ -193,7 +191,7 @@ def run_programs(name, path, suites, count):
         os.remove(log)
     command = ['meson', 'test', '-C', path, '--no-rebuild', '--logbase', 'run_tests',
                '--num-processes', str(PROCESSES),
-               '--timeout-multiplier', str(plan['patience']), *suites]
+               '--timeout-multiplier', str(plan['patience']), *[test['name'] for test in tests]]
     if plan['env']:
         command = fixed_addresses() + command
     programs = 0
@@ -218,26 +216,24 @@ def run_variant(name, suite, patterns):
 
     print(f'\n== {name}: building in {os.path.basename(path)}', flush=True)
     built = variants.configure(name, {'tests': 'true'})
-    tests = chosen_tests(path, None, patterns) if built and patterns else []
-    if built and patterns and not tests:
-        count.fail(f'{name}: no test matches {" ".join(patterns)}')
+    plan = RUNS[name]
+    tests = [test for test in introspect(path, '--tests')
+             if is_chosen(test, plan, suite, patterns)] if built and plan else []
+    if built and plan and not tests:
+        print(f'not ok   {name}: there is no such test')
+        count.fail(f'{name}: there is no such test')
         return count
-    built = built and build_variant(name, path, suite, tests)
+    built = built and build_variant(name, path, tests, bool(suite or patterns))
     build_seconds = time.monotonic() - started
     if not built:
         print(f'not ok   {name} does not build')
         count.fail(f'{name}: does not build')
         return count
-    if RUNS[name] is None:
+    if plan is None:
         print(f'ok       {name} compiles without warnings   {build_seconds:.0f} s')
         return count
 
-    suites = ['--suite', suite] if suite else RUNS[name]['suites']
-    if tests:
-        suites = sorted({test['name'] for test in tests})
-    programs = run_programs(name, path, suites, count)
-    if programs == 0:
-        print(f'         {name}: no test in {" ".join(suites)}')
+    programs = run_programs(name, path, tests, count)
     total = time.monotonic() - started
     print(f'   {name}: {count.line()}, {programs} programs, '
           f'build {build_seconds:.0f} s, run {total - build_seconds:.0f} s', flush=True)

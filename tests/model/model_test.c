@@ -147,14 +147,14 @@ static void run_twice(unsigned long long seed, unsigned steps)
 
 TEST(model, random_calls_do_what_the_model_says)
 {
-	unsigned steps = (unsigned)setting("MODEL_STEPS", 10000);
+	unsigned steps = (unsigned)setting("MODEL_STEPS", 5000);
 	unsigned long long seed = setting("MODEL_SEED", 0);
 
 	use_up_a_chunk_of_handles();
 	if (seed != 0) {
 		run_twice(seed, steps);
 	} else {
-		for (seed = 1; seed <= setting("MODEL_SEEDS", 4); seed++)
+		for (seed = 1; seed <= setting("MODEL_SEEDS", 3); seed++)
 			run_twice(seed, steps);
 	}
 	EXPECT_EQ(dxgk_test_report_count("DDI-MUST-SUCCEED"), 0);

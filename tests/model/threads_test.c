@@ -319,7 +319,7 @@ CHILD(threads)
 TEST(model_threads, every_schedule_leaves_a_sound_kernel)
 {
 	const char *wanted = getenv("MODEL_SCHEDULES");
-	unsigned schedules = wanted ? (unsigned)strtoul(wanted, NULL, 0) : 100;
+	unsigned schedules = wanted ? (unsigned)strtoul(wanted, NULL, 0) : 40;
 	char seed[32];
 
 	for (unsigned i = 1; i <= schedules; i++) {

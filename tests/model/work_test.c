@@ -97,14 +97,14 @@ static void run_seed(unsigned long long seed, unsigned steps)
 
 TEST(work, random_work_does_what_the_model_says)
 {
-	unsigned steps = (unsigned)setting("MODEL_STEPS", 10000);
+	unsigned steps = (unsigned)setting("MODEL_STEPS", 5000);
 	unsigned long long seed = setting("MODEL_SEED", 0);
 
 	if (seed != 0) {
 		run_seed(seed, steps);
 		return;
 	}
-	for (seed = 1; seed <= setting("MODEL_SEEDS", 3); seed++)
+	for (seed = 1; seed <= setting("MODEL_SEEDS", 2); seed++)
 		run_seed(seed, steps);
 }
 

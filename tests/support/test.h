@@ -24,6 +24,13 @@
 #include <string.h>
 #include <cmocka.h>
 
+/* How often something is tried: `some` of them in `make test`, `all` in `make soak`, which sets
+ * TEST_LONG. */
+static inline unsigned some_of(unsigned some, unsigned all)
+{
+	return getenv("TEST_LONG") ? all : some;
+}
+
 enum { TEST_MAX = 1024 };
 static struct CMUnitTest test_registry[TEST_MAX];
 static size_t test_count;

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Every header of include/ddk/ compiles on its own, without a warning, wherever it may be used.
 
-usage: check_headers.py <include folder>
+usage: check_headers.py [--each] <include folder>
 
 As C17 and C++17 with both compilers, in clang's Microsoft mode in both languages, and as the host
 does it: after libc's headers, with OPENDXGK_BUILD_KERNEL. The packing headers only make sense in
-pairs and are tried as such.
+pairs and are tried as such. Alone it is in two ways that have little in common, in the others all of
+them together; with --each every one is alone in every way, which takes three times as long.
 """
 import concurrent.futures
 import os
@@ -35,10 +36,18 @@ WAYS = [
 ]
 
 
-def attempts(include):
+PACKING = tuple(f'pshpack{size}.h' for size in (1, 2, 4, 8))
+ALONE = ('gcc C17', 'clang++ Microsoft C++')
+
+
+def attempts(include, is_each):
     """(claim, compiler, flags, suffix, source text)"""
+    headers = sorted(path.name for path in (include / 'ddk').glob('*.h'))
     for name, compiler, flags, suffix, before in WAYS:
-        for header in sorted(path.name for path in (include / 'ddk').glob('*.h')):
+        if not is_each and name not in ALONE:
+            text = ''.join(f'#include "{header}"\n' for header in headers if 'pack' not in header)
+            yield f'{name}: all headers', compiler, flags, suffix, before + text
+        for header in headers if is_each or name in ALONE else PACKING:
             text = f'{before}#include "{header}"\n'
             if header == 'poppack.h':
                 continue
@@ -61,8 +70,8 @@ def compile_alone(include, folder, number, attempt):
 
 
 def main():
-    include = pathlib.Path(sys.argv[1]).resolve()
-    todo = list(attempts(include))
+    include = pathlib.Path(sys.argv[-1]).resolve()
+    todo = list(attempts(include, '--each' in sys.argv))
     failed = False
     print(f'1..{len(todo)}')
     with tempfile.TemporaryDirectory() as folder, \
