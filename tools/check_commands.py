@@ -23,7 +23,7 @@ MARKDOWN = re.compile(r'(README|CONTRIBUTING|docs/[^/]+)\.md$')
 MAN = re.compile(r'docs/man/[^/]+\.scd$')
 SETTING = re.compile(r'([A-Z][A-Z_]*)=')
 PATH = re.compile(r'[\w.+-]+(?:/[\w.*+-]+)+/?|[\w+-]+/')
-VARIABLE = re.compile(r'\b(?:DXGK|OPENDXGK|MODEL|PARK)_[A-Z]+(?:_[A-Z]+)*\b')
+VARIABLE = re.compile(r'\b(?:DXGK|OPENDXGK|MODEL|PARK|TEST)_[A-Z]+(?:_[A-Z]+)*\b')
 
 
 class Page:

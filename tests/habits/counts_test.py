@@ -80,4 +80,43 @@ def test_the_closing_line_reads_the_same_every_time(_):
     assert run_tests.Count(1, 2, 3).line() == '1 passed, 2 failed, 3 skipped'
 
 
+def chosen(variant, name, suites, suite=None, patterns=()):
+    test = {'name': name, 'suite': [f'opendxgk:{word}' for word in suites]}
+    return run_tests.is_chosen(test, run_tests.RUNS[variant], suite, patterns)
+
+
+def test_a_variant_runs_its_suites(_):
+    for name, suites, variants in (('a', ['api'], 'plain asan'), ('b', ['api', 'threads'], 'plain asan tsan'),
+                                   ('c', ['habits'], 'plain'), ('d', ['abi', 'once'], 'plain'),
+                                   ('e', ['api', 'threads', 'soak'], '')):
+        runs = [variant for variant in ('plain', 'asan', 'tsan') if chosen(variant, name, suites)]
+        assert runs == variants.split(), (name, runs)
+
+
+def test_a_suite_that_is_asked_for_runs_alone(_):
+    assert chosen('plain', 'a', ['api', 'soak'], 'soak') and not chosen('plain', 'a', ['api'], 'soak')
+    assert chosen('plain', 'a', ['habits', 'soak'], 'soak')
+    assert not chosen('asan', 'a', ['habits', 'soak'], 'soak')
+
+
+def test_patterns_choose_by_name_and_the_long_ones_in_full_only(_):
+    assert chosen('tsan', 'api/offer_seed_1', ['api'], None, ['api/offer*'])
+    assert not chosen('tsan', 'api/lock', ['api'], None, ['api/offer*'])
+    assert not chosen('plain', 'park/long', ['soak'], None, ['park/*'])
+    assert chosen('plain', 'park/long', ['soak'], None, ['park/long'])
+
+
+def test_records_are_read_while_they_are_written(root):
+    log, over = f'{root}/log', [False, False, False, True]
+    pieces = ['{"name": "a"}\n{"na', 'me": "b"}\n', '{"name": "c"}\n']
+
+    def is_over():
+        if pieces and len(over) < 4:
+            with open(log, 'a', encoding='utf-8') as file:
+                file.write(pieces.pop(0))
+        return over.pop(0)
+
+    assert [record['name'] for record in run_tests.records(log, is_over)] == ['a', 'b', 'c']
+
+
 tap.run_tests(globals())
