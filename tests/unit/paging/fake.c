@@ -2,11 +2,10 @@
  * fake.c - see fake.h.
  */
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "fake.h"
+#include "support/dirty.h"
 
 enum { COMMAND_MAGIC = 0x50A6E500, COMMAND_ENTRIES = 8, MDL_ALIVE = 0x4D444C21 };
 
@@ -614,36 +613,10 @@ static void make_mmu(struct fake *fake)
 		};
 }
 
-/*
- * Local memory full of 0xEE, of which a page comes into being when it is written: a fill of all of it
- * would be most of what a test does.
- */
-static uint8_t *map_local(void)
-{
-	static const size_t piece_bytes = 1 << 20;
-	static int pattern = -1;
-	uint8_t *local =
-		mmap(NULL, FAKE_LOCAL_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	CHECK(local != MAP_FAILED);
-	if (pattern < 0) {
-		pattern = memfd_create("pattern", MFD_CLOEXEC);
-		CHECK(pattern >= 0 && ftruncate(pattern, (off_t)piece_bytes) == 0);
-		uint8_t *bytes = mmap(NULL, piece_bytes, PROT_WRITE, MAP_SHARED, pattern, 0);
-		CHECK(bytes != MAP_FAILED);
-		memset(bytes, 0xEE, piece_bytes);
-		munmap(bytes, piece_bytes);
-	}
-	for (size_t at = 0; at < FAKE_LOCAL_BYTES; at += piece_bytes)
-		CHECK(mmap(local + at, piece_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
-			   pattern, 0) == local + at);
-	return local;
-}
-
 void fake_free(struct fake *fake)
 {
 	lock_finish(&fake->sched.lock);
-	munmap(fake->local, FAKE_LOCAL_BYTES);
+	dirty_free(fake->local, FAKE_LOCAL_BYTES);
 	free(fake);
 }
 
@@ -655,7 +628,7 @@ NTSTATUS fake_try_create(const struct fake_config *config, struct fake **fake_ou
 	fake->config = *config;
 	if (fake->config.buffer_bytes == 0)
 		fake->config.buffer_bytes = 4096;
-	fake->local = map_local();
+	fake->local = dirty_memory(FAKE_LOCAL_BYTES);
 	fake->sched.is_automatic = config->is_automatic;
 	lock_init(&fake->sched.lock, LOCK_RANK_NODE, "fake scheduler");
 	list_init(&fake->sched.waits);

@@ -498,7 +498,7 @@ TEST(tables, a_space_survives_every_failure_to_make_one)
 		struct mem_usage usage = mem_usage();
 		uint64_t pages = machine_usage().taken_pages;
 
-		world->local = aligned_alloc(4096, LOCAL_BYTES);
+		world->local = dirty_memory(LOCAL_BYTES);
 		world_describe(world, &shapes[5]);
 		mem_fail_nth(++fail_at);
 		NTSTATUS status = page_tables_config_init(&world->config);
@@ -512,7 +512,7 @@ TEST(tables, a_space_survives_every_failure_to_make_one)
 		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		EXPECT_EQ(mem_usage().blocks, usage.blocks);
 		EXPECT_EQ(machine_usage().taken_pages, pages);
-		free(world->local);
+		dirty_free(world->local, LOCAL_BYTES);
 		free(world);
 	} while (fired);
 }

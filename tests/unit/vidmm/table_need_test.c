@@ -93,7 +93,7 @@ TEST(table_need, zeroes_and_nothing_are_a_table_of_each_level_at_most)
 	}
 }
 
-enum { STEPS = 5, ROUNDS_OF_A_WORLD = 16 };
+enum { STEPS = 5, ROUNDS = 48, ROUNDS_OF_A_WORLD = 16 };
 
 /* Ascending, some of them neighbours, mostly where something is. */
 static size_t choose_steps(struct world *world, struct random *random, struct gpuva_step steps[])
@@ -168,7 +168,7 @@ TEST(table_need, what_is_made_is_what_was_counted)
 	for (int s = 0; s < ALL_SHAPES; s++) {
 		struct world *world = NULL;
 
-		for (int round = 0; round < (int)some_of(16, 48); round++) {
+		for (int round = 0; round < ROUNDS; round++) {
 			struct gpuva_step steps[STEPS];
 			struct table_rooms rooms = { 0 };
 			enum table_time time = times[random_below(&random, 3)];

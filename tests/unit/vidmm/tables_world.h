@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "gpuva/plan.h"
 #include "op_entry.h"
+#include "support/dirty.h"
 #include "support/test.h"
 #include "tables_shapes.h"
 #include "vidmm/page_tables.h"
@@ -537,7 +538,7 @@ static inline struct world *world_create(const struct shape *shape)
 
 	world->shape = shape;
 	outside_note();
-	world->local = aligned_alloc(4096, LOCAL_BYTES);
+	world->local = dirty_memory(LOCAL_BYTES);
 	world_describe(world, shape);
 	EXPECT_EQ(page_tables_config_init(&world->config), STATUS_SUCCESS);
 	EXPECT_EQ(page_tables_init(&world->tables, &world->config, NULL, &world_process, NULL),
@@ -570,7 +571,7 @@ static inline void world_destroy(struct world *world)
 	page_tables_config_finish(&world->config);
 	EXPECT_EQ(world->local_taken, 0);
 	outside_compare();
-	free(world->local);
+	dirty_free(world->local, LOCAL_BYTES);
 	free(world);
 }
 
