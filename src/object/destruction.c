@@ -116,7 +116,7 @@ static void destroy_bodies(struct destroy_batch *batch)
 	struct dxg_device *device = batch->device;
 	struct resource_body *resource = batch->resource ? batch->resource->body : NULL;
 	/* A shared resource goes with its body. */
-	bool is_last = batch->is_resource_going && !resource->is_shared;
+	bool is_last = resource && batch->is_resource_going && !resource->is_shared;
 
 	if (batch->dying == 0 && !is_last)
 		return;
