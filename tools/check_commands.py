@@ -237,11 +237,23 @@ def check_documented(facts):
     for path, page in (('drivers/soft/settings.c', 'docs/softgpu.md'),
                        ('src/miniport/tdr_settings.c', 'docs/profile.md')):
         here = registry_values(facts.read(path))
-        there = set(re.findall(r'^\| `(\w*[a-z]\w*)` \|', facts.read(page), re.MULTILINE))
-        there -= {'driver', 'name', 'registry'}
+        there = set(re.findall(r'^\| `([A-Z]\w*[a-z]\w*)` \|', facts.read(page), re.MULTILINE))
         yield from (f'{path}: reads {name}, which {page} does not have' for name in sorted(here - there))
         yield from (f'{page}: has {name}, which {path} does not read' for name in sorted(there - here))
+    yield from check_members(facts)
     yield from check_verbs(facts)
+
+
+def check_members(facts):
+    """Members of the profile, both ways."""
+    page = facts.read('docs/profile.md')
+    code = ' '.join(facts.sources('daemon').values())
+    for name in re.findall(r'\{ "(\w+)", (?:config_)?read_', code):
+        if not re.search(rf'[`"]{name}[`"]', page):
+            yield f'daemon/: reads the member {name}, which docs/profile.md does not have'
+    for name in re.findall(r'^\| `([a-z]\w*)` \|', page, re.MULTILINE):
+        if f'"{name}"' not in code:
+            yield f'docs/profile.md: has {name}, which daemon/ does not read'
 
 
 def registry_values(text):
