@@ -27,8 +27,8 @@ OPENDXGK_EXTERN_C_BEGIN
 
 typedef struct _KTHREAD *PKTHREAD, *PRKTHREAD;
 typedef struct _ETHREAD *PETHREAD;
-typedef struct _EPROCESS *PEPROCESS;
-typedef struct _KPROCESS *PKPROCESS, *PRKPROCESS;
+typedef struct _KPROCESS *PEPROCESS;
+typedef struct _KPROCESS KPROCESS, *PKPROCESS, *PRKPROCESS;
 typedef struct _KINTERRUPT *PKINTERRUPT;
 
 /* Dispatcher objects. */

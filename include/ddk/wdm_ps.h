@@ -60,6 +60,14 @@ NTKERNELAPI BOOLEAN NTAPI PsGetVersion(PULONG MajorVersion, PULONG MinorVersion,
 #define IoGetCurrentProcess() PsGetCurrentProcess()
 extern NTKERNELAPI PEPROCESS PsInitialSystemProcess;
 
+/* Told by the thread that begins or ends the process, in a critical region. */
+typedef VOID NTAPI CREATE_PROCESS_NOTIFY_ROUTINE(HANDLE ParentId, HANDLE ProcessId, BOOLEAN Create);
+typedef CREATE_PROCESS_NOTIFY_ROUTINE *PCREATE_PROCESS_NOTIFY_ROUTINE;
+
+/* With Remove, returns when the routine runs nowhere any more. Not from such a routine. */
+NTKERNELAPI NTSTATUS NTAPI
+PsSetCreateProcessNotifyRoutine(PCREATE_PROCESS_NOTIFY_ROUTINE NotifyRoutine, BOOLEAN Remove);
+
 /* Objects and handles. */
 
 typedef struct _OBJECT_TYPE *POBJECT_TYPE;

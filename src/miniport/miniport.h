@@ -181,6 +181,9 @@ struct miniport_info {
 MUST_CHECK NTSTATUS miniport_host_start(void);
 void miniport_host_stop(void);
 
+/* A process of clients begins or ends: drivers that asked for it are told, on this thread. */
+void miniport_tell_process(bool begins);
+
 /*
  * Load, DriverEntry, AddDevice, StartDevice, every query, node metadata, and the kernel's own
  * (system) process, device and one context per paging node. On failure all of it is undone in

@@ -216,10 +216,36 @@ NTSTATUS miniport_host_start(void)
 	return NT_SUCCESS(status) ? status : no_memory("the NT environment");
 }
 
+void miniport_tell_process(bool begins)
+{
+	nt_process_tell(begins);
+}
+
 void miniport_host_stop(void)
 {
 	if (!atomic_load(&has_left_over))
 		nt_stop();
+}
+
+static NTSTATUS introduce_image(struct miniport *miniport)
+{
+	const void *begin;
+	const void *end;
+
+	image_range(&miniport->image, &begin, &end);
+	NTSTATUS status = nt_module_add(miniport->info.driver_path, begin, end);
+	return NT_SUCCESS(status) ? status : no_memory("what drivers there are");
+}
+
+/* It never ran. */
+static void drop_image(struct miniport *miniport)
+{
+	const void *begin;
+	const void *end;
+
+	image_range(&miniport->image, &begin, &end);
+	nt_module_remove(begin);
+	image_unload(&miniport->image);
 }
 
 /*
@@ -305,7 +331,9 @@ static NTSTATUS load_driver(struct miniport *miniport, const struct miniport_con
 		status = image_load(&miniport->image, info->driver_path);
 	if (!NT_SUCCESS(status))
 		return status;
-	status = registry_write(miniport, config);
+	status = introduce_image(miniport);
+	if (NT_SUCCESS(status))
+		status = registry_write(miniport, config);
 	if (!NT_SUCCESS(status))
 		goto unload_image;
 	status = nt_driver_object_create(miniport->start_name, info->registry_path,
@@ -328,7 +356,7 @@ destroy_driver_object:
 delete_registry:
 	nt_registry_delete_tree(info->registry_path);
 unload_image:
-	image_unload(&miniport->image);
+	drop_image(miniport);
 	return status;
 }
 

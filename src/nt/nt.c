@@ -45,11 +45,16 @@ bool nt_driver_unloaded(const void *begin, const void *end)
 	if (nt_dispatcher_forget_memory(begin, end))
 		nt_report(RULE_NT_TIMER_LEFT, "The driver is unloaded while a timer, DPC or work "
 					      "item in its image is queued");
+	if (nt_process_forget_routines(begin, end) > 0)
+		nt_report(RULE_NT_NOTIFY_LEFT, "The driver is unloaded while it is to be told of "
+					       "processes (PsSetCreateProcessNotifyRoutine)");
 	/* Memory of a thread that still runs is not taken from under it. */
 	if (running == 0) {
 		nt_driver_memory_report_left(begin, end);
 		nt_pool_report_leaks(begin, end);
 	}
+	if (running == 0)
+		nt_module_remove(begin);
 	nt_report_summarize();
 	return running == 0;
 }

@@ -249,56 +249,6 @@ BOOLEAN PsIsSystemThread(PETHREAD Thread)
 	return ((PKTHREAD)Thread)->is_system;
 }
 
-struct _EPROCESS {
-	DISPATCHER_HEADER header;
-	HANDLE id; /* NULL: this process's own */
-};
-
-/* Two, which never end while we live. */
-static struct nt_process {
-	struct nt_object object;
-	struct _EPROCESS process;
-} system_process, client_process;
-_Static_assert(offsetof(struct nt_process, process) == sizeof(struct nt_object),
-	       "the body follows the object header");
-
-static void process_destroy(struct nt_object *object)
-{
-	(void)object;
-}
-
-__attribute__((constructor)) static void processes_init(void)
-{
-	nt_object_init(&system_process.object, &nt_type_process, process_destroy);
-	nt_object_init(&client_process.object, &nt_type_process, process_destroy);
-	system_process.process.id = ULongToHandle(4);
-}
-
-PEPROCESS PsInitialSystemProcess = &system_process.process;
-
-/*
- * System threads belong to the system; who calls from outside is the process around us. In an entry
- * point it is whoever that is called for.
- */
-PEPROCESS PsGetCurrentProcess(VOID)
-{
-	if (nt_thread_behalf == NT_BEHALF_SYSTEM)
-		return &system_process.process;
-	if (nt_thread_behalf == NT_BEHALF_CLIENT)
-		return &client_process.process;
-	return nt_thread_current()->is_system ? &system_process.process : &client_process.process;
-}
-
-HANDLE PsGetProcessId(PEPROCESS Process)
-{
-	return Process->id ? Process->id : ULongToHandle((ULONG)getpid());
-}
-
-HANDLE PsGetCurrentProcessId(VOID)
-{
-	return PsGetProcessId(PsGetCurrentProcess());
-}
-
 /* ---- what a thread remembers ---- */
 
 KPRIORITY KeSetPriorityThread(PKTHREAD Thread, KPRIORITY Priority)

@@ -40,6 +40,7 @@ NTSTATUS process_create(uint32_t id, struct share_space *shares, struct dxg_proc
 	list_init(&process->sync_objects);
 	list_init(&process->waits);
 	trace_process_create(id);
+	miniport_tell_process(true);
 	*process_out = process;
 	return STATUS_SUCCESS;
 

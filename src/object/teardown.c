@@ -4,7 +4,7 @@
  *	1. devices, newest first, each with its contexts, its allocations, its sync objects
  *	2. keyed mutexes, of which one that is held is abandoned, and sync objects of no device
  *	3. the driver's process on every adapter, which had news for the notifier
- *	4. adapter handles
+ *	4. adapter handles, and drivers that asked hear of the end
  *	5. the handle table, which asserts that nothing is left
  *
  * A process ends in four ways (a normal exit, D3DKMTCloseDxCoreDevice, later a hang-up of its
@@ -113,6 +113,7 @@ void process_destroy(struct dxg_process *process)
 	leave_adapters(process);
 	notifier_finish(process);
 	close_adapters(process);
+	miniport_tell_process(false);
 	share_sweep(process->shares);
 	trace_process_destroy(process->id);
 	fence_pages_close(process->fence_pages);
