@@ -138,7 +138,11 @@ static NTSTATUS answer_adapter_type(const struct query *query)
 
 static NTSTATUS answer_driver_version(const struct query *query)
 {
-	*(D3DKMT_DRIVERVERSION *)query->data = (D3DKMT_DRIVERVERSION)query->info->wddm_version;
+	uint32_t level = query->info->wddm_version;
+
+	/* 1102 was its prerelease; all others are the level times 1,000. */
+	*(D3DKMT_DRIVERVERSION *)query->data =
+		level == 1100 ? KMT_DRIVERVERSION_WDDM_1_1 : (D3DKMT_DRIVERVERSION)level;
 	return STATUS_SUCCESS;
 }
 

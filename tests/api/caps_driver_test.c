@@ -47,6 +47,8 @@ TEST(caps, say_the_level_by_the_names_of_the_header)
 	expect_told("\"Version\": 61443, \"WDDMVersion\": 12288", wanted);
 	snprintf(wanted, sizeof(wanted), "level %d,", KMT_DRIVERVERSION_WDDM_2_6);
 	expect_told("", wanted);
+	snprintf(wanted, sizeof(wanted), "level %d,", KMT_DRIVERVERSION_WDDM_1_1);
+	expect_told("\"Model\": \"physical\", \"Version\": 8197", wanted);
 	EXPECT_EQ(KMT_DRIVERVERSION_WDDM_3_1, 3100);
 }
 
