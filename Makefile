@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The commands a newcomer types; the rest is Meson's. `make run` and `make test` install what is
 # missing on a Debian system first (tools/packages.txt says what and why).
 

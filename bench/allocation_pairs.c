@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation_pairs.c - allocations of 64 KiB come and go while `live` of them stay. Nobody touches
  * their memory.

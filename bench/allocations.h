@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocations.h - what the benchmarks of allocations share: devices, and allocations on them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * command_turns.c - from the submission of an empty command to the thread that sees it done, beside
  * two threads that wake each other.

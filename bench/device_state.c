@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * device_state.c - D3DKMTGetDeviceState on a living device, beside the cheapest system call.
  *

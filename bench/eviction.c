@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * eviction.c - how many bytes the policies of eviction move.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fence_pairs.c - monitored fences that are signalled and waited for, or come and go.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fences.h - what the benchmarks of fences share: monitored fences, signalled and waited for.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpuva_pairs.c - GPU addresses are mapped and freed while `live` mappings stay.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * handle_pairs.c - handles come and go while `live` of them stay.
  *

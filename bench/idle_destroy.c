@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * idle_destroy.c - what an idle GPU adds to destroying an allocation.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lavapipe.h - the software Vulkan driver that ours is measured beside. Exit status 77: there is
  * none.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * paging_moves.c - 64 MiB into GPU memory and out of it, through the whole stack, beside plain
  * copies of as much by as many threads.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * residency_calls.c - what costs bookkeeping only: making resident what is, and offering and
  * reclaiming what nobody touches meanwhile.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """run.py - what the project promises about speed, measured.
 
 usage: run.py build-directory

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * space_churn.c - ranges come and go in a segment, as allocations of many sizes do.
  *

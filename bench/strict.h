@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * strict.h - a thread that may make no system call: the kernel ends it at its first but read, write
  * and exit.

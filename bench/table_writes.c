@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_writes.c - how fast page tables are filled, next to memset of the same bytes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * thread_time.h - how long the calling thread has run, without what it waited for a processor.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * vulkan_fences.c - our monitored fence beside lavapipe's timeline semaphore.
  *

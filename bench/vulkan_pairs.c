@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * vulkan_pairs.c - our pair of create and destroy beside lavapipe's vkAllocateMemory and
  * vkFreeMemory, which is the software Vulkan driver's way to do the same.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * adapter_facts.h - what can be asked of an adapter, asked through the public calls only.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cmd_ctl.c - dxgk ctl: controls of a running kernel, each an escape over its control socket.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cmd_info.c - dxgk info: the adapters there are, readable for people or as JSON for programs.
  */

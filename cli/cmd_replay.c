@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cmd_replay.c - dxgk replay: how many bytes would a policy of eviction move?
  *

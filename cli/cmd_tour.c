@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cmd_tour.c - dxgk tour: three clients that want more memory than there is, watched.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cmd_trace.c - dxgk trace: run a program and keep a trace of it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * commands.h - one function per verb of dxgk; argv[0] is the verb.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * control_client.h - one question to a running kernel, over its control socket.
  */

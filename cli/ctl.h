@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ctl.h - the verbs of dxgk ctl, one function each. `arguments` has as many as the verb takes.
  */

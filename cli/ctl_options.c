@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ctl_options.c - dxgk ctl: the verifier's options that concern memory.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ctl_stats.c - dxgk ctl stats: what an adapter, its segments and nodes, and the process on it
  * count.

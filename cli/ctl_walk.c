@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ctl_walk.c - dxgk ctl walk: the way of one GPU address through the page tables, level by level.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * config.c - see config.h; docs/profile.md describes the file.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * config.h - which adapters there are: the file that DXGK_PROFILE names, or the default.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * config_device.c - what an adapter's profile says about the device under it: "resources",
  * "hardwareIds", "compatibleIds", and how they go together with "pci".

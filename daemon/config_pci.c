@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * config_pci.c - "pci" of an adapter: its numbers, its place, and what is behind the header of its
  * configuration space.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * config_registry.c - "registry" of an adapter: values, and keys with values below the driver's own.
  *

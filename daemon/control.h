@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * control.h - the control socket: a way to a running kernel for `dxgk ctl`.
  *

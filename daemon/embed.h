@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * embed.h - what the other files of libdxgk.so ask of the embedded kernel.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * json.c - see json.h. RFC 8259, one pass, nesting bounded.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * json.h - small files that people write, read with the place of every value remembered.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * testing.c - see <opendxgk/testing.h>.
  */

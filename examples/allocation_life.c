@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation_life.c - the life of an allocation, one line per step.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include <dxg/d3dkmthk.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """after_install.py - what is still to do before programs find what was installed, done or said.
 
 usage: after_install.py        after `make install`, which calls it

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """build.py - ninja, and a sign that it goes on: one line on a terminal that counts, elsewhere a line now and then.
 
 usage: build.py variant [target ...]

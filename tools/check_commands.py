@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """check_commands.py - what README, CONTRIBUTING, docs/ and man pages tell a reader to type or to look at exists.
 
 usage: check_commands.py [root [builddir]]

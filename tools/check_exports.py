@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """check_exports.py - what libdxcore.so exports is what we promised, by name and by type.
 
 usage: check_exports.py libdxcore.so

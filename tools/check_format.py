@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """check_format.py - the code is laid out as clang-format lays it out.
 
 usage: check_format.py [--fix] [root]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """check_layers.py - compares #include lines and names in the code with tools/layers.txt.
 
 usage: check_layers.py [root]

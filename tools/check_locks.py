@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """check_locks.py - names say what a function does with the lock it is called under.
 
 usage: check_locks.py [root]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """check_rules.py - rule ids: the list, the documentation and the code agree.
 
 usage: check_rules.py [root]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """check_tidy.py - clang-tidy, with the profile in .clang-tidy, finds nothing.
 
 usage: check_tidy.py [--deep] builddir [file ...]

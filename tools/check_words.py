@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """check_words.py - nothing binary, no leftovers, no paths of somebody's machine, no file that outgrew its question.
 
 usage: check_words.py [root]

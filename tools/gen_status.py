@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Reads <dxg/ntstatus.h>, prints { value, "NAME" } lines sorted by value, one name per value.
 
 Where several names share a value (STATUS_SUCCESS and STATUS_WAIT_0) the first in the header wins.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """run_tests.py - builds the variants, runs their suites, counts every single test.
 
 usage: run_tests.py [--suite name] [--test pattern ...] [variant ...]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # setup.sh - installs the Debian packages that are missing, and says which and why.
 #
 # usage: setup.sh group...        groups as in packages.txt: build, test, bench

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """tap.py - how the project's own checks and their tests report: TAP 13, one line per claim.
 
 A check collects problems under a claim ("folders include only what layers.txt allows") and calls

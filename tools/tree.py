@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """tree.py - which files belong to the project, and their text the way a check wants to see it."""
 
 import os

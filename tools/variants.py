@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """variants.py - the build directories: what each is for, and how it is configured.
 
 usage: variants.py name [-Doption=value ...]

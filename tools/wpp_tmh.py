@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Write the *.tmh files that sources traced with WPP include.
 
     wpp_tmh.py --output-dir DIR [--func 'DbgPrint(LEVEL, (MSG, ...))'] source.cpp... header.h...

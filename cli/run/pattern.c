@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pattern.c - see pattern.h. A random row can be entered anywhere: its eight bytes at n are made of
  * the seed and n alone.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * queue.c - statements about contexts and fences: what runs, what waits for what, how it ended.
  */

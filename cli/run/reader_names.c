@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * reader_names.c - names, places and options: words that several statements have.
  */

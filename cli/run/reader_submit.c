@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * reader_submit.c - what goes to the software GPU: its settings, and the commands of a submission.
  */

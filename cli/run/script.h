@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * script.h - a scenario as `dxgk run` reads it: what there is, and what happens to it in order.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * words.h - the words of a line, one after the other, and what is wrong with them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * world.c - clients, contexts, allocations and fences: made, destroyed, and all of it at the end.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * world.h - what a script has made in the kernel so far, and what one statement does to it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * client.h - one client of the tour: a device, a context, buffers with a known content.
  *

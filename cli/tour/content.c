@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * content.c - see content.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * content.h - which byte an allocation has where: made of its seed and the place alone.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * frames.c - the client that draws: each frame uses some textures of a set that is larger than
  * local memory, the ones near where it stands more often than others.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * history.c - see history.h. Reads what src/trace/sink.c writes, one event in a line; a quote
  * inside of a string is escaped there, so what is searched for here cannot be part of one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * history.h - where every allocation was and in which state, read from a trace.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * idle.c - the client that idles: has the GPU use what it owns, offers all of it, and looks some
  * frames later what is left. What was thrown away says so, and is written again.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * live.h - the tour while it runs: a bar for each segment on a terminal, plain lines elsewhere.
  */

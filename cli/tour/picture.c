@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * picture.c - the page as HTML: the text, the segments over time, and a row for each allocation,
  * in the colour of its place or state. It needs nothing but the file.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * report.h - what came of a tour, on a page: as text, and as HTML with pictures.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * run.c - the tour itself: an adapter, three clients, and somebody who watches.
  */

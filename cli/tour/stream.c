@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * stream.c - the client that streams: uploads a piece, has the GPU use it once, and frees it when
  * as many came after it as it holds.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * tour.h - what the clients of a tour share, and what is left of them when they are done.
  *

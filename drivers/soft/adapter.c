@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * adapter.c - add, start, stop, remove; and the entry points of a display that we do not have.
  *

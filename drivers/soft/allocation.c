@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation.c - our side of allocations, of the resources they come in, and of their openings on
  * devices.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * caps.c - what the driver says about itself.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * device.c - our side of a device: what contexts and openings of allocations belong to.
  *

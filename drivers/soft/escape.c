@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * escape.c - calls of our own, through D3DKMTEscape.
  *

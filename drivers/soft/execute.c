@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * execute.c - what an engine does with one packet.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * host_aperture.c - local memory that the CPU sees through a window: as with hardware whose memory
  * is larger than what the bus shows of it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hw_queue.c - hardware contexts and queues, when the registry asks for them (HwQueues).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * page_table.h - the format of page tables, and how an engine walks them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * page_table_store.c - entries as the kernel gives them, into tables: many at once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * paging.c - paging operations -> commands for the paging engine.
  *

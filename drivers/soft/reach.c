@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * reach.c - from what a command calls a place to memory that a thread can touch.
  *

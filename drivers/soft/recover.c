@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * recover.c - resets, and what the kernel asks before and after them.
  *

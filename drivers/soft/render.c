@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * render.c - command buffers of physical contexts -> DMA buffers.
  *

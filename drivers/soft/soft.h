@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * soft.h - the objects of the software GPU driver, and which file does what with them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * standard.c - surfaces that the operating system wants to make by itself.
  *

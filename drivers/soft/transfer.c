@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * transfer.c - long copies and fills, piece by piece, by one thread or by several.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * WppRecorder.h - what drivers that trace with WPP need, without the Windows trace service.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * acpiioct.h - input and output of ACPI method evaluation (DxgkCbEvalAcpiMethod).
  */

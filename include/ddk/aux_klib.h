@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * aux_klib.h - the auxiliary kernel-mode library: which images there are.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * basetsd.h - the integer types of known size, which are part of ntdef.h here.
  */

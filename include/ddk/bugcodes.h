@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * bugcodes.h - the stop codes that drivers and the graphics kernel name.
  */

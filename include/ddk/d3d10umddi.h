@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * d3d10umddi.h: the few Direct3D 10/11 and DXGI types that a user-mode driver and its miniport put
  * into the private data they exchange. The user-mode driver interface itself is not here.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * d3d12umddi.h: the few Direct3D 12 types that a user-mode driver and its miniport put into the
  * private data and command buffers they exchange. The user-mode driver interface itself is not

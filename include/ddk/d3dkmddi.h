@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * d3dkmddi.h: what Dxgkrnl and a display miniport driver say to each other about memory, work and
  * pictures. dispmprt.h puts these calls into the two tables that are exchanged at start.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * d3dkmdt.h for drivers: the kernel-mode display types, on the basic types of ntdef.h instead of
  * the client's.

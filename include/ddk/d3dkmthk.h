@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * d3dkmthk.h for drivers: the client's calls and structures, on the basic types of ntdef.h instead
  * of the client's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dderror.h - the Win32 error codes of video miniports: what VP_STATUS holds.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * devioctl.h - control codes, which are part of wdm.h here.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dispmprt.h: how a display miniport driver and its host find each other. The driver hands over a
  * DRIVER_INITIALIZATION_DATA from DriverEntry, the host a DXGKRNL_INTERFACE at StartDevice; around

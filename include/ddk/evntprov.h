@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * evntprov.h - event tracing providers.
  *

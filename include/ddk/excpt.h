@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * excpt.h - __try, __except, __finally and __leave on a platform without SEH.
  *

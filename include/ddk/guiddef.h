@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * guiddef.h - declaring, defining and comparing GUIDs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * initguid.h - include before the headers whose GUIDs this file shall define, not only declare.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * intrin.h - functions that the Microsoft compiler knows by itself, in the parts drivers use.
  */

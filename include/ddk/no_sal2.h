@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * no_sal2.h - annotations of the static analyser, which mean nothing to the compiler.
  */

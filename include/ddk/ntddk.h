@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ntddk.h - what wdm.h declares, under the name that legacy and display drivers include.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ntddvdeo.h - device interface classes and brightness control of display devices.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ntifs.h - the kernel as file systems see it, in the parts a display miniport uses.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ntintsafe.h - arithmetic and conversions that say when they do not fit.
  *

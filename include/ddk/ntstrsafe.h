@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ntstrsafe.h - string functions that always terminate and say when they cut something off.
  *

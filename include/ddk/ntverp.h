@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ntverp.h - the version that resource scripts and version checks of drivers name.
  */

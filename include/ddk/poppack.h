@@ -1,2 +1,3 @@
+/* SPDX-License-Identifier: MIT */
 /* poppack.h - ends what the last pshpack header began. */
 #pragma pack(pop)

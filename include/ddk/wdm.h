@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * wdm.h - the NT kernel as a Windows driver sees it, in the parts a display miniport uses.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * wdm_crt.h - the C functions that kernel code may use.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * wdm_dma.h - DMA adapters and scatter/gather lists.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * wdm_ex.h - the Ex routines: pool, lookaside lists, interlocked operations and lists, executive
  * locks, work items, callbacks and raising of statuses.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * wdm_io.h - the Io routines and what drivers are described with: driver and device objects, IRPs,
  * resources, interfaces, power states, PCI, and access to registers and ports.

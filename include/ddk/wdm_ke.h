@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * wdm_ke.h - the Ke routines: IRQL, spin locks, dispatcher objects and waits, DPCs, time.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * wdm_mm.h - the Mm routines: memory descriptor lists, contiguous and device memory.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * wdm_pci.h - PCI configuration space: headers, base addresses, capabilities.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * wdm_ps.h - the Ps, Ob, Se and Zw routines: threads, processes, handles, the registry, files and
  * sections, and the constants that go with them.

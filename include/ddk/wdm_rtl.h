@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * wdm_rtl.h - the Rtl routines (memory, lists, strings, bitmaps, versions), and Dbg output.
  *

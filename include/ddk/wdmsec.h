@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * wdmsec.h - secured device objects. A display miniport makes no device objects, so there is none of
  * its routines here.

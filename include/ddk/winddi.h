@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * winddi.h - the shapes of GDI under the name that display drivers include. GDI itself stops where a
  * display miniport begins.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * windef.h - the basic types under the name that D3D headers and drivers include.
  */

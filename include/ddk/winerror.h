@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * winerror.h - HRESULTs and the few Win32 error codes that user-mode parts of a driver name.
  */

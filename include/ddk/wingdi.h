@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * wingdi.h - the bits of GDI that display driver headers name.
  */

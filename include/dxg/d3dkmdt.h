@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * d3dkmdt.h - what the graphics kernel and its clients have in common beyond d3dukmdt.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * d3dkmthk.h - the D3DKMT calls: how a client talks to the graphics kernel.
  *

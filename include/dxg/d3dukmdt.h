@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * d3dukmdt.h - what user mode drivers, the graphics kernel and miniports have in common.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dxgsal.h - the source annotations that Windows code carries, all of them empty.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dxgshapes.h - small structs of the basic types, and the words to measure structs with.
  *

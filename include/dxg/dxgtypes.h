@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dxgtypes.h - the basic Windows types, as a client on 64-bit Linux sees them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ntstatus.h - the status codes of NT and of the graphics kernel.
  *

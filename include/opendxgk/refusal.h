@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * refusal.h - why a call was refused.
  *

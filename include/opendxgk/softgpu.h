@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * softgpu.h - what a client and the software GPU say to each other.
  *

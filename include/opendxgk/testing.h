@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * testing.h - hooks of libdxgk.so for tests of clients and drivers. Not for programs.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * attributes.h - what we say to the compiler, under names that read well.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * bytes.h - copies of a few bytes, as clients and drivers exchange them, without a call.
  */

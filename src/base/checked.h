@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * checked.h - arithmetic on numbers that came from outside.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * clock.c - see clock.h. The virtual half lives in sim.c, with the threads that move it.
  */

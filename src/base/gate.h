@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gate.h - many pass at once, now and then it is closed.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * kept_ranges.c - see kept_ranges.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * kept_ranges.h - free pages whose bytes the host still has, to be used again before others. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * list.h - intrusive doubly linked list; the head is a link of its own.
  *

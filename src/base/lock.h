@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lock.h - a mutex that knows its rank. Many readers and a rare writer: gate.h.
  *

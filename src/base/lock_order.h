@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lock_order.h - which locks this thread holds, and the check against lock_ranks.h. For base/ only.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lock_ranks.h - THE lock order, outermost first. A thread takes locks downwards only.
  */

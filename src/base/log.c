@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * log.c - see log.h. One line is one write, so lines of two threads do not mix.
  */

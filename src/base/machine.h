@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * machine.h - the machine's physical memory: one sparse memfd, mapped once.
  *

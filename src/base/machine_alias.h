@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * machine_alias.h - pages of the machine at which simulated hardware shows others: a window of the
  * processor into memory that a device has.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * machine_view.c - scattered pages seen in a row.
  *

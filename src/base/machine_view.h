@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * machine_view.h - what machine.c and machine_view.c know of each other.
  */

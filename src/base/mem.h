@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * mem.h - memory that is counted, and that fails when a test says so.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * mem_kept.h - blocks that a thread keeps at hand: the quick half of mem_take() and its like, for
  * who has another way to go when there is none.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * memory_traits.h - what a driver wants for memory: said at the driver line, kept by the memory
  * manager, and a word to everybody between them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * notice.h - "something changed, look again", without a lost wake-up.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * own_fd.h - a descriptor that the kernel keeps.
  *

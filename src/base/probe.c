@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * probe.c - is there memory at an address? Asked of the kernel, which answers instead of faulting.
  */

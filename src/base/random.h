@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * random.h - repeatable pseudo-random numbers (xoshiro256**, seeded by splitmix64).
  *

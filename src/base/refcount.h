@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * refcount.h - how many still need this; the last one to let go destroys it.
  */

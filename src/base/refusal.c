@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * refusal.c - see refusal.h. One record per thread; the newest replaces the one before.
  *

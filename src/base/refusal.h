@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * refusal.h - every refusal has a reason (the kernel's side of <opendxgk/refusal.h>).
  *

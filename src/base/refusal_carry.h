@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * refusal_carry.h - what a thread was refused that worked for another.
  */

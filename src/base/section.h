@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * section.h - memory behind a descriptor, mapped here.
  *

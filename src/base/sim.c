@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sim.c - one thread at a time, chosen by a seed, in virtual time.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sim.h - the simulated half of thread.h and clock.h. For base/ only, except what tests use:
  * sim_start() and sim_park().

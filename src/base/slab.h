@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * slab.h - where blocks of a few sizes come from. For mem.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * status.c - see status.h. The table is generated from <dxg/ntstatus.h>, sorted by value.
  */

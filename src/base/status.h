@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * status.h - NTSTATUS, the status type everywhere, and the names of its values.
  *

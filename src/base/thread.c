@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * thread.c - threads and waits on the real machine; hands over to sim.c in a seeded run.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * utf8.h - characters in and out of UTF-8, the one encoding inside the project.
  *

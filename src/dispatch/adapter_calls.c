@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * adapter_calls.c - finding, opening and closing adapters.
  */

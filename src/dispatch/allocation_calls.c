@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation_calls.c - what a client does with allocations it has: destroy, lock, properties.
  */

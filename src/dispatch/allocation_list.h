@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation_list.h - the allocations a call is about: a list of handles, or all of a resource.
  */

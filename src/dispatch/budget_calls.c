@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * budget_calls.c - how much of an adapter's memory a process may use, and could give back.
  */

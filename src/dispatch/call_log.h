@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * call_log.h - a call, its arguments, what came of it: one line of the log, from the table of calls.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * control_request.h - a request of the control socket, carried out on behalf of a process as if its
  * program had made the call.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * create_allocation.c - D3DKMTCreateAllocation and …2: from nested client structs to a request.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * decode.h - from a client's struct to arguments that can be trusted.
  *

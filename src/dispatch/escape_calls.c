@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * escape_calls.c - D3DKMTEscape: what goes to the driver as it is, and the little that is the
  * kernel's own.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * escapes.h - escapes that the kernel answers itself, one function per type.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpuva_calls.c - GPU addresses: reserve, map, free, update.
  *

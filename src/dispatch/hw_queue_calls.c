@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hw_queue_calls.c - hardware contexts and queues: create, destroy, submit.
  */

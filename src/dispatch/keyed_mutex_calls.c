@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * keyed_mutex_calls.c - keyed mutexes. The second versions of the calls carry a blob of the
  * runtime's; otherwise the two are the same.

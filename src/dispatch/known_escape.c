@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * known_escape.c - escapes to the driver whose data the kernel knows (DriverKnownEscape).
  *

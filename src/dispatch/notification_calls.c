@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * notification_calls.c - callbacks of a client: trims, and changes of its budget.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * offer_calls.c - content that may be thrown away, and whether it was.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * open_resource.c - shared resources: how much room they need, and opening them on a device.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * paging_queue_calls.c - paging queues: create, destroy.
  */

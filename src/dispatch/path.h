@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * path.h - the path every call takes, for whoever is its beginning.
  */

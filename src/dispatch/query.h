@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * query.h - a question of D3DKMTQueryAdapterInfo, and the answers that are not in query_calls.c.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * query_calls.c - D3DKMTQueryAdapterInfo: one small function per question.
  *

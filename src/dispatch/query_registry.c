@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * query_registry.c - what D3DKMTQueryAdapterInfo answers from the driver's registry key: its values,
  * and the names that an installation, or the driver itself, writes there.

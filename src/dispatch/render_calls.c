@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * render_calls.c - work for contexts without GPU addresses: D3DKMTRender.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * residency_calls.c - what has to be in GPU memory: make resident, evict, properties.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * share_calls.c - NT handles, their names, and the adapter of what is shared.
  */

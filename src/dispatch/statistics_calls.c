@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * statistics_calls.c - D3DKMTQueryStatistics: counters for tools.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * submit_calls.c - work for contexts, and how important it is.
  */

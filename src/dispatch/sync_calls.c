@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sync_calls.c - synchronization objects: create, open, destroy.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sync_cpu_calls.c - the CPU signals monitored fences and waits for them.
  */

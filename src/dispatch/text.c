@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * text.c - see text.h. WCHAR is 4 bytes here: one per character, no surrogates.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * text.h - between the client's wchar_t and our UTF-8.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * vad_escape.c - D3DKMT_VIDMMESCAPETYPE_GET_VAD_INFO: what segments and page tables look like, and
  * entries of a table of the calling process. `dxgk ctl walk` is made of these.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * verifier_escape.c - the verifier's options that concern memory: of an adapter, and of a process.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * vidmm_escape.c - D3DKMT_ESCAPE_VIDMM: doing to the memory manager what a tester wants done.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * check.c - what every request is asked: are its numbers in order, is the memory the owner's, do
  * unique driver protections agree. See plan_parts.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * plan.c - see plan.h: reserve, map, free and drop, and how a plan comes into force.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * plan.h - a request, worked out: which pages will show what, or why not.
  *

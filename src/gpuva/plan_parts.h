@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * plan_parts.h - what plan.c and update.c have in common. For them alone.
  */

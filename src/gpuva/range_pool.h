@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * range_pool.h - storage for ranges, in chunks.
  *

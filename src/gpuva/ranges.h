@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ranges.h - disjoint ranges of pages in order: what each shows, and the gaps between them.
  *

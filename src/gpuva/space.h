@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * space.h - which addresses of one GPU address space are taken, and what each page shows.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_shape.h - page tables as a driver describes them: levels, index bits, sizes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * update.c - a batch of operations on one reservation, worked out as one plan (see plan.h).
  *

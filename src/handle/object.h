@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * object.h - the first member of everything a handle can name.
  *

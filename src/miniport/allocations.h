@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocations.h - a driver's allocations: create, open on a device, close, destroy.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * answers.h - judging what a driver says about itself.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * callbacks.c - DxgkCb*: what a driver may ask of us.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * callbacks.h - what the files with callbacks share.
  */

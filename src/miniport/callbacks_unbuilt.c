@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * callbacks_unbuilt.c - the callbacks that exist and are not served yet.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * caps.c - judging DXGK_DRIVERCAPS, DXGK_PHYSICALADAPTERCAPS and node metadata. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * context_callbacks.c - DxgkCbCreateContextAllocation and its family (context_services.h).
  *

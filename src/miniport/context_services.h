@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * context_services.h - memory that a driver asks the kernel to own (context allocations), and what
  * else it may tell the kernel about contexts and processes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * contexts.c - judging DXGK_CONTEXTINFO. Pure.
  *

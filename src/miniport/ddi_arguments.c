@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ddi_arguments.c - see ddi_arguments.h. ddi_arguments.def turned into tables; offsetof and sizeof do
  * the work, so that they cannot disagree with the structs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ddi_arguments.h - what a driver was called with, in words: "hDevice 0x5581c0, NodeOrdinal 0, Flags
  * 0x1". From a table (ddi_arguments.def), for logs and reports.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * device.h - the device under an adapter, as far as there is one: resources, configuration space,
  * and the physical device object with its ids.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * device_callbacks.c - what a driver asks about its device: DxgkCbGetDeviceInformation, whether it is
  * there, and PCI configuration space.

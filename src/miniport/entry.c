@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * entry.c - DriverEntry, and DxgkInitialize as the driver calls it from there.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * guard.h - memory that a driver writes its answer into, with guard bytes behind it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * guarded_calls.c - entry points that are called often, with guard bytes behind what they write
  * (guard.h). Only with DXGK_VERIFY=answers: a copy each way, and memory for it, is too much for every

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * guarded_calls.h - entry points that are called often, as they are called with DXGK_VERIFY=answers.
  * In the driver, entered by the caller as ever.

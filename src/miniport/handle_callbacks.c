@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * handle_callbacks.c - DxgkCbGetHandleData and its family (handle_services.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * handle_services.h - what a driver may ask about a client's handles.
  *

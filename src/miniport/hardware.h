@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hardware.h - what a device would tell about itself on its bus: its numbers, its configuration
  * space, its resources.

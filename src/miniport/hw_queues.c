@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hw_queues.c - hardware contexts and queues (work.h): streams that the hardware orders itself.
  */

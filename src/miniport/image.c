@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * image.c - a driver as a file: finding it, looking at it, loading it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * image.h - a driver as a file: finding it, looking at it, loading it.
  *

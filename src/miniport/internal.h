@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * internal.h - struct miniport, and what the files of this folder ask of each other.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * kept_name.h - what a driver calls memory that it lets the kernel keep, until it takes the name
  * back.

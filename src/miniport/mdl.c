@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * mdl.c - pages of the machine, as a driver is shown them (work.h).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * miniport.h - a display miniport driver, as the rest of the kernel sees it.
  *

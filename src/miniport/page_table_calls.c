@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * page_table_calls.c - root page tables, and the window through which the CPU sees memory that it
  * cannot see otherwise (work.h).

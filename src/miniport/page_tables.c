@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * page_tables.c - judging the shape of a GPU's page tables. Pure.
  *

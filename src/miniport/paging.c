@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * paging.c - DxgkDdiBuildPagingBuffer: one operation, one pass (work.h).
  *

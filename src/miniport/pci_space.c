@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pci_space.c - see pci_space.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pci_space.h - the PCI configuration space of an adapter.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pte.h - page-table entries as drivers are given them.
  */

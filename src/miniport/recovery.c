@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * recovery.c - preemption, and what is asked of a driver whose hardware is late (work.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * render.c - the physical model: DxgkDdiRender turns a client's commands into a DMA buffer,
  * DxgkDdiPatch writes addresses into it, DxgkDdiCancelCommand forgets it. And what a driver may say

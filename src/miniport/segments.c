@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * segments.c - judging the segments a driver reports. Pure.
  *

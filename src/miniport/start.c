@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * start.c - the life of a driver: load, add, start, ask, stop, remove, unload.
  *

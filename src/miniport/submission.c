@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * submission.c - DxgkDdiSubmitCommand and DxgkDdiSubmitCommandVirtual (work.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * tdr_settings.c - the registry values that decide about turns and recovery.
  *

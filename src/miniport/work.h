@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * work.h - a driver's entry points for work: paging buffers, submission, preemption, page tables,
  * recovery. The other half of miniport.h.

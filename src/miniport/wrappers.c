@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * wrappers.c - one function per entry point: miniport.h as calls into the driver.
  *

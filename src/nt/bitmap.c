@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * bitmap.c - RTL_BITMAP: bits in an array of ULONGs that the driver owns. No state, no locks: the
  * driver guards its own bitmap. Requests that reach past the end touch nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * debug.c - see debug.h. Text that does not end in a line feed waits, per thread, for the rest of
  * its line. The last line is kept: when the call that printed it is refused, it says why.

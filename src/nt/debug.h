@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * debug.h - what a driver says to a debugger, seen from the host.
  *

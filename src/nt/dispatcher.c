@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dispatcher.c - events, semaphores, mutexes, and waiting for one or many of them. Timers are in
  * timers.c.

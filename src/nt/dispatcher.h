@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dispatcher.h - inside of the dispatcher, for the other files of nt/.
  */

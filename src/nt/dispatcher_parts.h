@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dispatcher_parts.h - what the two files of the dispatcher, dispatcher.c and timers.c, share. All
  * of it under the dispatcher lock unless it says otherwise.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dma.c - DMA adapters: what a bus master may know about the memory it is pointed at.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dpc.c - deferred procedure calls and work items.
  *

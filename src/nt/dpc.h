@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dpc.h - deferred procedure calls and work items, the host's side.
  */

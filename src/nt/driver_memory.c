@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * driver_memory.c - see driver_memory.h. A driver has a handful of these blocks, so the list is
  * a list.

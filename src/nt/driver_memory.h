@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * driver_memory.h - physical memory in the hands of drivers: who took it, and where.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fault.h - faults of the processor, and abort(), on threads that may be in a driver.
  *

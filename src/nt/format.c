@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * format.c - see format.h. The format is read one unit at a time, so one engine serves both
  * widths; output goes through format_put(), the only place that knows which one it is.

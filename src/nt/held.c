@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * held.c - see held.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * held.h - the locks of drivers that the calling thread holds, and where it took them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * interlocked.c - lists and numbers that several threads use at once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * io.h - driver and device objects, made by the host for a driver.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * irql.c - see irql.h; and the locks that go with the level: spin locks.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * irql.h - the interrupt request level of the calling thread.
  *

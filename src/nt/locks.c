@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * locks.c - the executive's locks: fast mutexes, resources, push locks, rundown protection.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lookaside.c - lookaside lists. Nothing is kept back: every entry is a pool block, so that each is
  * checked.

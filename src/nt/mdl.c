@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * mdl.c - memory descriptor lists.
  *

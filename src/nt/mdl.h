@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * mdl.h - memory descriptor lists that the host makes for a driver.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * mm.c - the Mm routines that name memory by pointer or by physical address: contiguous memory,
  * I/O space, address checks. MDLs are in mdl.c, pool in pool.c; the pages come from machine.c.

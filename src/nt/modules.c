@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * modules.c - see modules.h; and the auxiliary library's question for them.
  *

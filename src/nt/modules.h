@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * modules.h - images that a driver can ask about: the kernel's, and the drivers'.
  */

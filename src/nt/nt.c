@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * nt.c - start and end of the NT environment, and the end of a driver in it.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * nt.h - the NT routines that drivers link to, seen by their host.
  *

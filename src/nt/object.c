@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * object.c - references and handles, and the Ob, event and close routines on top of them.
  *

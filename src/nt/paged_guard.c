@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * paged_guard.c - see paged_guard.h.
  *

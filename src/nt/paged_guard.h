@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * paged_guard.h - paged pool that cannot be touched at DISPATCH_LEVEL and above (DXGK_VERIFY=irql).
  *

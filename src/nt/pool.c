@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pool.c - the pool: tagged memory for drivers, with a check on everything they do with it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pool_block.h - what stands in front of pool memory, and the table of those blocks that are not
  * known by their address. For pool.c and pool_table.c.

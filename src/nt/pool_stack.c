@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pool_stack.c - see pool_stack.h. A table by the hash of the stack, which only grows.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pool_stack.h - who called for a block of pool, all the way down to how the driver was entered.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pool_table.c - pool blocks that are apart (pool_block.h), by the address of their payload: a hash
  * table, and the last few that were freed.

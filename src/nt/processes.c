@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * processes.c - processes as a driver sees them, and who is told of them.
  *

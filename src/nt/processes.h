@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * processes.h - what stands behind PEPROCESS: the system, and the process around us.
  */

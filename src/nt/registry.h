@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * registry.h - the machine's registry, as the host fills and reads it.
  *

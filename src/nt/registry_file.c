@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * registry_file.c - the registry as a text file; the format is in registry.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * registry_rtl.c - RtlQueryRegistryValues and its kin: several values in one call.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * registry_tree.h - keys and values by 16-bit name, for registry*.c only.
  *

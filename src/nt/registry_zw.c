@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * registry_zw.c - the registry as drivers use it: Zw*Key, Zw*ValueKey, and the Rtl helpers.
  *

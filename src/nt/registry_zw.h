@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * registry_zw.h - a registry key as a handle, for the routines that open one for a driver.
  */

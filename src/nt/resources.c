@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * resources.c - ranges of memory and ports in resource descriptors.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * rtl.c - the small Rtl routines: versions, calendar, random numbers, stacks, comparing bytes.
  */

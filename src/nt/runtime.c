@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * runtime.c - the C functions kernel code may call, with 16-bit characters and Windows formats.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * seh.c - __try, __except and __finally for drivers: the host's half of <ddk/excpt.h>.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * seh.h - exceptions of drivers, the host's side. Drivers use <ddk/excpt.h>.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * strings.c - counted strings: UNICODE_STRING, ANSI_STRING, GUIDs and numbers as text.
  *

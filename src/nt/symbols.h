@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * symbols.h - what stands at an address of code: "function (file.c:12) in driver.so".
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * threads.c - system threads, who is running, and what a thread remembers for a driver.
  *

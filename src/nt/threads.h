@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * threads.h - what stands behind PKTHREAD, and what the host may ask about driver threads.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * timers.c - timers, and the thread they run on. See dispatcher.c.
  */

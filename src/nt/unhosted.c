@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * unhosted.c - routines a display driver may link to and has nothing to gain from here: there are
  * no other drivers to send requests to, no files, no device interfaces, no ports.

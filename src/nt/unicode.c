@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * unicode.c - UTF-8, UTF-16, and the case of a letter. No state, no locks, no locale.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * unicode.h - between the kernel's UTF-8 and the drivers' 16-bit text.
  *

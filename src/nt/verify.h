@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * verify.h - checks that cost more than a run should pay unasked: DXGK_VERIFY, words separated by
  * commas, is asked once. They are what Driver Verifier calls force IRQL checking and pool tracking.

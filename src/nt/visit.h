@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * visit.h - what of a driver runs on the calling thread, where it is no entry point of the
  * graphics kernel: a DPC, a work item, a system thread.

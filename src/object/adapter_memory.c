@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * adapter_memory.c - see adapter_memory.h.
  *

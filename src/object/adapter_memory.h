@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * adapter_memory.h - an adapter's memory: its manager, its pager, the tables behind its addresses.
  */

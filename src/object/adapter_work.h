@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * adapter_work.h - an adapter at work: its scheduler, and the news from its driver.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation.c - making allocations. How they end is in destruction.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation_lock.c - CPU access to an allocation through one device.
  *

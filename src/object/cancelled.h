@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cancelled.h - submissions of a context that never ran, and a driver that wants to know.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * companion.c - see companion.h.
  */

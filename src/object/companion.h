@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * companion.h - the paging context beside a client's context, in which updates of GPU addresses that
  * are ordered with the client's work change page tables (gpu_update.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * context_allocation.h - memory that a driver keeps for a context, or for all contexts of a device
  * (miniport/context_services.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * context_switch.h - making the hardware leave the context that it has loaded.
  *

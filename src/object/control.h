@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * control.h - what a tester may do to an adapter that is at work (see vidmm/control.h for its
  * memory).

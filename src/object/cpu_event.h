@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cpu_event.h - CPU notifications that the driver sets (WDDM 3.0).
  *

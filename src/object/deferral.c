@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * deferral.c - see deferral.h.
  */

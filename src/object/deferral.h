@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * deferral.h - destruction that has to wait for the GPU.
  *

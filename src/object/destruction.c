@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * destruction.c - see destruction.h: one order, whichever door it is entered by.
  *

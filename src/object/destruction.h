@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * destruction.h - how allocations and resources end.
  *

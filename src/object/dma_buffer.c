@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dma_buffer.c - see dma_buffer.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dma_buffer.h - what DxgkDdiRender writes into: commands, patch list, the driver's private data.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * event.h - a client's event: an eventfd, of which we keep a copy.
  *

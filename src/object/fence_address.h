@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fence_address.h - where a GPU finds the value of a monitored fence.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fence_ending.h - fences whose handle ended while queued work may still write them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fence_place.h - where the value of a monitored fence is: a slot for the CPU, an address for the
  * GPU.

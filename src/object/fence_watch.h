@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fence_watch.h - which fences are worth a look when work of a process completes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpu_addresses.c - see gpu_addresses.h.
  */

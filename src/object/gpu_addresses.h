@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpu_addresses.h - a process's GPU addresses on an adapter, and what objects have to do with them.
  *

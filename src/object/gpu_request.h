@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpu_request.h - requests for GPU addresses that a paging queue orders.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpu_update.h - updates of GPU addresses that are ordered by a fence.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * handle_data.h - what a driver is told about a client's handles (miniport/handle_services.h).
  */

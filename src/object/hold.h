@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hold.h - how often the driver holds something (DxgkCbAcquireHandleData): it is looking at it, and
  * does not want it destroyed meanwhile.

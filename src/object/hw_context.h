@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hw_context.h - a context of hardware queues: a state of one node that these share.
  */

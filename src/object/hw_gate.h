@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hw_gate.h - waits in a context, for what its hardware queues are given later.
  *

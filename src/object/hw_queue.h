@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hw_queue.h - a stream of work that the hardware orders itself.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hw_suspend.c - see hw_suspend.h.
  *

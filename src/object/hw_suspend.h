@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hw_suspend.h - getting a context of hardware queues off the hardware.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * kept_fences.h - fences that ended, kept whole for the next ones.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * kernel.h - the adapters there are, and the processes that use them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * keyed_mutex.c - see keyed_mutex.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * keyed_mutex.h - a mutex that is handed on: who acquires it names the key it was released with.
  *

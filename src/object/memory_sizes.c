@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * memory_sizes.c - see memory_sizes.h.
  */

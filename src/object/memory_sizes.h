@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * memory_sizes.h - how much graphics memory an adapter can be said to have.
  *

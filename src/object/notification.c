@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * notification.c - see notification.h.
  *

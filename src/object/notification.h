@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * notification.h - what a client wants to be told: that it is to trim, what its budget is, that an
  * adapter is lost.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * owned.c - see owned.h.
  */

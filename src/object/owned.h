@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * owned.h - an object that is in a list of its owner, and ends with it.
  *

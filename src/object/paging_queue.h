@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * paging_queue.h - a client's ordered view of memory that moves.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * process.c - see process.h. How a process ends is in teardown.c.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * process.h - one per client; owns the handles and everything they name.
  *

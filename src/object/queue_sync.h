@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * queue_sync.h - waits and signals in the queues of contexts, and in hardware queues.
  *

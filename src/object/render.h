@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * render.h - submission by allocation list: D3DKMTRender, the physical model.
  *

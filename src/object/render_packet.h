@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * render_packet.h - a piece of a DMA buffer on its way to the hardware, with all it refers to.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * render_split.h - which parts of a DMA buffer are submitted one by one, because what all of it
  * refers to does not fit into memory.

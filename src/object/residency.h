@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * residency.h - what a device needs in GPU memory, and what it can do without for a while.
  *

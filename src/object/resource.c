@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * resource.c - see resource.h. How a resource ends is in destruction.c.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * resource.h - a named group of allocations, with the driver's private data.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * resource_open.c - see resource_open.h.
  *

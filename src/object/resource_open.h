@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * resource_open.h - a shared resource on another device: sizes first, then the opening.
  */

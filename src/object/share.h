@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * share.h - the part of an object that outlives its first owner.
  *

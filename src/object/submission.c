@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * submission.c - see submission.h.
  */

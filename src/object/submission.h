@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * submission.h - commands that a client wrote itself, at an address of its GPU space.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * survey.c - see survey.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * survey.h - one recount of the kernel (validate.h): who holds what, as far as it is known, and the
  * first thing that is wrong.

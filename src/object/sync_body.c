@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sync_body.c - what the CPU and the queues do with a sync object: signals and waits.
  */

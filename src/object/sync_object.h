@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sync_object.h - synchronization objects: what work and threads wait for and signal.
  *

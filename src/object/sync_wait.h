@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sync_wait.h - a CPU waits for monitored fences: for all of them or for any, in the call or by an
  * event.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * teardown.c - the end of a process: the one place that fixes the order of destruction.
  *

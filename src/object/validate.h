@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * validate.h - walks everything the kernel has and recounts it.
  */

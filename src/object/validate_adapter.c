@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * validate_adapter.c - what the parts of an adapter believe of themselves, and of each other; see
  * survey.h.

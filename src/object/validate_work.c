@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * validate_work.c - what queued work holds, and destruction that waits for it; see survey.h.
  *

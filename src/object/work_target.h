@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * work_target.h - where work is queued: a context, or a hardware queue.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * buffer.c - paging buffers: where they are, and their way to the hardware and back.
  *

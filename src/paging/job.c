@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * job.c - jobs: what has to come first, who is told afterwards.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * layout.h - what is where in the kernel's own address space on a GPU. Pure.
  *

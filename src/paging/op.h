@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * op.h - one thing the pager is asked to do, in places rather than addresses. Plain data.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pager.c - the thread that builds jobs, from creation to the end, resets included.
  *

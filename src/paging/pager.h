@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pager.h - moving bytes and writing page tables, through the driver and in order.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pager_space.c - pieces of an operation where addresses are the kernel's own (GpuMmu).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * physical.c - pieces of an operation where addresses are a segment's.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * place.c - pages of a place. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * quiet.c - page tables that must not change while a context runs: all of a GPU that says so
  * (PageTableUpdateRequireAddressSpaceIdle), else those that become others (64 KiB pages that become

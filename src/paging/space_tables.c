@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * space_tables.c - the page tables of the kernel's own address space.
  *

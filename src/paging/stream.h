@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * stream.h - who the driver is asked to build and submit for: the kernel's own context, or another
  * context that only runs what the kernel generates.

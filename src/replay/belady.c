@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * belady.c - the least that has to move when the future is known; see replay.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * file.c - workloads as trace files; see workload.h and docs/replay.md.
  *

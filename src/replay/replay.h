@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * replay.h - a workload through a policy of eviction alone: how many bytes have to move?
  *

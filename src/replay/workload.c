@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * workload.c - see workload.h. Arrays that grow.
  */

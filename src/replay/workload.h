@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * workload.h - which allocations are used in which order: what a policy of eviction is judged by.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fence.h - a 64-bit value in memory, and those who wait for it to get there.
  *

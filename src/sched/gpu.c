@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpu.c - see gpu.h. The functions of miniport/work.h, with the scheduler's shape.
  */

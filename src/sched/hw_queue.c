@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hw_queue.c - queues that the hardware orders itself: what it has of them, and what it has done.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * mistake.c - what a driver said of its work that cannot be.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * node.c - one engine: what it is given, and what it says is done.
  *

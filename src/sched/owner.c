@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * owner.c - what is lost, suspended and waited for together: the work of a device.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * preempt.c - asking an engine to stop, and what becomes of what it had.
  *

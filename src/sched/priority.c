@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * priority.c - see priority.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * priority.h - who is next. Decides, and does nothing; no lock, no clock.
  *

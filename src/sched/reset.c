@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * reset.c - resetting an engine, or the adapter. On the scheduler's thread.
  *

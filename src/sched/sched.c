@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sched.c - making and ending a scheduler, its thread, stopping and quiescing.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * serial.h - fence ids: 32 bits that only grow, and begin again behind the last.
  *

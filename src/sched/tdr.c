@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * tdr.c - the clock, and what is done when it has run out.
  *

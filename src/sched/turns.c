@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * turns.c - the clock of those who wait for what runs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * validate.c - recounts everything. Nothing is under way when it is asked.
  */

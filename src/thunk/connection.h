@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * connection.h - the way to the kernel, opened on first use.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * d3dkmt.c - the public names: each hands its struct to the connection, and nothing else.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dxcore.c - DXCoreCreateAdapterFactory: the factory, and lists of adapters.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dxcore.h - DXCore: the adapters once more, as COM objects.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dxcore_adapter.c - one adapter, as IDXCoreAdapter.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dxcore_notification.c - what the factory tells of adapters and lists.
  *

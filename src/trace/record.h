@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * record.h - an event on its way from a thread to the file, and what is known about each kind.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ring.h - where the records of one thread wait to be spooled. For trace.c only.
  *

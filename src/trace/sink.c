@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sink.c - see sink.h. The format is described in "Trace Event Format" of the Chromium project.
  */

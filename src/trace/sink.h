@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sink.h - records -> a trace file in the JSON form that Perfetto and Chrome read.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * spool.h - records on disk, between the rings and the finished file. For trace/ only.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * summary.c - see summary.h. Reads what sink.c writes, line by line, not JSON in general.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * trace.c - see trace.h. Turns tracing on and off, and makes records of events.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * access.h - how the CPU gets at an allocation, by where it is. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * account.c - see account.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * account.h - who is charged for memory.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * address_space.c - see address_space.h. Requests are in space_request.c, updates in space_update.c.
  *

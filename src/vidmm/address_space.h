@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * address_space.h - one process's GPU addresses on one adapter: requests, and the paging jobs that
  * carry them out.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * address_space_parts.h - what the files of an address space have in common. For them alone.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation.c - an allocation from init to finish, and what the CPU may do with it.
  *

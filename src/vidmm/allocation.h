@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation.h - what the files of this folder do with one allocation, its lock held.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * backing.h - the system memory behind an allocation.
  *

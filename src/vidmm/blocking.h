@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * blocking.h - waiting for the manager, for calls that return when it is over.
  *

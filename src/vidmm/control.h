@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * control.h - what a tester may ask of an adapter's memory: to do something now, or to do it in
  * another way from now on.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * defragment.c - what is in a segment, put together at one end of it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * evict.c - see evict.h. The order of classes and priorities, and the oldest and plainest policy.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * evict.h - who has to leave a segment first.
  *

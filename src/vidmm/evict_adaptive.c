@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * evict_adaptive.c - first goes what will be used last, as far as the past tells.
  *

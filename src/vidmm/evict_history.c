@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * evict_history.c - see evict_history.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * evict_history.h - how often something is used, in a few bytes.
  *

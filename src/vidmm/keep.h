@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * keep.h - what a device has asked for is not given up while somebody counts on it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * list.c - residency by the list of each submission: the physical model.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * list_turns.c - lists that are in place, and somebody who waits for their room.
  *

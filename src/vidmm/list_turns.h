@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * list_turns.h - lists that are in place, and somebody who waits for their room. For list.c, room.c
  * and suspend.c.

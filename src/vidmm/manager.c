@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * manager.c - see manager.h: what exists, from its beginning to its end.
  */

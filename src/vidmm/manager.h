@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * manager.h - the memory of one adapter, as object/ sees it: who may be resident, who has to go.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * manager_validate.c - recounts what manager.h keeps.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * mapped_memory.c - memory that moves, and the entries that follow it. See page_tables.h.
  *

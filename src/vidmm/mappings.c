@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * mappings.c - see mappings.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * mappings.h - GPU addresses follow an allocation wherever the manager moves it.
  *

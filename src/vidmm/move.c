@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * move.c - one allocation's way into a segment, out of it, or within it, as a job of the pager.
  *

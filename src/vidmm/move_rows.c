@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * move_rows.c - what a move consists of: rows of operations.
  *

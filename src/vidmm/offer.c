@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * offer.c - offer and reclaim, for what may be in GPU memory.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * page_pool.h - pages of a segment, wherever they are: what an allocation behind page tables needs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * page_tables.c - which tables a space has. See page_tables.h; where they are is in table_memory.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * page_tables.h - the page tables of one GPU address space: one process on one adapter.
  *

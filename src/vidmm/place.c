@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * place.c - see place.h: the changes of state, and what follows from each.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * place.h - where an allocation is for the GPU, and everything that wants it there or not.
  *

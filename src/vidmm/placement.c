@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * placement.c - wishes and segments -> the segments to try.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * reset.c - what an adapter reset means for memory.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * room.c - whose turn it is, and who has to go for it.
  *

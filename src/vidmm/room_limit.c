@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * room_limit.c - how much all apertures and system memory together may hold. See room.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * room_parts.h - what room.c, room_limit.c and room_tables.c have in common. For them alone.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * room_tables.c - page tables in the row of those who need memory: whose go for others, and who
  * waits for some. See room.c.

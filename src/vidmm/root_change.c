@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * root_change.c - see root_change.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * root_change.h - another root for the tables of a space: a larger one, where there are two levels.
  *

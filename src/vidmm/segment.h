@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * segment.h - a range of memory the driver reported, and who sits in it.
  *

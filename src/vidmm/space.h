@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * space.h - which stretches of a range of numbers are free.
  *

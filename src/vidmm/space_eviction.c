@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * space_eviction.c - page tables leave their memory while nothing of the process runs, and are
  * written anew elsewhere before something does. See table_states.h for who decides that.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * space_pools.c - tile pools, kept mapped where the GPU can copy their entries from.
  *

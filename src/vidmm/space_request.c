@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * space_request.c - addresses that are reserved, mapped and freed. See address_space.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * space_rewrite.c - page tables that were lost with the memory they are in, or that a failed job
  * left nobody knows how. See address_space.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * space_root.c - the root of an address space: which contexts begin there, and how it grows.
  *

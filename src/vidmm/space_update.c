@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * space_update.c - updates that wait for their turn. See address_space.h.
  *

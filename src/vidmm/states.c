@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * states.c - see states.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * states.h - the states of an allocation, and the one way to change each.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * statistics.c - what there is in a segment, for whoever asks.
  *

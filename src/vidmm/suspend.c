@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * suspend.c - a process that stands still for a while: its work waits, its memory is others'.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_copy.c - leaf entries that the GPU copies from where tile pools are kept mapped.
  *

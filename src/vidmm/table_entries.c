@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_entries.c - what entries are to be: from what is true of an address, and of its memory.
  *

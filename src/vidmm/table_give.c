@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_give.c - entries that the driver is given: written down, and as the operation that says so.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_memory.c - the memory that page tables are in: taken with a table, waited for when there is
  * none, and gone for a while. See page_tables.h.

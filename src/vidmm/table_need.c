@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_need.c - how many tables are missing, counted before one is made. See page_tables.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_request.c - a call that needs the page tables of its process in place, or more of them.
  *

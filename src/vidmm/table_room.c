@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_room.c - see table_room.h. Whose turn it is, and who goes for it, is decided in room.c.
  *

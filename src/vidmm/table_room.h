@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_room.h - memory of segments that page tables are in.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_states.h - where the page tables of a process are, all of them together.
  *

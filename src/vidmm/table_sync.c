@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_sync.c - what has to be written so that tables show what is true, as paging operations.
  *

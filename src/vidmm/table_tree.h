@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_tree.h - the tree of tables, for the files that build, write and recount it.
  *

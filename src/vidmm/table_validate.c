@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_validate.c - three views of every page: what is true, what the driver was given, what a GPU
  * finds. See page_tables.h.

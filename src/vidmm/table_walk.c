@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_walk.c - entries of one table, found as hardware finds it: index by index from the root.
  *

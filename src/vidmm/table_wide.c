@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_wide.c - which addresses are 64 KiB pages, and what their entries are.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * update.c - wishes that change while an allocation is somewhere.
  *

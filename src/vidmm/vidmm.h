@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * vidmm.h - the memory manager, as object/ sees it.
  *

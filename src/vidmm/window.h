@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * window.h - memory that the CPU does not see, through the CPU host aperture of its segment.
  *

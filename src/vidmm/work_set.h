@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * work_set.h - memory that has to be in place whenever work of one context runs: what a driver
  * keeps for the context (a save area) or for all contexts of a device.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * call.c - calls.def turned into tables. offsetof and sizeof do the work, so the tables cannot
  * disagree with the structs.

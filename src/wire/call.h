@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * call.h - the calls as numbers, and calls.def as tables.
  */

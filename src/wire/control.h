@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * control.h - what goes over the control socket of a kernel: one request and one reply for each
  * connection.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * embed.h - what libdxcore.so asks of libdxgk.so when the kernel lives in the same process.
  *

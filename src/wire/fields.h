@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fields.h - the words of calls.def as initialisers of struct call_field. T is the call's struct,
  * which whoever includes calls.def makes a type of, once per call.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * abi_client_test.c - include/dxg/ agrees with client_abi.def, number by number.
  *

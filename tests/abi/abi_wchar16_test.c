@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * abi_wchar16_test.c - the D3D headers as a driver sees them, with 16-bit characters.
  *

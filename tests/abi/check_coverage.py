@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Every struct, union, enum and call that include/dxg/ declares has its numbers in a table.
 
 Also the other way round: a name in the table that no header declares is a leftover.

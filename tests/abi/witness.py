@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Do others agree about the structs we declare?
 
 client_abi.def could carry a mistake that our headers share. Wine and mingw-w64 wrote down many of

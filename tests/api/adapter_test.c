@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * adapter_test.c - finding, opening and closing adapters (d3dkmt-objects, section 1).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation.h - what tests of allocations share: requests that are right until a test spoils one
  * thing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation_create_test.c - D3DKMTCreateAllocation and …2: what is made, and what is refused
  * whole.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation_destroy_test.c - D3DKMTDestroyAllocation and …2: all that is named, or nothing.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation_driver_test.c - the life of allocations as a driver sees it: which entry points, in
  * what order, with which handles. The recorder itself complains ("WRONG: …") about handles that are

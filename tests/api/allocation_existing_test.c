@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation_existing_test.c - memory the client has: heaps (standard allocations) and pSystemMem.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation_failure_test.c - create, open, lock, share and destroy, with each of their own
  * allocations failing in turn, and with each call into the driver failing in turn.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation_handle_test.c - what a driver learns about a client's handles: DxgkCbGetHandleData and
  * its family. The recorder asks from inside DxgkDdiEscape.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation_property_test.c - priorities, residency, cache ranges: "a resource or a list".
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation_recorder.h - for tests of what the recorder driver hears about allocations: they run in
  * children, and look at its notes afterwards.

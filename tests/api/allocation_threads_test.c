@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation_threads_test.c - threads that create, use and destroy the same things.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cancel_test.c - calls are no cancellation points: a thread that is cancelled in one comes out of
  * it first, and a program whose threads were cancelled ends. Of deferred cancellation only.

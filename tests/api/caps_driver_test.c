@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * caps_driver_test.c - what D3DKMTQueryAdapterInfo says of drivers of all kinds: their level, and
  * whether the hardware schedules.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * clock_test.c - D3DKMTQueryClockCalibration: the clocks of an engine and of the processor, read
  * together.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * companion_test.c - the paging context that updates of GPU addresses are executed in: one beside
  * each context that has some, on the node that the driver named for it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * control.h - escapes of the kernel and its statistics in short, for their tests.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * control_driver_test.c - what a driver is asked to do when a tester has memory moved.
  */

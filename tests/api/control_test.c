@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * control_test.c - what a tester may do to the memory manager: each control has the effect it is
  * named after, and what is wrong is refused with a reason. On a GPU with 8 MiB.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cpu_event_test.c - CPU notifications that the driver sets, and the escape that says what they are
  * for: D3DDDI_DRIVERESCAPETYPE_CPUEVENTUSAGE with DriverKnownEscape.

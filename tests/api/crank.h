@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * crank.h - for tests of queues, on a GPU that is turned by hand: the recorder driver, which does
  * nothing that it was given until the test says so.

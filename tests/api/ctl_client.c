@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ctl_client.c - a program for ctl_test.py: a MiB resident and mapped, "ready ADDRESS QUEUE" on
  * standard output, and the end when standard input ends.

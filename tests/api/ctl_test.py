@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """ctl_test.py - dxgk ctl and the socket behind it: what it does to a running program, and what it
 makes of nonsense.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * descriptors_test.c - a client that closes descriptors it does not know.
  *

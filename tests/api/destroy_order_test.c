@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * destroy_order_test.c - nothing is released while the GPU may touch it. The GPU never finishes by
  * itself, so what comes before the test says "completing" came too early.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * destroyed_memory_test.c - what a client has destroyed is not held against it: it has no handle left
  * with which it could evict it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * device_end_test.c - when the call that destroys a device, a context or a hardware queue returns,
  * the driver has forgotten it, whatever the kernel's own threads still had to do with it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * device_test.c - devices and contexts (d3dkmt-objects, sections 2 and 3), in both address models.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dlopen_client.c - a client that links to nothing of ours, the way compute-runtime loads it.
  */

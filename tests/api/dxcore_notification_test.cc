@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dxcore_notification_test.cc - what IDXCoreAdapterFactory tells of adapters and lists, called
  * through the real interfaces of DirectX-Headers. Skipped where they are not installed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dxcore_test.cc - DXCoreCreateAdapterFactory, called through the real interfaces of
  * DirectX-Headers. Skipped where they are not installed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * escape_test.c - D3DKMTEscape: the private channel to the software GPU.
  */

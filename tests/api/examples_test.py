@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The examples run and say what they should, and the README shows the first of them as it is.
 
 usage: examples_test.py <README.md> <first_allocation.c> <first_allocation> <first_device>

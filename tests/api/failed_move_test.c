@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * failed_move_test.c - the way out of GPU memory, with a driver that does not build the transfer.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * forced_out_test.c - everything is forced out of GPU memory (D3DKMT_VIDMMESCAPETYPE_EVICT) while a
  * client goes on working: what is queued finds in place what it needs, whatever is said about that

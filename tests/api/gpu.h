@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpu.h - a client whose work really runs: commands for the software GPU at GPU addresses.
  *

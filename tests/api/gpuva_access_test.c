@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpuva_access_test.c - what the GPU finds at its addresses: memory wherever that is, zeroes, or a
  * fault that says where. Runs with page tables of all shapes and all ways of writing them.

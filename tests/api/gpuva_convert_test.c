@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpuva_convert_test.c - a leaf table of 64 KiB pages becomes one of 4 KiB pages on a GPU that is
  * turned by hand: no context runs while it does. What pages completes by itself.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpuva_copy_room_test.c - page tables in local memory that entries are copied from: forced out with
  * those that are copied to, and there again before the next copy.

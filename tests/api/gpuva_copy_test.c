@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpuva_copy_test.c - updates of GPU addresses on a GPU that writes its page tables itself: entries
  * of tile pools are copied (COPY_PAGE_TABLE_ENTRIES) when the fence allows it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpuva_crank.h - for tests of GPU addresses on a GPU that is turned by hand: a paging queue on its
  * device, and something to map.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpuva_failure_test.c - GPU addresses, with a driver that does not write page tables.
  *

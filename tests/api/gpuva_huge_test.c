@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpuva_huge_test.c - absurd sizes: what cannot fit is refused before anything is taken for it, and
  * what shows nothing, or zeroes, costs a few tables however long it is.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpuva_quiet_test.c - a GPU whose page tables must not change while a context runs
  * (PageTableUpdateRequireAddressSpaceIdle), turned by hand. What pages completes by itself.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpuva_random_test.c - random reservations, mappings, updates, frees, evictions and destructions,
  * with a model of every page. After each step the kernel's ranges agree with the entries that the

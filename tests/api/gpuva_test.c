@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gpuva_test.c - GPU addresses through the public calls, with the software GPU. */
 #include "api/allocation.h"
 

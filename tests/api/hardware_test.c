@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hardware_test.c - an adapter whose profile gives it a device: whoever asks, by whichever way, is
  * told the same. The driver (recorder) looks at configuration space, ids and registry; clients ask

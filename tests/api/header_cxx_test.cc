@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * header_cxx_test.cc - a client in C++17: the headers, and the first program anybody writes.
  */

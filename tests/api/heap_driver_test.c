@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * heap_driver_test.c - a heap of the client's own as a driver sees it: it says which private data it
  * wants, and then makes an allocation of that.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * host_aperture_test.c - D3DKMTLock2 of memory in a segment that the CPU sees through a small CPU
  * host aperture only (host_aperture.json). What the CPU reads there the GPU wrote, and the other way

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hw_queue.h - for tests of hardware queues: the calls in short, on GPUs that are turned by hand.
  *

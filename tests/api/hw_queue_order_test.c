@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hw_queue_order_test.c - waits and signals in hardware queues, threads that share them, and queues
  * that end with work under way.

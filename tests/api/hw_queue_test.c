@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hw_queue_test.c - hardware contexts and queues: what the driver is told, the progress fence, what
  * is submitted and completed, what is refused.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hw_recovery_test.c - hardware queues whose work faults or hangs, resets, and lost devices.
  *

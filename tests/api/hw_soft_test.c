@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hw_soft_test.c - hardware queues of the software GPU: commands that really run.
  */

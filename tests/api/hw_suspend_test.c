@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hw_suspend_test.c - hardware that schedules itself lets go of a context before the context, or
  * memory that the driver keeps for it, goes away (DxgkDdiSuspendContext).

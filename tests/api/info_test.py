@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """info_test.py - dxgk info, as people and programs read it.
 
 usage: info_test.py path-of-dxgk path-of-tools

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What `make install` puts down is enough to build and run a client, by the line a newcomer would type,
 to build a driver, and to read about both.
 

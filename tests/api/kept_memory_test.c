@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * kept_memory_test.c - memory that a driver keeps for contexts and devices, when the adapter is
  * reset and when it stops. What the driver has to be told of it, the driver that watches its levels

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * keyed_mutex.h - the calls of keyed mutexes in short, for their tests.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * keyed_mutex_test.c - keyed mutexes, as they were observed on Windows and as their pages say.
  * Threads that wait for one are in keyed_mutex_wait_test.c.

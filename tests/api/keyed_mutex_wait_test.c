@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * keyed_mutex_wait_test.c - threads that wait for a keyed mutex, and what ends their wait.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * levels_test.c - every entry point of a driver is called at the IRQL, and in the company, that the
  * threading model of WDDM promises.

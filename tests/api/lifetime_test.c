@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lifetime_test.c - how the kernel starts in a process and ends with it, as a driver sees it.
  */

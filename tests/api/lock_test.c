@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lock_test.c - the CPU sees what is in an allocation: Lock2, Unlock2, and the older Lock, Unlock.
  */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """log_topics_test.py - the topics of DXGK_LOG are those of opendxgk(7), and print what it shows.
 
 usage: log_topics_test.py path-of-dxgk path-of-project

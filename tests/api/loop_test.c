@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * loop_test.c - work of the software GPU that never ends but lets itself be preempted, and somebody
  * new beside it, who pages and works on its engine.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lost_exit_test.c - programs that end just when their adapter is reset, or lost.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lost_fence_test.c - what a lost device leaves to those who wait: the fences that it could signal
  * go to their maximum, of every kind, and who waits on the CPU is let go.

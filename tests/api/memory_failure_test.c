@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * memory_failure_test.c - every call, with each of its allocations failing in turn.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * misaligned_test.c - a client's structs and arrays may stand at any address.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * names_test.c - nobody takes the default adapter for hardware that it is not.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * not_built_test.c - every name clients look for is there; those not built say so.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * offer_test.c - offer and reclaim, resources and allocations, and what becomes of the content.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * outstanding_test.c - how much may be under way: a queue that is full makes its client wait with
  * work, not with waits and signals, and the hardware has no more than the driver says it can take.

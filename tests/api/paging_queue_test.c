@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * paging_queue_test.c - paging queues and their fences. What they are used for is in the tests of
  * the calls that take one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * planted.h - numbers of the kernel that a test makes wrong (planted_inside.c, which sees the kernel
  * from inside), to see that the recount finds them (planted_test.c, which sees it as a client does).

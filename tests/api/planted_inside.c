@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * planted_inside.c - see planted.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * planted_test.c - the kernel's recount (dxgk_test_validate) looks at every part of the kernel: a number
  * that is one too high, wherever it is, is found by it and by nobody else.

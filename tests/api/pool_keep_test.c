@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pool_keep_test.c - tile pools that queued updates of GPU addresses refer to: they stay in the
  * residency requirement until the update was executed, whatever the client evicts, and need not be

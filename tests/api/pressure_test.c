@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pressure_test.c - clients that want three times the local memory there is. Every byte that one
  * wrote is there when it reads it back, or its allocation was thrown away and says so.

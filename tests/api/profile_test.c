@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * profile_test.c - DXGK_PROFILE: which adapters there are, and what is said about a broken file.
  */

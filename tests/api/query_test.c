@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * query_test.c - D3DKMTQueryAdapterInfo and D3DKMTQueryStatistics on the software GPU.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * queue_sync_test.c - waits and signals in the queues of contexts, through each of the seven calls.
  */

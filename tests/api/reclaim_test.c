@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * reclaim_test.c - the synchronous reclaim, and what both reclaims do when there is too little memory.
  */

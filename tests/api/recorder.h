@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * recorder.h - for programs that load the recorder driver: its notes go to standard output, between
  * what the program itself says there.

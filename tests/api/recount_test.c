@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * recount_test.c - the kernel's recount (dxgk_test_validate) while the GPU has work that does not
  * end: what packets hold, and what waits to be destroyed behind them, is known and adds up.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * recovery_test.c - what a client sees of work that faults or hangs, and of resets.
  *

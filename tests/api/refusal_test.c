@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * refusal_test.c - every refusal has a reason, and how it is read.
  */

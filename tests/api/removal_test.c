@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * removal_test.c - an adapter that is stopped, or just gone, with a client's things on it.
  *

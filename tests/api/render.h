@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * render.h - submission by allocation list in short, for its tests on the recorder driver.
  *

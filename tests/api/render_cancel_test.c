@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * render_cancel_test.c - D3DKMTRender, and what the driver hears of packets that never run: of each
  * once, with its lists, while it has open what is in them.

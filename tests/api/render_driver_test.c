@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * render_driver_test.c - D3DKMTRender and what DxgkDdiRender answers: passes, and failures.
  */

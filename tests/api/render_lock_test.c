@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * render_lock_test.c - D3DKMTLock of what submissions list: it waits for them, or says that it would
  * have to.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * render_placed_test.c - DMA buffers in a segment of the driver's choice: DmaBufferSegmentSet.
  *

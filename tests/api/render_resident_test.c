@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * render_resident_test.c - D3DKMTRender since WDDM 2.0, without GPU addresses: what a list names
  * was made resident before. On a GPU turned by hand that has 4 MiB.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * render_soft_test.c - D3DKMTRender through to the bytes: what the software GPU computed in its
  * physical model is what a client reads.

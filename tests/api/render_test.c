@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * render_test.c - D3DKMTRender before WDDM 2.0: what is submitted is in place by its list, and is
  * split where it does not fit. On a GPU turned by hand; it has 4 MiB, and so has its paging.

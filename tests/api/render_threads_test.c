@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * render_threads_test.c - D3DKMTRender from many threads at once, before WDDM 2.0 and in 4 MiB:
  * lists that wait for each other's memory, pieces, resizes, and allocations that go while they are

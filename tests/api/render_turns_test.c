@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * render_turns_test.c - D3DKMTRender before WDDM 2.0, with work that never ends and lets itself be
  * preempted: what it lists leaves between its turns, for lists that do not fit beside it. On a GPU

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * reset_test.c - resets of the software GPU with memory in use: what a client has afterwards, what
  * is told of it, and that nothing is left when it is gone.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * residency.h - the calls of residency in short, for their tests.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * residency_test.c - MakeResident, Evict, QueryAllocationResidency, and properties that move an
  * allocation.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * resource.h - what tests of shared resources share: a resource, and openings of it through each of
  * the three calls.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * resource_open_test.c - shared resources on a second device, by global handle and by NT handle.
  *

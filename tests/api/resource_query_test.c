@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * resource_query_test.c - finding shared resources: their sizes, NT handles, names, and adapter.
  */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """run_test.py - dxgk run: the examples, what the software GPU does end to end, and every way to fail.
 
 usage: run_test.py path-of-dxgk path-of-examples path-of-tools

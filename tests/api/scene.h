@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * scene.h - one client's use of memory, from its first call to its last, in which anything may fail
  * once.

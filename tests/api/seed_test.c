@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * seed_test.c - DXGK_SEED: one seed, one run.
  *

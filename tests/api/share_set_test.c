@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * share_set_test.c - a resource, its keyed mutex and its sync object under one NT handle.
  */

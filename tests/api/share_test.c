@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * share_test.c - NT handles and their names, as a client asks for them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * soft_work.h - work for the software GPU, as a client in the virtual address model has it. With
  * TEST_MODEL=physical it is rendered by allocation list: addresses are offsets in the worker's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * stack_test.c - every call works on a thread with the least stack a host gives.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * start_failure_test.c - drivers that do not start: what is said, what is undone, who goes on.
  */

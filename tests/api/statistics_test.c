@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * statistics_test.c - D3DKMTQueryStatistics: what is counted is what happened, and adds up. On a
  * GPU with 8 MiB.

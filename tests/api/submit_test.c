@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * submit_test.c - D3DKMTSubmitCommand: order, nodes, priorities, what is refused, and contexts and
  * devices that end with work queued.

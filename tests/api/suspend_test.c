@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * suspend_test.c - SUSPEND_PROCESS and RESUME_PROCESS: what stands still, what leaves, and how it
  * goes on. On a GPU with 8 MiB, in real time and in simulated runs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sweep_test.c - a client's use of memory (scene.h), with everything in it failing once: the n-th
  * block of memory the kernel takes, the n-th paging operation the driver is to build, the n-th call

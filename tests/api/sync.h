@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sync.h - the calls of synchronization objects in short, for their tests.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sync_cpu_test.c - the CPU signals and waits for monitored fences; nobody blocks.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sync_object_test.c - synchronization objects: what can be created, opened and shared.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sync_wait_test.c - threads that wait for fences in a call, and what ends their wait.
  *

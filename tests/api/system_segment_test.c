@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * system_segment_test.c - drivers of WDDM 2 that place memory in the segment behind those they
  * reported, which is system memory: it has a size, a limit and a budget, and all who ask are told

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_room_test.c - page tables in local memory that is full: what can go goes for them, and they
  * go themselves when a client does nothing. On a small GPU, whose work really runs.

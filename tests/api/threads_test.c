@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * threads_test.c - several threads of one client, on the same handles. Runs under the thread
  * sanitizer too.

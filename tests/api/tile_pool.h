@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * tile_pool.h - for tests of updates whose entries the GPU copies, on the recorder: a reservation of
  * zeroes, pools to be shown there, and what the driver was asked to copy.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """tour_test.py - dxgk tour: every byte is looked at, its numbers add up, its page can be read.
 
 usage: tour_test.py path-of-dxgk path-of-profiles path-of-tools

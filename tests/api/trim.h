@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * trim.h - callbacks that note what they are told, for the tests of trims.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * trim_clock_test.c - trims by the clock: SET_TRIM_INTERVALS, VIDMM_TRIM_INTERVAL, and what a
  * process hears of them. On a GPU with 8 MiB.

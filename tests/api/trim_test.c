@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * trim_test.c - D3DKMTRegisterTrimNotification, D3DKMTRegisterBudgetChangeNotification and their
  * counterparts: who is told what, on which thread, and until when. On a GPU with 8 MiB.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * turns_test.c - work that never ends and lets itself be preempted: others have the engine between
  * its turns, on the engine that pages, too. Unless preemption is off: then it is late.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * why_test.c - who is refused, lost or faulted reads why: which of three things is wrong with a handle,
  * which bits are reserved, what a device was lost for, when and by whom, what a GPU did where; and what

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """allocation_life_test.py - the program that `make run` shows: its steps, and the driver calls between.
 
 usage: allocation_life_test.py path-of-allocation_life path-of-tools

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpu.h - a GPU turned by hand: nothing completes until the test says so.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * calls_fuzz.c - bytes become calls, as libFuzzer invents them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fuzz.h - what the calls of calls_fuzz.c and work_fuzz.c share: bytes, handles, buffers.
  */

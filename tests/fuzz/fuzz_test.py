@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """fuzz_test.py - libFuzzer invents inputs from nothing; none of them breaks anything.
 
 usage: fuzz_test.py path-of-target runs path-of-tools

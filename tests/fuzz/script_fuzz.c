@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * script_fuzz.c - bytes become a script, as libFuzzer invents them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * work_fuzz.c - calls about queues, and about where memory is; see calls_fuzz.c.
  *

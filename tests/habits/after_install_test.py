@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """after_install_test.py - after_install.py makes libraries known to the loader, or says what to set."""
 
 import os

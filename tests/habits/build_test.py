@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """build_test.py - build.py shows that a build goes on, and what went wrong in it."""
 
 import io

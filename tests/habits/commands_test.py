@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """commands_test.py - check_commands.py finds what a reader of the pages would type in vain."""
 
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """counts_test.py - run_tests.py counts what test programs say, and mistrusts how they end."""
 
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """exports_test.py - check_exports.py sees a name or a type of the exported interface change."""
 
 import os

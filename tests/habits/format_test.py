@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """format_test.py - check_format.py sees a badly laid out file, and only there where it looks."""
 
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """layers_test.py - check_layers.py against small trees, good and bad, with the project's own table."""
 
 import os

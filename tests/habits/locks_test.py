@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """locks_test.py - check_locks.py notices names that do not say what becomes of the lock."""
 
 import os

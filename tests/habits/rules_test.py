@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """rules_test.py - check_rules.py notices when list, page and code part ways."""
 
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """setup_test.py - setup.sh on machines made of a few fake commands."""
 
 import os

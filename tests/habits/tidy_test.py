@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """tidy_test.py - check_tidy.py reports, and remembers only what was clean."""
 
 import contextlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """words_test.py - check_words.py finds what should not stay."""
 
 import os

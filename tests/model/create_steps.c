@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * create_steps.c - creating allocations: alone, in new resources, added to one, in the client's own
  * memory. A call is made right first; then, now and then, one thing about it is made wrong.

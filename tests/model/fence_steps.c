@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fence_steps.c - monitored fences, signalled and waited for by the CPU; nobody blocks.
  */

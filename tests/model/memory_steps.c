@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * memory_steps.c - what is done with allocations that are there: locked, written, read, asked
  * about, destroyed.

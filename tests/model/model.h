@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * model.h - what should be there: handles and objects as plain arrays, and nothing clever.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * model_test.c - many random calls, each judged by a model of what should be there (model.h) and by
  * the kernel's own recount (dxgk_test_validate).

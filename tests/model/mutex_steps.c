@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * mutex_steps.c - keyed mutexes; nobody waits.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * run.h - one run of random calls: where it is, what it chooses, and how it complains.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * share_steps.c - what is shared: NT handles and their names, and opening on another device.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * threads_test.c - several threads make random calls about the same handles, one schedule per seed.
  *

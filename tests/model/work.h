@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * work.h - what the GPU should have done: queues of contexts, values of fences and bytes of memory,
  * as plain arrays.

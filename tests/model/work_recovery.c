@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * work_recovery.c - steps that lose devices, and what is left afterwards.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * work_steps.c - what a client does with queues and memory, one step at a time.
  */

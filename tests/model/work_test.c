@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * work_test.c - random work, fences, residency, offers, destruction and recovery on the software
  * GPU, each step judged by a model of what should have been done (work.h) and by the kernel's own

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * park_test.c - one call is stopped at each of its lock points, in turn, while another thread makes
  * calls about the same memory; then it goes on (sim_park() in src/base/sim.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * stage.h - one piece of memory, two threads that call about it, and what must be true afterwards.
  *

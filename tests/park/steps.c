@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * steps.c - the calls, each on the thing on the stage.
  */

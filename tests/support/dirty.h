@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dirty.h - much memory that is full of 0xEE, of which a page comes into being when it is written: to
  * fill all of it would be most of what a test does.

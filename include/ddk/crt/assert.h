@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * assert.h - a driver's assertions go to the host.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * opendxgk_cc.h - what the Microsoft compiler knows before the first line of a source.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * stdint.h - integers of known size, as the types of Windows: a uint64_t is a UINT64.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * stdio.h - what a driver may use of it: formatting into memory.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * stdlib.h - what a driver may use of it: no heap, no process.
  */

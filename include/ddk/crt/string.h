@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * string.h - what a driver may use of it.
  */

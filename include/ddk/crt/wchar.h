@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * wchar.h - what a driver may use of it, with 16-bit characters.
  */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The display headers of include/ddk/ compile on their own wherever they may be used, draw in no
 libc header, and hold the same numbers when compiled as a driver is.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The same claims for C++: see display_abi_test.c. */
 #include "display_abi_test.c"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * display_abi_test.c - include/ddk/ agrees with display_abi.def, number by number.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Every header of include/ddk/ compiles on its own, without a warning, wherever it may be used.
 
 usage: check_headers.py [--each] <include folder>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The host exports every routine and variable that the driver headers declare, or a driver that
 compiles would not load.
 

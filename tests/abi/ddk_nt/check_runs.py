@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What the driver headers promise at run time holds in every language and mode they support.
 
 usage: check_runs.py <include folder> <name> [<library> ...]

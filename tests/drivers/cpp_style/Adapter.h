@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Adapter.h - the adapter and what lives on it: devices, contexts, allocations.
  */

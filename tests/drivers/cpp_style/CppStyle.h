@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * CppStyle.h - a miniport in the C++ style of Microsoft's samples: what every file includes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Trace.h - the driver's trace macros. WPP reads the comments; Trace macros exist in *.tmh only.
  */

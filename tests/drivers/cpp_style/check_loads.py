@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The C++ driver starts and stops on the real host, however it was built.
 
 usage: check_loads.py <dxgk> <driver.so> <folder of opendxgk-miniport-uninstalled.pc> <tmh folder>

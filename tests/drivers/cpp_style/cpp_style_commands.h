@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cpp_style_commands.h - what a client of the test driver sends. Plain C, for clients and the
  * driver.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * drive_test.c - takes the C++ driver through work: render, patch, submit, paging, preempt, reset.
  *

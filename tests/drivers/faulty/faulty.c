@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * faulty.c - see faulty.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * faulty.h - what a test and the faulty driver say to each other.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * entries.c - another driver, with a watch at each of its doors.
  *

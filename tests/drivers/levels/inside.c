@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * inside.c - see inside.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * inside.h - who is inside the driver, and whether that is allowed.
  *

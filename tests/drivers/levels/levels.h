@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * levels.h - the escape of the driver that watches its own levels.
  *

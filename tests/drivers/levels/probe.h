@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * probe.h - callbacks from inside entry points, to see that nothing is held that they need.
  */

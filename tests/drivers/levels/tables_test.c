@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * tables_test.c - the watch over page tables sees what is told to it in the wrong order.
  *

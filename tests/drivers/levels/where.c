@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * where.c - see where.h.
  *

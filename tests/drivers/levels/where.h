@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * where.h - what the driver was told to put into video memory, for the level that promises that
  * all of it is evicted.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * needy.c - a driver that calls something no host has.
  */

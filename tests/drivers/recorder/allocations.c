@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocations.c - allocations, the resources they come in, and their openings on devices.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * commands.c - DxgkDdiEscape: what a test asks the driver to do.
  */

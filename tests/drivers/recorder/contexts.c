@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * contexts.c - context allocations and their kin, as an escape asks for them (recorder.h).
  */

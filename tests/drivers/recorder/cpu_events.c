@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cpu_events.c - events of clients that the driver sets, and escapes whose data the kernel knows.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * crank.c - what was submitted, until it is done (recorder.h).
  *

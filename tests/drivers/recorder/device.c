@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * device.c - what the driver finds out about its device, when a test asks.
  */

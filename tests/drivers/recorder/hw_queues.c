@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hw_queues.c - hardware contexts and queues: what was submitted to each, until it is done
  * (recorder.h).

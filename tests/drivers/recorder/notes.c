@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * notes.c - saying what happens.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * objects.c - processes, devices and contexts: made, counted and recognised again.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * queries.c - DxgkDdiQueryAdapterInfo and DxgkDdiGetNodeMetadata: every field is a setting.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * recorder.c - a display miniport that does as its registry says and writes down what happens.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * recorder.h - what a test and the recorder driver say to each other.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * recovery.c - engines that are late, page tables, the CPU's window: recorded and answered. And the
  * arguments of all those calls, for RECORDER_FETCH.

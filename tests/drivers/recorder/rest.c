@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * rest.c - the entry points that this driver has no use for, for who fills in all of them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * unheard.c - recorder_note() for a program that knows nothing of the recorder: preloaded, it lets
  * the driver be loaded there, and nobody hears its notes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * work.c - paging buffers, rendering and submission: recorded, checked, and done as the registry
  * says (recorder.c).

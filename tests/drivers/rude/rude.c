@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * rude.c - see rude.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * rude.h - what a test and the rude driver say to each other.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Device.c - the C part: Microsoft's inline, and includes with the other slash. */
 #include <ntddk.h>
 #include "..\WDK_style\Inc\DEVICE.H"

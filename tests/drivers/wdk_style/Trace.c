@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Trace.c - a second traced file, in C, with formats of both widths. */
 #include <ntddk.h>
 #include <DEVICE.h>

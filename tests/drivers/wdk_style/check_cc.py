@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """opendxgk-cc compiles, links and loads a tree that was written for the WDK.
 
 usage: check_cc.py <opendxgk-cc> <opendxgk-c++> <dxgk> <work folder>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * base_run.c - what base/ reads from the environment when a program starts. See log_test.c,
  * sim_test.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * checked_test.c - arithmetic that notices.
  */

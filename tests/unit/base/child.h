@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * child.h - running a piece of a test in a process of its own: what has to abort, and seeded runs,
  * of which a process has one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Free pages that are kept: newest first out, oldest first dropped, never more than agreed. */
 #include "support/test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * lock_test.c - who may be inside, who waits, and in which order locks are taken.
  */

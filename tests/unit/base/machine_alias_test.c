@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * machine_alias_test.c - what is seen at pages at which simulated hardware shows others.
  */

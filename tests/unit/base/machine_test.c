@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * machine_test.c - pages are found, handed out zeroed, and have one identity.
  */

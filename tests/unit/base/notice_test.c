@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * notice_test.c - a notice given between the look and the wait is not slept through.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * own_fd_test.c - a kept descriptor is high up, known by its file, and never a stranger's.
  */

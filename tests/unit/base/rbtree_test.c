@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * rbtree_test.c - order, balance, and largest values that follow every change.
  */

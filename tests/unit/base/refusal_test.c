@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * refusal_test.c - the record of why.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sim_test.c - seeded runs: repeatable, thorough, honest about getting stuck, and polite to threads
  * that the client made.

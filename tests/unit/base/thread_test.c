@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * thread_test.c - threads and the one way to wait, on the real machine and in seeded runs.
  */

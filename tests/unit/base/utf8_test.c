@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * utf8_test.c - characters in and out, and what is not one.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pattern_test.c - patterns of bytes, whole and in parts.
  */

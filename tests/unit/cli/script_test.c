@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * script_test.c - dxgk-run(5), statement by statement: what is understood, and what is said about
  * the rest.

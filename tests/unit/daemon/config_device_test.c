@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * config_device_test.c - what a profile says about the device under an adapter, its names and its
  * level; and that every mistake in it is told with its place.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * config_test.c - the profile: what it may say, and how a mistake is told.
  */

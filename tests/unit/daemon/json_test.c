@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * json_test.c - what is read, and that every mistake is named with its place.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * names_test.c - names.def has every bit where the headers have it.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * text_test.c - UTF-8 to 4-byte characters and back.
  */

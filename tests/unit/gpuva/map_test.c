@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * map_test.c - mapping memory and nothing, in place and anew; unique protections; owners.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * random_test.c - tens of thousands of requests against an array of pages.
  *

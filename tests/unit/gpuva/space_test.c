@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * space_test.c - reserving and freeing: alignment, limits, splitting, room.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_shape_test.c - addresses, levels and entries in every shape from two levels to six.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * update_test.c - batches of operations on a reservation: order, copies, repetition, all or
  * nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * world.h - an address space, some memory to map, and requests in a line.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_test.c - what clients expect of handles, and that a stale one never finds anything.
  */

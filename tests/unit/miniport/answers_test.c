@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * answers_test.c - what a driver may say about itself, field by field.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * callbacks_test.c - what a driver may ask, and how it is told off.
  *

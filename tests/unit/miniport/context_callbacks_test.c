@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * context_callbacks_test.c - memory that a driver asks the kernel to own: what reaches whoever
  * serves it, what does not, and that the two can wait for each other.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ddi_arguments_test.c - what a driver was called with, in words.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ddi_test.c - the company a thread has in the driver.
  *

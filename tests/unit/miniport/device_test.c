@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * device_test.c - what a driver finds when its profile gives it a device: configuration space,
  * resources, ids, registry values; and what it finds when it is given none.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * guard_test.c - a driver that writes behind its answer is reported, and so is one that finds a
  * documented buffer too small.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * guarded_calls_test.c - with DXGK_VERIFY=answers a driver that writes behind its answer is reported in
  * calls that are made often, too. The run sets that.

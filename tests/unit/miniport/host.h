@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * host.h - a test as the kernel around a recorder driver.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * image_test.c - files that are drivers, and files that are not.
  */

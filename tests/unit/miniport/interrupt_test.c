@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * interrupt_test.c - what a driver says by interrupt, and what reaches the listener.
  */

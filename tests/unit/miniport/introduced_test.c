@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * introduced_test.c - a driver is called where its version of WDDM has an entry point, and nowhere
  * else, whatever its table holds.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * kept_name_test.c - a driver took back what it called memory that the kernel keeps for it: no
  * operation names it from then on.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * levels_test.c - the host's list of entry points (ddi.def) against what the documentation says of
  * each, written down on its own (tests/drivers/levels/levels.def).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * mdl_test.c - pages as a driver is shown them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * paging_name_test.c - what is said about a paging operation names it as the documentation does.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * paging_test.c - DxgkDdiBuildPagingBuffer: what arrives, and what its answers mean.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * paging_world.h - a driver, one paging buffer, and what the driver was asked to put into it.
  */

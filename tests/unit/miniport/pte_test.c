@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pte_test.c - entries of pages in a row, as drivers are given them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * recovery_test.c - preemption, engines that are late, resets, page tables, the CPU's window, and
  * the settings of recovery.

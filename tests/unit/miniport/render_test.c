@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * render_test.c - DxgkDdiRender, Patch, CancelCommand and ValidateSubmitCommand.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * rude_host.c - a kernel around the rude driver, in a process of its own that may crash:
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What the author of a driver is told when it does what no driver may do.
 
     rude_test.py <rude_host> <rude.so>

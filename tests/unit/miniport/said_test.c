@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * said_test.c - when a driver says why it fails a call, the refusal of the call says so too.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * start_test.c - the life of a driver: order, unwinding, and what is refused on the way.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * submission_test.c - DxgkDdiSubmitCommand, …Virtual, …ToHwQueue: what arrives, what its answers
  * mean, and what becomes of what was submitted to a driver that is turned by hand.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * bare_test.c - reports on a machine without libdw and without a C++ run-time library. The test
  * runs where files of their names are no libraries.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * bitmap_test.c - RTL_BITMAP against a plain array of bools.
  */

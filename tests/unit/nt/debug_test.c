@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * debug_test.c - what a driver prints, where it breaks, how it ends.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dispatcher_test.c - events, semaphores, mutexes, timers and waits, from their WDK pages.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dma_test.c - DMA adapters, scatter/gather lists, and ranges in resource descriptors.
  */

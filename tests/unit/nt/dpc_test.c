@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * dpc_test.c - deferred procedure calls and work items.
  */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Every routine that the driver headers declare exists, so that a driver that links also loads.
 
 usage: exports_test.py include/ddk libnt.a

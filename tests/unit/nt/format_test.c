@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * format_test.c - formats mean what they mean in the Windows kernel.
  */

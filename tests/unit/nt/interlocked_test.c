@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * interlocked_test.c - lists that several threads use at once.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * io_test.c - driver and device objects, properties, and what is honestly not there.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * irql_test.c - levels per thread and the spin locks that go with them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * locks_test.c - fast mutexes, resources, push locks and rundown protection.
  */

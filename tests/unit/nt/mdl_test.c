@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * mdl_test.c - memory descriptor lists, and the Mm routines around them.
  */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The kernel library starts without the libraries that only reports use.
 
     needed_test.py <libdxgk.so>

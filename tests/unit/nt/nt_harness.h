@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * nt_harness.h - what the tests of nt/ share: a driver's view of threads, and what was reported.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * object_test.c - references, handles, and the routines that use them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pool_test.c - what the pool promises, and what it notices.
  */

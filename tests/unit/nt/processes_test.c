@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * processes_test.c - processes and images as a driver sees them.
  */

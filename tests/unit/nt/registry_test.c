@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * registry_test.c - the host's side of the registry, and the text file.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * registry_zw_test.c - the registry through the routines of a driver.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * replay_test.c - one seed, one run: threads, spin locks, events, timers, DPCs and work items.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * report_driver.c - a driver that makes mistakes, in an image of its own.
  *

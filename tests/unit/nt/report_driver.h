@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * report_driver.h - see report_driver.c. The including file has included <ddk/wdm.h>.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * report_test.c - a broken rule is told once per place, with the driver's call stack.
  */

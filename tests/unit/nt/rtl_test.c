@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * rtl_test.c - versions, calendar, random numbers, stacks; memory comparison.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * runtime_test.c - the C functions of drivers, with their 16-bit characters.
  */

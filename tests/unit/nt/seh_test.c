@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * seh_test.c - exceptions of drivers, and faults that are none of ours.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * strings_test.c - counted strings, numbers and GUIDs as text.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * unicode_test.c - text changes its width and nothing else.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * context_allocation_test.c - memory that a driver keeps for its contexts: there before they run,
  * there until they are switched away, gone when nothing can touch it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * context_world.h - a kernel with the recorder turned by hand, two clients, and what they do with
  * context allocations.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * destruction_test.c - what has to be over before memory goes, with a GPU that is turned by hand.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * device_loss_test.c - a lost device whose work the hardware still has, in a whole host with the
  * recorder, which is turned by hand, as its driver.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fence_place_test.c - fences that come and go: which places are used again, and that an end that
  * meets somebody else is no shorter than it has to be.

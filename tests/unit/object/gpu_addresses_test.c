@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpu_addresses_test.c - GPU addresses of an allocation that is being destroyed: whoever found it
  * before does not map it after. In a whole host with the recorder as its driver.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hold_test.c - names of what a driver holds: each is good for one release, whatever became of what
  * it held.

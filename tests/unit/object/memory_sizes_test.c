@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * memory_sizes_test.c - the published formulas (calculating-graphics-memory), with numbers.
  */

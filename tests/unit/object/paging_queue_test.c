@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * paging_queue_test.c - the end of a paging queue and its device while an operation is just over,
  * in a whole host with the recorder as its driver.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * share_test.c - bodies that outlive their openings, global handles and NT handles. Names are in
  * share_name_test.c.

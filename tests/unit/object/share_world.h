@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * share_world.h - a space with bodies that are nothing but a share and a flag that says whether
  * they are gone.

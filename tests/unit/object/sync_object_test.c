@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sync_object_test.c - what queues do with sync objects, and what a lost device does to them.
  */

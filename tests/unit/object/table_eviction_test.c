@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_eviction_test.c - what a driver is told when the page tables of a process leave and come
  * back: with two processes, in a whole host with the recorder as its driver.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_turns_test.c - two processes whose page tables do not fit in together and whose work has no
  * end: the real scheduler, and a GPU that is turned by hand.

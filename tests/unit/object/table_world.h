@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_world.h - two processes in a whole host with the recorder as its driver, whose page tables
  * are in local memory.

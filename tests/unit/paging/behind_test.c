@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * behind_test.c - a job that takes over where another was, right behind it: what is told when, and
  * what the hardware does in which order. Both are with the hardware before either is done.

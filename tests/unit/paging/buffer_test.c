@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * buffer_test.c - paging buffers: fresh ones, full ones, ones that came back. That a fresh buffer
  * is aligned, below 4 GiB, exactly as large as reported and has zeroed private data is looked at

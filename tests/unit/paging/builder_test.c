@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * builder_test.c - the conversation with the driver: passes, busy allocations, illegal answers.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * failure_test.c - memory that is not there: at creation nothing is left, later one job fails.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fake.h - a scheduler that is turned by hand, and a GPU that really executes what was built.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fake_job.c - jobs and pages for tests. See fake.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fake_sched.c - the scheduler that is turned by hand. See fake.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * layout_test.c - what is where in the kernel's own address space.
  */

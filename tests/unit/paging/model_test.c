@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * model_test.c - random jobs against a model of memory, in every address model and table mode.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * order_test.c - who begins when, who is over when, and who is told.
  */

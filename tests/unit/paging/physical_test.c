@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * physical_test.c - the physical model: transfers of a segment and an MDL.
  */

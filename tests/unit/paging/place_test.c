@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * place_test.c - pages of a place.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * quiet_test.c - GPUs whose page tables must not change while a context runs.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * reset_test.c - an adapter reset, as the pager lives through it.
  */

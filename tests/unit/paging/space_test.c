@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * space_test.c - the kernel's own address space under a GpuMmu. fake.c walks the tables and has a
  * TLB: what is not mapped, mapped elsewhere, or mapped and not flushed, ends the test.

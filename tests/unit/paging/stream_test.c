@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * stream_test.c - jobs for several contexts: each is built and submitted for its own, and what was
  * built first takes effect first, whoever it is for.

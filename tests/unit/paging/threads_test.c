@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * threads_test.c - jobs from many threads, a hardware thread, resets and recounts in between.
  */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """cmd_replay_test.py - dxgk replay, as people and programs read it.
 
 usage: cmd_replay_test.py path-of-dxgk path-of-tools

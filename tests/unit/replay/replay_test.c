@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * replay_test.c - bytes moved, against models that do it page by page; and what the policies
  * promise.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * workload_test.c - workloads from seeds and from files.
  */

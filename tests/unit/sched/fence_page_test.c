@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fence_page_test.c - slots of fence memory: apart, visible to the client for reading only, and
  * cheap to take again.

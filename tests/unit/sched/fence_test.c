@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fence_test.c - who is released by which value, and in which order.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hw_queue_test.c - queues that the hardware orders itself: what is over, when, and how.
  *

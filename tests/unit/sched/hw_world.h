@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hw_world.h - the world of world.h, with hardware queues.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * mistake_test.c - what a driver says of its work that cannot be is put right, and told.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * model_test.c - random steps, and what must hold after each whatever they were.
  *

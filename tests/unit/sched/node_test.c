@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * node_test.c - submission and completion on engines.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * owner_test.c - what a device loses, suspends and waits for.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * preempt_test.c - stopping for something more important, and the ids of what comes again.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * priority_test.c - who is next.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * queue_test.c - packets of one context: in order, whatever they are.
  */

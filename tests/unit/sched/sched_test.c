@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sched_test.c - making, stopping and quiescing.
  */

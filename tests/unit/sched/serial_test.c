@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * serial_test.c - fence ids near the end of 32 bits.
  */

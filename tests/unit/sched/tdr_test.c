@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * tdr_test.c - what is late, and what becomes of it and of the others.
  */

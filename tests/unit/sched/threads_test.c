@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * threads_test.c - fences and their memory under several threads, in real time and seeded.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * turns_test.c - work that lets itself be preempted and does not end: equals take turns with it.
  */

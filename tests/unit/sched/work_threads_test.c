@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * work_threads_test.c - many clients, engines that turn themselves, and somebody who disturbs.
  */

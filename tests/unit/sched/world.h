@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * world.h - a scheduler on a GPU turned by hand, with owners, queues and packets at hand.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the software GPU says about itself, in both address models. */
 #include "support/test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the software GPU accepts as a command. */
 #include "support/test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Packets on engines: what they do to memory, how they are preempted, how they fault, hang and are
  * reset. The test builds page tables in local memory and is the only other user of the GPU. Time

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* host.c - see host.h. */
 #include "host.h"
 

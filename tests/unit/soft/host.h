@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * host.h - just enough of a graphics kernel to drive the software GPU by hand.
  *

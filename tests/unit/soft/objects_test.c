@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Registry, start and stop, and the objects of the kernel: what is accepted, what is refused, and
  * that nothing is left behind.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Entries and walks, against tables that stand in an array. */
 #include "support/test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Paging operations: what is built, in how many passes, and what executing it does to memory. */
 #include "host.h"
 

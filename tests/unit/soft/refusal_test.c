@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * refusal_test.c - whatever the driver refuses, it says why: what is wrong, and with which value.
  */

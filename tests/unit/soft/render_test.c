@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Command buffers of physical contexts: checked against the allocation list, patched, executed. */
 #include "host.h"
 

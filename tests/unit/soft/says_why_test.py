@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """soft.so says why whenever an entry point of it fails: no bare status is returned."""
 import os
 import pathlib

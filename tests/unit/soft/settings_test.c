@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The registry values that the software GPU takes, and those it refuses. */
 #include "support/test.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Reads a trace file the way a viewer does and says what is wrong with it.
 
 check_trace.py FILE [CATEGORY=COUNT …]: every END closes the newest BEGIN of its thread, every async

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cmd_trace_main.c - dxgk with one verb, for cmd_trace_test.c.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cmd_trace_test.c - dxgk trace as somebody at a terminal sees it.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * events_test.c - the list of events makes sense as a whole.
  */

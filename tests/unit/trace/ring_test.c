@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ring_test.c - rings, with the session turned by hand.
  */

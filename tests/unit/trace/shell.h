@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * shell.h - running programs and reading what they left, in a folder of the test's own.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sink_test.c - one record, one line. The events are the test's own, one of each kind and type.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * spool_test.c - what many threads append comes back as one ordered sequence.
  */

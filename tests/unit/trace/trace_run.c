@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * trace_run.c - a program to be traced: DXGK_TRACE=file trace_run what. See trace_test.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * trace_test.c - tracing from the outside: what trace_run does must be what its file says.
  */

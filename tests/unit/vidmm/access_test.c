@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * access_test.c - the rules of locking, as a table.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * account_test.c - a charge goes up to the top.
  */

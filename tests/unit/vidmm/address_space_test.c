@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * address_space_test.c - requests for GPU addresses through the real pager, in all three ways of
  * writing page tables, against a GPU that executes what was built.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * allocation_test.c - what a client can rely on when it locks memory, and what goes when it ends.
  */

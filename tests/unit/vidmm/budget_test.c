@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * budget_test.c - budgets, reservations, and who is told what.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * control_test.c - options, limits and actions of a tester, on a GPU that is turned by hand.
  */

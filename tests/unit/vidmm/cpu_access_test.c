@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cpu_access_test.c - locking what is in GPU memory, and what a lock keeps from moving.
  */

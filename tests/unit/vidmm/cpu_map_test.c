@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cpu_map_test.c - a view has a place of its own, shows what it is told, and nothing else.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * defragment_test.c - a segment put in order, on a GPU that is turned by hand.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * evict_history_test.c - what a row of uses leaves behind.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * evict_test.c - in which order residents go, from the contract, for every policy.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * eviction_world.h - processes with page tables whose memory comes and goes: the real manager and
  * pager, and a GPU that executes what was built.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpu.h - a GPU turned by hand: a pager, a scheduler and a clock that do what the test says, when
  * it says so.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * gpu_pager.c - the pager of a GPU turned by hand, and its hardware. See gpu.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * large_pages_test.c - entries above the leaves that are pages (LargePageSupported), of more than
  * one level.

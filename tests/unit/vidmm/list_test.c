@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * list_test.c - the physical model: what a submission refers to is in place while it runs.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * manager_model_test.c - everything at random, and every byte where it should be.
  *

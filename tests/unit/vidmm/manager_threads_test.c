@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * manager_threads_test.c - many clients at once, with less memory than they want.
  *

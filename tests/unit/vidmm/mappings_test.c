@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * mappings_test.c - addresses of allocations that the manager moves, read through page tables that
  * are in the memory the manager gave for them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * offer_test.c - offers and reclaims of what may be in GPU memory.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* op_entry.h - one entry of an update, packed. */
 #ifndef TESTS_UNIT_VIDMM_OP_ENTRY_H
 #define TESTS_UNIT_VIDMM_OP_ENTRY_H

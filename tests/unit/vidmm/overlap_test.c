@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * overlap_test.c - moves that are under way at once, on a GPU that is turned by hand: what was
  * built is with the hardware, and done in this order when the test says so.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * page_pool_test.c - every free page can be had, in few runs, all or none.
  */

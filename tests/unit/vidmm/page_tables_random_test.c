@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * page_tables_random_test.c - random requests and moves against a model of single pages, in every
  * shape of tables.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* page_tables_test.c - what each rule of page tables comes to, by the operations and by a walk. */
 #include "tables_world.h"
 

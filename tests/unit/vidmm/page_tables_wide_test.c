@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * page_tables_wide_test.c - leaf tables of 64 KiB pages: when a leaf is one, what becomes of it when
  * something of 4 KiB appears, and tables of both kinds side by side.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pools_eviction_test.c - page tables that entries are copied from leave with the others of their
  * process, and are back before anything is copied (COPY_PAGE_TABLE_ENTRIES).

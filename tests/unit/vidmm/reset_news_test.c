@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * reset_news_test.c - what a driver hears of memory that an adapter reset took.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * reset_test.c - what becomes of memory in an adapter reset, whatever is under way.
  *

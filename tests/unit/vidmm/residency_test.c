@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * residency_test.c - what MakeResident and Evict promise, call by call.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * retire_test.c - what a client has destroyed, while its end has not come yet.
  */

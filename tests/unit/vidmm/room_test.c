@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * room_test.c - who has to go for whom.
  */

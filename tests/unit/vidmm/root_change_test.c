@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * root_change_test.c - a root of two levels that grows: DXGK_PAGE_TABLE_LEVEL_DESC gives its first
  * size, and an index of NumEntries or more is a fault.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * scene.h - how most tests of the manager open and close: a GPU turned by hand with a client on it,
  * and what else is wanted.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * space_eviction_random_test.c - page tables forced out all the time, while addresses come and go at
  * random and by several threads.

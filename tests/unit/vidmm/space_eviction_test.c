@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * space_eviction_test.c - what page tables show while they are out, and when they are back: what is
  * true then. And the ways out and in, when something goes wrong on them.

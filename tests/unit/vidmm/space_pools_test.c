@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * space_pools_test.c - updates whose entries the GPU copies from where tile pools are kept mapped:
  * COPY_PAGE_TABLE_ENTRIES, as documented for all adapters but those whose tables the CPU writes.

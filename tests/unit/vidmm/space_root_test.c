@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * space_root_test.c - a root that grows while contexts use it: through the real pager, with the
  * scheduler and the GPU of its tests.

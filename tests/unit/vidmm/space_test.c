@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * space_test.c - ranges do not overlap, are aligned, come back whole.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * space_world.h - an address space with the real pager and a GPU that executes what was built, in
  * all three ways of writing page tables.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * states_test.c - which steps there are, and that each leaves a trace.
  */

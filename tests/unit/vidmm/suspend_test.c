@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * suspend_test.c - a process that stands still, and what others have of it, on a GPU with 8 MiB
  * that is turned by hand.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_need_test.c - tables are counted before they are made: exactly, at no cost, and what has no
  * room is refused with nothing taken for it.

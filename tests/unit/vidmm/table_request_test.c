@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_request_test.c - who needs page tables gets room for them: others leave, in their order, and
  * when nothing more can go it is refused.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_states_test.c - page tables of processes that do nothing leave when somebody needs their
  * room, and are back before anything of the process runs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * table_turns_test.c - processes whose page tables do not fit in together, and whose work has no
  * end: each has its turn, and nobody is lost.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * tables_shapes.h - the shapes of page tables that are tried: levels, sizes, kinds of entries.
  */

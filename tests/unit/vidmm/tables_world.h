@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * tables_world.h - page tables, a driver that writes them into real memory, and a GPU that walks
  * them through a TLB which looks ahead: it has everything in it that it may, and forgets only what

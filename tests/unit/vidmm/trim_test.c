@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * trim_test.c - who is told to trim, and who is not. How the clock goes is in tests/api/trim_clock,
  * where time is counted.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * turner.h - somebody else turns the crank, for calls that return when something has moved.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * twin_eviction_test.c - leaf tables of 64 KiB pages leave and come back: alone in the place of those
  * of 4 KiB, or beside them, with two pointers in an entry above.

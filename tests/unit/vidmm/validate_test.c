@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * validate_test.c - the judge notices when something is wrong.
  */

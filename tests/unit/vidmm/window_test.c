@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * window_test.c - GPU memory that the CPU sees through the CPU host aperture of its segment.
  *

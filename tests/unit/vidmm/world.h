@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * world.h - a machine of a known size with allocations in it, judged by validate after each step.
  */

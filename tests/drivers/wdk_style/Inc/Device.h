@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Found as <device.h> and as "..\Inc\DEVICE.H". */
 #ifndef WDK_STYLE_DEVICE_H
 #define WDK_STYLE_DEVICE_H

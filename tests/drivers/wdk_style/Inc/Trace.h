@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #ifndef WDK_STYLE_TRACE_H
 #define WDK_STYLE_TRACE_H
 
