@@ -458,13 +458,13 @@ static bool embed_unlisten(struct dxgk_embed_listener *listener)
 	int before;
 
 	if (!embed_enter(&before))
-		return false;
+		return !notification_has_orphans();
 	refusal_begin(&scope, "UnregisterEventNotification");
 	if (embed_is_running())
 		status = notification_unwatch(embed.process, listener, &count);
 	refusal_end_call(&scope, status);
 	embed_leave(before);
-	return NT_SUCCESS(status) && count > 0;
+	return NT_SUCCESS(status) && (count > 0 || !notification_has_orphans());
 }
 
 EXPORTED const struct dxgk_embed *dxgk_embed(void)

@@ -55,6 +55,9 @@ struct notifier {
 /* Tokens of all processes: what one kept from another is nobody's. */
 static _Atomic uint64_t last_token;
 
+/* Of processes that have ended: their callbacks have not returned. */
+static _Atomic uint32_t orphan_count;
+
 /* ---- the thread ---- */
 
 /* What there is to tell it now, if anything still is. */
@@ -132,8 +135,15 @@ static void notifier_run(void *argument)
 	}
 	bool is_orphan = notifier->is_orphan;
 	lock_release(&notifier->lock);
-	if (is_orphan)
+	if (is_orphan) {
 		notifier_free(notifier);
+		atomic_fetch_sub(&orphan_count, 1);
+	}
+}
+
+bool notification_has_orphans(void)
+{
+	return atomic_load(&orphan_count) > 0;
 }
 
 static struct notifier *notifier_create(uint32_t process_id)
@@ -193,6 +203,8 @@ void notifier_finish(struct dxg_process *process)
 	struct thread *thread = notifier->thread;
 	bool is_running = notifier->running != NULL;
 	notifier->is_orphan = is_running;
+	if (is_running)
+		atomic_fetch_add(&orphan_count, 1); /* before its thread can see it */
 	lock_release(&notifier->lock);
 	if (is_running) {
 		thread_detach(thread);

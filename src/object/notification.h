@@ -97,4 +97,7 @@ void notifier_stop(struct dxg_process *process);
 /* … and nothing posts any more. Accepts a process that never had any. */
 void notifier_finish(struct dxg_process *process);
 
+/* A callback of a process that has ended may still run. */
+bool notification_has_orphans(void);
+
 #endif

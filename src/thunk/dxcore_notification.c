@@ -198,8 +198,6 @@ HRESULT dxcore_unregister(uint32_t cookie)
 
 	if (!registration)
 		return E_INVALIDARG;
-	/* Nobody was ever told of a list of none. */
-	bool is_silent = registration->list && registration->list->count == 0;
-	forget(registration, connection_unlisten(&registration->listener) || is_silent);
+	forget(registration, connection_unlisten(&registration->listener));
 	return S_OK;
 }

@@ -48,8 +48,8 @@ struct dxgk_embed {
 	NTSTATUS(*listen)
 	(struct dxgk_embed_listener *listener, const uint64_t *luids, uint32_t count);
 	/*
-	 * Returns when it is not being told any more, unless the one who tells it asks. False: it
-	 * was not known, or the process ends meanwhile and a call of tell() may still run.
+	 * Returns when it is not being told any more, unless the one who tells it asks. False: the
+	 * process it listened in has ended, or ends, and a call of tell() may still run.
 	 */
 	bool (*unlisten)(struct dxgk_embed_listener *listener);
 };

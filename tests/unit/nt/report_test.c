@@ -59,9 +59,9 @@ TEST(report, names_function_file_line_and_image_of_every_frame_of_the_driver)
 	EXPECT_CONTAINS(nt_test_log, "dxgk: driver: KeWaitForSingleObject waits at DISPATCH_LEVEL");
 	/* Our own frames in front are not shown: the first one is the driver's. */
 	EXPECT(first && strncmp(first, "dxgk:   at wait_in_a_helper (", 29) == 0);
-	EXPECT_CONTAINS(first, "report_driver.c:23) in report_driver.so\n"
+	EXPECT_CONTAINS(first, "report_driver.c:24) in report_driver.so\n"
 			       "dxgk:   at report_driver_wait (");
-	EXPECT_CONTAINS(first, "report_driver.c:29) in report_driver.so\n");
+	EXPECT_CONTAINS(first, "report_driver.c:30) in report_driver.so\n");
 	/* One frame of the host tells how the driver was entered, and there it ends. */
 	EXPECT_CONTAINS(first, "report_test.c:");
 	EXPECT_EQ(count_lines("dxgk:   at "), 3);
