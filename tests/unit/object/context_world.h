@@ -132,6 +132,7 @@ static void begin_with(const char *keep, uint32_t kinds, bool is_by_hand, bool l
 		{ "PagingNode", NULL, PAGING },
 		{ "HandCranked", NULL, is_by_hand },
 		{ "TdrLevel", NULL, 0 },
+		{ "QuantumMs", NULL, 3600000 }, /* a slow test is no reason to preempt */
 		{ keep, NULL, kinds },
 		{ "Leak", NULL, leaks },
 		{ "ReserveMiB", NULL, reserved_mib },
