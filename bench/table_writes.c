@@ -19,6 +19,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/machine.h"
 #include "drivers/soft/page_table.h"
 #include "gpuva/plan.h"
 #include "miniport/pte.h"
@@ -116,6 +117,8 @@ int main(int argc, char **argv)
 		.look = look,
 	};
 	is_in_large_pages = argc == 4;
+	if (!machine_set_up()) /* tables are memory of the machine */
+		must_succeed(STATUS_NO_MEMORY);
 	must_succeed(page_tables_config_init(&config));
 	must_succeed(page_tables_init(&tables, &config, NULL, NULL, NULL));
 
