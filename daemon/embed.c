@@ -371,6 +371,13 @@ static void deliver_news(void (*callback)(void), const struct notification_messa
 	((void (*)(struct dxgk_embed_listener *))callback)(message->context);
 }
 
+static void release_listener(void *context)
+{
+	struct dxgk_embed_listener *listener = context;
+
+	listener->release(listener);
+}
+
 static NTSTATUS join_adapters(const uint64_t *luids, uint32_t count,
 			      struct process_adapter **process_adapters)
 {
@@ -403,6 +410,7 @@ static NTSTATUS listen_here(struct dxgk_embed_listener *listener, const uint64_t
 		.deliver = deliver_news,
 		.callback = (void (*)(void))listener->tell,
 		.context = listener,
+		.release = release_listener,
 	};
 	struct process_adapter *process_adapters[KERNEL_MAX_ADAPTERS];
 	NTSTATUS status;
@@ -450,21 +458,19 @@ static NTSTATUS embed_listen(struct dxgk_embed_listener *listener, const uint64_
 	return status;
 }
 
-static bool embed_unlisten(struct dxgk_embed_listener *listener)
+static void embed_unlisten(struct dxgk_embed_listener *listener)
 {
 	NTSTATUS status = STATUS_SUCCESS;
 	struct refusal_scope scope;
-	uint32_t count = 0;
 	int before;
 
 	if (!embed_enter(&before))
-		return !notification_has_orphans();
+		return;
 	refusal_begin(&scope, "UnregisterEventNotification");
 	if (embed_is_running())
-		status = notification_unwatch(embed.process, listener, &count);
+		status = notification_unwatch(embed.process, listener);
 	refusal_end_call(&scope, status);
 	embed_leave(before);
-	return NT_SUCCESS(status) && (count > 0 || !notification_has_orphans());
 }
 
 EXPORTED const struct dxgk_embed *dxgk_embed(void)

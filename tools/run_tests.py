@@ -108,7 +108,7 @@ def count_tap(output, returncode, result='OK'):
         count.fail(f'ran {seen} tests, planned {planned}')
     if result == 'TIMEOUT':
         count.fail('took too long and was ended')
-    elif returncode < 0 and count.failed == 0:
+    elif returncode < 0:
         count.fail(f'ended by signal {-returncode}')
     elif returncode != 0 and count.failed == 0:
         count.fail(f'all tests passed, then exit status {returncode}')
@@ -252,7 +252,8 @@ def show(variant, record, count):
     if result.failed:
         for reason in result.reasons:
             print(f'    failed: {reason}')
-        for line in (output + record.get('stderr', '')).splitlines():
+        # A crash or a leak first: a log may be cut, and the tests that passed say least.
+        for line in (record.get('stderr', '') + output).splitlines():
             print(f'    | {line}')
     result.reasons = [f'{variant}: {title}: {reason}' for reason in result.reasons]
     count.add(result)

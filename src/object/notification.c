@@ -55,8 +55,13 @@ struct notifier {
 /* Tokens of all processes: what one kept from another is nobody's. */
 static _Atomic uint64_t last_token;
 
-/* Of processes that have ended: their callbacks have not returned. */
-static _Atomic uint32_t orphan_count;
+/* Its callback does not run, and nobody finds it any more. */
+static void registration_free(struct registration *registration)
+{
+	if (registration->target.release)
+		registration->target.release(registration->target.context);
+	mem_free(registration);
+}
 
 /* ---- the thread ---- */
 
@@ -108,7 +113,7 @@ static void call_client_relock(struct notifier *notifier, struct registration *r
 	lock_acquire(&notifier->lock);
 	notifier->running = NULL;
 	if (registration->is_orphan)
-		mem_free(registration);
+		registration_free(registration);
 	notice_give(&notifier->changed);
 }
 
@@ -135,15 +140,8 @@ static void notifier_run(void *argument)
 	}
 	bool is_orphan = notifier->is_orphan;
 	lock_release(&notifier->lock);
-	if (is_orphan) {
+	if (is_orphan)
 		notifier_free(notifier);
-		atomic_fetch_sub(&orphan_count, 1);
-	}
-}
-
-bool notification_has_orphans(void)
-{
-	return atomic_load(&orphan_count) > 0;
 }
 
 static struct notifier *notifier_create(uint32_t process_id)
@@ -187,7 +185,7 @@ static void registrations_free_locked(struct notifier *notifier)
 		if (registration == notifier->running)
 			registration->is_orphan = true;
 		else
-			mem_free(registration);
+			registration_free(registration);
 	}
 }
 
@@ -203,8 +201,6 @@ void notifier_finish(struct dxg_process *process)
 	struct thread *thread = notifier->thread;
 	bool is_running = notifier->running != NULL;
 	notifier->is_orphan = is_running;
-	if (is_running)
-		atomic_fetch_add(&orphan_count, 1); /* before its thread can see it */
 	lock_release(&notifier->lock);
 	if (is_running) {
 		thread_detach(thread);
@@ -311,7 +307,8 @@ NTSTATUS notification_register(struct dxg_device *device, const struct notificat
 
 /* ---- of adapters ---- */
 
-static void registrations_free(struct list *registrations)
+/* Of those that were never added: not released. */
+static void registrations_discard(struct list *registrations)
 {
 	struct list *link;
 
@@ -372,7 +369,7 @@ NTSTATUS notification_watch(struct dxg_process *process,
 			registration_create(target, process_adapters[i]);
 
 		if (!registration) {
-			registrations_free(&registrations);
+			registrations_discard(&registrations);
 			return refuse_no_memory();
 		}
 		list_push_back(&registrations, &registration->link);
@@ -384,7 +381,7 @@ NTSTATUS notification_watch(struct dxg_process *process,
 		return STATUS_SUCCESS;
 	for (uint32_t i = 0; i < count; i++)
 		listen(&process_adapters[i]->memory, target->kind, -1);
-	registrations_free(&registrations);
+	registrations_discard(&registrations);
 	return refuse_too_many();
 }
 
@@ -463,7 +460,7 @@ static NTSTATUS unregister_selected(struct dxg_process *process, const struct se
 			status = waited;
 		registration->is_orphan = notifier->running == registration;
 		if (!registration->is_orphan)
-			mem_free(registration);
+			registration_free(registration);
 	}
 	lock_release(&notifier->lock);
 	return status;
@@ -491,11 +488,12 @@ NTSTATUS notification_unregister_callback(struct dxg_process *process, enum noti
 	return unregister_selected(process, &selection, &count);
 }
 
-NTSTATUS notification_unwatch(struct dxg_process *process, const void *context, uint32_t *count_out)
+NTSTATUS notification_unwatch(struct dxg_process *process, const void *context)
 {
 	const struct selection selection = { .watch_context = context };
+	uint32_t count;
 
-	return unregister_selected(process, &selection, count_out);
+	return unregister_selected(process, &selection, &count);
 }
 
 void notification_device_ends(struct dxg_device *device)

@@ -56,6 +56,8 @@ struct notification_target {
 	void (*deliver)(void (*callback)(void), const struct notification_message *message);
 	void (*callback)(void);
 	void *context;
+	/* NULL, or called for each registration when nothing is delivered to it any more. */
+	void (*release)(void *context);
 };
 
 /* `*token_out` is above 0 and never used again. */
@@ -80,9 +82,8 @@ MUST_CHECK NTSTATUS notification_watch(struct dxg_process *process,
 				       struct process_adapter *const *process_adapters,
 				       uint32_t count, const struct notification_target *target);
 
-/* How many there were goes to `count_out`; waits as notification_unregister() does. */
-MUST_CHECK NTSTATUS notification_unwatch(struct dxg_process *process, const void *context,
-					 uint32_t *count_out);
+/* Waits as notification_unregister() does. */
+MUST_CHECK NTSTATUS notification_unwatch(struct dxg_process *process, const void *context);
 
 /* Its registrations hear nothing any more; their tokens stay until they are unregistered. */
 void notification_device_ends(struct dxg_device *device);
@@ -96,8 +97,5 @@ void notification_post_loss(struct vidmm_process *memory);
 void notifier_stop(struct dxg_process *process);
 /* … and nothing posts any more. Accepts a process that never had any. */
 void notifier_finish(struct dxg_process *process);
-
-/* A callback of a process that has ended may still run. */
-bool notification_has_orphans(void);
 
 #endif

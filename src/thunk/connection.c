@@ -79,12 +79,13 @@ NTSTATUS connection_listen(struct dxgk_embed_listener *listener, const uint64_t 
 	return found ? found->listen(listener, luids, count) : STATUS_DEVICE_REMOVED;
 }
 
-bool connection_unlisten(struct dxgk_embed_listener *listener)
+void connection_unlisten(struct dxgk_embed_listener *listener)
 {
 	const struct dxgk_embed *found =
 		atomic_load_explicit(&connection_kernel, memory_order_acquire);
 
-	return found && found->unlisten(listener);
+	if (found)
+		found->unlisten(listener);
 }
 
 void connection_close(void)

@@ -32,7 +32,7 @@ bool connection_last_refusal(struct dxgk_refusal *refusal);
 /* As dxgk_embed.listen and unlisten. */
 NTSTATUS connection_listen(struct dxgk_embed_listener *listener, const uint64_t *luids,
 			   uint32_t count);
-bool connection_unlisten(struct dxgk_embed_listener *listener);
+void connection_unlisten(struct dxgk_embed_listener *listener);
 
 /* Everything the process made is destroyed; the next call starts with nothing. */
 void connection_close(void);

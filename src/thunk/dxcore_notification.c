@@ -27,6 +27,8 @@ struct registration {
 	struct dxcore_adapter *adapter;
 	struct dxcore_list *list;
 	_Atomic bool is_stale; /* the list, and that is told */
+
+	_Atomic uint32_t references; /* one of the table, one for each adapter it listens to */
 };
 
 static _Atomic(struct registration *) registered[REGISTRATION_MOST];
@@ -45,6 +47,17 @@ static void tell(struct dxgk_embed_listener *listener)
 	if (registration->list && atomic_exchange(&registration->is_stale, true))
 		return;
 	registration->callback(registration->type, registration->object, registration->context);
+}
+
+static void drop(struct registration *registration, uint32_t references)
+{
+	if (atomic_fetch_sub(&registration->references, references) == references)
+		free(registration);
+}
+
+static void released(struct dxgk_embed_listener *listener)
+{
+	drop((struct registration *)listener, 1);
 }
 
 /* ---- which object it is ---- */
@@ -133,16 +146,20 @@ static HRESULT begin(struct registration *registration)
 	}
 	registration->listener.news = news_of(registration->type);
 	registration->listener.tell = tell;
-	return dxcore_result(connection_listen(&registration->listener, luids, count));
+	registration->listener.release = released;
+	atomic_fetch_add(&registration->references, count);
+	HRESULT result = dxcore_result(connection_listen(&registration->listener, luids, count));
+	if (result != S_OK)
+		drop(registration, count);
+	return result;
 }
 
-static void forget(struct registration *registration, bool is_over)
+/* The table's reference goes; its list may be released now. */
+static void forget(struct registration *registration)
 {
 	if (registration->list)
 		atomic_fetch_sub(&registration->list->registrations, 1);
-	/* Else the process has ended around it, and a callback may still look at it. */
-	if (is_over)
-		free(registration);
+	drop(registration, 1);
 }
 
 static HRESULT register_object(struct registration *registration, void *object,
@@ -158,14 +175,14 @@ static HRESULT register_object(struct registration *registration, void *object,
 	uint32_t cookie = table_add(registration);
 	*cookie_out = cookie;
 	if (cookie == 0) {
-		forget(registration, true);
+		forget(registration);
 		return E_OUTOFMEMORY;
 	}
 	HRESULT result = begin(registration);
 	if (result != S_OK) {
 		*cookie_out = 0;
 		if (table_take(cookie))
-			forget(registration, true);
+			forget(registration);
 	}
 	return result;
 }
@@ -189,6 +206,7 @@ HRESULT dxcore_register(void *object, uint32_t type, dxcore_callback callback, v
 	registration->type = type;
 	registration->callback = callback;
 	registration->context = context;
+	atomic_init(&registration->references, 1);
 	return register_object(registration, object, cookie_out);
 }
 
@@ -198,6 +216,7 @@ HRESULT dxcore_unregister(uint32_t cookie)
 
 	if (!registration)
 		return E_INVALIDARG;
-	forget(registration, connection_unlisten(&registration->listener));
+	connection_unlisten(&registration->listener);
+	forget(registration);
 	return S_OK;
 }

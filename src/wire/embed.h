@@ -15,7 +15,7 @@
 
 #include "base/status.h"
 
-enum { DXGK_EMBED_VERSION = 2 };
+enum { DXGK_EMBED_VERSION = 3 };
 
 /* What can be heard of adapters. */
 enum dxgk_embed_news {
@@ -26,11 +26,13 @@ enum dxgk_embed_news {
 
 /*
  * Who wants to hear it: `tell` is called with the listener itself, on a thread of the kernel, one
- * call at a time.
+ * call at a time. `release` is called once for each adapter it listens to, when the kernel does not
+ * look at it any more on that adapter's behalf; it may not call back.
  */
 struct dxgk_embed_listener {
 	enum dxgk_embed_news news;
 	void (*tell)(struct dxgk_embed_listener *listener);
+	void (*release)(struct dxgk_embed_listener *listener);
 };
 
 struct dxgk_embed {
@@ -44,14 +46,18 @@ struct dxgk_embed {
 	/* Everything this process made is destroyed; the next call starts with nothing. */
 	void (*close_process)(void);
 
-	/* It may be told before this returns, and be gone. Ends with the process, too. */
+	/*
+	 * It may be told before this returns, and be released. Ends with the process, too. When this
+	 * fails it is not released.
+	 */
 	NTSTATUS(*listen)
 	(struct dxgk_embed_listener *listener, const uint64_t *luids, uint32_t count);
 	/*
-	 * Returns when it is not being told any more, unless the one who tells it asks. False: the
-	 * process it listened in has ended, or ends, and a call of tell() may still run.
+	 * Returns when it is not being told any more, unless the one who tells it asks, or the
+	 * process it listened in has ended meanwhile: then a call of tell() may still run, and
+	 * release() comes after it.
 	 */
-	bool (*unlisten)(struct dxgk_embed_listener *listener);
+	void (*unlisten)(struct dxgk_embed_listener *listener);
 };
 
 /* The only way in; found with dlsym(). */

@@ -393,6 +393,24 @@ static void test_removal(IDXCoreAdapterList *list)
 	stays->Release();
 }
 
+/* While a callback runs the process ends, and somebody stops listening: nothing is left of it. */
+static void test_close_in_callback(IDXCoreAdapterList *list)
+{
+	IDXCoreAdapter *adapter = nullptr;
+	listener who;
+
+	list->GetAdapter(2, &adapter);
+	who.is_held = true;
+	claim(listen(&who, adapter, Type::AdapterHardwareContentProtectionTeardown) == S_OK,
+	      "somebody listens, and does not return from the callback");
+	who.wait_entered(1);
+	D3DKMTCloseDxCoreDevice();
+	claim(end(&who) && !end(&who), "meanwhile the process's things are closed, and it stops, once");
+	who.let_go();
+	who.wait(1);
+	adapter->Release();
+}
+
 /* D3DKMTCloseDxCoreDevice ends what the process has, listeners included. */
 static void test_close(IDXCoreAdapterList *list)
 {
@@ -434,6 +452,7 @@ int main()
 	test_released_list();
 	test_removal(list);
 	test_close(list);
+	test_close_in_callback(list);
 	adapter->Release();
 	claim(list->Release() == 0, "the list goes with its last reference");
 	factory->Release();
