@@ -9,11 +9,9 @@
  * A turn of the GPU: the command, a fence that its queue signals behind it, and a wait for that.
  * Measured in short turns of each, so that what else the machine does reaches both.
  */
-#include <pthread.h>
-#include <stdbool.h>
-
 #include "base/clock.h"
 #include "fences.h"
+#include "two_threads.h"
 
 /* ---- the GPU ---- */
 
@@ -72,61 +70,6 @@ static double gpu_ns(struct queue *queue, unsigned count)
 		wait_fence(queue->device, queue->fence, queue->value);
 	}
 	return (double)(clock_now_ns() - start) / count;
-}
-
-/* ---- two threads ---- */
-
-struct table {
-	pthread_mutex_t lock;
-	pthread_cond_t ball_is_here;
-	pthread_cond_t ball_is_there;
-	bool is_there;
-	bool is_over;
-};
-
-static struct table table = { .lock = PTHREAD_MUTEX_INITIALIZER,
-			      .ball_is_here = PTHREAD_COND_INITIALIZER,
-			      .ball_is_there = PTHREAD_COND_INITIALIZER };
-
-static void *other_side(void *context)
-{
-	(void)context;
-	pthread_mutex_lock(&table.lock);
-	for (;;) {
-		while (!table.is_there)
-			pthread_cond_wait(&table.ball_is_there, &table.lock);
-		if (table.is_over)
-			break;
-		table.is_there = false;
-		pthread_cond_signal(&table.ball_is_here);
-	}
-	pthread_mutex_unlock(&table.lock);
-	return NULL;
-}
-
-static double threads_ns(unsigned count)
-{
-	uint64_t start = clock_now_ns();
-
-	pthread_mutex_lock(&table.lock);
-	for (unsigned i = 0; i < count; i++) {
-		table.is_there = true;
-		pthread_cond_signal(&table.ball_is_there);
-		while (table.is_there)
-			pthread_cond_wait(&table.ball_is_here, &table.lock);
-	}
-	pthread_mutex_unlock(&table.lock);
-	return (double)(clock_now_ns() - start) / count;
-}
-
-static void end_other_side(pthread_t thread)
-{
-	pthread_mutex_lock(&table.lock);
-	table.is_over = true;
-	table.is_there = true;
-	pthread_cond_signal(&table.ball_is_there);
-	pthread_mutex_unlock(&table.lock);
-	pthread_join(thread, NULL);
 }
 
 int main(int argc, char **argv)

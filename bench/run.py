@@ -29,6 +29,8 @@ NO_LAVAPIPE = 77
 PAIRS = 100_000
 CALLS = 200_000
 ONE_COPY_ENGINE = '{"adapters": [{"driver": "soft", "name": "soft", "registry": {"CopyEngines": 1}}]}'
+LITTLE_MEMORY = ('{"adapters": [{"driver": "soft", "name": "soft", '
+                 '"registry": {"LocalMemoryMiB": 4, "ApertureMiB": 4}}]}')
 ROUNDS = 11
 
 
@@ -322,6 +324,25 @@ def bench_commands(build):
     ]
 
 
+def bench_residency_turns(build):
+    """As bench_commands()."""
+    program = os.path.join(build, 'bench', 'residency_turns')
+    rows = []
+    with tempfile.NamedTemporaryFile('w', suffix='.json') as profile:
+        profile.write(LITTLE_MEMORY)
+        profile.flush()
+        for how, title in (('free', 'MakeResident of 64 KiB, room is free'),
+                           ('evict', 'MakeResident of 64 KiB, one evicted')):
+            rounds = [row for _ in range(8)
+                      for row in numbers(run([program, how, '200', '5'], build,
+                                             profile=profile.name if how == 'evict' else None))]
+            ours = min(ours for ours, _ in rounds)
+            rows += [{'what': title, 'unit': 'ns', 'value': ours},
+                     {'what': '  / two threads in turn', 'unit': 'times',
+                      'value': ours / min(threads for _, threads in rounds)}]
+    return rows
+
+
 def bench_idle_destroy(build):
     program = os.path.join(build, 'bench', 'idle_destroy')
     bare, idle = (instructions(build, 'destroy_one', [program, how, '2000']) / 2000
@@ -368,7 +389,7 @@ def main(arguments):
     rows = []
     for bench in (bench_device_state, bench_handles, bench_allocations, bench_spaces,
                   bench_eviction, bench_gpuva, bench_lavapipe, bench_fences, bench_residency,
-                  bench_commands, bench_idle_destroy, bench_paging):
+                  bench_commands, bench_residency_turns, bench_idle_destroy, bench_paging):
         rows += bench(build)
     for row in rows:
         sign = '>=' if row.get('is_at_least') else '<='

@@ -15,10 +15,8 @@
 #include "base/log.h"
 
 static const char *const topic_names[LOG_TOPIC_COUNT] = {
-	[LOG_REFUSALS] = "refusals",
-	[LOG_DRIVER] = "driver",
-	[LOG_START] = "start",
-	[LOG_CALLS] = "calls",
+	[LOG_REFUSALS] = "refusals", [LOG_DRIVER] = "driver", [LOG_START] = "start",
+	[LOG_CALLS] = "calls",       [LOG_MEMORY] = "memory",
 };
 
 static unsigned topics_on;
@@ -89,8 +87,8 @@ static void log_pass_over(const char *word, int length)
 
 static void log_warn_of_topic(const char *word, int length)
 {
-	log_warn("DXGK_LOG: \"%.*s\" is not a topic (refusals, driver, start, calls, all)", length,
-		 word);
+	log_warn("DXGK_LOG: \"%.*s\" is not a topic (refusals, driver, start, calls, memory, all)",
+		 length, word);
 }
 
 __attribute__((constructor)) static void log_read_environment(void)

@@ -17,6 +17,7 @@ enum log_topic {
 	LOG_DRIVER,   /* what a driver prints with DbgPrint           */
 	LOG_START,    /* how adapters start and stop                  */
 	LOG_CALLS,    /* every call and its status                    */
+	LOG_MEMORY,   /* every plan of the memory manager             */
 	LOG_TOPIC_COUNT
 };
 

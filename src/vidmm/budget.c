@@ -154,16 +154,16 @@ static bool is_worth_telling(const struct vidmm *manager, enum vidmm_group group
 	return difference > manager->group_bytes[group] / 64;
 }
 
-void budget_news_add_locked(struct vidmm_process *process, struct actions *actions)
+void budget_news_add_locked(struct vidmm_process *process)
 {
 	lock_assert_held(&process->manager->lock);
 	if (list_is_linked(&process->news_link))
 		return;
-	process->action_count++;
-	list_push_back(&actions->news, &process->news_link);
+	process->plan_count++;
+	plan_add(&process->manager->plan, PLAN_NEWS, &process->news_link);
 }
 
-static void process_news_locked(struct vidmm_process *process, struct actions *actions)
+static void process_news_locked(struct vidmm_process *process)
 {
 	lock_assert_held(&process->manager->lock);
 	for (int i = 0; i < VIDMM_GROUPS; i++) {
@@ -183,11 +183,11 @@ static void process_news_locked(struct vidmm_process *process, struct actions *a
 			process->budget_news |= (uint8_t)(1 << i);
 		}
 		if (is_worth_it || process->trim_flags)
-			budget_news_add_locked(process, actions);
+			budget_news_add_locked(process);
 	}
 }
 
-void budget_news_locked(struct vidmm *manager, struct actions *actions)
+void budget_news_locked(struct vidmm *manager)
 {
 	struct list *link;
 
@@ -201,9 +201,9 @@ void budget_news_locked(struct vidmm *manager, struct actions *actions)
 		struct vidmm_process *process = container_of(link, struct vidmm_process, link);
 
 		if (process->trim_listeners > 0 || process->budget_listeners > 0)
-			process_news_locked(process, actions);
+			process_news_locked(process);
 	}
-	trim_look_locked(manager, actions);
+	trim_look_locked(manager);
 }
 
 /* What one process is to hear. */
@@ -270,25 +270,23 @@ void budget_tell(struct vidmm *manager, struct list *list)
 	while (!list_is_empty(list) && news_pop(manager, list, &news)) {
 		news_tell(manager, &news);
 		lock_acquire(&manager->lock);
-		news.process->action_count--;
+		news.process->plan_count--;
 		lock_release(&manager->lock);
 	}
 }
 
 void budget_tell_loss(struct vidmm *manager)
 {
-	struct actions actions;
 	struct list *link;
 
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	list_for_each (link, &manager->processes) {
 		struct vidmm_process *process = container_of(link, struct vidmm_process, link);
 
 		process->has_loss_news = true;
-		budget_news_add_locked(process, &actions);
+		budget_news_add_locked(process);
 	}
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 }
 
 /* ---- questions ---- */
@@ -322,10 +320,8 @@ NTSTATUS vidmm_process_reserve(struct vidmm_process *process, enum vidmm_group g
 			       uint64_t reservation_bytes)
 {
 	struct vidmm *manager = process->manager;
-	struct actions actions;
 	uint64_t available;
 
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	available = available_locked(process, group);
 	if (reservation_bytes > available) {
@@ -337,6 +333,6 @@ NTSTATUS vidmm_process_reserve(struct vidmm_process *process, enum vidmm_group g
 	manager->reserved_bytes[group] += reservation_bytes - process->reservation_bytes[group];
 	process->reservation_bytes[group] = reservation_bytes;
 	budget_recount_locked(manager);
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 	return STATUS_SUCCESS;
 }

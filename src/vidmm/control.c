@@ -26,17 +26,15 @@ uint32_t vidmm_options(const struct vidmm *manager)
 
 void vidmm_set_options(struct vidmm *manager, uint32_t options)
 {
-	struct actions actions;
 	struct list *link;
 	struct list *following;
 
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	atomic_store_explicit(&manager->options, options, memory_order_relaxed);
 	manager->epoch++;
 	list_for_each_safe (link, following, &manager->places)
-		place_settle_locked(container_of(link, struct vidmm_place, all_link), &actions);
-	actions_run_unlock(manager, &actions);
+		place_settle_locked(container_of(link, struct vidmm_place, all_link));
+	decide_unlock(manager);
 }
 
 uint32_t vidmm_process_options(const struct vidmm_process *process)
@@ -54,14 +52,11 @@ void vidmm_process_set_options(struct vidmm_process *process, uint32_t options)
 static void limits_set(struct vidmm *manager, uint64_t limits[VIDMM_GROUPS],
 		       const struct vidmm_budget_limits *wanted)
 {
-	struct actions actions;
-
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	for (int group = 0; group < VIDMM_GROUPS; group++)
 		limits[group] = wanted->bytes[group];
 	manager->has_budget_changes = true;
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 }
 
 static struct vidmm_budget_limits limits_get(struct vidmm *manager,
@@ -109,12 +104,9 @@ uint64_t vidmm_process_bytes_to_trim(struct vidmm_process *process)
 
 void vidmm_wake(struct vidmm *manager)
 {
-	struct actions actions;
-
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	manager->epoch++;
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 }
 
 /* ---- eviction ---- */
@@ -155,11 +147,8 @@ void manager_settle(struct vidmm *manager, bool with_entering)
 
 	while (is_moving && clock_now_ns() < deadline_ns) {
 		uint32_t seen = notice_read(&manager->changed);
-		struct actions actions;
 
-		actions_init(&actions);
-		lock_acquire(&manager->lock);
-		actions_run_unlock(manager, &actions);
+		decide(manager);
 		lock_acquire(&manager->lock);
 		is_moving = is_moving_locked(manager, with_entering);
 		lock_release(&manager->lock);
@@ -182,8 +171,7 @@ static bool are_tables_selected(struct vidmm_process *process,
 }
 
 static void tables_leave_selected_locked(struct vidmm *manager,
-					 const struct vidmm_selection *selection,
-					 struct actions *actions)
+					 const struct vidmm_selection *selection)
 {
 	struct list *link;
 
@@ -194,26 +182,24 @@ static void tables_leave_selected_locked(struct vidmm *manager,
 		/* Who writes them just now keeps them. */
 		if (process->tables.ops && process_is_idle_locked(process) &&
 		    are_tables_selected(process, selection))
-			(void)!tables_leave_locked(&process->tables, actions);
+			(void)!tables_leave_locked(&process->tables);
 	}
 }
 
 static void evict_selected(struct vidmm *manager, const struct vidmm_selection *selection)
 {
-	struct actions actions;
 	struct list *link;
 
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	list_for_each (link, &manager->places) {
 		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
 
 		if (place->state == PLACE_IN && place->eviction.is_resident &&
 		    is_selected(place, selection))
-			place_leave_locked(place, &actions);
+			place_leave_locked(place);
 	}
-	tables_leave_selected_locked(manager, selection, &actions);
-	actions_run_unlock(manager, &actions);
+	tables_leave_selected_locked(manager, selection);
+	decide_unlock(manager);
 }
 
 void vidmm_evict_segment(struct vidmm *manager, uint32_t segment_id)

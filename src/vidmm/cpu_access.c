@@ -103,6 +103,7 @@ struct locker {
 	bool has_moved;     /* it was sent away for this one */
 	bool has_no_window; /* the driver would not */
 	bool opens_window;  /* which this look has decided */
+	bool must_decide;   /* something follows from it */
 	void **pointer_out;
 };
 
@@ -174,29 +175,30 @@ static struct vidmm_place *place_now(const struct vidmm_allocation *allocation)
 }
 
 /* What the CPU sees through a window it sees until that is closed. */
-static void count_locked(struct vidmm_place *place, struct actions *actions)
+static void count_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
-	place->is_locked = place->allocation->lock_count > 0 || window_end_locked(place, actions);
+	place->is_locked = place->allocation->lock_count > 0 || window_end_locked(place);
 }
 
 /* The lock was taken, or was not after all. */
 static void end_try(struct vidmm *manager, struct vidmm_allocation *allocation,
-		    struct actions *actions)
+		    struct locker *locker)
 {
 	lock_acquire(&manager->lock);
 	struct vidmm_place *place = place_now(allocation);
 	if (place) {
-		count_locked(place, actions);
+		count_locked(place);
 		place->must_be_system = false;
-		place_settle_locked(place, actions);
+		place_settle_locked(place);
 	}
+	locker->must_decide |= !plan_is_empty(&manager->plan);
 	lock_release(&manager->lock);
 }
 
 /* One look at what lives; false: look again when something has changed since `*seen_out`. */
-static bool lock_try_locked(struct vidmm_place *place, struct locker *locker,
-			    struct actions *actions, NTSTATUS *status_out, uint32_t *seen_out)
+static bool lock_try_locked(struct vidmm_place *place, struct locker *locker, NTSTATUS *status_out,
+			    uint32_t *seen_out)
 {
 	struct vidmm_allocation *allocation = place->allocation;
 	struct vidmm *manager = place->manager;
@@ -213,14 +215,15 @@ static bool lock_try_locked(struct vidmm_place *place, struct locker *locker,
 		step = LOCK_REFUSE_TO_MOVE;
 	if (step == LOCK_MOVE && !place->allocation->traits.is_pinned && !locker->has_moved) {
 		place->must_be_system = true;
-		place_leave_locked(place, actions);
+		place_leave_locked(place);
+		locker->has_moved = true;
 		step = LOCK_WAIT;
 	}
 	/* From here on it does not move: it is no candidate any more. */
 	if (step == LOCK_SHOW_SYSTEM || step == LOCK_SHOW_SEGMENT || step == LOCK_SHOW_WINDOW ||
 	    step == LOCK_OPEN_WINDOW) {
 		place->is_locked = true;
-		place_settle_locked(place, actions);
+		place_settle_locked(place);
 	}
 	place->awaits_unpin |= step == LOCK_WAIT && place->pins > 0;
 	/* What the GPU did not write, who locks it there may. */
@@ -239,7 +242,7 @@ static bool lock_try_locked(struct vidmm_place *place, struct locker *locker,
 		*status_out = lock_in_window(place, locker->pointer_out);
 	else
 		*status_out = lock_refuse(place, step);
-	end_try(manager, allocation, actions);
+	end_try(manager, allocation, locker);
 	return true;
 }
 
@@ -251,11 +254,9 @@ NTSTATUS vidmm_lock_anywhere(struct vidmm *manager, struct vidmm_allocation *all
 	NTSTATUS status;
 
 	while (!is_over) {
-		struct actions actions;
 		struct vidmm_place *place;
 		uint32_t seen = 0;
 
-		actions_init(&actions);
 		lock_acquire(&allocation->lock);
 		status = allocation_check_lock_locked(allocation, flags & VIDMM_LOCK_NEEDS_VISIBLE);
 		place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
@@ -263,18 +264,16 @@ NTSTATUS vidmm_lock_anywhere(struct vidmm *manager, struct vidmm_allocation *all
 		if (NT_SUCCESS(status) && !place)
 			status = allocation_lock_locked(allocation, NULL, pointer_out);
 		if (!NT_SUCCESS(status) && place && (locker.has_moved || locker.opens_window))
-			end_try(manager, allocation, &actions);
+			end_try(manager, allocation, &locker);
 		locker.opens_window = false;
 		if (!is_over)
-			is_over = lock_try_locked(place, &locker, &actions, &status, &seen);
+			is_over = lock_try_locked(place, &locker, &status, &seen);
 		lock_release(&allocation->lock);
-		locker.has_moved |= !list_is_empty(&actions.leaving);
-		if (is_over && list_is_empty(&actions.leaving) && list_is_empty(&actions.windows))
+		if (is_over && !locker.must_decide)
 			break;
 		if (locker.opens_window)
 			locker.has_no_window = !window_open(place);
-		lock_acquire(&manager->lock);
-		actions_run_unlock(manager, &actions);
+		decide(manager);
 		if (!is_over && !locker.opens_window)
 			notice_wait(&manager->changed, seen, CLOCK_FOREVER);
 	}
@@ -284,7 +283,6 @@ NTSTATUS vidmm_lock_anywhere(struct vidmm *manager, struct vidmm_allocation *all
 bool vidmm_unlock_anywhere(struct vidmm *manager, struct vidmm_allocation *allocation)
 {
 	struct vidmm_place *place;
-	struct actions actions;
 	bool was_locked;
 
 	lock_acquire(&allocation->lock);
@@ -294,18 +292,16 @@ bool vidmm_unlock_anywhere(struct vidmm *manager, struct vidmm_allocation *alloc
 		lock_release(&allocation->lock);
 		return was_locked;
 	}
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	manager->epoch++;
 	place = place_now(allocation);
 	/* Where the host cannot hide what is seen through a window, that stays open. */
 	if (place && (!place->window.is_open || cpu_view_hide(&allocation->view)))
-		count_locked(place, &actions);
+		count_locked(place);
 	if (place)
-		place_settle_locked(place, &actions);
+		place_settle_locked(place);
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
-	lock_acquire(&manager->lock);
-	actions_run_unlock(manager, &actions);
+	decide(manager);
 	return was_locked;
 }

@@ -192,7 +192,7 @@ static void shift(const struct defragment *order, struct vidmm_place *place,
 		  const struct page_set *pages)
 {
 	place->must_verify = order->how.must_verify;
-	place_shift_locked(place, pages, order->actions);
+	place_shift_locked(place, pages);
 }
 
 /* ---- the kinds of round ---- */
@@ -304,7 +304,7 @@ static bool send_away_locked(const struct defragment *order, struct vidmm_place 
 	if (order->how.must_verify || place->sent_away_at == order->number)
 		return false;
 	place->sent_away_at = order->number;
-	place_leave_locked(place, order->actions);
+	place_leave_locked(place);
 	return true;
 }
 
@@ -360,22 +360,18 @@ void defragment_init(struct defragment *order, struct vidmm *manager, uint32_t s
 NTSTATUS defragment_step(struct defragment *order, enum defragment_round *round_out)
 {
 	struct vidmm *manager = order->manager;
-	struct actions actions;
 	NTSTATUS status;
 
 	*round_out = DEFRAGMENT_DONE;
 	if (order->rounds_left-- == 0)
 		return STATUS_SUCCESS;
-	actions_init(&actions);
-	order->actions = &actions;
 	lock_acquire(&manager->lock);
 	status = residents_collect_locked(order);
 	if (NT_SUCCESS(status))
 		*round_out = round_locked(order);
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 	mem_free(order->residents);
 	order->residents = NULL;
-	order->actions = NULL;
 	if (!NT_SUCCESS(status))
 		return refuse(status, RULE_API_NO_MEMORY, NULL,
 			      "There is no memory to put a segment in order");
@@ -419,10 +415,8 @@ static void aperture_put_in_order(struct defragment *order)
 {
 	struct vidmm *manager = order->manager;
 	struct vidmm_segment *segment = order->segment;
-	struct actions actions;
 	struct list *link;
 
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	if (!is_in_order_locked(segment)) {
 		/* Nobody enters between those who leave: there would be the same holes again. */
@@ -432,10 +426,10 @@ static void aperture_put_in_order(struct defragment *order)
 				container_of(link, struct vidmm_place, all_link);
 
 			if (may_move(place, segment))
-				place_leave_locked(place, &actions);
+				place_leave_locked(place);
 		}
 	}
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 	manager_settle(manager, true);
 }
 

@@ -42,7 +42,7 @@ struct vidmm_keep *vidmm_keep_create(struct vidmm_device *device,
 	return keep;
 }
 
-static void end_locked(struct vidmm_keep *keep, struct actions *actions)
+static void end_locked(struct vidmm_keep *keep)
 {
 	list_remove(&keep->link);
 	for (uint32_t i = 0; i < keep->count; i++) {
@@ -51,19 +51,16 @@ static void end_locked(struct vidmm_keep *keep, struct actions *actions)
 		if (!binding)
 			continue;
 		binding->keeps--;
-		binding_release_kept_locked(binding, actions);
+		binding_release_kept_locked(binding);
 	}
 }
 
 void vidmm_keep_end(struct vidmm_keep *keep)
 {
-	struct actions actions;
-
 	if (keep && keep->count > 0) {
-		actions_init(&actions);
 		lock_acquire(&keep->manager->lock);
-		end_locked(keep, &actions);
-		actions_run_unlock(keep->manager, &actions);
+		end_locked(keep);
+		decide_unlock(keep->manager);
 	}
 	mem_free(keep);
 }

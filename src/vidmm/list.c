@@ -18,7 +18,7 @@
 #include "vidmm/list_turns.h"
 #include "vidmm/place.h"
 
-static void list_pin_locked(struct vidmm_list *list, struct actions *actions)
+static void list_pin_locked(struct vidmm_list *list)
 {
 	lock_assert_held(&list->device->process->manager->lock);
 	if (list->is_pinned)
@@ -29,11 +29,11 @@ static void list_pin_locked(struct vidmm_list *list, struct actions *actions)
 
 		place->pins++;
 		place->waiter_pins++;
-		place_settle_locked(place, actions);
+		place_settle_locked(place);
 	}
 }
 
-static void list_unpin_locked(struct vidmm_list *list, struct actions *actions)
+static void list_unpin_locked(struct vidmm_list *list)
 {
 	lock_assert_held(&list->device->process->manager->lock);
 	if (!list->is_pinned)
@@ -44,16 +44,16 @@ static void list_unpin_locked(struct vidmm_list *list, struct actions *actions)
 
 		if (list->state != VIDMM_LIST_READY)
 			place->waiter_pins--;
-		place_unpin_locked(place, actions);
+		place_unpin_locked(place);
 	}
 	if (list->state == VIDMM_LIST_READY)
 		list_is_not_ready_locked(list);
 }
 
-void list_return_locked(struct vidmm_list *list, struct actions *actions)
+void list_return_locked(struct vidmm_list *list)
 {
 	lock_assert_held(&list->device->process->manager->lock);
-	list_unpin_locked(list, actions);
+	list_unpin_locked(list);
 	list->state = VIDMM_LIST_NEW;
 }
 
@@ -86,8 +86,7 @@ static void list_fill_in(struct vidmm_list *list)
 	}
 }
 
-static void list_end_locked(struct vidmm_list *list, enum vidmm_list_state state, NTSTATUS status,
-			    struct actions *actions)
+static void list_end_locked(struct vidmm_list *list, enum vidmm_list_state state, NTSTATUS status)
 {
 	bool was_waiting = list->state == VIDMM_LIST_WAITING;
 
@@ -97,35 +96,35 @@ static void list_end_locked(struct vidmm_list *list, enum vidmm_list_state state
 	if (!was_waiting)
 		return;
 	list->request.status = status;
-	list_push_back(&actions->requests, &list->request.link);
+	plan_add(&list->device->process->manager->plan, PLAN_REQUESTS, &list->request.link);
 }
 
-bool list_look_locked(struct vidmm_list *list, bool is_head, struct actions *actions)
+bool list_look_locked(struct vidmm_list *list, bool is_head)
 {
 	lock_assert_held(&list->device->process->manager->lock);
 	if (list_is_in_place(list)) {
-		list_pin_locked(list, actions);
+		list_pin_locked(list);
 		list_fill_in(list);
-		list_end_locked(list, VIDMM_LIST_READY, STATUS_SUCCESS, actions);
+		list_end_locked(list, VIDMM_LIST_READY, STATUS_SUCCESS);
 		list_is_ready_locked(list);
 		return true;
 	}
 	if (is_head)
-		list_pin_locked(list, actions);
+		list_pin_locked(list);
 	return false;
 }
 
-void list_loosen_locked(struct vidmm_list *list, struct actions *actions)
+void list_loosen_locked(struct vidmm_list *list)
 {
 	lock_assert_held(&list->device->process->manager->lock);
-	list_unpin_locked(list, actions);
+	list_unpin_locked(list);
 }
 
-void list_fail_locked(struct vidmm_list *list, struct actions *actions)
+void list_fail_locked(struct vidmm_list *list)
 {
 	lock_assert_held(&list->device->process->manager->lock);
-	list_unpin_locked(list, actions);
-	list_end_locked(list, VIDMM_LIST_FAILED, STATUS_NO_MEMORY, actions);
+	list_unpin_locked(list);
+	list_end_locked(list, VIDMM_LIST_FAILED, STATUS_NO_MEMORY);
 }
 
 /* What is left of empty memory. */
@@ -261,12 +260,10 @@ static NTSTATUS list_ensure(struct vidmm_list *list)
 
 static NTSTATUS list_start(struct vidmm *manager, struct vidmm_list *list, uint32_t *fits_out)
 {
-	struct actions actions;
 	NTSTATUS status = list_ensure(list);
 
 	if (!NT_SUCCESS(status))
 		return status;
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	status = list_check(manager, list, fits_out);
 	if (!NT_SUCCESS(status)) {
@@ -275,14 +272,14 @@ static NTSTATUS list_start(struct vidmm *manager, struct vidmm_list *list, uint3
 	}
 	list->waiter.kind = VIDMM_WAITER_LIST;
 	list_init(&list->waiter.link);
-	if (list_look_locked(list, false, &actions)) {
+	if (list_look_locked(list, false)) {
 		lock_release(&manager->lock);
 		return STATUS_SUCCESS;
 	}
 	list->state = VIDMM_LIST_WAITING;
 	list->compacted_at = 0;
 	list_push_back(&manager->waiters, &list->waiter.link);
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 	return STATUS_PENDING;
 }
 
@@ -313,16 +310,14 @@ NTSTATUS vidmm_list_prepare(struct vidmm_list *list, uint32_t *fits_out)
 bool vidmm_list_release(struct vidmm_list *list)
 {
 	struct vidmm *manager = list->device->process->manager;
-	struct actions actions;
 
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	manager->epoch++;
 	bool was_waiting = list->state == VIDMM_LIST_WAITING;
 	if (was_waiting)
 		list_remove(&list->waiter.link);
-	list_return_locked(list, &actions);
-	actions_run_unlock(manager, &actions);
+	list_return_locked(list);
+	decide_later_unlock(manager);
 	return was_waiting;
 }
 

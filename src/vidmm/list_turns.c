@@ -38,28 +38,26 @@ static void on_nothing_submitted(struct sched_wait *wait)
 {
 	struct vidmm_device *device = container_of(wait, struct vidmm_device, yield);
 	struct vidmm *manager = device->process->manager;
-	struct actions actions;
 	struct list *link;
 	struct list *following;
 
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	list_for_each_safe (link, following, &manager->ready_lists) {
 		struct vidmm_list *list = container_of(link, struct vidmm_list, ready_link);
 
 		if (list->device == device)
-			list_return_locked(list, &actions);
+			list_return_locked(list);
 	}
 	manager->epoch++;
 	device->is_yielding = false;
 	device->lists_end_ns = 0;
 	device->resumes++;
-	device_act_locked(device, &actions);
-	device->action_count--; /* device_yield_locked()'s; there is one for the resume */
-	actions_run_unlock(manager, &actions);
+	device_act_locked(device);
+	device->plan_count--; /* device_yield_locked()'s; there is one for the resume */
+	decide_later_unlock(manager);
 }
 
-void device_yield_locked(struct vidmm_device *device, struct actions *actions)
+void device_yield_locked(struct vidmm_device *device)
 {
 	lock_assert_held(&device->process->manager->lock);
 	if (device->is_yielding || device->is_lost || device->ready_list_count == 0)
@@ -67,9 +65,9 @@ void device_yield_locked(struct vidmm_device *device, struct actions *actions)
 	device->is_yielding = true;
 	device->must_ask_sched = true;
 	device->yield.over = on_nothing_submitted;
-	device->action_count++; /* it stays until that was called */
+	device->plan_count++; /* it stays until that was called */
 	sched_owner_suspend(device->owner);
-	device_act_locked(device, actions);
+	device_act_locked(device);
 }
 
 /* ---- asking for it ---- */
@@ -103,6 +101,6 @@ void lists_take_turns_locked(const struct room_search *search, uint32_t segments
 		if (search->now_ns < device->lists_end_ns)
 			retry_hint_until(hint, device->lists_end_ns);
 		else
-			device_yield_locked(device, search->actions);
+			device_yield_locked(device);
 	}
 }

@@ -20,9 +20,9 @@ void lists_take_turns_locked(const struct room_search *search, uint32_t segments
 			     struct retry_hint *hint);
 
 /* Its lists let go of what they have as soon as the hardware has nothing of it. */
-void device_yield_locked(struct vidmm_device *device, struct actions *actions);
+void device_yield_locked(struct vidmm_device *device);
 
 /* list.c: it was ready, and has to be prepared again. */
-void list_return_locked(struct vidmm_list *list, struct actions *actions);
+void list_return_locked(struct vidmm_list *list);
 
 #endif

@@ -63,14 +63,11 @@ static void segments_finish(struct vidmm *manager)
 
 bool vidmm_tick(struct vidmm *manager)
 {
-	struct actions actions;
-
 	if (atomic_exchange(&manager->tick_at_ns, CLOCK_FOREVER) == CLOCK_FOREVER)
 		return false;
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	manager->epoch++;
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 	return true;
 }
 
@@ -83,7 +80,9 @@ static void ticker_run(void *argument)
 		uint64_t at_ns = atomic_load(&manager->tick_at_ns);
 		uint64_t trim_at_ns = atomic_load(&manager->trim_at_ns);
 
-		if (at_ns != CLOCK_FOREVER && clock_now_ns() >= at_ns)
+		if (atomic_exchange(&manager->must_decide, false))
+			decide(manager);
+		else if (at_ns != CLOCK_FOREVER && clock_now_ns() >= at_ns)
 			(void)vidmm_tick(manager);
 		else if (trim_at_ns != CLOCK_FOREVER && clock_now_ns() >= trim_at_ns)
 			vidmm_trim_tick(manager);
@@ -118,6 +117,7 @@ NTSTATUS vidmm_create(const struct vidmm_config *config, struct vidmm **manager_
 	list_init(&manager->waiters);
 	list_init(&manager->ready_lists);
 	list_init(&manager->rooms);
+	plan_init(&manager->plan);
 	status = segments_init(manager, config);
 	if (NT_SUCCESS(status) && !config->is_ticked_by_hand)
 		status = thread_create("vidmm", ticker_run, manager, &manager->ticker);
@@ -147,6 +147,7 @@ void vidmm_destroy(struct vidmm *manager)
 	assert(list_is_empty(&manager->places) && list_is_empty(&manager->processes));
 	assert(list_is_empty(&manager->ghosts));
 	assert(list_is_empty(&manager->rooms));
+	assert(plan_is_empty(&manager->plan));
 	segments_finish(manager);
 	lock_finish(&manager->lock);
 	mem_free(manager);
@@ -172,8 +173,6 @@ static void wait_until_unlinked_relock(struct vidmm *manager, const struct list 
 void vidmm_process_init(struct vidmm_process *process, struct vidmm *manager,
 			struct vidmm_account *adapter_account)
 {
-	struct actions actions;
-
 	*process = (struct vidmm_process){ .manager = manager,
 					   .account = { .parent = adapter_account } };
 	for (int group = 0; group < VIDMM_GROUPS; group++)
@@ -183,23 +182,20 @@ void vidmm_process_init(struct vidmm_process *process, struct vidmm *manager,
 	list_init(&process->news_link);
 	list_init(&process->tables.rooms);
 	list_init(&process->tables.dependents);
-	list_init(&process->tables.action_link);
+	list_init(&process->tables.plan_link);
 	for (int i = 0; i < 3; i++)
 		list_init(&process->decommittable[i]);
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	budget_join_locked(process);
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 }
 
 void vidmm_process_finish(struct vidmm_process *process)
 {
 	struct vidmm *manager = process->manager;
-	struct actions actions;
 
 	if (!manager)
 		return;
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	assert(list_is_empty(&process->devices) && list_is_empty(&process->tables.rooms));
 	trim_forget_locked(process);
@@ -212,8 +208,8 @@ void vidmm_process_finish(struct vidmm_process *process)
 				NULL;
 	}
 	budget_leave_locked(process);
-	wait_for_none_relock(manager, &process->action_count);
-	actions_run_unlock(manager, &actions);
+	wait_for_none_relock(manager, &process->plan_count);
+	decide_unlock(manager);
 }
 
 /* ---- devices ---- */
@@ -231,7 +227,7 @@ void vidmm_device_init(struct vidmm_device *device, struct vidmm_process *proces
 	list_init(&device->missing);
 	list_init(&device->coming);
 	list_init(&device->waiter.link);
-	list_init(&device->action_link);
+	list_init(&device->plan_link);
 	list_init(&device->leave_link);
 	list_init(&device->keeps);
 	lock_acquire(&process->manager->lock);
@@ -252,7 +248,7 @@ void vidmm_device_finish(struct vidmm_device *device)
 	       list_is_empty(&device->coming));
 	list_remove(&device->link);
 	list_remove(&device->waiter.link); /* it waited for its process's page tables */
-	wait_for_none_relock(manager, &device->action_count);
+	wait_for_none_relock(manager, &device->plan_count);
 	wait_until_unlinked_relock(manager, &device->leave_link);
 	/* Of updates that are being executed; there is nothing left in them. */
 	while (list_pop_front(&device->keeps))
@@ -260,7 +256,7 @@ void vidmm_device_finish(struct vidmm_device *device)
 	lock_release(&manager->lock);
 }
 
-static void bindings_lose_locked(struct list *bindings, struct actions *actions)
+static void bindings_lose_locked(struct list *bindings)
 {
 	while (!list_is_empty(bindings)) {
 		struct vidmm_binding *binding =
@@ -268,23 +264,21 @@ static void bindings_lose_locked(struct list *bindings, struct actions *actions)
 		struct vidmm_place *place = binding_place(binding);
 
 		if (place->state == PLACE_OUT && !place_is_needed(place))
-			place_answer_locked(place, STATUS_DEVICE_REMOVED, actions);
-		binding_sort_locked(binding, actions);
+			place_answer_locked(place, STATUS_DEVICE_REMOVED);
+		binding_sort_locked(binding);
 	}
 }
 
 void vidmm_device_lose(struct vidmm_device *device)
 {
 	struct vidmm *manager = device->process->manager;
-	struct actions actions;
 
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	device->is_lost = true;
 	manager->epoch++;
-	bindings_lose_locked(&device->missing, &actions);
-	bindings_lose_locked(&device->coming, &actions);
-	actions_run_unlock(manager, &actions);
+	bindings_lose_locked(&device->missing);
+	bindings_lose_locked(&device->coming);
+	decide_later_unlock(manager);
 }
 
 /* ---- bindings ---- */
@@ -310,12 +304,10 @@ static bool binding_is_busy(const struct vidmm_binding *binding)
 void vidmm_binding_finish(struct vidmm_binding *binding)
 {
 	struct vidmm *manager;
-	struct actions actions;
 
 	if (!binding->device)
 		return;
 	manager = binding->device->process->manager;
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	binding->is_ended = true; /* for calls that have it in hand */
 	keep_forget_binding_locked(binding);
@@ -326,8 +318,8 @@ void vidmm_binding_finish(struct vidmm_binding *binding)
 	if (binding->count > 0) {
 		binding->count = 1;
 		binding->is_kept = false;
-		binding_unlist_locked(binding, &actions);
-		place_settle_locked(binding_place(binding), &actions);
+		binding_unlist_locked(binding);
+		place_settle_locked(binding_place(binding));
 	}
 	binding->must_wait_again = false;
 	if (binding->is_retired) {
@@ -335,7 +327,7 @@ void vidmm_binding_finish(struct vidmm_binding *binding)
 		binding_place(binding)->retired--;
 		manager->epoch++;
 	}
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 
 	lock_acquire(&manager->lock);
 	while (binding_is_busy(binding))
@@ -371,7 +363,6 @@ bool vidmm_allocation_depart(struct vidmm_allocation *allocation, struct vidmm_d
 {
 	struct vidmm_place *place;
 	struct vidmm *manager;
-	struct actions actions;
 
 	lock_acquire(&allocation->lock);
 	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
@@ -380,20 +371,18 @@ bool vidmm_allocation_depart(struct vidmm_allocation *allocation, struct vidmm_d
 		return true;
 	}
 	manager = place->manager;
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	assert(place->listed == 0);
 	offer_forget_locked(place);
 	place->is_dying = true;
 	place->is_offered = false;
-	place->is_locked = window_end_locked(place, &actions);
+	place->is_locked = window_end_locked(place);
 	place->departure = departure;
 	manager->epoch++;
-	place_settle_locked(place, &actions);
+	place_settle_locked(place);
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
-	lock_acquire(&manager->lock);
-	actions_run_unlock(manager, &actions);
+	decide(manager);
 	return false;
 }
 
@@ -453,19 +442,16 @@ void vidmm_set_priority_anywhere(struct vidmm *manager, struct vidmm_allocation 
 				 uint32_t priority)
 {
 	struct vidmm_place *place;
-	struct actions actions;
 
 	vidmm_set_priority(allocation, priority);
 	if (!atomic_load_explicit(&allocation->place, memory_order_relaxed))
 		return;
-	actions_init(&actions);
 	lock_acquire(&allocation->lock);
 	lock_acquire(&manager->lock);
 	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
 	if (place)
-		place_settle_locked(place, &actions);
+		place_settle_locked(place);
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
-	lock_acquire(&manager->lock);
-	actions_run_unlock(manager, &actions);
+	decide(manager);
 }

@@ -276,10 +276,10 @@ struct vidmm_tables {
 	/* Guarded by the manager's lock. */
 	const struct vidmm_tables_ops *ops; /* NULL: they stay */
 	void *context;
-	struct list rooms;       /* vidmm_room.tables_link */
-	struct list dependents;  /* vidmm_device.leave_link: whose work the way out waits for */
-	struct list action_link; /* actions: about to enter or leave */
-	uint64_t given_up_at;    /* vidmm.epoch: they could not enter, or leave */
+	struct list rooms;      /* vidmm_room.tables_link */
+	struct list dependents; /* vidmm_device.leave_link: whose work the way out waits for */
+	struct list plan_link;  /* plan: about to enter or leave */
+	uint64_t given_up_at;   /* vidmm.epoch: they could not enter, or leave */
 };
 
 struct vidmm_process {
@@ -299,7 +299,7 @@ struct vidmm_process {
 		decommittable[3]; /* vidmm_place.decommit_link, by offer priority, oldest first */
 	uint64_t decommit_uniqueness;
 	struct list news_link; /* in what is to be told */
-	uint32_t action_count;
+	uint32_t plan_count;
 	uint32_t trim_listeners;   /* who of it wants to be told to trim … */
 	uint32_t budget_listeners; /* … and what its budget is */
 	uint8_t budget_news;       /* groups whose budget changed */
@@ -413,9 +413,9 @@ struct vidmm_device {
 	struct list missing; /* the same: has to be brought in */
 	struct list coming;  /* the same: on its way, or on the way out first */
 	struct vidmm_waiter waiter;
-	struct list action_link;
+	struct list plan_link;
 	uint32_t needed_count; /* missing or coming, and queued work may use it */
-	uint32_t action_count; /* actions that have it in hand */
+	uint32_t plan_count;   /* plans that have it in hand */
 	uint32_t resumes;      /* to be done */
 	uint64_t slice_end_ns;
 	_Atomic bool is_suspended; /* read without it, for a look */

@@ -87,12 +87,10 @@ static void out_built(struct paging_job *job)
 {
 	struct vidmm_place *place = job_place(job);
 	struct vidmm *manager = place->manager;
-	struct actions actions;
 
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	place_part_from_room_locked(place);
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 }
 
 /* ---- the end ---- */
@@ -219,7 +217,7 @@ static NTSTATUS judge_locked(struct vidmm_place *place, NTSTATUS status)
  * After a reset, who needs it all the same has it brought in again. Otherwise it stays where it is
  * for good.
  */
-static void in_failed_locked(struct vidmm_place *place, NTSTATUS status, struct actions *actions)
+static void in_failed_locked(struct vidmm_place *place, NTSTATUS status)
 {
 	bool is_final = status != STATUS_DEVICE_REMOVED;
 
@@ -227,11 +225,11 @@ static void in_failed_locked(struct vidmm_place *place, NTSTATUS status, struct 
 	if (is_final || !place_is_needed(place)) {
 		place->given_up_at = place->manager->epoch;
 		/* Not for want of memory: who waits for it is lost, and has nothing to trim. */
-		place_answer_locked(place, STATUS_DEVICE_REMOVED, actions);
+		place_answer_locked(place, STATUS_DEVICE_REMOVED);
 	}
 	if (is_final)
-		place_starve_locked(place, actions);
-	place_out_locked(place, actions);
+		place_starve_locked(place);
+	place_out_locked(place);
 }
 
 /* With a reset in between, all addresses are written anew in any case. */
@@ -247,30 +245,30 @@ static void mappings_failed(struct vidmm_place *place, NTSTATUS status)
 		config->mappings->failed(config->mappings_context, place->allocation, status);
 }
 
-static void way_done_locked(struct vidmm_place *place, NTSTATUS status, struct actions *actions)
+static void way_done_locked(struct vidmm_place *place, NTSTATUS status)
 {
 	lock_assert_held(&place->manager->lock);
 	status = judge_locked(place, status);
 	move_end_locked(place, NT_SUCCESS(status) ? place->move.turned_back : status);
 	if (NT_SUCCESS(status) && !NT_SUCCESS(place->move.turned_back)) {
-		place_turn_back_locked(place, actions);
+		place_turn_back_locked(place);
 		return;
 	}
 	if (NT_SUCCESS(status))
 		count_locked(place);
 	if (!NT_SUCCESS(status) && place->move.is_in) {
-		in_failed_locked(place, status, actions);
+		in_failed_locked(place, status);
 	} else if (!NT_SUCCESS(status)) {
-		place_stay_locked(place, actions);
+		place_stay_locked(place);
 	} else if (place->move.is_in) {
-		place_arrive_locked(place, actions);
+		place_arrive_locked(place);
 	} else {
-		place_out_locked(place, actions);
+		place_out_locked(place);
 	}
 }
 
 /* With a reset in between it is lost here and there. */
-static void shift_done_locked(struct vidmm_place *place, NTSTATUS status, struct actions *actions)
+static void shift_done_locked(struct vidmm_place *place, NTSTATUS status)
 {
 	struct place_move *move = &place->move;
 
@@ -280,7 +278,7 @@ static void shift_done_locked(struct vidmm_place *place, NTSTATUS status, struct
 		move->content = MOVE_DROP;
 		out_done_locked(place);
 		count_locked(place);
-		place_out_locked(place, actions);
+		place_out_locked(place);
 		return;
 	}
 	bool has_moved = NT_SUCCESS(status) && !move->is_wrong;
@@ -292,7 +290,7 @@ static void shift_done_locked(struct vidmm_place *place, NTSTATUS status, struct
 			.allocation_id = place->allocation->id,
 			.offset_bytes = move->wrong_at_bytes,
 		};
-	place_settle_down_locked(place, has_moved, actions);
+	place_settle_down_locked(place, has_moved);
 }
 
 static void job_done(struct paging_job *job, NTSTATUS status)
@@ -300,9 +298,7 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 	struct vidmm_place *place = job_place(job);
 	struct vidmm *manager = place->manager;
 	struct vidmm_allocation *allocation = place->allocation;
-	struct actions actions;
 
-	actions_init(&actions);
 	move_finish(place);
 	if (!NT_SUCCESS(status))
 		mappings_failed(place, status);
@@ -311,17 +307,16 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 	if (paging_job_is_stale(job))
 		place_owe_locked(place, NT_SUCCESS(status));
 	if (place->move.is_shift)
-		shift_done_locked(place, status, &actions);
+		shift_done_locked(place, status);
 	else
-		way_done_locked(place, status, &actions);
+		way_done_locked(place, status);
 	/* The allocation may be gone once the manager's lock is let go, its end being an action. */
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
-	lock_acquire(&manager->lock);
-	actions_run_unlock(manager, &actions);
+	decide(manager);
 }
 
-/* ---- the start ---- */
+/* ---- what it needs ---- */
 
 /* With nothing to be built, addresses that somebody maps from now on find it as it will be. */
 static bool needs_job(struct vidmm_place *place)
@@ -439,7 +434,7 @@ static void turn_back_behind(struct vidmm_place *place, NTSTATUS status)
 	place->move.job.next = NULL;
 }
 
-enum move_result move_in_start(struct vidmm_place *place)
+static enum move_result in_prepare(struct vidmm_place *place)
 {
 	NTSTATUS status;
 
@@ -453,35 +448,10 @@ enum move_result move_in_start(struct vidmm_place *place)
 		turn_back_behind(place, status);
 	else if (!NT_SUCCESS(status) || !needs_job(place))
 		return move_end_now(place, status);
-	paging_job_behind(&place->move.job, place->behind_packet);
-	paging_job_queue(&place->move.job);
-	return MOVE_QUEUED;
+	return MOVE_READY;
 }
 
-/* The job begins when no context is loaded that may still be saved there. */
-static void driver_unload(struct driver_memory *memory, struct paging_job *job)
-{
-	memory->unload(memory, paging_job_after_wait(job, &memory->dependency));
-}
-
-/* Behind the work that the hardware has. */
-static void queue_behind_users(struct vidmm_place *place)
-{
-	struct list *link;
-
-	if (place->allocation->driver)
-		driver_unload(place->allocation->driver, &place->move.job);
-	list_for_each (link, &place->dependents) {
-		struct vidmm_binding *binding =
-			container_of(link, struct vidmm_binding, leave_link);
-
-		paging_job_after_submitted(&place->move.job, binding->device->owner,
-					   &binding->dependency);
-	}
-	paging_job_queue(&place->move.job);
-}
-
-enum move_result move_out_start(struct vidmm_place *place)
+static enum move_result out_prepare(struct vidmm_place *place)
 {
 	bool is_dropped;
 	bool is_clean;
@@ -502,11 +472,10 @@ enum move_result move_out_start(struct vidmm_place *place)
 	if (!NT_SUCCESS(status) || !needs_job(place))
 		return move_end_now(place, status);
 	place->move.job.built = out_built;
-	queue_behind_users(place);
-	return MOVE_QUEUED;
+	return MOVE_READY;
 }
 
-enum move_result move_shift_start(struct vidmm_place *place)
+static enum move_result shift_prepare(struct vidmm_place *place)
 {
 	const struct page_run *target = page_set_runs(&place->other_pages);
 	bool is_ready;
@@ -521,10 +490,48 @@ enum move_result move_shift_start(struct vidmm_place *place)
 	is_ready = !atomic_load(&place->manager->is_gone) &&
 		   cpu_view_hide(&place->allocation->view) && local_runs_make(place);
 	lock_release(&place->allocation->lock);
-	if (!is_ready) {
-		move_finish(place);
-		return MOVE_FAILED;
+	if (is_ready)
+		return MOVE_READY;
+	move_finish(place);
+	return MOVE_FAILED;
+}
+
+enum move_result move_prepare(struct vidmm_place *place)
+{
+	if (place->state == PLACE_SHIFTING)
+		return shift_prepare(place);
+	return place->state == PLACE_ENTERING ? in_prepare(place) : out_prepare(place);
+}
+
+/* ---- the start ---- */
+
+/* The job begins when no context is loaded that may still be saved there. */
+static void driver_unload(struct driver_memory *memory, struct paging_job *job)
+{
+	memory->unload(memory, paging_job_after_wait(job, &memory->dependency));
+}
+
+/* Behind the work that the hardware has. */
+static void order_behind_users(struct vidmm_place *place)
+{
+	struct list *link;
+
+	if (place->allocation->driver)
+		driver_unload(place->allocation->driver, &place->move.job);
+	list_for_each (link, &place->dependents) {
+		struct vidmm_binding *binding =
+			container_of(link, struct vidmm_binding, leave_link);
+
+		paging_job_after_submitted(&place->move.job, binding->device->owner,
+					   &binding->dependency);
 	}
-	queue_behind_users(place);
-	return MOVE_QUEUED;
+}
+
+void move_start(struct vidmm_place *place)
+{
+	if (place->move.is_in)
+		paging_job_behind(&place->move.job, place->behind_packet);
+	else
+		order_behind_users(place);
+	paging_job_queue(&place->move.job);
 }

@@ -53,27 +53,26 @@ void offer_forget_locked(struct vidmm_place *place)
 
 /* ---- offer ---- */
 
-static void offer_due_locked(struct vidmm_place *place, struct actions *actions)
+static void offer_due_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	place->is_offer_due = true;
 	/* On its way in for somebody: nobody waits for it now. */
 	if (place->state != PLACE_ENTERING)
-		place_answer_locked(place, STATUS_SUCCESS, actions);
-	bindings_sort_locked(place, actions);
+		place_answer_locked(place, STATUS_SUCCESS);
+	bindings_sort_locked(place);
 }
 
-void place_wait_over_locked(struct vidmm_place *place, struct actions *actions)
+void place_wait_over_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	if (--place->waits == 0 && place->is_offered && !place->is_offer_due)
-		offer_due_locked(place, actions);
+		offer_due_locked(place);
 }
 
 /* With a note it is held: whatever it waits for, it is due when that is let go at the earliest. */
 static void offer_place_locked(struct vidmm_binding *binding, bool is_immediate,
-			       struct vidmm_offer_note *note, struct actions *actions,
-			       bool *must_start_out)
+			       struct vidmm_offer_note *note, bool *must_start_out)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
 	struct vidmm_place *place = binding_place(binding);
@@ -95,10 +94,10 @@ static void offer_place_locked(struct vidmm_binding *binding, bool is_immediate,
 		note->is_held = true;
 	}
 	if (is_away || (!note && (is_immediate || place->waits == 0)))
-		offer_due_locked(place, actions);
+		offer_due_locked(place);
 	else
-		bindings_sort_locked(place, actions);
-	place_settle_locked(place, actions);
+		bindings_sort_locked(place);
+	place_settle_locked(place);
 }
 
 /* Of memory that nobody wanted in place yet, who decommits it or waits for work needs a place. */
@@ -140,7 +139,6 @@ static NTSTATUS offer_one(struct vidmm_binding *binding, enum vidmm_offer_priori
 {
 	struct vidmm_allocation *allocation = binding->allocation;
 	struct vidmm *manager = binding->device->process->manager;
-	struct actions actions;
 	bool must_start = false;
 	NTSTATUS status = STATUS_SUCCESS;
 
@@ -158,14 +156,13 @@ static NTSTATUS offer_one(struct vidmm_binding *binding, enum vidmm_offer_priori
 		lock_release(&allocation->lock);
 		return status;
 	}
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	/* What has ended must not begin to wait for work. */
 	status = binding->is_ended ? STATUS_INVALID_PARAMETER
 				   : allocation_offer_locked(allocation, priority, may_decommit);
 	bool is_ended = binding->is_ended;
 	if (NT_SUCCESS(status))
-		offer_place_locked(binding, is_immediate, note, &actions, &must_start);
+		offer_place_locked(binding, is_immediate, note, &must_start);
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
 	if (is_ended)
@@ -174,8 +171,7 @@ static NTSTATUS offer_one(struct vidmm_binding *binding, enum vidmm_offer_priori
 		return status;
 	if (must_start)
 		binding_wait_start(binding);
-	lock_acquire(&manager->lock);
-	actions_run_unlock(manager, &actions);
+	decide(manager);
 	decommit_at_once(binding->device->process);
 	return STATUS_SUCCESS;
 }
@@ -198,21 +194,19 @@ void vidmm_offer_let_go(struct vidmm_binding *const bindings[],
 			const struct vidmm_offer_note notes[], uint32_t count, bool is_immediate)
 {
 	struct vidmm_process *process = bindings[0]->device->process;
-	struct actions actions;
 
-	actions_init(&actions);
 	lock_acquire(&process->manager->lock);
 	for (uint32_t i = 0; i < count; i++) {
 		struct vidmm_place *place = binding_place(bindings[i]);
 
 		if (!notes[i].is_held)
 			continue;
-		place_wait_over_locked(place, &actions);
+		place_wait_over_locked(place);
 		if (is_immediate && place->is_offered && !place->is_offer_due)
-			offer_due_locked(place, &actions);
-		place_settle_locked(place, &actions);
+			offer_due_locked(place);
+		place_settle_locked(place);
 	}
-	actions_run_unlock(process->manager, &actions);
+	decide_unlock(process->manager);
 	decommit_at_once(process);
 }
 
@@ -267,7 +261,7 @@ static void others_wait_locked(struct vidmm_place *place)
 
 /* `request` waits for what comes back in; NULL: nobody does. */
 static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding,
-					     struct vidmm_request *request, struct actions *actions)
+					     struct vidmm_request *request)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
 	struct vidmm *manager = binding->device->process->manager;
@@ -303,9 +297,9 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding,
 	place->is_repurposed = false;
 	place->is_coming_back = place->state != PLACE_IN;
 	decommit_unlink_locked(place);
-	bindings_sort_locked(place, actions);
+	bindings_sort_locked(place);
 	others_wait_locked(place);
-	place_settle_locked(place, actions);
+	place_settle_locked(place);
 	if (request)
 		request_want_locked(binding, request);
 	lock_release(&manager->lock);
@@ -316,12 +310,9 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding,
 void vidmm_unoffer(struct vidmm_device *device, struct vidmm_binding *binding)
 {
 	struct vidmm *manager = device->process->manager;
-	struct actions actions;
 
-	actions_init(&actions);
-	(void)reclaim_one(binding, NULL, &actions);
-	lock_acquire(&manager->lock);
-	actions_run_unlock(manager, &actions);
+	(void)reclaim_one(binding, NULL);
+	decide(manager);
 }
 
 /* Without a place in the list nothing can have to come in. */
@@ -351,7 +342,6 @@ bool vidmm_reclaim_untouched(struct vidmm_binding *const bindings[], uint32_t co
 			     enum vidmm_reclaim_result results[])
 {
 	struct vidmm *manager = bindings[0]->device->process->manager;
-	struct actions actions;
 	uint32_t done = 0;
 
 	if (has_places(bindings, count))
@@ -361,11 +351,9 @@ bool vidmm_reclaim_untouched(struct vidmm_binding *const bindings[], uint32_t co
 	if (LIKELY(done == count))
 		return true;
 	/* Another thread has given it a place meanwhile. */
-	actions_init(&actions);
 	for (; done < count; done++)
-		results[done] = reclaim_one(bindings[done], NULL, &actions);
-	lock_acquire(&manager->lock);
-	actions_run_unlock(manager, &actions);
+		results[done] = reclaim_one(bindings[done], NULL);
+	decide(manager);
 	return true;
 }
 
@@ -417,15 +405,13 @@ static NTSTATUS reclaim_prepared(struct vidmm *manager, struct vidmm_binding *co
 				 uint32_t count, enum vidmm_reclaim_result results[],
 				 struct vidmm_request *request)
 {
-	struct actions actions;
 	NTSTATUS status;
 
-	actions_init(&actions);
 	for (uint32_t i = 0; i < count; i++)
-		results[i] = reclaim_one(bindings[i], request, &actions);
+		results[i] = reclaim_one(bindings[i], request);
 	lock_acquire(&manager->lock);
 	pay_locked(bindings, count, false); /* what is offered no more is paid for as it is */
-	status = request_start_unlock(manager, request, &actions);
+	status = request_start_unlock(manager, request);
 	if (NT_SUCCESS(status))
 		return status;
 	/* Not a failure of the reclaim: whoever waits for what comes in is told so. */
@@ -587,8 +573,7 @@ struct vidmm_offer_info vidmm_process_offer_info(struct vidmm_process *process)
 enum decommit_step { DECOMMIT_NOW, DECOMMIT_LATER, DECOMMIT_NOT };
 
 /* What the GPU sees of it in system memory goes first: nothing moves for that. */
-static enum decommit_step decommit_step_locked(struct vidmm_place *place, uint32_t flags,
-					       struct actions *actions)
+static enum decommit_step decommit_step_locked(struct vidmm_place *place, uint32_t flags)
 {
 	lock_assert_held(&place->manager->lock);
 	if (decommittable_bytes(place) == 0 ||
@@ -600,13 +585,13 @@ static enum decommit_step decommit_step_locked(struct vidmm_place *place, uint32
 		return flags & VIDMM_DECOMMIT_LAZILY ? DECOMMIT_NOT : DECOMMIT_LATER;
 	if (place->given_up_at == place->manager->epoch)
 		return DECOMMIT_NOT; /* it could not leave */
-	place_leave_locked(place, actions);
+	place_leave_locked(place);
 	return DECOMMIT_LATER;
 }
 
 /* The first that qualifies, taken off its list; NULL when there is none, or not yet. */
 static struct vidmm_place *decommit_pick_locked(struct vidmm_process *process, uint32_t flags,
-						struct actions *actions, bool *is_later_out)
+						bool *is_later_out)
 {
 	struct list *link;
 
@@ -616,7 +601,7 @@ static struct vidmm_place *decommit_pick_locked(struct vidmm_process *process, u
 		list_for_each (link, &process->decommittable[i]) {
 			struct vidmm_place *place =
 				container_of(link, struct vidmm_place, decommit_link);
-			enum decommit_step step = decommit_step_locked(place, flags, actions);
+			enum decommit_step step = decommit_step_locked(place, flags);
 
 			if (step == DECOMMIT_NOT)
 				continue;
@@ -655,13 +640,10 @@ static bool decommit(struct vidmm_process *process, struct vidmm_place *place)
 
 static void decommit_let_go(struct vidmm *manager, struct vidmm_place *place)
 {
-	struct actions actions;
-
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
-	place_wait_over_locked(place, &actions);
-	place_settle_locked(place, &actions);
-	actions_run_unlock(manager, &actions);
+	place_wait_over_locked(place);
+	place_settle_locked(place);
+	decide_unlock(manager);
 }
 
 uint64_t vidmm_process_decommit(struct vidmm_process *process, uint64_t wanted_bytes,
@@ -674,13 +656,11 @@ uint64_t vidmm_process_decommit(struct vidmm_process *process, uint64_t wanted_b
 	while (freed_bytes < wanted_bytes && has_more) {
 		uint32_t seen = notice_read(&manager->changed);
 		struct vidmm_place *place;
-		struct actions actions;
 		bool is_later;
 
-		actions_init(&actions);
 		lock_acquire(&manager->lock);
-		place = decommit_pick_locked(process, flags, &actions, &is_later);
-		actions_run_unlock(manager, &actions);
+		place = decommit_pick_locked(process, flags, &is_later);
+		decide_unlock(manager);
 		if (place && decommit(process, place))
 			freed_bytes += place->allocation->size_bytes;
 		if (place)

@@ -40,7 +40,7 @@ static struct vidmm_place *place_new(const struct vidmm_binding *binding)
 	list_init(&place->dependents);
 	list_init(&place->wants);
 	list_init(&place->all_link);
-	list_init(&place->action_link);
+	list_init(&place->plan_link);
 	list_init(&place->decommit_link);
 	return place;
 }
@@ -223,15 +223,15 @@ static bool place_may_end(const struct vidmm_place *place)
 	       (!place->debt.segment || place->allocation->driver);
 }
 
-static void place_end_locked(struct vidmm_place *place, struct actions *actions)
+static void place_end_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	if (!place_may_end(place))
 		return;
-	list_push_back(&actions->departures, &place->departure->link);
+	plan_add(&place->manager->plan, PLAN_DEPARTURES, &place->departure->link);
 	atomic_store_explicit(&place->allocation->place, NULL, memory_order_release);
 	list_remove(&place->all_link);
-	actions->has_changes = true;
+	place->manager->plan.has_changes = true;
 	/* The driver knows that it has no memory there any more; the aperture has to hear it. */
 	place->subject = (struct miniport_subject){ 0 };
 	if (place->debt.segment && place->debt.is_mapping)
@@ -240,30 +240,30 @@ static void place_end_locked(struct vidmm_place *place, struct actions *actions)
 		place_free(place);
 }
 
-void place_settle_locked(struct vidmm_place *place, struct actions *actions)
+void place_settle_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	if (place->state == PLACE_IN) {
 		place_sort_locked(place);
 		if (place_goes_now(place))
-			place_leave_locked(place, actions);
+			place_leave_locked(place);
 	} else if (place->state == PLACE_OUT && place->is_dying) {
-		place_end_locked(place, actions);
+		place_end_locked(place);
 	}
 }
 
-void place_unpin_locked(struct vidmm_place *place, struct actions *actions)
+void place_unpin_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	place->pins--;
 	if (place->pins == 0 && place->awaits_unpin) {
 		place->awaits_unpin = false;
-		actions->has_changes = true;
+		place->manager->plan.has_changes = true;
 	}
-	place_settle_locked(place, actions);
+	place_settle_locked(place);
 }
 
-void place_answer_locked(struct vidmm_place *place, NTSTATUS status, struct actions *actions)
+void place_answer_locked(struct vidmm_place *place, NTSTATUS status)
 {
 	struct list *link;
 
@@ -275,7 +275,7 @@ void place_answer_locked(struct vidmm_place *place, NTSTATUS status, struct acti
 		if (!NT_SUCCESS(status))
 			request->status = status;
 		if (--request->pending == 0)
-			list_push_back(&actions->requests, &request->link);
+			plan_add(&place->manager->plan, PLAN_REQUESTS, &request->link);
 	}
 }
 
@@ -291,13 +291,13 @@ static void place_set_state(struct vidmm_place *place, enum place_state state)
 			       place->allocation->size_bytes);
 }
 
-void bindings_sort_locked(struct vidmm_place *place, struct actions *actions)
+void bindings_sort_locked(struct vidmm_place *place)
 {
 	struct list *link;
 
 	lock_assert_held(&place->manager->lock);
 	list_for_each (link, &place->listings)
-		binding_sort_locked(container_of(link, struct vidmm_binding, place_link), actions);
+		binding_sort_locked(container_of(link, struct vidmm_binding, place_link));
 }
 
 static uint64_t place_bytes(const struct vidmm_place *place)
@@ -306,7 +306,7 @@ static uint64_t place_bytes(const struct vidmm_place *place)
 }
 
 void place_enter_locked(struct vidmm_place *place, const struct placement *where,
-			const struct page_set *pages, struct actions *actions)
+			const struct page_set *pages)
 {
 	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_OUT);
@@ -319,11 +319,11 @@ void place_enter_locked(struct vidmm_place *place, const struct placement *where
 	place->moved_at = pager_epoch(place->manager->config.pager);
 	place->segment->entering_bytes += place_bytes(place);
 	place_set_state(place, PLACE_ENTERING);
-	bindings_sort_locked(place, actions);
-	list_push_back(&actions->entering, &place->action_link);
+	bindings_sort_locked(place);
+	plan_add(&place->manager->plan, PLAN_ENTERING, &place->plan_link);
 }
 
-void place_arrive_locked(struct vidmm_place *place, struct actions *actions)
+void place_arrive_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_ENTERING);
@@ -332,10 +332,10 @@ void place_arrive_locked(struct vidmm_place *place, struct actions *actions)
 	place_use_locked(place);
 	place->is_coming_back = false;
 	place_set_state(place, PLACE_IN);
-	bindings_sort_locked(place, actions);
-	place_answer_locked(place, STATUS_SUCCESS, actions);
-	actions->has_changes = true;
-	place_settle_locked(place, actions);
+	bindings_sort_locked(place);
+	place_answer_locked(place, STATUS_SUCCESS);
+	place->manager->plan.has_changes = true;
+	place_settle_locked(place);
 }
 
 /* Work of theirs that the hardware has may use it, whether they are lost or not. */
@@ -374,8 +374,7 @@ static void devices_suspend_locked(struct vidmm_place *place)
 }
 
 /* Nobody uses it from now on, but what the hardware has already. */
-static void place_part_locked(struct vidmm_place *place, enum place_state state,
-			      struct actions *actions)
+static void place_part_locked(struct vidmm_place *place, enum place_state state)
 {
 	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_IN && place->pins == 0);
@@ -384,34 +383,33 @@ static void place_part_locked(struct vidmm_place *place, enum place_state state,
 	place_set_state(place, state);
 	dependents_collect_locked(place);
 	devices_suspend_locked(place);
-	bindings_sort_locked(place, actions);
+	bindings_sort_locked(place);
 }
 
-void place_leave_locked(struct vidmm_place *place, struct actions *actions)
+void place_leave_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	place->is_doomed = false; /* known when its way out starts */
 	place->segment->leaving_bytes += place_bytes(place);
-	place_part_locked(place, PLACE_LEAVING, actions);
-	list_push_back(&actions->leaving, &place->action_link);
+	place_part_locked(place, PLACE_LEAVING);
+	plan_add(&place->manager->plan, PLAN_LEAVING, &place->plan_link);
 }
 
-void place_shift_locked(struct vidmm_place *place, const struct page_set *pages,
-			struct actions *actions)
+void place_shift_locked(struct vidmm_place *place, const struct page_set *pages)
 {
 	lock_assert_held(&place->manager->lock);
 	place->other_pages = *pages;
 	place->has_switched = false;
 	place->segment->shifting_bytes += place_bytes(place);
-	place_part_locked(place, PLACE_SHIFTING, actions);
-	list_push_back(&actions->shifting, &place->action_link);
+	place_part_locked(place, PLACE_SHIFTING);
+	plan_add(&place->manager->plan, PLAN_SHIFTING, &place->plan_link);
 }
 
-static void dependents_release_locked(struct vidmm_place *place, struct actions *actions)
+static void dependents_release_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	while (list_pop_front(&place->dependents))
-		actions->has_changes = true;
+		place->manager->plan.has_changes = true;
 }
 
 static void pages_switch_locked(struct vidmm_place *place)
@@ -446,21 +444,20 @@ static void shift_end_locked(struct vidmm_place *place, bool has_moved)
 	segment_give(place->segment, &place->wish, &place->other_pages);
 }
 
-static void place_back_in_locked(struct vidmm_place *place, NTSTATUS status,
-				 struct actions *actions)
+static void place_back_in_locked(struct vidmm_place *place, NTSTATUS status)
 {
 	lock_assert_held(&place->manager->lock);
 	assert(place->lent_bytes == 0);
 	list_remove(&place->parting_link);
-	dependents_release_locked(place, actions);
+	dependents_release_locked(place);
 	place_set_state(place, PLACE_IN);
-	bindings_sort_locked(place, actions);
-	place_answer_locked(place, status, actions);
-	actions->has_changes = true;
-	place_settle_locked(place, actions);
+	bindings_sort_locked(place);
+	place_answer_locked(place, status);
+	place->manager->plan.has_changes = true;
+	place_settle_locked(place);
 }
 
-void place_settle_down_locked(struct vidmm_place *place, bool has_moved, struct actions *actions)
+void place_settle_down_locked(struct vidmm_place *place, bool has_moved)
 {
 	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_SHIFTING);
@@ -469,10 +466,10 @@ void place_settle_down_locked(struct vidmm_place *place, bool has_moved, struct 
 		place->shift_failed_at = place->manager->defragments;
 		place->slide_to = 0;
 	}
-	place_back_in_locked(place, STATUS_SUCCESS, actions);
+	place_back_in_locked(place, STATUS_SUCCESS);
 }
 
-void place_stay_locked(struct vidmm_place *place, struct actions *actions)
+void place_stay_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_LEAVING);
@@ -482,8 +479,7 @@ void place_stay_locked(struct vidmm_place *place, struct actions *actions)
 	place->must_be_system = false;
 	place->given_up_at = place->manager->epoch;
 	/* In place is no answer where it may not be. */
-	place_back_in_locked(place, place->is_misplaced ? STATUS_NO_MEMORY : STATUS_SUCCESS,
-			     actions);
+	place_back_in_locked(place, place->is_misplaced ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 }
 
 /* ---- room that changes hands before it is left ---- */
@@ -542,16 +538,16 @@ static void place_count_left_locked(struct vidmm_place *place)
 		vidmm_count(&traffic->closed, place->allocation->size_bytes);
 }
 
-void place_turn_back_locked(struct vidmm_place *place, struct actions *actions)
+void place_turn_back_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	place->given_up_at = place->manager->epoch;
 	room_look_again(place->manager, clock_deadline(RETRY_NS));
-	place_answer_locked(place, STATUS_NO_MEMORY, actions);
-	place_out_locked(place, actions);
+	place_answer_locked(place, STATUS_NO_MEMORY);
+	place_out_locked(place);
 }
 
-void place_out_locked(struct vidmm_place *place, struct actions *actions)
+void place_out_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	assert(place->state != PLACE_OUT);
@@ -579,21 +575,21 @@ void place_out_locked(struct vidmm_place *place, struct actions *actions)
 	if (!place_is_wanted(place))
 		place->manager->epoch++;
 	place->is_clean = false;
-	dependents_release_locked(place, actions);
+	dependents_release_locked(place);
 	place_set_state(place, PLACE_OUT);
-	bindings_sort_locked(place, actions);
+	bindings_sort_locked(place);
 	if (!place_is_wanted(place))
-		place_answer_locked(place, STATUS_SUCCESS, actions);
+		place_answer_locked(place, STATUS_SUCCESS);
 	else if (!place_is_needed(place))
-		place_answer_locked(place, STATUS_DEVICE_REMOVED, actions);
-	actions->has_changes = true;
-	place_settle_locked(place, actions);
+		place_answer_locked(place, STATUS_DEVICE_REMOVED);
+	place->manager->plan.has_changes = true;
+	place_settle_locked(place);
 }
 
-void place_vanish_locked(struct vidmm_place *place, struct actions *actions)
+void place_vanish_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_IN && place->pins == 0);
 	devices_suspend_locked(place);
-	place_out_locked(place, actions);
+	place_out_locked(place);
 }

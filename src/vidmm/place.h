@@ -20,8 +20,7 @@
  *	missing bindings   devices that list it: their turn comes in vidmm.waiters (room.c)
  *	wants              requests of calls that answered STATUS_PENDING
  *
- * What is decided under the lock is done after it was let go: decisions are collected as actions
- * (actions.c), linked through what they are about, so that nothing can fail there.
+ * What is decided under the lock is a plan (plan.h), which is carried out without it (decide.c).
  *
  * Locks: the manager's guards all of it; is_offered, is_locked and is_dying are written with the
  * allocation's held as well. A job's own fields belong to the pager's thread while it runs.
@@ -33,6 +32,7 @@
 #include "base/thread.h"
 #include "vidmm/control.h"
 #include "vidmm/manager.h"
+#include "vidmm/plan.h"
 #include "vidmm/segment.h"
 #include "vidmm/window.h"
 
@@ -159,7 +159,7 @@ struct vidmm_place {
 	struct vidmm_departure *departure;
 
 	struct list all_link;      /* vidmm.places; with a debt only, vidmm.ghosts */
-	struct list action_link;   /* actions: about to enter or leave */
+	struct list plan_link;     /* plan: about to enter or leave */
 	struct list decommit_link; /* vidmm_process.decommittable */
 	struct vidmm_process *decommit_process;
 
@@ -212,26 +212,15 @@ struct vidmm {
 
 	_Atomic bool awaits_tables; /* somebody found page tables held that he would like gone */
 
-	/* The clock of slices. */
+	struct plan plan; /* decided, and nobody has taken it yet */
+
+	/* The clock of slices, which also decides what a driver's completions posted. */
 	struct thread *ticker;
 	struct notice tick;
 	_Atomic uint64_t tick_at_ns; /* CLOCK_FOREVER: not before it is told */
 	_Atomic uint64_t trim_at_ns; /* the same, for trim.c */
+	_Atomic bool must_decide;    /* … which they have */
 	_Atomic bool is_ending;
-};
-
-/* What was decided and has to be done without the lock, in this order. */
-struct actions {
-	struct list leaving;    /* vidmm_place.action_link */
-	struct list shifting;   /* vidmm_place.action_link */
-	struct list entering;   /* vidmm_place.action_link */
-	struct list tables;     /* vidmm_tables.action_link: about to leave or enter */
-	struct list devices;    /* vidmm_device.action_link: to resume, to tell that they starve */
-	struct list requests;   /* vidmm_request.link */
-	struct list departures; /* vidmm_departure.link */
-	struct list news;       /* vidmm_process.news_link */
-	struct list windows;    /* vidmm_place.action_link: nobody sees through them any more */
-	bool has_changes;
 };
 
 /* ---- placement.c: where it may go. Pure. ---- */
@@ -255,21 +244,20 @@ MUST_CHECK NTSTATUS place_ensure(struct vidmm_binding *binding);
 
 /* Room was found: ENTERING. */
 void place_enter_locked(struct vidmm_place *place, const struct placement *where,
-			const struct page_set *pages, struct actions *actions);
+			const struct page_set *pages);
 /* IN; who waits is told. */
-void place_arrive_locked(struct vidmm_place *place, struct actions *actions);
+void place_arrive_locked(struct vidmm_place *place);
 /* OUT again: there was no memory to begin with. Not again before something changed, or a little
    later. */
-void place_turn_back_locked(struct vidmm_place *place, struct actions *actions);
+void place_turn_back_locked(struct vidmm_place *place);
 /* LEAVING; devices that list it are suspended. */
-void place_leave_locked(struct vidmm_place *place, struct actions *actions);
+void place_leave_locked(struct vidmm_place *place);
 /* The way out failed: IN as before. */
-void place_stay_locked(struct vidmm_place *place, struct actions *actions);
+void place_stay_locked(struct vidmm_place *place);
 /* Other pages of its segment were taken for it: SHIFTING; as above for devices. */
-void place_shift_locked(struct vidmm_place *place, const struct page_set *pages,
-			struct actions *actions);
+void place_shift_locked(struct vidmm_place *place, const struct page_set *pages);
 /* IN; `has_moved`: there, else where it was. The other pages are given back. */
-void place_settle_down_locked(struct vidmm_place *place, bool has_moved, struct actions *actions);
+void place_settle_down_locked(struct vidmm_place *place, bool has_moved);
 /* LEAVING, and all of that is built: its room may be another's. */
 void place_part_from_room_locked(struct vidmm_place *place);
 /* `wish` of the room of somebody who parts from it; false: there is none. */
@@ -278,17 +266,17 @@ MUST_CHECK bool place_take_over_locked(struct vidmm_place *place, const struct p
 /* GPU addresses lead there from now on, or no more. For what shifts: to where it goes. */
 void place_show_locked(struct vidmm_place *place, bool is_shown);
 /* OUT, from anywhere; pages are given back. */
-void place_out_locked(struct vidmm_place *place, struct actions *actions);
+void place_out_locked(struct vidmm_place *place);
 /* The same from IN, without a way out: new work waits until it is back. */
-void place_vanish_locked(struct vidmm_place *place, struct actions *actions);
+void place_vanish_locked(struct vidmm_place *place);
 /* Something it depends on has changed: its order, whether it goes at once, who may go on. */
-void place_settle_locked(struct vidmm_place *place, struct actions *actions);
+void place_settle_locked(struct vidmm_place *place);
 /* One pin less. */
-void place_unpin_locked(struct vidmm_place *place, struct actions *actions);
+void place_unpin_locked(struct vidmm_place *place);
 /* Somebody needs it now. */
 void place_use_locked(struct vidmm_place *place);
 /* Those who wait for it are told `status`. */
-void place_answer_locked(struct vidmm_place *place, NTSTATUS status, struct actions *actions);
+void place_answer_locked(struct vidmm_place *place, NTSTATUS status);
 /* Has to be brought in, for somebody. */
 bool place_is_wanted(const struct vidmm_place *place);
 /* The process made it, or lists it. */
@@ -304,7 +292,7 @@ void place_free(struct vidmm_place *place);
 /* It begins nothing new before it has what it needs. */
 void device_suspend_locked(struct vidmm_device *device);
 /* It has everything and goes on, or waits for its turn. */
-void device_settle_locked(struct vidmm_device *device, struct actions *actions);
+void device_settle_locked(struct vidmm_device *device);
 /*
  * Is it in the usage? What is offered is on the list and not there, because its memory may be gone; nor
  * is what a device lists that is being destroyed.
@@ -315,18 +303,17 @@ void binding_charge_locked(struct vidmm_binding *binding);
 /* … for all it lists. */
 void device_charge_locked(struct vidmm_device *device);
 /* From a list of its device to the other, as its place is. */
-void binding_sort_locked(struct vidmm_binding *binding, struct actions *actions);
+void binding_sort_locked(struct vidmm_binding *binding);
 /* The same for all who list it. */
-void bindings_sort_locked(struct vidmm_place *place, struct actions *actions);
+void bindings_sort_locked(struct vidmm_place *place);
 /* One more, one fewer. */
-void binding_list_locked(struct vidmm_binding *binding, enum vidmm_group group,
-			 struct actions *actions);
-void binding_unlist_locked(struct vidmm_binding *binding, struct actions *actions);
+void binding_list_locked(struct vidmm_binding *binding, enum vidmm_group group);
+void binding_unlist_locked(struct vidmm_binding *binding);
 /* Tells the place when work queued so far is over; call binding_wait_start() after the lock. */
 MUST_CHECK bool binding_wait_locked(struct vidmm_binding *binding);
 void binding_wait_start(struct vidmm_binding *binding);
 /* One keep less (keep.h): what only that kept on the list leaves it. */
-void binding_release_kept_locked(struct vidmm_binding *binding, struct actions *actions);
+void binding_release_kept_locked(struct vidmm_binding *binding);
 
 static inline struct vidmm_place *binding_place(const struct vidmm_binding *binding)
 {
@@ -352,7 +339,7 @@ MUST_CHECK NTSTATUS request_refuse(NTSTATUS status);
 /* Is there a segment for it at all? It has a place. */
 bool binding_could_be_listed_locked(struct vidmm_binding *binding);
 /* Listed once more, over budget or not; its device does nothing before it is in place. */
-void binding_need_locked(struct vidmm_binding *binding, struct actions *actions);
+void binding_need_locked(struct vidmm_binding *binding);
 
 /* Memory for everything that could be needed, before anything changes. */
 MUST_CHECK NTSTATUS request_prepare(struct vidmm_binding *const bindings[], uint32_t count,
@@ -363,29 +350,37 @@ void request_want_locked(struct vidmm_binding *binding, struct vidmm_request *re
  * STATUS_SUCCESS: everything is in place. STATUS_PENDING: request->done() comes. Otherwise it is
  * known already that it cannot be. Releases the lock.
  */
-MUST_CHECK NTSTATUS request_start_unlock(struct vidmm *manager, struct vidmm_request *request,
-					 struct actions *actions);
+MUST_CHECK NTSTATUS request_start_unlock(struct vidmm *manager, struct vidmm_request *request);
 
 /* ---- offer.c ---- */
 
 void offer_forget_locked(struct vidmm_place *place);
 /* One of place->waits is over; behind the last one, an offer counts. */
-void place_wait_over_locked(struct vidmm_place *place, struct actions *actions);
+void place_wait_over_locked(struct vidmm_place *place);
 
-/* ---- actions.c ---- */
+/* ---- decide.c ---- */
 
-void actions_init(struct actions *actions);
 /* It has to be resumed, or told something. */
-void device_act_locked(struct vidmm_device *device, struct actions *actions);
-/* Releases the lock, does what was decided, looks for room for those who wait, and again. */
-void actions_run_unlock(struct vidmm *manager, struct actions *actions);
+void device_act_locked(struct vidmm_device *device);
+
+/*
+ * Something has happened: what follows is decided, and begun. Releases the lock, and goes round until
+ * nothing is left to do.
+ */
+void decide_unlock(struct vidmm *manager);
+/* The same without the lock. */
+void decide(struct vidmm *manager);
+/* The same for a driver's completions, which decide nothing: the manager's own thread does. */
+void decide_later_unlock(struct vidmm *manager);
+/* What follows from everything that has happened, into vidmm.plan. Does nothing about it. */
+void decide_locked(struct vidmm *manager);
 
 /* ---- room.c ---- */
 
 /* Looks at those who wait, in their order: room that is there, or room to be made. */
-void room_look_locked(struct vidmm *manager, struct actions *actions);
+void room_look_locked(struct vidmm *manager);
 /* It cannot be brought in: whoever needs it has no more use for anything. */
-void place_starve_locked(struct vidmm_place *place, struct actions *actions);
+void place_starve_locked(struct vidmm_place *place);
 /* Let the ticker look, not later than that. */
 void room_look_again(struct vidmm *manager, uint64_t at_ns);
 
@@ -398,12 +393,14 @@ bool move_has_rows(const struct vidmm_place *place);
 
 /* ---- move.c ---- */
 
-/* Without a lock. QUEUED: the job's end comes back by itself. Otherwise whoever started it says so
-   to the place. */
-enum move_result { MOVE_QUEUED, MOVE_DONE, MOVE_FAILED };
-MUST_CHECK enum move_result move_in_start(struct vidmm_place *place);
-MUST_CHECK enum move_result move_out_start(struct vidmm_place *place);
-MUST_CHECK enum move_result move_shift_start(struct vidmm_place *place);
+/*
+ * Takes all that its way needs: pages, runs, an MDL. READY: move_start() can be called. DONE: there
+ * is nothing to move. FAILED: there is no memory. No lock is held.
+ */
+enum move_result { MOVE_READY, MOVE_DONE, MOVE_FAILED };
+MUST_CHECK enum move_result move_prepare(struct vidmm_place *place);
+/* Cannot fail; its end comes by itself. */
+void move_start(struct vidmm_place *place);
 
 /* ---- reset.c ---- */
 
@@ -428,19 +425,19 @@ uint64_t budget_share_locked(const struct vidmm_process *process, enum vidmm_gro
 /* Bytes above: of the budgets of this moment, or of the maximum. */
 uint64_t budget_excess_locked(const struct vidmm_process *process, bool is_maximum);
 /* Who has to be told, now that usage changed. */
-void budget_news_locked(struct vidmm *manager, struct actions *actions);
+void budget_news_locked(struct vidmm *manager);
 void budget_tell(struct vidmm *manager, struct list *news);
 /* Every process is told that the adapter is lost. No lock held. */
 void budget_tell_loss(struct vidmm *manager);
 /* It is told what there is to tell. */
-void budget_news_add_locked(struct vidmm_process *process, struct actions *actions);
+void budget_news_add_locked(struct vidmm_process *process);
 
 /* ---- trim.c ---- */
 
 /* Who is to trim by now; and when to look again. */
-void trim_look_locked(struct vidmm *manager, struct actions *actions);
+void trim_look_locked(struct vidmm *manager);
 /* As vidmm_trim(). The clock begins anew. */
-void trim_now_locked(struct vidmm_process *process, uint32_t flags, struct actions *actions);
+void trim_now_locked(struct vidmm_process *process, uint32_t flags);
 /* It leaves, and listens no more. */
 void trim_forget_locked(struct vidmm_process *process);
 
@@ -455,7 +452,6 @@ struct defragment {
 	uint64_t rounds_left;
 
 	/* During a look. */
-	struct actions *actions;
 	struct resident *residents; /* by their first page */
 	size_t count;
 };
@@ -534,15 +530,14 @@ MUST_CHECK bool rooms_place_locked(struct vidmm *manager, struct list *rooms);
 uint64_t rooms_bytes(const struct list *rooms, const struct vidmm_segment *segment);
 uint32_t rooms_segments(const struct list *rooms);
 /* LEAVING, with the process's devices suspended. False: somebody holds them. */
-bool tables_leave_locked(struct vidmm_tables *tables, struct actions *actions);
+bool tables_leave_locked(struct vidmm_tables *tables);
 /* Their rooms were placed: ENTERING. */
-void tables_enter_locked(struct vidmm_tables *tables, struct actions *actions);
+void tables_enter_locked(struct vidmm_tables *tables);
 /* They have one room fewer. */
 void tables_lost_room_locked(struct vidmm_tables *tables);
 /* After the lock: what was decided is begun. */
 void tables_move(struct list *moving);
-void room_request_answer_locked(struct room_request *request, NTSTATUS status,
-				struct actions *actions);
+void room_request_answer_locked(struct room_request *request, NTSTATUS status);
 
 /* Adds what page tables have, by segment. NULL, or what does not add up. */
 const char *rooms_recount(const struct vidmm *manager, uint64_t resident_bytes[],
@@ -556,9 +551,9 @@ uint64_t rooms_count_bytes(const struct vidmm *manager, const struct vidmm_segme
 bool device_list_fits_locked(const struct vidmm_device *device);
 
 /* True when all of it is in place, and kept there from now on. */
-bool list_look_locked(struct vidmm_list *list, bool is_head, struct actions *actions);
-void list_fail_locked(struct vidmm_list *list, struct actions *actions);
+bool list_look_locked(struct vidmm_list *list, bool is_head);
+void list_fail_locked(struct vidmm_list *list);
 /* Lets go of what it holds so far, to be put together anew. */
-void list_loosen_locked(struct vidmm_list *list, struct actions *actions);
+void list_loosen_locked(struct vidmm_list *list);
 
 #endif

@@ -182,7 +182,7 @@ static void content_lose_locked(struct vidmm_place *place)
 	}
 }
 
-static void place_lose_locked(struct vidmm_place *place, struct actions *actions)
+static void place_lose_locked(struct vidmm_place *place)
 {
 	struct vidmm_allocation *allocation = place->allocation;
 	bool is_local = place->state == PLACE_IN && !place->segment->is_system;
@@ -192,29 +192,26 @@ static void place_lose_locked(struct vidmm_place *place, struct actions *actions
 		place->epoch = pager_epoch(place->manager->config.pager);
 	if (place->state != PLACE_IN || place->pins > 0 || (is_local && place->is_locked) ||
 	    (is_local && !cpu_view_hide(&allocation->view))) {
-		place_settle_locked(place, actions);
+		place_settle_locked(place);
 		return;
 	}
 	if (is_local)
 		content_lose_locked(place);
-	place_vanish_locked(place, actions);
+	place_vanish_locked(place);
 }
 
 static void place_lose(struct vidmm_place *place)
 {
 	struct vidmm *manager = place->manager;
 	struct vidmm_allocation *allocation = place->allocation;
-	struct actions actions;
 
-	actions_init(&actions);
 	lock_acquire(&allocation->lock);
 	lock_acquire(&manager->lock);
-	place_wait_over_locked(place, &actions);
-	place_lose_locked(place, &actions);
+	place_wait_over_locked(place);
+	place_lose_locked(place);
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
-	lock_acquire(&manager->lock);
-	actions_run_unlock(manager, &actions);
+	decide(manager);
 }
 
 static void places_lose(struct vidmm *manager)

@@ -31,7 +31,7 @@ static bool device_must_wait(const struct vidmm_device *device)
 	return device->needed_count > 0 || !vidmm_tables_are_in(device->process);
 }
 
-void device_settle_locked(struct vidmm_device *device, struct actions *actions)
+void device_settle_locked(struct vidmm_device *device)
 {
 	struct vidmm *manager = device->process->manager;
 	bool is_whole = list_is_empty(&device->missing) && list_is_empty(&device->coming) &&
@@ -54,7 +54,7 @@ void device_settle_locked(struct vidmm_device *device, struct actions *actions)
 	device->is_suspended = false;
 	device->slice_end_ns = clock_deadline(manager->config.slice_ns);
 	device->resumes++;
-	device_act_locked(device, actions);
+	device_act_locked(device);
 }
 
 bool binding_is_paid_for(const struct vidmm_binding *binding)
@@ -92,7 +92,7 @@ void device_charge_locked(struct vidmm_device *device)
 	bindings_charge_locked(&device->coming);
 }
 
-void binding_sort_locked(struct vidmm_binding *binding, struct actions *actions)
+void binding_sort_locked(struct vidmm_binding *binding)
 {
 	struct vidmm_device *device = binding->device;
 	struct vidmm_place *place = binding_place(binding);
@@ -111,7 +111,7 @@ void binding_sort_locked(struct vidmm_binding *binding, struct actions *actions)
 	if (binding->count > 0)
 		list_push_back(list, &binding->device_link);
 	binding_charge_locked(binding);
-	device_settle_locked(device, actions);
+	device_settle_locked(device);
 }
 
 /* Each change is one event; the number of devices changes with the first and the last. */
@@ -128,8 +128,7 @@ static void binding_set_count_locked(struct vidmm_binding *binding, uint32_t cou
 	trace_allocation_listed(binding->allocation->id, count, place->listed);
 }
 
-void binding_list_locked(struct vidmm_binding *binding, enum vidmm_group group,
-			 struct actions *actions)
+void binding_list_locked(struct vidmm_binding *binding, enum vidmm_group group)
 {
 	struct vidmm_place *place = binding_place(binding);
 
@@ -144,13 +143,13 @@ void binding_list_locked(struct vidmm_binding *binding, enum vidmm_group group,
 	binding->group = (uint8_t)group;
 	place->group = group;
 	list_push_back(&place->listings, &binding->place_link);
-	binding_sort_locked(binding, actions);
-	place_settle_locked(place, actions);
+	binding_sort_locked(binding);
+	place_settle_locked(place);
 	if (place->state == PLACE_IN)
 		place_use_locked(place);
 }
 
-void binding_unlist_locked(struct vidmm_binding *binding, struct actions *actions)
+void binding_unlist_locked(struct vidmm_binding *binding)
 {
 	struct vidmm_place *place = binding_place(binding);
 
@@ -164,22 +163,19 @@ void binding_unlist_locked(struct vidmm_binding *binding, struct actions *action
 	binding->device->was_compacted = false;
 	place->was_written |= !binding->leaves_clean;
 	list_remove(&binding->place_link);
-	binding_sort_locked(binding, actions);
+	binding_sort_locked(binding);
 	/* Nobody brings it in any more: who waited for it has nothing to wait for. */
 	if (place->state == PLACE_OUT && !place_is_wanted(place))
-		place_answer_locked(place, STATUS_SUCCESS, actions);
+		place_answer_locked(place, STATUS_SUCCESS);
 }
 
 void vidmm_device_has_work(struct vidmm_device *device)
 {
 	struct vidmm *manager = device->process->manager;
-	struct actions actions;
 
 	if (LIKELY(!atomic_load_explicit(&device->is_suspended, memory_order_relaxed)))
 		return;
-	actions_init(&actions);
-	lock_acquire(&manager->lock);
-	actions_run_unlock(manager, &actions);
+	decide(manager);
 }
 
 /* ---- make resident ---- */
@@ -265,7 +261,7 @@ bool binding_could_be_listed_locked(struct vidmm_binding *binding)
 	return binding->count > 0 || group_choose(binding, &group);
 }
 
-void binding_need_locked(struct vidmm_binding *binding, struct actions *actions)
+void binding_need_locked(struct vidmm_binding *binding)
 {
 	struct vidmm_place *place = binding_place(binding);
 	enum vidmm_group group = VIDMM_LOCAL;
@@ -273,23 +269,22 @@ void binding_need_locked(struct vidmm_binding *binding, struct actions *actions)
 	lock_assert_held(&binding->device->process->manager->lock);
 	if (binding->count == 0 && !group_choose(binding, &group))
 		return; /* looked at before, and segments do not shrink */
-	binding_list_locked(binding, group, actions);
+	binding_list_locked(binding, group);
 	place->may_leave_soon = false;
 	place->is_clean = false;
 	if (place->state != PLACE_IN)
 		device_suspend_locked(binding->device);
 }
 
-static void list_take_off_locked(struct vidmm_binding *const bindings[], uint32_t count,
-				 struct actions *actions)
+static void list_take_off_locked(struct vidmm_binding *const bindings[], uint32_t count)
 {
 	while (count > 0) {
 		struct vidmm_binding *binding = bindings[--count];
 
 		if (binding_asked(binding) == 0)
 			continue; /* evicted by another thread meanwhile */
-		binding_unlist_locked(binding, actions);
-		place_settle_locked(binding_place(binding), actions);
+		binding_unlist_locked(binding);
+		place_settle_locked(binding_place(binding));
 	}
 }
 
@@ -312,7 +307,7 @@ static uint64_t usage_of(const struct vidmm_process *process)
 
 /* Who was over its budget before, and uses no more now, is refused nothing for it. */
 static NTSTATUS list_add_locked(struct vidmm_binding *const bindings[], uint32_t count,
-				uint32_t flags, struct actions *actions, uint64_t *excess_out)
+				uint32_t flags, uint64_t *excess_out)
 {
 	struct vidmm_process *process = bindings[0]->device->process;
 	uint64_t usage_before = usage_of(process);
@@ -331,7 +326,7 @@ static NTSTATUS list_add_locked(struct vidmm_binding *const bindings[], uint32_t
 		if (binding_place(bindings[added])->is_misplaced)
 			binding_place(bindings[added])->given_up_at = 0;
 		bindings[added]->is_promised |= bindings[added]->count == 0;
-		binding_list_locked(bindings[added], group, actions);
+		binding_list_locked(bindings[added], group);
 	}
 	*excess_out = 0;
 	if (!(flags & VIDMM_WHATEVER_THE_BUDGET) && usage_of(process) > usage_before)
@@ -343,7 +338,7 @@ static NTSTATUS list_add_locked(struct vidmm_binding *const bindings[], uint32_t
 	/* What it would take: the same as being over by all that can never be there. */
 	if (!is_fitting && *excess_out == 0)
 		*excess_out = bindings[added]->allocation->size_bytes;
-	list_take_off_locked(bindings, added, actions);
+	list_take_off_locked(bindings, added);
 	return STATUS_NO_MEMORY;
 }
 
@@ -386,13 +381,12 @@ NTSTATUS request_prepare(struct vidmm_binding *const bindings[], uint32_t count,
 	return request->wants ? STATUS_SUCCESS : STATUS_NO_MEMORY;
 }
 
-NTSTATUS request_start_unlock(struct vidmm *manager, struct vidmm_request *request,
-			      struct actions *actions)
+NTSTATUS request_start_unlock(struct vidmm *manager, struct vidmm_request *request)
 {
 	struct vidmm_want *wants = request->wants;
 
 	lock_assert_held(&manager->lock);
-	actions_run_unlock(manager, actions);
+	decide_unlock(manager);
 
 	lock_acquire(&manager->lock);
 	NTSTATUS status = request->status;
@@ -443,32 +437,30 @@ static NTSTATUS make_resident_slowly(struct vidmm_device *device,
 {
 	struct vidmm *manager = device->process->manager;
 	NTSTATUS status = request_prepare(bindings, count, request);
-	struct actions actions;
 
 	*bytes_to_trim_out = list_bytes(bindings, count);
 	if (!NT_SUCCESS(status))
 		return request_refuse(status);
 	*bytes_to_trim_out = 0;
 	request->can_be_refused = true;
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	if (device->is_lost)
 		status = STATUS_DEVICE_REMOVED;
 	else if (has_ended_locked(bindings, count))
 		status = STATUS_INVALID_PARAMETER;
 	else
-		status = list_add_locked(bindings, count, flags, &actions, bytes_to_trim_out);
+		status = list_add_locked(bindings, count, flags, bytes_to_trim_out);
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
 		request_want_locked(bindings[i], request);
 	if (NT_SUCCESS(status)) {
-		status = request_start_unlock(manager, request, &actions);
+		status = request_start_unlock(manager, request);
 		if (NT_SUCCESS(status))
 			return status;
 		*bytes_to_trim_out = list_bytes(bindings, count);
 		lock_acquire(&manager->lock);
-		list_take_off_locked(bindings, count, &actions);
+		list_take_off_locked(bindings, count);
 	}
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 	mem_free(request->wants);
 	request->wants = NULL;
 	if (status == STATUS_DEVICE_REMOVED)
@@ -533,12 +525,12 @@ static bool must_be_kept(const struct vidmm_binding *binding)
 	return binding->count == 1 && (binding->keeps > 0 || device_has_work(binding->device));
 }
 
-static void unlist_as_told_locked(struct vidmm_binding *binding, struct actions *actions)
+static void unlist_as_told_locked(struct vidmm_binding *binding)
 {
 	struct vidmm_place *place = binding_place(binding);
 
 	lock_assert_held(&binding->device->process->manager->lock);
-	binding_unlist_locked(binding, actions);
+	binding_unlist_locked(binding);
 	if (place->listed > 0)
 		return;
 	/* Clean is what has a copy to be clean against. */
@@ -547,13 +539,13 @@ static void unlist_as_told_locked(struct vidmm_binding *binding, struct actions 
 	place->may_leave_soon = binding->leaves_soon;
 }
 
-static void kept_release_locked(struct vidmm_binding *binding, struct actions *actions)
+static void kept_release_locked(struct vidmm_binding *binding)
 {
 	lock_assert_held(&binding->device->process->manager->lock);
 	if (!binding->is_kept || binding->keeps > 0)
 		return;
 	binding->is_kept = false;
-	unlist_as_told_locked(binding, actions);
+	unlist_as_told_locked(binding);
 }
 
 /* Destroyed, and nothing that was queued before can use it any more. */
@@ -564,17 +556,17 @@ static void content_end_locked(const struct vidmm_binding *binding)
 		binding_place(binding)->is_destroyed = true;
 }
 
-void binding_release_kept_locked(struct vidmm_binding *binding, struct actions *actions)
+void binding_release_kept_locked(struct vidmm_binding *binding)
 {
 	lock_assert_held(&binding->device->process->manager->lock);
 	if (!binding->is_kept || binding->is_waiting)
 		return;
-	kept_release_locked(binding, actions);
+	kept_release_locked(binding);
 	content_end_locked(binding);
-	place_settle_locked(binding_place(binding), actions);
+	place_settle_locked(binding_place(binding));
 }
 
-static void evict_one_locked(struct vidmm_binding *binding, uint32_t flags, struct actions *actions)
+static void evict_one_locked(struct vidmm_binding *binding, uint32_t flags)
 {
 	lock_assert_held(&binding->device->process->manager->lock);
 	binding->leaves_soon = !(flags & VIDMM_EVICT_ONLY_IF_NECESSARY);
@@ -584,7 +576,7 @@ static void evict_one_locked(struct vidmm_binding *binding, uint32_t flags, stru
 		binding_charge_locked(binding);
 		return;
 	}
-	unlist_as_told_locked(binding, actions);
+	unlist_as_told_locked(binding);
 }
 
 /* It has left its last list, and is about to go or on its way. */
@@ -634,12 +626,10 @@ NTSTATUS vidmm_evict(struct vidmm_device *device, struct vidmm_binding *const bi
 {
 	struct vidmm *manager = device->process->manager;
 	uint32_t options = vidmm_process_options(device->process);
-	struct actions actions;
 	uint32_t wrong;
 
 	if (options & VIDMM_NEVER_DEFER_EVICTIONS)
 		flags &= ~(uint32_t)VIDMM_EVICT_ONLY_IF_NECESSARY;
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	wrong = first_below_zero(bindings, count);
 	if (wrong < count) {
@@ -648,7 +638,7 @@ NTSTATUS vidmm_evict(struct vidmm_device *device, struct vidmm_binding *const bi
 				   wrong, "is not resident on this device as often as that");
 	}
 	for (uint32_t i = 0; i < count; i++)
-		evict_one_locked(bindings[i], flags, &actions);
+		evict_one_locked(bindings[i], flags);
 	*bytes_to_trim_out = budget_excess_locked(device->process, false);
 	/* Work that is queued may use it. Started one by one: what is called there may take our
 	 * lock.
@@ -663,12 +653,12 @@ NTSTATUS vidmm_evict(struct vidmm_device *device, struct vidmm_binding *const bi
 			binding_wait_start(binding);
 			lock_acquire(&manager->lock);
 		} else if (!binding->is_waiting) {
-			kept_release_locked(binding, &actions); /* the work is over meanwhile */
+			kept_release_locked(binding); /* the work is over meanwhile */
 		}
 		if (binding->count == 0 && !binding->is_ended)
-			place_settle_locked(binding_place(binding), &actions);
+			place_settle_locked(binding_place(binding));
 	}
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 	if (options & VIDMM_EVICT_SYNCHRONOUSLY)
 		wait_until_gone(manager, bindings, count);
 	return STATUS_SUCCESS;
@@ -681,9 +671,7 @@ static void binding_wait_over(struct sched_wait *wait)
 	struct vidmm_binding *binding = container_of(wait, struct vidmm_binding, wait);
 	struct vidmm *manager = binding->device->process->manager;
 	struct vidmm_place *place;
-	struct actions actions;
 
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	if (binding->must_wait_again) {
 		binding->must_wait_again = false;
@@ -694,12 +682,12 @@ static void binding_wait_over(struct sched_wait *wait)
 	place = binding_place(binding);
 	binding->is_waiting = false;
 	manager->epoch++;
-	place_wait_over_locked(place, &actions);
-	kept_release_locked(binding, &actions);
+	place_wait_over_locked(place);
+	kept_release_locked(binding);
 	content_end_locked(binding);
-	actions.has_changes = true;
-	place_settle_locked(place, &actions);
-	actions_run_unlock(manager, &actions);
+	manager->plan.has_changes = true;
+	place_settle_locked(place);
+	decide_later_unlock(manager);
 }
 
 bool binding_wait_locked(struct vidmm_binding *binding)
@@ -730,8 +718,7 @@ void binding_wait_start(struct vidmm_binding *binding)
 /* ---- what the client destroys ---- */
 
 /* As an eviction from all of its counts; work that is queued keeps it as it does there. */
-static void unlist_whole_locked(struct vidmm_binding *binding, bool is_in_use,
-				struct actions *actions)
+static void unlist_whole_locked(struct vidmm_binding *binding, bool is_in_use)
 {
 	lock_assert_held(&binding->device->process->manager->lock);
 	if (binding->count == 0)
@@ -742,12 +729,11 @@ static void unlist_whole_locked(struct vidmm_binding *binding, bool is_in_use,
 	if (binding->is_kept)
 		binding_charge_locked(binding);
 	else
-		binding_unlist_locked(binding, actions);
+		binding_unlist_locked(binding);
 }
 
 /* True: binding_wait_start() is due. */
-static bool retire_locked(struct vidmm_binding *binding, bool is_in_use, bool is_last,
-			  struct actions *actions)
+static bool retire_locked(struct vidmm_binding *binding, bool is_in_use, bool is_last)
 {
 	struct vidmm_place *place = binding_place(binding);
 	bool must_start;
@@ -763,27 +749,25 @@ static bool retire_locked(struct vidmm_binding *binding, bool is_in_use, bool is
 		offer_forget_locked(place);
 	if (!is_in_use)
 		keep_forget_binding_locked(binding);
-	unlist_whole_locked(binding, is_in_use, actions);
+	unlist_whole_locked(binding, is_in_use);
 	must_start = is_in_use && binding_wait_locked(binding);
 	content_end_locked(binding);
-	place_settle_locked(place, actions);
+	place_settle_locked(place);
 	return must_start;
 }
 
 void vidmm_binding_retire(struct vidmm_binding *binding, bool is_in_use, bool is_last)
 {
 	struct vidmm *manager;
-	struct actions actions;
 
 	if (!binding->device)
 		return;
 	manager = binding->device->process->manager;
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
-	if (retire_locked(binding, is_in_use, is_last, &actions)) {
+	if (retire_locked(binding, is_in_use, is_last)) {
 		lock_release(&manager->lock);
 		binding_wait_start(binding);
 		lock_acquire(&manager->lock);
 	}
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 }

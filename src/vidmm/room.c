@@ -171,7 +171,7 @@ static bool segment_make_room(const struct room_search *search, const struct pla
 			break;
 		free_soon += segment_bytes(segment, &place->wish);
 		is_broken = false;
-		place_leave_locked(place, search->actions);
+		place_leave_locked(place);
 	}
 	if (free_soon < need)
 		(void)tables_give(search, segment, need - free_soon, true, hint);
@@ -235,7 +235,7 @@ static bool device_compact(const struct room_search *search, const struct placem
 
 		if (place->state == PLACE_IN && place->segment == segment &&
 		    place->eviction.is_resident && !place->allocation->traits.is_unmoveable)
-			place_leave_locked(place, search->actions);
+			place_leave_locked(place);
 	}
 	return segment->leaving_bytes > 0;
 }
@@ -301,7 +301,7 @@ static bool room_take(struct room_search *search, struct vidmm_place *place,
 		return false;
 	if (where->segment->is_system)
 		search->manager->aperture_committed_bytes += where->wish.size_bytes;
-	place_enter_locked(place, where, &pages, search->actions);
+	place_enter_locked(place, where, &pages);
 	return true;
 }
 
@@ -393,22 +393,22 @@ static enum room room_find(struct room_search *search, struct vidmm_place *place
 	return room_find_in(search, place, allowed & manager->group_segments[other]);
 }
 
-static void place_give_up_locked(struct vidmm_place *place, struct actions *actions)
+static void place_give_up_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	place->given_up_at = place->manager->epoch;
 	place->has_changed_group = false;
-	place_answer_locked(place, STATUS_NO_MEMORY, actions);
+	place_answer_locked(place, STATUS_NO_MEMORY);
 }
 
-void device_starve_locked(struct vidmm_device *device, struct actions *actions)
+void device_starve_locked(struct vidmm_device *device)
 {
 	lock_assert_held(&device->process->manager->lock);
 	if (device->is_starved)
 		return;
 	device->is_starved = true;
 	device->must_tell_starved = true;
-	device_act_locked(device, actions);
+	device_act_locked(device);
 }
 
 static bool list_names(const struct vidmm_list *list, const struct vidmm_place *place)
@@ -420,7 +420,7 @@ static bool list_names(const struct vidmm_list *list, const struct vidmm_place *
 	return false;
 }
 
-void place_starve_locked(struct vidmm_place *place, struct actions *actions)
+void place_starve_locked(struct vidmm_place *place)
 {
 	struct list *link;
 	struct list *following;
@@ -431,14 +431,14 @@ void place_starve_locked(struct vidmm_place *place, struct actions *actions)
 			container_of(link, struct vidmm_binding, place_link)->device;
 
 		if (!device->is_lost)
-			device_starve_locked(device, actions);
+			device_starve_locked(device);
 	}
 	list_for_each_safe (link, following, &place->manager->waiters) {
 		struct vidmm_waiter *waiter = container_of(link, struct vidmm_waiter, link);
 		struct vidmm_list *list = container_of(waiter, struct vidmm_list, waiter);
 
 		if (waiter->kind == VIDMM_WAITER_LIST && list_names(list, place))
-			list_fail_locked(list, actions);
+			list_fail_locked(list);
 	}
 }
 
@@ -524,9 +524,9 @@ static bool device_look_locked(struct room_search *search, struct vidmm_device *
 		}
 		/* A call that waits for it gets the answer; else it is the device's end. */
 		if (room == ROOM_NEVER && list_is_empty(&place->wants))
-			device_starve_locked(device, search->actions);
+			device_starve_locked(device);
 		if (room == ROOM_NEVER)
-			place_give_up_locked(place, search->actions);
+			place_give_up_locked(place);
 		if (room == ROOM_NEVER || room == ROOM_SKIPPED) {
 			list_remove(link);
 			list_push_back(&passed_over, link);
@@ -551,7 +551,7 @@ static bool submission_compact(const struct room_search *search, struct vidmm_li
 	if (list->compacted_at == search->manager->epoch)
 		return false;
 	list->compacted_at = search->manager->epoch;
-	list_loosen_locked(list, search->actions);
+	list_loosen_locked(list);
 	for (uint32_t i = 0; i < list->count; i++) {
 		struct vidmm_place *place = binding_place(list->entries[i].binding);
 
@@ -559,11 +559,11 @@ static bool submission_compact(const struct room_search *search, struct vidmm_li
 		    place->allocation->traits.is_unmoveable)
 			continue;
 		place->segment->is_emptying = true;
-		place_leave_locked(place, search->actions);
+		place_leave_locked(place);
 		has_any = true;
 	}
 	/* Held again, wherever it is: nobody can have what it gives up itself. */
-	(void)list_look_locked(list, true, search->actions);
+	(void)list_look_locked(list, true);
 	return has_any;
 }
 
@@ -573,7 +573,7 @@ static bool submission_look_locked(struct room_search *search, struct vidmm_list
 	search->device = NULL;
 	search->own = list->device;
 	search->process = list->device->process;
-	if (list_look_locked(list, search->is_first, search->actions))
+	if (list_look_locked(list, search->is_first))
 		return false;
 	for (uint32_t i = 0; search->is_first && i < list->count; i++) {
 		enum room room = room_find(search, binding_place(list->entries[i].binding));
@@ -583,7 +583,7 @@ static bool submission_look_locked(struct room_search *search, struct vidmm_list
 		if (room == ROOM_NEVER && submission_compact(search, list))
 			return true;
 		if (room == ROOM_NEVER) {
-			list_fail_locked(list, search->actions);
+			list_fail_locked(list);
 			return false;
 		}
 	}
@@ -639,9 +639,9 @@ static void waiters_look_locked(struct room_search *search, bool are_eager)
 	}
 }
 
-void room_look_locked(struct vidmm *manager, struct actions *actions)
+void room_look_locked(struct vidmm *manager)
 {
-	struct room_search search = { .manager = manager, .actions = actions, .is_first = true };
+	struct room_search search = { .manager = manager, .is_first = true };
 
 	lock_assert_held(&manager->lock);
 	if (list_is_empty(&manager->waiters))

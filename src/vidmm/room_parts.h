@@ -16,7 +16,6 @@ enum room { ROOM_FOUND, ROOM_SOON, ROOM_NEVER, ROOM_SKIPPED };
 /* Who looks for room. */
 struct room_search {
 	struct vidmm *manager;
-	struct actions *actions;
 	struct vidmm_device *device;   /* NULL: a list of a submission */
 	struct vidmm_device *own;      /* its device, or that of the submission */
 	struct vidmm_process *process; /* whose device that is, or who makes page tables */
@@ -67,7 +66,7 @@ static inline uint64_t segment_soon_free_bytes(const struct vidmm_segment *segme
 bool segment_is_busy(const struct vidmm_segment *segment, bool is_asking);
 
 /* It cannot have what it needs: its end. */
-void device_starve_locked(struct vidmm_device *device, struct actions *actions);
+void device_starve_locked(struct vidmm_device *device);
 
 /* ---- room_limit.c ---- */
 

@@ -67,7 +67,7 @@ static uint64_t tables_give_of(const struct room_search *search,
 		if (process_is_idle_locked(process) != are_idle ||
 		    !tables_go(search, tables, process, segment, hint))
 			continue;
-		if (!is_meant || tables_leave_locked(tables, search->actions))
+		if (!is_meant || tables_leave_locked(tables))
 			given += rooms_bytes(&tables->rooms, segment);
 	}
 	return given;
@@ -135,7 +135,7 @@ static enum room tables_find(struct room_search *search, struct vidmm_process *p
 		return ROOM_SKIPPED;
 	room = rooms_find(search, &tables->rooms);
 	if (room == ROOM_FOUND)
-		tables_enter_locked(tables, search->actions);
+		tables_enter_locked(tables);
 	if (room == ROOM_NEVER)
 		tables->given_up_at = search->manager->epoch;
 	return room;
@@ -161,7 +161,7 @@ bool device_look_for_tables_locked(struct room_search *search, struct vidmm_devi
 	search->is_first = was_first;
 	/* Without work it is nobody's end. */
 	if (room == ROOM_NEVER && !sched_owner_is_idle(device->owner))
-		device_starve_locked(device, search->actions);
+		device_starve_locked(device);
 	if (room == ROOM_SOON && is_first != was_first)
 		search->taken_segments = taken_segments;
 	return room == ROOM_SOON && is_first == was_first;
@@ -182,8 +182,7 @@ bool request_look_locked(struct room_search *search, struct room_request *reques
 		room = rooms_find(search, &request->rooms);
 	if (room == ROOM_SOON)
 		return true;
-	room_request_answer_locked(
-		request, room == ROOM_FOUND ? STATUS_SUCCESS : STATUS_GRAPHICS_NO_VIDEO_MEMORY,
-		search->actions);
+	room_request_answer_locked(request, room == ROOM_FOUND ? STATUS_SUCCESS
+							       : STATUS_GRAPHICS_NO_VIDEO_MEMORY);
 	return false;
 }

@@ -21,7 +21,7 @@
 
 /* ---- devices ---- */
 
-static void device_hold_locked(struct vidmm_device *device, struct actions *actions)
+static void device_hold_locked(struct vidmm_device *device)
 {
 	lock_assert_held(&device->process->manager->lock);
 	if (device->is_held || !device->has_begun || device->is_ending)
@@ -29,10 +29,10 @@ static void device_hold_locked(struct vidmm_device *device, struct actions *acti
 	device->is_held = true;
 	atomic_store(&device->may_wake, device->process->wakes_on_work);
 	sched_owner_suspend(device->owner);
-	device_yield_locked(device, actions);
+	device_yield_locked(device);
 }
 
-static void device_let_go_locked(struct vidmm_device *device, struct actions *actions)
+static void device_let_go_locked(struct vidmm_device *device)
 {
 	lock_assert_held(&device->process->manager->lock);
 	if (!device->is_held)
@@ -40,34 +40,30 @@ static void device_let_go_locked(struct vidmm_device *device, struct actions *ac
 	device->is_held = false;
 	atomic_store(&device->may_wake, false);
 	device->resumes++;
-	device_act_locked(device, actions);
+	device_act_locked(device);
 }
 
 void vidmm_device_begin(struct vidmm_device *device)
 {
 	struct vidmm *manager = device->process->manager;
-	struct actions actions;
 
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	device->has_begun = true;
 	if (device->process->is_suspended)
-		device_hold_locked(device, &actions);
-	actions_run_unlock(manager, &actions);
+		device_hold_locked(device);
+	decide_unlock(manager);
 }
 
 void vidmm_device_end(struct vidmm_device *device)
 {
 	struct vidmm *manager = device->process->manager;
-	struct actions actions;
 
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	device->is_ending = true;
 	device_charge_locked(device);
-	device_let_go_locked(device, &actions);
+	device_let_go_locked(device);
 	manager->epoch++;
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 }
 
 /* ---- memory ---- */
@@ -88,7 +84,7 @@ static bool is_held_only(const struct vidmm_place *place)
 }
 
 /* What a submission holds already while it waits for the rest. */
-static void lists_loosen_locked(struct vidmm *manager, struct actions *actions)
+static void lists_loosen_locked(struct vidmm *manager)
 {
 	struct list *link;
 
@@ -98,11 +94,11 @@ static void lists_loosen_locked(struct vidmm *manager, struct actions *actions)
 		struct vidmm_list *list = container_of(waiter, struct vidmm_list, waiter);
 
 		if (waiter->kind == VIDMM_WAITER_LIST && list->device->is_held)
-			list_loosen_locked(list, actions);
+			list_loosen_locked(list);
 	}
 }
 
-static void places_leave_locked(const struct vidmm_process *process, struct actions *actions)
+static void places_leave_locked(const struct vidmm_process *process)
 {
 	struct list *link;
 
@@ -112,7 +108,7 @@ static void places_leave_locked(const struct vidmm_process *process, struct acti
 
 		if (place->state == PLACE_IN && place->eviction.is_resident &&
 		    place_is_of(place, process) && is_held_only(place))
-			place_leave_locked(place, actions);
+			place_leave_locked(place);
 	}
 }
 
@@ -121,10 +117,8 @@ static void places_leave_locked(const struct vidmm_process *process, struct acti
 NTSTATUS vidmm_process_suspend(struct vidmm_process *process, bool wakes_on_work)
 {
 	struct vidmm *manager = process->manager;
-	struct actions actions;
 	struct list *link;
 
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	if (process->is_suspended) {
 		lock_release(&manager->lock);
@@ -134,12 +128,12 @@ NTSTATUS vidmm_process_suspend(struct vidmm_process *process, bool wakes_on_work
 	process->is_suspended = true;
 	process->wakes_on_work = wakes_on_work;
 	list_for_each (link, &process->devices)
-		device_hold_locked(container_of(link, struct vidmm_device, link), &actions);
+		device_hold_locked(container_of(link, struct vidmm_device, link));
 	budget_recount_locked(manager);
-	lists_loosen_locked(manager, &actions);
-	places_leave_locked(process, &actions);
+	lists_loosen_locked(manager);
+	places_leave_locked(process);
 	manager->epoch++;
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 	manager_settle(manager, false);
 	return STATUS_SUCCESS;
 }
@@ -148,23 +142,20 @@ NTSTATUS vidmm_process_suspend(struct vidmm_process *process, bool wakes_on_work
 static bool process_go_on(struct vidmm_process *process)
 {
 	struct vidmm *manager = process->manager;
-	struct actions actions;
 	struct list *link;
 
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	bool was_suspended = process->is_suspended;
 	process->is_suspended = false;
 	if (was_suspended) {
 		list_for_each (link, &process->devices)
-			device_let_go_locked(container_of(link, struct vidmm_device, link),
-					     &actions);
+			device_let_go_locked(container_of(link, struct vidmm_device, link));
 		budget_recount_locked(manager);
 		/* What it used before it stood still counts as used. */
-		trim_now_locked(process, VIDMM_TRIM_RESTART_PERIODIC, &actions);
+		trim_now_locked(process, VIDMM_TRIM_RESTART_PERIODIC);
 		manager->epoch++;
 	}
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 	return was_suspended;
 }
 

@@ -44,8 +44,7 @@ static NTSTATUS requested_create(struct room_request *request, struct table_room
 }
 
 /* With success its rooms were placed, and are its process's. */
-void room_request_answer_locked(struct room_request *request, NTSTATUS status,
-				struct actions *actions)
+void room_request_answer_locked(struct room_request *request, NTSTATUS status)
 {
 	struct vidmm_process *process = request->process;
 	struct list *link;
@@ -57,20 +56,18 @@ void room_request_answer_locked(struct room_request *request, NTSTATUS status,
 	}
 	request->status = status;
 	vidmm_tables_hold(process);
-	actions->has_changes = true;
+	process->manager->plan.has_changes = true;
 	atomic_store(&request->is_answered, true); /* the last look at it */
 }
 
 static NTSTATUS request_wait(struct room_request *request)
 {
 	struct vidmm *manager = request->process->manager;
-	struct actions actions;
 
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	vidmm_tables_release(request->process);
 	list_push_back(&manager->waiters, &request->waiter.link);
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 	notice_wait_until(&manager->changed, &request->is_answered);
 	return request->status;
 }

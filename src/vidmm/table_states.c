@@ -104,12 +104,12 @@ void tables_lost_room_locked(struct vidmm_tables *tables)
 		set_state_locked(tables, VIDMM_TABLES_IN);
 }
 
-static void devices_settle_locked(struct vidmm_tables *tables, struct actions *actions)
+static void devices_settle_locked(struct vidmm_tables *tables)
 {
 	struct list *link;
 
 	list_for_each (link, &tables_process(tables)->devices)
-		device_settle_locked(container_of(link, struct vidmm_device, link), actions);
+		device_settle_locked(container_of(link, struct vidmm_device, link));
 }
 
 /* New work waits until they are back; what the hardware has comes before their way out. */
@@ -131,7 +131,7 @@ static void dependents_release_locked(struct vidmm_tables *tables)
 		;
 }
 
-bool tables_leave_locked(struct vidmm_tables *tables, struct actions *actions)
+bool tables_leave_locked(struct vidmm_tables *tables)
 {
 	struct list *link;
 
@@ -141,12 +141,12 @@ bool tables_leave_locked(struct vidmm_tables *tables, struct actions *actions)
 	list_for_each (link, &tables->rooms)
 		room_of(link)->segment->leaving_bytes += room_bytes(room_of(link));
 	devices_suspend_locked(tables);
-	devices_settle_locked(tables, actions);
-	list_push_back(&actions->tables, &tables->action_link);
+	devices_settle_locked(tables);
+	plan_add(&tables_process(tables)->manager->plan, PLAN_TABLES, &tables->plan_link);
 	return true;
 }
 
-void tables_enter_locked(struct vidmm_tables *tables, struct actions *actions)
+void tables_enter_locked(struct vidmm_tables *tables)
 {
 	struct list *link;
 
@@ -154,7 +154,7 @@ void tables_enter_locked(struct vidmm_tables *tables, struct actions *actions)
 	list_for_each (link, &tables->rooms)
 		room_of(link)->segment->entering_bytes += room_bytes(room_of(link));
 	set_state_locked(tables, VIDMM_TABLES_ENTERING);
-	list_push_back(&actions->tables, &tables->action_link);
+	plan_add(&tables_process(tables)->manager->plan, PLAN_TABLES, &tables->plan_link);
 }
 
 void tables_move(struct list *moving)
@@ -162,7 +162,7 @@ void tables_move(struct list *moving)
 	struct list *link;
 
 	while ((link = list_pop_front(moving))) {
-		struct vidmm_tables *tables = container_of(link, struct vidmm_tables, action_link);
+		struct vidmm_tables *tables = container_of(link, struct vidmm_tables, plan_link);
 
 		if (tables_state(tables) == VIDMM_TABLES_LEAVING)
 			tables->ops->leave(tables->context);
@@ -184,32 +184,28 @@ void vidmm_tables_order(struct vidmm_process *process, struct paging_job *job)
 }
 
 /* Takes the lock; arrive_unlock() lets go of it. */
-static void end_way(struct vidmm_process *process, enum vidmm_tables_state way,
-		    struct actions *actions)
+static void end_way(struct vidmm_process *process, enum vidmm_tables_state way)
 {
-	actions_init(actions);
 	lock_acquire(&process->manager->lock);
 	assert(tables_state(&process->tables) == way);
 }
 
-static void arrive_unlock(struct vidmm_process *process, enum vidmm_tables_state at,
-			  struct actions *actions)
+static void arrive_unlock(struct vidmm_process *process, enum vidmm_tables_state at)
 {
 	lock_assert_held(&process->manager->lock);
 	set_state_locked(&process->tables, at);
 	if (at == VIDMM_TABLES_IN)
-		devices_settle_locked(&process->tables, actions);
-	actions->has_changes = true;
-	actions_run_unlock(process->manager, actions);
+		devices_settle_locked(&process->tables);
+	process->manager->plan.has_changes = true;
+	decide_unlock(process->manager);
 }
 
 void vidmm_tables_left(struct vidmm_process *process)
 {
 	struct vidmm_tables *tables = &process->tables;
-	struct actions actions;
 	struct list *link;
 
-	end_way(process, VIDMM_TABLES_LEAVING, &actions);
+	end_way(process, VIDMM_TABLES_LEAVING);
 	list_for_each (link, &tables->rooms) {
 		struct vidmm_room *room = room_of(link);
 
@@ -218,37 +214,35 @@ void vidmm_tables_left(struct vidmm_process *process)
 		room_displace_locked(process->manager, room);
 	}
 	dependents_release_locked(tables);
-	arrive_unlock(process, VIDMM_TABLES_OUT, &actions);
+	arrive_unlock(process, VIDMM_TABLES_OUT);
 }
 
 void vidmm_tables_stayed(struct vidmm_process *process, bool has_failed)
 {
 	struct vidmm_tables *tables = &process->tables;
-	struct actions actions;
 	struct list *link;
 
-	end_way(process, VIDMM_TABLES_LEAVING, &actions);
+	end_way(process, VIDMM_TABLES_LEAVING);
 	list_for_each (link, &tables->rooms)
 		room_of(link)->segment->leaving_bytes -= room_bytes(room_of(link));
 	dependents_release_locked(tables);
 	if (has_failed)
 		tables->given_up_at = process->manager->epoch;
-	arrive_unlock(process, VIDMM_TABLES_IN, &actions);
+	arrive_unlock(process, VIDMM_TABLES_IN);
 }
 
 void vidmm_tables_entered(struct vidmm_process *process)
 {
-	struct actions actions;
 	struct list *link;
 
-	end_way(process, VIDMM_TABLES_ENTERING, &actions);
+	end_way(process, VIDMM_TABLES_ENTERING);
 	list_for_each (link, &process->tables.rooms) {
 		struct vidmm_room *room = room_of(link);
 
 		room->segment->entering_bytes -= room_bytes(room);
 		vidmm_count(&room->segment->traffic.tables_back, room_bytes(room));
 	}
-	arrive_unlock(process, VIDMM_TABLES_IN, &actions);
+	arrive_unlock(process, VIDMM_TABLES_IN);
 }
 
 void vidmm_tables_attach(struct vidmm_process *process, const struct vidmm_tables_ops *ops,

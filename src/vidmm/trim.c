@@ -70,8 +70,7 @@ static void trim_begin_locked(struct vidmm_process *process)
 }
 
 /* When the process is due, or may be: it is looked at again then. */
-static uint64_t process_look_locked(struct vidmm_process *process, uint64_t now_ns,
-				    struct actions *actions)
+static uint64_t process_look_locked(struct vidmm_process *process, uint64_t now_ns)
 {
 	const struct vidmm_trim_intervals *intervals = &process->manager->trim_intervals;
 	struct vidmm_trim_state *state = &process->trim_state;
@@ -91,7 +90,7 @@ static uint64_t process_look_locked(struct vidmm_process *process, uint64_t now_
 	}
 	if (!is_idle || !state->has_told_idle) {
 		process->trim_flags = vidmm_trim_merge(process->trim_flags, VIDMM_TRIM_PERIODIC);
-		budget_news_add_locked(process, actions);
+		budget_news_add_locked(process);
 	}
 	*state = (struct vidmm_trim_state){
 		.told_at_ns = now_ns,
@@ -101,7 +100,7 @@ static uint64_t process_look_locked(struct vidmm_process *process, uint64_t now_
 	return after(now_ns, sooner(intervals->shortest_ns, intervals->idle_ns));
 }
 
-void trim_look_locked(struct vidmm *manager, struct actions *actions)
+void trim_look_locked(struct vidmm *manager)
 {
 	uint64_t now_ns = clock_now_ns();
 	uint64_t next_ns = CLOCK_FOREVER;
@@ -112,7 +111,7 @@ void trim_look_locked(struct vidmm *manager, struct actions *actions)
 		struct vidmm_process *process = container_of(link, struct vidmm_process, link);
 
 		if (process->trim_listeners > 0 && !process->is_suspended)
-			next_ns = sooner(next_ns, process_look_locked(process, now_ns, actions));
+			next_ns = sooner(next_ns, process_look_locked(process, now_ns));
 	}
 	if (atomic_exchange(&manager->trim_at_ns, next_ns) > next_ns)
 		notice_give(&manager->tick);
@@ -120,12 +119,9 @@ void trim_look_locked(struct vidmm *manager, struct actions *actions)
 
 void vidmm_trim_tick(struct vidmm *manager)
 {
-	struct actions actions;
-
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
-	trim_look_locked(manager, &actions);
-	actions_run_unlock(manager, &actions);
+	trim_look_locked(manager);
+	decide_unlock(manager);
 }
 
 struct vidmm_trim_intervals vidmm_trim_intervals(struct vidmm *manager)
@@ -178,9 +174,7 @@ void vidmm_process_listen(struct vidmm_process *process, int32_t trim_listeners,
 			  int32_t budget_listeners)
 {
 	struct vidmm *manager = process->manager;
-	struct actions actions;
 
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	bool was_listening = is_listening(process);
 	bool had_trims = process->trim_listeners > 0;
@@ -192,8 +186,8 @@ void vidmm_process_listen(struct vidmm_process *process, int32_t trim_listeners,
 		listen_begin_locked(process);
 	if (!had_trims && process->trim_listeners > 0)
 		trim_begin_locked(process);
-	trim_look_locked(manager, &actions);
-	actions_run_unlock(manager, &actions);
+	trim_look_locked(manager);
+	decide_unlock(manager);
 }
 
 /* ---- telling now ---- */
@@ -206,7 +200,7 @@ uint32_t vidmm_trim_merge(uint32_t flags, uint32_t more)
 	return flags;
 }
 
-void trim_now_locked(struct vidmm_process *process, uint32_t flags, struct actions *actions)
+void trim_now_locked(struct vidmm_process *process, uint32_t flags)
 {
 	lock_assert_held(&process->manager->lock);
 	if (process->trim_listeners == 0)
@@ -216,25 +210,23 @@ void trim_now_locked(struct vidmm_process *process, uint32_t flags, struct actio
 	if (budget_excess_locked(process, false) > 0)
 		process->trim_flags |= VIDMM_TRIM_TO_BUDGET;
 	if (process->trim_flags)
-		budget_news_add_locked(process, actions);
+		budget_news_add_locked(process);
 	if (flags)
 		trim_begin_locked(process);
 }
 
 void vidmm_trim(struct vidmm *manager, struct vidmm_process *process, uint32_t flags)
 {
-	struct actions actions;
 	struct list *link;
 
 	assert((flags & (VIDMM_TRIM_PERIODIC | VIDMM_TRIM_RESTART_PERIODIC)) !=
 	       (VIDMM_TRIM_PERIODIC | VIDMM_TRIM_RESTART_PERIODIC));
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	list_for_each (link, &manager->processes) {
 		struct vidmm_process *each = container_of(link, struct vidmm_process, link);
 
 		if (!process || each == process)
-			trim_now_locked(each, flags, &actions);
+			trim_now_locked(each, flags);
 	}
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 }

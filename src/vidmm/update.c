@@ -56,7 +56,7 @@ static NTSTATUS check_move_locked(const struct vidmm_place *place)
 }
 
 /* The wishes are new already; when this fails they are set back. */
-static NTSTATUS place_follow_locked(struct vidmm_place *place, struct actions *actions)
+static NTSTATUS place_follow_locked(struct vidmm_place *place)
 {
 	struct placement placements[VIDMM_MAX_SEGMENTS];
 	uint32_t count = placement_list(place->manager, place, UINT32_MAX, placements);
@@ -76,9 +76,9 @@ static NTSTATUS place_follow_locked(struct vidmm_place *place, struct actions *a
 		return STATUS_SUCCESS;
 	place->given_up_at = 0;
 	if (place->listed > 0)
-		place_leave_locked(place, actions);
+		place_leave_locked(place);
 	else
-		place_settle_locked(place, actions);
+		place_settle_locked(place);
 	return STATUS_SUCCESS;
 }
 
@@ -102,7 +102,7 @@ static void wait_for_arrival(struct vidmm_binding *binding)
 }
 
 static NTSTATUS update_locked(struct vidmm_binding *binding, const struct vidmm_update *update,
-			      struct vidmm_update *before_out, struct actions *actions)
+			      struct vidmm_update *before_out)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
 	NTSTATUS status;
@@ -112,7 +112,7 @@ static NTSTATUS update_locked(struct vidmm_binding *binding, const struct vidmm_
 	if (binding->is_ended)
 		return request_refuse(STATUS_INVALID_PARAMETER);
 	allocation_update_locked(allocation, update);
-	status = place_follow_locked(binding_place(binding), actions);
+	status = place_follow_locked(binding_place(binding));
 	if (!NT_SUCCESS(status))
 		allocation_update_locked(allocation, before_out);
 	return status;
@@ -123,9 +123,7 @@ static NTSTATUS update_undo(struct vidmm_binding *binding, const struct vidmm_up
 {
 	struct vidmm *manager = binding->device->process->manager;
 	struct vidmm_allocation *allocation = binding->allocation;
-	struct actions actions;
 
-	actions_init(&actions);
 	lock_acquire(&allocation->lock);
 	lock_acquire(&manager->lock);
 	struct vidmm_place *place = binding_place(binding);
@@ -136,8 +134,7 @@ static NTSTATUS update_undo(struct vidmm_binding *binding, const struct vidmm_up
 	}
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
-	lock_acquire(&manager->lock);
-	actions_run_unlock(manager, &actions);
+	decide(manager);
 	return refuse(STATUS_NO_MEMORY, RULE_MM_NO_PAGES, "hAllocation",
 		      "cannot be moved to where it would have to be");
 }
@@ -148,23 +145,21 @@ NTSTATUS vidmm_update_anywhere(struct vidmm_binding *binding, const struct vidmm
 	struct vidmm *manager = binding->device->process->manager;
 	struct vidmm_allocation *allocation = binding->allocation;
 	struct vidmm_update before;
-	struct actions actions;
 	NTSTATUS status = request_prepare(&binding, 1, request);
 
 	if (!NT_SUCCESS(status))
 		return request_refuse(status);
 	request->can_be_refused = true;
 	wait_for_arrival(binding);
-	actions_init(&actions);
 	lock_acquire(&allocation->lock);
 	lock_acquire(&manager->lock);
-	status = update_locked(binding, update, &before, &actions);
+	status = update_locked(binding, update, &before);
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
 	lock_acquire(&manager->lock);
 	if (NT_SUCCESS(status)) {
 		request_want_locked(binding, request);
-		status = request_start_unlock(manager, request, &actions);
+		status = request_start_unlock(manager, request);
 		return status == STATUS_NO_MEMORY ? update_undo(binding, &before) : status;
 	}
 	lock_release(&manager->lock);

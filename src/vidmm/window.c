@@ -215,7 +215,7 @@ bool window_open(struct vidmm_place *place)
 	return is_open;
 }
 
-bool window_end_locked(struct vidmm_place *place, struct actions *actions)
+bool window_end_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	if (place->window.is_changing)
@@ -223,11 +223,11 @@ bool window_end_locked(struct vidmm_place *place, struct actions *actions)
 	if (!place->window.is_open || place->window.is_changing)
 		return place->window.is_changing;
 	window_change_locked(place);
-	list_push_back(&actions->windows, &place->action_link);
+	plan_add(&place->manager->plan, PLAN_WINDOWS, &place->plan_link);
 	return true;
 }
 
-static void window_close(struct vidmm_place *place, struct actions *actions)
+static void window_close(struct vidmm_place *place)
 {
 	struct vidmm *manager = place->manager;
 	struct window_view view = view_of(place);
@@ -239,18 +239,18 @@ static void window_close(struct vidmm_place *place, struct actions *actions)
 	change_over_locked(place);
 	window_give_locked(place);
 	place->is_locked = false;
+	manager->plan.has_changes = true;
 	manager->epoch++; /* there is room in the aperture, and this one may move */
-	place_settle_locked(place, actions);
+	place_settle_locked(place);
 	lock_release(&manager->lock);
-	actions->has_changes = true;
 }
 
-void windows_close(struct list *places, struct actions *actions)
+void windows_close(struct list *places)
 {
 	struct list *link;
 
 	while ((link = list_pop_front(places)))
-		window_close(container_of(link, struct vidmm_place, action_link), actions);
+		window_close(container_of(link, struct vidmm_place, plan_link));
 }
 
 /* ---- the kernel's own page tables ---- */
@@ -358,16 +358,14 @@ static struct vidmm_place *next_open_locked(struct vidmm *manager)
 static void reopened(struct vidmm_place *place)
 {
 	struct vidmm *manager = place->manager;
-	struct actions actions;
 
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	bool is_unwanted = place->window.is_unwanted;
 	change_over_locked(place);
 	if (is_unwanted)
-		(void)window_end_locked(place, &actions);
-	actions.has_changes = true;
-	actions_run_unlock(manager, &actions);
+		(void)window_end_locked(place);
+	manager->plan.has_changes = true;
+	decide_unlock(manager);
 }
 
 void vidmm_windows_reopen(struct vidmm *manager)

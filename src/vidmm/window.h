@@ -24,7 +24,6 @@
 #include "base/status.h"
 #include "vidmm/backing.h"
 
-struct actions;
 struct list;
 struct space_range;
 struct vidmm;
@@ -56,7 +55,7 @@ MUST_CHECK bool window_open(struct vidmm_place *place);
 
 /* Nobody sees through it any more. True: it goes on when it is closed, and the place is locked
  * till then. */
-bool window_end_locked(struct vidmm_place *place, struct actions *actions);
+bool window_end_locked(struct vidmm_place *place);
 
 /*
  * A page table of the kernel's own, for as long as it lives, where the CPU sees it through a host
@@ -67,7 +66,7 @@ MUST_CHECK NTSTATUS window_open_room(struct vidmm *manager, struct vidmm_room *r
 /* Accepts one without a window. */
 void window_close_room(struct vidmm *manager, struct vidmm_room *room);
 
-/* Of the actions: those that ended. No lock is held. */
-void windows_close(struct list *places, struct actions *actions);
+/* Of a plan: those that ended. No lock is held. */
+void windows_close(struct list *places);
 
 #endif

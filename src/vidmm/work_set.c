@@ -39,31 +39,37 @@ static struct work_set_member *member_of(struct list *link)
 	return container_of(link, struct work_set_member, link);
 }
 
-static void member_let_go_locked(struct work_set_member *member, struct actions *actions)
+static void member_let_go_locked(struct work_set_member *member)
 {
-	binding_unlist_locked(&member->binding, actions);
-	place_settle_locked(binding_place(&member->binding), actions);
+	binding_unlist_locked(&member->binding);
+	place_settle_locked(binding_place(&member->binding));
 }
 
-/* Lists it or takes it off, as it is needed or not. Releases the lock. */
-static void set_settle_unlock(struct vidmm_work_set *set)
+/* Lists it or takes it off, as it is needed or not. */
+static void set_settle_locked(struct vidmm_work_set *set)
 {
-	struct vidmm *manager = manager_of(set);
 	bool is_needed = set_is_needed(set);
-	struct actions actions;
 	struct list *link;
 
-	actions_init(&actions);
+	lock_assert_held(&manager_of(set)->lock);
 	if (is_needed != set->is_listed) {
 		set->is_listed = is_needed;
 		list_for_each (link, &set->members) {
 			if (is_needed)
-				binding_need_locked(&member_of(link)->binding, &actions);
+				binding_need_locked(&member_of(link)->binding);
 			else
-				member_let_go_locked(member_of(link), &actions);
+				member_let_go_locked(member_of(link));
 		}
 	}
-	actions_run_unlock(manager, &actions);
+}
+
+static void set_look(struct vidmm_work_set *set)
+{
+	if (LIKELY(atomic_load(&set->member_count) == 0))
+		return;
+	lock_acquire(&manager_of(set)->lock);
+	set_settle_locked(set);
+	decide_unlock(manager_of(set));
 }
 
 void vidmm_work_set_look(struct vidmm_work_set *set)
@@ -71,19 +77,20 @@ void vidmm_work_set_look(struct vidmm_work_set *set)
 	if (LIKELY(atomic_load(&set->member_count) == 0))
 		return;
 	lock_acquire(&manager_of(set)->lock);
-	set_settle_unlock(set);
+	set_settle_locked(set);
+	decide_later_unlock(manager_of(set));
 }
 
 void vidmm_work_set_hold(struct vidmm_work_set *set)
 {
 	atomic_fetch_add(&set->holders, 1);
-	vidmm_work_set_look(set);
+	set_look(set);
 }
 
 void vidmm_work_set_release(struct vidmm_work_set *set)
 {
 	atomic_fetch_sub(&set->holders, 1);
-	vidmm_work_set_look(set);
+	set_look(set);
 }
 
 /* ---- members ---- */
@@ -92,7 +99,6 @@ NTSTATUS vidmm_work_set_add(struct vidmm_work_set *set, struct work_set_member *
 			    struct vidmm_allocation *allocation, void *driver_allocation)
 {
 	struct vidmm *manager = manager_of(set);
-	struct actions actions;
 
 	vidmm_binding_init(&member->binding, set->device, allocation, driver_allocation);
 	list_init(&member->link);
@@ -106,30 +112,27 @@ NTSTATUS vidmm_work_set_add(struct vidmm_work_set *set, struct work_set_member *
 		return refuse(STATUS_GRAPHICS_NO_VIDEO_MEMORY, RULE_MM_LIST_FITS, "Size",
 			      "is more than any of the supported segments could hold");
 	}
-	actions_init(&actions);
 	atomic_fetch_add(&set->member_count, 1);
 	list_push_back(&set->members, &member->link);
 	if (set->is_listed)
-		binding_need_locked(&member->binding, &actions);
-	actions_run_unlock(manager, &actions);
+		binding_need_locked(&member->binding);
+	decide_unlock(manager);
 	/* The first one, and there is work already. */
-	vidmm_work_set_look(set);
+	set_look(set);
 	return STATUS_SUCCESS;
 }
 
 void vidmm_work_set_remove(struct vidmm_work_set *set, struct work_set_member *member)
 {
 	struct vidmm *manager = manager_of(set);
-	struct actions actions;
 
-	actions_init(&actions);
 	lock_acquire(&manager->lock);
 	list_remove(&member->link);
 	if (set->is_listed)
-		member_let_go_locked(member, &actions);
+		member_let_go_locked(member);
 	if (atomic_fetch_sub(&set->member_count, 1) == 1)
 		set->is_listed = false;
-	actions_run_unlock(manager, &actions);
+	decide_unlock(manager);
 }
 
 /* ---- update ---- */
@@ -138,17 +141,15 @@ void vidmm_work_set_remove(struct vidmm_work_set *set, struct work_set_member *m
 static bool pin(struct vidmm_binding *binding, bool is_wanted)
 {
 	struct vidmm_place *place = binding_place(binding);
-	struct actions actions;
 	bool is_pinned;
 
-	actions_init(&actions);
 	lock_acquire(&place->manager->lock);
 	is_pinned = is_wanted && place->state == PLACE_IN;
 	if (is_pinned)
 		place->pins++;
-	binding_unlist_locked(binding, &actions);
-	place_settle_locked(place, &actions);
-	actions_run_unlock(place->manager, &actions);
+	binding_unlist_locked(binding);
+	place_settle_locked(place);
+	decide_unlock(place->manager);
 	return is_pinned;
 }
 
@@ -172,13 +173,10 @@ static NTSTATUS bring_in(struct vidmm_binding *binding)
 
 static void unpin(struct vidmm_place *place)
 {
-	struct actions actions;
-
-	actions_init(&actions);
 	lock_acquire(&place->manager->lock);
 	place->manager->epoch++;
-	place_unpin_locked(place, &actions);
-	actions_run_unlock(place->manager, &actions);
+	place_unpin_locked(place);
+	decide_unlock(place->manager);
 }
 
 struct update {

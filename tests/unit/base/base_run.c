@@ -22,6 +22,7 @@ int main(int argc, char **argv)
 		log_topic(LOG_DRIVER, "topic driver");
 		log_topic(LOG_START, "topic start");
 		log_topic(LOG_CALLS, "topic calls");
+		log_topic(LOG_MEMORY, "topic memory");
 	}
 	if (argc > 1 && !strcmp(argv[1], "clock"))
 		printf("%llu\n", (unsigned long long)clock_now_ns());

@@ -79,7 +79,7 @@ TEST(log, topics_are_chosen_by_name)
 		   "dxgk: an error\ndxgk: a warning\ndxgk: topic driver\ndxgk: topic calls\n");
 	EXPECT_STR(said_with("all"),
 		   "dxgk: an error\ndxgk: a warning\ndxgk: topic refusals\ndxgk: topic driver\n"
-		   "dxgk: topic start\ndxgk: topic calls\n");
+		   "dxgk: topic start\ndxgk: topic calls\ndxgk: topic memory\n");
 }
 
 TEST(log, an_unknown_topic_is_warned_of_and_the_others_count)

@@ -83,6 +83,7 @@ struct gpu {
 	uint64_t copied_within_bytes;
 	uint64_t filled_bytes;
 	uint32_t jobs;
+	_Atomic uint32_t queued_by; /* thread_id() of who queued the last one */
 	uint32_t discards;
 	char log[GPU_MAX_LOG]; /* a letter for each operation */
 

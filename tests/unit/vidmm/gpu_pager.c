@@ -107,6 +107,7 @@ void paging_job_queue(struct paging_job *job)
 {
 	lock_assert_none_held("paging_job_queue");
 	job->epoch = the_gpu->epoch;
+	atomic_store(&the_gpu->queued_by, thread_id());
 	job_count_down(job);
 }
 

@@ -238,10 +238,8 @@ TEST(table_request, tables_that_find_no_room_any_more_are_the_end_of_the_device)
 	queue_work(&world.parties[1]); /* it gives nothing in its slice, and then all */
 	thing.memory.traits.is_pinned = true;
 	lock_acquire(&world.manager->lock);
-	struct actions actions;
-	actions_init(&actions);
-	place_settle_locked(atomic_load(&thing.memory.place), &actions);
-	actions_run_unlock(world.manager, &actions);
+	place_settle_locked(atomic_load(&thing.memory.place));
+	decide_unlock(world.manager);
 	queue_work(idle);
 	while (!idle->device.is_lost) {
 		uint32_t seen = notice_read(&world.starved);

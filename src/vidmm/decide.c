@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * decide.c - the one place that decides about an adapter's memory.
+ *
+ *   in:   what has happened: a list grew, work is over, a job is done, time has passed
+ *   out:  a plan (plan.h), carried out
+ *
+ * Who makes something happen writes it down under the manager's lock and posts it with
+ * decide_unlock(). There decide_locked() turns all that has happened into a plan: whose turn it is,
+ * room for him, victims where there is none, answers for who waited. The plan is taken, and without
+ * the lock:
+ *
+ *	prepare     each move takes what it needs: pages, runs, an MDL. One that cannot have it turns
+ *	            back, and that has happened, too: the next look knows it.
+ *	carry out   jobs go to the pager, owners are resumed, callers are answered. Cannot fail.
+ *
+ * What ends at once lets others go on, so it goes round until a look finds nothing to do. The lock
+ * makes decisions one after the other; who carries a plan out holds up nobody. That is a client's
+ * thread, the pager's or the manager's own, never a driver's: what its completions post the
+ * manager's own thread decides (decide_later_unlock()).
+ *
+ * What needs no decision never comes here: counting what is resident up and down, offers of what is
+ * nowhere.
+ *
+ * MakeResident of what has no room, from the call to the fence:
+ *
+ *	vidmm_make_resident()    lists it, judges the budget; it is missing, its device a waiter
+ *	decide_unlock()          that is posted
+ *	room_look_locked()       the device's turn: no segment has room for it (room.c)
+ *	room_victim()            the policy's choice (evict.h) among those who may go
+ *	place_leave_locked()     it is LEAVING: its devices are suspended, it is in the plan
+ *	move_prepare(), move_start()   its pages; its way out as a job behind work that uses it (move.c)
+ *	out_built()              the pager has built that: posted, and the room can be taken over
+ *	place_enter_locked()     the next look finds the room: ENTERING, prepared and started likewise,
+ *	                         behind the way out
+ *	job_done()               the bytes are there: IN; the request is in the plan
+ *	vidmm_request.done()     answered: the paging queue signals its fence (object/paging_queue.c)
+ */
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "vidmm/place.h"
+
+/* ---- moves ---- */
+
+/* What is over already: nothing was to be moved, or it could not begin. */
+struct ended {
+	struct list done;
+	struct list failed;
+};
+
+static struct vidmm_place *place_pop(struct list *places)
+{
+	struct list *link = list_pop_front(places);
+
+	return link ? container_of(link, struct vidmm_place, plan_link) : NULL;
+}
+
+/* What is ready stays on the list. */
+static void moves_prepare(struct list *places, struct ended *ended)
+{
+	struct vidmm_place *place;
+	struct list ready;
+
+	list_init(&ready);
+	while ((place = place_pop(places))) {
+		enum move_result result = move_prepare(place);
+
+		list_push_back(result == MOVE_READY  ? &ready
+			       : result == MOVE_DONE ? &ended->done
+						     : &ended->failed,
+			       &place->plan_link);
+	}
+	list_splice_back(places, &ready);
+}
+
+static void moves_start(struct list *places)
+{
+	struct vidmm_place *place;
+
+	while ((place = place_pop(places)))
+		move_start(place);
+}
+
+static void move_over_locked(struct vidmm_place *place, bool is_done)
+{
+	lock_assert_held(&place->manager->lock);
+	if (place->state == PLACE_SHIFTING)
+		place_settle_down_locked(place, false);
+	else if (place->state == PLACE_LEAVING && is_done)
+		place_out_locked(place);
+	else if (place->state == PLACE_LEAVING)
+		place_stay_locked(place);
+	else if (is_done)
+		place_arrive_locked(place);
+	else
+		place_turn_back_locked(place);
+}
+
+static void moves_over_locked(struct ended *ended)
+{
+	struct vidmm_place *place;
+
+	while ((place = place_pop(&ended->done)))
+		move_over_locked(place, true);
+	while ((place = place_pop(&ended->failed)))
+		move_over_locked(place, false);
+}
+
+/* ---- answers ---- */
+
+static void requests_answer(struct list *requests)
+{
+	struct list *link;
+
+	while ((link = list_pop_front(requests))) {
+		struct vidmm_request *request = container_of(link, struct vidmm_request, link);
+
+		mem_free(request->wants);
+		request->wants = NULL;
+		request->done(request, request->status);
+	}
+}
+
+static void departures_answer(struct list *departures)
+{
+	struct list *link;
+
+	while ((link = list_pop_front(departures))) {
+		struct vidmm_departure *departure =
+			container_of(link, struct vidmm_departure, link);
+
+		departure->done(departure);
+	}
+}
+
+void device_act_locked(struct vidmm_device *device)
+{
+	lock_assert_held(&device->process->manager->lock);
+	if (list_is_linked(&device->plan_link))
+		return;
+	device->plan_count++;
+	plan_add(&device->process->manager->plan, PLAN_DEVICES, &device->plan_link);
+}
+
+/* What is to be told about a device. */
+struct device_news {
+	uint32_t resumes;
+	bool is_starved;
+	bool is_yielding;
+};
+
+static struct vidmm_device *device_pop(struct vidmm *manager, struct list *devices,
+				       struct device_news *news_out)
+{
+	struct vidmm_device *device = NULL;
+	struct list *link;
+
+	lock_acquire(&manager->lock);
+	link = list_pop_front(devices);
+	if (link) {
+		device = container_of(link, struct vidmm_device, plan_link);
+		*news_out = (struct device_news){
+			.resumes = device->resumes,
+			.is_starved = device->must_tell_starved,
+			.is_yielding = device->must_ask_sched,
+		};
+		device->resumes = 0;
+		device->must_tell_starved = false;
+		device->must_ask_sched = false;
+	}
+	lock_release(&manager->lock);
+	return device;
+}
+
+static void devices_tell(struct vidmm *manager, struct list *devices)
+{
+	struct vidmm_device *device;
+	struct device_news news;
+
+	while (!list_is_empty(devices) && (device = device_pop(manager, devices, &news))) {
+		for (; news.resumes > 0; news.resumes--)
+			sched_owner_resume(device->owner);
+		if (news.is_yielding)
+			sched_after_submitted(device->owner, &device->yield);
+		if (news.is_starved && manager->config.listener.device_starved)
+			manager->config.listener.device_starved(manager->config.listener_context,
+								device);
+		lock_acquire(&manager->lock);
+		device->plan_count--;
+		lock_release(&manager->lock);
+	}
+}
+
+/* ---- the loop ---- */
+
+void decide_locked(struct vidmm *manager)
+{
+	lock_assert_held(&manager->lock);
+	room_look_locked(manager);
+	budget_news_locked(manager);
+}
+
+static void plan_prepare(struct plan *plan, struct ended *ended)
+{
+	list_init(&ended->done);
+	list_init(&ended->failed);
+	moves_prepare(&plan->parts[PLAN_LEAVING], ended);
+	moves_prepare(&plan->parts[PLAN_SHIFTING], ended);
+	moves_prepare(&plan->parts[PLAN_ENTERING], ended);
+}
+
+static void plan_carry_out(struct vidmm *manager, struct plan *plan)
+{
+	if (!list_is_empty(&plan->parts[PLAN_DEVICES]) || !list_is_empty(&plan->parts[PLAN_NEWS]))
+		plan->has_changes = true;
+	moves_start(&plan->parts[PLAN_LEAVING]);
+	moves_start(&plan->parts[PLAN_SHIFTING]);
+	moves_start(&plan->parts[PLAN_ENTERING]);
+	tables_move(&plan->parts[PLAN_TABLES]);
+	devices_tell(manager, &plan->parts[PLAN_DEVICES]);
+	requests_answer(&plan->parts[PLAN_REQUESTS]);
+	departures_answer(&plan->parts[PLAN_DEPARTURES]);
+	budget_tell(manager, &plan->parts[PLAN_NEWS]);
+	if (plan->has_changes)
+		notice_give(&manager->changed);
+	plan->has_changes = false;
+}
+
+/* The lock is held: the next moment it may be another plan. */
+static void plan_log_locked(struct vidmm *manager)
+{
+	char text[1024];
+
+	lock_assert_held(&manager->lock);
+	plan_print(&manager->plan, text, sizeof(text));
+	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1)
+		log_topic(LOG_MEMORY, "%.*s", (int)(end - line), line);
+}
+
+void decide_unlock(struct vidmm *manager)
+{
+	struct ended ended;
+	struct plan plan;
+
+	plan_init(&plan);
+	for (;;) {
+		decide_locked(manager);
+		if (plan_is_empty(&manager->plan) && !manager->plan.has_changes)
+			break;
+		if (UNLIKELY(log_is_on(LOG_MEMORY)))
+			plan_log_locked(manager);
+		plan_take(&plan, &manager->plan);
+		lock_release(&manager->lock);
+		windows_close(&plan.parts[PLAN_WINDOWS]);
+		plan_prepare(&plan, &ended);
+		plan_carry_out(manager, &plan);
+		lock_acquire(&manager->lock);
+		moves_over_locked(&ended);
+	}
+	lock_release(&manager->lock);
+}
+
+void decide(struct vidmm *manager)
+{
+	lock_acquire(&manager->lock);
+	decide_unlock(manager);
+}
+
+/* Without a thread of its own (vidmm_config.is_ticked_by_hand) there is nobody to leave it to. */
+void decide_later_unlock(struct vidmm *manager)
+{
+	lock_assert_held(&manager->lock);
+	if (!manager->ticker) {
+		decide_unlock(manager);
+		return;
+	}
+	bool is_due = !plan_is_empty(&manager->plan) || manager->plan.has_changes ||
+		      !list_is_empty(&manager->waiters) || manager->has_budget_changes;
+	lock_release(&manager->lock);
+	if (!is_due)
+		return;
+	atomic_store(&manager->must_decide, true);
+	notice_give(&manager->tick);
+}

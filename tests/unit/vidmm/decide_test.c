@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * decide_test.c - deciding about memory: a plan is data, and a driver's completion decides nothing.
+ */
+#include <stdio.h>
+
+#include "scene.h"
+
+/* ---- the plan ---- */
+
+/* As far as MakeResident goes before anything is decided. Takes the lock and keeps it. */
+static void ask_for(struct thing *thing)
+{
+	struct vidmm_binding *bindings[1] = { &thing->binding };
+
+	EXPECT_EQ(request_prepare(bindings, 1, &thing->request), STATUS_SUCCESS);
+	lock_acquire(&thing->binding.device->process->manager->lock);
+	binding_list_locked(&thing->binding, VIDMM_LOCAL);
+	request_want_locked(&thing->binding, &thing->request);
+}
+
+/* … and the rest of it. */
+static void go_on(struct thing *thing)
+{
+	struct vidmm *manager = thing->binding.device->process->manager;
+
+	EXPECT_EQ(request_start_unlock(manager, &thing->request), STATUS_PENDING);
+	EXPECT(plan_is_empty(&manager->plan));
+}
+
+/* One move of 5 MiB, and what else. */
+static void expect_plan(struct vidmm *manager, const char *what, const struct thing *thing,
+			const char *besides)
+{
+	char expected[256];
+	char text[256];
+
+	snprintf(expected, sizeof(expected), "%s %llu, segment 1, 5242880 bytes\n%s", what,
+		 (unsigned long long)thing->memory->id, besides);
+	plan_print(&manager->plan, text, sizeof(text));
+	EXPECT_STR(text, expected);
+}
+
+TEST(plan, is_made_of_what_happened_and_nothing_is_done_yet)
+{
+	struct scene scene;
+	struct thing wanted;
+
+	scene_init_two(&scene, NULL);
+	scene_add_thing(&scene, 5 * MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	thing_init(&wanted, &scene.other, 5 * MIB, SET_LOCAL);
+	uint32_t jobs = scene.gpu.jobs;
+
+	ask_for(&wanted);
+	EXPECT(plan_is_empty(&scene.gpu.manager->plan));
+	decide_locked(scene.gpu.manager);
+	expect_plan(scene.gpu.manager, "leave", &scene.thing, "tell a process\n");
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
+	EXPECT_EQ(scene.gpu.jobs, jobs);
+	/* Looking again changes nothing: it is on its way. */
+	decide_locked(scene.gpu.manager);
+	expect_plan(scene.gpu.manager, "leave", &scene.thing, "tell a process\n");
+
+	go_on(&wanted);
+	EXPECT_EQ(gpu_ready(&scene.gpu), 1);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(thing_is_in(&wanted));
+	EXPECT_EQ(thing_segment(&scene.thing), 0);
+	thing_finish(&wanted);
+	scene_finish(&scene);
+}
+
+TEST(plan, takes_free_room_without_a_victim)
+{
+	struct scene scene;
+	struct thing wanted;
+
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	thing_init(&wanted, &scene.client, 5 * MIB, SET_LOCAL);
+	ask_for(&wanted);
+	decide_locked(scene.gpu.manager);
+	expect_plan(scene.gpu.manager, "enter", &wanted, "");
+	go_on(&wanted);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(thing_is_in(&wanted));
+	thing_finish(&wanted);
+	scene_finish(&scene);
+}
+
+TEST(plan, print_cuts_what_does_not_fit)
+{
+	struct scene scene;
+	char text[12];
+
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	ask_for(&scene.thing);
+	decide_locked(scene.gpu.manager);
+	plan_print(&scene.gpu.manager->plan, text, sizeof(text));
+	EXPECT_EQ(strlen(text), sizeof(text) - 1);
+	EXPECT(strncmp(text, "enter ", 6) == 0);
+	go_on(&scene.thing);
+	gpu_run(&scene.gpu, 9);
+	scene_finish(&scene);
+}
+
+/* ---- completions ---- */
+
+static void wait_until_queued(struct gpu *gpu)
+{
+	while (gpu_ready(gpu) == 0)
+		clock_sleep_until(clock_deadline(NS_PER_MS));
+}
+
+/* Work that used what was evicted is over: its way out is the manager's own thread's to begin. */
+TEST(completion, decides_nothing)
+{
+	struct scene scene;
+
+	scene_init_with(&scene, &(struct gpu_config){ .has_clock = true }, MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
+	EXPECT_EQ(atomic_load(&scene.gpu.queued_by), thread_id());
+	gpu_run(&scene.gpu, 9);
+	gpu_work(&scene.client);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
+	gpu_retire(&scene.client);
+	wait_until_queued(&scene.gpu);
+	EXPECT(atomic_load(&scene.gpu.queued_by) != thread_id());
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(thing_segment(&scene.thing), 0);
+	scene_finish(&scene);
+}
+
+TEST_MAIN("vidmm/decide")
