@@ -227,6 +227,22 @@ static int tdr(const struct control_client *client, char **arguments)
 
 /* ---- the command ---- */
 
+static int states(const struct control_client *client, char **arguments)
+{
+	char text[CONTROL_MOST_BYTES] = { 0 };
+	struct control_reply reply;
+
+	(void)arguments;
+	if (!control_ask(client, CONTROL_STATES, 0, text, sizeof(text), &reply))
+		return CTL_FAILED;
+	if (!NT_SUCCESS(reply.status)) {
+		control_print_refusal("states", &reply);
+		return CTL_FAILED;
+	}
+	printf("%.*s", (int)sizeof(text), text);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int argument_count;
@@ -261,6 +277,7 @@ static const struct {
 	{ "option", 2, ctl_option, "option NAME on|off", "another option of the verifier" },
 	{ "tdr", 1, tdr, "tdr adapter|NODE", "resets the adapter, or one busy node" },
 	{ "stats", 0, ctl_stats, "stats", "what was counted" },
+	{ "states", 0, states, "states", "the states there are, and how many are in each" },
 	{ "walk", 1, ctl_walk, "walk ADDRESS", "a GPU address through the page tables" },
 };
 

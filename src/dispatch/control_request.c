@@ -11,6 +11,8 @@
 #include "base/refusal.h"
 #include "dispatch/control_request.h"
 #include "dispatch/dispatch.h"
+#include "object/control.h"
+#include "object/kernel.h"
 
 static void reply_init(struct control_reply *reply, NTSTATUS status)
 {
@@ -80,11 +82,38 @@ static NTSTATUS run_statistics(struct dxg_kernel *kernel, struct dxg_process *pr
 	return status;
 }
 
+static NTSTATUS run_states(struct dxg_kernel *kernel, const struct control_request *request,
+			   char *body)
+{
+	const LUID luid = luid_of(kernel, request->luid);
+	struct dxg_adapter *adapter =
+		kernel_find_adapter(kernel, (uint64_t)(uint32_t)luid.HighPart << 32 | luid.LowPart);
+
+	if (!adapter)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "luid", "is of no adapter");
+	return control_print_states(adapter, body, request->size_bytes);
+}
+
+/* NULL, or what is wrong with it. */
+static const char *complaint_of(const struct control_request *request)
+{
+	if (request->kind < CONTROL_ESCAPE || request->kind > CONTROL_STATES)
+		return "The request is neither an escape nor a query";
+	if (request->reserved != 0 || (request->kind != CONTROL_ESCAPE && request->type != 0))
+		return "The request has something in a reserved field";
+	if (request->kind == CONTROL_STATISTICS &&
+	    request->size_bytes != sizeof(D3DKMT_QUERYSTATISTICS))
+		return "The request is not as long as a D3DKMT_QUERYSTATISTICS";
+	if (request->kind == CONTROL_STATES && request->size_bytes != CONTROL_MOST_BYTES)
+		return "The request has no room for the text";
+	return NULL;
+}
+
 void control_request_run(struct dxg_kernel *kernel, struct dxg_process *process,
 			 const struct control_request *request, void *body,
 			 struct control_reply *reply)
 {
-	bool is_escape = request->kind == CONTROL_ESCAPE;
+	const char *complaint = complaint_of(request);
 	NTSTATUS status;
 
 	if (!process) {
@@ -92,22 +121,15 @@ void control_request_run(struct dxg_kernel *kernel, struct dxg_process *process,
 				     "The program has no process in the kernel now");
 		return;
 	}
-	if (!is_escape && request->kind != CONTROL_STATISTICS) {
-		control_reply_refuse(reply, STATUS_INVALID_PARAMETER,
-				     "The request is neither an escape nor a statistics query");
+	if (complaint) {
+		control_reply_refuse(reply, STATUS_INVALID_PARAMETER, complaint);
 		return;
 	}
-	if (request->reserved != 0 || (!is_escape && request->type != 0)) {
-		control_reply_refuse(reply, STATUS_INVALID_PARAMETER,
-				     "The request has something in a reserved field");
-		return;
-	}
-	if (!is_escape && request->size_bytes != sizeof(D3DKMT_QUERYSTATISTICS)) {
-		control_reply_refuse(reply, STATUS_INVALID_PARAMETER,
-				     "The request is not as long as a D3DKMT_QUERYSTATISTICS");
-		return;
-	}
-	status = is_escape ? run_escape(kernel, process, request, body)
-			   : run_statistics(kernel, process, request, body);
+	if (request->kind == CONTROL_ESCAPE)
+		status = run_escape(kernel, process, request, body);
+	else if (request->kind == CONTROL_STATISTICS)
+		status = run_statistics(kernel, process, request, body);
+	else
+		status = run_states(kernel, request, body);
 	reply_after(reply, status, request->size_bytes);
 }

@@ -22,6 +22,17 @@ NTSTATUS control_check_integrity(struct dxg_adapter *adapter)
 		      "The memory of adapter %u does not add up: %s", adapter->id, wrong);
 }
 
+NTSTATUS control_print_states(struct dxg_adapter *adapter, char *text, size_t size)
+{
+	NTSTATUS status = adapter_enter(adapter);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	vidmm_print_states(adapter->memory, text, size);
+	adapter_leave(adapter);
+	return STATUS_SUCCESS;
+}
+
 void control_wake(struct dxg_adapter *adapter, bool is_flush)
 {
 	vidmm_wake(adapter->memory);

@@ -19,6 +19,9 @@
 /* Recounts the adapter's memory; what does not add up is the reason of the refusal. */
 MUST_CHECK NTSTATUS control_check_integrity(struct dxg_adapter *adapter);
 
+/* As vidmm_print_states(). */
+MUST_CHECK NTSTATUS control_print_states(struct dxg_adapter *adapter, char *text, size_t size);
+
 /* Those who wait for room are looked at now; with `is_flush`, returns when what moves is there. */
 void control_wake(struct dxg_adapter *adapter, bool is_flush);
 

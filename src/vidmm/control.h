@@ -134,4 +134,7 @@ struct vidmm_wrong_transfers {
  */
 MUST_CHECK bool vidmm_check_integrity(struct vidmm *manager, char *wrong, size_t wrong_size);
 
+/* The states there are and what may follow each, with how many are in it now (state_tables.h). */
+void vidmm_print_states(struct vidmm *manager, char *text, size_t size);
+
 #endif

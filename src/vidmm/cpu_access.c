@@ -227,10 +227,8 @@ static bool lock_try_locked(struct vidmm_place *place, struct locker *locker, NT
 	}
 	place->awaits_unpin |= step == LOCK_WAIT && place->pins > 0;
 	/* What the GPU did not write, who locks it there may. */
-	if (step == LOCK_SHOW_SEGMENT || step == LOCK_SHOW_WINDOW) {
-		place->was_written = true;
-		place->is_clean = false;
-	}
+	if (step == LOCK_SHOW_SEGMENT || step == LOCK_SHOW_WINDOW)
+		place_written_locked(place);
 	lock_release(&manager->lock);
 	if (step == LOCK_WAIT || step == LOCK_OPEN_WINDOW)
 		return false;

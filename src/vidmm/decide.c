@@ -163,12 +163,16 @@ static struct vidmm_device *device_pop(struct vidmm *manager, struct list *devic
 		device = container_of(link, struct vidmm_device, plan_link);
 		*news_out = (struct device_news){
 			.resumes = device->resumes,
-			.is_starved = device->must_tell_starved,
-			.is_yielding = device->must_ask_sched,
+			.is_starved = device->supply == DEVICE_STARVES,
+			.is_yielding = device->lists == DEVICE_MUST_YIELD,
 		};
 		device->resumes = 0;
-		device->must_tell_starved = false;
-		device->must_ask_sched = false;
+		if (news_out->is_starved)
+			device->supply = state_step(STATES_DEVICE_SUPPLY, device->supply,
+						    DEVICE_STARVES_TOLD);
+		if (news_out->is_yielding)
+			device->lists =
+				state_step(STATES_DEVICE_LISTS, device->lists, DEVICE_YIELDS);
 	}
 	lock_release(&manager->lock);
 	return device;

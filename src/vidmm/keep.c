@@ -11,7 +11,7 @@
 static void begin_locked(struct vidmm_keep *keep, struct vidmm_device *device)
 {
 	for (uint32_t i = 0; i < keep->count; i++) {
-		if (keep->bindings[i]->is_ended)
+		if (keep->bindings[i]->end != BINDING_LIVES)
 			keep->bindings[i] = NULL;
 		else
 			keep->bindings[i]->keeps++;

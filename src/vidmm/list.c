@@ -332,7 +332,7 @@ NTSTATUS vidmm_list_check(struct vidmm_list *list, uint32_t *fits_out)
 		return status;
 	lock_acquire(&manager->lock);
 	for (uint32_t i = 0; i < list->count && NT_SUCCESS(status); i++) {
-		if (binding_place(list->entries[i].binding)->is_offered)
+		if (place_is_offered(binding_place(list->entries[i].binding)))
 			status = offered(i);
 	}
 	if (NT_SUCCESS(status))

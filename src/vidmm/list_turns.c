@@ -49,7 +49,7 @@ static void on_nothing_submitted(struct sched_wait *wait)
 			list_return_locked(list);
 	}
 	manager->epoch++;
-	device->is_yielding = false;
+	device->lists = state_step(STATES_DEVICE_LISTS, device->lists, DEVICE_KEEPS_LISTS);
 	device->lists_end_ns = 0;
 	device->resumes++;
 	device_act_locked(device);
@@ -60,10 +60,9 @@ static void on_nothing_submitted(struct sched_wait *wait)
 void device_yield_locked(struct vidmm_device *device)
 {
 	lock_assert_held(&device->process->manager->lock);
-	if (device->is_yielding || device->is_lost || device->ready_list_count == 0)
+	if (device->lists != DEVICE_KEEPS_LISTS || device->is_lost || device->ready_list_count == 0)
 		return;
-	device->is_yielding = true;
-	device->must_ask_sched = true;
+	device->lists = state_step(STATES_DEVICE_LISTS, device->lists, DEVICE_MUST_YIELD);
 	device->yield.over = on_nothing_submitted;
 	device->plan_count++; /* it stays until that was called */
 	sched_owner_suspend(device->owner);
@@ -94,7 +93,7 @@ void lists_take_turns_locked(const struct room_search *search, uint32_t segments
 		const struct vidmm_list *list = container_of(link, struct vidmm_list, ready_link);
 		struct vidmm_device *device = list->device;
 
-		if (device->is_yielding || !list_is_in(list, segments))
+		if (device->lists != DEVICE_KEEPS_LISTS || !list_is_in(list, segments))
 			continue;
 		if (device->lists_end_ns == 0)
 			device->lists_end_ns = clock_deadline(manager->config.slice_ns);

@@ -298,7 +298,8 @@ void vidmm_binding_init(struct vidmm_binding *binding, struct vidmm_device *devi
 
 static bool binding_is_busy(const struct vidmm_binding *binding)
 {
-	return binding->is_waiting || list_is_linked(&binding->leave_link);
+	return binding->waiting != BINDING_WAITS_FOR_NOTHING ||
+	       list_is_linked(&binding->leave_link);
 }
 
 void vidmm_binding_finish(struct vidmm_binding *binding)
@@ -309,7 +310,9 @@ void vidmm_binding_finish(struct vidmm_binding *binding)
 		return;
 	manager = binding->device->process->manager;
 	lock_acquire(&manager->lock);
-	binding->is_ended = true; /* for calls that have it in hand */
+	bool was_retired = binding->end >= BINDING_RETIRED;
+	/* For calls that have it in hand. */
+	binding->end = state_step(STATES_BINDING_END, binding->end, BINDING_ENDED);
 	keep_forget_binding_locked(binding);
 	if (!binding_place(binding)) {
 		lock_release(&manager->lock);
@@ -321,9 +324,9 @@ void vidmm_binding_finish(struct vidmm_binding *binding)
 		binding_unlist_locked(binding);
 		place_settle_locked(binding_place(binding));
 	}
-	binding->must_wait_again = false;
-	if (binding->is_retired) {
-		binding->is_retired = false;
+	if (binding->waiting == BINDING_WAITS_AGAIN)
+		binding->waiting = state_step(STATES_BINDING_WAIT, binding->waiting, BINDING_WAITS);
+	if (was_retired) {
 		binding_place(binding)->retired--;
 		manager->epoch++;
 	}
@@ -374,8 +377,8 @@ bool vidmm_allocation_depart(struct vidmm_allocation *allocation, struct vidmm_d
 	lock_acquire(&manager->lock);
 	assert(place->listed == 0);
 	offer_forget_locked(place);
-	place->is_dying = true;
-	place->is_offered = false;
+	place->end = state_step(STATES_PLACE_END, place->end, PLACE_DYING);
+	place->offer = state_step(STATES_PLACE_OFFER, place->offer, PLACE_NOT_OFFERED);
 	place->is_locked = window_end_locked(place);
 	place->departure = departure;
 	manager->epoch++;

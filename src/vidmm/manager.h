@@ -256,13 +256,6 @@ struct vidmm_trim_state {
 	bool has_told_idle;  /* it had none since the one before, either */
 };
 
-enum vidmm_tables_state {
-	VIDMM_TABLES_IN,
-	VIDMM_TABLES_LEAVING,
-	VIDMM_TABLES_OUT,
-	VIDMM_TABLES_ENTERING
-};
-
 /* Whose page tables they are. No lock held; each ends as table_states.h says. */
 struct vidmm_tables_ops {
 	void (*leave)(void *context);
@@ -420,12 +413,9 @@ struct vidmm_device {
 	uint64_t slice_end_ns;
 	_Atomic bool is_suspended; /* read without it, for a look */
 	_Atomic bool may_wake;     /* likewise: held until it has something to do */
-	bool has_begun;            /* `owner` counts */
-	bool is_ending;            /* it is held no more */
-	bool is_held;              /* its process is suspended */
+	uint8_t stage;             /* enum device_stage */
+	uint8_t supply;            /* enum device_supply */
 	bool is_lost;
-	bool is_starved;
-	bool must_tell_starved;
 	bool was_compacted;     /* since it was whole, or another list */
 	struct list leave_link; /* vidmm_tables.dependents */
 	struct list keeps;      /* vidmm_keep.link */
@@ -433,8 +423,7 @@ struct vidmm_device {
 	/* Of its lists, see list_turns.c. */
 	uint32_t ready_list_count; /* in vidmm.ready_lists */
 	uint64_t lists_end_ns;     /* when they are to let go; 0: nobody waits for their room */
-	bool is_yielding;          /* they are to, and it is suspended until they have */
-	bool must_ask_sched;       /* … which was not asked yet when that is */
+	uint8_t lists;             /* enum device_lists; it is suspended while it yields */
 	struct sched_wait yield;
 
 	/* Of the job that takes its process's page tables away. */
@@ -488,17 +477,12 @@ struct vidmm_binding {
 			      and its keeps are over */
 	bool leaves_soon;  /* … and then not only if necessary */
 	bool leaves_clean; /* … and was not written to, as one of several evictions has said */
-	bool is_waiting;   /* `wait` is under way */
-	bool must_wait_again; /* work came after that counts, too */
-	bool is_ended;        /* its device has the allocation no more */
-	bool is_retired;      /* … and its client knows; counted in vidmm_place.retired */
-	bool is_last;         /* … and nobody else has it */
-	bool is_returning;    /* a call that reclaims it pays for it already */
-	bool is_promised;     /* asked for or reclaimed, and not there yet: what is queued does not
-			     need it */
-	bool is_needed;       /* counted in vidmm_device.needed_count */
+	bool is_returning; /* a call that reclaims it pays for it already */
+	uint8_t waiting;   /* enum binding_wait, of `wait` */
+	uint8_t need;      /* enum binding_need */
+	uint8_t end;       /* enum binding_end */
 	_Atomic uint64_t wait_ticket; /* the last work that counts; read without the lock */
-	uint64_t wait_end_ns; /* with is_waiting: who needs its room waits as well, until then */
+	uint64_t wait_end_ns; /* while it waits: who needs its room waits as well, until then */
 	struct list device_link;
 	struct list place_link; /* vidmm_place.listings; with count > 0 */
 	struct list leave_link; /* vidmm_place.dependents */

@@ -58,7 +58,7 @@ static const char *check_listings(const struct vidmm_place *place)
 			return "is listed as another";
 		if (binding->group != place->group)
 			return "is charged to another group than it belongs to";
-		waits += binding->is_waiting;
+		waits += binding->waiting != BINDING_WAITS_FOR_NOTHING;
 	}
 	/* An offer of what nobody lists waits, too. */
 	if (waits > place->waits)
@@ -232,11 +232,13 @@ static const char *check_bindings(const struct vidmm_device *device, const struc
 			return "lists what it does not count";
 		if (is_whole != is_listed)
 			return "has something in place that it misses, or the other way round";
-		if (binding->is_needed != (!is_whole && !binding->is_promised))
+		if ((binding->need == BINDING_NEEDED) !=
+		    (!is_whole && binding->need != BINDING_PROMISED))
 			return "needs what it was promised, or does not need what it lost";
 		if (binding->is_charged != binding_is_paid_for(binding))
 			return "pays for what is offered or destroyed, or does not for what is not";
-		if (binding->is_kept && !binding->is_waiting && binding->keeps == 0)
+		if (binding->is_kept && binding->waiting == BINDING_WAITS_FOR_NOTHING &&
+		    binding->keeps == 0)
 			return "keeps what neither work nor an update counts on";
 		if (binding->keeps > 0 && list_is_empty(&device->keeps))
 			return "is kept by nobody";
@@ -252,7 +254,8 @@ static uint32_t count_needed(const struct list *bindings)
 	uint32_t count = 0;
 
 	list_for_each (link, bindings)
-		count += container_of(link, struct vidmm_binding, device_link)->is_needed;
+		count += container_of(link, struct vidmm_binding, device_link)->need ==
+			 BINDING_NEEDED;
 	return count;
 }
 
@@ -478,8 +481,8 @@ uint32_t vidmm_device_suspensions(struct vidmm_device *device)
 	struct vidmm *manager = device->process->manager;
 
 	lock_acquire(&manager->lock);
-	uint32_t suspensions = (device->is_suspended ? 1U : 0U) + device->is_held +
-			       device->is_yielding + device->resumes;
+	uint32_t suspensions = (device->is_suspended ? 1U : 0U) + (device->stage == DEVICE_HELD) +
+			       (device->lists != DEVICE_KEEPS_LISTS) + device->resumes;
 	lock_release(&manager->lock);
 	return suspensions;
 }

@@ -135,7 +135,9 @@ static void out_done_locked(struct vidmm_place *place)
 	    allocation->offer == VIDMM_OFFERED) {
 		allocation_set_offer(allocation, VIDMM_DISCARDED,
 				     (enum vidmm_offer_priority)allocation->offer_priority);
-		place->is_repurposed = true;
+		if (place_is_offered(place)) /* not of what dies */
+			place->offer =
+				state_step(STATES_PLACE_OFFER, place->offer, PLACE_REPURPOSED);
 	}
 }
 
@@ -210,7 +212,7 @@ static NTSTATUS judge_locked(struct vidmm_place *place, NTSTATUS status)
 			(place->lent_bytes > 0 && !NT_SUCCESS(status)));
 	if (is_lost && !move->is_copy_good)
 		move->content = MOVE_DROP;
-	return is_lost || is_stale || place->is_dying ? STATUS_SUCCESS : status;
+	return is_lost || is_stale || place->end == PLACE_DYING ? STATUS_SUCCESS : status;
 }
 
 /*
@@ -460,7 +462,7 @@ static enum move_result out_prepare(struct vidmm_place *place)
 	move_init(place, false);
 	lock_acquire(&place->manager->lock);
 	is_dropped = place_is_dropped(place);
-	is_clean = place->is_clean;
+	is_clean = place->copy == PLACE_COPY_GOOD;
 	place->is_doomed = is_dropped && !is_clean && !place->segment->is_system;
 	lock_release(&place->manager->lock);
 

@@ -56,7 +56,8 @@ void offer_forget_locked(struct vidmm_place *place)
 static void offer_due_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
-	place->is_offer_due = true;
+	if (place->offer != PLACE_REPURPOSED)
+		place->offer = state_step(STATES_PLACE_OFFER, place->offer, PLACE_OFFER_DUE);
 	/* On its way in for somebody: nobody waits for it now. */
 	if (place->state != PLACE_ENTERING)
 		place_answer_locked(place, STATUS_SUCCESS);
@@ -66,7 +67,7 @@ static void offer_due_locked(struct vidmm_place *place)
 void place_wait_over_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
-	if (--place->waits == 0 && place->is_offered && !place->is_offer_due)
+	if (--place->waits == 0 && place->offer == PLACE_OFFERED)
 		offer_due_locked(place);
 }
 
@@ -80,11 +81,11 @@ static void offer_place_locked(struct vidmm_binding *binding, bool is_immediate,
 	bool is_away = place_is_given(place) && place->state != PLACE_IN;
 
 	lock_assert_held(&binding->device->process->manager->lock);
-	place->is_offered = true;
-	place->is_coming_back = false;
 	place->offer_priority = allocation->offer_priority;
 	*must_start_out = !is_immediate && binding_wait_locked(binding);
-	place->is_offer_due = false;
+	/* Away from the GPU nothing can need it. */
+	if (!is_away)
+		place->offer = state_step(STATES_PLACE_OFFER, place->offer, PLACE_OFFERED);
 	if (allocation->may_decommit)
 		decommit_link_locked(place, binding->device->process);
 	else
@@ -158,9 +159,9 @@ static NTSTATUS offer_one(struct vidmm_binding *binding, enum vidmm_offer_priori
 	}
 	lock_acquire(&manager->lock);
 	/* What has ended must not begin to wait for work. */
-	status = binding->is_ended ? STATUS_INVALID_PARAMETER
-				   : allocation_offer_locked(allocation, priority, may_decommit);
-	bool is_ended = binding->is_ended;
+	bool is_ended = binding->end != BINDING_LIVES;
+	status = is_ended ? STATUS_INVALID_PARAMETER
+			  : allocation_offer_locked(allocation, priority, may_decommit);
 	if (NT_SUCCESS(status))
 		offer_place_locked(binding, is_immediate, note, &must_start);
 	lock_release(&manager->lock);
@@ -202,7 +203,7 @@ void vidmm_offer_let_go(struct vidmm_binding *const bindings[],
 		if (!notes[i].is_held)
 			continue;
 		place_wait_over_locked(place);
-		if (is_immediate && place->is_offered && !place->is_offer_due)
+		if (is_immediate && place->offer == PLACE_OFFERED)
 			offer_due_locked(place);
 		place_settle_locked(place);
 	}
@@ -223,7 +224,7 @@ static bool is_out(const struct vidmm_binding *binding)
 		return true;
 	lock_acquire(&manager->lock);
 	place = binding_place(binding);
-	is_out = !place || (place->state == PLACE_OUT && place->is_offer_due);
+	is_out = !place || (place->state == PLACE_OUT && place_is_given(place));
 	lock_release(&manager->lock);
 	return is_out;
 }
@@ -254,7 +255,7 @@ static void others_wait_locked(struct vidmm_place *place)
 		struct vidmm_binding *binding =
 			container_of(link, struct vidmm_binding, place_link);
 
-		if (binding->is_needed)
+		if (binding->need == BINDING_NEEDED)
 			device_suspend_locked(binding->device);
 	}
 }
@@ -280,7 +281,7 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding,
 	place = binding_place(binding);
 	if (!place || !was_offered) {
 		/* Another thread has reclaimed it. What the CPU locked since waits for that one. */
-		if (place && request && place->is_coming_back && !place->is_locked)
+		if (place && request && place->offer == PLACE_RECLAIMED && !place->is_locked)
 			request_want_locked(binding, request);
 		lock_release(&manager->lock);
 		lock_release(&allocation->lock);
@@ -291,11 +292,11 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding,
 		result = VIDMM_RECLAIM_DISCARDED;
 	/* Of the device's work only what comes behind the reclaim may use it again. */
 	if (request && place_is_given(place))
-		binding->is_promised |= binding->count > 0;
-	place->is_offered = false;
-	place->is_offer_due = false;
-	place->is_repurposed = false;
-	place->is_coming_back = place->state != PLACE_IN;
+		binding_promise_locked(binding, binding->count > 0);
+	if (place_is_offered(place)) /* not of what dies */
+		place->offer =
+			state_step(STATES_PLACE_OFFER, place->offer,
+				   place->state == PLACE_IN ? PLACE_NOT_OFFERED : PLACE_RECLAIMED);
 	decommit_unlink_locked(place);
 	bindings_sort_locked(place);
 	others_wait_locked(place);
@@ -547,7 +548,7 @@ static uint64_t decommittable_bytes(const struct vidmm_place *place)
 	const struct vidmm_allocation *allocation = place->allocation;
 
 	/* In GPU memory it has no commitment; in system memory it may be in use by work. */
-	if (!place->is_offer_due || place->claims > 0 || place->pins > 0 ||
+	if (!place_is_given(place) || place->claims > 0 || place->pins > 0 ||
 	    allocation_content(allocation) != VIDMM_CONTENT_BACKED ||
 	    allocation->backing.is_clients)
 		return 0;
@@ -577,7 +578,7 @@ static enum decommit_step decommit_step_locked(struct vidmm_place *place, uint32
 {
 	lock_assert_held(&place->manager->lock);
 	if (decommittable_bytes(place) == 0 ||
-	    ((flags & VIDMM_DECOMMIT_REPURPOSED) && !place->is_repurposed))
+	    ((flags & VIDMM_DECOMMIT_REPURPOSED) && place->offer != PLACE_REPURPOSED))
 		return DECOMMIT_NOT;
 	if (place->state == PLACE_OUT)
 		return DECOMMIT_NOW;
@@ -629,7 +630,8 @@ static bool decommit(struct vidmm_process *process, struct vidmm_place *place)
 	lock_acquire(&process->manager->lock);
 	bool may_go = decommittable_bytes(place) > 0 && place->state == PLACE_OUT;
 	/* What is still offered may go later: a claim may fail yet. */
-	if (!may_go && place->is_offered && allocation->may_decommit && !place->decommit_process)
+	if (!may_go && place_is_offered(place) && allocation->may_decommit &&
+	    !place->decommit_process)
 		decommit_link_locked(place, process);
 	lock_release(&process->manager->lock);
 	if (may_go)

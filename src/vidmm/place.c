@@ -62,7 +62,7 @@ NTSTATUS place_ensure(struct vidmm_binding *binding)
 		return STATUS_NO_MEMORY;
 	lock_acquire(&allocation->lock);
 	lock_acquire(&place->manager->lock);
-	bool is_ended = binding->is_ended;
+	bool is_ended = binding->end != BINDING_LIVES;
 	lock_release(&place->manager->lock);
 	/* Nobody would take it away again. */
 	if (is_ended) {
@@ -71,11 +71,12 @@ NTSTATUS place_ensure(struct vidmm_binding *binding)
 		return STATUS_INVALID_PARAMETER;
 	}
 	if (!binding_place(binding)) {
-		place->is_offered = allocation->offer != VIDMM_NOT_OFFERED;
-		place->is_offer_due = place->is_offered;
+		if (allocation->offer != VIDMM_NOT_OFFERED)
+			place->offer = PLACE_OFFER_DUE;
 		place->offer_priority = allocation->offer_priority;
 		place->is_locked = allocation->lock_count > 0;
-		place->is_dying = allocation->life != VIDMM_LIVE;
+		if (allocation->life != VIDMM_LIVE)
+			place->end = PLACE_DYING;
 		lock_acquire(&place->manager->lock);
 		place->reset_at = place->manager->resets;
 		list_push_back(&place->manager->places, &place->all_link);
@@ -92,7 +93,8 @@ NTSTATUS place_ensure(struct vidmm_binding *binding)
 
 bool place_is_wanted(const struct vidmm_place *place)
 {
-	return !place_is_given(place) && !place->is_dying && (place->listed > 0 || place->pins > 0);
+	return !place_is_given(place) && place->end != PLACE_DYING &&
+	       (place->listed > 0 || place->pins > 0);
 }
 
 bool place_is_of(const struct vidmm_place *place, const struct vidmm_process *process)
@@ -128,7 +130,7 @@ bool place_is_lost(const struct vidmm_place *place)
 
 bool place_is_dropped(const struct vidmm_place *place)
 {
-	if (place->is_destroyed || place->is_dying || atomic_load(&place->manager->is_gone) ||
+	if (place->end != PLACE_LIVES || atomic_load(&place->manager->is_gone) ||
 	    place_is_lost(place))
 		return true;
 	return place_is_given(place) &&
@@ -138,13 +140,14 @@ bool place_is_dropped(const struct vidmm_place *place)
 /* Pinned, or locked in place: no candidate meanwhile. */
 static bool place_is_held(const struct vidmm_place *place)
 {
-	return place->pins > 0 || place->is_dying || place->allocation->traits.is_pinned ||
+	return place->pins > 0 || place->end == PLACE_DYING ||
+	       place->allocation->traits.is_pinned ||
 	       (place->is_locked && !place->segment->is_system);
 }
 
 static enum evict_class class_of(const struct vidmm_place *place)
 {
-	if (place->is_destroyed)
+	if (place->end != PLACE_LIVES)
 		return EVICT_DESTROYED;
 	if (place_is_given(place))
 		return (enum evict_class)(EVICT_OFFERED_LOW + place->offer_priority -
@@ -202,7 +205,7 @@ static bool place_goes_now(const struct vidmm_place *place)
 {
 	if (place->pins > 0 || place->waits > 0)
 		return false;
-	if (place->is_dying)
+	if (place->end == PLACE_DYING)
 		return true;
 	if (place_is_lost(place))
 		return !place->is_locked;
@@ -247,7 +250,7 @@ void place_settle_locked(struct vidmm_place *place)
 		place_sort_locked(place);
 		if (place_goes_now(place))
 			place_leave_locked(place);
-	} else if (place->state == PLACE_OUT && place->is_dying) {
+	} else if (place->state == PLACE_OUT && place->end == PLACE_DYING) {
 		place_end_locked(place);
 	}
 }
@@ -283,10 +286,8 @@ void place_answer_locked(struct vidmm_place *place, NTSTATUS status)
 
 static void place_set_state(struct vidmm_place *place, enum place_state state)
 {
-	static const char *const names[] = { "out", "entering", "in", "leaving", "shifting" };
-
-	place->state = state;
-	trace_allocation_place(place->allocation->id, names[state],
+	place->state = (enum place_state)state_step(STATES_PLACE, place->state, state);
+	trace_allocation_place(place->allocation->id, state_tables[STATES_PLACE].states[state],
 			       place->segment ? place->segment->id : 0,
 			       place->allocation->size_bytes);
 }
@@ -305,6 +306,19 @@ static uint64_t place_bytes(const struct vidmm_place *place)
 	return segment_bytes(place->segment, &place->wish);
 }
 
+void place_written_locked(struct vidmm_place *place)
+{
+	lock_assert_held(&place->manager->lock);
+	place->copy = state_step(STATES_PLACE_COPY, place->copy, PLACE_COPY_OLD);
+}
+
+void place_copy_open_locked(struct vidmm_place *place)
+{
+	lock_assert_held(&place->manager->lock);
+	if (place->copy == PLACE_COPY_GOOD)
+		place->copy = state_step(STATES_PLACE_COPY, place->copy, PLACE_COPY_OPEN);
+}
+
 void place_enter_locked(struct vidmm_place *place, const struct placement *where,
 			const struct page_set *pages)
 {
@@ -315,7 +329,7 @@ void place_enter_locked(struct vidmm_place *place, const struct placement *where
 	place->pages = *pages;
 	place->has_changed_group = false;
 	place->is_misplaced = false;
-	place->was_written = false;
+	place->copy = state_step(STATES_PLACE_COPY, place->copy, PLACE_COPY_OPEN);
 	place->moved_at = pager_epoch(place->manager->config.pager);
 	place->segment->entering_bytes += place_bytes(place);
 	place_set_state(place, PLACE_ENTERING);
@@ -330,7 +344,8 @@ void place_arrive_locked(struct vidmm_place *place)
 	place->segment->entering_bytes -= place_bytes(place);
 	vidmm_count(&place->segment->traffic.entered, place->allocation->size_bytes);
 	place_use_locked(place);
-	place->is_coming_back = false;
+	if (place->offer == PLACE_RECLAIMED)
+		place->offer = state_step(STATES_PLACE_OFFER, place->offer, PLACE_NOT_OFFERED);
 	place_set_state(place, PLACE_IN);
 	bindings_sort_locked(place);
 	place_answer_locked(place, STATUS_SUCCESS);
@@ -534,7 +549,7 @@ static void place_count_left_locked(struct vidmm_place *place)
 
 	lock_assert_held(&place->manager->lock);
 	vidmm_count(&traffic->left, place->allocation->size_bytes);
-	if (place->is_dying)
+	if (place->end == PLACE_DYING)
 		vidmm_count(&traffic->closed, place->allocation->size_bytes);
 }
 
@@ -574,7 +589,7 @@ void place_out_locked(struct vidmm_place *place)
 	/* Who gave up tries again for room that is free for good, not for what its owner wants back. */
 	if (!place_is_wanted(place))
 		place->manager->epoch++;
-	place->is_clean = false;
+	place_copy_open_locked(place);
 	dependents_release_locked(place);
 	place_set_state(place, PLACE_OUT);
 	bindings_sort_locked(place);

@@ -22,8 +22,8 @@
  *
  * What is decided under the lock is a plan (plan.h), which is carried out without it (decide.c).
  *
- * Locks: the manager's guards all of it; is_offered, is_locked and is_dying are written with the
- * allocation's held as well. A job's own fields belong to the pager's thread while it runs.
+ * Locks: the manager's guards all of it; offer, is_locked and the step to DYING are written with
+ * the allocation's held as well. A job's own fields belong to the pager's thread while it runs.
  */
 #ifndef VIDMM_PLACE_H
 #define VIDMM_PLACE_H
@@ -35,8 +35,6 @@
 #include "vidmm/plan.h"
 #include "vidmm/segment.h"
 #include "vidmm/window.h"
-
-enum place_state { PLACE_OUT, PLACE_ENTERING, PLACE_IN, PLACE_LEAVING, PLACE_SHIFTING };
 
 /* Rows of a job, in the order in which they are made; which are skipped depends (move.c). */
 enum move_step {
@@ -135,20 +133,15 @@ struct vidmm_place {
 	bool has_changed_group; /* there was no room in the one it belongs to */
 	bool may_leave_soon;    /* evict at the earliest opportunity */
 	bool is_misplaced;      /* its wishes have changed: it may not be where it is */
-	bool is_clean;          /* the copy in system memory is as good */
-	bool was_written;       /* … and cannot be: not all who had it since it came in said so */
-	bool is_offered;
-	bool is_offer_due;   /* work queued before the offer is over: until then it is needed */
-	bool is_repurposed;  /* offered, and its content was dropped; what it keeps is no copy */
-	bool is_coming_back; /* reclaimed, and not in yet */
+	uint8_t copy;           /* enum place_copy */
+	uint8_t offer;          /* enum place_offer */
 	uint8_t offer_priority;
+	uint8_t end;         /* enum place_end */
 	bool is_recommitted; /* for the first of `claims`, after it was decommitted */
 	uint32_t claims;     /* reclaims that cannot do without its memory: it is not decommitted */
 	struct cpu_window window;
 	bool is_locked;      /* by the CPU */
 	bool must_be_system; /* moved for a lock */
-	bool is_destroyed;   /* by its client, and no work is left that may use it */
-	bool is_dying;       /* … and now it ends */
 	bool is_doomed;      /* LEAVING, and its content goes; too late for a reclaim */
 	uint32_t epoch;      /* of the pager, when it came in: a later one took the content */
 	uint64_t reset_at;   /* vidmm.resets: seen to by that one */
@@ -263,6 +256,10 @@ void place_part_from_room_locked(struct vidmm_place *place);
 /* `wish` of the room of somebody who parts from it; false: there is none. */
 MUST_CHECK bool place_take_over_locked(struct vidmm_place *place, const struct placement *where,
 				       struct page_set *pages);
+/* Not all who had it since it came in say that they did not write to it. */
+void place_written_locked(struct vidmm_place *place);
+/* Somebody may write to it again. */
+void place_copy_open_locked(struct vidmm_place *place);
 /* GPU addresses lead there from now on, or no more. For what shifts: to where it goes. */
 void place_show_locked(struct vidmm_place *place, bool is_shown);
 /* OUT, from anywhere; pages are given back. */
@@ -302,6 +299,8 @@ bool binding_is_paid_for(const struct vidmm_binding *binding);
 void binding_charge_locked(struct vidmm_binding *binding);
 /* … for all it lists. */
 void device_charge_locked(struct vidmm_device *device);
+/* Asked for or reclaimed: work that is queued already does not need it. */
+void binding_promise_locked(struct vidmm_binding *binding, bool is_promised);
 /* From a list of its device to the other, as its place is. */
 void binding_sort_locked(struct vidmm_binding *binding);
 /* The same for all who list it. */
@@ -320,10 +319,15 @@ static inline struct vidmm_place *binding_place(const struct vidmm_binding *bind
 	return atomic_load_explicit(&binding->allocation->place, memory_order_acquire);
 }
 
-/* Offered, and the work in front of the offer is over: nobody needs it. */
+static inline bool place_is_offered(const struct vidmm_place *place)
+{
+	return place->offer >= PLACE_OFFERED;
+}
+
+/* … and the work in front of the offer is over: nobody needs it. */
 static inline bool place_is_given(const struct vidmm_place *place)
 {
-	return place->is_offered && place->is_offer_due;
+	return place->offer >= PLACE_OFFER_DUE;
 }
 
 /* How often its client has it on the list. */

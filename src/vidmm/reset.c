@@ -175,10 +175,12 @@ static void content_lose_locked(struct vidmm_place *place)
 	allocation_set_content(allocation, has_copy ? VIDMM_CONTENT_BACKED : VIDMM_CONTENT_NONE);
 	if (allocation->driver)
 		allocation->driver->is_initialized = false;
-	if (allocation->offer == VIDMM_OFFERED && !(has_copy && place->is_clean)) {
+	if (allocation->offer == VIDMM_OFFERED && !(has_copy && place->copy == PLACE_COPY_GOOD)) {
 		allocation_set_offer(allocation, VIDMM_DISCARDED,
 				     (enum vidmm_offer_priority)allocation->offer_priority);
-		place->is_repurposed = true;
+		if (place_is_offered(place)) /* not of what dies */
+			place->offer =
+				state_step(STATES_PLACE_OFFER, place->offer, PLACE_REPURPOSED);
 	}
 }
 

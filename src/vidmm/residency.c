@@ -41,7 +41,7 @@ void device_settle_locked(struct vidmm_device *device)
 	if (is_whole || device->is_lost) {
 		list_remove(&device->waiter.link);
 		device->was_compacted = false;
-		device->is_starved = false;
+		device->supply = state_step(STATES_DEVICE_SUPPLY, device->supply, DEVICE_SUPPLIED);
 	} else if (!list_is_linked(&device->waiter.link)) {
 		list_push_back(&manager->waiters, &device->waiter.link);
 	}
@@ -59,8 +59,8 @@ void device_settle_locked(struct vidmm_device *device)
 
 bool binding_is_paid_for(const struct vidmm_binding *binding)
 {
-	return binding_asked(binding) > 0 && !binding->device->is_ending &&
-	       (!binding_place(binding)->is_offered || binding->is_returning);
+	return binding_asked(binding) > 0 && binding->device->stage != DEVICE_ENDING &&
+	       (!place_is_offered(binding_place(binding)) || binding->is_returning);
 }
 
 void binding_charge_locked(struct vidmm_binding *binding)
@@ -92,6 +92,13 @@ void device_charge_locked(struct vidmm_device *device)
 	bindings_charge_locked(&device->coming);
 }
 
+void binding_promise_locked(struct vidmm_binding *binding, bool is_promised)
+{
+	lock_assert_held(&binding->device->process->manager->lock);
+	if (is_promised)
+		binding->need = state_step(STATES_BINDING_NEED, binding->need, BINDING_PROMISED);
+}
+
 void binding_sort_locked(struct vidmm_binding *binding)
 {
 	struct vidmm_device *device = binding->device;
@@ -103,11 +110,13 @@ void binding_sort_locked(struct vidmm_binding *binding)
 	list_remove(&binding->device_link);
 	if (is_out)
 		list = place->state == PLACE_OUT ? &device->missing : &device->coming;
+	device->needed_count -= binding->need == BINDING_NEEDED;
 	if (binding->count == 0 || place->state == PLACE_IN)
-		binding->is_promised = false;
-	device->needed_count -= binding->is_needed;
-	binding->is_needed = binding->count > 0 && is_out && !binding->is_promised;
-	device->needed_count += binding->is_needed;
+		binding->need = state_step(STATES_BINDING_NEED, binding->need, BINDING_NOT_MISSED);
+	else if (binding->need != BINDING_PROMISED)
+		binding->need = state_step(STATES_BINDING_NEED, binding->need,
+					   is_out ? BINDING_NEEDED : BINDING_NOT_MISSED);
+	device->needed_count += binding->need == BINDING_NEEDED;
 	if (binding->count > 0)
 		list_push_back(list, &binding->device_link);
 	binding_charge_locked(binding);
@@ -161,7 +170,8 @@ void binding_unlist_locked(struct vidmm_binding *binding)
 		return;
 	}
 	binding->device->was_compacted = false;
-	place->was_written |= !binding->leaves_clean;
+	if (!binding->leaves_clean)
+		place_written_locked(place);
 	list_remove(&binding->place_link);
 	binding_sort_locked(binding);
 	/* Nobody brings it in any more: who waited for it has nothing to wait for. */
@@ -193,7 +203,7 @@ static bool list_settled_locked(struct vidmm_binding *const bindings[], uint32_t
 	for (uint32_t i = 0; i < count; i++) {
 		binding_set_count_locked(bindings[i], bindings[i]->count + 1);
 		bindings[i]->leaves_clean = false;
-		binding_place(bindings[i])->is_clean = false;
+		place_copy_open_locked(binding_place(bindings[i]));
 	}
 	return true;
 }
@@ -271,7 +281,7 @@ void binding_need_locked(struct vidmm_binding *binding)
 		return; /* looked at before, and segments do not shrink */
 	binding_list_locked(binding, group);
 	place->may_leave_soon = false;
-	place->is_clean = false;
+	place_copy_open_locked(place);
 	if (place->state != PLACE_IN)
 		device_suspend_locked(binding->device);
 }
@@ -296,7 +306,7 @@ static void list_make_needed_locked(struct vidmm_binding *const bindings[], uint
 
 		bindings[i]->leaves_clean = false;
 		place->may_leave_soon = false;
-		place->is_clean = false;
+		place_copy_open_locked(place);
 	}
 }
 
@@ -325,7 +335,7 @@ static NTSTATUS list_add_locked(struct vidmm_binding *const bindings[], uint32_t
 		/* What could not go before is tried again. */
 		if (binding_place(bindings[added])->is_misplaced)
 			binding_place(bindings[added])->given_up_at = 0;
-		bindings[added]->is_promised |= bindings[added]->count == 0;
+		binding_promise_locked(bindings[added], bindings[added]->count == 0);
 		binding_list_locked(bindings[added], group);
 	}
 	*excess_out = 0;
@@ -348,7 +358,7 @@ void request_want_locked(struct vidmm_binding *binding, struct vidmm_request *re
 	struct vidmm_want *want;
 
 	lock_assert_held(&binding->device->process->manager->lock);
-	if (binding->is_ended || place->state == PLACE_IN || !place_is_wanted(place))
+	if (binding->end != BINDING_LIVES || place->state == PLACE_IN || !place_is_wanted(place))
 		return;
 	/* Nobody brings it in for a device that is lost. */
 	if (!place_is_needed(place))
@@ -415,7 +425,7 @@ static uint64_t list_bytes(struct vidmm_binding *const bindings[], uint32_t coun
 static bool has_ended_locked(struct vidmm_binding *const bindings[], uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		if (bindings[i]->is_ended)
+		if (bindings[i]->end != BINDING_LIVES)
 			return true;
 	}
 	return false;
@@ -533,9 +543,9 @@ static void unlist_as_told_locked(struct vidmm_binding *binding)
 	binding_unlist_locked(binding);
 	if (place->listed > 0)
 		return;
-	/* Clean is what has a copy to be clean against. */
-	place->is_clean = !place->was_written && (place->allocation->traits.is_kept_in_system ||
-						  place->allocation->backing.is_clients);
+	if (place->copy != PLACE_COPY_OLD &&
+	    (place->allocation->traits.is_kept_in_system || place->allocation->backing.is_clients))
+		place->copy = state_step(STATES_PLACE_COPY, place->copy, PLACE_COPY_GOOD);
 	place->may_leave_soon = binding->leaves_soon;
 }
 
@@ -552,14 +562,17 @@ static void kept_release_locked(struct vidmm_binding *binding)
 static void content_end_locked(const struct vidmm_binding *binding)
 {
 	lock_assert_held(&binding->device->process->manager->lock);
-	if (binding->is_last && !binding->is_waiting && binding->count == 0)
-		binding_place(binding)->is_destroyed = true;
+	struct vidmm_place *place = binding_place(binding);
+
+	if (binding->end == BINDING_RETIRED_LAST && binding->waiting == BINDING_WAITS_FOR_NOTHING &&
+	    binding->count == 0 && place->end == PLACE_LIVES)
+		place->end = state_step(STATES_PLACE_END, place->end, PLACE_DESTROYED);
 }
 
 void binding_release_kept_locked(struct vidmm_binding *binding)
 {
 	lock_assert_held(&binding->device->process->manager->lock);
-	if (!binding->is_kept || binding->is_waiting)
+	if (!binding->is_kept || binding->waiting != BINDING_WAITS_FOR_NOTHING)
 		return;
 	kept_release_locked(binding);
 	content_end_locked(binding);
@@ -646,16 +659,16 @@ NTSTATUS vidmm_evict(struct vidmm_device *device, struct vidmm_binding *const bi
 	for (uint32_t i = 0; i < count; i++) {
 		struct vidmm_binding *binding = bindings[i];
 
-		if (binding->is_ended || binding_asked(binding) > 0)
+		if (binding->end != BINDING_LIVES || binding_asked(binding) > 0)
 			continue;
 		if (binding_wait_locked(binding)) {
 			lock_release(&manager->lock);
 			binding_wait_start(binding);
 			lock_acquire(&manager->lock);
-		} else if (!binding->is_waiting) {
+		} else if (binding->waiting == BINDING_WAITS_FOR_NOTHING) {
 			kept_release_locked(binding); /* the work is over meanwhile */
 		}
-		if (binding->count == 0 && !binding->is_ended)
+		if (binding->count == 0 && binding->end == BINDING_LIVES)
 			place_settle_locked(binding_place(binding));
 	}
 	decide_unlock(manager);
@@ -673,14 +686,15 @@ static void binding_wait_over(struct sched_wait *wait)
 	struct vidmm_place *place;
 
 	lock_acquire(&manager->lock);
-	if (binding->must_wait_again) {
-		binding->must_wait_again = false;
+	bool must_wait_again = binding->waiting == BINDING_WAITS_AGAIN;
+	binding->waiting = state_step(STATES_BINDING_WAIT, binding->waiting,
+				      must_wait_again ? BINDING_WAITS : BINDING_WAITS_FOR_NOTHING);
+	if (must_wait_again) {
 		lock_release(&manager->lock);
 		binding_wait_start(binding);
 		return;
 	}
 	place = binding_place(binding);
-	binding->is_waiting = false;
 	manager->epoch++;
 	place_wait_over_locked(place);
 	kept_release_locked(binding);
@@ -697,13 +711,14 @@ bool binding_wait_locked(struct vidmm_binding *binding)
 	lock_assert_held(&binding->device->process->manager->lock);
 	/* As of now: what is queued later may wait for what happens when this is over. */
 	binding->wait_ticket = sched_owner_tickets(binding->device->owner);
-	if (binding->is_waiting) {
-		binding->must_wait_again = true;
+	if (binding->waiting != BINDING_WAITS_FOR_NOTHING) {
+		binding->waiting =
+			state_step(STATES_BINDING_WAIT, binding->waiting, BINDING_WAITS_AGAIN);
 		return false;
 	}
 	if (!device_has_work(binding->device))
 		return false;
-	binding->is_waiting = true;
+	binding->waiting = state_step(STATES_BINDING_WAIT, binding->waiting, BINDING_WAITS);
 	binding->wait_end_ns = clock_deadline(place->manager->config.slice_ns);
 	place->waits++;
 	return true;
@@ -739,11 +754,13 @@ static bool retire_locked(struct vidmm_binding *binding, bool is_in_use, bool is
 	bool must_start;
 
 	lock_assert_held(&binding->device->process->manager->lock);
-	binding->is_ended = true; /* for calls that have it in hand */
-	binding->is_last = is_last;
-	if (!place)
+	/* For calls that have it in hand. */
+	if (!place) {
+		binding->end = state_step(STATES_BINDING_END, binding->end, BINDING_ENDED);
 		return false;
-	binding->is_retired = true;
+	}
+	binding->end = state_step(STATES_BINDING_END, binding->end,
+				  is_last ? BINDING_RETIRED_LAST : BINDING_RETIRED);
 	place->retired++;
 	if (is_last)
 		offer_forget_locked(place);

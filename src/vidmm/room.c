@@ -46,7 +46,7 @@ void room_look_again(struct vidmm *manager, uint64_t at_ns)
 static bool device_gives(const struct room_search *search, const struct vidmm_device *device,
 			 struct retry_hint *hint)
 {
-	if (device->is_lost || device->is_held)
+	if (device->is_lost || device->stage == DEVICE_HELD)
 		return true;
 	/* Who makes page tables does not take what they are to show. */
 	if (device == search->own || (!search->own && device->process == search->process))
@@ -65,8 +65,9 @@ static bool device_gives(const struct room_search *search, const struct vidmm_de
 static bool binding_goes_soon(const struct room_search *search, const struct vidmm_binding *binding,
 			      struct retry_hint *hint)
 {
-	if (!binding->is_waiting || binding->device->is_lost || binding->device->is_suspended ||
-	    binding->device->is_held || search->now_ns >= binding->wait_end_ns)
+	if (binding->waiting == BINDING_WAITS_FOR_NOTHING || binding->device->is_lost ||
+	    binding->device->is_suspended || binding->device->stage == DEVICE_HELD ||
+	    search->now_ns >= binding->wait_end_ns)
 		return false;
 	retry_hint_until(hint, binding->wait_end_ns);
 	return true;
@@ -195,7 +196,7 @@ static bool place_is_locked_on(const struct vidmm_place *place)
  */
 static bool held_goes_soon(const struct vidmm_place *place, bool is_asking)
 {
-	if (place->pins == 0 && (place->retired > 0 || place->is_destroyed))
+	if (place->pins == 0 && (place->retired > 0 || place->end != PLACE_LIVES))
 		return true;
 	if (is_asking && place_is_locked_on(place))
 		return false;
@@ -404,10 +405,9 @@ static void place_give_up_locked(struct vidmm_place *place)
 void device_starve_locked(struct vidmm_device *device)
 {
 	lock_assert_held(&device->process->manager->lock);
-	if (device->is_starved)
+	if (device->supply != DEVICE_SUPPLIED)
 		return;
-	device->is_starved = true;
-	device->must_tell_starved = true;
+	device->supply = state_step(STATES_DEVICE_SUPPLY, device->supply, DEVICE_STARVES);
 	device_act_locked(device);
 }
 
@@ -473,7 +473,7 @@ static bool binding_is_for_later(const struct vidmm_binding *binding, bool is_st
 {
 	const struct vidmm_device *device = binding->device;
 
-	return binding->is_promised && !is_stuck && device->is_suspended &&
+	return binding->need == BINDING_PROMISED && !is_stuck && device->is_suspended &&
 	       device->needed_count > 0;
 }
 
@@ -601,11 +601,14 @@ static bool waiter_is_eager(const struct vidmm_waiter *waiter)
 /* Its process is suspended: it gets nothing back before it goes on. Calls are carried out. */
 static bool waiter_is_held(const struct vidmm_waiter *waiter)
 {
+	const struct vidmm_device *device;
+
 	if (waiter->kind == VIDMM_WAITER_ROOMS)
 		return false;
-	return waiter->kind == VIDMM_WAITER_LIST
-		       ? container_of(waiter, struct vidmm_list, waiter)->device->is_held
-		       : container_of(waiter, struct vidmm_device, waiter)->is_held;
+	device = waiter->kind == VIDMM_WAITER_LIST
+			 ? container_of(waiter, struct vidmm_list, waiter)->device
+			 : container_of(waiter, struct vidmm_device, waiter);
+	return device->stage == DEVICE_HELD;
 }
 
 /* Those who need it now, or those who only would like it back. */

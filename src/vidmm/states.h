@@ -10,10 +10,6 @@
 
 #include "vidmm/vidmm.h"
 
-bool life_may_become(enum vidmm_life from, enum vidmm_life to);
-bool content_may_become(enum vidmm_content from, enum vidmm_content to);
-bool offer_may_become(enum vidmm_offer from, enum vidmm_offer to);
-
 void allocation_set_life(struct vidmm_allocation *allocation, enum vidmm_life life);
 void allocation_set_content(struct vidmm_allocation *allocation, enum vidmm_content content);
 /* `priority` counts while it is offered. */

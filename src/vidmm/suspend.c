@@ -24,20 +24,23 @@
 static void device_hold_locked(struct vidmm_device *device)
 {
 	lock_assert_held(&device->process->manager->lock);
-	if (device->is_held || !device->has_begun || device->is_ending)
+	if (device->stage != DEVICE_OPEN)
 		return;
-	device->is_held = true;
+	device->stage = state_step(STATES_DEVICE_STAGE, device->stage, DEVICE_HELD);
 	atomic_store(&device->may_wake, device->process->wakes_on_work);
 	sched_owner_suspend(device->owner);
 	device_yield_locked(device);
 }
 
-static void device_let_go_locked(struct vidmm_device *device)
+static void device_let_go_locked(struct vidmm_device *device, enum device_stage next)
 {
+	bool was_held = device->stage == DEVICE_HELD;
+
 	lock_assert_held(&device->process->manager->lock);
-	if (!device->is_held)
+	if (was_held || next == DEVICE_ENDING)
+		device->stage = state_step(STATES_DEVICE_STAGE, device->stage, next);
+	if (!was_held)
 		return;
-	device->is_held = false;
 	atomic_store(&device->may_wake, false);
 	device->resumes++;
 	device_act_locked(device);
@@ -48,7 +51,7 @@ void vidmm_device_begin(struct vidmm_device *device)
 	struct vidmm *manager = device->process->manager;
 
 	lock_acquire(&manager->lock);
-	device->has_begun = true;
+	device->stage = state_step(STATES_DEVICE_STAGE, device->stage, DEVICE_OPEN);
 	if (device->process->is_suspended)
 		device_hold_locked(device);
 	decide_unlock(manager);
@@ -59,9 +62,8 @@ void vidmm_device_end(struct vidmm_device *device)
 	struct vidmm *manager = device->process->manager;
 
 	lock_acquire(&manager->lock);
-	device->is_ending = true;
+	device_let_go_locked(device, DEVICE_ENDING);
 	device_charge_locked(device);
-	device_let_go_locked(device);
 	manager->epoch++;
 	decide_unlock(manager);
 }
@@ -77,7 +79,7 @@ static bool is_held_only(const struct vidmm_place *place)
 		const struct vidmm_device *device =
 			container_of(link, struct vidmm_binding, place_link)->device;
 
-		if (!device->is_held && !device->is_lost)
+		if (device->stage != DEVICE_HELD && !device->is_lost)
 			return false;
 	}
 	return true;
@@ -93,7 +95,7 @@ static void lists_loosen_locked(struct vidmm *manager)
 		struct vidmm_waiter *waiter = container_of(link, struct vidmm_waiter, link);
 		struct vidmm_list *list = container_of(waiter, struct vidmm_list, waiter);
 
-		if (waiter->kind == VIDMM_WAITER_LIST && list->device->is_held)
+		if (waiter->kind == VIDMM_WAITER_LIST && list->device->stage == DEVICE_HELD)
 			list_loosen_locked(list);
 	}
 }
@@ -149,7 +151,8 @@ static bool process_go_on(struct vidmm_process *process)
 	process->is_suspended = false;
 	if (was_suspended) {
 		list_for_each (link, &process->devices)
-			device_let_go_locked(container_of(link, struct vidmm_device, link));
+			device_let_go_locked(container_of(link, struct vidmm_device, link),
+					     DEVICE_OPEN);
 		budget_recount_locked(manager);
 		/* What it used before it stood still counts as used. */
 		trim_now_locked(process, VIDMM_TRIM_RESTART_PERIODIC);

@@ -52,7 +52,7 @@ void vidmm_tables_release(struct vidmm_process *process)
 bool device_is_idle_locked(const struct vidmm_device *device)
 {
 	lock_assert_held(&device->process->manager->lock);
-	return device->is_lost || device->is_suspended || device->is_held ||
+	return device->is_lost || device->is_suspended || device->stage == DEVICE_HELD ||
 	       sched_owner_is_idle(device->owner);
 }
 
@@ -82,6 +82,7 @@ static void trace_state(struct vidmm_tables *tables, enum vidmm_tables_state sta
 /* Nobody else changes it meanwhile; others count their holds. */
 static void set_state_locked(struct vidmm_tables *tables, enum vidmm_tables_state state)
 {
+	(void)state_step(STATES_PAGE_TABLES, tables_state(tables), state);
 	atomic_fetch_add(&tables->word, (uint32_t)state - (uint32_t)tables_state(tables));
 	trace_state(tables, state);
 }

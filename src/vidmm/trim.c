@@ -52,7 +52,7 @@ static uint64_t work_of_locked(const struct vidmm_process *process)
 	list_for_each (link, &process->devices) {
 		const struct vidmm_device *device = container_of(link, struct vidmm_device, link);
 
-		if (device->has_begun)
+		if (device->stage != DEVICE_NEW)
 			work += sched_owner_tickets(device->owner);
 	}
 	return work;

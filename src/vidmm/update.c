@@ -92,7 +92,7 @@ static void wait_for_arrival(struct vidmm_binding *binding)
 
 		lock_acquire(&manager->lock);
 		const struct vidmm_place *place = binding_place(binding);
-		bool is_coming = !binding->is_ended && place &&
+		bool is_coming = binding->end == BINDING_LIVES && place &&
 				 (place->state == PLACE_ENTERING || place->state == PLACE_SHIFTING);
 		lock_release(&manager->lock);
 		if (!is_coming)
@@ -109,7 +109,7 @@ static NTSTATUS update_locked(struct vidmm_binding *binding, const struct vidmm_
 
 	lock_assert_held(&binding->device->process->manager->lock);
 	*before_out = wishes_now(allocation);
-	if (binding->is_ended)
+	if (binding->end != BINDING_LIVES)
 		return request_refuse(STATUS_INVALID_PARAMETER);
 	allocation_update_locked(allocation, update);
 	status = place_follow_locked(binding_place(binding));

@@ -36,14 +36,11 @@
 #include "vidmm/account.h"
 #include "vidmm/backing.h"
 #include "vidmm/cpu_map.h"
+#include "vidmm/state_tables.h"
 
 struct vidmm_place;
 struct mapped_memory;
 struct driver_memory;
-
-enum vidmm_life { VIDMM_LIVE, VIDMM_DYING, VIDMM_DEAD };
-enum vidmm_content { VIDMM_CONTENT_NONE, VIDMM_CONTENT_BACKED, VIDMM_CONTENT_LOCAL };
-enum vidmm_offer { VIDMM_NOT_OFFERED, VIDMM_OFFERED, VIDMM_DISCARDED, VIDMM_DECOMMITTED };
 
 /* As clients count them. AUTO is turned into one of the others, by the eviction priority. */
 enum vidmm_offer_priority {

@@ -3,8 +3,8 @@
  * control.h - what goes over the control socket of a kernel: one request and one reply for each
  * connection.
  *
- *	client ──▶ control_request, then size_bytes of the question: what an escape carries, or a
- *	           D3DKMT_QUERYSTATISTICS
+ *	client ──▶ control_request, then size_bytes of the question: what an escape carries, a
+ *	           D3DKMT_QUERYSTATISTICS, or CONTROL_MOST_BYTES for a text
  *	       ◀── control_reply, then size_bytes of the same, as it came back
  *
  * Both ends are programs of one build on one machine, so numbers are as the machine has them.
@@ -23,6 +23,7 @@ enum {
 enum control_kind {
 	CONTROL_ESCAPE = 1,
 	CONTROL_STATISTICS = 2,
+	CONTROL_STATES = 3,
 };
 
 struct control_request {

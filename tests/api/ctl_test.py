@@ -110,6 +110,15 @@ def test_stats_count_what_the_program_has(root):
         assert count(stats, 'segment 1', 'on a residency list') == 1, stats
 
 
+def test_states_are_counted_and_say_what_may_follow(root):
+    with Client(root) as client:
+        states = client.ctl('states')
+        assert "place\n       0 out -> entering\n       0 entering -> out, in\n       1 in -> " in states, states
+        assert '  1 open -> held, ending' in states, states
+        assert "page tables\n       1 in -> leaving\n" in states, states
+        assert states.endswith('entering -> in, out\n'), states
+
+
 def test_evict_all_moves_what_there_is(root):
     with Client(root) as client:
         before = count(client.ctl('stats'), 'segment 1', 'evicted so far')
@@ -249,11 +258,12 @@ def test_nonsense_is_refused_and_the_next_request_is_served(root):
                                  (request(version=2), 'version'),
                                  (request(size=4097), 'larger'),
                                  (request(size=0xffffffff), 'larger'),
-                                 (request(kind=3), 'neither'),
+                                 (request(kind=4), 'neither'),
                                  (request(kind=0), 'neither'),
                                  (request(reserved=1), 'reserved'),
                                  (request(kind=2, kind_type=1), 'reserved'),
-                                 (request(kind=2, kind_type=0, size=8) + bytes(8), 'QUERYSTATIST')):
+                                 (request(kind=2, kind_type=0, size=8) + bytes(8), 'QUERYSTATIST'),
+                                 (request(kind=3, kind_type=0, size=8) + bytes(8), 'no room')):
             status, _, reason = refusal(client.raw(bytes_sent))
             assert status == INVALID_PARAMETER and word in reason, (bytes_sent, status, reason)
         status, rule, _ = refusal(client.raw(request(kind_type=1, size=8) + bytes(8)))

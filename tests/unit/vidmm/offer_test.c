@@ -135,9 +135,9 @@ TEST(offer, before_the_way_in_work_queued_in_between_finds_it)
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 2);
 	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
 	EXPECT(thing_is_in(&scene.thing));
-	EXPECT(!binding_place(&scene.thing.binding)->is_offer_due);
+	EXPECT(!place_is_given(binding_place(&scene.thing.binding)));
 	gpu_retire(&scene.client);
-	EXPECT(binding_place(&scene.thing.binding)->is_offer_due);
+	EXPECT(place_is_given(binding_place(&scene.thing.binding)));
 	gpu_check(&scene.gpu);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
@@ -174,7 +174,7 @@ TEST(offer, taken_away_by_others_it_comes_back_for_the_work_in_front)
 	EXPECT(thing_is_in(&scene.thing));
 	EXPECT_EQ(scene.client.owner.suspensions, 0);
 	gpu_retire(&scene.client);
-	EXPECT(binding_place(&scene.thing.binding)->is_offer_due);
+	EXPECT(place_is_given(binding_place(&scene.thing.binding)));
 	scene_finish(&scene);
 }
 
@@ -187,7 +187,7 @@ TEST(offer, immediately_does_not_wait_for_work)
 	gpu_work(&scene.client);
 	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_LOW, false, true),
 		  STATUS_SUCCESS);
-	EXPECT(binding_place(&scene.thing.binding)->is_offer_due);
+	EXPECT(place_is_given(binding_place(&scene.thing.binding)));
 	gpu_retire(&scene.client);
 	scene_finish(&scene);
 }
@@ -204,7 +204,7 @@ TEST(offer, reclaimed_before_the_work_is_over_it_never_counted)
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
 	gpu_retire(&scene.client);
-	EXPECT(!binding_place(&scene.thing.binding)->is_offer_due);
+	EXPECT(!place_is_given(binding_place(&scene.thing.binding)));
 	gpu_check(&scene.gpu);
 	scene_finish(&scene);
 }
@@ -222,9 +222,9 @@ TEST(offer, offered_again_it_waits_for_the_work_in_between)
 	gpu_work(&scene.client);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	gpu_retire(&scene.client);
-	EXPECT(!binding_place(&scene.thing.binding)->is_offer_due);
+	EXPECT(!place_is_given(binding_place(&scene.thing.binding)));
 	gpu_retire(&scene.client);
-	EXPECT(binding_place(&scene.thing.binding)->is_offer_due);
+	EXPECT(place_is_given(binding_place(&scene.thing.binding)));
 	scene_finish(&scene);
 }
 
@@ -242,7 +242,7 @@ TEST(offer, offered_again_it_does_not_wait_for_the_work_behind_it)
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	gpu_work(&scene.client);
 	gpu_retire(&scene.client);
-	EXPECT(binding_place(&scene.thing.binding)->is_offer_due);
+	EXPECT(place_is_given(binding_place(&scene.thing.binding)));
 	gpu_retire(&scene.client);
 	scene_finish(&scene);
 }

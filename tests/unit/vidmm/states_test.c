@@ -11,7 +11,7 @@ TEST(states, life_only_goes_on)
 {
 	for (int from = VIDMM_LIVE; from <= VIDMM_DEAD; from++) {
 		for (int to = VIDMM_LIVE; to <= VIDMM_DEAD; to++)
-			EXPECT_EQ(life_may_become(from, to), to > from);
+			EXPECT_EQ(state_may_become(STATES_LIFE, from, to), to > from);
 	}
 }
 
@@ -19,25 +19,25 @@ TEST(states, content_moves_between_any_two_places)
 {
 	for (int from = VIDMM_CONTENT_NONE; from <= VIDMM_CONTENT_LOCAL; from++) {
 		for (int to = VIDMM_CONTENT_NONE; to <= VIDMM_CONTENT_LOCAL; to++)
-			EXPECT_EQ(content_may_become(from, to), to != from);
+			EXPECT_EQ(state_may_become(STATES_CONTENT, from, to), to != from);
 	}
 }
 
 TEST(states, only_what_is_offered_is_lost)
 {
-	EXPECT(offer_may_become(VIDMM_NOT_OFFERED, VIDMM_OFFERED));
-	EXPECT(!offer_may_become(VIDMM_NOT_OFFERED, VIDMM_DISCARDED));
-	EXPECT(!offer_may_become(VIDMM_NOT_OFFERED, VIDMM_DECOMMITTED));
-	EXPECT(offer_may_become(VIDMM_OFFERED, VIDMM_OFFERED));
-	EXPECT(offer_may_become(VIDMM_OFFERED, VIDMM_NOT_OFFERED));
-	EXPECT(offer_may_become(VIDMM_OFFERED, VIDMM_DISCARDED));
-	EXPECT(offer_may_become(VIDMM_OFFERED, VIDMM_DECOMMITTED));
-	EXPECT(offer_may_become(VIDMM_DISCARDED, VIDMM_NOT_OFFERED));
-	EXPECT(!offer_may_become(VIDMM_DISCARDED, VIDMM_OFFERED));
+	EXPECT(state_may_become(STATES_OFFER, VIDMM_NOT_OFFERED, VIDMM_OFFERED));
+	EXPECT(!state_may_become(STATES_OFFER, VIDMM_NOT_OFFERED, VIDMM_DISCARDED));
+	EXPECT(!state_may_become(STATES_OFFER, VIDMM_NOT_OFFERED, VIDMM_DECOMMITTED));
+	EXPECT(state_may_become(STATES_OFFER, VIDMM_OFFERED, VIDMM_OFFERED));
+	EXPECT(state_may_become(STATES_OFFER, VIDMM_OFFERED, VIDMM_NOT_OFFERED));
+	EXPECT(state_may_become(STATES_OFFER, VIDMM_OFFERED, VIDMM_DISCARDED));
+	EXPECT(state_may_become(STATES_OFFER, VIDMM_OFFERED, VIDMM_DECOMMITTED));
+	EXPECT(state_may_become(STATES_OFFER, VIDMM_DISCARDED, VIDMM_NOT_OFFERED));
+	EXPECT(!state_may_become(STATES_OFFER, VIDMM_DISCARDED, VIDMM_OFFERED));
 	/* Whoever wants it back has memory for it first. */
-	EXPECT(!offer_may_become(VIDMM_DECOMMITTED, VIDMM_NOT_OFFERED));
-	EXPECT(!offer_may_become(VIDMM_DECOMMITTED, VIDMM_OFFERED));
-	EXPECT(offer_may_become(VIDMM_DECOMMITTED, VIDMM_DISCARDED));
+	EXPECT(!state_may_become(STATES_OFFER, VIDMM_DECOMMITTED, VIDMM_NOT_OFFERED));
+	EXPECT(!state_may_become(STATES_OFFER, VIDMM_DECOMMITTED, VIDMM_OFFERED));
+	EXPECT(state_may_become(STATES_OFFER, VIDMM_DECOMMITTED, VIDMM_DISCARDED));
 }
 
 TEST(states, each_step_is_one_event)
