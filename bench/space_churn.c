@@ -20,8 +20,8 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "vidmm/page_pool.h"
-#include "vidmm/space.h"
+#include "ranges/page_pool.h"
+#include "ranges/ranges.h"
 
 enum {
 	PAGE_BYTES = 4096,
@@ -54,9 +54,9 @@ static void *array_of(size_t count, size_t size_bytes)
 	return array;
 }
 
-static void begin(struct space *space, uint64_t page_count)
+static void begin(struct ranges *space, uint64_t page_count)
 {
-	if (!NT_SUCCESS(space_init(space, page_count))) {
+	if (!NT_SUCCESS(ranges_init(space, page_count))) {
 		fprintf(stderr, "space_churn: no memory\n");
 		exit(1);
 	}
@@ -64,43 +64,42 @@ static void begin(struct space *space, uint64_t page_count)
 
 /* Cost. */
 
-__attribute__((noinline)) static void exchange_ranges(struct space *space,
-						      struct space_range **ranges,
+__attribute__((noinline)) static void exchange_ranges(struct ranges *space, struct range **ranges,
 						      const uint32_t *order, const uint64_t *sizes,
 						      size_t pairs)
 {
 	for (size_t i = 0; i < pairs; i++) {
-		struct space_range **range = &ranges[order[i]];
+		struct range **range = &ranges[order[i]];
 
 		if (*range)
-			space_give(space, *range);
+			ranges_give(space, *range);
 		*range = NULL;
-		if (!NT_SUCCESS(space_take(space, sizes[i], GRANULE_PAGES, range)))
+		if (!NT_SUCCESS(ranges_take(space, sizes[i], GRANULE_PAGES, range)))
 			*range = NULL; /* full for once */
 	}
 }
 
 /* The same, where nobody counts. */
-__attribute__((noinline)) static void warm_up(struct space *space, struct space_range **ranges,
+__attribute__((noinline)) static void warm_up(struct ranges *space, struct range **ranges,
 					      size_t live, size_t pairs, struct random *random)
 {
 	for (size_t i = 0; i < pairs; i++) {
-		struct space_range **range = &ranges[i < live ? i : random_below(random, live)];
+		struct range **range = &ranges[i < live ? i : random_below(random, live)];
 
 		if (*range)
-			space_give(space, *range);
-		if (!NT_SUCCESS(space_take(space, random_pages(random), GRANULE_PAGES, range)))
+			ranges_give(space, *range);
+		if (!NT_SUCCESS(ranges_take(space, random_pages(random), GRANULE_PAGES, range)))
 			*range = NULL;
 	}
 }
 
 static void run_pairs(size_t live, size_t pairs)
 {
-	struct space_range **ranges = array_of(live, sizeof(struct space_range *));
+	struct range **ranges = array_of(live, sizeof(struct range *));
 	uint32_t *order = array_of(pairs, sizeof(*order));
 	uint64_t *sizes = array_of(pairs, sizeof(*sizes));
 	struct random random;
-	struct space space;
+	struct ranges space;
 
 	random_init(&random, 1);
 	for (size_t i = 0; i < pairs; i++) {
@@ -111,7 +110,7 @@ static void run_pairs(size_t live, size_t pairs)
 	warm_up(&space, ranges, live, 3 * live > WARM_UP_LEAST ? 3 * live : WARM_UP_LEAST, &random);
 	exchange_ranges(&space, ranges, order, sizes, pairs);
 	printf("%.4f\n", (double)space.taken_units / (double)space.unit_count);
-	space_finish(&space);
+	ranges_finish(&space);
 	free(sizes);
 	free(order);
 	free(ranges);
@@ -120,30 +119,30 @@ static void run_pairs(size_t live, size_t pairs)
 /* Packing. */
 
 struct resident {
-	struct space_range *range;
+	struct range *range;
 	struct page_set pages;
 };
 
-static bool take(struct space *space, bool is_scattered, uint64_t page_count, struct resident *at)
+static bool take(struct ranges *space, bool is_scattered, uint64_t page_count, struct resident *at)
 {
 	return NT_SUCCESS(is_scattered ? page_pool_take(space, page_count, GRANULE_PAGES,
 							PAGE_POOL_FROM_START, &at->pages)
-				       : space_take(space, page_count, GRANULE_PAGES, &at->range));
+				       : ranges_take(space, page_count, GRANULE_PAGES, &at->range));
 }
 
-static void give(struct space *space, bool is_scattered, struct resident *at)
+static void give(struct ranges *space, bool is_scattered, struct resident *at)
 {
 	if (is_scattered)
 		page_pool_give(space, &at->pages);
 	else
-		space_give(space, at->range);
+		ranges_give(space, at->range);
 }
 
 static double churn(bool is_scattered, uint64_t page_count, uint64_t seed, double *runs_out)
 {
 	struct resident *residents = array_of(CHURN_TAKES, sizeof(*residents));
 	struct random random;
-	struct space space;
+	struct ranges space;
 	size_t live = 0;
 	double used = 0;
 	double runs = 0;
@@ -168,7 +167,7 @@ static double churn(bool is_scattered, uint64_t page_count, uint64_t seed, doubl
 	}
 	while (live > 0)
 		give(&space, is_scattered, &residents[--live]);
-	space_finish(&space);
+	ranges_finish(&space);
 	free(residents);
 	*runs_out = runs / (CHURN_TAKES - CHURN_TAKES / 4);
 	return used / (CHURN_TAKES - CHURN_TAKES / 4);

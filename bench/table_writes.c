@@ -23,7 +23,7 @@
 #include "drivers/soft/page_table.h"
 #include "gpuva/plan.h"
 #include "miniport/pte.h"
-#include "vidmm/page_tables.h"
+#include "pagetable/page_tables.h"
 
 static struct page_tables_config config;
 static struct page_tables tables;

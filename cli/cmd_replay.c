@@ -40,13 +40,16 @@ static void print_usage(FILE *out)
 		"       dxgk replay --generate KIND[:X] [--seed N] [--write FILE] …\n\n"
 		"Replays the uses of allocations that `dxgk trace` wrote to FILE, or made-up "
 		"ones,\n"
-		"through the policies of eviction (lru, adaptive; both unless one is named), and\n"
+		"through the policies of eviction (all of them unless one is named), and\n"
 		"prints the bytes that had to move next to the least possible (Belady, by pages).\n"
 		"The segment has BYTES, or so much that X times of it are used (%.2f).\n\n"
 		"Kinds:\n",
 		default_times);
 	for (unsigned i = 0; workload_kind_at(i); i++)
 		fprintf(out, "  %-10s %s\n", workload_kind_at(i)->name, workload_kind_at(i)->title);
+	fprintf(out, "\nPolicies:\n");
+	for (size_t i = 0; evict_policies[i]; i++)
+		fprintf(out, "  %s\n", evict_policies[i]->name);
 }
 
 static bool parse_u64(const char *text, uint64_t *number_out)
@@ -221,7 +224,6 @@ static void print_head(const struct options *options, const struct workload *wor
 
 static int replay(const struct options *options, const struct workload *workload)
 {
-	const struct evict_policy *const policies[] = { &evict_lru, &evict_adaptive };
 	uint64_t segment_bytes = options->segment_bytes;
 	struct replay_result least;
 	struct replay_result result;
@@ -233,13 +235,15 @@ static int replay(const struct options *options, const struct workload *workload
 		goto no_memory;
 	print_head(options, workload, segment_bytes, &least);
 	print_result(options, "belady", &least, &least);
-	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
+	for (size_t i = 0; evict_policies[i]; i++) {
+		const struct evict_policy *policy = evict_policies[i];
+
 		/* LRU is always there: everybody knows what it means. */
-		if (options->policy && policies[i] != options->policy && policies[i] != &evict_lru)
+		if (options->policy && policy != options->policy && policy != &evict_lru)
 			continue;
-		if (!NT_SUCCESS(replay_run(workload, policies[i], segment_bytes, &result)))
+		if (!NT_SUCCESS(replay_run(workload, policy, segment_bytes, &result)))
 			goto no_memory;
-		print_result(options, policies[i]->name, &result, &least);
+		print_result(options, policy->name, &result, &least);
 	}
 	if (options->is_json)
 		printf("\n  ]\n}\n");

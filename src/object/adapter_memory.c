@@ -15,9 +15,9 @@
 #include "object/memory_sizes.h"
 #include "object/notification.h"
 #include "object/process.h"
-#include "vidmm/address_space.h"
+#include "address_space/address_space.h"
 #include "vidmm/manager.h"
-#include "vidmm/mappings.h"
+#include "address_space/mappings.h"
 #include "vidmm/table_room.h"
 #include "vidmm/table_states.h"
 

@@ -6,7 +6,7 @@
 #include "base/refusal.h"
 #include "object/companion.h"
 #include "object/context.h"
-#include "vidmm/page_tables.h"
+#include "pagetable/page_tables.h"
 
 void companion_init(struct companion *companion)
 {

@@ -13,7 +13,7 @@
 #include "object/hw_queue.h"
 #include "object/work_target.h"
 #include "sched/sched.h"
-#include "vidmm/address_space.h"
+#include "address_space/address_space.h"
 
 struct render_stream;
 

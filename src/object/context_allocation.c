@@ -18,7 +18,7 @@
 #include "object/device.h"
 #include "object/gpu_addresses.h"
 #include "paging/pager.h"
-#include "vidmm/mappings.h"
+#include "address_space/mappings.h"
 
 /* No pointer looks like it: who follows one meets a fault at once. */
 #define FIRST_HANDLE UINT64_C(0x4358000000000010)

@@ -19,7 +19,7 @@
 #include "object/paging_queue.h"
 #include "object/sync_object.h"
 #include "trace/trace.h"
-#include "vidmm/address_space.h"
+#include "address_space/address_space.h"
 
 static void device_tell_loss(struct work *work);
 

@@ -6,7 +6,7 @@
 #include "base/refusal.h"
 #include "miniport/work.h"
 #include "object/gpu_addresses.h"
-#include "vidmm/mappings.h"
+#include "address_space/mappings.h"
 #include "vidmm/table_states.h"
 
 /* ---- spaces ---- */

@@ -14,7 +14,7 @@
 #include "miniport/context_services.h"
 #include "object/allocation.h"
 #include "object/process.h"
-#include "vidmm/address_space.h"
+#include "address_space/address_space.h"
 
 /* Around DxgkDdiCreateProcess; the gate is held. Nothing to do without page tables. */
 MUST_CHECK NTSTATUS gpu_addresses_create(struct process_adapter *process_adapter);

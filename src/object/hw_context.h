@@ -9,7 +9,7 @@
 #include "object/context_allocation.h"
 #include "object/device.h"
 #include "object/hw_queue.h"
-#include "vidmm/address_space.h"
+#include "address_space/address_space.h"
 
 struct dxg_hw_context {
 	struct object object; /* first: what the driver calls it by */

@@ -14,7 +14,7 @@
 #include "base/attributes.h"
 #include "base/status.h"
 #include "replay/workload.h"
-#include "vidmm/evict.h"
+#include "evict/evict.h"
 
 struct replay_result {
 	uint64_t bytes_in;

@@ -16,8 +16,8 @@
 #include "trace/trace.h"
 #include "vidmm/access.h"
 #include "vidmm/allocation.h"
-#include "vidmm/evict.h"
-#include "vidmm/page_tables.h"
+#include "evict/evict.h"
+#include "pagetable/page_tables.h"
 #include "vidmm/states.h"
 #include "vidmm/vidmm.h"
 

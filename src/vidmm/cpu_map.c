@@ -17,7 +17,7 @@
 #include "base/machine.h"
 #include "base/machine_alias.h"
 #include "vidmm/cpu_map.h"
-#include "vidmm/space.h"
+#include "ranges/ranges.h"
 
 #define GRANULE_BYTES UINT64_C(0x10000)
 #define GRANULE_PAGES (GRANULE_BYTES / MACHINE_PAGE_BYTES)
@@ -35,7 +35,7 @@ static struct {
 	uint64_t reserved_bytes;
 
 	/* Guarded by lock. */
-	struct space space;
+	struct ranges ranges;
 	uint64_t abandoned_pages;
 } arena = {
 	.lock = LOCK_INITIALIZER(LOCK_RANK_CPU_MAP, "CPU views"),
@@ -61,7 +61,7 @@ static NTSTATUS arena_set_up_locked(void)
 			return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 	}
 	base = (char *)align_down((uintptr_t)reserved + GRANULE_BYTES - 1, GRANULE_BYTES);
-	status = space_init(&arena.space, size_bytes / MACHINE_PAGE_BYTES - GRANULE_PAGES);
+	status = ranges_init(&arena.ranges, size_bytes / MACHINE_PAGE_BYTES - GRANULE_PAGES);
 	if (!NT_SUCCESS(status)) {
 		munmap(reserved, size_bytes);
 		return status;
@@ -77,7 +77,7 @@ void cpu_map_finish(void)
 	lock_acquire(&arena.lock);
 	if (arena.base) {
 		munmap(arena.reserved, arena.reserved_bytes);
-		space_finish(&arena.space);
+		ranges_finish(&arena.ranges);
 	}
 	atomic_store(&arena.base, NULL);
 	arena.abandoned_pages = 0;
@@ -90,8 +90,8 @@ NTSTATUS cpu_view_reserve(struct cpu_view *view, uint64_t page_count)
 	lock_acquire(&arena.lock);
 	NTSTATUS status = arena_set_up_locked();
 	if (NT_SUCCESS(status))
-		status = space_take(&arena.space, page_count,
-				    page_count >= GRANULE_PAGES ? GRANULE_PAGES : 1, &view->range);
+		status = ranges_take(&arena.ranges, page_count,
+				     page_count >= GRANULE_PAGES ? GRANULE_PAGES : 1, &view->range);
 	lock_release(&arena.lock);
 	return status;
 }
@@ -161,7 +161,7 @@ bool cpu_view_finish(struct cpu_view *view)
 	if (page_count > 0) {
 		lock_acquire(&arena.lock);
 		if (is_hidden)
-			space_give(&arena.space, view->range);
+			ranges_give(&arena.ranges, view->range);
 		else
 			arena.abandoned_pages += page_count;
 		lock_release(&arena.lock);
@@ -184,16 +184,16 @@ bool cpu_map_contains(const void *pointer, uint64_t size_bytes)
 		return false;
 	if (!checked_add(first, size_bytes, &end))
 		end = UINT64_MAX;
-	return first < base + arena.space.unit_count * MACHINE_PAGE_BYTES && end > base;
+	return first < base + arena.ranges.unit_count * MACHINE_PAGE_BYTES && end > base;
 }
 
 struct cpu_map_usage cpu_map_usage(void)
 {
 	lock_acquire(&arena.lock);
 	struct cpu_map_usage usage = {
-		.total_pages = arena.space.unit_count,
-		.taken_pages = arena.space.taken_units,
-		.taken_ranges = arena.space.taken_ranges,
+		.total_pages = arena.ranges.unit_count,
+		.taken_pages = arena.ranges.taken_units,
+		.taken_ranges = arena.ranges.taken_ranges,
 		.abandoned_pages = arena.abandoned_pages,
 	};
 	lock_release(&arena.lock);
@@ -205,7 +205,7 @@ const char *cpu_map_validate(void)
 	const char *wrong;
 
 	lock_acquire(&arena.lock);
-	wrong = arena.base ? space_validate(&arena.space) : NULL;
+	wrong = arena.base ? ranges_validate(&arena.ranges) : NULL;
 	lock_release(&arena.lock);
 	return wrong;
 }

@@ -25,11 +25,11 @@
 #include "base/status.h"
 #include "vidmm/backing.h"
 
-struct space_range;
+struct range;
 
 /* Zeroed: no place and nothing to see. */
 struct cpu_view {
-	struct space_range *range; /* addresses, in pages of the arena; NULL: none */
+	struct range *range; /* addresses, in pages of the arena; NULL: none */
 	bool is_shown;
 };
 

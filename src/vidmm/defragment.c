@@ -50,9 +50,9 @@ static bool has_addresses(const struct vidmm *manager, uint32_t segment)
 static struct vidmm_fragmentation fragmentation_locked(const struct vidmm_segment *segment)
 {
 	return (struct vidmm_fragmentation){
-		.taken_bytes = segment->space.taken_units * MACHINE_PAGE_BYTES,
-		.free_bytes = space_free_units(&segment->space) * MACHINE_PAGE_BYTES,
-		.largest_gap_bytes = space_largest_free(&segment->space) * MACHINE_PAGE_BYTES,
+		.taken_bytes = segment->ranges.taken_units * MACHINE_PAGE_BYTES,
+		.free_bytes = ranges_free_units(&segment->ranges) * MACHINE_PAGE_BYTES,
+		.largest_gap_bytes = ranges_largest_free(&segment->ranges) * MACHINE_PAGE_BYTES,
 	};
 }
 
@@ -79,7 +79,7 @@ static bool is_in_order_locked(const struct vidmm_segment *segment)
 /* A stretch of pages of somebody who may. */
 struct resident {
 	struct vidmm_place *place;
-	struct space_range *range;
+	struct range *range;
 };
 
 static bool may_move(const struct vidmm_place *place, const struct vidmm_segment *segment)
@@ -99,7 +99,7 @@ static int compare_residents(const void *left_, const void *right_)
 
 static void residents_add(struct defragment *order, struct vidmm_place *place)
 {
-	for (struct space_range *range = place->pages.ranges; range; range = range->next)
+	for (struct range *range = place->pages.ranges; range; range = range->next)
 		order->residents[order->count++] = (struct resident){ place, range };
 }
 
@@ -109,7 +109,7 @@ static NTSTATUS residents_collect_locked(struct defragment *order)
 
 	lock_assert_held(&order->manager->lock);
 	order->count = 0;
-	order->residents = mem_zalloc_array((size_t)order->segment->space.taken_ranges + 1,
+	order->residents = mem_zalloc_array((size_t)order->segment->ranges.taken_ranges + 1,
 					    sizeof(*order->residents));
 	if (!order->residents)
 		return STATUS_NO_MEMORY;
@@ -124,7 +124,7 @@ static NTSTATUS residents_collect_locked(struct defragment *order)
 }
 
 /* Whose pages these are; NULL: of somebody who stays. */
-static struct vidmm_place *resident_at(const struct defragment *order, struct space_range *range)
+static struct vidmm_place *resident_at(const struct defragment *order, struct range *range)
 {
 	const struct resident wanted = { NULL, range };
 	const struct resident *found = bsearch(&wanted, order->residents, order->count,
@@ -135,31 +135,31 @@ static struct vidmm_place *resident_at(const struct defragment *order, struct sp
 
 /* ---- where to ---- */
 
-static uint64_t range_end(const struct space_range *range)
+static uint64_t range_end(const struct range *range)
 {
 	return range->first + range->count;
 }
 
-static uint64_t free_units(const struct space_range *range)
+static uint64_t free_units(const struct range *range)
 {
 	return range && range->is_free ? range->count : 0;
 }
 
 /* With the gaps next to it. */
-static uint64_t gap_with(const struct space_range *range)
+static uint64_t gap_with(const struct range *range)
 {
 	return free_units(range->lower) + range->count + free_units(range->upper);
 }
 
 /* Away from the end that all is put to. */
-static struct space_range *further(const struct defragment *order, const struct space_range *range)
+static struct range *further(const struct defragment *order, const struct range *range)
 {
 	return order->how.is_upward ? range->lower : range->upper;
 }
 
-static struct space_range *nearest(const struct defragment *order)
+static struct range *nearest(const struct defragment *order)
 {
-	struct space_range *range = order->segment->space.lowest;
+	struct range *range = order->segment->ranges.lowest;
 
 	while (order->how.is_upward && range->upper)
 		range = range->upper;
@@ -224,7 +224,7 @@ static bool slides_end_locked(const struct defragment *order)
 static bool fill_locked(const struct defragment *order, const struct resident *resident)
 {
 	struct vidmm_place *place = resident->place;
-	const struct space_range *range = resident->range;
+	const struct range *range = resident->range;
 	struct segment_stretch where =
 		order->how.is_upward
 			? in_its_bank(place, range_end(range), order->segment->page_count, true)
@@ -258,7 +258,7 @@ static bool fills_locked(const struct defragment *order)
 }
 
 /* Is there another gap behind it, before somebody who stays? */
-static bool leads_to_gap(const struct defragment *order, struct space_range *range)
+static bool leads_to_gap(const struct defragment *order, struct range *range)
 {
 	while (range && !range->is_free && resident_at(order, range))
 		range = further(order, range);
@@ -267,8 +267,7 @@ static bool leads_to_gap(const struct defragment *order, struct space_range *ran
 
 /* Where it comes to when it slides to the other side of the gap next to it; false: nowhere. */
 static bool slide_target(const struct defragment *order, const struct vidmm_place *place,
-			 const struct space_range *gap, const struct space_range *range,
-			 uint64_t *first_out)
+			 const struct range *gap, const struct range *range, uint64_t *first_out)
 {
 	struct segment_stretch where =
 		order->how.is_upward ? in_its_bank(place, range->first, range_end(gap), true)
@@ -311,10 +310,10 @@ static bool send_away_locked(const struct defragment *order, struct vidmm_place 
 /* Where the nearest gap can be closed: one slides, or leaves. */
 static bool close_gap_locked(const struct defragment *order, bool may_send_away)
 {
-	struct space_range *next;
+	struct range *next;
 
 	lock_assert_held(&order->manager->lock);
-	for (struct space_range *gap = nearest(order); gap; gap = next) {
+	for (struct range *gap = nearest(order); gap; gap = next) {
 		struct vidmm_place *place;
 		uint64_t first;
 
@@ -353,7 +352,7 @@ void defragment_init(struct defragment *order, struct vidmm *manager, uint32_t s
 				      .how = *how };
 	lock_acquire(&manager->lock);
 	order->number = ++manager->defragments;
-	order->rounds_left = ROUNDS_FOR_EACH * (order->segment->space.taken_ranges + 1);
+	order->rounds_left = ROUNDS_FOR_EACH * (order->segment->ranges.taken_ranges + 1);
 	lock_release(&manager->lock);
 }
 

@@ -190,9 +190,9 @@ static const char *check_segment(const struct vidmm_segment *segment, const stru
 	const char *wrong = evict_set_validate(&segment->candidates);
 
 	if (!wrong && !segment->config.is_implicit_system)
-		wrong = space_validate(&segment->space);
+		wrong = ranges_validate(&segment->ranges);
 	if (!wrong && segment->config.window_pages > 0)
-		wrong = space_validate(&segment->windows);
+		wrong = ranges_validate(&segment->windows);
 	if (!wrong && segment->windows.taken_units != recount->window_count[at])
 		wrong = "windows were miscounted";
 	if (wrong)
@@ -208,8 +208,8 @@ static const char *check_segment(const struct vidmm_segment *segment, const stru
 		return "committed bytes were miscounted";
 	if (segment->is_system && segment->committed_bytes > segment->config.commit_limit_bytes)
 		return "its commit limit is exceeded";
-	if (segment->space.taken_units != recount->page_count[at] ||
-	    segment->space.taken_ranges != recount->range_count[at])
+	if (segment->ranges.taken_units != recount->page_count[at] ||
+	    segment->ranges.taken_ranges != recount->range_count[at])
 		return "taken pages were miscounted";
 	if (segment->candidates.entry_count != recount->candidates[at])
 		return "candidates for eviction were miscounted";

@@ -481,9 +481,9 @@ struct vidmm_room {
 	struct segment_wish wish;
 	struct page_set pages;
 	bool is_placed;
-	struct space_range *window; /* window.h, for the kernel's own; NULL: none */
-	void *pointer;              /* what is seen through it */
-	uint64_t opened_at;         /* as cpu_window.opened_at */
+	struct range *window; /* window.h, for the kernel's own; NULL: none */
+	void *pointer;        /* what is seen through it */
+	uint64_t opened_at;   /* as cpu_window.opened_at */
 };
 
 /* A call that waits for its turn; on its stack. */

@@ -27,11 +27,11 @@ NTSTATUS segment_init(struct vidmm_segment *segment, uint32_t id,
 	status = evict_set_init(&segment->candidates, policy);
 	if (!NT_SUCCESS(status) || config->is_implicit_system)
 		return status;
-	status = space_init(&segment->space, segment->page_count);
+	status = ranges_init(&segment->ranges, segment->page_count);
 	if (NT_SUCCESS(status) && config->window_pages > 0)
-		status = space_init(&segment->windows, config->window_pages);
+		status = ranges_init(&segment->windows, config->window_pages);
 	if (!NT_SUCCESS(status)) {
-		space_finish(&segment->space);
+		ranges_finish(&segment->ranges);
 		evict_set_finish(&segment->candidates);
 	}
 	return status;
@@ -40,8 +40,8 @@ NTSTATUS segment_init(struct vidmm_segment *segment, uint32_t id,
 void segment_finish(struct vidmm_segment *segment)
 {
 	evict_set_finish(&segment->candidates);
-	space_finish(&segment->space);
-	space_finish(&segment->windows);
+	ranges_finish(&segment->ranges);
+	ranges_finish(&segment->windows);
 }
 
 static uint64_t wish_pages(const struct vidmm_segment *segment, const struct segment_wish *wish)
@@ -89,7 +89,7 @@ uint64_t segment_free_bytes(const struct vidmm_segment *segment, enum segment_fo
 
 	if (form == FORM_SYSTEM)
 		return free_to_commit(segment);
-	free_bytes = space_free_units(&segment->space) * MACHINE_PAGE_BYTES;
+	free_bytes = ranges_free_units(&segment->ranges) * MACHINE_PAGE_BYTES;
 	if (form == FORM_MAPPED && free_to_commit(segment) < free_bytes)
 		free_bytes = free_to_commit(segment);
 	return free_bytes;
@@ -104,30 +104,30 @@ static uint64_t bank_end_page(const struct vidmm_segment *segment, uint32_t inde
 }
 
 static NTSTATUS take_in_bank(struct vidmm_segment *segment, const struct segment_wish *wish,
-			     struct space_range **range_out)
+			     struct range **range_out)
 {
 	uint32_t index = wish->bank - 1;
 
 	if (wish->bank == 0 || index >= segment->config.bank_count)
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
-	return space_take_within(&segment->space, wish_pages(segment, wish),
-				 wish_alignment_pages(segment, wish),
-				 index > 0 ? bank_end_page(segment, index - 1) : 0,
-				 bank_end_page(segment, index), range_out);
+	return ranges_take_within(&segment->ranges, wish_pages(segment, wish),
+				  wish_alignment_pages(segment, wish),
+				  index > 0 ? bank_end_page(segment, index - 1) : 0,
+				  bank_end_page(segment, index), range_out);
 }
 
 static NTSTATUS take_at(struct vidmm_segment *segment, const struct segment_wish *wish,
-			uint64_t alignment_pages, struct space_range **range_out)
+			uint64_t alignment_pages, struct range **range_out)
 {
 	if (wish->is_from_end)
-		return space_take_from_end(&segment->space, wish_pages(segment, wish),
-					   alignment_pages, range_out);
-	return space_take(&segment->space, wish_pages(segment, wish), alignment_pages, range_out);
+		return ranges_take_from_end(&segment->ranges, wish_pages(segment, wish),
+					    alignment_pages, range_out);
+	return ranges_take(&segment->ranges, wish_pages(segment, wish), alignment_pages, range_out);
 }
 
 /* Where the largest pages can show it, if there is room. */
 static NTSTATUS take_for_large_pages(struct vidmm_segment *segment, const struct segment_wish *wish,
-				     struct space_range **range_out)
+				     struct range **range_out)
 {
 	NTSTATUS status = STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 
@@ -145,7 +145,7 @@ static NTSTATUS take_for_large_pages(struct vidmm_segment *segment, const struct
 	return status;
 }
 
-static struct page_set one_run(struct space_range *range)
+static struct page_set one_run(struct range *range)
 {
 	range->next = NULL;
 	return (struct page_set){
@@ -158,7 +158,7 @@ static struct page_set one_run(struct space_range *range)
 static NTSTATUS take_contiguous(struct vidmm_segment *segment, const struct segment_wish *wish,
 				struct page_set *pages)
 {
-	struct space_range *range = NULL;
+	struct range *range = NULL;
 	NTSTATUS status = take_in_bank(segment, wish, &range);
 
 	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
@@ -181,7 +181,7 @@ NTSTATUS segment_take(struct vidmm_segment *segment, const struct segment_wish *
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 	if (wish->form == FORM_SCATTERED)
 		status = page_pool_take_large(
-			&segment->space, wish_pages(segment, wish), segment->granule_pages,
+			&segment->ranges, wish_pages(segment, wish), segment->granule_pages,
 			segment->config.large_pages,
 			wish->is_from_end ? PAGE_POOL_FROM_END : PAGE_POOL_FROM_START, pages);
 	else if (wish->form != FORM_SYSTEM)
@@ -212,7 +212,7 @@ void segment_give(struct vidmm_segment *segment, const struct segment_wish *wish
 {
 	segment->resident_bytes -= pages_left_bytes(wish, pages);
 	if (wish->form != FORM_SYSTEM)
-		page_pool_give(&segment->space, pages);
+		page_pool_give(&segment->ranges, pages);
 	if (is_system_form(wish->form))
 		segment->committed_bytes -= wish->size_bytes;
 }
@@ -221,8 +221,8 @@ NTSTATUS segment_take_over(struct vidmm_segment *segment, const struct segment_w
 			   struct page_set *from, struct page_set *pages)
 {
 	uint64_t count = wish_pages(segment, wish);
-	struct space_range *range = from->ranges;
-	struct space_range *rest = NULL;
+	struct range *range = from->ranges;
+	struct range *rest = NULL;
 	NTSTATUS status = STATUS_SUCCESS;
 
 	assert(pages->run_count == 0 && !segment->is_system);
@@ -230,7 +230,7 @@ NTSTATUS segment_take_over(struct vidmm_segment *segment, const struct segment_w
 	    !is_aligned(range->first, wish_alignment_pages(segment, wish)))
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 	if (range->count > count)
-		status = space_split(&segment->space, range, count, &rest);
+		status = ranges_split(&segment->ranges, range, count, &rest);
 	if (!NT_SUCCESS(status))
 		return status;
 	*pages = one_run(range);
@@ -262,16 +262,16 @@ NTSTATUS segment_take_again(struct vidmm_segment *segment, const struct segment_
 			    struct page_set *pages)
 {
 	uint64_t alignment = alignment_again(segment, wish, pages_now);
-	struct space_range *range = NULL;
+	struct range *range = NULL;
 	NTSTATUS status;
 
 	assert(pages->run_count == 0 && !segment->is_system);
 	if (where->is_from_end)
-		status = space_take_from_end_within(&segment->space, wish_pages(segment, wish),
-						    alignment, where->first, where->end, &range);
+		status = ranges_take_from_end_within(&segment->ranges, wish_pages(segment, wish),
+						     alignment, where->first, where->end, &range);
 	else
-		status = space_take_within(&segment->space, wish_pages(segment, wish), alignment,
-					   where->first, where->end, &range);
+		status = ranges_take_within(&segment->ranges, wish_pages(segment, wish), alignment,
+					    where->first, where->end, &range);
 	if (!NT_SUCCESS(status))
 		return status;
 	*pages = one_run(range);

@@ -17,10 +17,10 @@
 #ifndef VIDMM_SEGMENT_H
 #define VIDMM_SEGMENT_H
 
-#include "vidmm/evict.h"
+#include "evict/evict.h"
 #include "vidmm/manager.h"
-#include "vidmm/page_pool.h"
-#include "vidmm/space.h"
+#include "ranges/page_pool.h"
+#include "ranges/ranges.h"
 
 enum segment_form { FORM_SCATTERED, FORM_CONTIGUOUS, FORM_MAPPED, FORM_SYSTEM };
 
@@ -33,8 +33,8 @@ struct vidmm_segment {
 	bool is_system; /* aperture or implicit: content stays in system memory */
 
 	/* Guarded by the manager's lock. */
-	struct space space;          /* memory and apertures */
-	struct space windows;        /* its CPU host aperture, in granules (window.h) */
+	struct ranges ranges;        /* memory and apertures */
+	struct ranges windows;       /* its CPU host aperture, in granules (window.h) */
 	struct evict_set candidates; /* vidmm_place.eviction, of those that may have to go */
 	struct list held;            /* vidmm_place.held_link, of those that may not */
 	uint64_t committed_bytes;    /* apertures and system memory */
@@ -74,7 +74,7 @@ bool segment_could_hold(const struct vidmm_segment *segment, const struct segmen
 /* What is free for this form, whether in one piece or not. */
 uint64_t segment_free_bytes(const struct vidmm_segment *segment, enum segment_form form);
 
-/* Statuses of space_take(). `pages` stays empty for FORM_SYSTEM. */
+/* Statuses of ranges_take(). `pages` stays empty for FORM_SYSTEM. */
 MUST_CHECK NTSTATUS segment_take(struct vidmm_segment *segment, const struct segment_wish *wish,
 				 struct page_set *pages);
 void segment_give(struct vidmm_segment *segment, const struct segment_wish *wish,

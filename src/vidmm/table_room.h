@@ -11,7 +11,7 @@
 #define VIDMM_TABLE_ROOM_H
 
 #include "vidmm/manager.h"
-#include "vidmm/page_tables.h"
+#include "pagetable/page_tables.h"
 
 /*
  * Contiguous room in a memory segment that stays until it is given back; for pager_config,

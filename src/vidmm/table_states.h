@@ -22,7 +22,7 @@
 #define VIDMM_TABLE_STATES_H
 
 #include "vidmm/manager.h"
-#include "vidmm/page_tables.h"
+#include "pagetable/page_tables.h"
 
 /* Each accepts NULL: tables that stay. */
 void vidmm_tables_hold(struct vidmm_process *process);

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "base/machine.h"
-#include "vidmm/page_tables.h"
-#include "vidmm/space.h"
+#include "pagetable/page_tables.h"
+#include "ranges/ranges.h"
 #include "vidmm/states.h"
 #include "vidmm/validate.h"
 

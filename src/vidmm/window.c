@@ -16,8 +16,8 @@ enum { PAGES_AT_ONCE = 256 }; /* in one call of the driver: no memory is needed 
 struct window_view {
 	const struct vidmm *manager;
 	const struct vidmm_segment *segment;
-	const struct space_range *range; /* of the aperture */
-	const struct page_run *runs;     /* of the segment */
+	const struct range *range;   /* of the aperture */
+	const struct page_run *runs; /* of the segment */
 	uint64_t count;
 	void *driver_allocation; /* NULL: the kernel's own */
 };
@@ -53,18 +53,18 @@ static struct window_view view_of_room(const struct vidmm *manager, const struct
 }
 
 /* The first page of the machine that shows it. */
-static uint64_t first_pfn(const struct vidmm_segment *segment, const struct space_range *range)
+static uint64_t first_pfn(const struct vidmm_segment *segment, const struct range *range)
 {
 	return (segment->config.window_address >> MACHINE_PAGE_SHIFT) +
 	       range->first * segment->granule_pages;
 }
 
 static bool take(struct vidmm *manager, struct vidmm_segment *segment, uint64_t size_bytes,
-		 struct space_range **range_out)
+		 struct range **range_out)
 {
 	return segment->config.window_pages > 0 && !atomic_load(&manager->is_gone) &&
-	       NT_SUCCESS(space_take(&segment->windows, granules_of(segment, size_bytes), 1,
-				     range_out));
+	       NT_SUCCESS(ranges_take(&segment->windows, granules_of(segment, size_bytes), 1,
+				      range_out));
 }
 
 bool window_take_locked(struct vidmm_place *place)
@@ -78,7 +78,7 @@ void window_give_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	assert(!place->window.is_open);
-	space_give(&place->segment->windows, place->window.range);
+	ranges_give(&place->segment->windows, place->window.range);
 	place->window.range = NULL;
 }
 
@@ -268,7 +268,7 @@ static void *pointer_of(const struct vidmm_room *room)
 
 NTSTATUS window_open_room(struct vidmm *manager, struct vidmm_room *room)
 {
-	struct space_range *range = NULL;
+	struct range *range = NULL;
 
 	if (room->segment->config.window_pages == 0)
 		return STATUS_SUCCESS;
@@ -287,7 +287,7 @@ NTSTATUS window_open_room(struct vidmm *manager, struct vidmm_room *room)
 	}
 	lock_acquire(&manager->lock);
 	room->window = NULL;
-	space_give(&room->segment->windows, range);
+	ranges_give(&room->segment->windows, range);
 	lock_release(&manager->lock);
 	return status;
 }
@@ -300,7 +300,7 @@ void window_close_room(struct vidmm *manager, struct vidmm_room *room)
 	if (!atomic_load(&manager->is_gone))
 		unmap(&view, view.count);
 	lock_acquire(&manager->lock);
-	space_give(&room->segment->windows, room->window);
+	ranges_give(&room->segment->windows, room->window);
 	lock_release(&manager->lock);
 	room->window = NULL;
 	room->pointer = NULL;

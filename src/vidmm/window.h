@@ -25,14 +25,14 @@
 #include "vidmm/backing.h"
 
 struct list;
-struct space_range;
+struct range;
 struct vidmm;
 struct vidmm_place;
 struct vidmm_room;
 
 /* Part of a place. */
 struct cpu_window {
-	struct space_range *range; /* granules of the aperture; NULL: there is none */
+	struct range *range; /* granules of the aperture; NULL: there is none */
 	bool is_open;
 	bool is_changing;   /* somebody is in the driver for it */
 	bool is_unwanted;   /* … and closes it afterwards */

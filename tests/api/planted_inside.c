@@ -16,9 +16,9 @@
 #include "paging/internal.h"
 #include "sched/fence_page.h"
 #include "sched/internal.h"
-#include "vidmm/address_space.h"
+#include "address_space/address_space.h"
 #include "vidmm/place.h"
-#include "vidmm/table_tree.h"
+#include "pagetable/table_tree.h"
 
 static struct {
 	struct dxg_kernel *kernel;
@@ -108,7 +108,7 @@ PLANT_WIDE(segment_resident, inside.place->segment->resident_bytes)
 PLANT_WIDE(segment_entering, inside.place->segment->entering_bytes)
 PLANT_WIDE(segment_leaving, inside.place->segment->leaving_bytes)
 PLANT_WIDE(segment_committed, inside.place->segment->committed_bytes)
-PLANT_WIDE(segment_pages, inside.place->segment->space.taken_units)
+PLANT_WIDE(segment_pages, inside.place->segment->ranges.taken_units)
 PLANT_WIDE(segment_candidates, inside.place->segment->candidates.entry_count)
 PLANT_WIDE(segment_entered, inside.place->segment->traffic.entered.count)
 PLANT_WIDE(apertures, inside.adapter->memory->aperture_committed_bytes)

@@ -14,7 +14,7 @@
 #include "object/gpu_request.h"
 #include "object/kernel.h"
 #include "object/residency.h"
-#include "vidmm/table_tree.h"
+#include "pagetable/table_tree.h"
 
 /* ---- what the GPU would find when the driver hears that an allocation is gone ---- */
 

@@ -3,7 +3,7 @@
  * evict_history_test.c - what a row of uses leaves behind.
  */
 #include "support/test.h"
-#include "vidmm/evict_history.h"
+#include "evict/history.h"
 
 static void use_every(struct evict_history *history, uint64_t *now, uint64_t interval, int times)
 {

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "support/test.h"
-#include "vidmm/evict.h"
+#include "evict/evict.h"
 
 enum { ENTRIES = 60, NORMAL = 0x78000000 };
 

@@ -13,13 +13,13 @@
 #include "base/worker.h"
 #include "support/test.h"
 #include "unit/paging/fake.h"
-#include "vidmm/address_space.h"
+#include "address_space/address_space.h"
 #include "vidmm/allocation.h"
 #include "vidmm/control.h"
 #include "vidmm/place.h"
 #include "vidmm/table_room.h"
 #include "vidmm/table_states.h"
-#include "vidmm/table_tree.h"
+#include "pagetable/table_tree.h"
 
 /* A test may have more processes. */
 #ifndef EVICTION_PARTIES

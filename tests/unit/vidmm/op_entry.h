@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_VIDMM_OP_ENTRY_H
 #define TESTS_UNIT_VIDMM_OP_ENTRY_H
 
-#include "vidmm/table_tree.h"
+#include "pagetable/table_tree.h"
 
 static inline uint64_t op_entry(const struct paging_op *op, uint32_t i)
 {

@@ -5,7 +5,7 @@
  */
 #include "scene.h"
 #include "vidmm/allocation.h"
-#include "vidmm/mappings.h"
+#include "address_space/mappings.h"
 #include "vidmm/states.h"
 #include "vidmm/table_room.h"
 #include "vidmm/work_set.h"
@@ -148,10 +148,10 @@ TEST(overlap, what_it_leaves_of_the_room_is_free_when_the_other_is_out)
 	segment = &change.scene.gpu.manager->segments[SEGMENT_LOCAL - 1];
 	EXPECT(gpu_build(&change.scene.gpu));
 	EXPECT(gpu_build(&change.scene.gpu));
-	EXPECT_EQ(space_free_units(&segment->space), 0);
+	EXPECT_EQ(ranges_free_units(&segment->ranges), 0);
 	EXPECT_EQ(segment->lent_bytes, MIB);
 	EXPECT(gpu_complete(&change.scene.gpu));
-	EXPECT_EQ(space_free_units(&segment->space), MIB / PAGE);
+	EXPECT_EQ(ranges_free_units(&segment->ranges), MIB / PAGE);
 	EXPECT_EQ(segment->lent_bytes, 0);
 	change_finish(&change);
 }

@@ -7,65 +7,65 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "support/test.h"
-#include "vidmm/page_pool.h"
+#include "ranges/page_pool.h"
 
-static struct space space;
+static struct ranges space;
 
-static struct space_range *take_range(uint64_t count)
+static struct range *take_range(uint64_t count)
 {
-	struct space_range *range = NULL;
+	struct range *range = NULL;
 
-	EXPECT_EQ(space_take(&space, count, 1, &range), STATUS_SUCCESS);
+	EXPECT_EQ(ranges_take(&space, count, 1, &range), STATUS_SUCCESS);
 	return range;
 }
 
 /* 100 pages; [10k, 10k + 5) are free. */
-static void begin_with_holes(struct space_range *kept[10])
+static void begin_with_holes(struct range *kept[10])
 {
-	struct space_range *holes[10];
+	struct range *holes[10];
 
-	EXPECT_EQ(space_init(&space, 100), STATUS_SUCCESS);
+	EXPECT_EQ(ranges_init(&space, 100), STATUS_SUCCESS);
 	for (int i = 0; i < 10; i++) {
 		holes[i] = take_range(5);
 		kept[i] = take_range(5);
 	}
 	for (int i = 0; i < 10; i++)
-		space_give(&space, holes[i]);
+		ranges_give(&space, holes[i]);
 }
 
-static void end_with_holes(struct space_range *kept[10])
+static void end_with_holes(struct range *kept[10])
 {
 	for (int i = 0; i < 10; i++)
-		space_give(&space, kept[i]);
-	EXPECT_EQ(space_largest_free(&space), 100);
-	space_finish(&space);
+		ranges_give(&space, kept[i]);
+	EXPECT_EQ(ranges_largest_free(&space), 100);
+	ranges_finish(&space);
 }
 
 TEST(page_pool, one_stretch_is_one_run)
 {
 	struct page_set set = { .run_count = 0 };
 
-	EXPECT_EQ(space_init(&space, 100), STATUS_SUCCESS);
+	EXPECT_EQ(ranges_init(&space, 100), STATUS_SUCCESS);
 	EXPECT_EQ(page_pool_take(&space, 60, 1, PAGE_POOL_FROM_START, &set), STATUS_SUCCESS);
 	EXPECT_EQ(set.run_count, 1);
 	EXPECT_EQ(page_set_runs(&set)[0].first_page, 0);
 	EXPECT_EQ(page_set_runs(&set)[0].count, 60);
 	page_pool_give(&space, &set);
 	EXPECT_EQ(set.run_count, 0);
-	EXPECT_EQ(space_free_units(&space), 100);
+	EXPECT_EQ(ranges_free_units(&space), 100);
 	page_pool_give(&space, &set);
-	space_finish(&space);
+	ranges_finish(&space);
 }
 
 TEST(page_pool, from_the_end_is_at_the_end)
 {
 	struct page_set set = { .run_count = 0 };
 
-	EXPECT_EQ(space_init(&space, 100), STATUS_SUCCESS);
+	EXPECT_EQ(ranges_init(&space, 100), STATUS_SUCCESS);
 	EXPECT_EQ(page_pool_take(&space, 7, 1, PAGE_POOL_FROM_END, &set), STATUS_SUCCESS);
 	EXPECT_EQ(page_set_runs(&set)[0].first_page, 93);
 	page_pool_give(&space, &set);
-	space_finish(&space);
+	ranges_finish(&space);
 }
 
 static const uint64_t large_pages[] = { 8, 32, 0 };
@@ -85,9 +85,9 @@ TEST(page_pool, what_large_pages_can_show_begins_at_the_largest_it_fills)
 	static const struct page_run large = { 16, 9 };
 	static const struct page_run largest = { 32, 40 };
 	struct page_set sets[3] = { 0 };
-	struct space_range *first;
+	struct range *first;
 
-	EXPECT_EQ(space_init(&space, 100), STATUS_SUCCESS);
+	EXPECT_EQ(ranges_init(&space, 100), STATUS_SUCCESS);
 	first = take_range(3);
 	EXPECT_EQ(page_pool_take_large(&space, 7, 1, large_pages, PAGE_POOL_FROM_START, &sets[0]),
 		  STATUS_SUCCESS);
@@ -100,8 +100,8 @@ TEST(page_pool, what_large_pages_can_show_begins_at_the_largest_it_fills)
 	expect_runs(&sets[2], 1, &largest);
 	for (int i = 0; i < 3; i++)
 		page_pool_give(&space, &sets[i]);
-	space_give(&space, first);
-	space_finish(&space);
+	ranges_give(&space, first);
+	ranges_finish(&space);
 }
 
 /* Free: [65, 100), and from 72 on there is not enough. */
@@ -109,26 +109,26 @@ TEST(page_pool, one_stretch_is_better_than_several_that_large_pages_can_show)
 {
 	static const struct page_run whole = { 65, 35 };
 	struct page_set set = { 0 };
-	struct space_range *kept;
+	struct range *kept;
 
-	EXPECT_EQ(space_init(&space, 100), STATUS_SUCCESS);
+	EXPECT_EQ(ranges_init(&space, 100), STATUS_SUCCESS);
 	kept = take_range(65);
 	EXPECT_EQ(page_pool_take_large(&space, 35, 1, large_pages, PAGE_POOL_FROM_START, &set),
 		  STATUS_SUCCESS);
 	expect_runs(&set, 1, &whole);
 	page_pool_give(&space, &set);
-	space_give(&space, kept);
-	space_finish(&space);
+	ranges_give(&space, kept);
+	ranges_finish(&space);
 }
 
 TEST(page_pool, pieces_that_large_pages_can_show_come_first)
 {
 	struct page_set set = { 0 };
-	struct space_range *kept[4];
-	struct space_range *gaps[3];
+	struct range *kept[4];
+	struct range *gaps[3];
 	uint64_t offset = 0;
 
-	EXPECT_EQ(space_init(&space, 100), STATUS_SUCCESS);
+	EXPECT_EQ(ranges_init(&space, 100), STATUS_SUCCESS);
 	/* Free: [1, 20), [30, 47), [53, 64). */
 	kept[0] = take_range(1);
 	gaps[0] = take_range(19);
@@ -138,7 +138,7 @@ TEST(page_pool, pieces_that_large_pages_can_show_come_first)
 	gaps[2] = take_range(11);
 	kept[3] = take_range(36);
 	for (int i = 0; i < 3; i++)
-		space_give(&space, gaps[i]);
+		ranges_give(&space, gaps[i]);
 	EXPECT_EQ(page_pool_take_large(&space, 47, 1, large_pages, PAGE_POOL_FROM_START, &set),
 		  STATUS_SUCCESS);
 	uint64_t shown = 0;
@@ -153,13 +153,13 @@ TEST(page_pool, pieces_that_large_pages_can_show_come_first)
 	EXPECT_EQ(shown, 3); /* [8, 16), [32, 40), [56, 64) */
 	page_pool_give(&space, &set);
 	for (int i = 0; i < 4; i++)
-		space_give(&space, kept[i]);
-	space_finish(&space);
+		ranges_give(&space, kept[i]);
+	ranges_finish(&space);
 }
 
 TEST(page_pool, every_free_page_can_be_had)
 {
-	struct space_range *kept[10];
+	struct range *kept[10];
 	struct page_set set = { .run_count = 0 };
 
 	begin_with_holes(kept);
@@ -168,18 +168,18 @@ TEST(page_pool, every_free_page_can_be_had)
 	EXPECT_EQ(set.run_count, 0);
 	EXPECT_EQ(page_pool_take(&space, 50, 1, PAGE_POOL_FROM_START, &set), STATUS_SUCCESS);
 	EXPECT_EQ(set.run_count, 10);
-	EXPECT_EQ(space_free_units(&space), 0);
+	EXPECT_EQ(ranges_free_units(&space), 0);
 	page_pool_give(&space, &set);
 	end_with_holes(kept);
 }
 
 TEST(page_pool, there_are_no_more_runs_than_needed)
 {
-	struct space_range *kept[10];
+	struct range *kept[10];
 	struct page_set set = { .run_count = 0 };
 
 	begin_with_holes(kept);
-	space_give(&space, kept[4]); /* 15 pages in one stretch from here on */
+	ranges_give(&space, kept[4]); /* 15 pages in one stretch from here on */
 	EXPECT_EQ(page_pool_take(&space, 22, 1, PAGE_POOL_FROM_START, &set), STATUS_SUCCESS);
 	EXPECT_EQ(set.run_count, 3); /* 15, 5 and 2 */
 	page_pool_give(&space, &set);
@@ -189,13 +189,13 @@ TEST(page_pool, there_are_no_more_runs_than_needed)
 
 TEST(page_pool, runs_are_made_of_whole_granules)
 {
-	struct space_range *first;
-	struct space_range *second;
+	struct range *first;
+	struct range *second;
 	struct page_set set = { .run_count = 0 };
 
-	EXPECT_EQ(space_init(&space, 128), STATUS_SUCCESS);
+	EXPECT_EQ(ranges_init(&space, 128), STATUS_SUCCESS);
 	first = take_range(1);
-	EXPECT_EQ(space_take_within(&space, 1, 1, 70, 71, &second), STATUS_SUCCESS);
+	EXPECT_EQ(ranges_take_within(&space, 1, 1, 70, 71, &second), STATUS_SUCCESS);
 	/* Free: 1 to 69, with 3 granules of 16, and 71 to 127, with as many. */
 	EXPECT_EQ(page_pool_take(&space, 112, 16, PAGE_POOL_FROM_START, &set),
 		  STATUS_GRAPHICS_NO_VIDEO_MEMORY);
@@ -207,15 +207,15 @@ TEST(page_pool, runs_are_made_of_whole_granules)
 		EXPECT_EQ(page_set_runs(&set)[i].count, 48);
 	}
 	page_pool_give(&space, &set);
-	space_give(&space, first);
-	space_give(&space, second);
-	space_finish(&space);
+	ranges_give(&space, first);
+	ranges_give(&space, second);
+	ranges_finish(&space);
 }
 
 TEST(page_pool, no_memory_is_a_status_and_changes_nothing)
 {
 	struct mem_usage usage = mem_usage();
-	struct space_range *kept[10];
+	struct range *kept[10];
 	struct page_set set = { .run_count = 0 };
 	unsigned n = 0;
 	bool has_failed;
@@ -226,7 +226,7 @@ TEST(page_pool, no_memory_is_a_status_and_changes_nothing)
 		NTSTATUS status = page_pool_take(&space, 48, 1, PAGE_POOL_FROM_START, &set);
 		has_failed = mem_fail_stop();
 		EXPECT_EQ(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
-		EXPECT(!space_validate(&space));
+		EXPECT(!ranges_validate(&space));
 		EXPECT_EQ(space.taken_units, has_failed ? 50 : 98);
 	} while (has_failed);
 	EXPECT(n > 2);
@@ -268,15 +268,15 @@ static uint64_t free_pages(uint64_t granule)
 }
 
 /* Somebody who needs pages in one piece, in between. */
-static void exchange_range(struct space_range **range)
+static void exchange_range(struct range **range)
 {
 	enum { SOMEBODY = 255 };
 
 	if (*range) {
 		memset(owners + (*range)->first, 0, (*range)->count);
-		space_give(&space, *range);
+		ranges_give(&space, *range);
 		*range = NULL;
-	} else if (NT_SUCCESS(space_take(&space, 20, 4, range))) {
+	} else if (NT_SUCCESS(ranges_take(&space, 20, 4, range))) {
 		for (uint64_t i = 0; i < 20; i++)
 			EXPECT_EQ(owners[(*range)->first + i], 0);
 		memset(owners + (*range)->first, SOMEBODY, 20);
@@ -287,12 +287,12 @@ static void exchange_range(struct space_range **range)
 
 TEST(page_pool, random_use_agrees_with_a_plain_map)
 {
-	struct space_range *range = NULL;
+	struct range *range = NULL;
 	struct random random;
 
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		random_init(&random, seed);
-		EXPECT_EQ(space_init(&space, PAGES), STATUS_SUCCESS);
+		EXPECT_EQ(ranges_init(&space, PAGES), STATUS_SUCCESS);
 		for (int step = 0; step < 6000; step++) {
 			unsigned at = (unsigned)random_below(&random, SETS);
 			uint64_t granule = random_below(&random, 2) ? 16 : 1;
@@ -311,7 +311,7 @@ TEST(page_pool, random_use_agrees_with_a_plain_map)
 				map_set(&sets[at], granule, 0, (uint8_t)(at + 1));
 			}
 			exchange_range(&range);
-			EXPECT(!space_validate(&space));
+			EXPECT(!ranges_validate(&space));
 		}
 		if (range)
 			exchange_range(&range);
@@ -319,8 +319,8 @@ TEST(page_pool, random_use_agrees_with_a_plain_map)
 			map_set(&sets[i], 1, (uint8_t)(i + 1), 0);
 			page_pool_give(&space, &sets[i]);
 		}
-		EXPECT_EQ(space_largest_free(&space), PAGES);
-		space_finish(&space);
+		EXPECT_EQ(ranges_largest_free(&space), PAGES);
+		ranges_finish(&space);
 	}
 }
 

@@ -9,8 +9,8 @@
 #include "base/thread.h"
 #include "support/test.h"
 #include "unit/paging/fake.h"
-#include "vidmm/address_space.h"
-#include "vidmm/table_tree.h"
+#include "address_space/address_space.h"
+#include "pagetable/table_tree.h"
 
 enum {
 	PAGES = 8,

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "support/test.h"
 #include "unit/paging/fake.h"
-#include "vidmm/address_space.h"
-#include "vidmm/table_tree.h"
+#include "address_space/address_space.h"
+#include "pagetable/table_tree.h"
 
 enum { PAGES = 32, MEMORIES = 4 };
 enum { ROOM_FIRST = 16 << 20 }; /* of tables, in local memory */

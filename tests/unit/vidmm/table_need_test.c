@@ -8,7 +8,7 @@
 #include "base/refusal.h"
 #include "gpuva/plan.h"
 #include "tables_world.h"
-#include "vidmm/table_tree.h"
+#include "pagetable/table_tree.h"
 
 /* What the segment is said to have; who counts gets it from the first request that is too much. */
 static uint64_t said_left;

@@ -5,7 +5,7 @@
 #ifndef TESTS_UNIT_VIDMM_TABLES_SHAPES_H
 #define TESTS_UNIT_VIDMM_TABLES_SHAPES_H
 
-#include "vidmm/page_tables.h"
+#include "pagetable/page_tables.h"
 
 enum {
 	LOCAL = 1,

@@ -19,9 +19,9 @@
 #include "support/dirty.h"
 #include "support/test.h"
 #include "tables_shapes.h"
-#include "vidmm/page_tables.h"
-#include "vidmm/root_change.h"
-#include "vidmm/table_tree.h"
+#include "pagetable/page_tables.h"
+#include "pagetable/root_change.h"
+#include "pagetable/table_tree.h"
 
 struct memory {
 	struct mapped_memory mapped;

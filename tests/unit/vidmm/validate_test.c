@@ -2,7 +2,7 @@
 /*
  * validate_test.c - the judge notices when something is wrong.
  */
-#include "vidmm/space.h"
+#include "ranges/ranges.h"
 #include "world.h"
 
 static char wrong[160];

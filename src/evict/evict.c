@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * evict.c - see evict.h. The order of classes and priorities.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "evict/evict.h"
+
+enum {
+	PRIORITY_LOW = 0x50000000,
+	PRIORITY_NORMAL = 0x78000000,
+};
+static const uint32_t priority_high = 0xa0000000;
+static const uint32_t priority_maximum = 0xc8000000;
+
+static struct evict_entry *entry_of(struct list *link)
+{
+	return container_of(link, struct evict_entry, link);
+}
+
+/* Priorities. */
+
+enum evict_band evict_band_of(uint32_t priority)
+{
+	if (priority < PRIORITY_LOW)
+		return EVICT_BAND_MINIMUM;
+	if (priority < PRIORITY_NORMAL)
+		return EVICT_BAND_LOW;
+	if (priority < priority_high)
+		return EVICT_BAND_NORMAL;
+	return priority < priority_maximum ? EVICT_BAND_HIGH : EVICT_BAND_MAXIMUM;
+}
+
+enum evict_class evict_class_of_auto_offer(uint32_t priority)
+{
+	if (priority < PRIORITY_NORMAL)
+		return EVICT_OFFERED_LOW;
+	return priority == PRIORITY_NORMAL ? EVICT_OFFERED_NORMAL : EVICT_OFFERED_HIGH;
+}
+
+/* The set. */
+
+NTSTATUS evict_set_init(struct evict_set *set, const struct evict_policy *policy)
+{
+	memset(set, 0, sizeof(*set));
+	set->policy = policy;
+	for (unsigned i = 0; i < ARRAY_SIZE(set->plain); i++)
+		list_init(&set->plain[i]);
+	for (unsigned i = 0; i < EVICT_BAND_COUNT; i++) {
+		set->bands[i] = mem_zalloc(policy->state_bytes);
+		if (!set->bands[i]) {
+			evict_set_finish(set);
+			return STATUS_NO_MEMORY;
+		}
+		policy->init(set->bands[i]);
+	}
+	return STATUS_SUCCESS;
+}
+
+void evict_set_finish(struct evict_set *set)
+{
+	assert(set->entry_count == 0);
+	for (unsigned i = 0; i < EVICT_BAND_COUNT; i++)
+		mem_free(set->bands[i]);
+	memset(set, 0, sizeof(*set));
+}
+
+static void link_entry(struct evict_set *set, struct evict_entry *entry)
+{
+	if (entry->class == EVICT_LISTED)
+		set->policy->insert(set->bands[evict_band_of(entry->priority)], entry);
+	else
+		list_push_back(&set->plain[entry->class], &entry->link);
+}
+
+static void unlink_entry(struct evict_set *set, struct evict_entry *entry)
+{
+	if (entry->class == EVICT_LISTED)
+		set->policy->remove(set->bands[evict_band_of(entry->priority)], entry);
+	else
+		list_remove(&entry->link);
+}
+
+void evict_insert(struct evict_set *set, struct evict_entry *entry)
+{
+	assert(!entry->is_resident && entry->class < EVICT_CLASS_COUNT);
+	link_entry(set, entry);
+	entry->is_resident = true;
+	set->class_bytes[entry->class] += entry->size_bytes;
+	set->entry_count++;
+}
+
+void evict_remove(struct evict_set *set, struct evict_entry *entry)
+{
+	assert(entry->is_resident);
+	unlink_entry(set, entry);
+	entry->is_resident = false;
+	set->class_bytes[entry->class] -= entry->size_bytes;
+	set->entry_count--;
+}
+
+void evict_set_class(struct evict_set *set, struct evict_entry *entry, enum evict_class class)
+{
+	bool is_resident = entry->is_resident;
+
+	if (is_resident)
+		evict_remove(set, entry);
+	entry->class = class;
+	if (is_resident)
+		evict_insert(set, entry);
+}
+
+void evict_set_priority(struct evict_set *set, struct evict_entry *entry, uint32_t priority)
+{
+	bool is_moving = entry->is_resident && entry->class == EVICT_LISTED &&
+			 evict_band_of(entry->priority) != evict_band_of(priority);
+
+	if (is_moving)
+		unlink_entry(set, entry);
+	entry->priority = priority;
+	if (is_moving)
+		link_entry(set, entry);
+}
+
+/* Uses. */
+
+void evict_use(struct evict_set *set, struct evict_entry *entry, uint64_t now)
+{
+	bool is_moving = entry->is_resident && entry->class == EVICT_LISTED;
+
+	if (is_moving)
+		unlink_entry(set, entry);
+	evict_history_use(&entry->history, now);
+	if (is_moving)
+		link_entry(set, entry);
+}
+
+/* Victims. */
+
+void evict_walk_begin(struct evict_walk *walk, uint64_t now)
+{
+	walk->now = now;
+	walk->class = 0;
+	walk->band = 0;
+	walk->is_begun = false;
+}
+
+static struct evict_entry *plain_next(struct evict_set *set, struct evict_walk *walk)
+{
+	struct list *head = &set->plain[walk->class];
+	struct list *link = walk->is_begun ? walk->at : head->next;
+
+	walk->is_begun = true;
+	if (link == head)
+		return NULL;
+	walk->at = link->next;
+	return entry_of(link);
+}
+
+static struct evict_entry *band_next(struct evict_set *set, struct evict_walk *walk)
+{
+	if (!walk->is_begun)
+		set->policy->walk_begin(set->bands[walk->band], walk);
+	walk->is_begun = true;
+	return set->policy->walk_next(set->bands[walk->band], walk);
+}
+
+static struct evict_entry *walk_step(struct evict_set *set, struct evict_walk *walk)
+{
+	while (walk->class < EVICT_LISTED) {
+		struct evict_entry *entry = plain_next(set, walk);
+
+		if (entry)
+			return entry;
+		walk->class ++;
+		walk->is_begun = false;
+	}
+	while (walk->band < EVICT_BAND_COUNT) {
+		struct evict_entry *entry = band_next(set, walk);
+
+		if (entry)
+			return entry;
+		walk->band++;
+		walk->is_begun = false;
+	}
+	return NULL;
+}
+
+struct evict_entry *evict_walk_next(struct evict_set *set, struct evict_walk *walk,
+				    bool (*may_go)(const struct evict_entry *entry, void *context),
+				    void *context)
+{
+	struct evict_entry *entry;
+
+	do {
+		entry = walk_step(set, walk);
+	} while (entry && may_go && !may_go(entry, context));
+	return entry;
+}
+
+/* Recounting. */
+
+static const char *plain_validate(const struct evict_set *set, enum evict_class class,
+				  struct evict_count *found)
+{
+	struct list *link;
+
+	list_for_each (link, &set->plain[class]) {
+		const struct evict_entry *entry = entry_of(link);
+
+		if (!entry->is_resident || entry->class != class)
+			return "an entry hangs in a wrong list";
+		found->bytes += entry->size_bytes;
+		found->entries++;
+	}
+	return NULL;
+}
+
+static const char *class_validate(const struct evict_set *set, enum evict_class class,
+				  struct evict_count *found)
+{
+	const char *wrong = NULL;
+
+	if (class != EVICT_LISTED)
+		return plain_validate(set, class, found);
+	for (unsigned band = 0; !wrong && band < EVICT_BAND_COUNT; band++)
+		wrong = set->policy->validate(set->bands[band], found);
+	return wrong;
+}
+
+const char *evict_set_validate(const struct evict_set *set)
+{
+	uint64_t entries = 0;
+
+	for (unsigned class = 0; class < EVICT_CLASS_COUNT; class ++) {
+		struct evict_count found = { 0 };
+		const char *wrong = class_validate(set, class, &found);
+
+		if (wrong)
+			return wrong;
+		if (found.bytes != set->class_bytes[class])
+			return "the bytes of a class were miscounted";
+		entries += found.entries;
+	}
+	return entries == set->entry_count ? NULL : "the entries were miscounted";
+}

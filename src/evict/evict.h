@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * evict.h - who has to leave a segment first.
+ *
+ *   in:   what sits in the segment, and every use of it
+ *   out:  the residents in the order in which they should go
+ *
+ * Cheapest loss first, whatever the policy:
+ *   1. destroyed                     its end has not come yet; nothing is copied
+ *   2. offered low, normal, high     the oldest offer first; nothing is copied
+ *   3. leftovers                     evicted lazily, on nobody's residency list; the oldest first
+ *   4. listed                        by priority; among equals the policy decides
+ *
+ * A policy orders equals by their uses. There are two, and room for more: a struct evict_policy.
+ *   lru        the one not used for longest
+ *   adaptive   the one whose next use is expected last, see evict_adaptive.c
+ *
+ * This only decides: nothing moves, nobody waits. Time is whatever number the caller counts uses
+ * with; it never goes back. Locks: the segment's.
+ */
+#ifndef EVICT_EVICT_H
+#define EVICT_EVICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/list.h"
+#include "base/status.h"
+#include "evict/history.h"
+
+enum evict_class {
+	EVICT_DESTROYED,
+	EVICT_OFFERED_LOW,
+	EVICT_OFFERED_NORMAL,
+	EVICT_OFFERED_HIGH,
+	EVICT_LEFTOVER,
+	EVICT_LISTED,
+	EVICT_CLASS_COUNT,
+};
+
+/* Priorities in between count as the next lower one of these. */
+enum evict_band {
+	EVICT_BAND_MINIMUM,
+	EVICT_BAND_LOW,
+	EVICT_BAND_NORMAL,
+	EVICT_BAND_HIGH,
+	EVICT_BAND_MAXIMUM,
+	EVICT_BAND_COUNT,
+};
+
+/* Part of whoever can be resident. Zeroed: in no segment. */
+struct evict_entry {
+	/* The owner's while it is in no set; evict_set_…() change them afterwards. */
+	uint64_t size_bytes;
+	uint32_t priority;
+	enum evict_class class;
+
+	/* The policy's. */
+	struct evict_history history;
+	struct list link; /* in the list that holds it */
+	uint8_t list;     /* which of the policy's lists */
+	bool is_resident;
+};
+
+/* Both ends of a list, as far as they were not walked yet. */
+struct evict_stretch {
+	struct list *oldest;
+	struct list *newest;
+};
+
+enum { EVICT_LISTS_MAX = 192, EVICT_LIST_WORDS = EVICT_LISTS_MAX / 64 };
+
+struct evict_walk {
+	uint64_t now;
+	enum evict_class class;
+	enum evict_band band;
+	bool is_begun;                    /* the list or band it stands in      */
+	struct list *at;                  /* next, where there is one list only */
+	uint64_t open[EVICT_LIST_WORDS];  /* lists of which something is left   */
+	uint64_t begun[EVICT_LIST_WORDS]; /* those whose stretch is known       */
+	struct evict_stretch stretches[EVICT_LISTS_MAX];
+};
+
+struct evict_count {
+	uint64_t entries;
+	uint64_t bytes;
+};
+
+/* The order of equals; `state` is zeroed memory of state_bytes before init. */
+struct evict_policy {
+	const char *name;
+	size_t state_bytes;
+	void (*init)(void *state);
+	/* By its history, which knows the latest use already. */
+	void (*insert)(void *state, struct evict_entry *entry);
+	void (*remove)(void *state, struct evict_entry *entry);
+	void (*walk_begin)(void *state, struct evict_walk *walk);
+	/* NULL at the end. What it returned may leave before the next one is asked for. */
+	struct evict_entry *(*walk_next)(void *state, struct evict_walk *walk);
+	/* Adds what is there to `found`. NULL, or what is wrong. */
+	const char *(*validate)(const void *state, struct evict_count *found);
+};
+
+extern const struct evict_policy evict_lru;
+extern const struct evict_policy evict_adaptive;
+
+/* All of them, a NULL behind the last (policies.c). */
+extern const struct evict_policy *const evict_policies[];
+/* By its name; NULL when there is none. */
+const struct evict_policy *evict_policy_find(const char *name);
+
+struct evict_set {
+	const struct evict_policy *policy;
+	struct list plain[EVICT_LISTED]; /* in order of arrival                   */
+	void *bands[EVICT_BAND_COUNT];   /* states of the policy, for EVICT_LISTED */
+	uint64_t class_bytes[EVICT_CLASS_COUNT];
+	uint64_t entry_count;
+};
+
+MUST_CHECK NTSTATUS evict_set_init(struct evict_set *set, const struct evict_policy *policy);
+
+/* Nothing is in it any more. Accepts a zeroed struct. */
+void evict_set_finish(struct evict_set *set);
+
+/* Arrived in the segment. That is no use of it: whoever needs it there says so as well. */
+void evict_insert(struct evict_set *set, struct evict_entry *entry);
+void evict_remove(struct evict_set *set, struct evict_entry *entry);
+
+/* A use of it at `now`, resident or not; `set` is where it is, or would be. */
+void evict_use(struct evict_set *set, struct evict_entry *entry, uint64_t now);
+
+/* Offered, evicted lazily, listed again: the youngest of its new class. */
+void evict_set_class(struct evict_set *set, struct evict_entry *entry, enum evict_class class);
+void evict_set_priority(struct evict_set *set, struct evict_entry *entry, uint32_t priority);
+
+enum evict_band evict_band_of(uint32_t priority);
+
+/* What an offer with priority AUTO is. */
+enum evict_class evict_class_of_auto_offer(uint32_t priority);
+
+/*
+ * Victims, first to go first. `may_go` says no to those that are busy or pinned; they are left out
+ * and stay where they are. Between two calls nothing may happen to the set, except that the one
+ * returned last leaves. NULL at the end.
+ */
+void evict_walk_begin(struct evict_walk *walk, uint64_t now);
+struct evict_entry *evict_walk_next(struct evict_set *set, struct evict_walk *walk,
+				    bool (*may_go)(const struct evict_entry *entry, void *context),
+				    void *context);
+
+/* Recounts everything. NULL when it adds up, else what does not. */
+const char *evict_set_validate(const struct evict_set *set);
+
+#endif

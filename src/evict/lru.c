@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lru.c - least recently used: one list, every use moves to its end.
+ */
+#include "evict/evict.h"
+
+static struct evict_entry *entry_of(struct list *link)
+{
+	return container_of(link, struct evict_entry, link);
+}
+
+struct lru_state {
+	struct list list; /* evict_entry.link, the oldest use first */
+};
+
+static void lru_init(void *state)
+{
+	struct lru_state *lru = state;
+
+	list_init(&lru->list);
+}
+
+/* What was brought in and not used yet is as good as used at that moment: it goes to the end. */
+static void lru_insert(void *state, struct evict_entry *entry)
+{
+	struct lru_state *lru = state;
+
+	list_push_back(&lru->list, &entry->link);
+}
+
+static void lru_remove(void *state, struct evict_entry *entry)
+{
+	(void)state;
+	list_remove(&entry->link);
+}
+
+static void lru_walk_begin(void *state, struct evict_walk *walk)
+{
+	struct lru_state *lru = state;
+
+	walk->at = lru->list.next;
+}
+
+static struct evict_entry *lru_walk_next(void *state, struct evict_walk *walk)
+{
+	struct lru_state *lru = state;
+	struct list *link = walk->at;
+
+	if (link == &lru->list)
+		return NULL;
+	walk->at = link->next;
+	return entry_of(link);
+}
+
+static const char *lru_validate(const void *state, struct evict_count *found)
+{
+	const struct lru_state *lru = state;
+	struct list *link;
+
+	list_for_each (link, &lru->list) {
+		found->bytes += entry_of(link)->size_bytes;
+		found->entries++;
+	}
+	return NULL;
+}
+
+const struct evict_policy evict_lru = {
+	.name = "lru",
+	.state_bytes = sizeof(struct lru_state),
+	.init = lru_init,
+	.insert = lru_insert,
+	.remove = lru_remove,
+	.walk_begin = lru_walk_begin,
+	.walk_next = lru_walk_next,
+	.validate = lru_validate,
+};
