@@ -16,6 +16,8 @@
 #include "object/cpu_event.h"
 #include "object/context_switch.h"
 #include "object/device.h"
+#include "object/ending.h"
+#include "object/endings.h"
 #include "object/gpu_addresses.h"
 #include "paging/pager.h"
 #include "address_space/mappings.h"
@@ -34,14 +36,6 @@ struct unloading {
 	uint64_t nodes_left; /* which were switched */
 };
 
-enum release_stage {
-	RELEASE_NEW,
-	RELEASE_SUBMITTED,
-	RELEASE_LOADED,
-	RELEASE_ADDRESSES,
-	RELEASE_PLACE
-};
-
 struct context_allocation {
 	/* Set at creation. */
 	struct context_memory *owner;
@@ -58,8 +52,7 @@ struct context_allocation {
 	struct mapped_memory *mapped; /* NULL: it has no GPU addresses of the process */
 
 	/* Of who ends it. */
-	enum release_stage stage;
-	struct sched_patience patience;
+	struct ending ending;
 	struct memory_drop drop;
 	struct vidmm_departure departure;
 	struct unloading releasing;
@@ -280,76 +273,69 @@ static void owner_resume(const struct context_memory *owner)
 		sched_owner_resume(&owner->device->work);
 }
 
+/* What is waited for is one thing at a time. */
+static void tell_ending(struct context_allocation *allocation)
+{
+	struct sched_wait *wait = &allocation->ending.waits[0];
+
+	wait->over(wait);
+}
+
+static uint32_t await_submitted(void *subject, struct sched_wait *waits)
+{
+	const struct context_memory *owner = ((struct context_allocation *)subject)->owner;
+
+	owner_suspend(owner);
+	sched_after_submitted(&owner->device->work, &waits[0]);
+	return 1;
+}
+
+static uint32_t await_unloaded(void *subject, struct sched_wait *waits)
+{
+	struct context_allocation *allocation = subject;
+
+	unload(&allocation->releasing, allocation, &waits[0]);
+	return 1;
+}
+
+static void unmapped(struct memory_drop *drop)
+{
+	tell_ending(container_of(drop, struct context_allocation, drop));
+}
+
+static uint32_t await_unmapped(void *subject, struct sched_wait *waits)
+{
+	struct context_allocation *allocation = subject;
+
+	(void)waits;
+	allocation->drop.done = unmapped;
+	return allocation->mapped &&
+	       !address_space_drop(allocation->owner->device->process_adapter->addresses,
+				   allocation->mapped, &allocation->drop);
+}
+
 static void departed(struct vidmm_departure *departure)
 {
-	struct context_allocation *allocation =
-		container_of(departure, struct context_allocation, departure);
-
-	allocation->patience.wait.over(&allocation->patience.wait);
+	tell_ending(container_of(departure, struct context_allocation, departure));
 }
 
-static void dropped(struct memory_drop *drop)
+static uint32_t await_departed(void *subject, struct sched_wait *waits)
 {
-	struct context_allocation *allocation = container_of(drop, struct context_allocation, drop);
+	struct context_allocation *allocation = subject;
 
-	allocation->patience.wait.over(&allocation->patience.wait);
+	(void)waits;
+	vidmm_work_set_remove(&allocation->owner->set, &allocation->member);
+	vidmm_allocation_retire(&allocation->memory);
+	allocation->departure.done = departed;
+	return !vidmm_allocation_depart(&allocation->memory, &allocation->departure);
 }
 
-/* Starts what is next to be waited for. */
-static void release_begin(struct context_allocation *allocation, enum release_stage stage)
+static void give_back(void *subject)
 {
-	struct context_memory *owner = allocation->owner;
-	struct sched_wait *wait = &allocation->patience.wait;
-
-	allocation->stage = stage;
-	sched_patience_begin(&allocation->patience, &owner->device->work);
-	switch (stage) {
-	case RELEASE_NEW:
-		break;
-	case RELEASE_SUBMITTED:
-		owner_suspend(owner);
-		sched_after_submitted(&owner->device->work, wait);
-		break;
-	case RELEASE_LOADED:
-		unload(&allocation->releasing, allocation, wait);
-		break;
-	case RELEASE_ADDRESSES:
-		allocation->drop.done = dropped;
-		if (!allocation->mapped ||
-		    address_space_drop(owner->device->process_adapter->addresses,
-				       allocation->mapped, &allocation->drop))
-			dropped(&allocation->drop);
-		break;
-	case RELEASE_PLACE:
-		vidmm_work_set_remove(&owner->set, &allocation->member);
-		vidmm_allocation_retire(&allocation->memory);
-		allocation->departure.done = departed;
-		if (vidmm_allocation_depart(&allocation->memory, &allocation->departure))
-			departed(&allocation->departure);
-		break;
-	}
-}
-
-/* False, with `gives_up`: the owner is lost, and what the hardware has may never be over. */
-static bool release(struct context_allocation *allocation, bool gives_up)
-{
-	if (allocation->stage == RELEASE_NEW)
-		release_begin(allocation, RELEASE_SUBMITTED);
-	for (;;) {
-		if (!sched_patience_wait(&allocation->patience, gives_up))
-			return false;
-		if (allocation->stage == RELEASE_PLACE)
-			break;
-		release_begin(allocation, allocation->stage + 1);
-	}
-	owner_resume(allocation->owner);
-	return true;
-}
-
-static void allocation_free(struct context_allocation *allocation)
-{
+	struct context_allocation *allocation = subject;
 	struct context_books *books = &allocation->adapter->books;
 
+	owner_resume(allocation->owner);
 	vidmm_binding_finish(&allocation->member.binding);
 	vidmm_allocation_finish(&allocation->memory);
 	lock_acquire(&books->lock);
@@ -357,6 +343,14 @@ static void allocation_free(struct context_allocation *allocation)
 	notice_give(&books->changed);
 	lock_release(&books->lock);
 	mem_free(allocation);
+}
+
+ENDING_KIND(allocation_ending, "a context allocation", ENDING_OF_CONTEXT_ALLOCATION);
+
+/* False, with `gives_up`: the owner is lost, and what the hardware has may never be over. */
+static bool allocation_end(struct context_allocation *allocation, bool gives_up)
+{
+	return ending_run(&allocation->ending, &allocation->owner->device->work, gives_up);
 }
 
 /* Calls that found it before. */
@@ -376,8 +370,7 @@ static void allocation_reap(struct work *work)
 	lock_acquire(&books->lock);
 	await_uses_relock(allocation);
 	lock_release(&books->lock);
-	(void)!release(allocation, false);
-	allocation_free(allocation);
+	(void)!allocation_end(allocation, false);
 }
 
 /* Under the lock, with a notice: who ends the owner may take it over. */
@@ -427,8 +420,7 @@ static bool end_first_relock(struct context_memory *memory)
 				     first->member.binding.driver_allocation,
 				     vidmm_size_bytes(&first->memory));
 	}
-	(void)!release(first, false);
-	allocation_free(first);
+	(void)!allocation_end(first, false);
 	lock_acquire(&books->lock);
 	return true;
 }
@@ -524,6 +516,7 @@ static NTSTATUS create_for(struct context_memory *owner,
 			      "no memory for a context allocation");
 	allocation->owner = owner;
 	allocation->adapter = owner->device->adapter;
+	ending_init(&allocation->ending, &allocation_ending, allocation);
 	work_init(&allocation->reap_work, allocation_reap);
 	describe(allocation, owner->device, desc);
 	status = enlist(allocation, desc);
@@ -663,10 +656,8 @@ static NTSTATUS serve_destroy(void *listener, void *handle, bool may_wait)
 	lock_release(&adapter->books.lock);
 	if (!allocation)
 		return no_such_allocation();
-	if (waits && release(allocation, true)) {
-		allocation_free(allocation);
+	if (waits && allocation_end(allocation, true))
 		return STATUS_SUCCESS;
-	}
 	miniport_name_end(&allocation->driver.name, waits);
 	allocation_reap_later(allocation);
 	return STATUS_SUCCESS;
