@@ -67,7 +67,7 @@ struct dxg_adapter {
 	struct vidmm_account account;     /* of what outlives the process that made it, too */
 	uint64_t dummy_page_address;
 
-	struct work_source *work_source; /* who knows what the GPU still does (deferral.h) */
+	struct work_source *work_source; /* who knows what the GPU still does (ending.h) */
 	struct worker reaper;            /* where destructions run that had to wait */
 	_Atomic bool is_lost;            /* recovery failed; nothing new begins */
 	_Atomic(const char *) lost_why;  /* written before it, read after it … */

@@ -4,8 +4,8 @@
  */
 #include "base/clock.h"
 #include "object/cancelled.h"
-#include "object/deferral.h"
 #include "object/device.h"
+#include "object/ending.h"
 
 /* With the last one it is over: under the lock, for the context may go then. */
 static struct cancelled *next_cancelled(struct cancellations *cancellations)
@@ -30,7 +30,7 @@ static void tell_all(struct cancellations *cancellations)
 		cancelled->tell(cancelled);
 		adapter_leave(device->adapter);
 		cancelled->forget(cancelled);
-		deferral_release(device);
+		endings_release(device);
 	}
 }
 
@@ -61,7 +61,7 @@ void cancellations_finish(struct cancellations *cancellations)
 
 void cancellations_add(struct cancellations *cancellations, struct cancelled *cancelled)
 {
-	deferral_hold(cancellations->device);
+	endings_hold(cancellations->device);
 	lock_acquire(&cancellations->lock);
 	list_push_back(&cancellations->all, &cancelled->link);
 	bool must_post = !cancellations->is_telling;

@@ -16,9 +16,10 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "miniport/allocations.h"
-#include "object/deferral.h"
-#include "object/gpu_addresses.h"
 #include "object/destruction.h"
+#include "object/ending.h"
+#include "object/endings.h"
+#include "object/gpu_addresses.h"
 
 enum { FEW = 8 };
 
@@ -27,14 +28,17 @@ struct destroy_batch {
 	struct dxg_device *device;
 	struct dxg_resource *resource; /* whose allocations they are; NULL: alone */
 	bool is_resource_going;
+	bool is_inside;      /* the gate is passed, device->destroying held */
+	bool is_in_use;      /* work that was queued may use them */
 	uint32_t references; /* to each: its own, and perhaps that of who found it */
 	uint32_t count;
-	uint32_t dying; /* of those, the first so many had the last binding of their memory */
 	struct dxg_allocation **allocations;
-	void **pointers; /* room for `count` of the driver's handles */
+	void **pointers;   /* room for `count` of the driver's handles */
+	struct list dying; /* allocation_body.resource_link: this had their last binding */
+	void *room;        /* is freed last; NULL: nothing */
 };
 
-/* ---- step 1 ---- */
+/* ---- the handles are retired, the lists forget them ---- */
 
 static void forget_locked(struct dxg_allocation *allocation)
 {
@@ -45,7 +49,58 @@ static void forget_locked(struct dxg_allocation *allocation)
 		allocation->resource->allocation_count--;
 }
 
-/* ---- steps 3 to 5: gate passed, device->destroying held ---- */
+/* ---- the stages of a batch (endings.h) ---- */
+
+/* The pager may have to do with it: it is somewhere, on its way, or shown at GPU addresses. */
+static bool is_paged(const struct dxg_allocation *allocation)
+{
+	struct work_source *source = allocation->device->adapter->work_source;
+
+	return source->is_paged(source, allocation);
+}
+
+static bool is_any_paged(uint32_t count, struct dxg_allocation *const *allocations)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (is_paged(allocations[i]))
+			return true;
+	}
+	return false;
+}
+
+/* AssumeNotInUse speaks of the device's work only. */
+static uint32_t await_use(void *subject, struct sched_wait *waits)
+{
+	const struct destroy_batch *batch = subject;
+	struct dxg_device *device = batch->device;
+	struct work_source *source = device->adapter->work_source;
+	uint32_t count = 0;
+
+	if (batch->is_in_use)
+		source->after_device(source, device, &waits[count++]);
+	if (is_any_paged(batch->count, batch->allocations))
+		source->after_paging(source, device->adapter, &waits[count++]);
+	return count;
+}
+
+/* Who claims at once is inside already. */
+static void batch_enter(void *subject)
+{
+	struct destroy_batch *batch = subject;
+
+	if (batch->is_inside)
+		return;
+	adapter_enter_to_release(batch->device->adapter);
+	lock_acquire(&batch->device->destroying);
+	batch->is_inside = true;
+}
+
+static void batch_leave(struct destroy_batch *batch)
+{
+	lock_release(&batch->device->destroying);
+	adapter_leave(batch->device->adapter);
+	batch->is_inside = false;
+}
 
 /* What others have open too stays visible to them; only this device's locks go. */
 static void end_cpu_access(struct dxg_allocation *allocation)
@@ -61,9 +116,37 @@ static void end_cpu_access(struct dxg_allocation *allocation)
 		(void)!vidmm_unlock_anywhere(allocation->device->adapter->memory, &body->memory);
 }
 
-static void close_bindings(struct destroy_batch *batch)
+/* Nothing of it is moved for this device any more; for nobody, when nobody else has it. */
+static void end_residency(struct dxg_allocation *allocation)
 {
-	struct dxg_device *device = batch->device;
+	struct allocation_body *body = allocation->body;
+
+	/* Where nobody asked for a place there is none. */
+	if (!allocation_end_binding(allocation))
+		return;
+	if (!body->resource || !body->resource->is_shared)
+		vidmm_allocation_leave(&body->memory);
+}
+
+static void end_use(struct dxg_allocation *allocation)
+{
+	end_cpu_access(allocation);
+	allocation_end_addresses(allocation);
+	end_residency(allocation);
+}
+
+static void batch_end_use(void *subject)
+{
+	const struct destroy_batch *batch = subject;
+
+	for (uint32_t i = 0; i < batch->count; i++)
+		end_use(batch->allocations[i]);
+}
+
+static void batch_close(void *subject)
+{
+	const struct destroy_batch *batch = subject;
+	const struct dxg_device *device = batch->device;
 
 	if (batch->count == 0)
 		return;
@@ -89,16 +172,15 @@ static void leave_resource(struct allocation_body *body)
 	lock_release(&resource->lock);
 }
 
-/* Memory whose last binding this was comes first in the list. */
-static void put_bodies(struct destroy_batch *batch)
+static void put_bindings(struct destroy_batch *batch)
 {
 	for (uint32_t i = 0; i < batch->count; i++) {
-		struct dxg_allocation *allocation = batch->allocations[i];
-		if (!refcount_put_quickly(&allocation->body->refs))
+		struct allocation_body *body = batch->allocations[i]->body;
+
+		if (!refcount_put_quickly(&body->refs))
 			continue;
-		leave_resource(allocation->body);
-		batch->allocations[i] = batch->allocations[batch->dying];
-		batch->allocations[batch->dying++] = allocation;
+		leave_resource(body);
+		list_push_back(&batch->dying, &body->resource_link);
 	}
 }
 
@@ -112,97 +194,72 @@ static void end_resource_holds(struct resource_body *body)
 	hold_end(&body->holds, "resource", body->driver_resource);
 }
 
-static void destroy_bodies(struct destroy_batch *batch)
+/* The driver's handles of what dies, which nobody holds any more. */
+static uint32_t collect_dying(const struct destroy_batch *batch)
 {
+	struct list *link;
+	uint32_t count = 0;
+
+	list_for_each (link, &batch->dying) {
+		struct allocation_body *body =
+			container_of(link, struct allocation_body, resource_link);
+
+		end_allocation_holds(body);
+		batch->pointers[count++] = body->driver_allocation;
+	}
+	return count;
+}
+
+static void batch_destroy(void *subject)
+{
+	struct destroy_batch *batch = subject;
 	struct dxg_device *device = batch->device;
 	struct resource_body *resource = batch->resource ? batch->resource->body : NULL;
 	/* A shared resource goes with its body. */
 	bool is_last = resource && batch->is_resource_going && !resource->is_shared;
 
-	if (batch->dying == 0 && !is_last)
+	put_bindings(batch);
+	if (list_is_empty(&batch->dying) && !is_last)
 		return;
-	for (uint32_t i = 0; i < batch->dying; i++) {
-		end_allocation_holds(batch->allocations[i]->body);
-		batch->pointers[i] = batch->allocations[i]->body->driver_allocation;
-	}
+	uint32_t count = collect_dying(batch);
 	if (is_last)
 		end_resource_holds(resource);
 	miniport_destroy_allocations(device->adapter->miniport, device->process_adapter->client,
-				     batch->dying, batch->pointers,
+				     count, batch->pointers,
 				     resource ? &resource->driver_resource : NULL, is_last);
 }
 
-/* Nothing of it is moved for this device any more; for nobody, when nobody else has it. */
-static void end_residency(struct dxg_allocation *allocation)
-{
-	struct allocation_body *body = allocation->body;
-
-	/* Where nobody asked for a place there is none. */
-	if (!allocation_end_binding(allocation))
-		return;
-	if (!body->resource || !body->resource->is_shared)
-		vidmm_allocation_leave(&body->memory);
-}
-
-static void end_use(struct dxg_allocation *allocation)
-{
-	end_cpu_access(allocation);
-	allocation_end_addresses(allocation);
-	end_residency(allocation);
-}
-
-static void tell_driver(struct destroy_batch *batch)
-{
-	for (uint32_t i = 0; i < batch->count; i++)
-		end_use(batch->allocations[i]);
-	close_bindings(batch);
-	put_bodies(batch);
-	destroy_bodies(batch);
-}
-
-/* ---- step 6: nothing held ---- */
-
 /* A call that found one of them before may still be looking; the last one out frees it. */
-SPECIALIZED void give_back(struct destroy_batch *batch)
+static void batch_give_back(void *subject)
 {
-	for (uint32_t i = 0; i < batch->count; i++) {
-		struct dxg_allocation *allocation = batch->allocations[i];
-		/* The allocation looks at it, too, as long as it has a reference. */
-		if (i < batch->dying)
-			refcount_put_one_of_two(&allocation->body->lookers);
-		object_put_several(&allocation->object, batch->references);
+	struct destroy_batch *batch = subject;
+	struct dxg_resource *resource = batch->is_resource_going ? batch->resource : NULL;
+	struct list *link;
+
+	batch_leave(batch);
+	while ((link = list_pop_front(&batch->dying)) != NULL)
+		allocation_body_put(container_of(link, struct allocation_body, resource_link));
+	for (uint32_t i = 0; i < batch->count; i++)
+		object_put_several(&batch->allocations[i]->object, batch->references);
+	mem_free(batch->room);
+	if (resource) {
+		share_close(&resource->body->share);
+		object_put(&resource->object);
 	}
 }
 
-/* Steps 3 to 6 for a batch whose handles are retired already. */
-static void destroy_batch_finish(struct destroy_batch *batch)
+ENDING_KIND(batch_ending, "allocations", ENDING_OF_ALLOCATIONS);
+
+static void batch_init(struct destroy_batch *batch, struct dxg_device *device,
+		       struct dxg_resource *resource, uint32_t references)
 {
-	adapter_enter_to_release(batch->device->adapter);
-	lock_acquire(&batch->device->destroying);
-	tell_driver(batch);
-	lock_release(&batch->device->destroying);
-	adapter_leave(batch->device->adapter);
-	give_back(batch);
+	*batch = (struct destroy_batch){ .device = device,
+					 .resource = resource,
+					 .references = references };
+	list_init(&batch->dying);
 }
 
-/* ---- step 2: when the GPU may still be at it ---- */
-
-/* The pager may have to do with it: it is somewhere, on its way, or shown at GPU addresses. */
-static bool is_paged(const struct dxg_allocation *allocation)
-{
-	struct work_source *source = allocation->device->adapter->work_source;
-
-	return source->is_paged(source, allocation);
-}
-
-static bool is_any_paged(uint32_t count, struct dxg_allocation *const *allocations)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		if (is_paged(allocations[i]))
-			return true;
-	}
-	return false;
-}
+/* ---- when the GPU may still be at it ---- */
 
 /*
  * A resource does not overtake what was in it and is deferred. What is over may be held on to when
@@ -213,24 +270,14 @@ static bool has_to_wait(struct dxg_device *device)
 	struct work_source *source = device->adapter->work_source;
 
 	return !source->is_idle(source, device) ||
-	       atomic_load_explicit(&device->deferral_count, memory_order_acquire) > 0;
+	       atomic_load_explicit(&device->ordered_endings, memory_order_acquire) > 0;
 }
 
 struct deferred_batch {
-	struct deferral deferral;
+	struct ending ending;
 	struct destroy_batch batch;
 	void *room[]; /* for its allocations, then for the driver's handles */
 };
-
-static void deferred_run(struct deferral *deferral)
-{
-	destroy_batch_finish(&container_of(deferral, struct deferred_batch, deferral)->batch);
-}
-
-static void deferred_free(struct deferral *deferral)
-{
-	mem_free(container_of(deferral, struct deferred_batch, deferral));
-}
 
 static struct deferred_batch *deferred_create(struct dxg_device *device, uint32_t count)
 {
@@ -242,11 +289,11 @@ static struct deferred_batch *deferred_create(struct dxg_device *device, uint32_
 		       "no memory to remember that %u allocations are to be destroyed", count);
 		return NULL;
 	}
-	deferred->deferral.run = deferred_run;
-	deferred->deferral.free = deferred_free;
-	deferred->batch.device = device;
+	ending_init(&deferred->ending, &batch_ending, &deferred->batch);
+	batch_init(&deferred->batch, device, NULL, 2);
 	deferred->batch.allocations = (struct dxg_allocation **)deferred->room;
 	deferred->batch.pointers = deferred->room + count;
+	deferred->batch.room = deferred;
 	return deferred;
 }
 
@@ -269,25 +316,25 @@ static bool is_any_used(const struct destroy_batch *batch)
 }
 
 /* Nobody has a handle left with which it could be evicted: what its owner may have is free now. */
-static void leave_residency_lists(const struct destroy_batch *batch, bool is_in_use)
+static void leave_residency_lists(const struct destroy_batch *batch)
 {
 	for (uint32_t i = 0; i < batch->count; i++)
-		allocation_retire_binding(batch->allocations[i], is_in_use);
+		allocation_retire_binding(batch->allocations[i], batch->is_in_use);
 }
 
 static void deferred_start(struct deferred_batch *deferred,
 			   const struct destruction_options *options)
 {
-	const struct destroy_batch *batch = &deferred->batch;
-	bool is_in_use = !options->is_not_in_use || is_any_used(batch);
+	struct destroy_batch *batch = &deferred->batch;
+	_Atomic uint32_t is_over = 0;
+	bool is_synchronous = options->is_synchronous;
 
-	leave_residency_lists(batch, is_in_use);
-	deferred->deferral.group = batch->resource;
-	deferral_start(&deferred->deferral, batch->device, is_in_use,
-		       is_any_paged(batch->count, batch->allocations));
-	if (options->is_synchronous)
-		deferral_wait(&deferred->deferral);
-	deferral_put(&deferred->deferral);
+	batch->is_in_use = !options->is_not_in_use || is_any_used(batch);
+	leave_residency_lists(batch);
+	ending_start(&deferred->ending, batch->device, batch->resource,
+		     is_synchronous ? &is_over : NULL);
+	if (is_synchronous)
+		ending_await(&is_over);
 }
 
 /* ---- a list ---- */
@@ -342,7 +389,6 @@ RARE static NTSTATUS defer_list(struct dxg_device *device, uint32_t count,
 		return status;
 	}
 	deferred->batch.resource = allocations[0]->resource;
-	deferred->batch.references = 2;
 	deferred->batch.count = count;
 	memcpy(deferred->batch.allocations, allocations, count * sizeof(*allocations));
 	deferred_start(deferred, options);
@@ -366,7 +412,7 @@ static bool claim_unreachable(struct dxg_device *device, struct dxg_allocation *
 }
 
 /* Most that come and go so were never put to use. */
-static void end_unreachable_use(struct dxg_allocation *allocation)
+static void end_unreachable_use(struct dxg_device *device, struct dxg_allocation *allocation)
 {
 	bool has_use = atomic_load_explicit(&allocation->binding, memory_order_relaxed) ||
 		       atomic_load_explicit(&allocation->addresses, memory_order_relaxed);
@@ -376,7 +422,8 @@ static void end_unreachable_use(struct dxg_allocation *allocation)
 }
 
 /* In one visit. Of no resource, so that this was the only binding. */
-static void tell_driver_of_unreachable(struct dxg_device *device, struct dxg_allocation *allocation)
+static void close_and_destroy_unreachable(struct dxg_device *device,
+					  struct dxg_allocation *allocation)
 {
 	struct allocation_body *body = allocation->body;
 	struct miniport *miniport = device->adapter->miniport;
@@ -397,79 +444,58 @@ static void tell_driver_of_unreachable(struct dxg_device *device, struct dxg_all
 	miniport_destroy_allocations(miniport, client, 1, &body->driver_allocation, NULL, false);
 }
 
-static void end_unreachable(struct dxg_device *device, struct dxg_allocation *allocation)
+static void give_unreachable_back(struct dxg_device *device, struct dxg_allocation *allocation)
 {
-	end_unreachable_use(allocation);
-	tell_driver_of_unreachable(device, allocation);
 	adapter_leave(device->adapter);
 	allocation_end_alone(allocation);
 	object_put_some(&device->object, 2); /* the caller's, and the allocation's */
-}
-
-RARE static NTSTATUS end_in_turn(struct dxg_device *device, struct dxg_allocation *allocation)
-{
-	void *pointer;
-	struct destroy_batch batch = {
-		.device = device,
-		.resource = allocation->resource,
-		.references = 2,
-		.count = 1,
-		.allocations = &allocation,
-		.pointers = &pointer,
-	};
-
-	lock_acquire(&device->destroying);
-	NTSTATUS status = claim_list(device, 1, &allocation);
-	if (NT_SUCCESS(status))
-		tell_driver(&batch);
-	lock_release(&device->destroying);
-	adapter_leave(device->adapter);
-	if (NT_SUCCESS(status))
-		give_back(&batch);
-	object_put(&device->object);
-	return status;
-}
-
-static NTSTATUS destroy_single_now(struct dxg_device *device, struct dxg_allocation *allocation)
-{
-	adapter_enter_to_release(device->adapter);
-	if (UNLIKELY(!claim_unreachable(device, allocation)))
-		return end_in_turn(device, allocation);
-	end_unreachable(device, allocation);
-	return STATUS_SUCCESS;
 }
 
 static NTSTATUS destroy_list_now(struct dxg_device *device, uint32_t count,
 				 struct dxg_allocation **allocations)
 {
 	void *few[FEW];
-	struct destroy_batch batch = {
-		.device = device,
-		.resource = allocations[0]->resource,
-		.references = 2,
-		.count = count,
-		.allocations = allocations,
-		.pointers = few,
-	};
+	struct destroy_batch batch;
 
+	batch_init(&batch, device, allocations[0]->resource, 2);
+	batch.count = count;
+	batch.allocations = allocations;
+	batch.pointers = few;
 	if (count > FEW) {
-		batch.pointers = mem_zalloc_array(count, sizeof(*batch.pointers));
+		batch.room = batch.pointers = mem_zalloc_array(count, sizeof(*batch.pointers));
 		if (!batch.pointers)
 			return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
 				      "no memory to destroy %u allocations at once", count);
 	}
-	adapter_enter_to_release(device->adapter);
-	lock_acquire(&device->destroying);
+	batch_enter(&batch);
 	NTSTATUS status = claim_list(device, count, allocations);
-	if (NT_SUCCESS(status))
-		tell_driver(&batch);
-	lock_release(&device->destroying);
-	adapter_leave(device->adapter);
-	if (NT_SUCCESS(status))
-		give_back(&batch);
-	if (batch.pointers != few)
-		mem_free(batch.pointers);
+	if (NT_SUCCESS(status)) {
+		ending_run_now(&batch_ending, &batch);
+	} else {
+		batch_leave(&batch);
+		mem_free(batch.room);
+	}
 	return status;
+}
+
+RARE static NTSTATUS destroy_in_turn(struct dxg_device *device, struct dxg_allocation *allocation)
+{
+	adapter_leave(device->adapter);
+	NTSTATUS status = destroy_list_now(device, 1, &allocation);
+	object_put(&device->object);
+	return status;
+}
+
+/* Nothing is waited for, and nobody asks how far it is: the stages are calls. */
+#define CALL(await, run, what) run(device, allocation);
+
+static NTSTATUS destroy_single_now(struct dxg_device *device, struct dxg_allocation *allocation)
+{
+	adapter_enter_to_release(device->adapter);
+	if (UNLIKELY(!claim_unreachable(device, allocation)))
+		return destroy_in_turn(device, allocation);
+	ENDING_OF_UNREACHABLE_ALLOCATION(CALL)
+	return STATUS_SUCCESS;
 }
 
 NTSTATUS destruction_of_list(struct dxg_device *device, uint32_t count,
@@ -526,20 +552,6 @@ static bool claim_resource(struct dxg_resource *resource, uint32_t *count_out)
 	return is_ours;
 }
 
-static void resource_gone(struct dxg_resource *resource)
-{
-	share_close(&resource->body->share);
-	object_put(&resource->object);
-}
-
-static void deferred_resource_run(struct deferral *deferral)
-{
-	struct deferred_batch *deferred = container_of(deferral, struct deferred_batch, deferral);
-
-	destroy_batch_finish(&deferred->batch);
-	resource_gone(deferred->batch.resource);
-}
-
 static NTSTATUS already_gone(const struct dxg_resource *resource)
 {
 	return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hResource",
@@ -568,7 +580,6 @@ static NTSTATUS defer_resource(struct dxg_resource *resource,
 		deferred->batch.resource = resource;
 		deferred->batch.references = 1;
 		deferred->batch.is_resource_going = true;
-		deferred->deferral.run = deferred_resource_run;
 		(void)claim_some(resource, &deferred->batch, count);
 	}
 	lock_release(&device->destroying);
@@ -577,49 +588,42 @@ static NTSTATUS defer_resource(struct dxg_resource *resource,
 	return status;
 }
 
+/* All at once when there is memory for the list; it is in `batch` then. */
+static void batch_make_room(struct destroy_batch *batch, uint32_t count)
+{
+	void **room = count > FEW ? mem_zalloc_array(count, 2 * sizeof(*room)) : NULL;
+
+	if (!room)
+		return;
+	batch->room = room;
+	batch->allocations = (struct dxg_allocation **)room;
+	batch->pointers = room + count;
+}
+
 static NTSTATUS destroy_resource_now(struct dxg_resource *resource)
 {
-	struct dxg_device *device = resource->device;
 	struct dxg_allocation *few_allocations[FEW];
 	void *few_pointers[FEW];
-	void **much = NULL;
-	uint32_t room = FEW;
+	struct destroy_batch batch;
 	uint32_t count = 0;
-	bool is_all;
 
-	adapter_enter_to_release(device->adapter);
-	lock_acquire(&device->destroying);
+	batch_init(&batch, resource->device, resource, 1);
+	batch_enter(&batch);
 	if (!claim_resource(resource, &count)) {
-		lock_release(&device->destroying);
-		adapter_leave(device->adapter);
+		batch_leave(&batch);
 		return already_gone(resource);
 	}
-	if (count > FEW) {
-		much = mem_zalloc_array(count, 2 * sizeof(*much));
-		room = much ? count : FEW;
+	for (;;) {
+		batch.allocations = few_allocations;
+		batch.pointers = few_pointers;
+		batch_make_room(&batch, count);
+		batch.is_resource_going = claim_some(resource, &batch, batch.room ? count : FEW);
+		ending_run_now(&batch_ending, &batch);
+		if (batch.is_resource_going)
+			return STATUS_SUCCESS;
+		batch_init(&batch, resource->device, resource, 1);
+		batch_enter(&batch);
 	}
-	do {
-		struct destroy_batch batch = {
-			.device = device,
-			.resource = resource,
-			.references = 1,
-			.allocations = much ? (struct dxg_allocation **)much : few_allocations,
-			.pointers = much ? much + count : few_pointers,
-		};
-		is_all = claim_some(resource, &batch, room);
-		batch.is_resource_going = is_all;
-		tell_driver(&batch);
-		lock_release(&device->destroying);
-		adapter_leave(device->adapter);
-		give_back(&batch);
-		if (!is_all) {
-			adapter_enter_to_release(device->adapter);
-			lock_acquire(&device->destroying);
-		}
-	} while (!is_all);
-	mem_free(much);
-	resource_gone(resource);
-	return STATUS_SUCCESS;
 }
 
 static bool resource_is_paged(struct dxg_resource *resource)
@@ -652,7 +656,7 @@ void destruction_of_device(struct dxg_device *device)
 	/* The contexts end, though a call may still hold one; the driver hears of what was
 	   cancelled, and what was deferred goes first. */
 	sched_owner_drain(&device->work);
-	deferral_wait_for_all(device);
+	endings_wait(device);
 
 	lock_acquire(&device->lock);
 	assert(device->is_dying);
@@ -679,10 +683,9 @@ void destruction_of_device(struct dxg_device *device)
 
 /* ---- recounting ---- */
 
-struct deferred_contents destruction_deferred(struct deferral *deferral)
+struct deferred_contents destruction_deferred(const struct ending *ending)
 {
-	const struct destroy_batch *batch =
-		&container_of(deferral, struct deferred_batch, deferral)->batch;
+	const struct destroy_batch *batch = ending->subject;
 
 	return (struct deferred_contents){
 		.resource = batch->is_resource_going ? batch->resource : NULL,

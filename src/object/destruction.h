@@ -23,8 +23,9 @@
 #include <stdint.h>
 
 #include "object/allocation.h"
-#include "object/deferral.h"
 #include "object/resource.h"
+
+struct ending;
 
 struct destruction_options {
 	bool is_not_in_use;  /* AssumeNotInUse: do not wait for the owner's queued work */
@@ -55,12 +56,12 @@ void destruction_of_device(struct dxg_device *device);
 /* The memory of a shared resource that nobody can reach any more. */
 void destruction_of_shared_body(struct resource_body *body);
 
-/* For kernel_validate(): what a deferral that is not ready will end. The device's lock is held. */
+/* For kernel_validate(): what an ending in the device's line will end. The device's lock is held. */
 struct deferred_contents {
 	struct dxg_resource *resource; /* that goes with them; NULL: none */
 	uint32_t count;
 	struct dxg_allocation *const *allocations;
 };
-struct deferred_contents destruction_deferred(struct deferral *deferral);
+struct deferred_contents destruction_deferred(const struct ending *ending);
 
 #endif

@@ -9,9 +9,9 @@
 #include "base/refusal.h"
 #include "base/thread.h"
 #include "object/context.h"
-#include "object/deferral.h"
 #include "object/destruction.h"
 #include "object/device.h"
+#include "object/ending.h"
 #include "object/gpu_addresses.h"
 #include "object/gpu_update.h"
 #include "object/hw_context.h"
@@ -73,9 +73,9 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	list_init(&device->sync_objects);
 	list_init(&device->ending_fences);
 	list_init(&device->paging_queues);
-	list_init(&device->deferrals);
-	list_init(&device->ready_deferrals);
-	work_init(&device->reap_work, deferral_run_device);
+	list_init(&device->endings);
+	list_init(&device->ready_endings);
+	work_init(&device->reap_work, endings_run);
 	work_init(&device->loss, device_tell_loss);
 
 	status = process_join_adapter(process, adapter, &device->process_adapter);

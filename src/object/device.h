@@ -61,34 +61,35 @@ struct dxg_device {
 
 	struct lock destroying; /* LOCK_RANK_DESTROY: see destruction.c */
 
-	struct lock lock;                /* LOCK_RANK_DEVICE */
-	struct list contexts;            /* dxg_context.owned */
-	struct list hw_contexts;         /* dxg_hw_context.owned */
-	struct list resources;           /* dxg_resource.device_link */
-	struct list allocations;         /* dxg_allocation.owner_link of those in no resource */
-	struct list sync_objects;        /* dxg_sync_object.owned */
-	uint32_t sync_object_count;      /* … and those that ended, and are still held */
-	struct list paging_queues;       /* dxg_paging_queue.owned */
-	struct kept_fences kept_fences;  /* for the next ones */
-	struct list ending_fences;       /* dxg_sync_object.owned: see fence_ending.h */
-	uint32_t ending_count;           /* … and those that are being given back */
-	bool is_published;               /* something can be added */
-	bool is_dying;                   /* nothing is added any more */
-	bool is_loss_pending;            /* its fences are being told that it is lost */
-	bool is_loss_told;               /* it has none any more */
-	bool has_reap_work;              /* the reaper came to have to do with it */
-	struct list deferrals;           /* deferral.link, in the order they were started */
-	struct list ready_deferrals;     /* deferral.ready_link: those that may run */
-	uint32_t deferral_holds;         /* none of them runs meanwhile */
-	_Atomic uint32_t deferral_count; /* deferrals and holds; written under the lock, looked at
-					    without */
+	struct lock lock;               /* LOCK_RANK_DEVICE */
+	struct list contexts;           /* dxg_context.owned */
+	struct list hw_contexts;        /* dxg_hw_context.owned */
+	struct list resources;          /* dxg_resource.device_link */
+	struct list allocations;        /* dxg_allocation.owner_link of those in no resource */
+	struct list sync_objects;       /* dxg_sync_object.owned */
+	uint32_t sync_object_count;     /* … and those that ended, and are still held */
+	struct list paging_queues;      /* dxg_paging_queue.owned */
+	struct kept_fences kept_fences; /* for the next ones */
+	struct list ending_fences;      /* dxg_sync_object.owned: see fence_ending.h */
+	uint32_t ending_count;          /* … and those that are being given back */
+	bool is_published;              /* something can be added */
+	bool is_dying;                  /* nothing is added any more */
+	bool is_loss_pending;           /* its fences are being told that it is lost */
+	bool is_loss_told;              /* it has none any more */
+	bool has_reap_work;             /* the reaper came to have to do with it */
+	struct list endings;            /* ending.link, in the order they were started */
+	struct list ready_endings;      /* ending.ready_link: those that may run */
+	uint32_t line_count;            /* endings that were started, and are not over */
+	uint32_t ending_holds;          /* none of them runs meanwhile */
+	_Atomic uint32_t
+		ordered_endings; /* those of a group, and holds; looked at without the lock */
 
 	struct work loss; /* what its loss means for its fences, on the reaper's thread … */
 	struct sched_wait silence; /* … once more when the hardware writes none of them any more */
 	bool is_silent;
 
 	struct work reap_work; /* this device's turn at the adapter's reaper */
-	struct notice reaped;  /* a deferral has run, an ended fence is gone */
+	struct notice reaped;  /* an ending is over, an ended fence is gone */
 };
 
 extern const struct object_class device_class;

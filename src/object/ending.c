@@ -2,6 +2,11 @@
 /*
  * ending.c - see ending.h.
  */
+#include <assert.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "object/device.h"
 #include "object/ending.h"
 
 void ending_init(struct ending *ending, const struct ending_kind *kind, void *subject)
@@ -38,21 +43,25 @@ static void ask_for_waits(struct ending *ending, const struct ending_stage *stag
 
 /* ---- the stages ---- */
 
+static void leave_line(struct ending *ending)
+{
+	lock_acquire(&ending->device->lock);
+	list_remove(&ending->link);
+	lock_release(&ending->device->lock);
+}
+
 static bool stage_wait(struct ending *ending, struct sched_owner *owner, bool gives_up)
 {
 	const struct ending_stage *stage = &ending->kind->stages[ending->stage];
 
-	if (!stage->await)
+	if (!stage->await || ending->state == ENDING_MAY_RUN)
 		return true;
-	if (!ending->is_waiting) {
-		ending->is_waiting = true;
+	if (ending->state == ENDING_NOT_ASKED) {
+		ending->state = ENDING_WAITS_FOR_IT;
 		sched_patience_begin(&ending->patience, owner);
 		ask_for_waits(ending, stage);
 	}
-	if (!sched_patience_wait(&ending->patience, gives_up))
-		return false;
-	ending->is_waiting = false;
-	return true;
+	return sched_patience_wait(&ending->patience, gives_up);
 }
 
 /* Says whether that was the last one, after which there may be no ending any more. */
@@ -61,6 +70,9 @@ static bool stage_run(struct ending *ending)
 	const struct ending_stage *stage = &ending->kind->stages[ending->stage++];
 	bool is_last = ending->stage == ending->kind->count;
 
+	ending->state = ENDING_NOT_ASKED;
+	if (is_last && ending->device)
+		leave_line(ending);
 	if (stage->run)
 		stage->run(ending->subject);
 	return is_last;
@@ -73,4 +85,166 @@ bool ending_run(struct ending *ending, struct sched_owner *owner, bool gives_up)
 			return false;
 	} while (!stage_run(ending));
 	return true;
+}
+
+void ending_run_now(const struct ending_kind *kind, void *subject)
+{
+	for (uint32_t i = 0; i < kind->count; i++)
+		kind->stages[i].run(subject);
+}
+
+/* ---- a device's line: the reaper's turn ---- */
+
+/* One of its group was started before, and has not run. */
+static bool is_behind_another_locked(const struct dxg_device *device, const struct ending *ending)
+{
+	const struct list *link;
+
+	lock_assert_held(&device->lock);
+	if (!ending->group)
+		return false;
+	list_for_each (link, &device->endings) {
+		const struct ending *other = container_of(link, struct ending, link);
+
+		if (other == ending)
+			break;
+		if (other->group == ending->group)
+			return true;
+	}
+	return false;
+}
+
+bool ending_is_due_locked(const struct dxg_device *device, const struct ending *ending)
+{
+	lock_assert_held(&device->lock);
+	return atomic_load(&ending->pending) == 0 && !is_behind_another_locked(device, ending);
+}
+
+/* One whose turn it is; it stays in the line until its last stage. */
+static struct ending *take_ready_locked(struct dxg_device *device)
+{
+	struct list *link;
+
+	lock_assert_held(&device->lock);
+	if (device->ending_holds > 0)
+		return NULL;
+	list_for_each (link, &device->ready_endings) {
+		struct ending *ending = container_of(link, struct ending, ready_link);
+
+		if (is_behind_another_locked(device, ending))
+			continue;
+		list_remove(link);
+		return ending;
+	}
+	return NULL;
+}
+
+static struct ending *take_ready(struct dxg_device *device)
+{
+	lock_acquire(&device->lock);
+	struct ending *ending = take_ready_locked(device);
+	lock_release(&device->lock);
+	return ending;
+}
+
+/* Counted until nothing is left of it: who ends the device waits for that. */
+static void reap(struct dxg_device *device, struct ending *ending)
+{
+	_Atomic uint32_t *over_word = ending->over_word;
+	bool has_group = ending->group != NULL;
+
+	ending->state = ENDING_MAY_RUN;
+	(void)!ending_run(ending, &device->work, false);
+	lock_acquire(&device->lock);
+	device->line_count--;
+	atomic_fetch_sub(&device->ordered_endings, has_group);
+	lock_release(&device->lock);
+	notice_give(&device->reaped);
+	if (over_word) {
+		atomic_store(over_word, 1);
+		thread_wake_all(over_word); /* it may be gone: only its address is of use */
+	}
+	object_put(&device->object);
+}
+
+void endings_run(struct work *work)
+{
+	struct dxg_device *device = container_of(work, struct dxg_device, reap_work);
+	struct ending *ending;
+
+	while ((ending = take_ready(device)) != NULL)
+		reap(device, ending);
+	object_put(&device->object); /* whoever posted this turn took it */
+}
+
+/* Under the lock: who finds nothing in the line any more can count on every turn's being posted. */
+static void post_turn_locked(struct dxg_device *device)
+{
+	lock_assert_held(&device->lock);
+	device->has_reap_work = true;
+	object_get(&device->object);
+	if (!worker_post(&device->adapter->reaper, &device->reap_work))
+		object_put(&device->object);
+}
+
+/* ---- a device's line: who stands in it ---- */
+
+static void become_ready(struct sched_wait *wait)
+{
+	struct ending *ending = container_of(wait, struct ending, patience.wait);
+	struct dxg_device *device = ending->device;
+
+	lock_acquire(&device->lock);
+	list_push_back(&device->ready_endings, &ending->ready_link);
+	post_turn_locked(device);
+	lock_release(&device->lock);
+}
+
+void ending_start(struct ending *ending, struct dxg_device *device, const void *group,
+		  _Atomic uint32_t *over_word)
+{
+	ending->device = device;
+	ending->group = group;
+	ending->over_word = over_word;
+	ending->patience.wait.over = become_ready;
+	object_get(&device->object);
+	lock_acquire(&device->lock);
+	list_push_back(&device->endings, &ending->link);
+	device->line_count++;
+	atomic_fetch_add(&device->ordered_endings, group != NULL);
+	lock_release(&device->lock);
+	ask_for_waits(ending, &ending->kind->stages[0]);
+}
+
+void ending_await(_Atomic uint32_t *over_word)
+{
+	while (!atomic_load(over_word))
+		thread_wait(over_word, 0, CLOCK_FOREVER);
+}
+
+void endings_hold(struct dxg_device *device)
+{
+	lock_acquire(&device->lock);
+	device->ending_holds++;
+	atomic_fetch_add(&device->ordered_endings, 1);
+	lock_release(&device->lock);
+}
+
+void endings_release(struct dxg_device *device)
+{
+	lock_acquire(&device->lock);
+	assert(device->ending_holds > 0);
+	if (--device->ending_holds == 0 && !list_is_empty(&device->ready_endings))
+		post_turn_locked(device);
+	atomic_fetch_sub(&device->ordered_endings, 1);
+	lock_release(&device->lock);
+	notice_give(&device->reaped);
+}
+
+void endings_wait(struct dxg_device *device)
+{
+	lock_acquire(&device->lock);
+	while (device->line_count > 0 || device->ending_holds > 0)
+		notice_wait_relock(&device->reaped, &device->lock);
+	lock_release(&device->lock);
 }

@@ -3,9 +3,19 @@
  * ending.h - how things end: by stages, in an order that stands in a table (endings.h).
  *
  * A stage has something that must be over before it, or nothing, and something that is done then.
- * An ending goes through the stages of its kind, one after the other, each once.
+ * An ending goes through the stages of its kind, one after the other, each once:
  *
- * Locks: none. An ending is moved on by one thread at a time.
+ *	ending_run_now()   here and now, nothing has to be waited for          the caller's thread
+ *	ending_run()       … where it has to, this thread waits                the caller's thread
+ *	ending_start()     … the device's line does, and nobody is kept        the adapter's reaper
+ *
+ * The line of a device has the endings that wait for the GPU. One runs when all that its first stage
+ * has to wait for is over, nobody holds the line, and those of its group that were started before have
+ * run: a resource is not destroyed in the driver before an allocation of it that went earlier. Nobody
+ * else waits for another: memory that is said to be in use no more goes, whatever was destroyed
+ * before it and has to wait for work.
+ *
+ * Locks: the device's guards its line. An ending is moved on by one thread at a time.
  */
 #ifndef OBJECT_ENDING_H
 #define OBJECT_ENDING_H
@@ -15,7 +25,13 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/list.h"
 #include "sched/sched.h"
+
+struct dxg_adapter;
+struct dxg_allocation;
+struct dxg_device;
+struct work;
 
 enum { ENDING_WAITS = 2 }; /* what one stage may have to wait for at once */
 
@@ -47,13 +63,27 @@ struct ending {
 	const struct ending_kind *kind;
 	void *subject; /* what the stages are given */
 	uint32_t stage;
-	bool is_waiting; /* the stage's waits were asked for, and this thread or … */
-	struct sched_patience patience; /* … another one waits for all of them together */
-	_Atomic uint32_t pending;       /* of them that are not over */
+
+	/* What the stage has to wait for. */
+	enum { ENDING_NOT_ASKED, ENDING_WAITS_FOR_IT, ENDING_MAY_RUN } state;
+	_Atomic uint32_t pending; /* waits that are not over */
 	struct sched_wait waits[ENDING_WAITS];
+	struct sched_patience patience; /* is told when all of them are */
+
+	/* Of one that was started. */
+	struct dxg_device *device;   /* with a reference; NULL: a thread goes through it */
+	const void *group;           /* those of one keep their order; NULL: it is alone */
+	_Atomic uint32_t *over_word; /* set when it is over, for who waits; NULL: nobody does */
+
+	/* Guarded by the device's lock. */
+	struct list link;       /* dxg_device.endings */
+	struct list ready_link; /* dxg_device.ready_endings */
 };
 
 void ending_init(struct ending *ending, const struct ending_kind *kind, void *subject);
+
+/* Goes through all stages, none of which has anything to wait for. */
+void ending_run_now(const struct ending_kind *kind, void *subject);
 
 /*
  * Goes through all stages that are left, on this thread, which waits where it has to. False, with
@@ -61,5 +91,51 @@ void ending_init(struct ending *ending, const struct ending_kind *kind, void *su
  * here; another one goes on from there. After true the ending may be gone.
  */
 MUST_CHECK bool ending_run(struct ending *ending, struct sched_owner *owner, bool gives_up);
+
+/* ---- a device's line ---- */
+
+/* Each calls wait->over() exactly once, on any thread, before it returns or later, no lock held. */
+struct work_source {
+	/* Nothing is queued on `device`: nothing has to wait for its work. */
+	bool (*is_idle)(struct work_source *source, struct dxg_device *device);
+
+	/* Paging operations may touch this one. */
+	bool (*is_paged)(struct work_source *source, const struct dxg_allocation *allocation);
+
+	/* When everything queued on `device` so far is over. */
+	void (*after_device)(struct work_source *source, struct dxg_device *device,
+			     struct sched_wait *wait);
+
+	/* When every paging operation queued on the adapter so far is over. */
+	void (*after_paging)(struct work_source *source, struct dxg_adapter *adapter,
+			     struct sched_wait *wait);
+};
+
+/*
+ * Begins to wait for what the first stage has to; the adapter's reaper does the rest. `group` and
+ * `over_word` may be NULL. The ending may be gone when this returns.
+ */
+void ending_start(struct ending *ending, struct dxg_device *device, const void *group,
+		  _Atomic uint32_t *over_word);
+
+/* Until the word of one that was started is set. */
+void ending_await(_Atomic uint32_t *over_word);
+
+/* It is being seen to, or about to be. The device's lock is held. */
+bool ending_is_due_locked(const struct dxg_device *device, const struct ending *ending);
+
+/*
+ * Nothing of the device's line is run between these two; what becomes ready waits. The driver is
+ * about to be shown what it knows of the device's. They nest; any thread, DPC included. The caller
+ * sees to it that the device stays.
+ */
+void endings_hold(struct dxg_device *device);
+void endings_release(struct dxg_device *device);
+
+/* Returns when nothing is left of what was started on the device, and nobody holds its line. */
+void endings_wait(struct dxg_device *device);
+
+/* A device's turn at the reaper: runs what is ready. */
+void endings_run(struct work *work);
 
 #endif

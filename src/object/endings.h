@@ -14,6 +14,26 @@
 /* clang-format off */
 
 /*
+ * Allocations of a device that end together, alone or of a resource, which may go with them (destruction.c).
+ * The handles are retired before. The caller's thread when nothing has to be waited for, else the reaper.
+ */
+#define ENDING_OF_ALLOCATIONS(STAGE) \
+	STAGE(await_use,         batch_enter,      "work queued before and paging are over; the gate, one destruction at a time on a device") \
+	STAGE(NOTHING,           batch_end_use,    "CPU views, GPU addresses, TLB, residency and the place in a segment") \
+	STAGE(NOTHING,           batch_close,      "DxgkDdiCloseAllocation, once for all bindings") \
+	STAGE(NOTHING,           batch_destroy,    "DxgkDdiDestroyAllocation, once for the memory whose last binding went") \
+	STAGE(NOTHING,           batch_give_back,  "backing store, budget, private data; references")
+
+/*
+ * One allocation alone, of no work, no paging and no other thread (destruction.c): the same in short. The caller's
+ * thread, which has passed the gate and retired the handle.
+ */
+#define ENDING_OF_UNREACHABLE_ALLOCATION(STAGE) \
+	STAGE(NOTHING,           end_unreachable_use,           "CPU view, GPU addresses, residency and the place in a segment") \
+	STAGE(NOTHING,           close_and_destroy_unreachable, "DxgkDdiCloseAllocation, DxgkDdiDestroyAllocation, on one visit") \
+	STAGE(NOTHING,           give_unreachable_back,         "backing store, budget, private data; references")
+
+/*
  * Memory that a driver keeps for a context (context_allocation.c). The thread that destroys it; the reaper,
  * where that thread may not wait; who ends the owner, when it was leaked.
  */

@@ -9,6 +9,7 @@
  */
 #include "object/context_allocation.h"
 #include "object/device.h"
+#include "object/ending.h"
 #include "object/survey.h"
 #include "paging/pager.h"
 #include "sched/fence_page.h"
@@ -86,15 +87,14 @@ static void check_suspensions(struct survey *survey, struct dxg_device *device)
 
 void survey_device_counts_locked(struct survey *survey, struct dxg_device *device)
 {
-	uint32_t deferrals = device->deferral_holds;
+	uint32_t ordered = device->ending_holds;
 	struct list *link;
 
-	list_for_each (link, &device->deferrals)
-		deferrals++;
-	if (deferrals != atomic_load(&device->deferral_count))
-		survey_wrong(survey, "device 0x%08x counts %u deferrals and holds, and has %u",
-			     device->object.handle, atomic_load(&device->deferral_count),
-			     deferrals);
+	list_for_each (link, &device->endings)
+		ordered += container_of(link, struct ending, link)->group != NULL;
+	if (ordered != atomic_load(&device->ordered_endings))
+		survey_wrong(survey, "device 0x%08x counts %u endings and holds, and has %u",
+			     device->object.handle, atomic_load(&device->ordered_endings), ordered);
 	if (device->kept_fences.count > KEPT_FENCES)
 		survey_wrong(survey, "device 0x%08x keeps more fences than it can",
 			     device->object.handle);

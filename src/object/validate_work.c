@@ -6,6 +6,7 @@
  * destruction that waits holds its device, and what it destroys holds all it held before.
  */
 #include "object/destruction.h"
+#include "object/ending.h"
 #include "object/gpu_update.h"
 #include "object/queue_sync.h"
 #include "object/render_packet.h"
@@ -133,19 +134,19 @@ uint32_t survey_work_locked(struct survey *survey, struct dxg_device *device)
 	survey->leaving.count = 0;
 	survey->listed.count = 0;
 	sched_owner_for_each_packet(&device->work, look_at_packet, survey);
-	list_for_each (link, &device->deferrals) {
-		struct deferral *deferral = container_of(link, struct deferral, link);
+	list_for_each (link, &device->endings) {
+		struct ending *ending = container_of(link, struct ending, link);
 
-		if (deferral_is_due_locked(device, deferral)) {
+		if (ending_is_due_locked(device, ending)) {
 			survey_wrong(survey, "device 0x%08x is destroying something",
 				     device->object.handle);
 			break;
 		}
-		struct deferred_contents contents = destruction_deferred(deferral);
+		struct deferred_contents contents = destruction_deferred(ending);
 		look_at_leaving(survey, &contents);
 		references += 1 + contents.count + (contents.resource != NULL);
 	}
-	if (device->deferral_holds > 0)
+	if (device->ending_holds > 0)
 		survey_wrong(survey, "device 0x%08x is telling the driver of cancelled work",
 			     device->object.handle);
 	holders_sort(&survey->leaving);

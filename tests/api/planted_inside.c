@@ -154,7 +154,7 @@ PLANT_WIDE(object_references, inside.fence->object.slot->state)
 
 /* ---- objects ---- */
 PLANT(device_sync_objects, inside.device->sync_object_count)
-PLANT(device_deferrals, inside.device->deferral_count)
+PLANT(device_endings, inside.device->ordered_endings)
 PLANT(driver_devices, inside.process->driver_devices)
 PLANT(resource_allocations, inside.resource->allocation_count)
 PLANT(resource_bodies, inside.resource->body->body_count)
@@ -218,7 +218,7 @@ const struct planted planted[] = {
 	ENTRY(global_handles_live, "objects that have a handle are miscounted"),
 	ENTRY(object_references, "references, and"),
 	ENTRY(device_sync_objects, "sync objects and has"),
-	ENTRY(device_deferrals, "deferrals and holds, and has"),
+	ENTRY(device_endings, "endings and holds, and has"),
 	ENTRY(driver_devices, "drivers know"),
 	ENTRY(resource_allocations, "allocations and has"),
 	ENTRY(resource_bodies, "the memory of"),

@@ -11,8 +11,8 @@
 #include "base/probe.h"
 #include "base/thread.h"
 #include "drivers/recorder/recorder.h"
-#include "object/deferral.h"
 #include "object/destruction.h"
+#include "object/ending.h"
 #include "object/kernel.h"
 
 /* ---- the driver's notes ---- */
@@ -214,7 +214,7 @@ TEST(destruction, returns_at_once_and_tells_the_driver_when_the_queued_work_is_o
 	over(&world.fake.device_waits[0]);
 	EXPECT_EQ(notes_of("CloseAllocation"), 0); /* paging is still to come */
 	over(&world.fake.paging_waits[0]);
-	deferral_wait_for_all(world.device);
+	endings_wait(world.device);
 	EXPECT_EQ(notes_of("CloseAllocation"), 1);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
 	world_finish(&world);
@@ -233,7 +233,7 @@ TEST(destruction, assumed_not_in_use_waits_for_paging_only)
 	EXPECT_EQ(world.fake.paging_count, 1);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 0);
 	over(&world.fake.paging_waits[0]);
-	deferral_wait_for_all(world.device);
+	endings_wait(world.device);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
 	world_finish(&world);
 }
@@ -293,11 +293,30 @@ TEST(destruction, of_a_resource_comes_after_what_was_destroyed_of_it_before)
 	EXPECT_EQ(notes_of("DestroyAllocation"), 0);
 	over(&world.fake.paging_waits[0]);
 	over(&world.fake.device_waits[0]);
-	deferral_wait_for_all(world.device);
+	endings_wait(world.device);
 	EXPECT(strstr(notes, "DestroyAllocation irql=0 count=1 flags=0\nCloseAllocation irql=0 "
 			     "count=2\nDestroyAllocation irql=0 count=2 flags=1\n"));
 	EXPECT_EQ(notes_of("CreateAllocation") + 1, notes_of("DestroyAllocation"));
 	recorder_note("CreateAllocation, for the balance of world_finish()");
+	world_finish(&world);
+}
+
+TEST(destruction, at_once_does_not_wait_for_another_that_is_alone_and_waits)
+{
+	struct world world;
+	struct dxg_allocation *waiting;
+	struct dxg_allocation *idle;
+
+	world_init(&world);
+	make(&world, 1, false, &waiting, NULL);
+	make(&world, 1, false, &idle, NULL);
+	EXPECT_EQ(destroy_one(&world, waiting, &not_in_use), STATUS_SUCCESS);
+	world.fake.is_idle = true;
+	EXPECT_EQ(destroy_one(&world, idle, &defaults), STATUS_SUCCESS);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
+	over(&world.fake.paging_waits[0]);
+	object_put(&waiting->object);
+	object_put(&idle->object);
 	world_finish(&world);
 }
 

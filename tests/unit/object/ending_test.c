@@ -195,4 +195,118 @@ TEST(ending, that_is_given_up_goes_on_from_there_and_asks_for_nothing_twice)
 	end();
 }
 
+/* ---- in a device's line ---- */
+
+#define IN_LINE(STAGE)                                                                             \
+	STAGE(await_two, run_a, "after two things")                                                \
+	STAGE(NOTHING, run_b, "the second")                                                        \
+	STAGE(await_one_that_is_over, run_c, "the last")
+ENDING_KIND(in_line, "a thing in line", IN_LINE);
+
+static void start(struct thing *thing, const void *group, _Atomic uint32_t *over_word)
+{
+	thing_init(thing, &in_line);
+	ending_start(&thing->ending, device, group, over_word);
+	EXPECT_STR(thing->log, "2");
+}
+
+static void all_over(struct thing *thing)
+{
+	over(thing->waits[0]);
+	over(thing->waits[1]);
+}
+
+/* What was posted to the reaper before has run. */
+static const char *log_after_reaper(struct thing *thing)
+{
+	worker_flush(&device->adapter->reaper);
+	return thing->log;
+}
+
+TEST(line, is_gone_through_by_the_reaper_when_all_is_over_and_keeps_nobody)
+{
+	struct thing thing;
+
+	begin();
+	uint64_t blocks = mem_usage().blocks;
+	start(&thing, NULL, NULL);
+	EXPECT_EQ(mem_usage().blocks, blocks);
+	over(thing.waits[1]);
+	EXPECT_STR(log_after_reaper(&thing), "2");
+	over(thing.waits[0]);
+	endings_wait(device);
+	EXPECT_STR(thing.log, "2ab=c");
+	EXPECT_CONTAINS(thing.thread, "reaper");
+	end();
+}
+
+TEST(line, tells_who_waits_for_one_of_it)
+{
+	_Atomic uint32_t is_over = 0;
+	struct thing thing;
+	struct turner turner = { .thing = &thing };
+	struct thread *thread;
+
+	begin();
+	start(&thing, NULL, &is_over);
+	EXPECT_EQ(thread_create("turner", turn, &turner, &thread), STATUS_SUCCESS);
+	ending_await(&is_over);
+	EXPECT_STR(thing.log, "2ab=c");
+	thread_join(thread);
+	end();
+}
+
+TEST(line, keeps_the_order_of_a_group_and_of_nothing_else)
+{
+	struct thing first, second, other;
+
+	begin();
+	start(&first, &device, NULL);
+	start(&second, &device, NULL);
+	start(&other, NULL, NULL);
+	EXPECT_EQ(device->ordered_endings, 2);
+	all_over(&second);
+	all_over(&other);
+	EXPECT_STR(log_after_reaper(&second), "2");
+	EXPECT_STR(other.log, "2ab=c");
+	all_over(&first);
+	endings_wait(device);
+	EXPECT_STR(first.log, "2ab=c");
+	EXPECT_STR(second.log, "2ab=c");
+	EXPECT_EQ(device->ordered_endings, 0);
+	end();
+}
+
+TEST(line, that_is_held_runs_nothing_until_the_last_one_lets_go)
+{
+	struct thing thing;
+
+	begin();
+	start(&thing, NULL, NULL);
+	endings_hold(device);
+	endings_hold(device);
+	all_over(&thing);
+	EXPECT_STR(log_after_reaper(&thing), "2");
+	endings_release(device);
+	EXPECT_STR(log_after_reaper(&thing), "2");
+	endings_release(device);
+	endings_wait(device);
+	EXPECT_STR(thing.log, "2ab=c");
+	end();
+}
+
+TEST(line, is_waited_for_by_who_ends_the_device)
+{
+	struct thing thing;
+
+	begin();
+	start(&thing, NULL, NULL);
+	all_over(&thing);
+	object_get(&device->object);
+	EXPECT(device_destroy(device));
+	EXPECT_STR(thing.log, "2ab=c");
+	object_put(&device->object);
+	end();
+}
+
 TEST_MAIN("object/ending")

@@ -9,8 +9,8 @@
 #include "base/refusal.h"
 #include "base/thread.h"
 #include "drivers/recorder/recorder.h"
-#include "object/deferral.h"
 #include "object/destruction.h"
+#include "object/ending.h"
 #include "object/gpu_request.h"
 #include "object/kernel.h"
 #include "object/residency.h"
@@ -178,7 +178,7 @@ TEST(gpu_addresses, that_are_freed_are_out_of_the_tables_before_their_memory_is_
 		watched_tables = &device->process_adapter->addresses->tables;
 		EXPECT_EQ(thread_create("free", free_address, &address, &thread), STATUS_SUCCESS);
 		EXPECT_EQ(destruction_of_list(device, 1, &allocation, &not_in_use), STATUS_SUCCESS);
-		deferral_wait_for_all(device);
+		endings_wait(device);
 		thread_join(thread);
 		watched_tables = NULL;
 	}
