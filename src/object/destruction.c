@@ -25,8 +25,11 @@ enum { FEW = 8 };
 
 /* What goes together: one CloseAllocation, one DestroyAllocation. */
 struct destroy_batch {
-	struct dxg_device *device;
-	struct dxg_resource *resource; /* whose allocations they are; NULL: alone */
+	struct dxg_adapter *adapter;
+	struct miniport_client *client; /* for whom the driver is told */
+	struct dxg_device *device;      /* NULL: memory of a shared resource, which none has open */
+	struct dxg_resource *resource;  /* whose allocations they are; NULL: alone */
+	struct resource_body *body;     /* of which the memory is; NULL: alone */
 	bool is_resource_going;
 	bool is_inside;      /* the gate is passed, device->destroying held */
 	bool is_in_use;      /* work that was queued may use them */
@@ -90,15 +93,17 @@ static void batch_enter(void *subject)
 
 	if (batch->is_inside)
 		return;
-	adapter_enter_to_release(batch->device->adapter);
-	lock_acquire(&batch->device->destroying);
+	adapter_enter_to_release(batch->adapter);
+	if (batch->device)
+		lock_acquire(&batch->device->destroying);
 	batch->is_inside = true;
 }
 
 static void batch_leave(struct destroy_batch *batch)
 {
-	lock_release(&batch->device->destroying);
-	adapter_leave(batch->device->adapter);
+	if (batch->device)
+		lock_release(&batch->device->destroying);
+	adapter_leave(batch->adapter);
 	batch->is_inside = false;
 }
 
@@ -135,18 +140,26 @@ static void end_use(struct dxg_allocation *allocation)
 	end_residency(allocation);
 }
 
+/* Of a shared resource that nobody has open any more, the memory was kept by it. */
 static void batch_end_use(void *subject)
 {
 	const struct destroy_batch *batch = subject;
+	struct list *link;
 
 	for (uint32_t i = 0; i < batch->count; i++)
 		end_use(batch->allocations[i]);
+	list_for_each (link, &batch->dying) {
+		struct vidmm_allocation *memory =
+			&container_of(link, struct allocation_body, resource_link)->memory;
+
+		vidmm_allocation_retire(memory);
+		vidmm_allocation_leave(memory);
+	}
 }
 
 static void batch_close(void *subject)
 {
 	const struct destroy_batch *batch = subject;
-	const struct dxg_device *device = batch->device;
 
 	if (batch->count == 0)
 		return;
@@ -156,8 +169,8 @@ static void batch_close(void *subject)
 		hold_end(&allocation->holds, "opening", allocation->driver_binding);
 		batch->pointers[i] = allocation->driver_binding;
 	}
-	miniport_close_allocations(device->adapter->miniport, device->process_adapter->client,
-				   device->driver_device, batch->count, batch->pointers);
+	miniport_close_allocations(batch->adapter->miniport, batch->client,
+				   batch->device->driver_device, batch->count, batch->pointers);
 }
 
 static void leave_resource(struct allocation_body *body)
@@ -189,11 +202,6 @@ static void end_allocation_holds(struct allocation_body *body)
 	hold_end(&body->holds, "allocation", body->driver_allocation);
 }
 
-static void end_resource_holds(struct resource_body *body)
-{
-	hold_end(&body->holds, "resource", body->driver_resource);
-}
-
 /* The driver's handles of what dies, which nobody holds any more. */
 static uint32_t collect_dying(const struct destroy_batch *batch)
 {
@@ -213,20 +221,19 @@ static uint32_t collect_dying(const struct destroy_batch *batch)
 static void batch_destroy(void *subject)
 {
 	struct destroy_batch *batch = subject;
-	struct dxg_device *device = batch->device;
-	struct resource_body *resource = batch->resource ? batch->resource->body : NULL;
-	/* A shared resource goes with its body. */
-	bool is_last = resource && batch->is_resource_going && !resource->is_shared;
+	struct resource_body *body = batch->body;
+	/* A shared resource goes when no device has it open. */
+	bool is_last = batch->is_resource_going && (!body->is_shared || !batch->device);
 
 	put_bindings(batch);
 	if (list_is_empty(&batch->dying) && !is_last)
 		return;
 	uint32_t count = collect_dying(batch);
 	if (is_last)
-		end_resource_holds(resource);
-	miniport_destroy_allocations(device->adapter->miniport, device->process_adapter->client,
-				     count, batch->pointers,
-				     resource ? &resource->driver_resource : NULL, is_last);
+		hold_end(&body->holds, "resource", body->driver_resource);
+	miniport_destroy_allocations(batch->adapter->miniport, batch->client, count,
+				     batch->pointers, body ? &body->driver_resource : NULL,
+				     is_last);
 }
 
 /* A call that found one of them before may still be looking; the last one out frees it. */
@@ -253,9 +260,14 @@ ENDING_KIND(batch_ending, "allocations", ENDING_OF_ALLOCATIONS);
 static void batch_init(struct destroy_batch *batch, struct dxg_device *device,
 		       struct dxg_resource *resource, uint32_t references)
 {
-	*batch = (struct destroy_batch){ .device = device,
-					 .resource = resource,
-					 .references = references };
+	*batch = (struct destroy_batch){
+		.adapter = device->adapter,
+		.client = device->process_adapter->client,
+		.device = device,
+		.resource = resource,
+		.body = resource ? resource->body : NULL,
+		.references = references,
+	};
 	list_init(&batch->dying);
 }
 
@@ -279,7 +291,9 @@ struct deferred_batch {
 	void *room[]; /* for its allocations, then for the driver's handles */
 };
 
-static struct deferred_batch *deferred_create(struct dxg_device *device, uint32_t count)
+static struct deferred_batch *deferred_create(struct dxg_device *device,
+					      struct dxg_resource *resource, uint32_t references,
+					      uint32_t count)
 {
 	struct deferred_batch *deferred =
 		mem_zalloc(sizeof(*deferred) + (uint64_t)count * 2 * sizeof(deferred->room[0]));
@@ -290,7 +304,7 @@ static struct deferred_batch *deferred_create(struct dxg_device *device, uint32_
 		return NULL;
 	}
 	ending_init(&deferred->ending, &batch_ending, &deferred->batch);
-	batch_init(&deferred->batch, device, NULL, 2);
+	batch_init(&deferred->batch, device, resource, references);
 	deferred->batch.allocations = (struct dxg_allocation **)deferred->room;
 	deferred->batch.pointers = deferred->room + count;
 	deferred->batch.room = deferred;
@@ -379,7 +393,8 @@ RARE static NTSTATUS defer_list(struct dxg_device *device, uint32_t count,
 				struct dxg_allocation **allocations,
 				const struct destruction_options *options)
 {
-	struct deferred_batch *deferred = deferred_create(device, count);
+	struct deferred_batch *deferred =
+		deferred_create(device, allocations[0]->resource, 2, count);
 
 	if (!deferred)
 		return STATUS_NO_MEMORY;
@@ -388,7 +403,6 @@ RARE static NTSTATUS defer_list(struct dxg_device *device, uint32_t count,
 		mem_free(deferred);
 		return status;
 	}
-	deferred->batch.resource = allocations[0]->resource;
 	deferred->batch.count = count;
 	memcpy(deferred->batch.allocations, allocations, count * sizeof(*allocations));
 	deferred_start(deferred, options);
@@ -570,15 +584,13 @@ static NTSTATUS defer_resource(struct dxg_resource *resource,
 	lock_acquire(&device->lock);
 	count = resource->allocation_count;
 	lock_release(&device->lock);
-	struct deferred_batch *deferred = deferred_create(device, count);
+	struct deferred_batch *deferred = deferred_create(device, resource, 1, count);
 	if (!deferred) {
 		status = STATUS_NO_MEMORY;
 	} else if (!claim_resource(resource, &count)) {
 		mem_free(deferred);
 		status = already_gone(resource);
 	} else {
-		deferred->batch.resource = resource;
-		deferred->batch.references = 1;
 		deferred->batch.is_resource_going = true;
 		(void)claim_some(resource, &deferred->batch, count);
 	}
@@ -696,48 +708,28 @@ struct deferred_contents destruction_deferred(const struct ending *ending)
 
 /* ---- the body of a shared resource ---- */
 
-void destruction_of_shared_body(struct resource_body *resource)
+void destruction_of_shared_body(struct resource_body *body)
 {
-	struct miniport *miniport = resource->adapter->miniport;
+	struct miniport *miniport = body->adapter->miniport;
 	void *few[FEW];
-	void **pointers = few;
-	uint32_t room = FEW;
-	bool is_all;
+	void **many =
+		body->body_count > FEW ? mem_zalloc_array(body->body_count, sizeof(*many)) : NULL;
+	uint32_t room = many ? body->body_count : FEW;
+	struct destroy_batch batch;
 
-	if (resource->body_count > FEW) {
-		pointers = mem_zalloc_array(resource->body_count, sizeof(*pointers));
-		room = pointers ? resource->body_count : FEW;
-		pointers = pointers ? pointers : few;
-	}
-	adapter_enter_to_release(resource->adapter);
-	/* Nobody else has a reference: the list needs no lock. */
 	do {
-		struct list going;
 		struct list *link;
-		uint32_t count = 0;
 
-		list_init(&going);
-		while (count < room && (link = list_pop_front(&resource->bodies)) != NULL) {
-			struct allocation_body *body =
-				container_of(link, struct allocation_body, resource_link);
-			vidmm_allocation_retire(&body->memory);
-			vidmm_allocation_leave(&body->memory);
-			end_allocation_holds(body);
-			pointers[count++] = body->driver_allocation;
-			list_push_back(&going, link);
-		}
-		is_all = list_is_empty(&resource->bodies);
-		if (is_all)
-			end_resource_holds(resource);
-		miniport_destroy_allocations(miniport, miniport_system_client(miniport), count,
-					     pointers, &resource->driver_resource, is_all);
-		while ((link = list_pop_front(&going)) != NULL) {
-			struct allocation_body *body =
-				container_of(link, struct allocation_body, resource_link);
-			allocation_body_put(body);
-		}
-	} while (!is_all);
-	adapter_leave(resource->adapter);
-	if (pointers != few)
-		mem_free(pointers);
+		batch = (struct destroy_batch){ .adapter = body->adapter,
+						.client = miniport_system_client(miniport),
+						.body = body,
+						.pointers = many ? many : few,
+						.room = many };
+		list_init(&batch.dying);
+		/* Nobody else has a reference: the list needs no lock. */
+		for (uint32_t i = 0; i < room && (link = list_pop_front(&body->bodies)); i++)
+			list_push_back(&batch.dying, link);
+		batch.is_resource_going = list_is_empty(&body->bodies);
+		ending_run_now(&batch_ending, &batch);
+	} while (!batch.is_resource_going);
 }

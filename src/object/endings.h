@@ -14,8 +14,9 @@
 /* clang-format off */
 
 /*
- * Allocations of a device that end together, alone or of a resource, which may go with them (destruction.c).
- * The handles are retired before. The caller's thread when nothing has to be waited for, else the reaper.
+ * Allocations of a device that end together, alone or of a resource, which may go with them; the memory of a
+ * shared resource that nobody has open any more, which has no bindings (destruction.c). The handles are retired
+ * before. The caller's thread when nothing has to be waited for, else the reaper.
  */
 #define ENDING_OF_ALLOCATIONS(STAGE) \
 	STAGE(await_use,         batch_enter,      "work queued before and paging are over; the gate, one destruction at a time on a device") \
