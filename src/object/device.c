@@ -71,7 +71,6 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	list_init(&device->resources);
 	list_init(&device->allocations);
 	list_init(&device->sync_objects);
-	list_init(&device->ending_fences);
 	list_init(&device->paging_queues);
 	list_init(&device->endings);
 	list_init(&device->ready_endings);

@@ -70,8 +70,6 @@ struct dxg_device {
 	uint32_t sync_object_count;     /* … and those that ended, and are still held */
 	struct list paging_queues;      /* dxg_paging_queue.owned */
 	struct kept_fences kept_fences; /* for the next ones */
-	struct list ending_fences;      /* dxg_sync_object.owned: see fence_ending.h */
-	uint32_t ending_count;          /* … and those that are being given back */
 	bool is_published;              /* something can be added */
 	bool is_dying;                  /* nothing is added any more */
 	bool is_loss_pending;           /* its fences are being told that it is lost */
@@ -79,7 +77,7 @@ struct dxg_device {
 	bool has_reap_work;             /* the reaper came to have to do with it */
 	struct list endings;            /* ending.link, in the order they were started */
 	struct list ready_endings;      /* ending.ready_link: those that may run */
-	uint32_t line_count;            /* endings that were started, and are not over */
+	uint32_t ending_count;          /* endings that were started, and are not over */
 	uint32_t ending_holds;          /* none of them runs meanwhile */
 	_Atomic uint32_t
 		ordered_endings; /* those of a group, and holds; looked at without the lock */
@@ -89,7 +87,7 @@ struct dxg_device {
 	bool is_silent;
 
 	struct work reap_work; /* this device's turn at the adapter's reaper */
-	struct notice reaped;  /* an ending is over, an ended fence is gone */
+	struct notice reaped;  /* an ending is over */
 };
 
 extern const struct object_class device_class;

@@ -156,7 +156,7 @@ static void reap(struct dxg_device *device, struct ending *ending)
 	ending->state = ENDING_MAY_RUN;
 	(void)!ending_run(ending, &device->work, false);
 	lock_acquire(&device->lock);
-	device->line_count--;
+	device->ending_count--;
 	atomic_fetch_sub(&device->ordered_endings, has_group);
 	lock_release(&device->lock);
 	notice_give(&device->reaped);
@@ -210,7 +210,7 @@ void ending_start(struct ending *ending, struct dxg_device *device, const void *
 	object_get(&device->object);
 	lock_acquire(&device->lock);
 	list_push_back(&device->endings, &ending->link);
-	device->line_count++;
+	device->ending_count++;
 	atomic_fetch_add(&device->ordered_endings, group != NULL);
 	lock_release(&device->lock);
 	ask_for_waits(ending, &ending->kind->stages[0]);
@@ -244,7 +244,7 @@ void endings_release(struct dxg_device *device)
 void endings_wait(struct dxg_device *device)
 {
 	lock_acquire(&device->lock);
-	while (device->line_count > 0 || device->ending_holds > 0)
+	while (device->ending_count > 0 || device->ending_holds > 0)
 		notice_wait_relock(&device->reaped, &device->lock);
 	lock_release(&device->lock);
 }

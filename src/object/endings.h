@@ -35,6 +35,14 @@
 	STAGE(NOTHING,           give_unreachable_back,         "backing store, budget, private data; references")
 
 /*
+ * An opening of a sync object (sync_object.c), whose handle is retired and through which nobody waits. The
+ * caller's thread when no queued work can write it, else the reaper.
+ */
+#define ENDING_OF_SYNC_OBJECT(STAGE) \
+	STAGE(await_queued_work, give_address_back, "work queued before is over; GPU address, TLB") \
+	STAGE(NOTHING,           put_opening,       "references; with the last one the value's slot")
+
+/*
  * Memory that a driver keeps for a context (context_allocation.c). The thread that destroys it; the reaper,
  * where that thread may not wait; who ends the owner, when it was leaked.
  */

@@ -48,6 +48,7 @@ struct survey {
 	struct holders kept_buffers;      /* struct dma_buffer, likewise */
 
 	/* Of the device that is looked at. */
+	uint32_t ending_fences; /* of the device that is looked at */
 	struct holders leaving; /* dxg_resource, one per allocation of it whose destruction waits */
 	struct holders listed;  /* dxg_allocation, one per entry of a queued submission's list */
 };
@@ -78,9 +79,6 @@ size_t holders_next(const struct holders *holders, size_t index);
  * device's lock is held; `leaving` and `listed` are sorted afterwards.
  */
 uint32_t survey_work_locked(struct survey *survey, struct dxg_device *device);
-
-/* How many fences of the device wait for its work before they go. Its lock is held. */
-uint32_t survey_ending_fences_locked(struct survey *survey, struct dxg_device *device);
 
 /* Updates of GPU addresses that wait for a fence. */
 void survey_updates(struct survey *survey, struct process_adapter *process_adapter);

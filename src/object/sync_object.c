@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/cpu_event.h"
+#include "object/endings.h"
 #include "object/fence_address.h"
-#include "object/fence_ending.h"
 #include "object/fence_place.h"
 #include "object/fence_watch.h"
 #include "object/sync_object.h"
@@ -490,13 +490,59 @@ free_sync:
 
 /* ---- destroy ---- */
 
+/*
+ * A command that was queued before the end knows the fence by its address and holds nothing of it.
+ * So the value keeps its slot, and the GPU its way there, until what the opening's device had queued is
+ * over, as with memory; queues that wait for the fence go on hearing what the GPU writes. Work of other
+ * devices does not count: who has it write a fence has that open on its device.
+ */
+static uint32_t await_queued_work(void *subject, struct sched_wait *waits)
+{
+	struct dxg_device *device = ((struct dxg_sync_object *)subject)->device;
+	struct work_source *source = device->adapter->work_source;
+
+	source->after_device(source, device, &waits[0]);
+	return 1;
+}
+
+static void give_address_back(void *subject)
+{
+	struct dxg_sync_object *sync = subject;
+
+	fence_watch_leave(sync);
+	fence_address_put(sync->address);
+}
+
+static void put_opening(void *subject)
+{
+	object_put(&((struct dxg_sync_object *)subject)->object);
+}
+
+ENDING_KIND(opening_ending, "the opening of a sync object", ENDING_OF_SYNC_OBJECT);
+
+bool sync_object_is_ending(const struct ending *ending)
+{
+	return ending->kind == &opening_ending;
+}
+
+/* A look: work that was queued before now may come to its address. */
+static bool is_in_use(const struct dxg_sync_object *sync)
+{
+	return sync->address && !sched_owner_is_idle(&sync->device->work);
+}
+
 /* It is retired, and in no list of its owner. One reference goes. */
 static void close(struct dxg_sync_object *sync)
 {
 	sync_wait_end_all(sync);
 	/* The global handle goes now; the body when nobody is busy with this opening any more. */
 	share_close_keep(&sync->body->share);
-	fence_end_opening(sync);
+	if (!is_in_use(sync)) {
+		ending_run_now(&opening_ending, sync);
+		return;
+	}
+	ending_init(&sync->ending, &opening_ending, sync);
+	ending_start(&sync->ending, sync->device, NULL, NULL);
 }
 
 bool sync_object_destroy(struct dxg_sync_object *sync)
@@ -561,7 +607,7 @@ bool sync_object_destroy_and_put(struct dxg_sync_object *sync)
 	bool is_alone = object_retire_alone(&sync->object);
 	if (is_alone) {
 		list_remove(&sync->owned.link);
-		is_body_too = is_body_alone(sync) && LIKELY(!fence_is_in_use(sync));
+		is_body_too = is_body_alone(sync) && LIKELY(!is_in_use(sync));
 	}
 	if (is_body_too) {
 		rest = end_opening_locked(sync);
@@ -607,7 +653,7 @@ static bool destroy_owned(struct object *object)
 void sync_object_destroy_all(struct dxg_device *device)
 {
 	owned_end_all(&device->lock, &device->sync_objects, destroy_owned);
-	fence_endings_wait(device);
+	endings_wait(device);
 	end_kept(device);
 }
 

@@ -32,9 +32,9 @@
 
 #include "base/list.h"
 #include "base/lock.h"
-#include "base/worker.h"
 #include "handle/object.h"
 #include "object/device.h"
+#include "object/ending.h"
 #include "object/event.h"
 #include "object/process.h"
 #include "object/share.h"
@@ -83,13 +83,6 @@ struct dxg_sync_object {
 	struct owned owned;
 	bool is_lost; /* sync_object_device_lost() has been here; the device's lock */
 
-	/* See fence_ending.h; then `owned` is in dxg_device.ending_fences. */
-	bool is_ending_due; /* the wait is over; the device's lock */
-	union {
-		struct sched_wait wait;
-		struct work reap_work;
-	} ending;
-
 	/* See fence_watch.h. */
 	struct list body_link;    /* sync_body.openings */
 	struct list watched_link; /* dxg_device.watched */
@@ -99,6 +92,8 @@ struct dxg_sync_object {
 	/* Guarded by the body's lock. */
 	struct list waits; /* sync_wait_item.link */
 	bool is_closed;
+
+	struct ending ending; /* of one whose handle ended while queued work may still write it */
 };
 
 /* What all openings share. */
@@ -180,6 +175,9 @@ MUST_CHECK bool sync_object_destroy(struct dxg_sync_object *object);
 
 /* The same, and the caller's reference goes, unless it was not the faster one. */
 MUST_CHECK bool sync_object_destroy_and_put(struct dxg_sync_object *object);
+
+/* For kernel_validate(): its subject is a dxg_sync_object. */
+bool sync_object_is_ending(const struct ending *ending);
 
 /* Everything the device still has; nothing is added any more. */
 void sync_object_destroy_all(struct dxg_device *device);

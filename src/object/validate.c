@@ -156,7 +156,7 @@ static uint32_t check_sync_objects_locked(struct survey *survey, struct dxg_devi
 					 device, process);
 		count++;
 	}
-	count += survey_ending_fences_locked(survey, device);
+	count += survey->ending_fences;
 	if (device->sync_object_count != count)
 		survey_wrong(survey, "device 0x%08x counts %u sync objects and has %u",
 			     device->object.handle, device->sync_object_count, count);

@@ -105,50 +105,57 @@ static void look_at_ending_fence(struct survey *survey, struct dxg_sync_object *
 			     sync->object.handle);
 	keep_share(survey, &sync->body->share);
 	survey_hold(survey, &survey->awaited, &sync->body->share);
+	survey->ending_fences++;
 }
 
-uint32_t survey_ending_fences_locked(struct survey *survey, struct dxg_device *device)
+/* How many references on the device it has. */
+static uint32_t look_at_ending(struct survey *survey, const struct ending *ending)
 {
+	if (sync_object_is_ending(ending)) {
+		look_at_ending_fence(survey, ending->subject);
+		return 1;
+	}
+	struct deferred_contents contents = destruction_deferred(ending);
+
+	look_at_leaving(survey, &contents);
+	return 1 + contents.count + (contents.resource != NULL);
+}
+
+static uint32_t look_at_endings_locked(struct survey *survey, struct dxg_device *device)
+{
+	uint32_t references = 0;
 	uint32_t count = 0;
-	bool is_due = !list_is_empty(&device->ending_fences) && sched_owner_is_idle(&device->work);
 	struct list *link;
 
-	list_for_each (link, &device->ending_fences) {
-		struct dxg_sync_object *sync =
-			container_of(link, struct dxg_sync_object, owned.link);
+	survey->ending_fences = 0;
+	list_for_each (link, &device->endings) {
+		struct ending *ending = container_of(link, struct ending, link);
 
-		is_due |= sync->is_ending_due;
-		look_at_ending_fence(survey, sync);
 		count++;
+		if (ending_is_due_locked(device, ending))
+			survey_wrong(survey, "device 0x%08x is ending %s", device->object.handle,
+				     ending->kind->name);
+		else
+			references += look_at_ending(survey, ending);
 	}
-	if (is_due || count != device->ending_count)
-		survey_wrong(survey, "device 0x%08x is giving fences back", device->object.handle);
-	return count;
+	if (count != device->ending_count)
+		survey_wrong(survey, "device 0x%08x counts %u endings in its line, and has %u",
+			     device->object.handle, device->ending_count, count);
+	if (survey->ending_fences > 0 && sched_owner_is_idle(&device->work))
+		survey_wrong(survey, "device 0x%08x has no work, and fences wait for it",
+			     device->object.handle);
+	if (device->ending_holds > 0)
+		survey_wrong(survey, "device 0x%08x is telling the driver of cancelled work",
+			     device->object.handle);
+	return references;
 }
 
 uint32_t survey_work_locked(struct survey *survey, struct dxg_device *device)
 {
-	uint32_t references = 0;
-	struct list *link;
-
 	survey->leaving.count = 0;
 	survey->listed.count = 0;
 	sched_owner_for_each_packet(&device->work, look_at_packet, survey);
-	list_for_each (link, &device->endings) {
-		struct ending *ending = container_of(link, struct ending, link);
-
-		if (ending_is_due_locked(device, ending)) {
-			survey_wrong(survey, "device 0x%08x is destroying something",
-				     device->object.handle);
-			break;
-		}
-		struct deferred_contents contents = destruction_deferred(ending);
-		look_at_leaving(survey, &contents);
-		references += 1 + contents.count + (contents.resource != NULL);
-	}
-	if (device->ending_holds > 0)
-		survey_wrong(survey, "device 0x%08x is telling the driver of cancelled work",
-			     device->object.handle);
+	uint32_t references = look_at_endings_locked(survey, device);
 	holders_sort(&survey->leaving);
 	holders_sort(&survey->listed);
 	return references;
