@@ -2,71 +2,53 @@
 /*
  * cancelled.c - see cancelled.h.
  */
-#include "base/clock.h"
 #include "object/cancelled.h"
 #include "object/device.h"
-#include "object/ending.h"
+#include "object/endings.h"
+
+static void tell_driver(void *subject)
+{
+	struct cancelled *cancelled = subject;
+	struct dxg_adapter *adapter = cancelled->of->device->adapter;
+
+	adapter_enter_to_release(adapter);
+	cancelled->tell(cancelled);
+	adapter_leave(adapter);
+}
 
 /* With the last one it is over: under the lock, for the context may go then. */
-static struct cancelled *next_cancelled(struct cancellations *cancellations)
+static void forget(void *subject)
 {
-	lock_acquire(&cancellations->lock);
-	struct list *link = list_pop_front(&cancellations->all);
-	if (!link) {
-		cancellations->is_telling = false;
-		notice_give(&cancellations->changed);
-	}
-	lock_release(&cancellations->lock);
-	return link ? container_of(link, struct cancelled, link) : NULL;
+	struct cancelled *cancelled = subject;
+	struct cancellations *of = cancelled->of;
+	struct dxg_device *device = of->device;
+
+	cancelled->forget(cancelled);
+	lock_acquire(&device->lock);
+	of->count--;
+	notice_give(&device->reaped);
+	lock_release(&device->lock);
 }
 
-static void tell_all(struct cancellations *cancellations)
+ENDING_KIND(cancelled_ending, "cancelled work", ENDING_OF_CANCELLED);
+
+void cancellations_add(struct cancellations *cancellations, struct cancelled *cancelled)
 {
 	struct dxg_device *device = cancellations->device;
-	struct cancelled *cancelled;
 
-	while ((cancelled = next_cancelled(cancellations))) {
-		adapter_enter_to_release(device->adapter);
-		cancelled->tell(cancelled);
-		adapter_leave(device->adapter);
-		cancelled->forget(cancelled);
-		endings_release(device);
-	}
-}
-
-static void tell_run(struct work *work)
-{
-	tell_all(container_of(work, struct cancellations, work));
-}
-
-void cancellations_init(struct cancellations *cancellations, struct dxg_device *device)
-{
-	*cancellations = (struct cancellations){ .device = device };
-	lock_init(&cancellations->lock, LOCK_RANK_PACKET, "cancelled submissions");
-	list_init(&cancellations->all);
-	work_init(&cancellations->work, tell_run);
+	lock_acquire(&device->lock);
+	cancellations->count++;
+	lock_release(&device->lock);
+	cancelled->of = cancellations;
+	ending_init(&cancelled->ending, &cancelled_ending, cancelled);
+	ending_start_first(&cancelled->ending, device, cancellations);
 }
 
 /* The reaper may be at it; if not, it may be this thread. */
 void cancellations_finish(struct cancellations *cancellations)
 {
-	if (worker_cancel(&cancellations->device->adapter->reaper, &cancellations->work))
-		tell_all(cancellations);
-	lock_acquire(&cancellations->lock);
-	while (cancellations->is_telling)
-		notice_wait_relock(&cancellations->changed, &cancellations->lock);
-	lock_release(&cancellations->lock);
-	lock_finish(&cancellations->lock);
-}
-
-void cancellations_add(struct cancellations *cancellations, struct cancelled *cancelled)
-{
-	endings_hold(cancellations->device);
-	lock_acquire(&cancellations->lock);
-	list_push_back(&cancellations->all, &cancelled->link);
-	bool must_post = !cancellations->is_telling;
-	cancellations->is_telling = true;
-	lock_release(&cancellations->lock);
-	if (must_post)
-		(void)worker_post(&cancellations->device->adapter->reaper, &cancellations->work);
+	lock_acquire(&cancellations->device->lock);
+	while (cancellations->count > 0)
+		endings_help_relock(cancellations->device, cancellations);
+	lock_release(&cancellations->device->lock);
 }

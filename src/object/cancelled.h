@@ -9,16 +9,12 @@
 #ifndef OBJECT_CANCELLED_H
 #define OBJECT_CANCELLED_H
 
-#include "base/list.h"
-#include "base/lock.h"
-#include "base/notice.h"
-#include "base/worker.h"
-
-struct dxg_device;
+#include "object/ending.h"
 
 /* Part of what was queued. */
 struct cancelled {
-	struct list link;
+	struct ending ending;
+	struct cancellations *of;
 	void (*tell)(struct cancelled *cancelled);   /* the driver; the gate is passed */
 	void (*forget)(struct cancelled *cancelled); /* it knows; the gate is not passed */
 };
@@ -26,14 +22,8 @@ struct cancelled {
 /* Part of a context. */
 struct cancellations {
 	struct dxg_device *device;
-	struct lock lock; /* LOCK_RANK_PACKET */
-	struct list all;  /* cancelled.link */
-	bool is_telling;  /* or is going to */
-	struct notice changed;
-	struct work work;
+	uint32_t count; /* that the driver is still to be told of; guarded by the device's lock */
 };
-
-void cancellations_init(struct cancellations *cancellations, struct dxg_device *device);
 
 /* Nothing more comes. Returns when the driver knows of all. */
 void cancellations_finish(struct cancellations *cancellations);

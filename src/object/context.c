@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/context.h"
+#include "object/endings.h"
 #include "object/gpu_addresses.h"
 #include "object/gpu_update.h"
 #include "object/hw_gate.h"
@@ -16,27 +17,49 @@
 
 static_assert(offsetof(struct dxg_context, object) == 0, "the driver's name for it");
 
-static void context_finish(struct object *object)
-{
-	struct dxg_context *context =
-		object_cast(object, &context_class, struct dxg_context, object);
-	struct dxg_device *device = context->device;
+/* ---- its stages (endings.h) ---- */
 
-	sched_queue_finish(&context->queue, device_work_ending(device));
+static void end_work(struct dxg_context *context)
+{
+	sched_queue_finish(&context->queue, device_work_ending(context->device));
 	hw_suspension_end(&context->hw_queues.suspension); /* of one that was never reached */
 	cancellations_finish(&context->cancellations);
 	render_stream_destroy(context->render);
+}
+
+static void end_addresses(struct dxg_context *context)
+{
 	companion_finish(context);
-	gpu_addresses_remove_context(device->process_adapter, &context->in_space);
+	gpu_addresses_remove_context(context->device->process_adapter, &context->in_space);
+}
+
+static void tell_driver_of_end(struct dxg_context *context)
+{
+	const struct dxg_device *device = context->device;
+
 	adapter_enter_to_release(device->adapter);
 	miniport_destroy_context(device->adapter->miniport, device->process_adapter->client,
 				 context->info.driver_context);
 	adapter_leave(device->adapter);
+}
+
+static void give_back(struct dxg_context *context)
+{
+	struct dxg_device *device = context->device;
+
 	context_memory_end(&context->driver_memory);
-	trace_context_destroy(device->process->id, object->handle);
+	trace_context_destroy(device->process->id, context->object.handle);
 	hw_gate_finish(&context->hw_queues);
 	mem_free(context);
 	object_put(&device->object);
+}
+
+static void context_finish(struct object *object)
+{
+	struct dxg_context *subject =
+		object_cast(object, &context_class, struct dxg_context, object);
+
+	ENDING_OF_CONTEXT(ENDING_CALL)
 }
 
 const struct object_class context_class = { "a context", context_finish };
@@ -133,7 +156,7 @@ static NTSTATUS context_make(struct dxg_device *device, const struct context_opt
 	status = adapter_enter(device->adapter);
 	if (!NT_SUCCESS(status))
 		goto give_back_number;
-	cancellations_init(&context->cancellations, device);
+	context->cancellations.device = device;
 	/* Before the driver has it: it may want memory for the context at once. */
 	sched_queue_init(&context->queue, &device->work, context->node);
 	context->queue.emptied = context_emptied;

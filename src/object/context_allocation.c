@@ -16,7 +16,6 @@
 #include "object/cpu_event.h"
 #include "object/context_switch.h"
 #include "object/device.h"
-#include "object/ending.h"
 #include "object/endings.h"
 #include "object/gpu_addresses.h"
 #include "paging/pager.h"

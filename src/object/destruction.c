@@ -17,7 +17,6 @@
 #include "base/refusal.h"
 #include "miniport/allocations.h"
 #include "object/destruction.h"
-#include "object/ending.h"
 #include "object/endings.h"
 #include "object/gpu_addresses.h"
 
@@ -426,7 +425,7 @@ static bool claim_unreachable(struct dxg_device *device, struct dxg_allocation *
 }
 
 /* Most that come and go so were never put to use. */
-static void end_unreachable_use(struct dxg_device *device, struct dxg_allocation *allocation)
+static void end_unreachable_use(struct dxg_allocation *allocation)
 {
 	bool has_use = atomic_load_explicit(&allocation->binding, memory_order_relaxed) ||
 		       atomic_load_explicit(&allocation->addresses, memory_order_relaxed);
@@ -436,9 +435,9 @@ static void end_unreachable_use(struct dxg_device *device, struct dxg_allocation
 }
 
 /* In one visit. Of no resource, so that this was the only binding. */
-static void close_and_destroy_unreachable(struct dxg_device *device,
-					  struct dxg_allocation *allocation)
+static void close_and_destroy_unreachable(struct dxg_allocation *allocation)
 {
+	struct dxg_device *device = allocation->device;
 	struct allocation_body *body = allocation->body;
 	struct miniport *miniport = device->adapter->miniport;
 	struct miniport_client *client = device->process_adapter->client;
@@ -458,8 +457,10 @@ static void close_and_destroy_unreachable(struct dxg_device *device,
 	miniport_destroy_allocations(miniport, client, 1, &body->driver_allocation, NULL, false);
 }
 
-static void give_unreachable_back(struct dxg_device *device, struct dxg_allocation *allocation)
+static void give_unreachable_back(struct dxg_allocation *allocation)
 {
+	struct dxg_device *device = allocation->device;
+
 	adapter_leave(device->adapter);
 	allocation_end_alone(allocation);
 	object_put_some(&device->object, 2); /* the caller's, and the allocation's */
@@ -500,15 +501,12 @@ RARE static NTSTATUS destroy_in_turn(struct dxg_device *device, struct dxg_alloc
 	return status;
 }
 
-/* Nothing is waited for, and nobody asks how far it is: the stages are calls. */
-#define CALL(await, run, what) run(device, allocation);
-
-static NTSTATUS destroy_single_now(struct dxg_device *device, struct dxg_allocation *allocation)
+static NTSTATUS destroy_single_now(struct dxg_device *device, struct dxg_allocation *subject)
 {
 	adapter_enter_to_release(device->adapter);
-	if (UNLIKELY(!claim_unreachable(device, allocation)))
-		return destroy_in_turn(device, allocation);
-	ENDING_OF_UNREACHABLE_ALLOCATION(CALL)
+	if (UNLIKELY(!claim_unreachable(device, subject)))
+		return destroy_in_turn(device, subject);
+	ENDING_OF_UNREACHABLE_ALLOCATION(ENDING_CALL)
 	return STATUS_SUCCESS;
 }
 

@@ -78,9 +78,8 @@ struct dxg_device {
 	struct list endings;            /* ending.link, in the order they were started */
 	struct list ready_endings;      /* ending.ready_link: those that may run */
 	uint32_t ending_count;          /* endings that were started, and are not over */
-	uint32_t ending_holds;          /* none of them runs meanwhile */
-	_Atomic uint32_t
-		ordered_endings; /* those of a group, and holds; looked at without the lock */
+	uint32_t line_holders; /* those of them that hold the line: others run when they are over */
+	_Atomic uint32_t ordered_endings; /* those of a group; looked at without the lock */
 
 	struct work loss; /* what its loss means for its fences, on the reaper's thread … */
 	struct sched_wait silence; /* … once more when the hardware writes none of them any more */

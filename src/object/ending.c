@@ -2,8 +2,6 @@
 /*
  * ending.c - see ending.h.
  */
-#include <assert.h>
-
 #include "base/clock.h"
 #include "base/thread.h"
 #include "object/device.h"
@@ -38,7 +36,8 @@ static void ask_for_waits(struct ending *ending, const struct ending_stage *stag
 	ending->waits[1] = (struct sched_wait){ .over = second_is_over };
 	/* One more than there can be: nothing is over before all are asked for. */
 	atomic_store(&ending->pending, ENDING_WAITS + 1);
-	some_are_over(ending, ENDING_WAITS + 1 - stage->await(ending->subject, ending->waits));
+	uint32_t count = stage->await ? stage->await(ending->subject, ending->waits) : 0;
+	some_are_over(ending, ENDING_WAITS + 1 - count);
 }
 
 /* ---- the stages ---- */
@@ -120,61 +119,23 @@ bool ending_is_due_locked(const struct dxg_device *device, const struct ending *
 	return atomic_load(&ending->pending) == 0 && !is_behind_another_locked(device, ending);
 }
 
-/* One whose turn it is; it stays in the line until its last stage. */
-static struct ending *take_ready_locked(struct dxg_device *device)
+/* One whose turn it is, of the group or of any; it stays in the line until its last stage. */
+static struct ending *take_ready_locked(struct dxg_device *device, const void *group)
 {
 	struct list *link;
 
 	lock_assert_held(&device->lock);
-	if (device->ending_holds > 0)
-		return NULL;
 	list_for_each (link, &device->ready_endings) {
 		struct ending *ending = container_of(link, struct ending, ready_link);
 
-		if (is_behind_another_locked(device, ending))
+		if ((group && ending->group != group) ||
+		    (device->line_holders > 0 && !ending->holds_line) ||
+		    is_behind_another_locked(device, ending))
 			continue;
 		list_remove(link);
 		return ending;
 	}
 	return NULL;
-}
-
-static struct ending *take_ready(struct dxg_device *device)
-{
-	lock_acquire(&device->lock);
-	struct ending *ending = take_ready_locked(device);
-	lock_release(&device->lock);
-	return ending;
-}
-
-/* Counted until nothing is left of it: who ends the device waits for that. */
-static void reap(struct dxg_device *device, struct ending *ending)
-{
-	_Atomic uint32_t *over_word = ending->over_word;
-	bool has_group = ending->group != NULL;
-
-	ending->state = ENDING_MAY_RUN;
-	(void)!ending_run(ending, &device->work, false);
-	lock_acquire(&device->lock);
-	device->ending_count--;
-	atomic_fetch_sub(&device->ordered_endings, has_group);
-	lock_release(&device->lock);
-	notice_give(&device->reaped);
-	if (over_word) {
-		atomic_store(over_word, 1);
-		thread_wake_all(over_word); /* it may be gone: only its address is of use */
-	}
-	object_put(&device->object);
-}
-
-void endings_run(struct work *work)
-{
-	struct dxg_device *device = container_of(work, struct dxg_device, reap_work);
-	struct ending *ending;
-
-	while ((ending = take_ready(device)) != NULL)
-		reap(device, ending);
-	object_put(&device->object); /* whoever posted this turn took it */
 }
 
 /* Under the lock: who finds nothing in the line any more can count on every turn's being posted. */
@@ -187,6 +148,60 @@ static void post_turn_locked(struct dxg_device *device)
 		object_put(&device->object);
 }
 
+/* Counted until nothing is left of it: who ends the device waits for that. */
+static void reap(struct dxg_device *device, struct ending *ending)
+{
+	_Atomic uint32_t *over_word = ending->over_word;
+	bool has_group = ending->group != NULL;
+	bool held_line = ending->holds_line;
+
+	ending->state = ENDING_MAY_RUN;
+	(void)!ending_run(ending, &device->work, false);
+	lock_acquire(&device->lock);
+	device->ending_count--;
+	device->line_holders -= held_line;
+	atomic_fetch_sub(&device->ordered_endings, has_group);
+	if (held_line && !list_is_empty(&device->ready_endings))
+		post_turn_locked(device);
+	lock_release(&device->lock);
+	notice_give(&device->reaped);
+	if (over_word) {
+		atomic_store(over_word, 1);
+		thread_wake_all(over_word); /* it may be gone: only its address is of use */
+	}
+	object_put(&device->object);
+}
+
+static bool reap_next(struct dxg_device *device, const void *group)
+{
+	lock_acquire(&device->lock);
+	struct ending *ending = take_ready_locked(device, group);
+	lock_release(&device->lock);
+	if (ending)
+		reap(device, ending);
+	return ending != NULL;
+}
+
+void endings_run(struct work *work)
+{
+	struct dxg_device *device = container_of(work, struct dxg_device, reap_work);
+
+	while (reap_next(device, NULL))
+		;
+	object_put(&device->object); /* whoever posted this turn took it */
+}
+
+void endings_help_relock(struct dxg_device *device, const void *group)
+{
+	uint32_t seen = notice_read(&device->reaped);
+
+	lock_assert_held(&device->lock);
+	lock_release(&device->lock);
+	if (!reap_next(device, group))
+		notice_wait(&device->reaped, seen, CLOCK_FOREVER);
+	lock_acquire(&device->lock);
+}
+
 /* ---- a device's line: who stands in it ---- */
 
 static void become_ready(struct sched_wait *wait)
@@ -197,6 +212,7 @@ static void become_ready(struct sched_wait *wait)
 	lock_acquire(&device->lock);
 	list_push_back(&device->ready_endings, &ending->ready_link);
 	post_turn_locked(device);
+	notice_give(&device->reaped); /* for who helps; under the lock, or the device may be gone */
 	lock_release(&device->lock);
 }
 
@@ -211,9 +227,16 @@ void ending_start(struct ending *ending, struct dxg_device *device, const void *
 	lock_acquire(&device->lock);
 	list_push_back(&device->endings, &ending->link);
 	device->ending_count++;
+	device->line_holders += ending->holds_line;
 	atomic_fetch_add(&device->ordered_endings, group != NULL);
 	lock_release(&device->lock);
 	ask_for_waits(ending, &ending->kind->stages[0]);
+}
+
+void ending_start_first(struct ending *ending, struct dxg_device *device, const void *group)
+{
+	ending->holds_line = true;
+	ending_start(ending, device, group, NULL);
 }
 
 void ending_await(_Atomic uint32_t *over_word)
@@ -222,29 +245,10 @@ void ending_await(_Atomic uint32_t *over_word)
 		thread_wait(over_word, 0, CLOCK_FOREVER);
 }
 
-void endings_hold(struct dxg_device *device)
-{
-	lock_acquire(&device->lock);
-	device->ending_holds++;
-	atomic_fetch_add(&device->ordered_endings, 1);
-	lock_release(&device->lock);
-}
-
-void endings_release(struct dxg_device *device)
-{
-	lock_acquire(&device->lock);
-	assert(device->ending_holds > 0);
-	if (--device->ending_holds == 0 && !list_is_empty(&device->ready_endings))
-		post_turn_locked(device);
-	atomic_fetch_sub(&device->ordered_endings, 1);
-	lock_release(&device->lock);
-	notice_give(&device->reaped);
-}
-
 void endings_wait(struct dxg_device *device)
 {
 	lock_acquire(&device->lock);
-	while (device->ending_count > 0 || device->ending_holds > 0)
+	while (device->ending_count > 0)
 		notice_wait_relock(&device->reaped, &device->lock);
 	lock_release(&device->lock);
 }

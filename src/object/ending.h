@@ -10,10 +10,10 @@
  *	ending_start()     … the device's line does, and nobody is kept        the adapter's reaper
  *
  * The line of a device has the endings that wait for the GPU. One runs when all that its first stage
- * has to wait for is over, nobody holds the line, and those of its group that were started before have
- * run: a resource is not destroyed in the driver before an allocation of it that went earlier. Nobody
- * else waits for another: memory that is said to be in use no more goes, whatever was destroyed
- * before it and has to wait for work.
+ * has to wait for is over, and those of its group that were started before have run: a resource is not
+ * destroyed in the driver before an allocation of it that went earlier. Some hold the line: others run
+ * when they are over. Nobody else waits for another: memory that is said to be in use no more goes,
+ * whatever was destroyed before it and has to wait for work.
  *
  * Locks: the device's guards its line. An ending is moved on by one thread at a time.
  */
@@ -54,6 +54,7 @@ struct ending_kind {
 
 /* From a table of endings.h. */
 #define ENDING_STAGE(await, run, what) { what, await, run },
+#define ENDING_CALL(await, run, what)  run(subject); /* where all is done by one thread at once */
 #define ENDING_KIND(kind, name, TABLE)                                                             \
 	static const struct ending_stage kind##_stages[] = { TABLE(ENDING_STAGE) };                \
 	static const struct ending_kind kind = { name, ARRAY_SIZE(kind##_stages), kind##_stages }
@@ -74,6 +75,7 @@ struct ending {
 	struct dxg_device *device;   /* with a reference; NULL: a thread goes through it */
 	const void *group;           /* those of one keep their order; NULL: it is alone */
 	_Atomic uint32_t *over_word; /* set when it is over, for who waits; NULL: nobody does */
+	bool holds_line;
 
 	/* Guarded by the device's lock. */
 	struct list link;       /* dxg_device.endings */
@@ -125,14 +127,19 @@ void ending_await(_Atomic uint32_t *over_word);
 bool ending_is_due_locked(const struct dxg_device *device, const struct ending *ending);
 
 /*
- * Nothing of the device's line is run between these two; what becomes ready waits. The driver is
- * about to be shown what it knows of the device's. They nest; any thread, DPC included. The caller
- * sees to it that the device stays.
+ * The same, and until it is over none runs that does not hold the line, too: the driver is about to be
+ * shown what it knows of the device's. Any thread, DPC included. The caller sees to it that the device
+ * stays.
  */
-void endings_hold(struct dxg_device *device);
-void endings_release(struct dxg_device *device);
+void ending_start_first(struct ending *ending, struct dxg_device *device, const void *group);
 
-/* Returns when nothing is left of what was started on the device, and nobody holds its line. */
+/*
+ * Goes through one of the group, if one is ready, on this thread, else waits until something changes in
+ * the line. For who may be the reaper, and so cannot wait for it. Drops and retakes the device's lock.
+ */
+void endings_help_relock(struct dxg_device *device, const void *group);
+
+/* Returns when nothing is left of what was started on the device. */
 void endings_wait(struct dxg_device *device);
 
 /* A device's turn at the reaper: runs what is ready. */

@@ -9,6 +9,8 @@
 #ifndef OBJECT_ENDINGS_H
 #define OBJECT_ENDINGS_H
 
+#include "object/ending.h"
+
 #define NOTHING NULL
 
 /* clang-format off */
@@ -47,10 +49,54 @@
  * where that thread may not wait; who ends the owner, when it was leaked.
  */
 #define ENDING_OF_CONTEXT_ALLOCATION(STAGE) \
-	STAGE(await_submitted,   NOTHING,   "the owner stands still, and the hardware has none of its work") \
-	STAGE(await_unloaded,    NOTHING,   "no context that uses it is loaded") \
-	STAGE(await_unmapped,    NOTHING,   "GPU addresses, TLB") \
-	STAGE(await_departed,    give_back, "its place is left; the owner goes on; backing store, budget")
+	STAGE(await_submitted,   NOTHING,            "the owner stands still, and the hardware has none of its work") \
+	STAGE(await_unloaded,    NOTHING,            "no context that uses it is loaded") \
+	STAGE(await_unmapped,    NOTHING,            "GPU addresses, TLB") \
+	STAGE(await_departed,    give_back,          "its place is left; the owner goes on; backing store, budget")
+
+/* A submission that never ran (cancelled.c). The reaper, or who ends its context. Holds its device's line. */
+#define ENDING_OF_CANCELLED(STAGE) \
+	STAGE(NOTHING,           tell_driver,        "DxgkDdiCancelCommand, with its lists") \
+	STAGE(NOTHING,           forget,             "what it listed is in use no more; the context may go")
+
+/*
+ * A context (context.c) and a hardware context (hw_context.c), whose handle is retired. Who gives the last
+ * reference back.
+ */
+#define ENDING_OF_CONTEXT(STAGE) \
+	STAGE(NOTHING,           end_work,           "its queue is over, the driver knows of what was cancelled; DMA buffers") \
+	STAGE(NOTHING,           end_addresses,      "DxgkDdiDestroyContext of its companion; no root is told to it any more") \
+	STAGE(NOTHING,           tell_driver_of_end, "DxgkDdiDestroyContext") \
+	STAGE(NOTHING,           give_back,          "what the driver kept for it; the reference on its device")
+#define ENDING_OF_HW_CONTEXT(STAGE) \
+	STAGE(NOTHING,           end_addresses,      "no root is told to it any more") \
+	STAGE(NOTHING,           tell_driver_of_end, "DxgkDdiDestroyHwContext") \
+	STAGE(NOTHING,           give_back,          "what the driver kept for it; the reference on its device")
+
+/*
+ * What a device has (device.c), when its handle is retired. The thread that destroys it. The device itself goes
+ * with its last reference: DxgkDdiDestroyDevice, then what the driver kept for it.
+ */
+#define ENDING_OF_DEVICE(STAGE) \
+	STAGE(NOTHING,           context_destroy_all,      "contexts") \
+	STAGE(NOTHING,           hw_context_destroy_all,   "hardware contexts, with their queues") \
+	STAGE(NOTHING,           gpu_update_cancel_device, "updates of GPU addresses that wait for a fence") \
+	STAGE(NOTHING,           destruction_of_device,    "its work and its line are over; resources, allocations") \
+	STAGE(NOTHING,           paging_queue_destroy_all, "paging queues") \
+	STAGE(NOTHING,           sync_object_destroy_all,  "sync objects, those in the line too") \
+	STAGE(NOTHING,           await_own_threads,        "the kernel's threads let go of it") \
+	STAGE(NOTHING,           put_handle,               "the handle's reference")
+
+/* A process (teardown.c), of which no call is under way. The thread that ends it. */
+#define ENDING_OF_PROCESS(STAGE) \
+	STAGE(NOTHING,           destroy_devices,       "devices, newest first") \
+	STAGE(NOTHING,           await_devices,         "DxgkDdiDestroyDevice for each") \
+	STAGE(NOTHING,           destroy_keyed_mutexes, "keyed mutexes, of which one that is held is abandoned") \
+	STAGE(NOTHING,           destroy_sync_objects,  "sync objects of no device") \
+	STAGE(NOTHING,           leave_adapters,        "GPU addresses, and DxgkDdiDestroyProcess on every adapter") \
+	STAGE(NOTHING,           notifier_finish,       "what it wanted to be told") \
+	STAGE(NOTHING,           close_adapters,        "adapter handles") \
+	STAGE(NOTHING,           give_back,             "fence pages; the handle table, which asserts that nothing is left")
 
 /* clang-format on */
 

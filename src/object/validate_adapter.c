@@ -87,13 +87,13 @@ static void check_suspensions(struct survey *survey, struct dxg_device *device)
 
 void survey_device_counts_locked(struct survey *survey, struct dxg_device *device)
 {
-	uint32_t ordered = device->ending_holds;
+	uint32_t ordered = 0;
 	struct list *link;
 
 	list_for_each (link, &device->endings)
 		ordered += container_of(link, struct ending, link)->group != NULL;
 	if (ordered != atomic_load(&device->ordered_endings))
-		survey_wrong(survey, "device 0x%08x counts %u endings and holds, and has %u",
+		survey_wrong(survey, "device 0x%08x counts %u endings of groups, and has %u",
 			     device->object.handle, atomic_load(&device->ordered_endings), ordered);
 	if (device->kept_fences.count > KEPT_FENCES)
 		survey_wrong(survey, "device 0x%08x keeps more fences than it can",

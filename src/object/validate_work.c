@@ -144,9 +144,6 @@ static uint32_t look_at_endings_locked(struct survey *survey, struct dxg_device 
 	if (survey->ending_fences > 0 && sched_owner_is_idle(&device->work))
 		survey_wrong(survey, "device 0x%08x has no work, and fences wait for it",
 			     device->object.handle);
-	if (device->ending_holds > 0)
-		survey_wrong(survey, "device 0x%08x is telling the driver of cancelled work",
-			     device->object.handle);
 	return references;
 }
 

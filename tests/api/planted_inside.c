@@ -218,7 +218,7 @@ const struct planted planted[] = {
 	ENTRY(global_handles_live, "objects that have a handle are miscounted"),
 	ENTRY(object_references, "references, and"),
 	ENTRY(device_sync_objects, "sync objects and has"),
-	ENTRY(device_endings, "endings and holds, and has"),
+	ENTRY(device_endings, "endings of groups, and has"),
 	ENTRY(driver_devices, "drivers know"),
 	ENTRY(resource_allocations, "allocations and has"),
 	ENTRY(resource_bodies, "the memory of"),

@@ -8,7 +8,6 @@
 #include "base/thread.h"
 #include "drivers/recorder/recorder.h"
 #include "object/device.h"
-#include "object/ending.h"
 #include "object/endings.h"
 #include "object/kernel.h"
 
@@ -277,21 +276,67 @@ TEST(line, keeps_the_order_of_a_group_and_of_nothing_else)
 	end();
 }
 
-TEST(line, that_is_held_runs_nothing_until_the_last_one_lets_go)
+TEST(line, that_is_held_runs_nothing_else_until_the_last_holder_is_over)
 {
-	struct thing thing;
+	struct thing thing, holders[2];
 
 	begin();
 	start(&thing, NULL, NULL);
-	endings_hold(device);
-	endings_hold(device);
+	for (unsigned i = 0; i < 2; i++) {
+		thing_init(&holders[i], &in_line);
+		ending_start_first(&holders[i].ending, device, NULL);
+	}
 	all_over(&thing);
 	EXPECT_STR(log_after_reaper(&thing), "2");
-	endings_release(device);
+	all_over(&holders[1]);
 	EXPECT_STR(log_after_reaper(&thing), "2");
-	endings_release(device);
+	EXPECT_STR(holders[1].log, "2ab=c");
+	all_over(&holders[0]);
 	endings_wait(device);
 	EXPECT_STR(thing.log, "2ab=c");
+	end();
+}
+
+/* Keeps the reaper from everything else. */
+static void block(struct work *work)
+{
+	struct blocker {
+		struct work work;
+		_Atomic uint32_t is_over;
+	} *blocker = (struct blocker *)work;
+
+	ending_await(&blocker->is_over);
+}
+
+TEST(line, may_be_gone_through_by_who_cannot_wait_for_the_reaper)
+{
+	struct {
+		struct work work;
+		_Atomic uint32_t is_over;
+	} blocker = { .is_over = 0 };
+	struct thing thing, other;
+	struct turner turner = { .thing = &thing };
+	struct thread *thread;
+
+	begin();
+	work_init(&blocker.work, block);
+	worker_post(&device->adapter->reaper, &blocker.work);
+	start(&thing, &thing, NULL);
+	start(&other, NULL, NULL);
+	all_over(&other);
+	EXPECT_EQ(thread_create("turner", turn, &turner, &thread), STATUS_SUCCESS);
+	lock_acquire(&device->lock);
+	while (!strchr(thing.log, 'c'))
+		endings_help_relock(device, &thing);
+	lock_release(&device->lock);
+	thread_join(thread);
+	EXPECT_STR(thing.log, "2ab=c");
+	EXPECT_STR(thing.thread, thread_name());
+	EXPECT_STR(other.log, "2");
+	atomic_store(&blocker.is_over, 1);
+	thread_wake_all(&blocker.is_over);
+	endings_wait(device);
+	EXPECT_STR(other.log, "2ab=c");
 	end();
 }
 
