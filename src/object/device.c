@@ -11,7 +11,7 @@
 #include "object/context.h"
 #include "object/destruction.h"
 #include "object/device.h"
-#include "object/ending.h"
+#include "object/endings.h"
 #include "object/gpu_addresses.h"
 #include "object/gpu_update.h"
 #include "object/hw_context.h"
@@ -172,8 +172,15 @@ static void await_own_threads(struct dxg_device *device)
 		worker_flush(&device->adapter->reaper);
 }
 
+static void put_handle(struct dxg_device *device)
+{
+	object_put(&device->object);
+}
+
 bool device_destroy(struct dxg_device *device)
 {
+	struct dxg_device *subject = device;
+
 	if (!object_retire(&device->object))
 		return false;
 	vidmm_device_end(&device->memory);
@@ -185,15 +192,7 @@ bool device_destroy(struct dxg_device *device)
 	device->is_dying = true;
 	lock_release(&device->lock);
 	notification_device_ends(device);
-	context_destroy_all(device);
-	hw_context_destroy_all(device);
-	gpu_update_cancel_device(device);
-	destruction_of_device(device);
-	paging_queue_destroy_all(device);
-	sync_object_destroy_all(device);
-	await_own_threads(device);
-
-	object_put(&device->object);
+	ENDING_OF_DEVICE(ENDING_CALL)
 	return true;
 }
 

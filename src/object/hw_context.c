@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "miniport/work.h"
+#include "object/endings.h"
 #include "object/gpu_addresses.h"
 #include "object/hw_context.h"
 #include "object/hw_gate.h"
@@ -15,24 +16,41 @@
 
 static_assert(offsetof(struct dxg_hw_context, object) == 0, "the driver's name for it");
 
-/* Its queues are gone. */
-static void hw_context_finish(struct object *object)
-{
-	struct dxg_hw_context *context =
-		object_cast(object, &hw_context_class, struct dxg_hw_context, object);
-	struct dxg_device *device = context->device;
+/* ---- its stages (endings.h): its queues are gone ---- */
 
+static void end_addresses(struct dxg_hw_context *context)
+{
 	hw_suspension_end(&context->hw_queues.suspension); /* of one that was never reached */
-	gpu_addresses_remove_context(device->process_adapter, &context->in_space);
+	gpu_addresses_remove_context(context->device->process_adapter, &context->in_space);
+}
+
+static void tell_driver_of_end(struct dxg_hw_context *context)
+{
+	const struct dxg_device *device = context->device;
+
 	adapter_enter_to_release(device->adapter);
 	miniport_destroy_hw_context(device->adapter->miniport, device->process_adapter->client,
 				    context->driver_hw_context);
 	adapter_leave(device->adapter);
+}
+
+static void give_back(struct dxg_hw_context *context)
+{
+	struct dxg_device *device = context->device;
+
 	context_memory_end(&context->driver_memory);
-	trace_hw_context_destroy(device->process->id, object->handle);
+	trace_hw_context_destroy(device->process->id, context->object.handle);
 	hw_gate_finish(&context->hw_queues);
 	mem_free(context);
 	object_put(&device->object);
+}
+
+static void hw_context_finish(struct object *object)
+{
+	struct dxg_hw_context *subject =
+		object_cast(object, &hw_context_class, struct dxg_hw_context, object);
+
+	ENDING_OF_HW_CONTEXT(ENDING_CALL)
 }
 
 const struct object_class hw_context_class = { "a hardware context", hw_context_finish };

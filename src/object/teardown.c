@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * teardown.c - the end of a process: the one place that fixes the order of destruction.
- *
- *	1. devices, newest first, each with its contexts, its allocations, its sync objects
- *	2. keyed mutexes, of which one that is held is abandoned, and sync objects of no device
- *	3. the driver's process on every adapter, which had news for the notifier
- *	4. adapter handles, and drivers that asked hear of the end
- *	5. the handle table, which asserts that nothing is left
+ * teardown.c - the end of a process, in the order of endings.h.
  *
  * A process ends in four ways (a normal exit, D3DKMTCloseDxCoreDevice, later a hang-up of its
  * connection, and the end of the kernel); all of them come through here, with no call of the
@@ -15,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "object/device.h"
+#include "object/endings.h"
 #include "object/fence_address.h"
 #include "object/gpu_update.h"
 #include "object/keyed_mutex.h"
@@ -56,8 +51,7 @@ static void destroy_sync_objects(struct dxg_process *process)
 	}
 }
 
-/* A device is out of the list when its handle ends, and out of the driver with its last reference.
- */
+/* Out of the list with their handles, out of the driver with the last references to them. */
 static void await_devices(struct dxg_process *process)
 {
 	for (;;) {
@@ -103,17 +97,8 @@ static void close_adapters(struct dxg_process *process)
 	}
 }
 
-void process_destroy(struct dxg_process *process)
+static void give_back(struct dxg_process *process)
 {
-	if (!process)
-		return;
-	destroy_devices(process);
-	await_devices(process);
-	destroy_keyed_mutexes(process);
-	destroy_sync_objects(process);
-	leave_adapters(process);
-	notifier_finish(process);
-	close_adapters(process);
 	miniport_tell_process(false);
 	share_sweep(process->shares);
 	trace_process_destroy(process->id);
@@ -121,4 +106,11 @@ void process_destroy(struct dxg_process *process)
 	handle_table_finish(&process->handles);
 	lock_finish(&process->lock);
 	mem_free(process);
+}
+
+void process_destroy(struct dxg_process *subject)
+{
+	if (!subject)
+		return;
+	ENDING_OF_PROCESS(ENDING_CALL)
 }
