@@ -14,7 +14,6 @@
 #include "object/sync_object.h"
 #include "paging/pager.h"
 #include "sched/gpu.h"
-#include "trace/trace.h"
 
 /* ---- from the driver to the scheduler ---- */
 

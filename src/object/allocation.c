@@ -9,7 +9,6 @@
  * -> the handles resolve for the driver -> the driver opens -> the lists and the clients find them.
  * What fails undoes what succeeded before it.
  */
-#include <string.h>
 
 #include "base/bytes.h"
 #include "base/mem.h"

@@ -41,7 +41,8 @@ void cancellations_add(struct cancellations *cancellations, struct cancelled *ca
 	lock_release(&device->lock);
 	cancelled->of = cancellations;
 	ending_init(&cancelled->ending, &cancelled_ending, cancelled);
-	ending_start_first(&cancelled->ending, device, cancellations);
+	cancelled->ending.holds_line = true;
+	ending_start(&cancelled->ending, device, cancellations, NULL);
 }
 
 /* The reaper may be at it; if not, it may be this thread. */

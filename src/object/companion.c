@@ -2,7 +2,6 @@
 /*
  * companion.c - see companion.h.
  */
-#include "base/clock.h"
 #include "base/refusal.h"
 #include "object/companion.h"
 #include "object/context.h"

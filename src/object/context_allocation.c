@@ -9,7 +9,6 @@
  */
 #include <assert.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/context_allocation.h"

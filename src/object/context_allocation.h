@@ -5,11 +5,9 @@
  *
  *	create ▶ listed while work of its owner is queued (vidmm/work_set.h) ▶ destroy
  *
- * A driver may destroy one any moment, from inside any entry point, also with work queued. Then the
- * owner's work stands still until the memory is gone: what the hardware has ends, the context is
- * switched away where it is loaded, the place is left, the pages are given back. Who stands where
- * that cannot be waited for (a paging or scheduler entry point, an owner that was lost) returns at
- * once, and the adapter's reaper goes on.
+ * A driver may destroy one any moment, from inside any entry point, also with work queued: endings.h.
+ * Who stands where that cannot be waited for (a paging or scheduler entry point, an owner that was
+ * lost) returns at once, and the adapter's reaper goes on.
  *
  * What a driver knows a device or a context by is the kernel's pointer, and what it knows an
  * allocation by a number: neither is followed before it was found in the adapter's books.

@@ -4,7 +4,6 @@
  *
  * Locks: one for all events there are, under which they are set: that never waits.
  */
-#include "base/list.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/rbtree.h"

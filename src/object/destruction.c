@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * destruction.c - see destruction.h: one order, whichever door it is entered by.
+ * destruction.c - see destruction.h.
  *
  * device->destroying makes destructions on one device come one after the other, so that a resource
  * and a list of its allocations never cross inside the driver, and keeps a resource there while
@@ -21,24 +21,6 @@
 #include "object/gpu_addresses.h"
 
 enum { FEW = 8 };
-
-/* What goes together: one CloseAllocation, one DestroyAllocation. */
-struct destroy_batch {
-	struct dxg_adapter *adapter;
-	struct miniport_client *client; /* for whom the driver is told */
-	struct dxg_device *device;      /* NULL: memory of a shared resource, which none has open */
-	struct dxg_resource *resource;  /* whose allocations they are; NULL: alone */
-	struct resource_body *body;     /* of which the memory is; NULL: alone */
-	bool is_resource_going;
-	bool is_inside;      /* the gate is passed, device->destroying held */
-	bool is_in_use;      /* work that was queued may use them */
-	uint32_t references; /* to each: its own, and perhaps that of who found it */
-	uint32_t count;
-	struct dxg_allocation **allocations;
-	void **pointers;   /* room for `count` of the driver's handles */
-	struct list dying; /* allocation_body.resource_link: this had their last binding */
-	void *room;        /* is freed last; NULL: nothing */
-};
 
 /* ---- the handles are retired, the lists forget them ---- */
 
@@ -273,8 +255,8 @@ static void batch_init(struct destroy_batch *batch, struct dxg_device *device,
 /* ---- when the GPU may still be at it ---- */
 
 /*
- * A resource does not overtake what was in it and is deferred. What is over may be held on to when
- * it was cancelled, which begins before it is over: so the holds are looked at last.
+ * A resource does not overtake what was in it and waits. Work that was cancelled stands in the line
+ * before it is over: so that is looked at last.
  */
 static bool has_to_wait(struct dxg_device *device)
 {
@@ -328,13 +310,6 @@ static bool is_any_used(const struct destroy_batch *batch)
 	return false;
 }
 
-/* Nobody has a handle left with which it could be evicted: what its owner may have is free now. */
-static void leave_residency_lists(const struct destroy_batch *batch)
-{
-	for (uint32_t i = 0; i < batch->count; i++)
-		allocation_retire_binding(batch->allocations[i], batch->is_in_use);
-}
-
 static void deferred_start(struct deferred_batch *deferred,
 			   const struct destruction_options *options)
 {
@@ -343,7 +318,10 @@ static void deferred_start(struct deferred_batch *deferred,
 	bool is_synchronous = options->is_synchronous;
 
 	batch->is_in_use = !options->is_not_in_use || is_any_used(batch);
-	leave_residency_lists(batch);
+	/* Nobody has a handle left with which they could be evicted: what the owner may have is
+	   free now. */
+	for (uint32_t i = 0; i < batch->count; i++)
+		allocation_retire_binding(batch->allocations[i], batch->is_in_use);
 	ending_start(&deferred->ending, batch->device, batch->resource,
 		     is_synchronous ? &is_over : NULL);
 	if (is_synchronous)
@@ -379,15 +357,6 @@ static NTSTATUS claim_list(struct dxg_device *device, uint32_t count,
 	return status;
 }
 
-static NTSTATUS claim_list_in_turn(struct dxg_device *device, uint32_t count,
-				   struct dxg_allocation **allocations)
-{
-	lock_acquire(&device->destroying);
-	NTSTATUS status = claim_list(device, count, allocations);
-	lock_release(&device->destroying);
-	return status;
-}
-
 RARE static NTSTATUS defer_list(struct dxg_device *device, uint32_t count,
 				struct dxg_allocation **allocations,
 				const struct destruction_options *options)
@@ -397,7 +366,9 @@ RARE static NTSTATUS defer_list(struct dxg_device *device, uint32_t count,
 
 	if (!deferred)
 		return STATUS_NO_MEMORY;
-	NTSTATUS status = claim_list_in_turn(device, count, allocations);
+	lock_acquire(&device->destroying);
+	NTSTATUS status = claim_list(device, count, allocations);
+	lock_release(&device->destroying);
 	if (!NT_SUCCESS(status)) {
 		mem_free(deferred);
 		return status;
@@ -642,11 +613,8 @@ static bool resource_is_paged(struct dxg_resource *resource)
 	bool has = false;
 
 	lock_acquire(&resource->device->lock);
-	list_for_each (link, &resource->allocations) {
-		struct dxg_allocation *allocation =
-			container_of(link, struct dxg_allocation, owner_link);
-		has = has || is_paged(allocation);
-	}
+	list_for_each (link, &resource->allocations)
+		has = has || is_paged(container_of(link, struct dxg_allocation, owner_link));
 	lock_release(&resource->device->lock);
 	return has;
 }
@@ -691,41 +659,28 @@ void destruction_of_device(struct dxg_device *device)
 	lock_release(&device->lock);
 }
 
-/* ---- recounting ---- */
-
-struct deferred_contents destruction_deferred(const struct ending *ending)
-{
-	const struct destroy_batch *batch = ending->subject;
-
-	return (struct deferred_contents){
-		.resource = batch->is_resource_going ? batch->resource : NULL,
-		.count = batch->count,
-		.allocations = batch->allocations,
-	};
-}
-
 /* ---- the body of a shared resource ---- */
 
 void destruction_of_shared_body(struct resource_body *body)
 {
-	struct miniport *miniport = body->adapter->miniport;
 	void *few[FEW];
-	void **many =
-		body->body_count > FEW ? mem_zalloc_array(body->body_count, sizeof(*many)) : NULL;
-	uint32_t room = many ? body->body_count : FEW;
+	uint32_t count = body->body_count;
+	void **many = count > FEW ? mem_zalloc_array(count, sizeof(*many)) : NULL;
 	struct destroy_batch batch;
 
 	do {
 		struct list *link;
 
 		batch = (struct destroy_batch){ .adapter = body->adapter,
-						.client = miniport_system_client(miniport),
+						.client = miniport_system_client(
+							body->adapter->miniport),
 						.body = body,
 						.pointers = many ? many : few,
 						.room = many };
 		list_init(&batch.dying);
 		/* Nobody else has a reference: the list needs no lock. */
-		for (uint32_t i = 0; i < room && (link = list_pop_front(&body->bodies)); i++)
+		for (uint32_t room = many ? count : FEW;
+		     room > 0 && (link = list_pop_front(&body->bodies)); room--)
 			list_push_back(&batch.dying, link);
 		batch.is_resource_going = list_is_empty(&body->bodies);
 		ending_run_now(&batch_ending, &batch);

@@ -1,20 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * destruction.h - how allocations and resources end.
- *
- * Whichever door it comes through (a call, a device, a process, the end of the kernel), this is the
- * order:
- *
- *	1. the handles are retired and the lists forget them: a second destroy fails
- *	2. work queued before is over (not the owner's own with is_not_in_use; paging in any case)
- *	3. CPU views go
- *	4. DxgkDdiCloseAllocation, once for all bindings of the group
- *	5. DxgkDdiDestroyAllocation, once for the memory whose last binding this was; with
- *	   DestroyResource when the resource goes
- *	6. backing store, private data, the resource's body, the reference on the device
- *
- * destruction.c owns that order. What a shared resource holds goes with its body, by the same
- * steps 5 and 6, when the last opening and the last NT handle are gone.
+ * destruction.h - how allocations and resources end, whichever door it comes through: a call, a device, a
+ * process, the end of the kernel. The order stands in endings.h. What a shared resource holds goes with its
+ * body, by the same stages, when the last opening and the last NT handle are gone.
  */
 #ifndef OBJECT_DESTRUCTION_H
 #define OBJECT_DESTRUCTION_H
@@ -24,8 +12,6 @@
 
 #include "object/allocation.h"
 #include "object/resource.h"
-
-struct ending;
 
 struct destruction_options {
 	bool is_not_in_use;  /* AssumeNotInUse: do not wait for the owner's queued work */
@@ -56,12 +42,25 @@ void destruction_of_device(struct dxg_device *device);
 /* The memory of a shared resource that nobody can reach any more. */
 void destruction_of_shared_body(struct resource_body *body);
 
-/* For kernel_validate(): what an ending in the device's line will end. The device's lock is held. */
-struct deferred_contents {
-	struct dxg_resource *resource; /* that goes with them; NULL: none */
+/*
+ * What goes together: one CloseAllocation, one DestroyAllocation. Here for kernel_validate(), to which an
+ * ending in a device's line leads.
+ */
+struct destroy_batch {
+	struct dxg_adapter *adapter;
+	struct miniport_client *client; /* for whom the driver is told */
+	struct dxg_device *device;      /* NULL: memory of a shared resource, which none has open */
+	struct dxg_resource *resource;  /* whose allocations they are; NULL: alone */
+	struct resource_body *body;     /* of which the memory is; NULL: alone */
+	bool is_resource_going;
+	bool is_inside;      /* the gate is passed, device->destroying held */
+	bool is_in_use;      /* work that was queued may use them */
+	uint32_t references; /* to each: its own, and perhaps that of who found it */
 	uint32_t count;
-	struct dxg_allocation *const *allocations;
+	struct dxg_allocation **allocations;
+	void **pointers;   /* room for `count` of the driver's handles */
+	struct list dying; /* allocation_body.resource_link: this had their last binding */
+	void *room;        /* is freed last; NULL: nothing */
 };
-struct deferred_contents destruction_deferred(const struct ending *ending);
 
 #endif

@@ -172,11 +172,6 @@ static void await_own_threads(struct dxg_device *device)
 		worker_flush(&device->adapter->reaper);
 }
 
-static void put_handle(struct dxg_device *device)
-{
-	object_put(&device->object);
-}
-
 bool device_destroy(struct dxg_device *device)
 {
 	struct dxg_device *subject = device;
@@ -193,6 +188,7 @@ bool device_destroy(struct dxg_device *device)
 	lock_release(&device->lock);
 	notification_device_ends(device);
 	ENDING_OF_DEVICE(ENDING_CALL)
+	object_put(&device->object);
 	return true;
 }
 

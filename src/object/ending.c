@@ -42,13 +42,6 @@ static void ask_for_waits(struct ending *ending, const struct ending_stage *stag
 
 /* ---- the stages ---- */
 
-static void leave_line(struct ending *ending)
-{
-	lock_acquire(&ending->device->lock);
-	list_remove(&ending->link);
-	lock_release(&ending->device->lock);
-}
-
 static bool stage_wait(struct ending *ending, struct sched_owner *owner, bool gives_up)
 {
 	const struct ending_stage *stage = &ending->kind->stages[ending->stage];
@@ -70,8 +63,11 @@ static bool stage_run(struct ending *ending)
 	bool is_last = ending->stage == ending->kind->count;
 
 	ending->state = ENDING_NOT_ASKED;
-	if (is_last && ending->device)
-		leave_line(ending);
+	if (is_last && ending->device) { /* it is in the line no more */
+		lock_acquire(&ending->device->lock);
+		list_remove(&ending->link);
+		lock_release(&ending->device->lock);
+	}
 	if (stage->run)
 		stage->run(ending->subject);
 	return is_last;
@@ -231,12 +227,6 @@ void ending_start(struct ending *ending, struct dxg_device *device, const void *
 	atomic_fetch_add(&device->ordered_endings, group != NULL);
 	lock_release(&device->lock);
 	ask_for_waits(ending, &ending->kind->stages[0]);
-}
-
-void ending_start_first(struct ending *ending, struct dxg_device *device, const void *group)
-{
-	ending->holds_line = true;
-	ending_start(ending, device, group, NULL);
 }
 
 void ending_await(_Atomic uint32_t *over_word)

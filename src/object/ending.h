@@ -2,7 +2,6 @@
 /*
  * ending.h - how things end: by stages, in an order that stands in a table (endings.h).
  *
- * A stage has something that must be over before it, or nothing, and something that is done then.
  * An ending goes through the stages of its kind, one after the other, each once:
  *
  *	ending_run_now()   here and now, nothing has to be waited for          the caller's thread
@@ -10,10 +9,9 @@
  *	ending_start()     … the device's line does, and nobody is kept        the adapter's reaper
  *
  * The line of a device has the endings that wait for the GPU. One runs when all that its first stage
- * has to wait for is over, and those of its group that were started before have run: a resource is not
- * destroyed in the driver before an allocation of it that went earlier. Some hold the line: others run
- * when they are over. Nobody else waits for another: memory that is said to be in use no more goes,
- * whatever was destroyed before it and has to wait for work.
+ * has to wait for is over, those of its group that were started before have run (a resource is not
+ * destroyed in the driver before an allocation of it that went earlier), and none holds the line.
+ * Nobody else waits for another, whatever was destroyed before it and has to wait for work.
  *
  * Locks: the device's guards its line. An ending is moved on by one thread at a time.
  */
@@ -75,7 +73,7 @@ struct ending {
 	struct dxg_device *device;   /* with a reference; NULL: a thread goes through it */
 	const void *group;           /* those of one keep their order; NULL: it is alone */
 	_Atomic uint32_t *over_word; /* set when it is over, for who waits; NULL: nobody does */
-	bool holds_line;
+	bool holds_line;             /* set before: none runs that does not, until it is over */
 
 	/* Guarded by the device's lock. */
 	struct list link;       /* dxg_device.endings */
@@ -115,7 +113,8 @@ struct work_source {
 
 /*
  * Begins to wait for what the first stage has to; the adapter's reaper does the rest. `group` and
- * `over_word` may be NULL. The ending may be gone when this returns.
+ * `over_word` may be NULL. The ending may be gone when this returns. Any thread, DPC included; the
+ * caller sees to it that the device stays.
  */
 void ending_start(struct ending *ending, struct dxg_device *device, const void *group,
 		  _Atomic uint32_t *over_word);
@@ -125,13 +124,6 @@ void ending_await(_Atomic uint32_t *over_word);
 
 /* It is being seen to, or about to be. The device's lock is held. */
 bool ending_is_due_locked(const struct dxg_device *device, const struct ending *ending);
-
-/*
- * The same, and until it is over none runs that does not hold the line, too: the driver is about to be
- * shown what it knows of the device's. Any thread, DPC included. The caller sees to it that the device
- * stays.
- */
-void ending_start_first(struct ending *ending, struct dxg_device *device, const void *group);
 
 /*
  * Goes through one of the group, if one is ready, on this thread, else waits until something changes in

@@ -16,53 +16,46 @@
 /* clang-format off */
 
 /*
- * Allocations of a device that end together, alone or of a resource, which may go with them; the memory of a
- * shared resource that nobody has open any more, which has no bindings (destruction.c). The handles are retired
- * before. The caller's thread when nothing has to be waited for, else the reaper.
+ * Allocations of a device that end together, alone or of a resource, which may go with them; the memory of a shared
+ * resource that no device has open any more (destruction.c). The handles are retired before.
+ * Thread: the caller's when nothing has to be waited for, else the reaper.
  */
 #define ENDING_OF_ALLOCATIONS(STAGE) \
-	STAGE(await_use,         batch_enter,      "work queued before and paging are over; the gate, one destruction at a time on a device") \
-	STAGE(NOTHING,           batch_end_use,    "CPU views, GPU addresses, TLB, residency and the place in a segment") \
-	STAGE(NOTHING,           batch_close,      "DxgkDdiCloseAllocation, once for all bindings") \
-	STAGE(NOTHING,           batch_destroy,    "DxgkDdiDestroyAllocation, once for the memory whose last binding went") \
-	STAGE(NOTHING,           batch_give_back,  "backing store, budget, private data; references")
+	STAGE(await_use,         batch_enter,        "work queued before and paging are over; the gate, one destruction at a time on a device") \
+	STAGE(NOTHING,           batch_end_use,      "CPU views, GPU addresses, TLB, residency and the place in a segment") \
+	STAGE(NOTHING,           batch_close,        "DxgkDdiCloseAllocation, once for all bindings") \
+	STAGE(NOTHING,           batch_destroy,      "DxgkDdiDestroyAllocation, once for the memory whose last binding went") \
+	STAGE(NOTHING,           batch_give_back,    "backing store, budget, private data; references")
 
-/*
- * One allocation alone, of no work, no paging and no other thread (destruction.c): the same in short. The caller's
- * thread, which has passed the gate and retired the handle.
- */
+/* The same for one alone that no other thread can reach (destruction.c). Thread: the caller's, inside the gate. */
 #define ENDING_OF_UNREACHABLE_ALLOCATION(STAGE) \
-	STAGE(NOTHING,           end_unreachable_use,           "CPU view, GPU addresses, residency and the place in a segment") \
-	STAGE(NOTHING,           close_and_destroy_unreachable, "DxgkDdiCloseAllocation, DxgkDdiDestroyAllocation, on one visit") \
-	STAGE(NOTHING,           give_unreachable_back,         "backing store, budget, private data; references")
+	STAGE(NOTHING, end_unreachable_use,           "CPU view, GPU addresses, TLB, residency and the place in a segment") \
+	STAGE(NOTHING, close_and_destroy_unreachable, "DxgkDdiCloseAllocation, DxgkDdiDestroyAllocation, on one visit") \
+	STAGE(NOTHING, give_unreachable_back,         "backing store, budget, private data; references")
 
 /*
- * An opening of a sync object (sync_object.c), whose handle is retired and through which nobody waits. The
- * caller's thread when no queued work can write it, else the reaper.
+ * An opening of a sync object, whose handle is retired and through which nobody waits (sync_object.c).
+ * Thread: the caller's when no queued work can write it, else the reaper.
  */
 #define ENDING_OF_SYNC_OBJECT(STAGE) \
-	STAGE(await_queued_work, give_address_back, "work queued before is over; GPU address, TLB") \
-	STAGE(NOTHING,           put_opening,       "references; with the last one the value's slot")
+	STAGE(await_queued_work, give_back,          "work queued before is over; GPU address, TLB; with the last reference the value's slot")
 
 /*
- * Memory that a driver keeps for a context (context_allocation.c). The thread that destroys it; the reaper,
- * where that thread may not wait; who ends the owner, when it was leaked.
+ * Memory that a driver keeps for a context (context_allocation.c).
+ * Thread: that which destroys it, or the reaper where that may not wait, or who ends the owner when it was leaked.
  */
 #define ENDING_OF_CONTEXT_ALLOCATION(STAGE) \
 	STAGE(await_submitted,   NOTHING,            "the owner stands still, and the hardware has none of its work") \
 	STAGE(await_unloaded,    NOTHING,            "no context that uses it is loaded") \
 	STAGE(await_unmapped,    NOTHING,            "GPU addresses, TLB") \
-	STAGE(await_departed,    give_back,          "its place is left; the owner goes on; backing store, budget")
+	STAGE(await_departed,    give_back,          "its place in a segment; the owner goes on; backing store, budget")
 
-/* A submission that never ran (cancelled.c). The reaper, or who ends its context. Holds its device's line. */
+/* A submission that never ran; holds its device's line (cancelled.c). Thread: the reaper, or who ends its context. */
 #define ENDING_OF_CANCELLED(STAGE) \
 	STAGE(NOTHING,           tell_driver,        "DxgkDdiCancelCommand, with its lists") \
 	STAGE(NOTHING,           forget,             "what it listed is in use no more; the context may go")
 
-/*
- * A context (context.c) and a hardware context (hw_context.c), whose handle is retired. Who gives the last
- * reference back.
- */
+/* Contexts whose handle is retired (context.c, hw_context.c). Thread: who gives the last reference back. */
 #define ENDING_OF_CONTEXT(STAGE) \
 	STAGE(NOTHING,           end_work,           "its queue is over, the driver knows of what was cancelled; DMA buffers") \
 	STAGE(NOTHING,           end_addresses,      "DxgkDdiDestroyContext of its companion; no root is told to it any more") \
@@ -74,8 +67,8 @@
 	STAGE(NOTHING,           give_back,          "what the driver kept for it; the reference on its device")
 
 /*
- * What a device has (device.c), when its handle is retired. The thread that destroys it. The device itself goes
- * with its last reference: DxgkDdiDestroyDevice, then what the driver kept for it.
+ * What a device has, when its handle is retired (device.c). Thread: that which destroys it. The device itself goes with
+ * its last reference: DxgkDdiDestroyDevice, then what the driver kept for it.
  */
 #define ENDING_OF_DEVICE(STAGE) \
 	STAGE(NOTHING,           context_destroy_all,      "contexts") \
@@ -83,20 +76,19 @@
 	STAGE(NOTHING,           gpu_update_cancel_device, "updates of GPU addresses that wait for a fence") \
 	STAGE(NOTHING,           destruction_of_device,    "its work and its line are over; resources, allocations") \
 	STAGE(NOTHING,           paging_queue_destroy_all, "paging queues") \
-	STAGE(NOTHING,           sync_object_destroy_all,  "sync objects, those in the line too") \
-	STAGE(NOTHING,           await_own_threads,        "the kernel's threads let go of it") \
-	STAGE(NOTHING,           put_handle,               "the handle's reference")
+	STAGE(NOTHING,           sync_object_destroy_all,  "sync objects") \
+	STAGE(NOTHING,           await_own_threads,        "the kernel's threads let go of it")
 
-/* A process (teardown.c), of which no call is under way. The thread that ends it. */
+/* A process of which no call is under way (teardown.c). Thread: that which ends it. */
 #define ENDING_OF_PROCESS(STAGE) \
-	STAGE(NOTHING,           destroy_devices,       "devices, newest first") \
-	STAGE(NOTHING,           await_devices,         "DxgkDdiDestroyDevice for each") \
-	STAGE(NOTHING,           destroy_keyed_mutexes, "keyed mutexes, of which one that is held is abandoned") \
-	STAGE(NOTHING,           destroy_sync_objects,  "sync objects of no device") \
-	STAGE(NOTHING,           leave_adapters,        "GPU addresses, and DxgkDdiDestroyProcess on every adapter") \
-	STAGE(NOTHING,           notifier_finish,       "what it wanted to be told") \
-	STAGE(NOTHING,           close_adapters,        "adapter handles") \
-	STAGE(NOTHING,           give_back,             "fence pages; the handle table, which asserts that nothing is left")
+	STAGE(NOTHING,           destroy_devices,          "devices, newest first") \
+	STAGE(NOTHING,           await_devices,            "DxgkDdiDestroyDevice for each") \
+	STAGE(NOTHING,           destroy_keyed_mutexes,    "keyed mutexes, of which one that is held is abandoned") \
+	STAGE(NOTHING,           destroy_sync_objects,     "sync objects of no device") \
+	STAGE(NOTHING,           leave_adapters,           "GPU addresses; DxgkDdiDestroyProcess on every adapter") \
+	STAGE(NOTHING,           notifier_finish,          "what it wanted to be told") \
+	STAGE(NOTHING,           close_adapters,           "adapter handles") \
+	STAGE(NOTHING,           give_back,                "fence pages; the handle table, which asserts that nothing is left")
 
 /* clang-format on */
 

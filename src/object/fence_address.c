@@ -4,7 +4,6 @@
  */
 #include <assert.h>
 
-#include "base/clock.h"
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/refusal.h"
@@ -147,16 +146,11 @@ static void await(struct fence_address *address)
 {
 	struct process_adapter *process_adapter = address->process_adapter;
 
-	for (;;) {
-		uint32_t seen = notice_read(&process_adapter->fence_address_came);
-
-		lock_acquire(&process_adapter->fence_lock);
-		bool is_coming = address->state == ADDRESS_COMING;
-		lock_release(&process_adapter->fence_lock);
-		if (!is_coming)
-			return;
-		notice_wait(&process_adapter->fence_address_came, seen, CLOCK_FOREVER);
-	}
+	lock_acquire(&process_adapter->fence_lock);
+	while (address->state == ADDRESS_COMING)
+		notice_wait_relock(&process_adapter->fence_address_came,
+				   &process_adapter->fence_lock);
+	lock_release(&process_adapter->fence_lock);
 }
 
 NTSTATUS fence_address_get(struct dxg_device *device, const struct fence_slot *slot,

@@ -41,10 +41,3 @@ NTSTATUS fence_place_make(struct dxg_device *device, const struct fence_place_wi
 	*place_out = place;
 	return STATUS_SUCCESS;
 }
-
-void fence_place_give(struct fence_place *place)
-{
-	fence_address_put(place->address);
-	fence_slot_give(&place->slot);
-	*place = (struct fence_place){ 0 };
-}

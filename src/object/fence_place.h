@@ -3,7 +3,7 @@
  * fence_place.h - where the value of a monitored fence is: a slot for the CPU, an address for the
  * GPU.
  *
- * Places are made and given back with no lock held, for the pager may be waited for.
+ * Places are made with no lock held, for the pager may be waited for; they go with the fence.
  */
 #ifndef OBJECT_FENCE_PLACE_H
 #define OBJECT_FENCE_PLACE_H
@@ -31,8 +31,5 @@ struct fence_place_wish {
 
 MUST_CHECK NTSTATUS fence_place_make(struct dxg_device *device, const struct fence_place_wish *wish,
 				     struct fence_place *place_out);
-
-/* Accepts one that was given back, or is zeroed. */
-void fence_place_give(struct fence_place *place);
 
 #endif

@@ -2,7 +2,6 @@
 /*
  * gpu_addresses.c - see gpu_addresses.h.
  */
-#include "base/clock.h"
 #include "base/refusal.h"
 #include "miniport/work.h"
 #include "object/gpu_addresses.h"

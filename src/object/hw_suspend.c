@@ -5,7 +5,6 @@
  * One packet per context: whoever asks while it is under way waits for the same one, because no
  * work of the context begins as long as somebody waits.
  */
-#include "base/clock.h"
 #include "miniport/work.h"
 #include "object/context_allocation.h"
 #include "object/device.h"

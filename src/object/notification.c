@@ -10,7 +10,6 @@
  */
 #include <stdatomic.h>
 
-#include "base/clock.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/mem.h"

@@ -18,7 +18,6 @@
 #ifndef OBJECT_NOTIFICATION_H
 #define OBJECT_NOTIFICATION_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attributes.h"

@@ -4,7 +4,6 @@
  */
 #include <assert.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/paging_queue.h"

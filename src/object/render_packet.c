@@ -9,7 +9,6 @@
  * A packet that waits for memory is told by a request, perhaps only when it was cancelled already:
  * the request has a reference of its own, and the context's end waits for the last one.
  */
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/render_packet.h"

@@ -2,7 +2,6 @@
 /*
  * residency.c - see residency.h.
  */
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/notice.h"
 #include "base/refusal.h"

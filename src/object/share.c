@@ -632,16 +632,13 @@ NTSTATUS share_open_name(struct share_space *space, enum share_kind kind,
 			 const struct share_nt_options *options, int *descriptor_out)
 {
 	char *folded = name_fold(options->name);
-	struct list ending;
 
 	if (!folded)
 		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a name");
-	list_init(&ending);
+	share_sweep(space);
 	lock_acquire(&space->lock);
-	sweep_locked(space, &ending);
 	NTSTATUS status = open_name_locked(space, folded, kind, options, descriptor_out);
 	lock_release(&space->lock);
-	end_bundles(&ending);
 	mem_free(folded);
 	return status;
 }
@@ -694,14 +691,10 @@ static NTSTATUS find_nt_locked(struct share_space *space, uintptr_t nt_handle, e
 NTSTATUS share_find_nt(struct share_space *space, uintptr_t nt_handle, enum share_kind kind,
 		       const char *argument, struct share_set *set_out)
 {
-	struct list ending;
-
-	list_init(&ending);
+	share_sweep(space);
 	lock_acquire(&space->lock);
-	sweep_locked(space, &ending);
 	NTSTATUS status = find_nt_locked(space, nt_handle, kind, argument, set_out);
 	lock_release(&space->lock);
-	end_bundles(&ending);
 	return status;
 }
 

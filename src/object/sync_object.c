@@ -219,11 +219,6 @@ static NTSTATUS map_for_gpu(struct dxg_sync_object *sync)
 	return status;
 }
 
-static void unmap_for_gpu(struct dxg_sync_object *sync)
-{
-	fence_address_put(sync->address);
-}
-
 /* ---- whose it is ---- */
 
 /* With a reference for the caller, unless that wants to know nothing but the names. */
@@ -336,7 +331,7 @@ static NTSTATUS create_new(struct dxg_device *device, const struct sync_options 
 	status = publish(body, options->is_set_by_driver, names_out);
 	if (!NT_SUCCESS(status)) {
 		fence_watch_leave(&body->first);
-		unmap_for_gpu(&body->first);
+		fence_address_put(body->first.address);
 		object_abandon(&body->first.object);
 		share_close(&body->share);
 		return status;
@@ -478,7 +473,7 @@ NTSTATUS sync_object_open(struct dxg_process *process, struct dxg_device *device
 
 unmap:
 	fence_watch_leave(sync);
-	unmap_for_gpu(sync);
+	fence_address_put(sync->address);
 close_share:
 	share_close(share);
 give_back_number:
@@ -505,17 +500,13 @@ static uint32_t await_queued_work(void *subject, struct sched_wait *waits)
 	return 1;
 }
 
-static void give_address_back(void *subject)
+static void give_back(void *subject)
 {
 	struct dxg_sync_object *sync = subject;
 
 	fence_watch_leave(sync);
 	fence_address_put(sync->address);
-}
-
-static void put_opening(void *subject)
-{
-	object_put(&((struct dxg_sync_object *)subject)->object);
+	object_put(&sync->object);
 }
 
 ENDING_KIND(opening_ending, "the opening of a sync object", ENDING_OF_SYNC_OBJECT);
@@ -570,14 +561,8 @@ static bool is_body_alone(struct dxg_sync_object *sync)
 /* Of one whose opening has ended, or is about to: nobody knows it. No lock is held. */
 static void body_end_alone(struct sync_body *body)
 {
-	struct fence_place place = { body->slot, body->first.address, body->first.gpu_address };
-
-	if (body->kind == SYNC_CPU_NOTIFICATION) {
-		cpu_event_destroy(body->cpu_event);
-		event_close(&body->event);
-	}
-	fence_place_give(&place);
-	body_free(body);
+	fence_address_put(body->first.address);
+	body_destroy(&body->share);
 }
 
 /* The body that has to end: this one, one that was kept before, or none. */

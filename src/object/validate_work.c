@@ -55,7 +55,7 @@ static void look_at_packet(void *context, struct sched_packet *packet)
 		queue_sync_for_each_body(packet, hold_body, survey);
 }
 
-/* ---- destruction that waits ---- */
+/* ---- destruction that waits: how many references on its device it has ---- */
 
 /* The reaper may be faster than the rest of the survey. */
 static void keep_body(struct survey *survey, struct allocation_body *body)
@@ -78,10 +78,10 @@ static void keep_share(struct survey *survey, struct share *share)
 	survey_hold(survey, &survey->awaited, share);
 }
 
-static void look_at_leaving(struct survey *survey, const struct deferred_contents *contents)
+static uint32_t look_at_leaving(struct survey *survey, const struct destroy_batch *batch)
 {
-	for (uint32_t i = 0; i < contents->count; i++) {
-		struct dxg_allocation *allocation = contents->allocations[i];
+	for (uint32_t i = 0; i < batch->count; i++) {
+		struct dxg_allocation *allocation = batch->allocations[i];
 
 		if (!allocation->is_claimed)
 			survey_wrong(survey, "an allocation is to be destroyed by nobody");
@@ -91,14 +91,15 @@ static void look_at_leaving(struct survey *survey, const struct deferred_content
 		if (allocation->resource)
 			survey_hold(survey, &survey->leaving, allocation->resource);
 	}
-	if (contents->resource) {
-		keep_share(survey, &contents->resource->body->share);
-		survey_hold(survey, &survey->opened, &contents->resource->body->share);
+	if (batch->is_resource_going) {
+		keep_share(survey, &batch->body->share);
+		survey_hold(survey, &survey->opened, &batch->body->share);
 	}
+	return 1 + batch->count + batch->is_resource_going;
 }
 
 /* A reference on its body, and no opening any more; its handle finds nothing. */
-static void look_at_ending_fence(struct survey *survey, struct dxg_sync_object *sync)
+static uint32_t look_at_ending_fence(struct survey *survey, struct dxg_sync_object *sync)
 {
 	if (!sync->is_closed || !sync->address)
 		survey_wrong(survey, "sync object 0x%08x is ending, and open or no fence of a GPU",
@@ -106,19 +107,7 @@ static void look_at_ending_fence(struct survey *survey, struct dxg_sync_object *
 	keep_share(survey, &sync->body->share);
 	survey_hold(survey, &survey->awaited, &sync->body->share);
 	survey->ending_fences++;
-}
-
-/* How many references on the device it has. */
-static uint32_t look_at_ending(struct survey *survey, const struct ending *ending)
-{
-	if (sync_object_is_ending(ending)) {
-		look_at_ending_fence(survey, ending->subject);
-		return 1;
-	}
-	struct deferred_contents contents = destruction_deferred(ending);
-
-	look_at_leaving(survey, &contents);
-	return 1 + contents.count + (contents.resource != NULL);
+	return 1;
 }
 
 static uint32_t look_at_endings_locked(struct survey *survey, struct dxg_device *device)
@@ -132,11 +121,13 @@ static uint32_t look_at_endings_locked(struct survey *survey, struct dxg_device 
 		struct ending *ending = container_of(link, struct ending, link);
 
 		count++;
-		if (ending_is_due_locked(device, ending))
+		if (ending->holds_line || ending_is_due_locked(device, ending))
 			survey_wrong(survey, "device 0x%08x is ending %s", device->object.handle,
 				     ending->kind->name);
+		else if (sync_object_is_ending(ending))
+			references += look_at_ending_fence(survey, ending->subject);
 		else
-			references += look_at_ending(survey, ending);
+			references += look_at_leaving(survey, ending->subject);
 	}
 	if (count != device->ending_count)
 		survey_wrong(survey, "device 0x%08x counts %u endings in its line, and has %u",

@@ -10,6 +10,7 @@
 #include "object/device.h"
 #include "object/endings.h"
 #include "object/kernel.h"
+#include "object/validate.h"
 
 EXPORTED void recorder_note(const char *line)
 {
@@ -284,7 +285,8 @@ TEST(line, that_is_held_runs_nothing_else_until_the_last_holder_is_over)
 	start(&thing, NULL, NULL);
 	for (unsigned i = 0; i < 2; i++) {
 		thing_init(&holders[i], &in_line);
-		ending_start_first(&holders[i].ending, device, NULL);
+		holders[i].ending.holds_line = true;
+		ending_start(&holders[i].ending, device, NULL, NULL);
 	}
 	all_over(&thing);
 	EXPECT_STR(log_after_reaper(&thing), "2");
@@ -294,6 +296,27 @@ TEST(line, that_is_held_runs_nothing_else_until_the_last_holder_is_over)
 	all_over(&holders[0]);
 	endings_wait(device);
 	EXPECT_STR(thing.log, "2ab=c");
+	end();
+}
+
+TEST(line, with_something_that_holds_it_is_no_time_for_a_recount)
+{
+	struct thing first, second;
+	char wrong[256];
+
+	begin();
+	for (unsigned i = 0; i < 2; i++) {
+		struct thing *thing = i == 0 ? &first : &second;
+
+		thing_init(thing, &in_line);
+		thing->ending.holds_line = true;
+		ending_start(&thing->ending, device, &device, NULL);
+	}
+	EXPECT(!kernel_validate(&kernel, process, wrong, sizeof(wrong)));
+	EXPECT_CONTAINS(wrong, "is ending a thing in line");
+	all_over(&second);
+	all_over(&first);
+	endings_wait(device);
 	end();
 }
 
