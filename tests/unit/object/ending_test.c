@@ -125,6 +125,41 @@ static void thing_init(struct thing *thing, const struct ending_kind *kind)
 	ending_init(&thing->ending, kind, thing);
 }
 
+/* ---- the page ---- */
+
+#define WORDS(await, run, what) what,
+/* clang-format off */
+static const char *const page_words[] = {
+	ENDING_OF_ALLOCATIONS(WORDS)
+	ENDING_OF_UNREACHABLE_ALLOCATION(WORDS)
+	ENDING_OF_SYNC_OBJECT(WORDS)
+	ENDING_OF_CONTEXT_ALLOCATION(WORDS)
+	ENDING_OF_CANCELLED(WORDS)
+	ENDING_OF_CONTEXT(WORDS)
+	ENDING_OF_HW_CONTEXT(WORDS)
+	ENDING_OF_DEVICE(WORDS)
+	ENDING_OF_PROCESS(WORDS)
+};
+/* clang-format on */
+
+TEST(page, has_every_stage_of_every_kind_in_its_order)
+{
+	static char page[65536];
+	FILE *file = fopen(LIFETIMES_PAGE, "r");
+
+	EXPECT(file);
+	EXPECT(fread(page, 1, sizeof(page) - 1, file) > 0);
+	EXPECT_EQ(fclose(file), 0);
+	const char *at = page;
+	for (size_t i = 0; i < ARRAY_SIZE(page_words); i++) {
+		char line[256];
+
+		snprintf(line, sizeof(line), "%s\n", page_words[i]);
+		EXPECT_CONTAINS(at, line);
+		at = strstr(at, line) + strlen(line);
+	}
+}
+
 /* ---- on a thread that waits ---- */
 
 TEST(ending, goes_through_its_stages_in_the_order_of_the_table_in_one_go)
