@@ -320,25 +320,20 @@ TEST(priority, is_minus_seven_to_seven_and_what_was_set)
 	EXPECT_BAD_HANDLE(set_priority(0, 0), "hContext");
 }
 
-/* Both are ready when the gate opens, and neither is with the hardware. */
-TEST(priority, decides_who_is_submitted_first)
+/* Both are ready when the gate opens, and neither is with the hardware; `first` is queued first. */
+static void expect_to_overtake(D3DKMT_HANDLE first, D3DKMT_HANDLE second)
 {
-	begin_by_hand();
-	D3DKMT_HANDLE low = create_virtual(0);
-	D3DKMT_HANDLE high = create_virtual(0);
 	D3DKMT_HANDLE full = create_virtual(0);
-
-	EXPECT_OK(set_priority(low, -3));
-	EXPECT_OK(set_priority(high, 3));
-	EXPECT_OK(set_priority(full, 7)); /* nobody preempts it */
+	unsigned order[2] = { 0, 0 };
 	unsigned filled = 0;
+
+	EXPECT_OK(set_priority(full, 7)); /* nobody preempts it */
 	do {
 		EXPECT_OK(submit(full, 100));
 		filled++;
 	} while (pending(0) == filled);
-	EXPECT_OK(submit(low, 1));
-	EXPECT_OK(submit(high, 2));
-	unsigned order[2] = { 0, 0 };
+	EXPECT_OK(submit(first, 1));
+	EXPECT_OK(submit(second, 2));
 	for (unsigned seen = 0, ended = 0; seen < 2; ended++) {
 		EXPECT(ended < filled + 2);
 		AWAIT(pending(0) > 0);
@@ -348,6 +343,27 @@ TEST(priority, decides_who_is_submitted_first)
 	}
 	EXPECT_EQ(order[0], 2);
 	EXPECT_EQ(order[1], 1);
+}
+
+TEST(priority, decides_who_is_submitted_first)
+{
+	begin_by_hand();
+	D3DKMT_HANDLE low = create_virtual(0);
+	D3DKMT_HANDLE high = create_virtual(0);
+
+	EXPECT_OK(set_priority(low, -3));
+	EXPECT_OK(set_priority(high, 3));
+	expect_to_overtake(low, high);
+}
+
+TEST(priority, within_a_process_decides_among_equals)
+{
+	begin_by_hand();
+	D3DKMT_HANDLE equal = create_virtual(0);
+	D3DKMT_HANDLE ahead = create_virtual(0);
+
+	EXPECT_OK(set_in_process(ahead, 1));
+	expect_to_overtake(equal, ahead);
 }
 
 TEST(priority, of_a_newcomer_preempts_what_runs_and_it_comes_again)
