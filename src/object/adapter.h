@@ -61,7 +61,7 @@ struct dxg_adapter {
 
 	/* See adapter_memory.h. */
 	struct vidmm *memory;
-	struct pager *pager;
+	_Atomic(struct pager *) pager;     /* NULL: memory has not started, or has ended */
 	struct page_tables_config *tables; /* NULL: there are no GPU addresses */
 	struct worker root_update_worker; /* with them: tells contexts where root page tables are */
 	struct vidmm_account account;     /* of what outlives the process that made it, too */

@@ -202,15 +202,17 @@ static NTSTATUS start_pager(struct dxg_adapter *adapter)
 		.forget = forget_tables,
 		.forget_context = adapter,
 	};
+	struct pager *pager = NULL;
 	NTSTATUS status = pager_create(&config, &pager_miniport_ops, adapter->miniport,
-				       &adapter->system_work, &adapter->pager);
+				       &adapter->system_work, &pager);
 
 	if (!NT_SUCCESS(status))
 		return status;
-	vidmm_set_pager(adapter->memory, adapter->pager);
-	/* Its own tables are written by the GPU; from then on an idle pager is one with nothing to
-	 * do. */
-	pager_flush(adapter->pager);
+	vidmm_set_pager(adapter->memory, pager);
+	/* A reset, which may come any moment, takes the memory along from here on. */
+	atomic_store(&adapter->pager, pager);
+	/* Its own tables are written by the GPU; then an idle pager has nothing to do. */
+	pager_flush(pager);
 	return STATUS_SUCCESS;
 }
 
@@ -299,7 +301,7 @@ void adapter_memory_finish(struct dxg_adapter *adapter)
 	vidmm_destroy(adapter->memory);
 	if (adapter->dummy_page_address != MACHINE_NOWHERE)
 		(void)!machine_free_contiguous(adapter->dummy_page_address);
-	adapter->pager = NULL;
+	atomic_store(&adapter->pager, NULL);
 	adapter->memory = NULL;
 	adapter->dummy_page_address = MACHINE_NOWHERE;
 }

@@ -42,10 +42,7 @@ void destruction_of_device(struct dxg_device *device);
 /* The memory of a shared resource that nobody can reach any more. */
 void destruction_of_shared_body(struct resource_body *body);
 
-/*
- * What goes together: one CloseAllocation, one DestroyAllocation. Here for kernel_validate(), to which an
- * ending in a device's line leads.
- */
+/* What goes together: one CloseAllocation, one DestroyAllocation. For kernel_validate(). */
 struct destroy_batch {
 	struct dxg_adapter *adapter;
 	struct miniport_client *client; /* for whom the driver is told */

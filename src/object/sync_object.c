@@ -486,10 +486,9 @@ free_sync:
 /* ---- destroy ---- */
 
 /*
- * A command that was queued before the end knows the fence by its address and holds nothing of it.
- * So the value keeps its slot, and the GPU its way there, until what the opening's device had queued is
- * over, as with memory; queues that wait for the fence go on hearing what the GPU writes. Work of other
- * devices does not count: who has it write a fence has that open on its device.
+ * A command that was queued before the end knows the fence by its address and holds nothing of it. So
+ * the value keeps its slot, and the GPU its way there, until what the opening's device had queued is over;
+ * who waits goes on hearing what the GPU writes. Others that let it write have it open themselves.
  */
 static uint32_t await_queued_work(void *subject, struct sched_wait *waits)
 {
