@@ -32,6 +32,7 @@
 #include "base/own_fd.h"
 #include "base/machine.h"
 #include "base/machine_alias.h"
+#include "base/machine_exchange.h"
 #include "base/machine_view.h"
 
 #define FIRST_PFN (MACHINE_FIRST >> MACHINE_PAGE_SHIFT)
@@ -49,7 +50,8 @@ static struct {
 
 	/* Set once, `pages` last; constant until machine_finish(), so read without the lock. */
 	char *window;
-	bool needs_file; /* to be shown elsewhere */
+	char *source;    /* the pages in their order: what is shown elsewhere is shown from here */
+	bool needs_file; /* … or from this, because the host cannot */
 	struct own_fd file;
 	_Atomic uint64_t pages; /* 0: not set up */
 
@@ -184,14 +186,15 @@ static uint64_t wanted_mib(void)
 
 /*
  * A descriptor is a number that a client may close and open for itself; a mapping is not. The host
- * shows pages of a shared mapping a second time (mremap of nothing), so that the window is all we
+ * shows pages of a shared mapping a second time (mremap of nothing), so that mappings are all we
  * keep. Valgrind does not know that; there the file stays.
  */
-static bool window_shows_itself(char *window)
+static bool source_open(uint64_t size_bytes)
 {
-	void *view = mremap(window, 0, MACHINE_PAGE_BYTES, MREMAP_MAYMOVE);
+	void *source = mremap(memory.window, 0, size_bytes, MREMAP_MAYMOVE);
 
-	return view != MAP_FAILED && munmap(view, MACHINE_PAGE_BYTES) == 0;
+	memory.source = source == MAP_FAILED ? NULL : source;
+	return memory.source != NULL;
 }
 
 /* False with errno. */
@@ -225,7 +228,7 @@ static bool window_open(uint64_t size_bytes)
 		errno = saved_errno;
 		return false;
 	}
-	memory.needs_file = !window_shows_itself(memory.window);
+	memory.needs_file = !source_open(size_bytes);
 	if (!memory.needs_file) {
 		close(file);
 		return true;
@@ -283,9 +286,12 @@ void machine_finish(void)
 {
 	machine_views_finish();
 	machine_aliases_finish();
+	machine_exchanges_finish();
 	lock_acquire(&memory.lock);
 	if (memory.pages != 0) {
 		munmap(memory.window, memory.pages * MACHINE_PAGE_BYTES);
+		if (memory.source)
+			munmap(memory.source, memory.pages * MACHINE_PAGE_BYTES);
 		own_fd_close(&memory.file);
 		mem_free(memory.taken);
 	}
@@ -747,22 +753,19 @@ static void *show_file(void *at, uint64_t offset, uint64_t size_bytes)
 		    (off_t)offset);
 }
 
-void *machine_show(void *at, uint64_t address, uint64_t size_bytes)
+void *machine_show_pages(void *at, uint64_t first, uint64_t count)
 {
-	uint64_t memory_bytes = memory.pages * MACHINE_PAGE_BYTES;
-	uint64_t offset = address - MACHINE_FIRST;
+	uint64_t offset = first * MACHINE_PAGE_BYTES;
+	uint64_t size_bytes = count * MACHINE_PAGE_BYTES;
 	void *view;
 
-	/* Behind the window lies something else of the process. */
-	if (address < MACHINE_FIRST || offset > memory_bytes || size_bytes > memory_bytes - offset)
-		return NULL;
 	if (memory.needs_file)
 		view = show_file(at, offset, size_bytes);
 	else if (at)
-		view = mremap(memory.window + offset, 0, size_bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+		view = mremap(memory.source + offset, 0, size_bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
 			      at);
 	else
-		view = mremap(memory.window + offset, 0, size_bytes, MREMAP_MAYMOVE);
+		view = mremap(memory.source + offset, 0, size_bytes, MREMAP_MAYMOVE);
 	return view == MAP_FAILED ? NULL : view;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * machine_view.h - what machine.c and machine_view.c know of each other.
+ * machine_view.h - what machine.c, machine_view.c and machine_exchange.c know of each other.
  */
 #ifndef BASE_MACHINE_VIEW_H
 #define BASE_MACHINE_VIEW_H
@@ -10,6 +10,9 @@
 
 /* How many of the first pages follow each other; `count` is not zero. */
 uint64_t machine_neighbours(const uint64_t pfns[], uint64_t count);
+
+/* As machine_show(), by page of the memfd, whatever its address is. */
+void *machine_show_pages(void *at, uint64_t first, uint64_t count);
 
 bool machine_view_find(const void *pointer, uint64_t *address_out);
 uint64_t machine_view_count(void);

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * machine_exchange.c - see machine_exchange.h.
+ *
+ *   in:   addresses whose pages are to change places
+ *   out:  which page of the memfd is at which address, in our window and for whoever asks
+ *
+ * One word for each page of the machine, from the first exchange on.
+ *
+ * Locks: one, LOCK_RANK_MACHINE, never together with another of that rank. It is held while the host
+ * changes the window, so that what is written down is what can be seen.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/machine.h"
+#include "base/machine_exchange.h"
+#include "base/machine_view.h"
+#include "base/mem.h"
+
+enum { DEFAULT_MAX_MAP_COUNT = 65530, OUR_PART = 4 };
+
+static struct {
+	struct lock lock;
+	_Atomic uint64_t displaced_pages; /* read without the lock: mostly there are none */
+
+	/* Guarded by lock. Addresses and pages are counted from MACHINE_FIRST. */
+	uint32_t *shown; /* by address: the page that is there, plus 1; 0: its own */
+	uint64_t page_count;
+	uint64_t mappings; /* ends of stretches within the window */
+	uint64_t reserved_mappings;
+	uint64_t max_mappings;
+} exchange = {
+	.lock = LOCK_INITIALIZER(LOCK_RANK_MACHINE, "exchanged pages"),
+};
+
+/* ---- how many ---- */
+
+static uint64_t host_mappings(void)
+{
+	FILE *file = fopen("/proc/sys/vm/max_map_count", "re");
+	unsigned long long count = DEFAULT_MAX_MAP_COUNT;
+
+	if (file && fscanf(file, "%llu", &count) != 1)
+		count = DEFAULT_MAX_MAP_COUNT;
+	if (file)
+		fclose(file);
+	return count;
+}
+
+static uint64_t wanted_mappings(void)
+{
+	const char *text = getenv("DXGK_EXCHANGE_MAPPINGS");
+	uint64_t most = host_mappings() / OUR_PART;
+	unsigned long long count;
+	char *end;
+
+	if (!text)
+		return most;
+	errno = 0;
+	count = strtoull(text, &end, 10);
+	if (errno != 0 || end == text || *end != '\0' || count > most) {
+		log_warn("DXGK_EXCHANGE_MAPPINGS: \"%s\" is not a number up to %llu, which is used",
+			 text, (unsigned long long)most);
+		return most;
+	}
+	return count;
+}
+
+static bool set_up_locked(uint64_t page_count)
+{
+	lock_assert_held(&exchange.lock);
+	if (exchange.shown)
+		return true;
+	exchange.shown = mem_zalloc_array(page_count, sizeof(*exchange.shown));
+	if (!exchange.shown)
+		return false;
+	exchange.page_count = page_count;
+	exchange.max_mappings = wanted_mappings();
+	return true;
+}
+
+bool machine_reserve_mappings(uint64_t count)
+{
+	uint64_t page_count = machine_usage().total_pages;
+
+	lock_acquire(&exchange.lock);
+	bool is_left =
+		page_count > 0 && set_up_locked(page_count) &&
+		exchange.mappings + exchange.reserved_mappings <= exchange.max_mappings &&
+		count <= exchange.max_mappings - exchange.mappings - exchange.reserved_mappings;
+	if (is_left)
+		exchange.reserved_mappings += count;
+	lock_release(&exchange.lock);
+	return is_left;
+}
+
+void machine_release_mappings(uint64_t count)
+{
+	lock_acquire(&exchange.lock);
+	assert(count <= exchange.reserved_mappings);
+	exchange.reserved_mappings -= count;
+	lock_release(&exchange.lock);
+}
+
+/* ---- what is where ---- */
+
+static uint64_t page_at_locked(uint64_t at)
+{
+	uint32_t shown = exchange.shown[at];
+
+	return shown != 0 ? shown - 1 : at;
+}
+
+static void put_locked(uint64_t at, uint64_t page)
+{
+	exchange.shown[at] = page == at ? 0 : (uint32_t)(page + 1);
+}
+
+/* Pages that follow each other from there on, at most `count`. */
+static uint64_t row_locked(uint64_t at, uint64_t count)
+{
+	uint64_t first = page_at_locked(at);
+	uint64_t row = 1;
+
+	while (row < count && page_at_locked(at + row) == first + row)
+		row++;
+	return row;
+}
+
+static bool is_end_locked(uint64_t at)
+{
+	return at > 0 && at < exchange.page_count &&
+	       page_at_locked(at) != page_at_locked(at - 1) + 1;
+}
+
+static uint64_t ends_locked(uint64_t at, uint64_t count)
+{
+	uint64_t ends = 0;
+
+	for (uint64_t i = at; i < at + count; i++)
+		ends += is_end_locked(i);
+	return ends;
+}
+
+/* Around two stretches; where one begins behind the other, that is one end. */
+static uint64_t ends_around_locked(uint64_t at, uint64_t other, uint64_t count)
+{
+	return ends_locked(at, count) + ends_locked(other, count) +
+	       (at + count != other && is_end_locked(at + count)) +
+	       (other + count != at && is_end_locked(other + count));
+}
+
+static uint64_t displaced_locked(uint64_t at, uint64_t count)
+{
+	uint64_t displaced = 0;
+
+	for (uint64_t i = at; i < at + count; i++)
+		displaced += exchange.shown[i] != 0;
+	return displaced;
+}
+
+static void swap_locked(uint64_t at, uint64_t other, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t page = page_at_locked(at + i);
+
+		put_locked(at + i, page_at_locked(other + i));
+		put_locked(other + i, page);
+	}
+}
+
+/* The window as it is written down. */
+static bool show_locked(uint64_t at, uint64_t count)
+{
+	char *window = machine_to_pointer(MACHINE_FIRST);
+	bool is_shown = true;
+
+	for (uint64_t done = 0, row; is_shown && done < count; done += row) {
+		row = row_locked(at + done, count - done);
+		is_shown = machine_show_pages(window + (at + done) * MACHINE_PAGE_BYTES,
+					      page_at_locked(at + done), row) != NULL;
+	}
+	return is_shown;
+}
+
+static bool exchange_locked(uint64_t at, uint64_t other, uint64_t count)
+{
+	uint64_t ends = ends_around_locked(at, other, count);
+	uint64_t displaced = displaced_locked(at, count) + displaced_locked(other, count);
+
+	lock_assert_held(&exchange.lock);
+	swap_locked(at, other, count);
+	if (!show_locked(at, count) || !show_locked(other, count)) {
+		int saved_errno = errno;
+
+		swap_locked(at, other, count);
+		if (!show_locked(at, count) || !show_locked(other, count))
+			log_error("memory of the machine is lost: the host shows it no more");
+		log_warn("pages could not change places: %s", strerror(saved_errno));
+		return false;
+	}
+	exchange.mappings += ends_around_locked(at, other, count) - ends;
+	atomic_fetch_add(&exchange.displaced_pages,
+			 displaced_locked(at, count) + displaced_locked(other, count) - displaced);
+	return true;
+}
+
+bool machine_exchange(uint64_t address, uint64_t other_address, uint64_t page_count)
+{
+	uint64_t at = (address - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT;
+	uint64_t other = (other_address - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT;
+
+	assert(machine_is_taken(address, page_count * MACHINE_PAGE_BYTES));
+	assert(machine_is_taken(other_address, page_count * MACHINE_PAGE_BYTES));
+	assert(at + page_count <= other || other + page_count <= at);
+	lock_acquire(&exchange.lock);
+	assert(exchange.shown && exchange.reserved_mappings > 0);
+	bool is_done = exchange_locked(at, other, page_count);
+	lock_release(&exchange.lock);
+	return is_done;
+}
+
+/* ---- looking ---- */
+
+/* How many pages from there on are in a row, and which is the first. */
+static uint64_t row_at(uint64_t at, uint64_t count, uint64_t *first_out)
+{
+	uint64_t row = count;
+
+	*first_out = at;
+	if (atomic_load_explicit(&exchange.displaced_pages, memory_order_acquire) == 0)
+		return row;
+	lock_acquire(&exchange.lock);
+	*first_out = page_at_locked(at);
+	row = row_locked(at, count);
+	lock_release(&exchange.lock);
+	return row;
+}
+
+static bool show_rows(char *start, uint64_t at, uint64_t count)
+{
+	uint64_t first;
+	bool is_shown = true;
+
+	for (uint64_t done = 0, row; is_shown && done < count; done += row) {
+		row = row_at(at + done, count - done, &first);
+		is_shown =
+			machine_show_pages(start + done * MACHINE_PAGE_BYTES, first, row) != NULL;
+	}
+	return is_shown;
+}
+
+void *machine_show(void *at, uint64_t address, uint64_t size_bytes)
+{
+	uint64_t page = (address - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT;
+	uint64_t count = (size_bytes + MACHINE_PAGE_BYTES - 1) >> MACHINE_PAGE_SHIFT;
+	uint64_t first;
+	void *start = at;
+
+	/* Behind the window lies something else of the process. */
+	if (!machine_is_memory(address, size_bytes))
+		return NULL;
+	if (row_at(page, count, &first) == count)
+		return machine_show_pages(at, first, count);
+	if (!start)
+		start = mmap(NULL, count * MACHINE_PAGE_BYTES, PROT_NONE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (start == MAP_FAILED)
+		return NULL;
+	if (show_rows(start, page, count))
+		return start;
+	if (!at)
+		munmap(start, count * MACHINE_PAGE_BYTES);
+	return NULL;
+}
+
+struct machine_exchange_usage machine_exchange_usage(void)
+{
+	lock_acquire(&exchange.lock);
+	struct machine_exchange_usage usage = {
+		.displaced_pages = exchange.displaced_pages,
+		.mappings = exchange.mappings,
+		.reserved_mappings = exchange.reserved_mappings,
+		.max_mappings = exchange.max_mappings,
+	};
+	lock_release(&exchange.lock);
+	return usage;
+}
+
+void machine_exchanges_finish(void)
+{
+	lock_acquire(&exchange.lock);
+	assert(exchange.reserved_mappings == 0);
+	mem_free(exchange.shown);
+	exchange.shown = NULL;
+	exchange.page_count = 0;
+	exchange.mappings = 0;
+	exchange.max_mappings = 0;
+	atomic_store(&exchange.displaced_pages, 0);
+	lock_release(&exchange.lock);
+}
