@@ -3,15 +3,15 @@
  * cpu_access.c - locking what may be in GPU memory.
  *
  *   in:   an allocation, wherever it is
- *   out:  the one pointer it has, and a promise that nothing moves behind it
+ *   out:  the one pointer it has, and a promise that its pages are the ones behind it
  *
- * What is locked does not move: a writer cannot be told to stop while a copy runs, so the copy has
- * to come before the lock or after the unlock.
+ * A writer cannot be told to stop while a copy runs. So what is locked moves without one, where its
+ * pages can change their role (roles.h), and elsewhere not at all.
  *
  *	where it is                              what a lock does
- *	system memory, or nowhere                shows it there; it enters no memory segment
- *	                                         meanwhile
- *	memory segment that the CPU sees         shows it there; it is no candidate for eviction.
+ *	system memory, or nowhere                shows it there; meanwhile it enters no memory
+ *	                                         segment in which its pages cannot change their role
+ *	memory segment that the CPU sees         shows it there; it comes and goes with its pages.
  *	                                         Cached memory only if the segment is coherent
  *	memory segment that it does not see      shows it through a window (window.h); without one,
  *	                                         has it moved to system memory first, if it may be
@@ -58,8 +58,8 @@ static NTSTATUS segment_pages(const struct vidmm_place *place, struct vidmm_back
 	return STATUS_SUCCESS;
 }
 
-/* Whoever would move it looks at is_locked, which is set and cleared with both locks held: so the
- * place stays as it is without the manager's. */
+/* Whoever would move it takes the allocation's lock first: its pages stay as they are without the
+ * manager's. */
 static NTSTATUS lock_in_segment(struct vidmm_place *place, void **pointer_out)
 {
 	struct vidmm_backing pages;
@@ -95,6 +95,7 @@ enum lock_step {
 	LOCK_WAIT,
 	LOCK_REFUSE,
 	LOCK_REFUSE_TO_MOVE,
+	LOCK_REFUSE_OUTSIDE,
 };
 
 /* One thread's way to a lock. */
@@ -114,6 +115,17 @@ static enum lock_step window_step(const struct cpu_window *window)
 	return window->is_open ? LOCK_SHOW_WINDOW : LOCK_OPEN_WINDOW;
 }
 
+/* Who waits for it to be resident would wait until the unlock, and may be the one to unlock it. */
+static bool place_can_enter_locked(struct vidmm_place *place)
+{
+	bool was_locked = place->is_locked;
+
+	place->is_locked = true;
+	uint32_t allowed = roles_allowed_segments(place);
+	place->is_locked = was_locked;
+	return place->listed == 0 || (place->allocation->supported_segments & allowed) != 0;
+}
+
 static enum lock_step lock_step_locked(struct vidmm_place *place, const struct locker *locker)
 {
 	const struct vidmm_allocation *allocation = place->allocation;
@@ -127,11 +139,14 @@ static enum lock_step lock_step_locked(struct vidmm_place *place, const struct l
 	enum access_way way;
 
 	lock_assert_held(&place->manager->lock);
+	if (place->state == PLACE_OUT && !place_can_enter_locked(place))
+		return LOCK_REFUSE_OUTSIDE;
 	if (place->state == PLACE_OUT || place->segment->is_system)
 		return LOCK_SHOW_SYSTEM;
+	/* Its pages are on their way, and its address stays. */
 	if (place->state != PLACE_IN)
-		return LOCK_WAIT;
-	question.segment_is_cpu_visible = place->segment->config.is_cpu_visible;
+		return allocation->lock_count > 0 ? LOCK_SHOW_SYSTEM : LOCK_WAIT;
+	question.segment_is_cpu_visible = place->segment->is_visible_memory;
 	question.segment_is_coherent = place->segment->config.is_cache_coherent;
 	question.host_aperture_has_room = place->segment->config.window_pages > 0;
 	question.host_aperture_is_cached = place->segment->config.window_is_cached;
@@ -164,6 +179,9 @@ static NTSTATUS lock_refuse(const struct vidmm_place *place, enum lock_step step
 	if (step == LOCK_REFUSE_TO_MOVE)
 		return refuse(STATUS_GRAPHICS_CANT_LOCK_MEMORY, RULE_MM_LOCK_PLACE, "hAllocation",
 			      "would have to be evicted, and the lock may not do that");
+	if (step == LOCK_REFUSE_OUTSIDE)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_LOCK_PLACE, "hAllocation",
+			      "is to be resident, in GPU memory that the CPU cannot see");
 	return refuse(STATUS_INVALID_PARAMETER, RULE_MM_LOCK_PLACE, "hAllocation",
 		      "is in GPU memory that the CPU cannot see");
 }

@@ -85,7 +85,8 @@ struct resident {
 static bool may_move(const struct vidmm_place *place, const struct vidmm_segment *segment)
 {
 	return place->state == PLACE_IN && place->segment == segment &&
-	       place->eviction.is_resident && !place->allocation->traits.is_unmoveable;
+	       place->eviction.is_resident && !place->is_locked &&
+	       !place->allocation->traits.is_unmoveable;
 }
 
 static int compare_residents(const void *left_, const void *right_)

@@ -529,6 +529,7 @@ struct vidmm_request {
 	uint32_t pending;
 	bool can_be_refused; /* its call has not answered yet, and may say STATUS_NO_MEMORY */
 	NTSTATUS status;
+	NTSTATUS obstacle; /* what a move could not begin for; success: it found no room */
 };
 
 enum {

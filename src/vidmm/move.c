@@ -7,9 +7,9 @@
  *         of it
  *
  * The system memory of what went into a memory segment is given up, unless the allocation keeps it;
- * on the way out it is taken again, which can fail: then it stays. CPU views of memory that moves
- * are hidden first (nobody has it locked, manager.h says why), so no write can fall between the
- * copy and what is shown next. Where there is nothing to do, no job is queued.
+ * on the way out it is taken again, which can fail: then it stays. CPU views of memory that is
+ * copied are hidden first, so no write can fall between the copy and what is shown next; what is
+ * locked is not copied (roles.h). Where there is nothing to do, no job is queued.
  *
  * Locks: the allocation's while pages and views change hands, inside it the manager's at the end.
  */
@@ -112,7 +112,13 @@ static void in_done_locked(struct vidmm_place *place)
 		place->allocation->driver->is_initialized = true;
 	if (place->segment->is_system)
 		return;
-	system_memory_give_locked(place->allocation);
+	if (place->move.content == MOVE_EXCHANGE) {
+		/* What its addresses show now is no copy, also for who keeps one. */
+		allocation_give_pages_locked(place->allocation);
+		place_written_locked(place);
+	} else {
+		system_memory_give_locked(place->allocation);
+	}
 	allocation_set_content(place->allocation, VIDMM_CONTENT_LOCAL);
 }
 
@@ -167,11 +173,17 @@ static void count_locked(struct vidmm_place *place)
 	}
 }
 
-static void move_finish(struct vidmm_place *place)
+static void mdl_finish(struct vidmm_place *place)
 {
 	if (place->move.mdl)
 		place->manager->config.mdls.destroy(place->move.mdl);
 	place->move.mdl = NULL;
+}
+
+static void move_finish(struct vidmm_place *place)
+{
+	mdl_finish(place);
+	roles_release(place);
 	runs_free(&place->move);
 }
 
@@ -210,7 +222,7 @@ static NTSTATUS judge_locked(struct vidmm_place *place, NTSTATUS status)
 	bool is_lost = !place->segment->is_system &&
 		       (place->epoch != move->job.epoch || (is_stale && !NT_SUCCESS(status)) ||
 			(place->lent_bytes > 0 && !NT_SUCCESS(status)));
-	if (is_lost && !move->is_copy_good)
+	if (is_lost && !move->is_copy_good && move->content != MOVE_EXCHANGE)
 		move->content = MOVE_DROP;
 	return is_lost || is_stale || place->end == PLACE_DYING ? STATUS_SUCCESS : status;
 }
@@ -247,10 +259,24 @@ static void mappings_failed(struct vidmm_place *place, NTSTATUS status)
 		config->mappings->failed(config->mappings_context, place->allocation, status);
 }
 
+/* Whatever became of the move, the pages are where it ended. */
+static NTSTATUS roles_end_locked(struct vidmm_place *place, NTSTATUS status)
+{
+	bool is_moved = NT_SUCCESS(status) && NT_SUCCESS(place->move.turned_back);
+
+	lock_assert_held(&place->manager->lock);
+	if (place->move.content == MOVE_EXCHANGE && !roles_change(place, is_moved))
+		status = STATUS_NO_MEMORY;
+	roles_release(place);
+	return status;
+}
+
 static void way_done_locked(struct vidmm_place *place, NTSTATUS status)
 {
 	lock_assert_held(&place->manager->lock);
 	status = judge_locked(place, status);
+	status = roles_end_locked(place, status);
+	runs_free(&place->move);
 	move_end_locked(place, NT_SUCCESS(status) ? place->move.turned_back : status);
 	if (NT_SUCCESS(status) && !NT_SUCCESS(place->move.turned_back)) {
 		place_turn_back_locked(place);
@@ -275,6 +301,7 @@ static void shift_done_locked(struct vidmm_place *place, NTSTATUS status)
 	struct place_move *move = &place->move;
 
 	lock_assert_held(&place->manager->lock);
+	runs_free(move);
 	if (atomic_load(&place->manager->is_gone) || paging_job_is_stale(&move->job) ||
 	    place->epoch != move->job.epoch) {
 		move->content = MOVE_DROP;
@@ -301,7 +328,7 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 	struct vidmm *manager = place->manager;
 	struct vidmm_allocation *allocation = place->allocation;
 
-	move_finish(place);
+	mdl_finish(place);
 	if (!NT_SUCCESS(status))
 		mappings_failed(place, status);
 	lock_acquire(&allocation->lock);
@@ -369,12 +396,25 @@ static NTSTATUS in_prepare_locked(struct vidmm_place *place)
 			status = allocation_commit_locked(allocation);
 		return status;
 	}
-	assert(allocation->lock_count == 0);
+	if (allocation->lock_count > 0) {
+		assert(roles_can_change(allocation, place->segment));
+		place->move.content = MOVE_EXCHANGE;
+		return STATUS_SUCCESS;
+	}
 	if (!cpu_view_hide(&allocation->view))
 		return STATUS_NO_MEMORY;
 	place->move.content =
 		allocation_content(allocation) == VIDMM_CONTENT_BACKED ? MOVE_COPY : MOVE_FILL;
 	return STATUS_SUCCESS;
+}
+
+static NTSTATUS system_memory_take_locked(struct vidmm_place *place)
+{
+	NTSTATUS status = allocation_take_pages_locked(place->allocation);
+
+	lock_assert_held(&place->allocation->lock);
+	place->move.has_taken_pages = NT_SUCCESS(status);
+	return status;
 }
 
 static NTSTATUS out_prepare_locked(struct vidmm_place *place, bool is_dropped, bool is_clean)
@@ -385,6 +425,11 @@ static NTSTATUS out_prepare_locked(struct vidmm_place *place, bool is_dropped, b
 	lock_assert_held(&place->allocation->lock);
 	if (place->segment->is_system)
 		return STATUS_SUCCESS;
+	if (allocation->lock_count > 0) {
+		assert(roles_can_change(allocation, place->segment));
+		place->move.content = MOVE_EXCHANGE;
+		return has_copy ? STATUS_SUCCESS : system_memory_take_locked(place);
+	}
 	if (!cpu_view_hide(&allocation->view))
 		return STATUS_NO_MEMORY;
 	place->move.is_copy_good = is_clean && has_copy;
@@ -393,11 +438,7 @@ static NTSTATUS out_prepare_locked(struct vidmm_place *place, bool is_dropped, b
 		return STATUS_SUCCESS;
 	}
 	place->move.content = MOVE_COPY;
-	if (has_copy)
-		return STATUS_SUCCESS;
-	NTSTATUS status = allocation_take_pages_locked(allocation);
-	place->move.has_taken_pages = NT_SUCCESS(status);
-	return status;
+	return has_copy ? STATUS_SUCCESS : system_memory_take_locked(place);
 }
 
 /* Runs for whoever reads them, and an MDL for the aperture. */
@@ -407,6 +448,8 @@ static NTSTATUS move_describe(struct vidmm_place *place)
 
 	if (!local_runs_make(place) || !system_runs_make(place))
 		return STATUS_NO_MEMORY;
+	if (place->move.content == MOVE_EXCHANGE && !roles_reserve(place))
+		return STATUS_INSUFFICIENT_RESOURCES;
 	if (place->move.is_in && place->wish.form == FORM_MAPPED)
 		return config->mdls.create(place->move.system, place->move.system_count,
 					   &place->move.mdl);
@@ -418,6 +461,10 @@ static enum move_result move_end_now(struct vidmm_place *place, NTSTATUS status)
 {
 	struct vidmm_allocation *allocation = place->allocation;
 
+	if (NT_SUCCESS(status) && place->move.content == MOVE_EXCHANGE &&
+	    !roles_change(place, true))
+		status = STATUS_INSUFFICIENT_RESOURCES;
+	place->move.turned_back = status;
 	move_finish(place);
 	lock_acquire(&allocation->lock);
 	lock_acquire(&place->manager->lock);

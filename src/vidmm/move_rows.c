@@ -5,9 +5,9 @@
  *   in:   the move of a place that is ENTERING, LEAVING or SHIFTING
  *   out:  one operation after the other
  *
- *	in    [fill with zeroes | copy from system memory] [map the aperture] [the driver's init]
- *	      [notify] [GPU addresses]
- *	out   [GPU addresses] [notify] [unmap | copy to system memory | discard]
+ *	in    [fill with zeroes | copy from system memory | change roles] [map the aperture]
+ *	      [the driver's init] [notify] [GPU addresses]
+ *	out   [GPU addresses] [notify] [unmap | copy to system memory | change roles] [discard]
  *	shift [notify] [copy to the other pages] [notify] [GPU addresses]
  *
  * Nobody writes to what shifts, so its addresses lead to one whole copy or the other and to nothing
@@ -211,6 +211,23 @@ static bool verify_next(struct vidmm_place *place, struct paging_op *op)
 	return false;
 }
 
+/* When the hardware is done with both. Where it fails nothing more is built: the end tries again. */
+static bool roles_next(struct vidmm_place *place, struct paging_op *op)
+{
+	struct place_move *move = &place->move;
+
+	if (!move->has_settled) {
+		move->has_settled = true;
+		op->kind = PAGING_SETTLE;
+		return true;
+	}
+	if (!roles_change(place, true)) {
+		move->turned_back = move->is_in ? STATUS_INSUFFICIENT_RESOURCES : STATUS_SUCCESS;
+		move->step = MOVE_STEPS;
+	}
+	return false;
+}
+
 /* Is this one of the rows of this move? */
 static bool step_applies(const struct vidmm_place *place, enum move_step step)
 {
@@ -233,12 +250,17 @@ static bool step_applies(const struct vidmm_place *place, enum move_step step)
 	case MOVE_DRIVER_INIT:
 		return move->is_in && place->allocation->driver &&
 		       !place->allocation->driver->is_initialized;
+	case MOVE_ROLES:
+		return move->content == MOVE_EXCHANGE;
 	case MOVE_DISCARD:
-		return move->content == MOVE_DROP && !config->has_gpu_mmu;
+		return (move->content == MOVE_DROP ||
+			(move->content == MOVE_EXCHANGE && !move->is_in)) &&
+		       !config->has_gpu_mmu;
 	case MOVE_CONTENT:
 		return move->content == MOVE_FILL || move->content == MOVE_COPY;
 	case MOVE_CONTENT_ZEROES:
-		return move->content == MOVE_COPY && move_arrives(move) &&
+		return (move->content == MOVE_COPY || move->content == MOVE_EXCHANGE) &&
+		       move_arrives(move) &&
 		       segment_bytes(place->segment, &place->wish) > place->allocation->size_bytes;
 	case MOVE_VERIFY:
 		return move->must_verify;
@@ -268,6 +290,8 @@ static bool step_next(struct vidmm_place *place, enum move_step step, struct pag
 	case MOVE_DRIVER_INIT:
 		driver_init_op(place, op);
 		return true;
+	case MOVE_ROLES:
+		return roles_next(place, op);
 	case MOVE_DISCARD:
 		op->as_it_is = discard_op(place);
 		return true;
@@ -294,14 +318,14 @@ bool move_next(struct paging_job *job, struct paging_op *op_out)
 	while (move->step < MOVE_STEPS) {
 		enum move_step step = move->step;
 		bool has_more = step == MOVE_MAPPINGS_OUT || step == MOVE_MAPPINGS_IN ||
-				step == MOVE_VERIFY;
+				step == MOVE_ROLES || step == MOVE_VERIFY;
 
 		if (step_applies(place, step) && step_next(place, step, op_out)) {
 			if (!has_more)
 				move->step++;
 			return true;
 		}
-		move->step++;
+		move->step += move->step < MOVE_STEPS;
 	}
 	return false;
 }

@@ -137,12 +137,12 @@ bool place_is_dropped(const struct vidmm_place *place)
 	       !(vidmm_options(place->manager) & VIDMM_NEVER_DISCARD_OFFERS);
 }
 
-/* Pinned, or locked in place: no candidate meanwhile. */
+/* Pinned, or locked where that holds it: no candidate meanwhile. */
 static bool place_is_held(const struct vidmm_place *place)
 {
 	return place->pins > 0 || place->end == PLACE_DYING ||
 	       place->allocation->traits.is_pinned ||
-	       (place->is_locked && !place->segment->is_system);
+	       roles_hold(place);
 }
 
 static enum evict_class class_of(const struct vidmm_place *place)
@@ -215,8 +215,7 @@ static bool place_goes_now(const struct vidmm_place *place)
 		return true;
 	return ((place->listed == 0 && place->may_leave_soon) ||
 		(place->is_misplaced && place->given_up_at != place->manager->epoch)) &&
-	       !place->allocation->traits.is_pinned &&
-	       !(place->is_locked && !place->segment->is_system);
+	       !place->allocation->traits.is_pinned && !roles_hold(place);
 }
 
 /* The thread that waits for a driver's own is in the driver, which a reset waits for. */
@@ -275,8 +274,10 @@ void place_answer_locked(struct vidmm_place *place, NTSTATUS status)
 		struct vidmm_request *request =
 			container_of(link, struct vidmm_want, link)->request;
 
-		if (!NT_SUCCESS(status))
+		if (!NT_SUCCESS(status)) {
 			request->status = status;
+			request->obstacle = place->move.turned_back;
+		}
 		if (--request->pending == 0)
 			plan_add(&place->manager->plan, PLAN_REQUESTS, &request->link);
 	}
@@ -521,14 +522,14 @@ static void place_lend_locked(struct vidmm_place *place, uint64_t bytes)
 	place->segment->lent_bytes += bytes;
 }
 
-/* What the driver gives its first content may be written by the CPU, at once. */
+/* The driver's CPU may write its first content at once; and what is locked comes with its pages. */
 bool place_take_over_locked(struct vidmm_place *place, const struct placement *where,
 			    struct page_set *pages)
 {
 	struct list *link;
 
 	lock_assert_held(&place->manager->lock);
-	if (place->allocation->driver)
+	if (place->allocation->driver || place->is_locked)
 		return false;
 	list_for_each (link, &where->segment->parting) {
 		struct vidmm_place *parting = container_of(link, struct vidmm_place, parting_link);

@@ -33,6 +33,7 @@
 #include "vidmm/control.h"
 #include "vidmm/manager.h"
 #include "vidmm/plan.h"
+#include "vidmm/roles.h"
 #include "vidmm/segment.h"
 #include "vidmm/window.h"
 
@@ -41,6 +42,7 @@ enum move_step {
 	MOVE_MAPPINGS_OUT,
 	MOVE_NOTIFY_OUT,
 	MOVE_UNMAP,
+	MOVE_ROLES, /* pages of what is locked change theirs (roles.h) */
 	MOVE_DISCARD,
 	MOVE_CONTENT,
 	MOVE_CONTENT_ZEROES, /* the end of a granule behind the content */
@@ -53,7 +55,7 @@ enum move_step {
 };
 
 /* What a job moves. */
-enum move_content { MOVE_NOTHING, MOVE_FILL, MOVE_COPY, MOVE_DROP };
+enum move_content { MOVE_NOTHING, MOVE_FILL, MOVE_COPY, MOVE_EXCHANGE, MOVE_DROP };
 
 struct place_move {
 	struct paging_job job;
@@ -64,11 +66,13 @@ struct place_move {
 	bool is_in;
 	bool is_shift;    /* neither in nor out: from page to page of the segment */
 	bool must_verify; /* … and the CPU looks at what came there */
-	bool has_settled; /* … which it can now */
+	bool has_settled; /* … or changes something, which it can now */
 	bool is_wrong;    /* … and it was not the same */
 	uint64_t wrong_at_bytes;
-	bool is_copy_good;    /* out: what is in system memory is the content */
-	bool has_taken_pages; /* to be copied to: nothing is in them yet */
+	bool is_copy_good;      /* out: what is in system memory is the content */
+	bool has_taken_pages;   /* to be copied to: nothing is in them yet */
+	bool has_changed_roles; /* EXCHANGE: the pages are where it goes to */
+	uint64_t mappings;      /* … which are reserved for it */
 	uint32_t local_count;
 	uint32_t system_count;
 	struct miniport_page_run *local; /* of the segment; `one` or memory of its own */
@@ -76,7 +80,7 @@ struct place_move {
 	struct miniport_page_run local_one;
 	struct miniport_page_run system_one;
 	struct miniport_page_run target; /* shift: of the segment */
-	NTSTATUS turned_back;            /* in: it could not begin */
+	NTSTATUS turned_back;            /* in: why it could not begin */
 	struct miniport_mdl *mdl;
 };
 
@@ -229,6 +233,12 @@ struct placement {
 /* Best first; only segments of `allowed`, and only where it could ever be. Returns how many. */
 uint32_t placement_list(struct vidmm *manager, const struct vidmm_place *place, uint32_t allowed,
 			struct placement placements[VIDMM_MAX_SEGMENTS]);
+
+/*
+ * Where it is charged: where it is, or where it should be, or where there is budget for it. False:
+ * no segment could ever hold it.
+ */
+MUST_CHECK bool placement_group_locked(struct vidmm_binding *binding, enum vidmm_group *group_out);
 
 /* ---- place.c: changes of state, under the lock ---- */
 

@@ -3,7 +3,8 @@
  * placement.c - wishes and segments -> the segments to try.
  *
  *   in:   an allocation's preferences and supported set, what the segments are
- *   out:  segments in the order in which they are tried, and how it would sit in each
+ *   out:  segments in the order in which they are tried, and how it would sit in each; the budget
+ *         that is charged for it
  *
  * Preferred ones first, in their order and with their direction, then the rest of the supported set
  * by id; never one outside it. Banks count in the first preferred segment only.
@@ -77,4 +78,61 @@ uint32_t placement_list(struct vidmm *manager, const struct vidmm_place *place, 
 			count++;
 	}
 	return count;
+}
+
+/* ---- which group is charged ---- */
+
+/* Segments of `group` that could hold it if they were empty. */
+static bool group_could_hold(struct vidmm *manager, const struct vidmm_place *place,
+			     enum vidmm_group group)
+{
+	struct placement placements[VIDMM_MAX_SEGMENTS];
+
+	return placement_list(manager, place, manager->group_segments[group], placements) > 0;
+}
+
+static bool group_has_budget(const struct vidmm_process *process, const struct vidmm_place *place,
+			     enum vidmm_group group)
+{
+	return process->usage_bytes[group] + place->allocation->size_bytes <=
+	       budget_of_locked(process, group);
+}
+
+static enum vidmm_group preferred_group(struct vidmm *manager, const struct vidmm_place *place)
+{
+	struct placement placements[VIDMM_MAX_SEGMENTS];
+
+	if (place->segment)
+		return place->segment->config.group;
+	return placement_list(manager, place, UINT32_MAX, placements) > 0
+		       ? placements[0].segment->config.group
+		       : VIDMM_LOCAL;
+}
+
+bool placement_group_locked(struct vidmm_binding *binding, enum vidmm_group *group_out)
+{
+	struct vidmm_process *process = binding->device->process;
+	struct vidmm_place *place = binding_place(binding);
+	enum vidmm_group group = preferred_group(process->manager, place);
+	enum vidmm_group other = group == VIDMM_LOCAL ? VIDMM_NON_LOCAL : VIDMM_LOCAL;
+
+	lock_assert_held(&process->manager->lock);
+	if (place->listed > 0 || place->segment) {
+		*group_out = place->listed > 0 ? place->group : group;
+		return true;
+	}
+	if (!group_could_hold(process->manager, place, group))
+		return false;
+	if (group == VIDMM_LOCAL && (vidmm_process_options(process) & VIDMM_ALWAYS_DEMOTE) &&
+	    group_could_hold(process->manager, place, other)) {
+		*group_out = other;
+		return true;
+	}
+	if (!(vidmm_options(process->manager) & VIDMM_NO_DEMOTION) &&
+	    !group_has_budget(process, place, group) &&
+	    group_could_hold(process->manager, place, other) &&
+	    group_has_budget(process, place, other))
+		group = other;
+	*group_out = group;
+	return true;
 }

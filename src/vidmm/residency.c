@@ -208,67 +208,12 @@ static bool list_settled_locked(struct vidmm_binding *const bindings[], uint32_t
 	return true;
 }
 
-/* Segments of `group` that could hold it if they were empty. */
-static bool group_could_hold(struct vidmm *manager, const struct vidmm_place *place,
-			     enum vidmm_group group)
-{
-	struct placement placements[VIDMM_MAX_SEGMENTS];
-
-	return placement_list(manager, place, manager->group_segments[group], placements) > 0;
-}
-
-static bool group_has_budget(const struct vidmm_process *process, const struct vidmm_place *place,
-			     enum vidmm_group group)
-{
-	return process->usage_bytes[group] + place->allocation->size_bytes <=
-	       budget_of_locked(process, group);
-}
-
-static enum vidmm_group preferred_group(struct vidmm *manager, const struct vidmm_place *place)
-{
-	struct placement placements[VIDMM_MAX_SEGMENTS];
-
-	if (place->segment)
-		return place->segment->config.group;
-	return placement_list(manager, place, UINT32_MAX, placements) > 0
-		       ? placements[0].segment->config.group
-		       : VIDMM_LOCAL;
-}
-
-/* Where it is charged: where it is, or where it should be, or where there is budget for it. */
-static bool group_choose(struct vidmm_binding *binding, enum vidmm_group *group_out)
-{
-	struct vidmm_process *process = binding->device->process;
-	struct vidmm_place *place = binding_place(binding);
-	enum vidmm_group group = preferred_group(process->manager, place);
-	enum vidmm_group other = group == VIDMM_LOCAL ? VIDMM_NON_LOCAL : VIDMM_LOCAL;
-
-	if (place->listed > 0 || place->segment) {
-		*group_out = place->listed > 0 ? place->group : group;
-		return true;
-	}
-	if (!group_could_hold(process->manager, place, group))
-		return false;
-	if (group == VIDMM_LOCAL && (vidmm_process_options(process) & VIDMM_ALWAYS_DEMOTE) &&
-	    group_could_hold(process->manager, place, other)) {
-		*group_out = other;
-		return true;
-	}
-	if (!(vidmm_options(process->manager) & VIDMM_NO_DEMOTION) &&
-	    !group_has_budget(process, place, group) &&
-	    group_could_hold(process->manager, place, other) &&
-	    group_has_budget(process, place, other))
-		group = other;
-	*group_out = group;
-	return true;
-}
-
 bool binding_could_be_listed_locked(struct vidmm_binding *binding)
 {
 	enum vidmm_group group;
 
 	lock_assert_held(&binding->device->process->manager->lock);
-	return binding->count > 0 || group_choose(binding, &group);
+	return binding->count > 0 || placement_group_locked(binding, &group);
 }
 
 void binding_need_locked(struct vidmm_binding *binding)
@@ -277,7 +222,7 @@ void binding_need_locked(struct vidmm_binding *binding)
 	enum vidmm_group group = VIDMM_LOCAL;
 
 	lock_assert_held(&binding->device->process->manager->lock);
-	if (binding->count == 0 && !group_choose(binding, &group))
+	if (binding->count == 0 && !placement_group_locked(binding, &group))
 		return; /* looked at before, and segments do not shrink */
 	binding_list_locked(binding, group);
 	place->may_leave_soon = false;
@@ -315,41 +260,67 @@ static uint64_t usage_of(const struct vidmm_process *process)
 	return process->usage_bytes[VIDMM_LOCAL] + process->usage_bytes[VIDMM_NON_LOCAL];
 }
 
+/* Why a list cannot be resident. */
+enum obstacle { OBSTACLE_NONE, OVER_BUDGET, COUNTED_TOO_OFTEN, NO_SEGMENT, LOCKED_OUTSIDE };
+
+/* A lock keeps it outside, and there is no other place for it. */
+static bool place_is_locked_outside(const struct vidmm_place *place)
+{
+	return place->state == PLACE_OUT &&
+	       !(place->allocation->supported_segments & roles_allowed_segments(place));
+}
+
+static enum obstacle binding_add_locked(struct vidmm_binding *binding)
+{
+	struct vidmm_place *place = binding_place(binding);
+	enum vidmm_group group = VIDMM_LOCAL;
+
+	lock_assert_held(&binding->device->process->manager->lock);
+	if (binding->count == UINT32_MAX)
+		return COUNTED_TOO_OFTEN;
+	if (binding->count == 0 && !placement_group_locked(binding, &group))
+		return NO_SEGMENT;
+	if (place_is_locked_outside(place))
+		return LOCKED_OUTSIDE;
+	/* What could not go before is tried again. */
+	if (place->is_misplaced)
+		place->given_up_at = 0;
+	binding_promise_locked(binding, binding->count == 0);
+	binding_list_locked(binding, group);
+	return OBSTACLE_NONE;
+}
+
 /* Who was over its budget before, and uses no more now, is refused nothing for it. */
-static NTSTATUS list_add_locked(struct vidmm_binding *const bindings[], uint32_t count,
-				uint32_t flags, uint64_t *excess_out)
+static enum obstacle list_add_locked(struct vidmm_binding *const bindings[], uint32_t count,
+				     uint32_t flags, uint64_t *excess_out,
+				     uint32_t *at_out)
 {
 	struct vidmm_process *process = bindings[0]->device->process;
 	uint64_t usage_before = usage_of(process);
+	enum obstacle obstacle = OBSTACLE_NONE;
 	uint32_t added = 0;
-	bool is_fitting = true;
 
-	for (; is_fitting && added < count; added++) {
-		enum vidmm_group group = VIDMM_LOCAL;
-
-		if (bindings[added]->count == UINT32_MAX)
+	while (added < count) {
+		obstacle = binding_add_locked(bindings[added]);
+		if (obstacle != OBSTACLE_NONE)
 			break;
-		is_fitting = bindings[added]->count > 0 || group_choose(bindings[added], &group);
-		if (!is_fitting)
-			break;
-		/* What could not go before is tried again. */
-		if (binding_place(bindings[added])->is_misplaced)
-			binding_place(bindings[added])->given_up_at = 0;
-		binding_promise_locked(bindings[added], bindings[added]->count == 0);
-		binding_list_locked(bindings[added], group);
+		added++;
 	}
 	*excess_out = 0;
+	*at_out = added;
 	if (!(flags & VIDMM_WHATEVER_THE_BUDGET) && usage_of(process) > usage_before)
 		*excess_out = budget_excess_locked(process, flags & VIDMM_CANT_TRIM_FURTHER);
-	if (added == count && *excess_out == 0) {
+	if (obstacle == OBSTACLE_NONE && *excess_out > 0)
+		obstacle = OVER_BUDGET;
+	if (obstacle == OBSTACLE_NONE) {
 		list_make_needed_locked(bindings, count);
-		return STATUS_SUCCESS;
+		return obstacle;
 	}
 	/* What it would take: the same as being over by all that can never be there. */
-	if (!is_fitting && *excess_out == 0)
+	if (*excess_out == 0 && added < count)
 		*excess_out = bindings[added]->allocation->size_bytes;
 	list_take_off_locked(bindings, added);
-	return STATUS_NO_MEMORY;
+	return obstacle;
 }
 
 void request_want_locked(struct vidmm_binding *binding, struct vidmm_request *request)
@@ -387,6 +358,7 @@ NTSTATUS request_prepare(struct vidmm_binding *const bindings[], uint32_t count,
 	request->can_be_refused = false;
 	request->want_count = 0;
 	request->status = STATUS_SUCCESS;
+	request->obstacle = STATUS_SUCCESS;
 	request->wants = mem_zalloc_array(count, sizeof(*request->wants));
 	return request->wants ? STATUS_SUCCESS : STATUS_NO_MEMORY;
 }
@@ -440,6 +412,45 @@ NTSTATUS request_refuse(NTSTATUS status)
 		      "There is no memory to write down what is to be resident");
 }
 
+static NTSTATUS refuse_list(enum obstacle obstacle, uint32_t at, uint64_t excess_bytes)
+{
+	if (obstacle == LOCKED_OUTSIDE)
+		return refuse_item(STATUS_NO_MEMORY, RULE_MM_LOCK_PLACE, "AllocationList", at,
+				   "is locked, and supports only memory that the CPU cannot see");
+	if (obstacle == NO_SEGMENT)
+		return refuse_item(STATUS_NO_MEMORY, RULE_MM_NO_ROOM, "AllocationList", at,
+				   "is larger than any segment that it supports");
+	if (obstacle == COUNTED_TOO_OFTEN)
+		return refuse_item(STATUS_NO_MEMORY, RULE_MM_NO_ROOM, "AllocationList", at,
+				   "is resident as often as can be counted");
+	return refuse(STATUS_NO_MEMORY, RULE_MM_BUDGET, "AllocationList",
+		      "is %llu bytes above what the process may have resident",
+		      (unsigned long long)excess_bytes);
+}
+
+/* Everything was listed, and one of them could not be brought in. */
+static NTSTATUS refuse_move(NTSTATUS obstacle)
+{
+	if (obstacle == STATUS_INSUFFICIENT_RESOURCES)
+		return refuse(STATUS_NO_MEMORY, RULE_MM_NO_MAPPINGS, "AllocationList",
+			      "names locked memory, and the host has no mapping left to move it");
+	if (!NT_SUCCESS(obstacle))
+		return refuse(STATUS_NO_MEMORY, RULE_MM_NO_PAGES, "AllocationList",
+			      "names memory that the machine has none left to move");
+	return refuse(STATUS_NO_MEMORY, RULE_MM_NO_ROOM, "AllocationList",
+		      "finds no room: what is in its segments is in use, pinned or held by a lock");
+}
+
+static NTSTATUS refuse_resident(NTSTATUS status, const struct vidmm_request *request)
+{
+	if (status == STATUS_DEVICE_REMOVED)
+		return refuse(status, RULE_API_DEVICE_GONE, "hPagingQueue",
+			      "belongs to a device that is lost");
+	if (status == STATUS_INVALID_PARAMETER)
+		return request_refuse(status);
+	return refuse_move(request->obstacle);
+}
+
 static NTSTATUS make_resident_slowly(struct vidmm_device *device,
 				     struct vidmm_binding *const bindings[], uint32_t count,
 				     uint32_t flags, struct vidmm_request *request,
@@ -447,6 +458,8 @@ static NTSTATUS make_resident_slowly(struct vidmm_device *device,
 {
 	struct vidmm *manager = device->process->manager;
 	NTSTATUS status = request_prepare(bindings, count, request);
+	enum obstacle obstacle = OBSTACLE_NONE;
+	uint32_t at = 0;
 
 	*bytes_to_trim_out = list_bytes(bindings, count);
 	if (!NT_SUCCESS(status))
@@ -459,10 +472,12 @@ static NTSTATUS make_resident_slowly(struct vidmm_device *device,
 	else if (has_ended_locked(bindings, count))
 		status = STATUS_INVALID_PARAMETER;
 	else
-		status = list_add_locked(bindings, count, flags, bytes_to_trim_out);
-	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
+		obstacle =
+			list_add_locked(bindings, count, flags, bytes_to_trim_out, &at);
+	bool is_listed = NT_SUCCESS(status) && obstacle == OBSTACLE_NONE;
+	for (uint32_t i = 0; is_listed && i < count; i++)
 		request_want_locked(bindings[i], request);
-	if (NT_SUCCESS(status)) {
+	if (is_listed) {
 		status = request_start_unlock(manager, request);
 		if (NT_SUCCESS(status))
 			return status;
@@ -473,14 +488,8 @@ static NTSTATUS make_resident_slowly(struct vidmm_device *device,
 	decide_unlock(manager);
 	mem_free(request->wants);
 	request->wants = NULL;
-	if (status == STATUS_DEVICE_REMOVED)
-		return refuse(status, RULE_API_DEVICE_GONE, "hPagingQueue",
-			      "belongs to a device that is lost");
-	if (status == STATUS_INVALID_PARAMETER)
-		return request_refuse(status);
-	return refuse(status, RULE_MM_BUDGET, "AllocationList",
-		      "is %llu bytes above what the process may have resident",
-		      (unsigned long long)*bytes_to_trim_out);
+	return obstacle != OBSTACLE_NONE ? refuse_list(obstacle, at, *bytes_to_trim_out)
+					 : refuse_resident(status, request);
 }
 
 bool vidmm_count_resident(struct vidmm_device *device, struct vidmm_binding *const bindings[],
@@ -606,8 +615,7 @@ static bool binding_is_going_locked(const struct vidmm_binding *binding)
 	if (place->state == PLACE_LEAVING)
 		return true;
 	return (place->state == PLACE_IN || place->state == PLACE_SHIFTING) &&
-	       place->may_leave_soon && !place->allocation->traits.is_pinned &&
-	       !(place->is_locked && !place->segment->is_system);
+	       place->may_leave_soon && !place->allocation->traits.is_pinned && !roles_hold(place);
 }
 
 static bool any_is_going_locked(struct vidmm_binding *const bindings[], uint32_t count)

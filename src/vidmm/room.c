@@ -360,24 +360,17 @@ static void place_regroup_locked(struct vidmm_place *place, enum vidmm_group gro
 	}
 }
 
-/* What the CPU has locked outside stays outside of memory segments. */
-static uint32_t allowed_segments(const struct vidmm_place *place)
-{
-	return place->is_locked || place->must_be_system ? ~place->manager->memory_segments
-							 : UINT32_MAX;
-}
-
 /* Nothing can be done about it as things are. */
 static bool place_is_passed_over(const struct vidmm_place *place)
 {
 	return place->state != PLACE_OUT || place->given_up_at == place->manager->epoch ||
-	       !(place->allocation->supported_segments & allowed_segments(place));
+	       !(place->allocation->supported_segments & roles_allowed_segments(place));
 }
 
 static enum room room_find(struct room_search *search, struct vidmm_place *place)
 {
 	struct vidmm *manager = search->manager;
-	uint32_t allowed = allowed_segments(place);
+	uint32_t allowed = roles_allowed_segments(place);
 	enum vidmm_group other = place->group == VIDMM_LOCAL ? VIDMM_NON_LOCAL : VIDMM_LOCAL;
 	enum room room;
 
@@ -399,6 +392,7 @@ static void place_give_up_locked(struct vidmm_place *place)
 	lock_assert_held(&place->manager->lock);
 	place->given_up_at = place->manager->epoch;
 	place->has_changed_group = false;
+	place->move.turned_back = STATUS_SUCCESS;
 	place_answer_locked(place, STATUS_NO_MEMORY);
 }
 

@@ -21,6 +21,8 @@ NTSTATUS segment_init(struct vidmm_segment *segment, uint32_t id,
 		.page_count = config->size_bytes / MACHINE_PAGE_BYTES,
 		.granule_pages = config->uses_64k_pages ? GRANULE_64K_PAGES : 1,
 		.is_system = config->is_aperture || config->is_implicit_system,
+		.is_visible_memory = config->is_cpu_visible &&
+				     machine_is_memory(config->cpu_address, config->size_bytes),
 	};
 	list_init(&segment->held);
 	list_init(&segment->parting);

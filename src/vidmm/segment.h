@@ -30,7 +30,8 @@ struct vidmm_segment {
 	struct vidmm_segment_config config;
 	uint64_t page_count;
 	uint64_t granule_pages;
-	bool is_system; /* aperture or implicit: content stays in system memory */
+	bool is_system;         /* aperture or implicit: content stays in system memory */
+	bool is_visible_memory; /* the CPU sees it, and it is memory of the machine */
 
 	/* Guarded by the manager's lock. */
 	struct ranges ranges;        /* memory and apertures */

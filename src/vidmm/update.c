@@ -49,7 +49,7 @@ static NTSTATUS check_move_locked(const struct vidmm_place *place)
 	if (place->allocation->traits.is_pinned)
 		return refuse(STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION, RULE_MM_LOCK_PINNED,
 			      "hAllocation", "is pinned where it may not be any more");
-	if (place->pins > 0 || (place->is_locked && !place->segment->is_system))
+	if (place->pins > 0 || roles_hold(place))
 		return refuse(STATUS_GRAPHICS_ALLOCATION_BUSY, RULE_MM_UPDATE_BUSY, "hAllocation",
 			      "is locked or in use where it may not be any more");
 	return STATUS_SUCCESS;

@@ -219,20 +219,39 @@ static void destroy_queue(void *context)
 	(void)D3DKMTDestroyPagingQueue(&args); /* of what becomes of it the test says nothing */
 }
 
-/* It waits for the CPU to unlock what is to come in, which nobody does any more. */
+/* Whatever of it is still on its way in. */
 TEST(make_resident, a_process_may_end_while_its_queue_waits_for_it)
+{
+	for (unsigned turn = 0; turn < 4; turn++) {
+		struct client client = begin();
+		D3DKMT_HANDLE handle =
+			create_sized(&client, 4 * MIB, SOFTGPU_LOCAL_ONLY | SOFTGPU_CPU_VISIBLE);
+		void *pointer;
+		EXPECT_OK(lock2(client.device, handle, &pointer));
+		D3DDDI_MAKERESIDENT args = residency_of(&client, &handle, 1, 0);
+		EXPECT(NT_SUCCESS(D3DKMTMakeResident(&args)));
+		struct dxgk_test_thread *thread =
+			dxgk_test_thread_create(destroy_queue, &client.queue);
+		EXPECT(thread);
+		usleep(turn * 100);
+		D3DKMTCloseDxCoreDevice();
+		dxgk_test_thread_join(thread);
+	}
+}
+
+/* Nobody would ever bring it in, and the queue would stand still until the unlock. */
+TEST(make_resident, of_what_is_locked_out_of_sight_is_refused)
 {
 	struct client client = begin();
 	D3DKMT_HANDLE handle = create_sized(&client, MIB, SOFTGPU_LOCAL_ONLY);
 	void *pointer;
+
 	EXPECT_OK(lock2(client.device, handle, &pointer));
-	D3DDDI_MAKERESIDENT args = residency_of(&client, &handle, 1, 0);
-	EXPECT_EQ(D3DKMTMakeResident(&args), STATUS_PENDING);
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(destroy_queue, &client.queue);
-	EXPECT(thread);
-	usleep(50000);
-	D3DKMTCloseDxCoreDevice();
-	dxgk_test_thread_join(thread);
+	EXPECT_REFUSED(make_resident(&client, &handle, 1, 0), STATUS_NO_MEMORY, "MM-LOCK-PLACE",
+		       "AllocationList");
+	EXPECT_EQ(last_refusal().index, 0);
+	EXPECT_OK(unlock2(client.device, handle));
+	EXPECT_OK(make_resident(&client, &handle, 1, 0));
 }
 
 TEST(make_resident, changes_nothing_when_there_is_no_memory_and_says_what_it_takes)

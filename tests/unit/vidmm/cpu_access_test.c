@@ -81,34 +81,8 @@ TEST(lock, the_pointer_is_the_same_wherever_it_is)
 	scene_finish(&scene);
 }
 
-TEST(lock, keeps_gpu_memory_in_place_until_the_unlock)
-{
-	struct scene scene;
-	struct client other;
-	struct thing wanted;
-
-	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL);
-	thing_bring_in(&scene.thing);
-	client_init(&other, &scene.gpu.process);
-	char *bytes = lock(&scene);
-	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
-	vidmm_evict_segment(scene.gpu.manager, 0);
-	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
-	EXPECT(thing_is_in(&scene.thing));
-	memset(bytes, 'w', 4 * MIB);
-	unlock(&scene);
-	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
-	EXPECT(!thing_is_in(&scene.thing));
-	thing_init(&wanted, &other, 6 * MIB, SET_LOCAL);
-	thing_bring_in(&wanted);
-	EXPECT(thing_holds(&scene.thing, 'w'));
-	thing_finish(&wanted);
-	client_finish(&other);
-	scene_finish(&scene);
-}
-
-/* When the work is over it still is locked: who was told to wait could only be lost then. */
-TEST(lock, of_what_work_uses_promises_no_room)
+/* When the work is over it can go, locked or not. */
+TEST(lock, of_what_work_uses_holds_up_nobody_longer_than_the_work)
 {
 	struct scene scene;
 	struct thing wanted;
@@ -120,44 +94,13 @@ TEST(lock, of_what_work_uses_promises_no_room)
 	gpu_work(&scene.client);
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
 	(void)lock(&scene);
-	EXPECT_EQ(thing_make_resident(&wanted), STATUS_NO_MEMORY);
-	EXPECT_RULE("MM-BUDGET");
-	gpu_retire(&scene.client);
-	EXPECT_EQ(wanted.done, 0);
-	unlock(&scene);
-	thing_bring_in(&wanted);
-	thing_finish(&wanted);
-	scene_finish(&scene);
-}
-
-TEST(lock, outside_without_an_aperture_it_does_not_enter_before_the_unlock)
-{
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL);
-	char *bytes = lock(&scene);
-	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
+	EXPECT_EQ(thing_make_resident(&wanted), STATUS_PENDING);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
-	memset(bytes, 'l', 4 * MIB);
-	unlock(&scene);
-	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
-	EXPECT_EQ(scene.thing.done, 1);
-	EXPECT(thing_is_in(&scene.thing));
-	EXPECT(thing_holds(&scene.thing, 'l'));
-	scene_finish(&scene);
-}
-
-TEST(lock, outside_with_an_aperture_it_is_made_resident_there)
-{
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM);
-	char *bytes = lock(&scene);
-	memset(bytes, 'a', 4 * MIB);
-	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
-	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
-	*thing_byte(&scene.thing, 0) = 'g';
-	EXPECT_EQ(bytes[0], 'g');
+	gpu_retire(&scene.client);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(wanted.done, 1);
+	EXPECT(thing_is_in(&wanted));
+	thing_finish(&wanted);
 	unlock(&scene);
 	scene_finish(&scene);
 }
@@ -174,6 +117,21 @@ TEST(lock, of_hidden_gpu_memory_without_an_aperture_is_refused)
 	EXPECT_RULE("MM-LOCK-PLACE");
 	EXPECT(thing_is_in(&scene.thing));
 	gpu_check(&scene.gpu);
+	scene_finish(&scene);
+}
+
+/* A device's own memory: it has an address, and no page that could be shown. */
+TEST(lock, of_memory_that_is_none_of_the_machines_is_refused_for_that_reason)
+{
+	struct scene scene;
+	void *pointer;
+
+	scene_init_with(&scene, &(struct gpu_config){ .is_elsewhere = true }, 4 * MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT_RULE("MM-LOCK-PLACE");
+	EXPECT(thing_is_in(&scene.thing));
 	scene_finish(&scene);
 }
 

@@ -295,7 +295,7 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 		{ .is_budgeted = true,
 		  .size_bytes = gpu->local_bytes,
 		  .commit_limit_bytes = gpu->local_bytes,
-		  .cpu_address = gpu->local_address,
+		  .cpu_address = config->is_elsewhere ? MACHINE_FOREIGN / 2 : gpu->local_address,
 		  .is_cpu_visible = !config->is_hidden,
 		  .is_cache_coherent = config->is_coherent,
 		  .window_address = gpu->window_address,

@@ -33,6 +33,7 @@ struct gpu_config {
 	bool is_physical;            /* no GpuMmu */
 	bool is_by_lists;
 	bool is_hidden;        /* the CPU does not see local memory */
+	bool is_elsewhere;     /* … or sees it, where the machine has no memory */
 	bool is_coherent;      /* its caches see what the GPU writes to local memory */
 	uint32_t window_pages; /* … but through so many pages of a CPU host aperture */
 	bool window_is_cached;

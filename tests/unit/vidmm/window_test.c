@@ -336,7 +336,7 @@ TEST(window, that_is_being_opened_promises_no_room)
 	scene.gpu.in_window = want_it;
 	lock_thing(&scene, &scene.thing);
 	EXPECT_EQ(wanted_status, STATUS_NO_MEMORY);
-	EXPECT_RULE("MM-BUDGET");
+	EXPECT_RULE("MM-NO-ROOM");
 	unlock_thing(&scene, &scene.thing);
 	thing_bring_in(&wanted);
 	thing_finish(&wanted);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * roles.c - see roles.h.
+ */
+#include <assert.h>
+
+#include "base/checked.h"
+#include "base/machine.h"
+#include "base/machine_exchange.h"
+#include "vidmm/allocation.h"
+#include "vidmm/place.h"
+#include "vidmm/roles.h"
+
+/* The driver keeps pointers into what is its own. */
+bool roles_can_change(const struct vidmm_allocation *allocation,
+		      const struct vidmm_segment *segment)
+{
+	return segment->is_visible_memory && allocation->traits.is_cpu_visible &&
+	       (!allocation->traits.is_cached || segment->config.is_cache_coherent) &&
+	       !allocation->backing.is_clients && !allocation->driver;
+}
+
+uint32_t roles_allowed_segments(const struct vidmm_place *place)
+{
+	const struct vidmm *manager = place->manager;
+	uint32_t allowed = ~manager->memory_segments;
+
+	if (!place->is_locked && !place->must_be_system)
+		return UINT32_MAX;
+	for (uint32_t i = 0; i < manager->segment_count && !place->must_be_system; i++) {
+		if (roles_can_change(place->allocation, &manager->segments[i]))
+			allowed |= UINT32_C(1) << i;
+	}
+	return allowed;
+}
+
+bool roles_hold(const struct vidmm_place *place)
+{
+	return place->is_locked && !place->segment->is_system &&
+	       !roles_can_change(place->allocation, place->segment);
+}
+
+/* ---- the exchange ---- */
+
+bool roles_reserve(struct vidmm_place *place)
+{
+	struct place_move *move = &place->move;
+	uint64_t mappings =
+		(uint64_t)MACHINE_MAPPINGS_PER_EXCHANGE * (move->local_count + move->system_count);
+
+	assert(move->mappings == 0);
+	if (!machine_reserve_mappings(mappings))
+		return false;
+	move->mappings = mappings;
+	return true;
+}
+
+void roles_release(struct vidmm_place *place)
+{
+	if (place->move.mappings > 0)
+		machine_release_mappings(place->move.mappings);
+	place->move.mappings = 0;
+}
+
+/* A walk along the pages of both sides, a stretch at a time. */
+struct walk {
+	const struct miniport_page_run *run;
+	uint64_t at; /* pages of it that were passed */
+};
+
+static uint64_t walk_left(const struct walk *walk)
+{
+	return walk->run->count - walk->at;
+}
+
+static void walk_pass(struct walk *walk, uint64_t count)
+{
+	walk->at += count;
+	if (walk_left(walk) == 0)
+		*walk = (struct walk){ .run = walk->run + 1 };
+}
+
+/* The first `count` pages of the allocation; returns how many of them it were. */
+static uint64_t pages_exchange(const struct vidmm_place *place, uint64_t count)
+{
+	uint64_t first_pfn = place->segment->config.cpu_address >> MACHINE_PAGE_SHIFT;
+	struct walk local = { .run = place->move.local };
+	struct walk system = { .run = place->move.system };
+	uint64_t done = 0;
+
+	while (done < count) {
+		uint64_t stretch =
+			lower_of(count - done, lower_of(walk_left(&local), walk_left(&system)));
+
+		if (!machine_exchange(
+			    (first_pfn + local.run->first_pfn + local.at) << MACHINE_PAGE_SHIFT,
+			    (system.run->first_pfn + system.at) << MACHINE_PAGE_SHIFT, stretch))
+			break;
+		done += stretch;
+		walk_pass(&local, stretch);
+		walk_pass(&system, stretch);
+	}
+	return done;
+}
+
+bool roles_change(struct vidmm_place *place, bool is_moved)
+{
+	uint64_t count = place->allocation->size_bytes >> MACHINE_PAGE_SHIFT;
+	uint64_t done;
+
+	if (place->move.has_changed_roles == is_moved)
+		return true;
+	done = pages_exchange(place, count);
+	/* A second exchange is the first one undone. */
+	if (done < count)
+		(void)!pages_exchange(place, done);
+	else
+		place->move.has_changed_roles = is_moved;
+	return done == count;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * roles.h - memory that the CPU has locked moves without a copy: its pages change their role.
+ *
+ *	           view of the client
+ *	                  │  never changes
+ *	pages        ┌────▼────┐
+ *	             │ content │
+ *	             └────▲────┘
+ *	                  │  either, or
+ *	   address in     │     addresses in
+ *	   the segment ───┴──── system memory (its backing)
+ *
+ * Whoever has it locked writes whenever he likes, and nobody can make him stop: a copy could miss a
+ * store. So where a segment is memory of the machine that the CPU sees, the addresses of the segment
+ * and those of the backing exchange their pages (base/machine_exchange.h) instead. Elsewhere, in
+ * memory that the CPU does not see or in a device's own, what is locked stays in system memory, or
+ * where it was locked.
+ *
+ * A driver sees the same sequence as for any move, but for the transfer: its page tables and its
+ * notices, and without page tables a discard of the range that was left. It reaches the memory of
+ * such a segment through our mapping of the machine, so it has no cache that could be stale.
+ *
+ * Locks: none of its own; the move that it is part of is its caller's.
+ */
+#ifndef VIDMM_ROLES_H
+#define VIDMM_ROLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+
+struct vidmm_allocation;
+struct vidmm_place;
+struct vidmm_segment;
+
+/* Can it be in this memory segment, enter it and leave it while it is locked? */
+bool roles_can_change(const struct vidmm_allocation *allocation,
+		      const struct vidmm_segment *segment);
+
+/* Where it may be as things are: all segments, unless the CPU has it locked. */
+uint32_t roles_allowed_segments(const struct vidmm_place *place);
+
+/* In a memory segment, and kept there by a lock. */
+bool roles_hold(const struct vidmm_place *place);
+
+/* Of a move whose runs are made: what the exchange needs. False: no mapping is left for it. */
+MUST_CHECK bool roles_reserve(struct vidmm_place *place);
+void roles_release(struct vidmm_place *place);
+
+/* The pages are where the move goes to, or back. False: the host does not let us; as before. */
+MUST_CHECK bool roles_change(struct vidmm_place *place, bool is_moved);
+
+#endif

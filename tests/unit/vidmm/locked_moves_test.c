@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * locked_moves_test.c - what the CPU has locked moves: its address stays, its pages stay, and what
+ * they are for the GPU changes.
+ */
+#include "base/machine_exchange.h"
+#include "base/sim.h"
+#include "base/thread.h"
+#include "scene.h"
+
+static char *lock_thing(struct thing *thing)
+{
+	void *pointer = NULL;
+
+	EXPECT_EQ(vidmm_lock_anywhere(the_gpu->manager, thing->memory, 0, &pointer),
+		  STATUS_SUCCESS);
+	return pointer;
+}
+
+static void unlock_thing(struct thing *thing)
+{
+	EXPECT(vidmm_unlock_anywhere(the_gpu->manager, thing->memory));
+}
+
+static void send_away(struct thing *thing)
+{
+	EXPECT_EQ(thing_evict(thing, 0), STATUS_SUCCESS);
+	gpu_run(the_gpu, 9);
+	EXPECT(!thing_is_in(thing));
+	gpu_check(the_gpu);
+}
+
+static void expect_nothing_copied(const struct gpu *gpu)
+{
+	EXPECT_EQ(gpu->copied_in_bytes, 0);
+	EXPECT_EQ(gpu->copied_out_bytes, 0);
+}
+
+/* Neither pages nor mappings are left of what was done. */
+static void finish(struct scene *scene)
+{
+	struct machine_exchange_usage usage = machine_exchange_usage();
+
+	EXPECT_EQ(usage.reserved_mappings, 0);
+	scene_finish(scene);
+}
+
+/* ---- in and out ---- */
+
+TEST(locked, outside_enters_gpu_memory_at_its_address)
+{
+	struct scene scene;
+
+	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL);
+	char *bytes = lock_thing(&scene.thing);
+	memset(bytes, 'l', 4 * MIB);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+	EXPECT(thing_holds(&scene.thing, 'l'));
+	memset(bytes, 'm', 4 * MIB);
+	EXPECT(thing_holds(&scene.thing, 'm'));
+	thing_render(&scene.thing, 'g');
+	EXPECT(is_all(bytes, 4 * MIB, 'g'));
+	EXPECT(lock_thing(&scene.thing) == bytes);
+	unlock_thing(&scene.thing);
+	expect_nothing_copied(&scene.gpu);
+	unlock_thing(&scene.thing);
+	finish(&scene);
+}
+
+TEST(locked, inside_leaves_gpu_memory_at_its_address)
+{
+	struct scene scene;
+	struct thing wanted;
+
+	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	thing_render(&scene.thing, 'g');
+	char *bytes = lock_thing(&scene.thing);
+	send_away(&scene.thing);
+	EXPECT(is_all(bytes, 4 * MIB, 'g'));
+	memset(bytes, 'w', 4 * MIB);
+	thing_init(&wanted, &scene.client, 8 * MIB, SET_LOCAL);
+	thing_bring_in(&wanted);
+	thing_render(&wanted, 'x');
+	EXPECT(is_all(bytes, 4 * MIB, 'w'));
+	thing_finish(&wanted);
+	thing_bring_in(&scene.thing);
+	EXPECT(thing_holds(&scene.thing, 'w'));
+	expect_nothing_copied(&scene.gpu);
+	unlock_thing(&scene.thing);
+	finish(&scene);
+}
+
+TEST(locked, comes_and_goes_and_is_moved_by_copies_after_the_unlock)
+{
+	struct scene scene;
+
+	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL);
+	char *bytes = lock_thing(&scene.thing);
+	for (int i = 0; i < 5; i++) {
+		memset(bytes, 'a' + 2 * i, 4 * MIB);
+		thing_bring_in(&scene.thing);
+		EXPECT(thing_holds(&scene.thing, (char)('a' + 2 * i)));
+		memset(bytes, 'b' + 2 * i, 4 * MIB);
+		send_away(&scene.thing);
+		EXPECT(is_all(bytes, 4 * MIB, (char)('b' + 2 * i)));
+	}
+	thing_bring_in(&scene.thing);
+	expect_nothing_copied(&scene.gpu);
+	unlock_thing(&scene.thing);
+	send_away(&scene.thing);
+	EXPECT_EQ(scene.gpu.copied_out_bytes, 4 * MIB);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(scene.gpu.copied_in_bytes, 4 * MIB);
+	EXPECT(thing_holds(&scene.thing, 'j'));
+	EXPECT(lock_thing(&scene.thing) == bytes);
+	EXPECT(is_all(bytes, 4 * MIB, 'j'));
+	unlock_thing(&scene.thing);
+	finish(&scene);
+}
+
+TEST(locked, scattered_memory_moves_too)
+{
+	struct scene scene;
+	struct thing others[8];
+
+	scene_init(&scene, NULL);
+	for (int i = 0; i < 8; i++) {
+		thing_init(&others[i], &scene.client, MIB, SET_LOCAL);
+		thing_bring_in(&others[i]);
+	}
+	for (int i = 0; i < 8; i += 2)
+		thing_finish(&others[i]);
+	scene_add_thing(&scene, 4 * MIB - PAGE, SET_LOCAL);
+	char *bytes = lock_thing(&scene.thing);
+	thing_bring_in(&scene.thing);
+	for (int turn = 0; turn < 3; turn++) {
+		for (uint64_t at = 0; at < 4 * MIB - PAGE; at += PAGE) {
+			bytes[at] = (char)(at / PAGE + (uint64_t)turn);
+			EXPECT_EQ(*thing_byte(&scene.thing, at), bytes[at]);
+		}
+		send_away(&scene.thing);
+		for (uint64_t at = 0; at < 4 * MIB - PAGE; at += PAGE)
+			EXPECT_EQ(bytes[at], (char)(at / PAGE + (uint64_t)turn));
+		thing_bring_in(&scene.thing);
+	}
+	for (int i = 1; i < 8; i += 2) {
+		EXPECT(thing_holds(&others[i], 0));
+		thing_finish(&others[i]);
+	}
+	unlock_thing(&scene.thing);
+	finish(&scene);
+}
+
+/* The end of the last granule belongs to nobody, and nobody may find anything in it. */
+TEST(locked, what_lies_behind_it_in_its_granule_is_zero)
+{
+	struct scene scene;
+	struct thing before;
+
+	scene_init(&scene, &(struct gpu_config){ .uses_64k_pages = true });
+	thing_init(&before, &scene.client, 8 * MIB, SET_LOCAL);
+	thing_bring_in(&before);
+	thing_render(&before, 's');
+	thing_finish(&before);
+	scene_add_thing(&scene, 5 * PAGE, SET_LOCAL);
+	memset(lock_thing(&scene.thing), 'l', 5 * PAGE);
+	thing_bring_in(&scene.thing);
+	EXPECT(thing_holds(&scene.thing, 'l'));
+	EXPECT(is_all(thing_byte(&scene.thing, 0) + 5 * PAGE, 11 * PAGE, 0));
+	unlock_thing(&scene.thing);
+	finish(&scene);
+}
+
+/* ---- what the driver sees ---- */
+
+static void expect_told(const struct gpu_config *config, const char *in, const char *out)
+{
+	struct scene scene;
+
+	scene_init(&scene, config);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
+	wishes.traits.wants_residency_news = true;
+	scene_add_thing_as(&scene, &wishes);
+	(void)lock_thing(&scene.thing);
+	thing_bring_in(&scene.thing);
+	EXPECT_STR(scene.gpu.log, in);
+	memset(scene.gpu.log, 0, sizeof(scene.gpu.log));
+	send_away(&scene.thing);
+	EXPECT_STR(scene.gpu.log, out);
+	unlock_thing(&scene.thing);
+	finish(&scene);
+}
+
+TEST(driver, hears_of_residency_and_is_asked_for_no_transfer)
+{
+	expect_told(NULL, "sN", "ns");
+}
+
+/* Without page tables a discard is all that tells it that a range is nobody's any more. */
+TEST(driver, of_physical_memory_is_told_to_discard_what_was_there)
+{
+	expect_told(&(struct gpu_config){ .is_physical = true }, "sN", "nsd");
+}
+
+/* ---- pressure ---- */
+
+/* Six of half the size of GPU memory: each of them enters, by turns. */
+TEST(pressure, locked_memory_takes_turns_like_any_other)
+{
+	struct scene scene;
+	struct thing things[6];
+	char *bytes[6];
+
+	scene_init(&scene, NULL);
+	for (int i = 0; i < 6; i++) {
+		thing_init(&things[i], &scene.client, 4 * MIB, SET_LOCAL);
+		bytes[i] = lock_thing(&things[i]);
+		memset(bytes[i], 'A' + i, 4 * MIB);
+	}
+	for (int turn = 0; turn < 12; turn++) {
+		int i = turn % 6;
+
+		thing_bring_in(&things[i]);
+		EXPECT(thing_holds(&things[i], (char)('A' + i)));
+		EXPECT_EQ(thing_evict(&things[i], VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
+		for (int k = 0; k < 6; k++)
+			EXPECT(is_all(bytes[k], 4 * MIB, (char)('A' + k)));
+	}
+	expect_nothing_copied(&scene.gpu);
+	/* Two are on the list, which is all there is room for: the third has a true reason. */
+	thing_bring_in(&things[0]);
+	thing_bring_in(&things[1]);
+	EXPECT_EQ(thing_make_resident(&things[2]), STATUS_NO_MEMORY);
+	EXPECT_RULE("MM-BUDGET");
+	for (int i = 0; i < 6; i++)
+		thing_finish(&things[i]);
+	finish(&scene);
+}
+
+TEST(pressure, another_devices_locked_memory_makes_room)
+{
+	struct scene scene;
+	struct thing wanted;
+
+	scene_init_with(&scene, NULL, 6 * MIB, SET_LOCAL);
+	scene_add_second(&scene);
+	thing_bring_in(&scene.thing);
+	char *bytes = lock_thing(&scene.thing);
+	memset(bytes, 'v', 6 * MIB);
+	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
+	thing_init(&wanted, &scene.other, 6 * MIB, SET_LOCAL);
+	thing_bring_in(&wanted);
+	EXPECT(!thing_is_in(&scene.thing));
+	EXPECT(is_all(bytes, 6 * MIB, 'v'));
+	thing_finish(&wanted);
+	unlock_thing(&scene.thing);
+	finish(&scene);
+}
+
+/* ---- what cannot change its role ---- */
+
+TEST(hidden, memory_is_refused_to_what_is_locked_and_supports_nothing_else)
+{
+	struct scene scene;
+
+	scene_init_with(&scene, &(struct gpu_config){ .is_hidden = true }, 4 * MIB, SET_LOCAL);
+	char *bytes = lock_thing(&scene.thing);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_NO_MEMORY);
+	EXPECT_RULE("MM-LOCK-PLACE");
+	EXPECT_EQ(vidmm_process_memory_info(&scene.gpu.process, VIDMM_LOCAL).usage_bytes, 0);
+	memset(bytes, 'h', 4 * MIB);
+	unlock_thing(&scene.thing);
+	thing_bring_in(&scene.thing);
+	EXPECT(thing_holds(&scene.thing, 'h'));
+	finish(&scene);
+}
+
+TEST(hidden, memory_of_a_device_is_as_good_as_hidden)
+{
+	struct scene scene;
+
+	scene_init_with(&scene, &(struct gpu_config){ .is_elsewhere = true }, 4 * MIB,
+			SET_LOCAL | SET_SYSTEM);
+	(void)lock_thing(&scene.thing);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
+	unlock_thing(&scene.thing);
+	finish(&scene);
+}
+
+/* It waits for room there: no call would ever end if it were locked now. */
+TEST(hidden, memory_that_is_waited_for_cannot_be_locked_outside_meanwhile)
+{
+	struct scene scene;
+	struct thing other;
+	void *pointer;
+
+	scene_init(&scene, &(struct gpu_config){ .is_hidden = true });
+	scene_add_second(&scene);
+	thing_init(&other, &scene.other, 8 * MIB, SET_LOCAL);
+	thing_bring_in(&other);
+	gpu_work(&scene.other);
+	scene_add_thing(&scene, 4 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT_RULE("MM-LOCK-PLACE");
+	gpu_retire(&scene.other);
+	gpu_slice_over(&scene.other);
+	EXPECT(gpu_tick(&scene.gpu));
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(scene.thing.done, 1);
+	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
+	thing_finish(&other);
+	finish(&scene);
+}
+
+TEST(hidden, memory_is_replaced_by_the_aperture)
+{
+	struct scene scene;
+
+	scene_init_with(&scene, &(struct gpu_config){ .is_hidden = true }, 4 * MIB,
+			SET_LOCAL | SET_SYSTEM);
+	char *bytes = lock_thing(&scene.thing);
+	memset(bytes, 'a', 4 * MIB);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
+	*thing_byte(&scene.thing, 0) = 'g';
+	EXPECT_EQ(bytes[0], 'g');
+	unlock_thing(&scene.thing);
+	finish(&scene);
+}
+
+/* Caches of the CPU would not see what the GPU writes. */
+TEST(cached, memory_that_is_locked_stays_outside)
+{
+	struct scene scene;
+
+	scene_init(&scene, NULL);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL | SET_SYSTEM);
+	wishes.traits.is_cached = true;
+	scene_add_thing_as(&scene, &wishes);
+	(void)lock_thing(&scene.thing);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
+	unlock_thing(&scene.thing);
+	finish(&scene);
+}
+
+TEST(mappings, are_reserved_and_without_them_it_stays_where_it_is)
+{
+	struct scene scene;
+
+	setenv("DXGK_EXCHANGE_MAPPINGS", "5", 1);
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	char *bytes = lock_thing(&scene.thing);
+	memset(bytes, 'l', MIB);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_NO_MEMORY);
+	EXPECT_RULE("MM-NO-MAPPINGS");
+	EXPECT(!thing_is_in(&scene.thing));
+	EXPECT(is_all(bytes, MIB, 'l'));
+	unlock_thing(&scene.thing);
+	/* Locked inside, it stays inside. */
+	thing_bring_in(&scene.thing);
+	EXPECT(lock_thing(&scene.thing) == bytes);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(thing_is_in(&scene.thing));
+	EXPECT(is_all(bytes, MIB, 'l'));
+	unlock_thing(&scene.thing);
+	finish(&scene);
+	unsetenv("DXGK_EXCHANGE_MAPPINGS");
+}
+
+/* ---- kept copies ---- */
+
+TEST(kept, copies_are_no_copies_of_what_is_written_through_a_lock)
+{
+	struct scene scene;
+
+	scene_init(&scene, NULL);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
+	wishes.traits.is_kept_in_system = true;
+	scene_add_thing_as(&scene, &wishes);
+	char *bytes = lock_thing(&scene.thing);
+	memset(bytes, 'k', MIB);
+	thing_bring_in(&scene.thing);
+	memset(bytes, 'n', MIB);
+	unlock_thing(&scene.thing);
+	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_NOT_WRITTEN_TO), STATUS_SUCCESS);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(!thing_is_in(&scene.thing));
+	EXPECT(thing_holds(&scene.thing, 'n'));
+	finish(&scene);
+}
+
+/* ---- what happens on the way ---- */
+
+TEST(way, of_locked_memory_holds_up_neither_lock_nor_unlock)
+{
+	struct scene scene;
+
+	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	char *bytes = lock_thing(&scene.thing);
+	memset(bytes, '1', MIB);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
+	EXPECT(lock_thing(&scene.thing) == bytes);
+	unlock_thing(&scene.thing);
+	unlock_thing(&scene.thing);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(thing_is_in(&scene.thing));
+	EXPECT(thing_holds(&scene.thing, '1'));
+	EXPECT(lock_thing(&scene.thing) == bytes);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_ready(&scene.gpu), 1);
+	EXPECT(lock_thing(&scene.thing) == bytes);
+	unlock_thing(&scene.thing);
+	unlock_thing(&scene.thing);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(!thing_is_in(&scene.thing));
+	EXPECT(thing_holds(&scene.thing, '1'));
+	finish(&scene);
+}
+
+TEST(way, in_that_fails_leaves_everything_as_it_was)
+{
+	struct scene scene;
+
+	scene_init(&scene, NULL);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
+	wishes.traits.wants_residency_news = true;
+	scene_add_thing_as(&scene, &wishes);
+	char *bytes = lock_thing(&scene.thing);
+	memset(bytes, 'f', MIB);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
+	scene.gpu.fail_op = 2; /* the news, behind the exchange */
+	gpu_run(&scene.gpu, 1);
+	EXPECT(!thing_is_in(&scene.thing));
+	EXPECT(is_all(bytes, MIB, 'f'));
+	/* It is tried again then. */
+	unlock_thing(&scene.thing);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(thing_is_in(&scene.thing));
+	EXPECT(thing_holds(&scene.thing, 'f'));
+	finish(&scene);
+}
+
+TEST(way, out_that_fails_leaves_it_inside)
+{
+	struct scene scene;
+
+	scene_init(&scene, &(struct gpu_config){ .is_physical = true });
+	scene_add_thing(&scene, MIB, SET_LOCAL);
+	char *bytes = lock_thing(&scene.thing);
+	thing_bring_in(&scene.thing);
+	memset(bytes, 'f', MIB);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+	scene.gpu.fail_op = 2; /* the discard, behind the exchange */
+	gpu_run(&scene.gpu, 1);
+	EXPECT(thing_is_in(&scene.thing));
+	EXPECT(thing_holds(&scene.thing, 'f'));
+	memset(bytes, 'g', MIB);
+	EXPECT(thing_holds(&scene.thing, 'g'));
+	unlock_thing(&scene.thing);
+	finish(&scene);
+}
+
+static void reset(struct scene *scene)
+{
+	scene->gpu.epoch++;
+	vidmm_reset(scene->gpu.manager);
+}
+
+/* What is locked is at its address after a reset, and the content is the machine's. */
+static void expect_survives_reset(bool is_leaving, bool is_built)
+{
+	struct scene scene;
+
+	scene_init(&scene, &(struct gpu_config){ .is_physical = true });
+	scene_add_thing(&scene, MIB, SET_LOCAL);
+	char *bytes = lock_thing(&scene.thing);
+	memset(bytes, 'r', MIB);
+	if (is_leaving)
+		thing_bring_in(&scene.thing);
+	if (is_leaving)
+		EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+	else
+		EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
+	if (is_built)
+		EXPECT(gpu_build(&scene.gpu));
+	else
+		scene.gpu.next_status = STATUS_DEVICE_REMOVED;
+	reset(&scene);
+	EXPECT_EQ(gpu_run(&scene.gpu, 1) > 0, !is_built || !is_leaving);
+	gpu_run(&scene.gpu, 9);
+	EXPECT(is_all(bytes, MIB, 'r'));
+	memset(bytes, 's', MIB);
+	if (!is_leaving)
+		thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_is_in(&scene.thing), !is_leaving);
+	EXPECT(thing_holds(&scene.thing, 's'));
+	gpu_check(&scene.gpu);
+	unlock_thing(&scene.thing);
+	finish(&scene);
+}
+
+TEST(way, in_that_meets_a_reset_is_gone_again)
+{
+	expect_survives_reset(false, false);
+	expect_survives_reset(false, true);
+}
+
+TEST(way, out_that_meets_a_reset_ends_all_the_same)
+{
+	expect_survives_reset(true, false);
+	expect_survives_reset(true, true);
+}
+
+TEST(way, of_what_is_destroyed_while_locked_ends_and_frees_everything)
+{
+	struct scene scene;
+	struct thing things[2];
+
+	scene_init(&scene, NULL);
+	for (int i = 0; i < 2; i++) {
+		thing_init(&things[i], &scene.client, 2 * MIB, SET_LOCAL);
+		memset(lock_thing(&things[i]), 'd', 2 * MIB);
+	}
+	thing_bring_in(&things[1]);
+	EXPECT_EQ(thing_make_resident(&things[0]), STATUS_PENDING);
+	EXPECT_EQ(thing_evict(&things[1], 0), STATUS_SUCCESS);
+	for (int i = 0; i < 2; i++)
+		vidmm_allocation_retire(things[i].memory);
+	for (int i = 0; i < 2; i++)
+		thing_finish(&things[i]);
+	finish(&scene);
+}
+
+/* ---- while somebody writes ---- */
+
+struct writer {
+	volatile uint64_t *words;
+	uint64_t page_count;
+	_Atomic bool must_stop;
+	uint64_t count;
+};
+
+static void run_writer(void *argument)
+{
+	struct writer *writer = argument;
+
+	while (!atomic_load(&writer->must_stop)) {
+		writer->count++;
+		for (uint64_t i = 0; i < writer->page_count; i++)
+			writer->words[i * PAGE / sizeof(uint64_t)]++;
+		if (sim_is_on())
+			sim_point(); /* others have their turn */
+	}
+}
+
+/* Through its address and through the GPU's. */
+static void expect_count(struct scene *scene, const struct writer *writer)
+{
+	for (uint64_t i = 0; i < writer->page_count; i++) {
+		EXPECT_EQ(writer->words[i * PAGE / sizeof(uint64_t)], writer->count);
+		EXPECT_EQ(*(uint64_t *)(void *)thing_byte(&scene->thing, i * PAGE), writer->count);
+	}
+}
+
+TEST(stores, are_never_lost_while_it_comes_and_goes)
+{
+	struct scene scene;
+	struct writer writer = { .page_count = 2 * MIB / PAGE };
+	struct thread *thread;
+
+	scene_init_with(&scene, NULL, 2 * MIB, SET_LOCAL);
+	writer.words = (volatile uint64_t *)(void *)lock_thing(&scene.thing);
+	EXPECT_EQ(thread_create("writer", run_writer, &writer, &thread), STATUS_SUCCESS);
+	for (int i = 0; i < 400; i++) {
+		thing_bring_in(&scene.thing);
+		send_away(&scene.thing);
+	}
+	thing_bring_in(&scene.thing);
+	atomic_store(&writer.must_stop, true);
+	thread_join(thread);
+	expect_count(&scene, &writer);
+	unlock_thing(&scene.thing);
+	finish(&scene);
+}
+
+TEST_MAIN("vidmm/locked_moves")
