@@ -34,6 +34,7 @@
 #include "base/machine_alias.h"
 #include "base/machine_exchange.h"
 #include "base/machine_view.h"
+#include "base/page_bits.h"
 
 #define FIRST_PFN (MACHINE_FIRST >> MACHINE_PAGE_SHIFT)
 
@@ -69,29 +70,7 @@ static struct {
 	.file = OWN_FD_NONE,
 };
 
-/* Bits. */
-
-static bool bit_get(const uint64_t *map, uint64_t bit)
-{
-	return (map[bit / 64] >> (bit % 64) & 1) != 0;
-}
-
-static void bit_set(uint64_t *map, uint64_t bit)
-{
-	map[bit / 64] |= UINT64_C(1) << (bit % 64);
-}
-
-static void bit_clear(uint64_t *map, uint64_t bit)
-{
-	map[bit / 64] &= ~(UINT64_C(1) << (bit % 64));
-}
-
-static uint64_t word_mask(uint64_t bit, uint64_t count)
-{
-	uint64_t mask = count >= 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
-
-	return mask << bit;
-}
+/* Which are taken. */
 
 static void range_take(uint64_t first, uint64_t count)
 {
@@ -551,11 +530,32 @@ static bool run_punch(uint64_t first, uint64_t count)
 
 static void run_release(uint64_t first, uint64_t count)
 {
+	machine_settle(MACHINE_FIRST + first * MACHINE_PAGE_BYTES, count);
 	bool is_clean = run_punch(first, count);
 
 	lock_acquire(&memory.lock);
 	for (uint64_t page = first; is_clean && page < first + count; page++)
 		bit_clear(memory.dirty, page);
+	range_release(first, count);
+	lock_release(&memory.lock);
+}
+
+uint64_t machine_borrow(uint64_t first, uint64_t count)
+{
+	lock_acquire(&memory.lock);
+	uint64_t got = find_taken(first, first + count) - first;
+	if (got > 0) {
+		kept_ranges_cut(&memory.kept, (struct page_range){ first, got });
+		range_take(first, got);
+	}
+	lock_release(&memory.lock);
+	return got;
+}
+
+void machine_return(uint64_t first, uint64_t count)
+{
+	run_mark_dirty(first, count);
+	lock_acquire(&memory.lock);
 	range_release(first, count);
 	lock_release(&memory.lock);
 }
@@ -575,6 +575,7 @@ static void run_keep(uint64_t first, uint64_t count)
 {
 	struct page_range old;
 
+	machine_settle(MACHINE_FIRST + first * MACHINE_PAGE_BYTES, count);
 	while (take_overflow(count, &old))
 		run_release(old.first, old.count);
 	lock_acquire(&memory.lock);

@@ -5,7 +5,7 @@
  *   in:   addresses whose pages are to change places
  *   out:  which page of the memfd is at which address, in our window and for whoever asks
  *
- * One word for each page of the machine, from the first exchange on.
+ * Two words for each page of the machine, from the first exchange on.
  *
  * Locks: one, LOCK_RANK_MACHINE, never together with another of that rank. It is held while the host
  * changes the window, so that what is written down is what can be seen.
@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/checked.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/machine.h"
@@ -32,7 +33,8 @@ static struct {
 	_Atomic uint64_t displaced_pages; /* read without the lock: mostly there are none */
 
 	/* Guarded by lock. Addresses and pages are counted from MACHINE_FIRST. */
-	uint32_t *shown; /* by address: the page that is there, plus 1; 0: its own */
+	uint32_t *shown;  /* by address: the page that is there, plus 1; 0: its own */
+	uint32_t *places; /* by page: the address where it is, plus 1; 0: its own */
 	uint64_t page_count;
 	uint64_t mappings; /* ends of stretches within the window */
 	uint64_t reserved_mappings;
@@ -79,9 +81,10 @@ static bool set_up_locked(uint64_t page_count)
 	lock_assert_held(&exchange.lock);
 	if (exchange.shown)
 		return true;
-	exchange.shown = mem_zalloc_array(page_count, sizeof(*exchange.shown));
+	exchange.shown = mem_zalloc_array(page_count * 2, sizeof(*exchange.shown));
 	if (!exchange.shown)
 		return false;
+	exchange.places = exchange.shown + page_count;
 	exchange.page_count = page_count;
 	exchange.max_mappings = wanted_mappings();
 	return true;
@@ -122,6 +125,14 @@ static uint64_t page_at_locked(uint64_t at)
 static void put_locked(uint64_t at, uint64_t page)
 {
 	exchange.shown[at] = page == at ? 0 : (uint32_t)(page + 1);
+	exchange.places[page] = page == at ? 0 : (uint32_t)(at + 1);
+}
+
+static uint64_t place_of_locked(uint64_t page)
+{
+	uint32_t place = exchange.places[page];
+
+	return place != 0 ? place - 1 : page;
 }
 
 /* Pages that follow each other from there on, at most `count`. */
@@ -226,6 +237,90 @@ bool machine_exchange(uint64_t address, uint64_t other_address, uint64_t page_co
 	bool is_done = exchange_locked(at, other, page_count);
 	lock_release(&exchange.lock);
 	return is_done;
+}
+
+/* ---- back to their own addresses ---- */
+
+/* A stretch of addresses and another: exchanged, the pages of one of them are at home. */
+struct way_home {
+	uint64_t at;
+	uint64_t other;
+	uint64_t count;
+};
+
+/* The pages that are there, at their own addresses. */
+static struct way_home way_of_pages_locked(uint64_t at, uint64_t end)
+{
+	return (struct way_home){ at, page_at_locked(at), row_locked(at, end - at) };
+}
+
+/* The addresses' own pages, wherever they are. */
+static struct way_home way_to_addresses_locked(uint64_t at, uint64_t end)
+{
+	struct way_home way = { at, place_of_locked(at), 1 };
+
+	while (at + way.count < end && place_of_locked(at + way.count) == way.other + way.count)
+		way.count++;
+	return way;
+}
+
+static bool go_home(struct way_home way)
+{
+	lock_acquire(&exchange.lock);
+	bool is_done = exchange_locked(way.at, way.other, way.count);
+	lock_release(&exchange.lock);
+	return is_done;
+}
+
+/* Whoever has both may exchange them, and only what does not overlap. False: others have it. */
+static bool try_to_go_home(struct way_home way, uint64_t first, uint64_t end)
+{
+	uint64_t apart = way.other > way.at ? way.other - way.at : way.at - way.other;
+
+	way.count = lower_of(way.count, apart);
+	if (way.other >= first && way.other < end) {
+		way.count = lower_of(way.count, end - way.other);
+		return go_home(way);
+	}
+	way.count = machine_borrow(way.other, way.count);
+	if (way.count == 0)
+		return false;
+	bool is_done = go_home(way);
+	machine_return(way.other, way.count);
+	return is_done;
+}
+
+/*
+ * From the first address on that is not at home; false: there is none. The pages first: one after the
+ * other goes home then, and another comes, until it is the address's own.
+ */
+static bool find_ways(uint64_t *at, uint64_t end, struct way_home ways[2])
+{
+	lock_acquire(&exchange.lock);
+	while (*at < end && exchange.shown[*at] == 0)
+		(*at)++;
+	bool is_found = *at < end;
+	if (is_found) {
+		ways[0] = way_of_pages_locked(*at, end);
+		ways[1] = way_to_addresses_locked(*at, end);
+	}
+	lock_release(&exchange.lock);
+	return is_found;
+}
+
+void machine_settle(uint64_t address, uint64_t page_count)
+{
+	uint64_t at = (address - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT;
+	uint64_t first = at;
+	uint64_t end = at + page_count;
+	struct way_home ways[2];
+
+	if (atomic_load_explicit(&exchange.displaced_pages, memory_order_acquire) == 0)
+		return;
+	while (find_ways(&at, end, ways)) {
+		if (!try_to_go_home(ways[0], first, end) && !try_to_go_home(ways[1], first, end))
+			at++;
+	}
 }
 
 /* ---- looking ---- */

@@ -34,6 +34,13 @@ void machine_release_mappings(uint64_t count);
  */
 MUST_CHECK bool machine_exchange(uint64_t address, uint64_t other_address, uint64_t page_count);
 
+/*
+ * What is at these addresses is anything, and nobody sees it: pages go back to their own addresses as
+ * far as others are not in use there, so that mappings do not become more for ever. The caller has
+ * the addresses. Costs nothing where nothing was exchanged.
+ */
+void machine_settle(uint64_t address, uint64_t page_count);
+
 struct machine_exchange_usage {
 	uint64_t displaced_pages; /* that are not at their own address */
 	uint64_t mappings;

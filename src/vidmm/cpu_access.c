@@ -116,14 +116,10 @@ static enum lock_step window_step(const struct cpu_window *window)
 }
 
 /* Who waits for it to be resident would wait until the unlock, and may be the one to unlock it. */
-static bool place_can_enter_locked(struct vidmm_place *place)
+static bool must_be_unlocked(const struct vidmm_place *place)
 {
-	bool was_locked = place->is_locked;
-
-	place->is_locked = true;
-	uint32_t allowed = roles_allowed_segments(place);
-	place->is_locked = was_locked;
-	return place->listed == 0 || (place->allocation->supported_segments & allowed) != 0;
+	return place->state == PLACE_OUT && place->listed > 0 &&
+	       !(place->allocation->supported_segments & roles_allowed_segments(place, true));
 }
 
 static enum lock_step lock_step_locked(struct vidmm_place *place, const struct locker *locker)
@@ -139,7 +135,7 @@ static enum lock_step lock_step_locked(struct vidmm_place *place, const struct l
 	enum access_way way;
 
 	lock_assert_held(&place->manager->lock);
-	if (place->state == PLACE_OUT && !place_can_enter_locked(place))
+	if (must_be_unlocked(place))
 		return LOCK_REFUSE_OUTSIDE;
 	if (place->state == PLACE_OUT || place->segment->is_system)
 		return LOCK_SHOW_SYSTEM;

@@ -497,6 +497,8 @@ static enum move_result in_prepare(struct vidmm_place *place)
 		turn_back_behind(place, status);
 	else if (!NT_SUCCESS(status) || !needs_job(place))
 		return move_end_now(place, status);
+	else if (place->behind_packet == 0)
+		roles_settle(place);
 	return MOVE_READY;
 }
 

@@ -266,8 +266,8 @@ enum obstacle { OBSTACLE_NONE, OVER_BUDGET, COUNTED_TOO_OFTEN, NO_SEGMENT, LOCKE
 /* A lock keeps it outside, and there is no other place for it. */
 static bool place_is_locked_outside(const struct vidmm_place *place)
 {
-	return place->state == PLACE_OUT &&
-	       !(place->allocation->supported_segments & roles_allowed_segments(place));
+	return place->state == PLACE_OUT && !(place->allocation->supported_segments &
+					      roles_allowed_segments(place, place->is_locked));
 }
 
 static enum obstacle binding_add_locked(struct vidmm_binding *binding)

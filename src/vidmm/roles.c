@@ -20,12 +20,12 @@ bool roles_can_change(const struct vidmm_allocation *allocation,
 	       !allocation->backing.is_clients && !allocation->driver;
 }
 
-uint32_t roles_allowed_segments(const struct vidmm_place *place)
+uint32_t roles_allowed_segments(const struct vidmm_place *place, bool is_locked)
 {
 	const struct vidmm *manager = place->manager;
 	uint32_t allowed = ~manager->memory_segments;
 
-	if (!place->is_locked && !place->must_be_system)
+	if (!is_locked && !place->must_be_system)
 		return UINT32_MAX;
 	for (uint32_t i = 0; i < manager->segment_count && !place->must_be_system; i++) {
 		if (roles_can_change(place->allocation, &manager->segments[i]))
@@ -60,6 +60,16 @@ void roles_release(struct vidmm_place *place)
 	if (place->move.mappings > 0)
 		machine_release_mappings(place->move.mappings);
 	place->move.mappings = 0;
+}
+
+void roles_settle(const struct vidmm_place *place)
+{
+	const struct vidmm_segment *segment = place->segment;
+
+	for (uint32_t i = 0; segment->is_visible_memory && i < place->move.local_count; i++)
+		machine_settle(segment->config.cpu_address +
+				       (place->move.local[i].first_pfn << MACHINE_PAGE_SHIFT),
+			       place->move.local[i].count);
 }
 
 /* A walk along the pages of both sides, a stretch at a time. */

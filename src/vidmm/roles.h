@@ -39,8 +39,8 @@ struct vidmm_segment;
 bool roles_can_change(const struct vidmm_allocation *allocation,
 		      const struct vidmm_segment *segment);
 
-/* Where it may be as things are: all segments, unless the CPU has it locked. */
-uint32_t roles_allowed_segments(const struct vidmm_place *place);
+/* Where it may be: everywhere, or, if the CPU has it locked, where that is no obstacle. */
+uint32_t roles_allowed_segments(const struct vidmm_place *place, bool is_locked);
 
 /* In a memory segment, and kept there by a lock. */
 bool roles_hold(const struct vidmm_place *place);
@@ -48,6 +48,9 @@ bool roles_hold(const struct vidmm_place *place);
 /* Of a move whose runs are made: what the exchange needs. False: no mapping is left for it. */
 MUST_CHECK bool roles_reserve(struct vidmm_place *place);
 void roles_release(struct vidmm_place *place);
+
+/* Of a move into pages of a segment that nobody has and nothing reads: they are their own again. */
+void roles_settle(const struct vidmm_place *place);
 
 /* The pages are where the move goes to, or back. False: the host does not let us; as before. */
 MUST_CHECK bool roles_change(struct vidmm_place *place, bool is_moved);

@@ -364,13 +364,14 @@ static void place_regroup_locked(struct vidmm_place *place, enum vidmm_group gro
 static bool place_is_passed_over(const struct vidmm_place *place)
 {
 	return place->state != PLACE_OUT || place->given_up_at == place->manager->epoch ||
-	       !(place->allocation->supported_segments & roles_allowed_segments(place));
+	       !(place->allocation->supported_segments &
+		 roles_allowed_segments(place, place->is_locked));
 }
 
 static enum room room_find(struct room_search *search, struct vidmm_place *place)
 {
 	struct vidmm *manager = search->manager;
-	uint32_t allowed = roles_allowed_segments(place);
+	uint32_t allowed = roles_allowed_segments(place, place->is_locked);
 	enum vidmm_group other = place->group == VIDMM_LOCAL ? VIDMM_NON_LOCAL : VIDMM_LOCAL;
 	enum room room;
 

@@ -63,10 +63,13 @@ static struct pair begin(void)
 	return pair;
 }
 
+/* With the last of them everything is where it was at first. */
 static void finish(struct pair pair)
 {
 	EXPECT(machine_free_contiguous(pair.a));
 	EXPECT(machine_free_contiguous(pair.b));
+	EXPECT_EQ(machine_exchange_usage().displaced_pages, 0);
+	EXPECT_EQ(machine_exchange_usage().mappings, 0);
 	machine_release_mappings(ENOUGH);
 	EXPECT_EQ(machine_usage().taken_pages, 0);
 	machine_finish();
@@ -135,6 +138,30 @@ TEST(exchange, freed_pages_are_zero_for_the_next_one_and_the_others_stay)
 	for (unsigned i = 0; i < PAGES; i++)
 		EXPECT_EQ(*byte_at(pair.b, i), 0);
 	expect_marks(pair.a, "ABCDEFGH");
+	finish(pair);
+}
+
+/* As a segment does, whose addresses are never freed. */
+TEST(exchange, settled_addresses_get_their_pages_back_from_where_nobody_is)
+{
+	struct pair pair = begin();
+	uint64_t third = take();
+
+	mark(third, '1');
+	EXPECT(machine_exchange(pair.a, pair.b, PAGES));
+	EXPECT(machine_exchange(pair.a, third, PAGES));
+	/* b is in use: what belongs to a is there, and what is at a belongs to the third. */
+	machine_settle(pair.a, PAGES);
+	expect_marks(pair.a, "12345678");
+	expect_marks(third, "ABCDEFGH");
+	expect_marks(pair.b, "abcdefgh");
+	EXPECT(machine_free_contiguous(pair.b));
+	EXPECT_EQ(machine_exchange_usage().displaced_pages, 3 * PAGES);
+	machine_settle(pair.a, PAGES);
+	EXPECT_EQ(machine_exchange_usage().displaced_pages, 2 * PAGES);
+	pair.b = take();
+	expect_marks(third, "ABCDEFGH");
+	EXPECT(machine_free_contiguous(third));
 	finish(pair);
 }
 
