@@ -696,10 +696,10 @@ MUST_CHECK NTSTATUS vidmm_reclaim_now(struct vidmm_device *device,
 /* ---- CPU access, pinning, the end of an allocation ---- */
 
 /*
- * As vidmm_lock(), wherever it is: what is in GPU memory that the CPU can see stays there while the
- * lock lasts; what is elsewhere is moved to system memory first, if it may be there, and stays
- * there; what is nowhere and may only be in GPU memory does not enter before the unlock. Nothing
- * moves while it is locked, so no byte that the CPU writes is lost. May wait for a move.
+ * As vidmm_lock(), wherever it is: what is in GPU memory that the CPU can see is shown there; what is
+ * in other GPU memory is moved to system memory first, if it may be there, and stays outside of such
+ * memory while the lock lasts. It keeps its address, and comes and goes with its pages (roles.h), so
+ * no byte that the CPU writes is lost. May wait for a move that began before.
  */
 enum {
 	VIDMM_LOCK_NEEDS_VISIBLE = 1, /* as `needs_cpu_visible` there */

@@ -66,6 +66,10 @@ static NTSTATUS place_follow_locked(struct vidmm_place *place)
 	if (count == 0)
 		return refuse(STATUS_NO_MEMORY, RULE_MM_BUDGET, "SupportedSegmentSet",
 			      "has no segment that could ever hold it");
+	if (place->is_locked && place->listed > 0 &&
+	    !(place->allocation->supported_segments & roles_allowed_segments(place, true)))
+		return refuse(STATUS_GRAPHICS_ALLOCATION_BUSY, RULE_MM_UPDATE_BUSY, "hAllocation",
+			      "is locked, and would only be in memory that the CPU cannot see");
 	bool is_misplaced = place->segment && !is_among(place, placements, count);
 	status = is_misplaced && place->state == PLACE_IN ? check_move_locked(place)
 							  : STATUS_SUCCESS;

@@ -45,6 +45,45 @@ TEST(update, moves_what_may_not_stay_with_what_is_in_it)
 	scene_finish(&scene);
 }
 
+TEST(update, moves_what_is_locked_with_its_pages)
+{
+	struct scene scene;
+	void *pointer;
+
+	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
+		  STATUS_SUCCESS);
+	memset(pointer, 'l', 4 * MIB);
+	EXPECT_EQ(update_to(&scene.thing, SET_SYSTEM), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
+	EXPECT(thing_holds(&scene.thing, 'l'));
+	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
+	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, scene.thing.memory));
+	scene_finish(&scene);
+}
+
+/* It could not come in again before the unlock, and who waits for that may be the one to unlock it. */
+TEST(update, to_memory_out_of_sight_is_refused_for_what_is_locked)
+{
+	struct scene scene;
+	void *pointer;
+
+	scene_init_with(&scene, &(struct gpu_config){ .is_hidden = true }, 4 * MIB, SET_SYSTEM);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(update_to(&scene.thing, SET_LOCAL), STATUS_GRAPHICS_ALLOCATION_BUSY);
+	EXPECT_RULE("MM-UPDATE-BUSY");
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
+	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, scene.thing.memory));
+	EXPECT_EQ(update_to(&scene.thing, SET_LOCAL), STATUS_PENDING);
+	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+	scene_finish(&scene);
+}
+
 TEST(update, that_finds_no_memory_to_move_to_changes_nothing)
 {
 	struct scene scene;
