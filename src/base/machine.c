@@ -29,11 +29,11 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/own_fd.h"
 #include "base/machine.h"
 #include "base/machine_alias.h"
+#include "base/machine_bank.h"
 #include "base/machine_exchange.h"
-#include "base/machine_view.h"
+#include "base/machine_parts.h"
 #include "base/page_bits.h"
 
 #define FIRST_PFN (MACHINE_FIRST >> MACHINE_PAGE_SHIFT)
@@ -46,101 +46,21 @@ enum {
 	NOT_FOUND = -1,
 };
 
-static struct {
-	struct lock lock;
-
-	/* Set once, `pages` last; constant until machine_finish(), so read without the lock. */
-	char *window;
-	char *source;    /* the pages in their order: what is shown elsewhere is shown from here */
-	bool needs_file; /* … or from this, because the host cannot */
-	struct own_fd file;
-	_Atomic uint64_t pages; /* 0: not set up */
-
-	/* Guarded by lock. Indices are pages of the memfd. */
-	uint64_t *taken;
-	uint64_t *full; /* one bit per word of `taken` */
-	uint64_t *first;
-	uint64_t *last;
-	uint64_t *dirty;
-	uint64_t taken_pages;
-	uint64_t cursor; /* where the search for single pages goes on */
-	struct kept_ranges kept;
-} memory = {
+struct machine_memory machine = {
 	.lock = LOCK_INITIALIZER(LOCK_RANK_MACHINE, "physical memory"),
-	.file = OWN_FD_NONE,
 };
 
-/* Which are taken. */
-
-static void range_take(uint64_t first, uint64_t count)
+/* All of one bank. */
+void machine_range_take(uint64_t first, uint64_t count)
 {
-	memory.taken_pages += count;
-	while (count > 0) {
-		uint64_t bit = first % 64;
-		uint64_t width = 64 - bit < count ? 64 - bit : count;
-
-		memory.taken[first / 64] |= word_mask(bit, width);
-		if (memory.taken[first / 64] == UINT64_MAX)
-			bit_set(memory.full, first / 64);
-		first += width;
-		count -= width;
-	}
+	machine.taken_pages += count;
+	bank_take(machine_bank_at(first), first, count);
 }
 
-static void range_release(uint64_t first, uint64_t count)
+void machine_range_release(uint64_t first, uint64_t count)
 {
-	memory.taken_pages -= count;
-	while (count > 0) {
-		uint64_t bit = first % 64;
-		uint64_t width = 64 - bit < count ? 64 - bit : count;
-
-		memory.taken[first / 64] &= ~word_mask(bit, width);
-		bit_clear(memory.full, first / 64);
-		first += width;
-		count -= width;
-	}
-}
-
-/* First free page in [from, end), or `end`. */
-static uint64_t find_free(uint64_t from, uint64_t end)
-{
-	while (from < end) {
-		uint64_t free_bits = ~memory.taken[from / 64] >> (from % 64);
-		uint64_t word;
-		uint64_t open_words;
-
-		if (free_bits != 0) {
-			from += (uint64_t)__builtin_ctzll(free_bits);
-			break;
-		}
-		/* The next word that is not full, by the summary. */
-		word = from / 64 + 1;
-		while (word * 64 < end) {
-			open_words = ~memory.full[word / 64] >> (word % 64);
-			if (open_words != 0) {
-				word += (uint64_t)__builtin_ctzll(open_words);
-				break;
-			}
-			word = (word | 63) + 1;
-		}
-		from = word * 64;
-	}
-	return from < end ? from : end;
-}
-
-/* First taken page in [from, end), or `end`. */
-static uint64_t find_taken(uint64_t from, uint64_t end)
-{
-	while (from < end) {
-		uint64_t taken_bits = memory.taken[from / 64] >> (from % 64);
-
-		if (taken_bits != 0) {
-			from += (uint64_t)__builtin_ctzll(taken_bits);
-			break;
-		}
-		from = (from | 63) + 1;
-	}
-	return from < end ? from : end;
+	machine.taken_pages -= count;
+	bank_release(machine_bank_at(first), first, count);
 }
 
 /* Set-up. */
@@ -163,101 +83,56 @@ static uint64_t wanted_mib(void)
 	return mib;
 }
 
-/*
- * A descriptor is a number that a client may close and open for itself; a mapping is not. The host
- * shows pages of a shared mapping a second time (mremap of nothing), so that mappings are all we
- * keep. Valgrind does not know that; there the file stays.
- */
-static bool source_open(uint64_t size_bytes)
-{
-	void *source = mremap(memory.window, 0, size_bytes, MREMAP_MAYMOVE);
-
-	memory.source = source == MAP_FAILED ? NULL : source;
-	return memory.source != NULL;
-}
-
-/* False with errno. */
-static bool file_map(int file, uint64_t size_bytes)
-{
-	char *window;
-
-	if (ftruncate(file, (off_t)size_bytes) != 0)
-		return false;
-	/* Whoever comes upon it can neither cut pages off under us nor add any. */
-	if (fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-		return false;
-	window =
-		mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-	if (window == MAP_FAILED)
-		return false;
-	memory.window = window;
-	return true;
-}
-
 /* False with errno; nothing is open or mapped then. */
-static bool window_open(uint64_t size_bytes)
+static bool window_open(uint64_t pages)
 {
-	int file = memfd_create("dxgk-physical", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (file < 0)
+	if (!bank_open(&machine.own, "dxgk-physical", pages))
 		return false;
-	if (!file_map(file, size_bytes)) {
-		int saved_errno = errno;
-		close(file);
-		errno = saved_errno;
-		return false;
-	}
-	memory.needs_file = !source_open(size_bytes);
-	if (!memory.needs_file) {
-		close(file);
+	machine.window = bank_show(&machine.own, NULL, 0, pages);
+	if (machine.window)
 		return true;
-	}
-	if (own_fd_keep(file, &memory.file))
-		return true;
-	munmap(memory.window, size_bytes);
-	memory.window = NULL;
+	int saved_errno = errno;
+	bank_close(&machine.own);
+	errno = saved_errno;
 	return false;
 }
 
-static bool memory_is_set_up_locked(void)
+bool machine_is_set_up_locked(void)
 {
-	uint64_t size_bytes;
 	uint64_t pages;
 	uint64_t words;
 	uint64_t *maps;
 
-	lock_assert_held(&memory.lock);
-	if (memory.pages != 0)
+	lock_assert_held(&machine.lock);
+	if (machine.pages != 0)
 		return true;
 
-	size_bytes = wanted_mib() << 20;
-	pages = size_bytes >> MACHINE_PAGE_SHIFT;
+	pages = (wanted_mib() << 20) >> MACHINE_PAGE_SHIFT;
 	words = (pages + 63) / 64;
-	maps = mem_zalloc_array(words * 4 + (words + 63) / 64, sizeof(*maps));
+	maps = mem_zalloc_array(words * 3 + pages / BANK_GRANULE_PAGES, sizeof(*maps));
 	if (!maps)
 		return false;
-	if (!window_open(size_bytes)) {
+	if (!window_open(pages)) {
 		log_error("no physical memory: %s", strerror(errno));
 		mem_free(maps);
 		return false;
 	}
-	memory.taken = maps;
-	memory.first = maps + words;
-	memory.last = maps + 2 * words;
-	memory.dirty = maps + 3 * words;
-	memory.full = maps + 4 * words;
-	memory.taken_pages = 0;
-	memory.cursor = pages / 4;
-	memory.kept = (struct kept_ranges){ 0 };
-	atomic_store_explicit(&memory.pages, pages, memory_order_release);
+	machine.first = maps;
+	machine.last = maps + words;
+	machine.dirty = maps + 2 * words;
+	machine.owners = (_Atomic uint16_t *)(maps + 3 * words);
+	machine.banks[0] = &machine.own;
+	bank_gain(&machine.own, 0, pages);
+	machine.taken_pages = 0;
+	atomic_store_explicit(&machine.pages, pages, memory_order_release);
 	return true;
 }
 
 bool machine_set_up(void)
 {
-	lock_acquire(&memory.lock);
-	bool is_set_up = memory_is_set_up_locked();
-	lock_release(&memory.lock);
+	lock_acquire(&machine.lock);
+	bool is_set_up = machine_is_set_up_locked();
+	lock_release(&machine.lock);
 	return is_set_up;
 }
 
@@ -266,28 +141,26 @@ void machine_finish(void)
 	machine_views_finish();
 	machine_aliases_finish();
 	machine_exchanges_finish();
-	lock_acquire(&memory.lock);
-	if (memory.pages != 0) {
-		munmap(memory.window, memory.pages * MACHINE_PAGE_BYTES);
-		if (memory.source)
-			munmap(memory.source, memory.pages * MACHINE_PAGE_BYTES);
-		own_fd_close(&memory.file);
-		mem_free(memory.taken);
+	lock_acquire(&machine.lock);
+	machine_banks_finish_locked();
+	if (machine.pages != 0) {
+		munmap(machine.window, machine.pages * MACHINE_PAGE_BYTES);
+		bank_close(&machine.own);
+		mem_free(machine.first);
 	}
-	memory.window = NULL;
-	memory.pages = 0;
-	memory.taken_pages = 0;
-	memory.taken = NULL;
-	lock_release(&memory.lock);
+	machine.window = NULL;
+	machine.pages = 0;
+	machine.taken_pages = 0;
+	lock_release(&machine.lock);
 }
 
 /* Handing out. */
 
 /* Turns an address range into pages of the memfd; false when it holds none. */
-static bool range_of_pages_locked(uint64_t lowest, uint64_t highest, uint64_t *first_out,
-				  uint64_t *end_out)
+bool machine_range_of_pages_locked(uint64_t lowest, uint64_t highest, uint64_t *first_out,
+				   uint64_t *end_out)
 {
-	uint64_t memory_end = MACHINE_FIRST + memory.pages * MACHINE_PAGE_BYTES;
+	uint64_t memory_end = MACHINE_FIRST + machine.pages * MACHINE_PAGE_BYTES;
 	uint64_t end =
 		highest >= memory_end ? memory_end : align_down(highest + 1, MACHINE_PAGE_BYTES);
 
@@ -308,14 +181,14 @@ static void run_prepare(uint64_t first, uint64_t count)
 		uint64_t width = 64 - bit < count ? 64 - bit : count;
 		uint64_t was_dirty;
 
-		lock_acquire(&memory.lock);
-		was_dirty = memory.dirty[first / 64] & word_mask(bit, width);
-		memory.dirty[first / 64] |= word_mask(bit, width);
-		lock_release(&memory.lock);
+		lock_acquire(&machine.lock);
+		was_dirty = machine.dirty[first / 64] & word_mask(bit, width);
+		machine.dirty[first / 64] |= word_mask(bit, width);
+		lock_release(&machine.lock);
 
 		for (; was_dirty != 0; was_dirty &= was_dirty - 1) {
 			uint64_t page = first - bit + (uint64_t)__builtin_ctzll(was_dirty);
-			memset(memory.window + page * MACHINE_PAGE_BYTES, 0, MACHINE_PAGE_BYTES);
+			memset(machine.window + page * MACHINE_PAGE_BYTES, 0, MACHINE_PAGE_BYTES);
 		}
 		first += width;
 		count -= width;
@@ -345,11 +218,11 @@ static int64_t find_run_locked(uint64_t first, uint64_t end, uint64_t count, uin
 		uint64_t start;
 		uint64_t run_end;
 
-		first = find_free(first, end);
+		first = bank_find_free(&machine.own, first, end);
 		start = run_place(first, count, align_bytes, boundary_bytes);
 		if (start >= end || count > end - start)
 			return NOT_FOUND;
-		run_end = find_taken(start, start + count);
+		run_end = bank_find_taken(&machine.own, start, start + count);
 		if (run_end == start + count)
 			return (int64_t)start;
 		first = run_end + 1;
@@ -358,12 +231,13 @@ static int64_t find_run_locked(uint64_t first, uint64_t end, uint64_t count, uin
 
 static void run_take_locked(uint64_t first, uint64_t count)
 {
-	lock_assert_held(&memory.lock);
-	if (UNLIKELY(memory.kept.count > 0))
-		kept_ranges_cut(&memory.kept, (struct page_range){ first, count });
-	range_take(first, count);
-	bit_set(memory.first, first);
-	bit_set(memory.last, first + count - 1);
+	lock_assert_held(&machine.lock);
+	struct kept_ranges *kept = &machine_bank_at(first)->kept;
+	if (UNLIKELY(kept->count > 0))
+		kept_ranges_cut(kept, (struct page_range){ first, count });
+	machine_range_take(first, count);
+	bit_set(machine.first, first);
+	bit_set(machine.last, first + count - 1);
 }
 
 NTSTATUS machine_alloc_contiguous(uint64_t size_bytes, uint64_t align_bytes, uint64_t lowest,
@@ -389,12 +263,15 @@ NTSTATUS machine_alloc_contiguous(uint64_t size_bytes, uint64_t align_bytes, uin
 		return STATUS_NO_MEMORY;
 	count = rounded >> MACHINE_PAGE_SHIFT;
 
-	lock_acquire(&memory.lock);
-	if (memory_is_set_up_locked() && range_of_pages_locked(lowest, highest, &first, &end))
-		found = find_run_locked(first, end, count, align_bytes, boundary_bytes);
-	if (found != NOT_FOUND)
-		run_take_locked((uint64_t)found, count);
-	lock_release(&memory.lock);
+	do {
+		lock_acquire(&machine.lock);
+		if (machine_is_set_up_locked() &&
+		    machine_range_of_pages_locked(lowest, highest, &first, &end))
+			found = find_run_locked(first, end, count, align_bytes, boundary_bytes);
+		if (found != NOT_FOUND)
+			run_take_locked((uint64_t)found, count);
+		lock_release(&machine.lock);
+	} while (found == NOT_FOUND && machine_banks_shrink(NULL));
 
 	if (found == NOT_FOUND)
 		return STATUS_NO_MEMORY;
@@ -404,35 +281,64 @@ NTSTATUS machine_alloc_contiguous(uint64_t size_bytes, uint64_t align_bytes, uin
 }
 
 /* The next free page from the cursor on, round once; `end` when there is none in [first, end). */
-static uint64_t find_page_locked(uint64_t first, uint64_t end)
+static uint64_t find_page_locked(const struct machine_bank *bank, uint64_t first, uint64_t end)
 {
-	uint64_t from = memory.cursor >= first && memory.cursor < end ? memory.cursor : first;
-	uint64_t page = find_free(from, end);
+	uint64_t from = bank->cursor >= first && bank->cursor < end ? bank->cursor : first;
+	uint64_t page = bank_find_free(bank, from, end);
 
-	if (page == end && find_free(first, from) < from)
-		page = find_free(first, from);
+	lock_assert_held(&machine.lock);
+	if (page == end && bank_find_free(bank, first, from) < from)
+		page = bank_find_free(bank, first, from);
 	return page;
 }
 
-uint64_t machine_alloc_stretch(uint64_t count, uint64_t highest, uint64_t *address_out)
+/* From here on the search goes on behind these. */
+static void pages_take_locked(struct machine_bank *bank, uint64_t page, uint64_t count)
+{
+	lock_assert_held(&machine.lock);
+	run_take_locked(page, count);
+	bank->cursor = page + count < machine.pages ? page + count : 0;
+}
+
+static uint64_t take_stretch(struct machine_bank *bank, uint64_t count, uint64_t highest,
+			     uint64_t *page_out)
 {
 	uint64_t first;
 	uint64_t end;
+	uint64_t page;
+	uint64_t got = 0;
+
+	lock_acquire(&machine.lock);
+	if (machine_bank_is_set_up_locked(bank) &&
+	    machine_range_of_pages_locked(0, highest, &first, &end)) {
+		page = find_page_locked(bank, first, end);
+		got = bank_find_taken(bank, page, count < end - page ? page + count : end) - page;
+		if (got > 0)
+			pages_take_locked(bank, page, got);
+		*page_out = page;
+	}
+	lock_release(&machine.lock);
+	return got;
+}
+
+static struct machine_bank *bank_or_own(struct machine_bank *bank)
+{
+	return bank ? bank : &machine.own;
+}
+
+uint64_t machine_bank_stretch(struct machine_bank *bank, uint64_t count, uint64_t highest,
+			      uint64_t *address_out)
+{
 	uint64_t page = 0;
 	uint64_t got = 0;
 
-	lock_acquire(&memory.lock);
-	if (count > 0 && memory_is_set_up_locked() &&
-	    range_of_pages_locked(0, highest, &first, &end)) {
-		page = find_page_locked(first, end);
-		got = find_taken(page, count < end - page ? page + count : end) - page;
+	bank = bank_or_own(bank);
+	while (count > 0 && got == 0) {
+		got = take_stretch(bank, count, highest, &page);
+		if (got == 0 && !machine_bank_grow(bank, count, highest) &&
+		    !machine_banks_shrink(NULL))
+			break;
 	}
-	if (got > 0) {
-		run_take_locked(page, got);
-		memory.cursor = page + got < memory.pages ? page + got : 0;
-	}
-	lock_release(&memory.lock);
-
 	if (got > 0) {
 		run_prepare(page, got);
 		*address_out = MACHINE_FIRST + page * MACHINE_PAGE_BYTES;
@@ -440,44 +346,72 @@ uint64_t machine_alloc_stretch(uint64_t count, uint64_t highest, uint64_t *addre
 	return got;
 }
 
+uint64_t machine_alloc_stretch(uint64_t count, uint64_t highest, uint64_t *address_out)
+{
+	return machine_bank_stretch(NULL, count, highest, address_out);
+}
+
 static void run_mark_dirty(uint64_t first, uint64_t count)
 {
-	lock_acquire(&memory.lock);
+	lock_acquire(&machine.lock);
 	while (count > 0) {
 		uint64_t bit = first % 64;
 		uint64_t width = 64 - bit < count ? 64 - bit : count;
 
-		memory.dirty[first / 64] |= word_mask(bit, width);
+		machine.dirty[first / 64] |= word_mask(bit, width);
 		first += width;
 		count -= width;
 	}
-	lock_release(&memory.lock);
+	lock_release(&machine.lock);
 }
 
-static uint64_t take_kept(uint64_t count, uint64_t highest, uint64_t *page_out)
+static uint64_t take_kept(struct machine_bank *bank, uint64_t count, uint64_t highest,
+			  uint64_t *page_out)
 {
 	struct page_range range = { 0, 0 };
 	uint64_t first;
 	uint64_t end;
 
-	lock_acquire(&memory.lock);
-	if (memory.kept.count > 0 && range_of_pages_locked(0, highest, &first, &end) &&
-	    kept_ranges_find(&memory.kept, count, end, &range))
+	lock_acquire(&machine.lock);
+	if (bank->kept.count > 0 && machine_range_of_pages_locked(0, highest, &first, &end) &&
+	    kept_ranges_find(&bank->kept, count, end, &range))
 		run_take_locked(range.first, range.count);
-	lock_release(&memory.lock);
+	lock_release(&machine.lock);
 	*page_out = range.first;
 	return range.count;
 }
 
-uint64_t machine_alloc_to_fill(uint64_t count, uint64_t highest, uint64_t *address_out)
+uint64_t machine_bank_to_fill(struct machine_bank *bank, uint64_t count, uint64_t highest,
+			      uint64_t *address_out)
 {
 	uint64_t page;
-	uint64_t got = count > 0 ? take_kept(count, highest, &page) : 0;
+	uint64_t got = count > 0 ? take_kept(bank_or_own(bank), count, highest, &page) : 0;
 
 	if (got == 0)
-		return machine_alloc_stretch(count, highest, address_out);
+		return machine_bank_stretch(bank, count, highest, address_out);
 	run_mark_dirty(page, got);
 	*address_out = MACHINE_FIRST + page * MACHINE_PAGE_BYTES;
+	return got;
+}
+
+uint64_t machine_alloc_to_fill(uint64_t count, uint64_t highest, uint64_t *address_out)
+{
+	return machine_bank_to_fill(NULL, count, highest, address_out);
+}
+
+static uint64_t take_pages_locked(uint64_t count, uint64_t first, uint64_t end, uint64_t pfns[])
+{
+	uint64_t got = 0;
+
+	lock_assert_held(&machine.lock);
+	for (; got < count; got++) {
+		uint64_t page = find_page_locked(&machine.own, first, end);
+
+		if (page == end)
+			break;
+		pages_take_locked(&machine.own, page, 1);
+		pfns[got] = FIRST_PFN + page;
+	}
 	return got;
 }
 
@@ -488,19 +422,13 @@ uint64_t machine_alloc_some_pages(uint64_t count, uint64_t lowest, uint64_t high
 	uint64_t end;
 	uint64_t got = 0;
 
-	lock_acquire(&memory.lock);
-	if (memory_is_set_up_locked() && range_of_pages_locked(lowest, highest, &first, &end)) {
-		for (; got < count; got++) {
-			uint64_t page = find_page_locked(first, end);
-
-			if (page == end)
-				break;
-			run_take_locked(page, 1);
-			pfns[got] = FIRST_PFN + page;
-			memory.cursor = page + 1 < memory.pages ? page + 1 : 0;
-		}
-	}
-	lock_release(&memory.lock);
+	do {
+		lock_acquire(&machine.lock);
+		if (machine_is_set_up_locked() &&
+		    machine_range_of_pages_locked(lowest, highest, &first, &end))
+			got += take_pages_locked(count - got, first, end, pfns + got);
+		lock_release(&machine.lock);
+	} while (got < count && machine_banks_shrink(NULL));
 
 	for (uint64_t i = 0, run; i < got; i += run) {
 		run = machine_neighbours(pfns + i, got - i);
@@ -524,7 +452,7 @@ NTSTATUS machine_alloc_pages(uint64_t count, uint64_t pfns[])
 /* Gives the bytes of a long run to the host; they read as zero from then on. */
 static bool run_punch(uint64_t first, uint64_t count)
 {
-	return count >= PUNCH_PAGES && madvise(memory.window + first * MACHINE_PAGE_BYTES,
+	return count >= PUNCH_PAGES && madvise(machine.window + first * MACHINE_PAGE_BYTES,
 					       count * MACHINE_PAGE_BYTES, MADV_REMOVE) == 0;
 }
 
@@ -533,58 +461,60 @@ static void run_release(uint64_t first, uint64_t count)
 	machine_settle(MACHINE_FIRST + first * MACHINE_PAGE_BYTES, count);
 	bool is_clean = run_punch(first, count);
 
-	lock_acquire(&memory.lock);
+	lock_acquire(&machine.lock);
 	for (uint64_t page = first; is_clean && page < first + count; page++)
-		bit_clear(memory.dirty, page);
-	range_release(first, count);
-	lock_release(&memory.lock);
+		bit_clear(machine.dirty, page);
+	machine_range_release(first, count);
+	lock_release(&machine.lock);
 }
 
 uint64_t machine_borrow(uint64_t first, uint64_t count)
 {
-	lock_acquire(&memory.lock);
-	uint64_t got = find_taken(first, first + count) - first;
+	lock_acquire(&machine.lock);
+	uint64_t end = first + machine_pages_of_bank(first, count);
+	uint64_t got = bank_find_taken(machine_bank_at(first), first, end) - first;
 	if (got > 0) {
-		kept_ranges_cut(&memory.kept, (struct page_range){ first, got });
-		range_take(first, got);
+		kept_ranges_cut(&machine_bank_at(first)->kept, (struct page_range){ first, got });
+		machine_range_take(first, got);
 	}
-	lock_release(&memory.lock);
+	lock_release(&machine.lock);
 	return got;
 }
 
 void machine_return(uint64_t first, uint64_t count)
 {
 	run_mark_dirty(first, count);
-	lock_acquire(&memory.lock);
-	range_release(first, count);
-	lock_release(&memory.lock);
+	lock_acquire(&machine.lock);
+	machine_range_release(first, count);
+	lock_release(&machine.lock);
 }
 
 /* Taken while the host is given them, so that nobody else comes upon them in between. */
-static bool take_overflow(uint64_t count, struct page_range *range_out)
+static bool take_overflow(struct machine_bank *bank, uint64_t count, struct page_range *range_out)
 {
-	lock_acquire(&memory.lock);
-	bool has_any = kept_ranges_overflow(&memory.kept, count, range_out);
+	lock_acquire(&machine.lock);
+	bool has_any = kept_ranges_overflow(&bank->kept, count, range_out);
 	if (has_any)
-		range_take(range_out->first, range_out->count);
-	lock_release(&memory.lock);
+		machine_range_take(range_out->first, range_out->count);
+	lock_release(&machine.lock);
 	return has_any;
 }
 
 static void run_keep(uint64_t first, uint64_t count)
 {
+	struct machine_bank *bank = machine_bank_at(first);
 	struct page_range old;
 
 	machine_settle(MACHINE_FIRST + first * MACHINE_PAGE_BYTES, count);
-	while (take_overflow(count, &old))
+	while (take_overflow(bank, count, &old))
 		run_release(old.first, old.count);
-	lock_acquire(&memory.lock);
-	bool is_kept = count >= PUNCH_PAGES &&
-		       kept_ranges_add(&memory.kept,
-				       (struct page_range){ .first = first, .count = count });
+	lock_acquire(&machine.lock);
+	bool is_kept =
+		count >= PUNCH_PAGES &&
+		kept_ranges_add(&bank->kept, (struct page_range){ .first = first, .count = count });
 	if (is_kept)
-		range_release(first, count);
-	lock_release(&memory.lock);
+		machine_range_release(first, count);
+	lock_release(&machine.lock);
 	if (!is_kept)
 		run_release(first, count);
 }
@@ -594,10 +524,10 @@ static uint64_t run_length_locked(uint64_t page)
 {
 	uint64_t end = page;
 
-	lock_assert_held(&memory.lock);
-	if (page >= memory.pages || !bit_get(memory.taken, page) || !bit_get(memory.first, page))
+	lock_assert_held(&machine.lock);
+	if (page >= machine.pages || !bit_get(machine.first, page))
 		return 0;
-	while (!bit_get(memory.last, end))
+	while (!bit_get(machine.last, end))
 		end++;
 	return end + 1 - page;
 }
@@ -615,10 +545,10 @@ uint64_t machine_run_bytes(uint64_t address)
 	uint64_t page;
 	uint64_t count = 0;
 
-	lock_acquire(&memory.lock);
+	lock_acquire(&machine.lock);
 	if (page_of_address(address, &page))
 		count = run_length_locked(page);
-	lock_release(&memory.lock);
+	lock_release(&machine.lock);
 	return count * MACHINE_PAGE_BYTES;
 }
 
@@ -628,14 +558,14 @@ static uint64_t run_end(uint64_t address, uint64_t *page_out)
 	uint64_t page = 0;
 	uint64_t count = 0;
 
-	lock_acquire(&memory.lock);
+	lock_acquire(&machine.lock);
 	if (page_of_address(address, &page))
 		count = run_length_locked(page);
 	if (count > 0) {
-		bit_clear(memory.first, page);
-		bit_clear(memory.last, page + count - 1);
+		bit_clear(machine.first, page);
+		bit_clear(machine.last, page + count - 1);
 	}
-	lock_release(&memory.lock);
+	lock_release(&machine.lock);
 	*page_out = page;
 	return count;
 }
@@ -665,14 +595,14 @@ void machine_split(uint64_t address)
 	uint64_t page = 0;
 	uint64_t count = 0;
 
-	lock_acquire(&memory.lock);
+	lock_acquire(&machine.lock);
 	if (page_of_address(address, &page))
 		count = run_length_locked(page);
 	for (uint64_t i = 0; i < count; i++) {
-		bit_set(memory.first, page + i);
-		bit_set(memory.last, page + i);
+		bit_set(machine.first, page + i);
+		bit_set(machine.last, page + i);
 	}
-	lock_release(&memory.lock);
+	lock_release(&machine.lock);
 }
 
 void machine_free_pages(uint64_t count, const uint64_t pfns[])
@@ -681,13 +611,13 @@ void machine_free_pages(uint64_t count, const uint64_t pfns[])
 		uint64_t first = pfns[i] - FIRST_PFN;
 
 		run = machine_neighbours(pfns + i, count - i);
-		lock_acquire(&memory.lock);
+		lock_acquire(&machine.lock);
 		for (uint64_t page = first; page < first + run; page++) {
 			assert(run_length_locked(page) == 1);
-			bit_clear(memory.first, page);
-			bit_clear(memory.last, page);
+			bit_clear(machine.first, page);
+			bit_clear(machine.last, page);
 		}
-		lock_release(&memory.lock);
+		lock_release(&machine.lock);
 		run_release(first, run);
 	}
 }
@@ -696,7 +626,7 @@ void machine_free_pages(uint64_t count, const uint64_t pfns[])
 
 static uint64_t memory_pages(void)
 {
-	return atomic_load_explicit(&memory.pages, memory_order_acquire);
+	return atomic_load_explicit(&machine.pages, memory_order_acquire);
 }
 
 bool machine_is_memory(uint64_t address, uint64_t size_bytes)
@@ -711,15 +641,19 @@ bool machine_is_taken(uint64_t address, uint64_t size_bytes)
 {
 	uint64_t first;
 	uint64_t end;
-	bool is_taken;
+	bool is_taken = true;
 
 	if (size_bytes == 0 || !machine_is_memory(address, size_bytes))
 		return false;
 	first = (address - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT;
 	end = ((address + size_bytes - 1 - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT) + 1;
-	lock_acquire(&memory.lock);
-	is_taken = find_free(first, end) == end;
-	lock_release(&memory.lock);
+	lock_acquire(&machine.lock);
+	for (uint64_t count; is_taken && first < end; first += count) {
+		count = machine_pages_of_bank(first, end - first);
+		is_taken = bank_find_free(machine_bank_at(first), first, first + count) ==
+			   first + count;
+	}
+	lock_release(&machine.lock);
 	return is_taken;
 }
 
@@ -729,7 +663,7 @@ void *machine_to_pointer(uint64_t address)
 		return (void *)(uintptr_t)(address - MACHINE_FOREIGN);
 	if (!machine_is_memory(address, 1))
 		return NULL;
-	return memory.window + (address - MACHINE_FIRST);
+	return machine.window + (address - MACHINE_FIRST);
 }
 
 bool machine_from_pointer(const void *pointer, uint64_t *address_out)
@@ -737,44 +671,22 @@ bool machine_from_pointer(const void *pointer, uint64_t *address_out)
 	uint64_t size_bytes = memory_pages() * MACHINE_PAGE_BYTES;
 	const char *byte = pointer;
 
-	if (size_bytes == 0 || byte < memory.window || byte >= memory.window + size_bytes)
+	if (size_bytes == 0 || byte < machine.window || byte >= machine.window + size_bytes)
 		return machine_view_find(pointer, address_out);
-	*address_out = MACHINE_FIRST + (uint64_t)(byte - memory.window);
+	*address_out = MACHINE_FIRST + (uint64_t)(byte - machine.window);
 	return true;
-}
-
-/* By the file, where there is one. MAP_FAILED when it is gone, too. */
-static void *show_file(void *at, uint64_t offset, uint64_t size_bytes)
-{
-	int file = own_fd_use(&memory.file, "no more memory can be shown to the processor");
-
-	if (file < 0)
-		return MAP_FAILED;
-	return mmap(at, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), file,
-		    (off_t)offset);
 }
 
 void *machine_show_pages(void *at, uint64_t first, uint64_t count)
 {
-	uint64_t offset = first * MACHINE_PAGE_BYTES;
-	uint64_t size_bytes = count * MACHINE_PAGE_BYTES;
-	void *view;
-
-	if (memory.needs_file)
-		view = show_file(at, offset, size_bytes);
-	else if (at)
-		view = mremap(memory.source + offset, 0, size_bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-			      at);
-	else
-		view = mremap(memory.source + offset, 0, size_bytes, MREMAP_MAYMOVE);
-	return view == MAP_FAILED ? NULL : view;
+	return bank_show(machine_bank_at(first), at, first, count);
 }
 
 uint64_t machine_size_bytes(void)
 {
-	lock_acquire(&memory.lock);
-	uint64_t size_bytes = memory_is_set_up_locked() ? memory.pages << MACHINE_PAGE_SHIFT : 0;
-	lock_release(&memory.lock);
+	lock_acquire(&machine.lock);
+	uint64_t size_bytes = machine_is_set_up_locked() ? machine.pages << MACHINE_PAGE_SHIFT : 0;
+	lock_release(&machine.lock);
 	return size_bytes;
 }
 
@@ -782,12 +694,12 @@ struct machine_usage machine_usage(void)
 {
 	uint64_t mapped_views = machine_view_count();
 
-	lock_acquire(&memory.lock);
+	lock_acquire(&machine.lock);
 	struct machine_usage usage = {
-		.total_pages = memory.pages,
-		.taken_pages = memory.taken_pages,
+		.total_pages = machine.pages,
+		.taken_pages = machine.taken_pages,
 		.mapped_views = mapped_views,
 	};
-	lock_release(&memory.lock);
+	lock_release(&machine.lock);
 	return usage;
 }

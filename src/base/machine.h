@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * machine.h - the machine's physical memory: one sparse memfd, mapped once.
+ * machine.h - the machine's physical memory: one sparse memfd, and a window onto all of it.
  *
  *   physical address      0          1 MiB                     1 MiB + size         2^51
  *                         | nothing  | pages of the memfd …    | nothing …          | foreign pages
  * …
  *
  * A page of the memfd has a physical address (first address + file offset), a frame number (that
- * address / 4096) and a pointer (window + file offset): three names for one page. By default the
+ * address / 4096) and a pointer (window + file offset): three names for one page. Two pages may
+ * exchange their names (machine_exchange.h), all three of them at once; and some addresses are of
+ * memfds of processes (machine_bank.h), at the same offset. By default the
  * memory ends at 4 GiB, because drivers exist that keep physical addresses in 32 bits;
  * DXGK_PHYSICAL_MIB asks for another size. Pages cost host memory from their first touch and are
  * zero when handed out; large ranges go back to the host when freed.

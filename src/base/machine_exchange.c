@@ -23,7 +23,7 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/machine_exchange.h"
-#include "base/machine_view.h"
+#include "base/machine_parts.h"
 #include "base/mem.h"
 
 enum { DEFAULT_MAX_MAP_COUNT = 65530, OUR_PART = 4 };
@@ -143,7 +143,7 @@ static uint64_t row_locked(uint64_t at, uint64_t count)
 
 	while (row < count && page_at_locked(at + row) == first + row)
 		row++;
-	return row;
+	return machine_pages_of_bank(first, row);
 }
 
 static bool is_end_locked(uint64_t at)
@@ -328,16 +328,34 @@ void machine_settle(uint64_t address, uint64_t page_count)
 /* How many pages from there on are in a row, and which is the first. */
 static uint64_t row_at(uint64_t at, uint64_t count, uint64_t *first_out)
 {
-	uint64_t row = count;
+	uint64_t row;
 
 	*first_out = at;
 	if (atomic_load_explicit(&exchange.displaced_pages, memory_order_acquire) == 0)
-		return row;
+		return machine_pages_of_bank(at, count);
 	lock_acquire(&exchange.lock);
 	*first_out = page_at_locked(at);
 	row = row_locked(at, count);
 	lock_release(&exchange.lock);
 	return row;
+}
+
+uint64_t machine_page_at(uint64_t at)
+{
+	uint64_t page;
+
+	(void)row_at(at, 1, &page);
+	return page;
+}
+
+bool machine_are_at_home(uint64_t first, uint64_t count)
+{
+	if (atomic_load_explicit(&exchange.displaced_pages, memory_order_acquire) == 0)
+		return true;
+	lock_acquire(&exchange.lock);
+	bool are_at_home = displaced_locked(first, count) == 0;
+	lock_release(&exchange.lock);
+	return are_at_home;
 }
 
 static bool show_rows(char *start, uint64_t at, uint64_t count)

@@ -50,7 +50,4 @@ struct machine_exchange_usage {
 
 struct machine_exchange_usage machine_exchange_usage(void);
 
-/* Of machine_finish(). */
-void machine_exchanges_finish(void);
-
 #endif

@@ -14,7 +14,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/machine.h"
-#include "base/machine_view.h"
+#include "base/machine_parts.h"
 #include "base/mem.h"
 
 struct view {

@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/clock.h"
+#include "base/machine_bank.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/device.h"
@@ -31,6 +32,9 @@ NTSTATUS process_create(uint32_t id, struct share_space *shares, struct dxg_proc
 	process->fence_pages = fence_pages_create(FENCE_CHUNK_PAGES);
 	if (!process->fence_pages)
 		goto finish_handles;
+	process->bank = machine_bank_create();
+	if (!process->bank)
+		goto destroy_fence_pages;
 	process->id = id;
 	process->shares = shares;
 	lock_init(&process->lock, LOCK_RANK_PROCESS, "process");
@@ -45,6 +49,8 @@ NTSTATUS process_create(uint32_t id, struct share_space *shares, struct dxg_proc
 	*process_out = process;
 	return STATUS_SUCCESS;
 
+destroy_fence_pages:
+	fence_pages_close(process->fence_pages);
 finish_handles:
 	handle_table_finish(&process->handles);
 free_process:
@@ -154,6 +160,7 @@ static struct process_adapter *join_adapter_locked(struct dxg_process *process,
 	lock_init(&process_adapter->watched_lock, LOCK_RANK_FENCES_WATCHED, "fences of a process");
 	list_init(&process_adapter->watched);
 	vidmm_process_init(&process_adapter->memory, adapter->memory, &adapter->account);
+	process_adapter->memory.account.bank = process->bank;
 	process_adapter->memory.id = process->id;
 	list_push_back(&process->adapters, &process_adapter->link);
 	return process_adapter;

@@ -63,6 +63,7 @@ struct dxg_process {
 	struct share_space *shares; /* the kernel's */
 	struct handle_table handles;
 	struct fence_pages *fence_pages; /* where the process's own fences have their values */
+	struct machine_bank *bank;       /* the system memory that it may be shown */
 
 	struct lock lock; /* LOCK_RANK_PROCESS */
 	struct notice

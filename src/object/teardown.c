@@ -7,6 +7,7 @@
  * process under way.
  */
 #include "base/clock.h"
+#include "base/machine_bank.h"
 #include "base/mem.h"
 #include "object/device.h"
 #include "object/endings.h"
@@ -103,6 +104,7 @@ static void give_back(struct dxg_process *process)
 	share_sweep(process->shares);
 	trace_process_destroy(process->id);
 	fence_pages_close(process->fence_pages);
+	machine_bank_destroy(process->bank);
 	handle_table_finish(&process->handles);
 	lock_finish(&process->lock);
 	mem_free(process);

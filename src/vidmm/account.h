@@ -13,9 +13,13 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+struct machine_bank;
+
 struct vidmm_account {
 	struct vidmm_account *parent; /* NULL: directly below everything */
 	uint64_t highest_address;     /* of its pages: what a GPU reaches; 0: as above it */
+	struct machine_bank
+		*bank; /* where its pages are (base/machine_bank.h); NULL: the machine's */
 
 	/* Relaxed: each is exact when nothing is under way. validate.c recounts them. */
 	_Atomic uint64_t committed_bytes; /* of the machine's memory, behind allocations */

@@ -143,17 +143,25 @@ static NTSTATUS charge(const struct vidmm_allocation *allocation, NTSTATUS statu
 	return status;
 }
 
+/* Of who may be shown it: nobody is shown what is a driver's own. */
+static struct machine_bank *bank_of(const struct vidmm_allocation *allocation)
+{
+	return allocation->account && !allocation->driver ? allocation->account->bank : NULL;
+}
+
 NTSTATUS allocation_take_pages_locked(struct vidmm_allocation *allocation)
 {
 	lock_assert_held(&allocation->lock);
 	return charge(allocation,
-		      backing_take_to_fill(&allocation->backing, allocation_pages(allocation),
+		      backing_take_to_fill(&allocation->backing, bank_of(allocation),
+					   allocation_pages(allocation),
 					   account_highest_address(allocation->account)));
 }
 
 NTSTATUS allocation_commit_locked(struct vidmm_allocation *allocation)
 {
-	NTSTATUS status = backing_take(&allocation->backing, allocation_pages(allocation),
+	NTSTATUS status = backing_take(&allocation->backing, bank_of(allocation),
+				       allocation_pages(allocation),
 				       account_highest_address(allocation->account));
 
 	lock_assert_held(&allocation->lock);

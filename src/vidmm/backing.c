@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/machine.h"
+#include "base/machine_bank.h"
 #include "base/mem.h"
 #include "vidmm/backing.h"
 
@@ -50,8 +51,10 @@ static bool backing_add(struct vidmm_backing *backing, struct backing_run run)
 	return true;
 }
 
-static NTSTATUS take(struct vidmm_backing *backing, uint64_t page_count, uint64_t highest,
-		     uint64_t (*alloc)(uint64_t count, uint64_t highest, uint64_t *address_out))
+static NTSTATUS take(struct vidmm_backing *backing, struct machine_bank *bank, uint64_t page_count,
+		     uint64_t highest,
+		     uint64_t (*alloc)(struct machine_bank *bank, uint64_t count, uint64_t highest,
+				       uint64_t *address_out))
 {
 	struct machine_usage usage;
 
@@ -65,7 +68,7 @@ static NTSTATUS take(struct vidmm_backing *backing, uint64_t page_count, uint64_
 
 	while (page_count > 0) {
 		uint64_t address;
-		uint64_t got = alloc(page_count, highest, &address);
+		uint64_t got = alloc(bank, page_count, highest, &address);
 
 		if (got == 0 ||
 		    !backing_add(backing, (struct backing_run){
@@ -80,14 +83,16 @@ static NTSTATUS take(struct vidmm_backing *backing, uint64_t page_count, uint64_
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS backing_take(struct vidmm_backing *backing, uint64_t page_count, uint64_t highest)
+NTSTATUS backing_take(struct vidmm_backing *backing, struct machine_bank *bank, uint64_t page_count,
+		      uint64_t highest)
 {
-	return take(backing, page_count, highest, machine_alloc_stretch);
+	return take(backing, bank, page_count, highest, machine_bank_stretch);
 }
 
-NTSTATUS backing_take_to_fill(struct vidmm_backing *backing, uint64_t page_count, uint64_t highest)
+NTSTATUS backing_take_to_fill(struct vidmm_backing *backing, struct machine_bank *bank,
+			      uint64_t page_count, uint64_t highest)
 {
-	return take(backing, page_count, highest, machine_alloc_to_fill);
+	return take(backing, bank, page_count, highest, machine_bank_to_fill);
 }
 
 void backing_forget(struct vidmm_backing *backing)

@@ -17,6 +17,8 @@
 #include "base/attributes.h"
 #include "base/status.h"
 
+struct machine_bank;
+
 /* Neighbouring pages; frame numbers of the machine's memory fit in 32 bits. */
 struct backing_run {
 	uint32_t first_pfn;
@@ -34,15 +36,16 @@ struct vidmm_backing {
 };
 
 /*
- * `page_count` pages at or below the address `highest`. All or none: STATUS_NO_MEMORY.
+ * `page_count` pages of a bank, NULL for the machine's own, at or below the address `highest`. All or
+ * none: STATUS_NO_MEMORY.
  * `backing` is empty.
  */
-MUST_CHECK NTSTATUS backing_take(struct vidmm_backing *backing, uint64_t page_count,
-				 uint64_t highest);
+MUST_CHECK NTSTATUS backing_take(struct vidmm_backing *backing, struct machine_bank *bank,
+				 uint64_t page_count, uint64_t highest);
 
 /* The same for who writes all of it before anybody looks (machine.h). */
-MUST_CHECK NTSTATUS backing_take_to_fill(struct vidmm_backing *backing, uint64_t page_count,
-					 uint64_t highest);
+MUST_CHECK NTSTATUS backing_take_to_fill(struct vidmm_backing *backing, struct machine_bank *bank,
+					 uint64_t page_count, uint64_t highest);
 
 /* Empty afterwards. Nothing happens to the client's own memory. */
 void backing_give(struct vidmm_backing *backing);

@@ -141,8 +141,7 @@ bool place_is_dropped(const struct vidmm_place *place)
 static bool place_is_held(const struct vidmm_place *place)
 {
 	return place->pins > 0 || place->end == PLACE_DYING ||
-	       place->allocation->traits.is_pinned ||
-	       roles_hold(place);
+	       place->allocation->traits.is_pinned || roles_hold(place);
 }
 
 static enum evict_class class_of(const struct vidmm_place *place)

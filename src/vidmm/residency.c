@@ -292,8 +292,7 @@ static enum obstacle binding_add_locked(struct vidmm_binding *binding)
 
 /* Who was over its budget before, and uses no more now, is refused nothing for it. */
 static enum obstacle list_add_locked(struct vidmm_binding *const bindings[], uint32_t count,
-				     uint32_t flags, uint64_t *excess_out,
-				     uint32_t *at_out)
+				     uint32_t flags, uint64_t *excess_out, uint32_t *at_out)
 {
 	struct vidmm_process *process = bindings[0]->device->process;
 	uint64_t usage_before = usage_of(process);
@@ -472,8 +471,7 @@ static NTSTATUS make_resident_slowly(struct vidmm_device *device,
 	else if (has_ended_locked(bindings, count))
 		status = STATUS_INVALID_PARAMETER;
 	else
-		obstacle =
-			list_add_locked(bindings, count, flags, bytes_to_trim_out, &at);
+		obstacle = list_add_locked(bindings, count, flags, bytes_to_trim_out, &at);
 	bool is_listed = NT_SUCCESS(status) && obstacle == OBSTACLE_NONE;
 	for (uint32_t i = 0; is_listed && i < count; i++)
 		request_want_locked(bindings[i], request);

@@ -17,6 +17,10 @@
  * memory that the CPU does not see or in a device's own, what is locked stays in system memory, or
  * where it was locked.
  *
+ * What was locked inside has the segment's own pages, and takes them along. That is good for a client
+ * that is in this process; to another one only pages of its bank (base/machine_bank.h) may be shown,
+ * so its memory would have to exchange roles on every way in, locked or not.
+ *
  * A driver sees the same sequence as for any move, but for the transfer: its page tables and its
  * notices, and without page tables a discard of the range that was left. It reaches the memory of
  * such a segment through our mapping of the machine, so it has no cache that could be stale.

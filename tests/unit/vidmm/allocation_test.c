@@ -6,8 +6,10 @@
 #include <signal.h>
 #include <sys/mman.h>
 
+#include "base/machine_bank.h"
 #include "base/random.h"
 #include "base/refusal.h"
+#include "vidmm/work_set.h"
 #include "world.h"
 
 #define EXPECT_RULE(expected)                                                                      \
@@ -47,6 +49,35 @@ TEST(lock, first_bytes_are_zero_and_stay_what_was_written)
 	EXPECT(world_unlock(allocation));
 	EXPECT(world_lock(&world, allocation) == bytes);
 	EXPECT(is_all(bytes, MIB, 'x'));
+	world_finish(&world);
+}
+
+/* Where a client may be shown it, and nobody else's is. */
+TEST(lock, shows_pages_of_the_bank_of_its_process)
+{
+	struct world world;
+
+	world_init(&world, 16);
+	world.process.bank = machine_bank_create();
+	EXPECT(world.process.bank);
+	struct vidmm_allocation *allocation = world_new(&world, 3 * PAGE);
+	struct driver_memory driver = { 0 };
+	struct vidmm_wishes wishes = world_wishes(&world, PAGE);
+	wishes.driver = &driver;
+	struct vidmm_allocation *own = world_add(&world, &wishes);
+	uint64_t offset;
+
+	memset(world_lock(&world, allocation), 'b', 3 * PAGE);
+	(void)world_lock(&world, own);
+	uint64_t address = (uint64_t)allocation->backing.one.first_pfn << MACHINE_PAGE_SHIFT;
+	EXPECT(machine_bank_of(address, &offset) == world.process.bank);
+	EXPECT_EQ(offset, address - MACHINE_FIRST);
+	EXPECT(is_all(machine_to_pointer(address), 3 * PAGE, 'b'));
+	address = (uint64_t)own->backing.one.first_pfn << MACHINE_PAGE_SHIFT;
+	EXPECT(machine_bank_of(address, &offset) == NULL);
+	world_drop(&world, own);
+	world_drop(&world, allocation);
+	machine_bank_destroy(world.process.bank);
 	world_finish(&world);
 }
 

@@ -10,10 +10,10 @@ TEST(backing, a_fresh_machine_gives_one_run)
 	struct world world;
 
 	world_init(&world, 16);
-	EXPECT_EQ(backing_take(&backing, 300, UINT64_MAX), STATUS_SUCCESS);
+	EXPECT_EQ(backing_take(&backing, NULL, 300, UINT64_MAX), STATUS_SUCCESS);
 	EXPECT_EQ(backing.run_count, 1);
 	EXPECT_EQ(backing_page_count(&backing), 300);
-	EXPECT_EQ(mem_usage().blocks, world.usage.blocks + 1); /* the machine's own */
+	EXPECT_EQ(mem_usage().blocks, world.usage.blocks + 2); /* the machine's own */
 	backing_give(&backing);
 	EXPECT_EQ(backing.run_count, 0);
 	EXPECT_EQ(backing_page_count(&backing), 0);
@@ -27,9 +27,9 @@ TEST(backing, the_limit_of_a_device_is_kept)
 	uint64_t highest = MACHINE_FIRST + 2 * MIB - 1;
 
 	world_init(&world, 16);
-	EXPECT_EQ(backing_take(&backing, 2 * MIB / PAGE + 1, highest), STATUS_NO_MEMORY);
+	EXPECT_EQ(backing_take(&backing, NULL, 2 * MIB / PAGE + 1, highest), STATUS_NO_MEMORY);
 	EXPECT_EQ(machine_usage().taken_pages, 0);
-	EXPECT_EQ(backing_take(&backing, 2 * MIB / PAGE, highest), STATUS_SUCCESS);
+	EXPECT_EQ(backing_take(&backing, NULL, 2 * MIB / PAGE, highest), STATUS_SUCCESS);
 	for (uint32_t i = 0; i < backing.run_count; i++) {
 		struct backing_run run = backing_runs(&backing)[i];
 
@@ -56,11 +56,11 @@ TEST(backing, many_runs_are_all_or_none)
 	uint64_t taken = machine_usage().taken_pages;
 	uint64_t free_pages = machine_usage().total_pages - taken;
 
-	EXPECT_EQ(backing_take(&backing, free_pages + 1, UINT64_MAX), STATUS_NO_MEMORY);
+	EXPECT_EQ(backing_take(&backing, NULL, free_pages + 1, UINT64_MAX), STATUS_NO_MEMORY);
 	EXPECT_EQ(machine_usage().taken_pages, taken);
 	do {
 		mem_fail_nth(++fail_at);
-		NTSTATUS status = backing_take(&backing, free_pages, UINT64_MAX);
+		NTSTATUS status = backing_take(&backing, NULL, free_pages, UINT64_MAX);
 		fired = mem_fail_stop();
 		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		EXPECT_EQ(machine_usage().taken_pages, taken + (fired ? 0 : free_pages));
@@ -81,7 +81,7 @@ TEST(backing, forgotten_pages_stay_taken)
 	struct world world;
 
 	world_init(&world, 16);
-	EXPECT_EQ(backing_take(&backing, 3, UINT64_MAX), STATUS_SUCCESS);
+	EXPECT_EQ(backing_take(&backing, NULL, 3, UINT64_MAX), STATUS_SUCCESS);
 	uint64_t address = (uint64_t)backing.one.first_pfn * PAGE;
 	backing_forget(&backing);
 	EXPECT_EQ(backing.run_count, 0);

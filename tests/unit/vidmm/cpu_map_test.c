@@ -12,7 +12,7 @@ static struct vidmm_backing pages(uint64_t count, char value)
 {
 	struct vidmm_backing backing = { 0 };
 
-	EXPECT_EQ(backing_take(&backing, count, UINT64_MAX), STATUS_SUCCESS);
+	EXPECT_EQ(backing_take(&backing, NULL, count, UINT64_MAX), STATUS_SUCCESS);
 	EXPECT_EQ(backing.run_count, 1);
 	memset(machine_to_pointer((uint64_t)backing.one.first_pfn * PAGE), value, count * PAGE);
 	return backing;
@@ -87,7 +87,7 @@ static int out_of_mappings(void)
 	char *bytes;
 
 	for (int i = 0; i < 3; i++) {
-		if (!NT_SUCCESS(backing_take(&backings[i], 1, UINT64_MAX)) ||
+		if (!NT_SUCCESS(backing_take(&backings[i], NULL, 1, UINT64_MAX)) ||
 		    !NT_SUCCESS(cpu_view_reserve(&views[i], 1)) ||
 		    !NT_SUCCESS(cpu_view_show(&views[i], &backings[i])))
 			return 1;

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * machine_bank.c - one bank: its memfd, and which addresses it can hand out. See machine_bank.h.
+ *
+ * A descriptor is a number that a client may close and open for itself; a mapping is not. The host
+ * shows pages of a shared mapping a second time (mremap of nothing), so that a mapping of the whole
+ * file is all we keep. Valgrind does not know that; there the file stays.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/machine.h"
+#include "base/machine_parts.h"
+#include "base/mem.h"
+#include "base/page_bits.h"
+
+/* ---- the memfd ---- */
+
+/* False with errno. Whoever comes upon the file can neither cut pages off under us nor add any. */
+static bool file_map(struct machine_bank *bank, int file, uint64_t size_bytes)
+{
+	void *source;
+
+	if (ftruncate(file, (off_t)size_bytes) != 0 ||
+	    fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+		return false;
+	source =
+		mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+	bank->source = source == MAP_FAILED ? NULL : source;
+	return bank->source != NULL;
+}
+
+static bool shows_itself(const struct machine_bank *bank)
+{
+	void *view = mremap(bank->source, 0, MACHINE_PAGE_BYTES, MREMAP_MAYMOVE);
+
+	return view != MAP_FAILED && munmap(view, MACHINE_PAGE_BYTES) == 0;
+}
+
+/* False with errno; nothing is open or mapped then. */
+static bool file_open(struct machine_bank *bank, const char *name, uint64_t size_bytes)
+{
+	int file = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (file < 0)
+		return false;
+	if (!file_map(bank, file, size_bytes)) {
+		int saved_errno = errno;
+		close(file);
+		errno = saved_errno;
+		return false;
+	}
+	bank->file = (struct own_fd)OWN_FD_NONE;
+	if (shows_itself(bank)) {
+		close(file);
+		return true;
+	}
+	if (own_fd_keep(file, &bank->file))
+		return true;
+	munmap(bank->source, size_bytes);
+	bank->source = NULL;
+	return false;
+}
+
+bool bank_open(struct machine_bank *bank, const char *name, uint64_t page_count)
+{
+	uint64_t words = (page_count + 63) / 64;
+	uint64_t *maps = mem_zalloc_array(words + (words + 63) / 64, sizeof(*maps));
+
+	errno = ENOMEM;
+	if (!maps || !file_open(bank, name, page_count * MACHINE_PAGE_BYTES)) {
+		mem_free(maps);
+		return false;
+	}
+	memset(maps, 0xff, words * sizeof(*maps));
+	bank->taken = maps;
+	bank->full = maps + words;
+	memset(bank->full, 0xff, (words + 63) / 64 * sizeof(*maps));
+	bank->page_count = page_count;
+	bank->cursor = page_count / 4;
+	return true;
+}
+
+void bank_close(struct machine_bank *bank)
+{
+	if (!bank->source)
+		return;
+	munmap(bank->source, bank->page_count * MACHINE_PAGE_BYTES);
+	own_fd_close(&bank->file);
+	mem_free(bank->taken);
+	*bank = (struct machine_bank){ .id = 0 };
+}
+
+/* By the file, where there is one. MAP_FAILED when it is gone, too. */
+static void *show_file(struct machine_bank *bank, void *at, uint64_t offset, uint64_t size_bytes)
+{
+	int file = own_fd_use(&bank->file, "no more memory can be shown to the processor");
+
+	if (file < 0)
+		return MAP_FAILED;
+	return mmap(at, size_bytes, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), file, (off_t)offset);
+}
+
+void *bank_show(struct machine_bank *bank, void *at, uint64_t first, uint64_t count)
+{
+	uint64_t offset = first * MACHINE_PAGE_BYTES;
+	uint64_t size_bytes = count * MACHINE_PAGE_BYTES;
+	void *view;
+
+	if (bank->file.number >= 0)
+		view = show_file(bank, at, offset, size_bytes);
+	else if (at)
+		view = mremap(bank->source + offset, 0, size_bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+			      at);
+	else
+		view = mremap(bank->source + offset, 0, size_bytes, MREMAP_MAYMOVE);
+	return view == MAP_FAILED ? NULL : view;
+}
+
+bool bank_punch(const struct machine_bank *bank, uint64_t first, uint64_t count)
+{
+	return madvise(bank->source + first * MACHINE_PAGE_BYTES, count * MACHINE_PAGE_BYTES,
+		       MADV_REMOVE) == 0;
+}
+
+/* ---- which are taken ---- */
+
+static void bits_set(struct machine_bank *bank, uint64_t first, uint64_t count)
+{
+	while (count > 0) {
+		uint64_t bit = first % 64;
+		uint64_t width = 64 - bit < count ? 64 - bit : count;
+
+		bank->taken[first / 64] |= word_mask(bit, width);
+		if (bank->taken[first / 64] == UINT64_MAX)
+			bit_set(bank->full, first / 64);
+		first += width;
+		count -= width;
+	}
+}
+
+static void bits_clear(struct machine_bank *bank, uint64_t first, uint64_t count)
+{
+	while (count > 0) {
+		uint64_t bit = first % 64;
+		uint64_t width = 64 - bit < count ? 64 - bit : count;
+
+		bank->taken[first / 64] &= ~word_mask(bit, width);
+		bit_clear(bank->full, first / 64);
+		first += width;
+		count -= width;
+	}
+}
+
+void bank_gain(struct machine_bank *bank, uint64_t first, uint64_t count)
+{
+	bank->owned_pages += count;
+	bits_clear(bank, first, count);
+}
+
+void bank_lose(struct machine_bank *bank, uint64_t first, uint64_t count)
+{
+	bank->owned_pages -= count;
+	bits_set(bank, first, count);
+}
+
+void bank_take(struct machine_bank *bank, uint64_t first, uint64_t count)
+{
+	bank->taken_pages += count;
+	bits_set(bank, first, count);
+}
+
+void bank_release(struct machine_bank *bank, uint64_t first, uint64_t count)
+{
+	bank->taken_pages -= count;
+	bits_clear(bank, first, count);
+}
+
+uint64_t bank_find_free(const struct machine_bank *bank, uint64_t from, uint64_t end)
+{
+	while (from < end) {
+		uint64_t free_bits = ~bank->taken[from / 64] >> (from % 64);
+		uint64_t word;
+		uint64_t open_words;
+
+		if (free_bits != 0) {
+			from += (uint64_t)__builtin_ctzll(free_bits);
+			break;
+		}
+		/* The next word that is not full, by the summary. */
+		word = from / 64 + 1;
+		while (word * 64 < end) {
+			open_words = ~bank->full[word / 64] >> (word % 64);
+			if (open_words != 0) {
+				word += (uint64_t)__builtin_ctzll(open_words);
+				break;
+			}
+			word = (word | 63) + 1;
+		}
+		from = word * 64;
+	}
+	return from < end ? from : end;
+}
+
+uint64_t bank_find_taken(const struct machine_bank *bank, uint64_t from, uint64_t end)
+{
+	while (from < end) {
+		uint64_t taken_bits = bank->taken[from / 64] >> (from % 64);
+
+		if (taken_bits != 0) {
+			from += (uint64_t)__builtin_ctzll(taken_bits);
+			break;
+		}
+		from = (from | 63) + 1;
+	}
+	return from < end ? from : end;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * machine_grow.c - addresses go from the machine's own memory to a bank, and back. See machine_bank.h.
+ *
+ *   in:   banks that have no page left, or whose process has gone; the machine that has none left
+ *   out:  whose each granule is, and which memfd the window shows there
+ *
+ * While a granule changes hands it is taken on both sides, so that nobody comes upon it, and no lock
+ * is held in the host. What is given away is punched out of its memfd: it is zero when it comes back.
+ */
+#include <assert.h>
+
+#include "base/checked.h"
+#include "base/machine.h"
+#include "base/machine_bank.h"
+#include "base/machine_exchange.h"
+#include "base/machine_parts.h"
+#include "base/mem.h"
+#include "base/page_bits.h"
+
+enum { GROW_PAGES = 512 }; /* no fewer at a time, where there are as many in a row */
+
+/* ---- one that changes hands ---- */
+
+/* False: pages of others are there, or the host does not let us; nothing has changed. */
+static bool range_show(struct page_range range, struct machine_bank *from, struct machine_bank *to)
+{
+	char *at = machine.window + range.first * MACHINE_PAGE_BYTES;
+
+	machine_settle(MACHINE_FIRST + range.first * MACHINE_PAGE_BYTES, range.count);
+	if (!machine_are_at_home(range.first, range.count) ||
+	    !bank_punch(from, range.first, range.count))
+		return false;
+	if (bank_show(to, at, range.first, range.count))
+		return true;
+	(void)!bank_show(from, at, range.first, range.count);
+	return false;
+}
+
+static void range_own_locked(struct page_range range, struct machine_bank *from,
+			     struct machine_bank *to)
+{
+	lock_assert_held(&machine.lock);
+	bank_lose(from, range.first, range.count);
+	for (uint64_t page = range.first; page < range.first + range.count; page++) {
+		bit_clear(machine.dirty, page);
+		machine.owners[page / BANK_GRANULE_PAGES] = (uint16_t)to->id;
+	}
+	bank_gain(to, range.first, range.count);
+}
+
+/* Whole granules that are free, and taken for this. */
+static bool range_change_hands(struct page_range range, struct machine_bank *from,
+			       struct machine_bank *to)
+{
+	bool is_shown = range_show(range, from, to);
+
+	lock_acquire(&machine.lock);
+	machine_range_release(range.first, range.count);
+	if (is_shown)
+		range_own_locked(range, from, to);
+	lock_release(&machine.lock);
+	return is_shown;
+}
+
+static void range_reserve_locked(struct machine_bank *bank, struct page_range range)
+{
+	lock_assert_held(&machine.lock);
+	kept_ranges_cut(&bank->kept, range);
+	machine_range_take(range.first, range.count);
+}
+
+/* ---- growing ---- */
+
+static bool id_find_locked(struct machine_bank *bank)
+{
+	uint32_t id = 1;
+
+	lock_assert_held(&machine.lock);
+	while (id < BANKS_MAX && machine.banks[id])
+		id++;
+	if (id == BANKS_MAX || !bank_open(bank, "dxgk-bank", machine.pages))
+		return false;
+	bank->id = id;
+	machine.banks[id] = bank;
+	return true;
+}
+
+bool machine_bank_is_set_up_locked(struct machine_bank *bank)
+{
+	lock_assert_held(&machine.lock);
+	return machine_is_set_up_locked() && (bank->source || id_find_locked(bank));
+}
+
+/* The first row of granules from `at` on in which nobody is, at most `count` pages. */
+static bool free_granules_locked(uint64_t at, uint64_t end, uint64_t count,
+				 struct page_range *range_out)
+{
+	const struct machine_bank *own = &machine.own;
+
+	lock_assert_held(&machine.lock);
+	while ((at = bank_find_free(own, at, end)) < end) {
+		uint64_t first = align_down(at + BANK_GRANULE_PAGES - 1, BANK_GRANULE_PAGES);
+		uint64_t last = first < end
+					? bank_find_taken(own, first, lower_of(first + count, end))
+					: end;
+
+		*range_out = (struct page_range){
+			first, first < last ? align_down(last - first, BANK_GRANULE_PAGES) : 0
+		};
+		if (range_out->count > 0)
+			return true;
+		at = last + 1;
+	}
+	return false;
+}
+
+bool machine_bank_grow(struct machine_bank *bank, uint64_t count, uint64_t highest)
+{
+	struct page_range range;
+	uint64_t first;
+	uint64_t end;
+
+	if (bank == &machine.own)
+		return false;
+	count = align_down((count > GROW_PAGES ? count : GROW_PAGES) + BANK_GRANULE_PAGES - 1,
+			   BANK_GRANULE_PAGES);
+	lock_acquire(&machine.lock);
+	bool is_found = machine_bank_is_set_up_locked(bank) &&
+			machine_range_of_pages_locked(0, highest, &first, &end) &&
+			(free_granules_locked(bank->cursor, end, count, &range) ||
+			 free_granules_locked(first, end, count, &range));
+	if (is_found)
+		range_reserve_locked(&machine.own, range);
+	lock_release(&machine.lock);
+	return is_found && range_change_hands(range, &machine.own, bank);
+}
+
+/* ---- shrinking ---- */
+
+static bool granule_is_idle_locked(uint64_t page, const struct machine_bank *bank)
+{
+	lock_assert_held(&machine.lock);
+	return machine_bank_at(page) == bank &&
+	       bank_find_taken(bank, page, page + BANK_GRANULE_PAGES) == page + BANK_GRANULE_PAGES;
+}
+
+/* The next row of a bank's granules in which nobody is, from `*page` on; taken. */
+static struct machine_bank *reserve_idle(const struct machine_bank *only, uint64_t *page,
+					 struct page_range *range_out)
+{
+	struct machine_bank *bank = NULL;
+
+	lock_acquire(&machine.lock);
+	while (*page < machine.pages && !bank) {
+		struct machine_bank *owner = machine_bank_at(*page);
+
+		if (owner != &machine.own && (!only || owner == only) &&
+		    granule_is_idle_locked(*page, owner))
+			bank = owner;
+		else
+			*page += BANK_GRANULE_PAGES;
+	}
+	*range_out = (struct page_range){ *page, 0 };
+	for (; bank && *page < machine.pages && granule_is_idle_locked(*page, bank);
+	     *page += BANK_GRANULE_PAGES)
+		range_out->count += BANK_GRANULE_PAGES;
+	if (bank)
+		range_reserve_locked(bank, *range_out);
+	lock_release(&machine.lock);
+	return bank;
+}
+
+static void bank_free_locked(struct machine_bank *bank)
+{
+	lock_assert_held(&machine.lock);
+	machine.banks[bank->id] = NULL;
+	bank_close(bank);
+	mem_free(bank);
+}
+
+/* Banks of processes that are gone, and of which nothing is left. */
+static void ended_free(void)
+{
+	lock_acquire(&machine.lock);
+	for (uint32_t id = 1; id < BANKS_MAX; id++) {
+		struct machine_bank *bank = machine.banks[id];
+
+		if (bank && bank->is_ended && bank->owned_pages == 0)
+			bank_free_locked(bank);
+	}
+	lock_release(&machine.lock);
+}
+
+bool machine_banks_shrink(const struct machine_bank *only)
+{
+	struct machine_bank *bank;
+	struct page_range range;
+	uint64_t page = 0;
+	bool is_any = false;
+
+	if (machine_usage().total_pages == 0)
+		return false;
+	while ((bank = reserve_idle(only, &page, &range)))
+		is_any |= range_change_hands(range, bank, &machine.own);
+	ended_free();
+	return is_any;
+}
+
+/* ---- from outside ---- */
+
+struct machine_bank *machine_bank_create(void)
+{
+	return mem_zalloc(sizeof(struct machine_bank));
+}
+
+void machine_bank_destroy(struct machine_bank *bank)
+{
+	if (!bank)
+		return;
+	lock_acquire(&machine.lock);
+	bool is_set_up = bank->source != NULL;
+	bank->is_ended = true;
+	lock_release(&machine.lock);
+	if (is_set_up)
+		(void)machine_banks_shrink(bank);
+	else
+		mem_free(bank);
+}
+
+void machine_banks_finish_locked(void)
+{
+	lock_assert_held(&machine.lock);
+	for (uint32_t id = 1; id < BANKS_MAX; id++) {
+		struct machine_bank *bank = machine.banks[id];
+
+		if (bank && bank->is_ended)
+			bank_free_locked(bank);
+		else if (bank)
+			bank_close(bank);
+		machine.banks[id] = NULL;
+	}
+}
+
+struct machine_bank *machine_bank_of(uint64_t address, uint64_t *offset_out)
+{
+	uint64_t page = machine_page_at((address - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT);
+	struct machine_bank *bank = machine_bank_at(page);
+
+	*offset_out = (page << MACHINE_PAGE_SHIFT) + (address & (MACHINE_PAGE_BYTES - 1));
+	return bank == &machine.own ? NULL : bank;
+}
+
+uint64_t machine_pages_of_bank(uint64_t first, uint64_t count)
+{
+	uint64_t pages = BANK_GRANULE_PAGES - first % BANK_GRANULE_PAGES;
+
+	while (pages < count && machine_bank_at(first + pages) == machine_bank_at(first))
+		pages += BANK_GRANULE_PAGES;
+	return lower_of(pages, count);
+}
+
+struct machine_bank_usage machine_bank_usage(const struct machine_bank *bank)
+{
+	lock_acquire(&machine.lock);
+	struct machine_bank_usage usage = {
+		.pages = bank->owned_pages,
+		.taken_pages = bank->taken_pages,
+	};
+	lock_release(&machine.lock);
+	return usage;
+}

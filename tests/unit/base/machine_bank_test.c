@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * machine_bank_test.c - pages of a process are in a memfd of its own, wherever their addresses are.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/machine.h"
+#include "base/machine_bank.h"
+#include "base/machine_exchange.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "support/test.h"
+
+#define ANYWHERE (UINT64_MAX - 1)
+
+enum { PAGES = 40, MACHINE_MIB = 16, MACHINE_PAGES = MACHINE_MIB * 256 };
+
+static struct mem_usage usage;
+
+static void begin(void)
+{
+	usage = mem_usage();
+	setenv("DXGK_PHYSICAL_MIB", "16", 1);
+}
+
+static void finish(void)
+{
+	EXPECT_EQ(machine_usage().taken_pages, 0);
+	machine_finish();
+	unsetenv("DXGK_PHYSICAL_MIB");
+	EXPECT_EQ(mem_usage().blocks, usage.blocks);
+}
+
+static struct machine_bank *bank_new(void)
+{
+	struct machine_bank *bank = machine_bank_create();
+
+	EXPECT(bank);
+	return bank;
+}
+
+static uint64_t take(struct machine_bank *bank, uint64_t count)
+{
+	uint64_t address = 0;
+
+	EXPECT_EQ(machine_bank_stretch(bank, count, ANYWHERE, &address), count);
+	return address;
+}
+
+static struct machine_bank *owner(uint64_t address)
+{
+	uint64_t offset;
+
+	return machine_bank_of(address, &offset);
+}
+
+static bool is_zero(uint64_t address, uint64_t count)
+{
+	const char *bytes = machine_to_pointer(address);
+
+	return bytes[0] == 0 && memcmp(bytes, bytes + 1, count * MACHINE_PAGE_BYTES - 1) == 0;
+}
+
+TEST(bank, pages_are_in_the_memfd_of_their_bank)
+{
+	begin();
+	struct machine_bank *one = bank_new();
+	struct machine_bank *two = bank_new();
+	uint64_t a = take(one, PAGES);
+	uint64_t b = take(two, PAGES);
+	uint64_t c = take(NULL, PAGES);
+	uint64_t offset;
+
+	for (uint64_t i = 0; i < PAGES; i++) {
+		EXPECT(owner(a + i * MACHINE_PAGE_BYTES) == one);
+		EXPECT(owner(b + i * MACHINE_PAGE_BYTES) == two);
+		EXPECT(owner(c + i * MACHINE_PAGE_BYTES) == NULL);
+	}
+	EXPECT(machine_bank_of(a + 5, &offset) == one);
+	EXPECT_EQ(offset, a + 5 - MACHINE_FIRST);
+	EXPECT_EQ(machine_bank_usage(one).taken_pages, PAGES);
+	EXPECT(machine_free_contiguous(a));
+	EXPECT(machine_free_contiguous(b));
+	EXPECT(machine_free_contiguous(c));
+	machine_bank_destroy(one);
+	machine_bank_destroy(two);
+	finish();
+}
+
+/* As many as there are, in stretches. */
+struct pages {
+	uint64_t addresses[64];
+	uint64_t counts[64];
+	unsigned stretches;
+	uint64_t count;
+};
+
+static void pages_take(struct pages *pages, struct machine_bank *bank, uint64_t count)
+{
+	*pages = (struct pages){ 0 };
+	while (pages->count < count) {
+		uint64_t *address = &pages->addresses[pages->stretches];
+		uint64_t got = machine_bank_stretch(bank, count - pages->count, ANYWHERE, address);
+
+		EXPECT(got > 0 && pages->stretches < 64);
+		EXPECT(is_zero(*address, got));
+		EXPECT(owner(*address) == bank);
+		memset(machine_to_pointer(*address), 'p', got * MACHINE_PAGE_BYTES);
+		pages->counts[pages->stretches++] = got;
+		pages->count += got;
+	}
+}
+
+static void pages_free(const struct pages *pages)
+{
+	for (unsigned i = 0; i < pages->stretches; i++)
+		EXPECT(machine_free_contiguous(pages->addresses[i]));
+}
+
+/* Zero each time, whoever had them before; and never another's while they are kept at hand. */
+TEST(bank, freed_pages_are_zero_for_the_next_one)
+{
+	begin();
+	struct machine_bank *one = bank_new();
+	struct machine_bank *two = bank_new();
+
+	for (int i = 0; i < 50; i++) {
+		struct pages pages[3];
+
+		pages_take(&pages[0], one, PAGES);
+		pages_take(&pages[1], two, PAGES);
+		pages_take(&pages[2], NULL, PAGES);
+		for (int k = 0; k < 3; k++)
+			pages_free(&pages[k]);
+	}
+	machine_bank_destroy(one);
+	machine_bank_destroy(two);
+	finish();
+}
+
+/* A mapping that a client kept too long: what it shows is nobody's any more. */
+TEST(bank, whoever_kept_a_view_sees_zeroes_when_the_addresses_are_anothers)
+{
+	begin();
+	struct machine_bank *one = bank_new();
+	uint64_t a = take(one, PAGES);
+	char *view = machine_show(NULL, a, PAGES * MACHINE_PAGE_BYTES);
+	struct pages all;
+
+	EXPECT(view);
+	memset(view, 'v', PAGES * MACHINE_PAGE_BYTES);
+	EXPECT(machine_free_contiguous(a));
+	machine_bank_destroy(one);
+	pages_take(&all, NULL, MACHINE_PAGES);
+	for (uint64_t i = 0; i < PAGES; i++)
+		EXPECT_EQ(view[i * MACHINE_PAGE_BYTES], 0);
+	munmap(view, PAGES * MACHINE_PAGE_BYTES);
+	pages_free(&all);
+	finish();
+}
+
+TEST(bank, what_it_does_not_use_is_there_for_others)
+{
+	begin();
+	struct machine_bank *one = bank_new();
+	struct machine_bank *two = bank_new();
+	struct pages all;
+	uint64_t address;
+
+	for (int i = 0; i < 5; i++) {
+		pages_take(&all, one, MACHINE_PAGES);
+		EXPECT_EQ(machine_bank_stretch(two, 1, ANYWHERE, &address), 0);
+		EXPECT_EQ(machine_bank_stretch(NULL, 1, ANYWHERE, &address), 0);
+		pages_free(&all);
+		pages_take(&all, two, MACHINE_PAGES);
+		pages_free(&all);
+		EXPECT_EQ(machine_alloc_contiguous(MACHINE_PAGES * MACHINE_PAGE_BYTES, 0, 0,
+						   UINT64_MAX, 0, &address),
+			  STATUS_SUCCESS);
+		EXPECT(is_zero(address, MACHINE_PAGES));
+		EXPECT(owner(address) == NULL);
+		EXPECT(machine_free_contiguous(address));
+	}
+	machine_bank_destroy(one);
+	machine_bank_destroy(two);
+	finish();
+}
+
+TEST(bank, pages_change_their_address_and_stay_their_banks)
+{
+	begin();
+	struct machine_bank *one = bank_new();
+	uint64_t a = take(one, PAGES);
+	uint64_t segment = take(NULL, PAGES);
+	char *view = machine_show(NULL, a, PAGES * MACHINE_PAGE_BYTES);
+
+	EXPECT(view);
+	memset(view, 'c', PAGES * MACHINE_PAGE_BYTES);
+	EXPECT(machine_reserve_mappings(64));
+	EXPECT(machine_exchange(segment, a, PAGES));
+	EXPECT(owner(segment) == one);
+	EXPECT(owner(a) == NULL);
+	EXPECT_EQ(*(char *)machine_to_pointer(segment), 'c');
+	view[0] = 'd';
+	EXPECT_EQ(*(char *)machine_to_pointer(segment), 'd');
+	EXPECT(machine_exchange(segment, a, PAGES));
+	EXPECT(owner(a) == one);
+	EXPECT_EQ(*(char *)machine_to_pointer(a), 'd');
+	machine_release_mappings(64);
+	munmap(view, PAGES * MACHINE_PAGE_BYTES);
+	EXPECT(machine_free_contiguous(a));
+	EXPECT(machine_free_contiguous(segment));
+	machine_bank_destroy(one);
+	finish();
+}
+
+/* Its pages are at a segment's addresses: it goes when they have come back. */
+TEST(bank, that_ends_with_pages_elsewhere_goes_later)
+{
+	begin();
+	struct machine_bank *one = bank_new();
+	uint64_t a = take(one, PAGES);
+	uint64_t segment = take(NULL, PAGES);
+
+	EXPECT(machine_reserve_mappings(64));
+	EXPECT(machine_exchange(segment, a, PAGES));
+	machine_release_mappings(64);
+	EXPECT(machine_free_contiguous(a));
+	memset(machine_to_pointer(segment), 's', PAGES * MACHINE_PAGE_BYTES);
+	machine_bank_destroy(one);
+	EXPECT_EQ(*(char *)machine_to_pointer(segment), 's');
+	machine_settle(segment, PAGES);
+	EXPECT_EQ(machine_exchange_usage().displaced_pages, 0);
+	EXPECT(owner(segment) == NULL);
+	EXPECT(machine_free_contiguous(segment));
+	struct pages all;
+	pages_take(&all, NULL, MACHINE_PAGES);
+	pages_free(&all);
+	finish();
+}
+
+TEST(bank, survives_every_allocation_failure)
+{
+	bool has_failed;
+	uint64_t nth = 0;
+
+	do {
+		uint64_t address;
+
+		begin();
+		mem_fail_nth(++nth);
+		struct machine_bank *bank = machine_bank_create();
+		uint64_t got = bank ? machine_bank_stretch(bank, 3, ANYWHERE, &address) : 0;
+		has_failed = mem_fail_stop();
+		EXPECT(got == 3 || (got == 0 && has_failed));
+		if (got > 0)
+			EXPECT(machine_free_contiguous(address));
+		machine_bank_destroy(bank);
+		finish();
+	} while (has_failed);
+}
+
+/* ---- threads ---- */
+
+static void run_client(void *argument)
+{
+	uint64_t seed = (uint64_t)(uintptr_t)argument;
+
+	for (int turn = 0; turn < 30; turn++) {
+		struct machine_bank *bank = bank_new();
+		uint64_t addresses[8];
+
+		for (uint64_t i = 0; i < 8; i++) {
+			addresses[i] = 0;
+			uint64_t got = machine_bank_stretch(bank, 1 + (i * seed) % 60, ANYWHERE,
+							    &addresses[i]);
+			EXPECT(got > 0);
+			EXPECT(is_zero(addresses[i], got));
+			EXPECT(owner(addresses[i]) == bank);
+			memset(machine_to_pointer(addresses[i]), (int)seed,
+			       got * MACHINE_PAGE_BYTES);
+		}
+		for (uint64_t i = 0; i < 8; i++)
+			EXPECT(machine_free_contiguous(addresses[i]));
+		machine_bank_destroy(bank);
+	}
+}
+
+TEST(threads, have_banks_come_and_go)
+{
+	struct thread *threads[3];
+
+	begin();
+	for (uintptr_t i = 0; i < 3; i++)
+		EXPECT_EQ(thread_create("client", run_client, (void *)(i + 3), &threads[i]),
+			  STATUS_SUCCESS);
+	for (int i = 0; i < 3; i++)
+		thread_join(threads[i]);
+	finish();
+}
+
+TEST_MAIN("base/machine_bank")
