@@ -109,7 +109,7 @@ bool machine_is_set_up_locked(void)
 
 	pages = (wanted_mib() << 20) >> MACHINE_PAGE_SHIFT;
 	words = (pages + 63) / 64;
-	maps = mem_zalloc_array(words * 3 + pages / BANK_GRANULE_PAGES, sizeof(*maps));
+	maps = mem_zalloc_array(words * 3 + pages + pages / BANK_GRANULE_PAGES, sizeof(*maps));
 	if (!maps)
 		return false;
 	if (!window_open(pages)) {
@@ -120,7 +120,8 @@ bool machine_is_set_up_locked(void)
 	machine.first = maps;
 	machine.last = maps + words;
 	machine.dirty = maps + 2 * words;
-	machine.owners = (_Atomic uint16_t *)(maps + 3 * words);
+	machine_exchanges_start((uint32_t *)(maps + 3 * words), pages);
+	machine.owners = (_Atomic uint16_t *)(maps + 3 * words + pages);
 	machine.banks[0] = &machine.own;
 	bank_gain(&machine.own, 0, pages);
 	machine.taken_pages = 0;

@@ -5,7 +5,7 @@
  *   in:   addresses whose pages are to change places
  *   out:  which page of the memfd is at which address, in our window and for whoever asks
  *
- * Two words for each page of the machine, from the first exchange on.
+ * Two words for each page of the machine, which cost nothing before they are used.
  *
  * Locks: one, LOCK_RANK_MACHINE, never together with another of that rank. It is held while the host
  * changes the window, so that what is written down is what can be seen.
@@ -24,7 +24,6 @@
 #include "base/machine.h"
 #include "base/machine_exchange.h"
 #include "base/machine_parts.h"
-#include "base/mem.h"
 
 enum { DEFAULT_MAX_MAP_COUNT = 65530, OUR_PART = 4 };
 
@@ -76,27 +75,19 @@ static uint64_t wanted_mappings(void)
 	return count;
 }
 
-static bool set_up_locked(uint64_t page_count)
+void machine_exchanges_start(uint32_t *words, uint64_t page_count)
 {
-	lock_assert_held(&exchange.lock);
-	if (exchange.shown)
-		return true;
-	exchange.shown = mem_zalloc_array(page_count * 2, sizeof(*exchange.shown));
-	if (!exchange.shown)
-		return false;
-	exchange.places = exchange.shown + page_count;
+	exchange.shown = words;
+	exchange.places = words + page_count;
 	exchange.page_count = page_count;
-	exchange.max_mappings = wanted_mappings();
-	return true;
 }
 
 bool machine_reserve_mappings(uint64_t count)
 {
-	uint64_t page_count = machine_usage().total_pages;
-
 	lock_acquire(&exchange.lock);
+	if (exchange.max_mappings == 0)
+		exchange.max_mappings = wanted_mappings();
 	bool is_left =
-		page_count > 0 && set_up_locked(page_count) &&
 		exchange.mappings + exchange.reserved_mappings <= exchange.max_mappings &&
 		count <= exchange.max_mappings - exchange.mappings - exchange.reserved_mappings;
 	if (is_left)
@@ -412,7 +403,6 @@ void machine_exchanges_finish(void)
 {
 	lock_acquire(&exchange.lock);
 	assert(exchange.reserved_mappings == 0);
-	mem_free(exchange.shown);
 	exchange.shown = NULL;
 	exchange.page_count = 0;
 	exchange.mappings = 0;

@@ -24,7 +24,7 @@
 /* Mappings that the exchange of two stretches adds at most: one at each of their ends. */
 enum { MACHINE_MAPPINGS_PER_EXCHANGE = 4 };
 
-/* False: there are not so many left, or there is no memory to write down what is where. */
+/* False: there are not so many left. */
 MUST_CHECK bool machine_reserve_mappings(uint64_t count);
 void machine_release_mappings(uint64_t count);
 

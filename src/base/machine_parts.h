@@ -113,6 +113,8 @@ void machine_banks_finish_locked(void);
 bool machine_are_at_home(uint64_t first, uint64_t count);
 /* The page that is at an address. */
 uint64_t machine_page_at(uint64_t at);
+/* With memory of zeroes for two words for each page, before anybody uses it. */
+void machine_exchanges_start(uint32_t *words, uint64_t page_count);
 void machine_exchanges_finish(void);
 
 /* ---- machine_view.c ---- */

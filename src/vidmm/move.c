@@ -322,6 +322,18 @@ static void shift_done_locked(struct vidmm_place *place, NTSTATUS status)
 	place_settle_down_locked(place, has_moved);
 }
 
+/* Nothing is in what it leaves, unless others have the room already; and from now on nobody gets it. */
+static void settle_left(struct vidmm_place *place)
+{
+	lock_acquire(&place->manager->lock);
+	bool is_alone = place->lent_bytes == 0;
+	if (is_alone)
+		list_remove(&place->parting_link);
+	lock_release(&place->manager->lock);
+	if (is_alone)
+		roles_settle(place);
+}
+
 static void job_done(struct paging_job *job, NTSTATUS status)
 {
 	struct vidmm_place *place = job_place(job);
@@ -329,6 +341,8 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 	struct vidmm_allocation *allocation = place->allocation;
 
 	mdl_finish(place);
+	if (NT_SUCCESS(status) && !place->move.is_in && !place->move.is_shift)
+		settle_left(place);
 	if (!NT_SUCCESS(status))
 		mappings_failed(place, status);
 	lock_acquire(&allocation->lock);
@@ -465,6 +479,8 @@ static enum move_result move_end_now(struct vidmm_place *place, NTSTATUS status)
 	    !roles_change(place, true))
 		status = STATUS_INSUFFICIENT_RESOURCES;
 	place->move.turned_back = status;
+	if (NT_SUCCESS(status) && !place->move.is_in)
+		roles_settle(place);
 	move_finish(place);
 	lock_acquire(&allocation->lock);
 	lock_acquire(&place->manager->lock);

@@ -53,7 +53,7 @@ bool roles_hold(const struct vidmm_place *place);
 MUST_CHECK bool roles_reserve(struct vidmm_place *place);
 void roles_release(struct vidmm_place *place);
 
-/* Of a move into pages of a segment that nobody has and nothing reads: they are their own again. */
+/* Of a move whose pages of the segment are nobody's and nothing reads: they are their own again. */
 void roles_settle(const struct vidmm_place *place);
 
 /* The pages are where the move goes to, or back. False: the host does not let us; as before. */

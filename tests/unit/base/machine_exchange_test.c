@@ -8,7 +8,6 @@
 
 #include "base/machine.h"
 #include "base/machine_exchange.h"
-#include "base/mem.h"
 #include "base/random.h"
 #include "base/thread.h"
 #include "support/test.h"
@@ -226,17 +225,6 @@ TEST(exchange, needs_mappings_of_which_there_is_a_limited_number)
 	EXPECT(machine_free_contiguous(address));
 	machine_finish();
 	unsetenv("DXGK_EXCHANGE_MAPPINGS");
-}
-
-TEST(exchange, without_memory_for_the_books_nothing_is_reserved)
-{
-	uint64_t address = take();
-
-	mem_fail_nth(1);
-	EXPECT(!machine_reserve_mappings(1));
-	(void)mem_fail_stop();
-	EXPECT(machine_free_contiguous(address));
-	machine_finish();
 }
 
 /* ---- while somebody writes ---- */
