@@ -312,8 +312,7 @@ bool vidmm_unlock_anywhere(struct vidmm *manager, struct vidmm_allocation *alloc
 		count_locked(place);
 	if (place)
 		place_settle_locked(place);
-	lock_release(&manager->lock);
-	lock_release(&allocation->lock);
-	decide(manager);
+	lock_release(&allocation->lock); /* first: with the manager's lock it may go */
+	decide_unlock(manager);
 	return was_locked;
 }

@@ -383,9 +383,8 @@ bool vidmm_allocation_depart(struct vidmm_allocation *allocation, struct vidmm_d
 	place->departure = departure;
 	manager->epoch++;
 	place_settle_locked(place);
-	lock_release(&manager->lock);
-	lock_release(&allocation->lock);
-	decide(manager);
+	lock_release(&allocation->lock); /* first: with the manager's lock it may go */
+	decide_unlock(manager);
 	return false;
 }
 
@@ -454,7 +453,6 @@ void vidmm_set_priority_anywhere(struct vidmm *manager, struct vidmm_allocation 
 	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
 	if (place)
 		place_settle_locked(place);
-	lock_release(&manager->lock);
-	lock_release(&allocation->lock);
-	decide(manager);
+	lock_release(&allocation->lock); /* first: with the manager's lock it may go */
+	decide_unlock(manager);
 }

@@ -353,10 +353,9 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 		shift_done_locked(place, status);
 	else
 		way_done_locked(place, status);
-	/* The allocation may be gone once the manager's lock is let go, its end being an action. */
-	lock_release(&manager->lock);
+	/* First: once the manager's lock is let go, whoever carries its end out may free it. */
 	lock_release(&allocation->lock);
-	decide(manager);
+	decide_unlock(manager);
 }
 
 /* ---- what it needs ---- */

@@ -211,9 +211,8 @@ static void place_lose(struct vidmm_place *place)
 	lock_acquire(&manager->lock);
 	place_wait_over_locked(place);
 	place_lose_locked(place);
-	lock_release(&manager->lock);
-	lock_release(&allocation->lock);
-	decide(manager);
+	lock_release(&allocation->lock); /* first: with the manager's lock it may go */
+	decide_unlock(manager);
 }
 
 static void places_lose(struct vidmm *manager)

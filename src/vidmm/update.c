@@ -136,9 +136,8 @@ static NTSTATUS update_undo(struct vidmm_binding *binding, const struct vidmm_up
 		place->is_misplaced = false;
 		place->given_up_at = 0;
 	}
-	lock_release(&manager->lock);
-	lock_release(&allocation->lock);
-	decide(manager);
+	lock_release(&allocation->lock); /* first: with the manager's lock it may go */
+	decide_unlock(manager);
 	return refuse(STATUS_NO_MEMORY, RULE_MM_NO_PAGES, "hAllocation",
 		      "cannot be moved to where it would have to be");
 }
@@ -158,9 +157,7 @@ NTSTATUS vidmm_update_anywhere(struct vidmm_binding *binding, const struct vidmm
 	lock_acquire(&allocation->lock);
 	lock_acquire(&manager->lock);
 	status = update_locked(binding, update, &before);
-	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
-	lock_acquire(&manager->lock);
 	if (NT_SUCCESS(status)) {
 		request_want_locked(binding, request);
 		status = request_start_unlock(manager, request);
