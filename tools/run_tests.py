@@ -54,10 +54,16 @@ class Count:
         self.failed = failed
         self.skipped = skipped
         self.reasons = list(reasons)
+        self.not_here = {}              # why tests were skipped -> how many
 
     def fail(self, reason):
         self.failed += 1
         self.reasons.append(reason)
+
+    def skip(self, reason):
+        self.skipped += 1
+        reason = reason or 'no reason was given'
+        self.not_here[reason] = self.not_here.get(reason, 0) + 1
 
     def add(self, other):
         self.passed += other.passed
@@ -82,7 +88,7 @@ def count_tap(output, returncode, result='OK'):
             has_plan = True
             planned = int(plan.group(1))
             if planned == 0 and plan.group(2):
-                count.skipped += 1
+                count.skip(plan.group(3))
             elif planned == 0:
                 count.fail('plans no test')
             continue
@@ -94,8 +100,10 @@ def count_tap(output, returncode, result='OK'):
             continue
         seen += 1
         directive = (match.group(4) or '').lower()
-        if directive == 'skip':
-            count.skipped += 1
+        if directive == 'skip' and match.group(1):
+            count.fail(f'{match.group(3)}: skipped, and not ok')
+        elif directive == 'skip':
+            count.skip(match.group(5))
         elif match.group(1):
             count.fail(match.group(3) or f'test {seen}')
         else:
@@ -108,6 +116,8 @@ def count_tap(output, returncode, result='OK'):
         count.fail(f'ran {seen} tests, planned {planned}')
     if result == 'TIMEOUT':
         count.fail('took too long and was ended')
+    elif returncode < 0 and count.failed:
+        count.reasons[-1] += f', ended by signal {-returncode}'
     elif returncode < 0:
         count.fail(f'ended by signal {-returncode}')
     elif returncode != 0 and count.failed == 0:
@@ -249,6 +259,8 @@ def show(variant, record, count):
     verdict = 'not ok' if result.failed else 'ok'
     print(f'{verdict:8} {title:44} {result.line():32} {record["duration"]:6.2f} s',
           flush=True)
+    for reason, tests in result.not_here.items():
+        print(f'    skipped {tests}: {reason}')
     if result.failed:
         for reason in result.reasons:
             print(f'    failed: {reason}')

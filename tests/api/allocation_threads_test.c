@@ -9,12 +9,7 @@
 #include "api/allocation.h"
 
 /* With a seed one thread runs at a time, and the thread sanitizer has nothing to see. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define ARE_REAL_THREADS_WATCHED true
-#endif
-#endif
-#ifdef ARE_REAL_THREADS_WATCHED
+#if IS_THREAD_SANITIZED
 enum { REAL_RUNS = 4, SOME_SEEDS = 1, ALL_SEEDS = 1 };
 #else
 enum { REAL_RUNS = 1, SOME_SEEDS = 12, ALL_SEEDS = 40 };

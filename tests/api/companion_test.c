@@ -325,11 +325,10 @@ TEST(order, it_preempts_clients_on_its_node)
 
 /* ---- resets ---- */
 
-/* In simulated time only: that passes when everybody waits. */
 TEST(reset, is_of_the_adapter_when_it_hangs)
 {
-	if (!is_seeded())
-		return;
+	SKIP_UNLESS_SEEDED();
+
 	UINT64 address = begin_tiled(BESIDE_HOLDING);
 	D3DKMT_HANDLE context = create_virtual(0);
 

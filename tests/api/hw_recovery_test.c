@@ -243,8 +243,8 @@ TEST(forced, engine_reset_takes_what_hardware_queues_have)
 
 TEST(late, work_is_reset_and_an_innocent_goes_on)
 {
-	if (!is_seeded())
-		return;
+	SKIP_UNLESS_SEEDED();
+
 	struct pair pair = begin_pair(HW_BY_HAND);
 
 	submit_both(&pair);
@@ -258,8 +258,8 @@ TEST(late, work_is_reset_and_an_innocent_goes_on)
 
 TEST(late, is_a_queue_of_which_nothing_is_done_while_another_gets_along)
 {
-	if (!is_seeded())
-		return;
+	SKIP_UNLESS_SEEDED();
+
 	struct pair pair = begin_pair(HW_BY_HAND);
 
 	EXPECT_OK(hw_submit(pair.guilty, 1, 1));
@@ -279,8 +279,8 @@ TEST(late, is_a_queue_of_which_nothing_is_done_while_another_gets_along)
 
 TEST(late, is_no_queue_of_which_something_is_done)
 {
-	if (!is_seeded())
-		return;
+	SKIP_UNLESS_SEEDED();
+
 	struct pair pair = begin_pair(HW_BY_HAND);
 
 	for (unsigned i = 1; i <= 5; i++)
@@ -297,10 +297,10 @@ TEST(late, is_no_queue_of_which_something_is_done)
 /* The fence says it, and nobody was told: that is no hang. */
 TEST(late, work_whose_interrupt_was_lost_is_found_done)
 {
+	SKIP_UNLESS_SEEDED();
+
 	const volatile UINT64 *view;
 
-	if (!is_seeded())
-		return;
 	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	D3DKMT_HANDLE fence = create_fence(0, 0, &view);
@@ -316,11 +316,11 @@ TEST(late, work_whose_interrupt_was_lost_is_found_done)
 
 TEST(late, work_of_a_queue_with_no_timeout_may_run_as_long_as_it_likes)
 {
+	SKIP_UNLESS_SEEDED();
+
 	enum { DISABLE_GPU_TIMEOUT = 1 };
 	struct hw_queue queue;
 
-	if (!is_seeded())
-		return;
 	begin_on(HW_BY_HAND);
 	EXPECT_OK(try_hw_queue(create_hw_context(device, 0), DISABLE_GPU_TIMEOUT, &queue));
 	EXPECT_OK(hw_submit(queue, 1, 1));
@@ -333,8 +333,8 @@ TEST(late, work_of_a_queue_with_no_timeout_may_run_as_long_as_it_likes)
 
 TEST(late, release_ends_when_the_work_was_reset)
 {
-	if (!is_seeded())
-		return;
+	SKIP_UNLESS_SEEDED();
+
 	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 

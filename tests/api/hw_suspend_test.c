@@ -122,10 +122,10 @@ TEST(context, is_destroyed_when_the_driver_says_that_it_is_suspended)
 
 TEST(no_answer, in_time_resets_the_engine)
 {
+	SKIP_UNLESS_SEEDED();
+
 	D3DKMT_HANDLE context;
 
-	if (!getenv("DXGK_SEED"))
-		return;
 	begin_on(WHEN_TOLD);
 	used_queue(&context);
 	EXPECT_OK(destroy_hw_context(context));

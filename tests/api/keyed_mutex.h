@@ -14,11 +14,6 @@ static inline bool is_global_handle(D3DKMT_HANDLE handle)
 	return (handle & 0xc0000000) != 0 && (handle & 0x3f) == 2;
 }
 
-static inline bool is_seeded(void)
-{
-	return getenv("DXGK_SEED") != NULL;
-}
-
 /* ---- the calls in short ---- */
 
 static inline NTSTATUS try_create(UINT64 key, D3DKMT_HANDLE *shared_out, D3DKMT_HANDLE *mutex_out)

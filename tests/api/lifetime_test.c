@@ -430,12 +430,7 @@ static void *call_until_the_end(void *context)
  * A child of several real threads may find a sanitizer's own allocator locked for good, and at its exit
  * the sanitizer takes what those threads had for leaks.
  */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#ifdef IS_SANITIZED
+#if IS_SANITIZED
 enum { FIRST_FORKING = 2 };
 #define END_CHILD(code) _exit(code)
 #else

@@ -508,8 +508,8 @@ TEST(forced, resets_that_need_what_is_not_there_are_refused)
 
 TEST(late, work_that_lets_itself_be_preempted_may_run_for_ever)
 {
-	if (!is_seeded())
-		return;
+	SKIP_UNLESS_SEEDED();
+
 	begin_on(BY_HAND);
 	D3DKMT_HANDLE context = create_virtual(0);
 	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
@@ -527,8 +527,8 @@ TEST(late, work_that_lets_itself_be_preempted_may_run_for_ever)
 
 TEST(late, work_that_does_not_is_reset_and_an_innocent_goes_on)
 {
-	if (!is_seeded())
-		return;
+	SKIP_UNLESS_SEEDED();
+
 	begin_on(BY_HAND_HOLDING);
 	D3DKMT_HANDLE guilty = device;
 	D3DKMT_HANDLE guilty_fence = create_fence(0, 0, NULL);
@@ -554,8 +554,8 @@ TEST(late, work_that_does_not_is_reset_and_an_innocent_goes_on)
 
 TEST(late, release_ends_when_the_work_was_reset)
 {
-	if (!is_seeded())
-		return;
+	SKIP_UNLESS_SEEDED();
+
 	begin_on(BY_HAND_HOLDING);
 	D3DKMT_HANDLE context = create_virtual(0);
 
@@ -568,8 +568,8 @@ TEST(late, release_ends_when_the_work_was_reset)
 
 TEST(late, work_with_no_timeout_may_run_as_long_as_it_likes)
 {
-	if (!is_seeded())
-		return;
+	SKIP_UNLESS_SEEDED();
+
 	D3DKMT_CREATEDEVICE args = { 0 };
 
 	begin_on(BY_HAND_HOLDING);
@@ -591,8 +591,8 @@ TEST(late, work_with_no_timeout_may_run_as_long_as_it_likes)
 /* A paging packet that hangs is nobody's in particular: the adapter is reset. */
 TEST(late, paging_resets_the_adapter_and_a_new_device_pages)
 {
-	if (!is_seeded())
-		return;
+	SKIP_UNLESS_SEEDED();
+
 	begin_on(BY_HAND_HOLDING);
 	struct recorder_escape hold = { .command = RECORDER_HOLD_PAGING, .flags = 1 };
 	D3DKMT_CREATEPAGINGQUEUE queue = { .hDevice = device };

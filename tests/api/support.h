@@ -24,6 +24,15 @@
 #include <opendxgk/softgpu.h>
 #include <opendxgk/testing.h>
 
+/* Time is simulated: it passes when everybody waits. */
+static inline bool is_seeded(void)
+{
+	return getenv("DXGK_SEED") != NULL;
+}
+
+#define SKIP_UNLESS_SEEDED()                                                                       \
+	SKIP_UNLESS(is_seeded(), "takes seconds, which pass at once in simulated time only")
+
 /* ---- refusals ---- */
 
 static inline struct dxgk_refusal last_refusal(void)

@@ -183,11 +183,11 @@ TEST(suspend, trims_start_anew_when_the_process_goes_on)
 
 TEST(suspend, by_the_clock_nobody_is_trimmed_who_stands_still)
 {
+	SKIP_UNLESS_SEEDED();
+
 	struct worker worker = begin_working();
 	struct ear ear = { 0 };
 
-	if (!is_seeded())
-		return;
 	listen_for_trims(&worker.client, &ear);
 	EXPECT_OK(set_intervals_ms(&worker.client, 50, 50, 50));
 	EXPECT_OK(suspend(&worker.client, false));

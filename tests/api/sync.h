@@ -21,11 +21,6 @@ static inline bool is_global_handle(D3DKMT_HANDLE handle)
 	return (handle & 0xc0000000) != 0 && (handle & 0x3f) == 2;
 }
 
-static inline bool is_seeded(void)
-{
-	return getenv("DXGK_SEED") != NULL;
-}
-
 /* A new process with one device. */
 static inline void begin(void)
 {

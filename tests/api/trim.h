@@ -11,11 +11,6 @@
 
 enum { PERIODIC = 1, RESTART = 2, TO_BUDGET = 4 };
 
-static inline bool is_seeded(void)
-{
-	return getenv("DXGK_SEED") != NULL;
-}
-
 /* Waits through a call, so that time moves in a seeded run, too. On any thread. */
 static inline void pause_ms(int milliseconds)
 {

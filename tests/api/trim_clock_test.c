@@ -59,11 +59,11 @@ TEST(clock, a_process_at_work_is_told_again_and_again)
 
 TEST(clock, at_work_the_longest_interval_counts)
 {
+	SKIP_UNLESS_SEEDED();
+
 	struct worker worker = begin_working();
 	struct ear ear = { 0 };
 
-	if (!is_seeded())
-		return;
 	listen_for_trims(&worker.client, &ear);
 	EXPECT_OK(set_intervals_ms(&worker.client, SHORT_MS, LONG_MS, IDLE_MS));
 	work(&worker);
@@ -81,11 +81,11 @@ TEST(clock, at_work_the_longest_interval_counts)
 
 TEST(clock, where_memory_is_scarce_the_shortest_interval_counts)
 {
+	SKIP_UNLESS_SEEDED();
+
 	struct worker worker = begin_working();
 	struct ear ear = { 0 };
 
-	if (!is_seeded())
-		return;
 	listen_for_trims(&worker.client, &ear);
 	EXPECT_OK(set_intervals_ms(&worker.client, SHORT_MS, LONG_MS, IDLE_MS));
 	work(&worker);
@@ -107,11 +107,11 @@ TEST(clock, where_memory_is_scarce_the_shortest_interval_counts)
 
 TEST(clock, an_idle_process_is_told_after_the_idle_interval_and_then_left_alone)
 {
+	SKIP_UNLESS_SEEDED();
+
 	struct worker worker = begin_working();
 	struct ear ear = { 0 };
 
-	if (!is_seeded())
-		return;
 	listen_for_trims(&worker.client, &ear);
 	EXPECT_OK(set_intervals_ms(&worker.client, SHORT_MS, LONG_MS, IDLE_MS));
 	pause_ms(IDLE_MS - 50);
@@ -129,11 +129,11 @@ TEST(clock, an_idle_process_is_told_after_the_idle_interval_and_then_left_alone)
 
 TEST(clock, runs_for_nobody_without_a_listener)
 {
+	SKIP_UNLESS_SEEDED();
+
 	struct worker worker = begin_working();
 	struct ear ear = { 0 };
 
-	if (!is_seeded())
-		return;
 	EXPECT_OK(set_intervals_ms(&worker.client, SHORT_MS, SHORT_MS, SHORT_MS));
 	pause_ms(20 * LONG_MS);
 	/* Its time begins with the registration. */
@@ -147,11 +147,11 @@ TEST(clock, runs_for_nobody_without_a_listener)
 
 TEST(clock, both_calls_of_one_moment_are_one)
 {
+	SKIP_UNLESS_SEEDED();
+
 	struct worker worker = begin_working();
 	struct ear ear = { 0 };
 
-	if (!is_seeded())
-		return;
 	(void)in_memory(&worker.client, MIB);
 	EXPECT_OK(set_intervals_ms(&worker.client, SHORT_MS, SHORT_MS, SHORT_MS));
 	listen_for_trims(&worker.client, &ear);

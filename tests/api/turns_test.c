@@ -86,8 +86,8 @@ TEST(endless, work_lets_others_of_its_priority_have_their_turns)
 
 TEST(endless, work_is_late_when_preemption_is_off)
 {
-	if (!is_seeded())
-		return; /* it takes TdrDelay */
+	SKIP_UNLESS_SEEDED();
+
 	begin_on(TURNS_WITHOUT_PREEMPTION);
 	D3DKMT_HANDLE endless = device;
 	EXPECT_OK(submit(create_virtual(0), 99));

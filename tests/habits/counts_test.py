@@ -28,6 +28,16 @@ def test_a_skipped_test_is_neither(_):
     assert counts('1..2\nok 1 - a # SKIP no GPU here\nok 2\n') == (1, 0, 1)
 
 
+def test_why_tests_were_skipped_is_kept(_):
+    count = run_tests.count_tap('1..3\nok 1 - a # SKIP no GPU\nok 2 - b # SKIP no GPU\nok 3 - c # SKIP\n', 0)
+    assert count.not_here == {'no GPU': 2, 'no reason was given': 1}, count.not_here
+    assert run_tests.count_tap('1..0 # SKIP no clang-tidy\n', 0).not_here == {'no clang-tidy': 1}
+
+
+def test_what_is_skipped_and_not_ok_has_failed(_):
+    assert counts('1..1\nnot ok 1 - a # SKIP\n', 0) == (0, 1, 0)
+
+
 def test_a_program_may_skip_itself(_):
     assert counts('1..0 # SKIP no clang-tidy\n', 0, 'SKIP') == (0, 0, 1)
 
@@ -54,6 +64,8 @@ def test_a_plan_for_nothing_is_a_failure(_):
 
 def test_a_crash_is_a_failure(_):
     assert counts('1..2\nok 1 - a\n', -11, 'ERROR') == (1, 1, 0)
+    reasons = run_tests.count_tap('1..2\nok 1 - a\n', -11, 'ERROR').reasons
+    assert reasons == ['stopped after 1 of 2 tests, ended by signal 11'], reasons
 
 
 def test_a_crash_after_the_last_test_is_a_failure(_):

@@ -179,14 +179,7 @@ static void use_device(struct random *random)
 }
 
 /* The thread sanitizer looks at descriptors, too. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define IS_RACE_OF_DESCRIPTORS_REPORTED true
-#endif
-#endif
-#ifndef IS_RACE_OF_DESCRIPTORS_REPORTED
-#define IS_RACE_OF_DESCRIPTORS_REPORTED false
-#endif
+#define IS_RACE_OF_DESCRIPTORS_REPORTED IS_THREAD_SANITIZED
 
 static void share(struct random *random)
 {

@@ -9,6 +9,9 @@
  *	}
  *	TEST_MAIN("base/lock")
  *
+ * What cannot be tested here and now says so first, with the reason, and counts as neither passed
+ * nor failed: SKIP_UNLESS(is_seeded(), "late work takes real seconds").
+ *
  * Tests register themselves, so none can be written and forgotten. They run under cmocka and
  * report as TAP. A single one: `program suite.name_of_the_claim` (shell wildcards work).
  */
@@ -32,9 +35,60 @@ static inline unsigned some_of(unsigned some, unsigned all)
 	return getenv("TEST_LONG") ? all : some;
 }
 
+/* How this program was built. */
+#if defined(__SANITIZE_ADDRESS__)
+#define IS_ADDRESS_SANITIZED 1
+#elif defined(__SANITIZE_THREAD__)
+#define IS_THREAD_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define IS_ADDRESS_SANITIZED 1
+#elif __has_feature(thread_sanitizer)
+#define IS_THREAD_SANITIZED 1
+#endif
+#endif
+#ifndef IS_ADDRESS_SANITIZED
+#define IS_ADDRESS_SANITIZED 0
+#endif
+#ifndef IS_THREAD_SANITIZED
+#define IS_THREAD_SANITIZED 0
+#endif
+#define IS_SANITIZED (IS_ADDRESS_SANITIZED || IS_THREAD_SANITIZED)
+#ifndef IS_COUNTED
+#define IS_COUNTED 0 /* make coverage: not optimized, and counts are written at the end */
+#endif
+
 enum { TEST_MAX = 1024 };
 static struct CMUnitTest test_registry[TEST_MAX];
 static size_t test_count;
+static struct CMUnitTest test_chosen[TEST_MAX];
+static size_t test_begun; /* of those */
+
+static inline int test_begins(__attribute__((unused)) void **state)
+{
+	test_begun++;
+	return 0;
+}
+
+/* cmocka's own skip() says "not ok", and why it says nowhere. It names a test when it is over. */
+static inline void test_skip(const char *reason)
+{
+	static char names[TEST_MAX][256];
+	struct CMUnitTest *test = &test_chosen[test_begun - 1];
+	char *name = names[test_begun - 1];
+
+	snprintf(name, sizeof(names[0]), "%s # SKIP %s", test->name, reason);
+	test->name = name;
+}
+
+/* At the beginning of a test. */
+#define SKIP_UNLESS(condition, reason)                                                             \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			test_skip(reason);                                                         \
+			return;                                                                    \
+		}                                                                                  \
+	} while (0)
 
 #define TEST(suite, claim)                                                                         \
 	static void test_##suite##_##claim(void **state);                                          \
@@ -44,7 +98,8 @@ static size_t test_count;
 			abort();                                                                   \
 		test_registry[test_count++] =                                                      \
 			(struct CMUnitTest){ .name = #suite "." #claim,                            \
-					     .test_func = test_##suite##_##claim };                \
+					     .test_func = test_##suite##_##claim,                  \
+					     .setup_func = test_begins };                          \
 	}                                                                                          \
 	static void test_##suite##_##claim(__attribute__((unused)) void **state)
 
@@ -92,19 +147,18 @@ static size_t test_count;
 /* The whole registry, or the tests whose name matches the pattern in argv[1]. */
 static inline int test_run(const char *group, int argc, char **argv)
 {
-	static struct CMUnitTest chosen[TEST_MAX];
 	size_t count = 0;
 
 	for (size_t i = 0; i < test_count; i++) {
 		if (argc < 2 || fnmatch(argv[1], test_registry[i].name, 0) == 0)
-			chosen[count++] = test_registry[i];
+			test_chosen[count++] = test_registry[i];
 	}
 	if (count == 0) {
 		fprintf(stderr, "%s: no test matches\n", group);
 		return 2;
 	}
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return _cmocka_run_group_tests(group, chosen, count, NULL, NULL);
+	return _cmocka_run_group_tests(group, test_chosen, count, NULL, NULL);
 }
 
 #define TEST_MAIN(group)                                                                           \
