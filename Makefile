@@ -6,6 +6,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 VARIANTS ?=
 TESTS ?=
+MISSED ?=
 
 help:
 	@echo 'make run            build the programs, start the default adapter, show it (dxgk info),'
@@ -14,6 +15,8 @@ help:
 	@echo 'make test           the whole suite: plain, sanitizers, threads, checks of the tree'
 	@echo '                    (VARIANTS="plain asan tsan clang" chooses some of them,'
 	@echo '                    TESTS="handle/table model/*" some programs)'
+	@echo 'make coverage       lines and branches of src/ that the tests pass, per folder'
+	@echo '                    (MISSED=src/vidmm lists what they miss there)'
 	@echo 'make bench          measure'
 	@echo 'make soak           the long tests, which make test leaves out'
 	@echo 'make install        install under PREFIX ($(PREFIX)), below DESTDIR if set'
@@ -42,6 +45,10 @@ soak:
 	@tools/setup.sh build test
 	@python3 tools/run_tests.py --suite soak $(or $(VARIANTS),plain asan)
 
+coverage:
+	@tools/setup.sh build test
+	@python3 tools/coverage.py $(if $(MISSED),--keep --missed '$(MISSED)')
+
 bench:
 	@tools/setup.sh build bench
 	@python3 tools/variants.py release
@@ -67,6 +74,6 @@ abi-baseline:
 	@python3 tools/check_exports.py --new-baseline build/src/thunk/libdxcore.so
 
 clean:
-	rm -rf build build-asan build-tsan build-clang build-release
+	rm -rf build build-asan build-tsan build-clang build-coverage build-release
 
-.PHONY: help run test soak bench install format abi-baseline clean
+.PHONY: help run test soak coverage bench install format abi-baseline clean

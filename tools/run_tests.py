@@ -8,6 +8,7 @@ usage: run_tests.py [--suite name] [--test pattern ...] [variant ...]
    asan    clang, address and undefined-behaviour sanitizers, everything but `habits` and `once`
    tsan    clang, thread sanitizer, suite `threads`
    clang   clang, assertions off: compiles without a warning, nothing is linked or run
+   coverage   gcc, assertions off, counters: what tools/coverage.py runs, and nobody who names none
 
 Suite `soak` runs only when asked for by name. With --test only programs whose names match a pattern
 are built and run (those of `soak` when named in full), in plain unless a variant is named. Each
@@ -45,7 +46,9 @@ RUNS = {
     'tsan': {'only': 'threads', 'without': {'soak', 'habits', 'once'}, 'patience': 8, 'env': {
         'TSAN_OPTIONS': 'halt_on_error=1:second_deadlock_stack=1'}},
     'clang': None,
+    'coverage': {'only': None, 'without': {'soak', 'habits', 'once'}, 'env': {}, 'patience': 4},
 }
+DEFAULT = [name for name in RUNS if name != 'coverage']
 
 
 class Count:
@@ -276,14 +279,14 @@ def main():
     parser.add_argument('--suite', help='run this suite only')
     parser.add_argument('--test', action='append', default=[], metavar='pattern',
                         help='run only programs whose name matches')
-    parser.add_argument('variant', nargs='*', help=f'default: {" ".join(RUNS)}')
+    parser.add_argument('variant', nargs='*', help=f'default: {" ".join(DEFAULT)}')
     options = parser.parse_args()
     unknown = [name for name in options.variant if name not in RUNS]
     if unknown:
         parser.error(f'no variant {unknown[0]}; there are: {" ".join(RUNS)}')
 
     total = Count()
-    for name in options.variant or (['plain'] if options.test else RUNS):
+    for name in options.variant or (['plain'] if options.test else DEFAULT):
         total.add(run_variant(name, options.suite, options.test))
     print()
     for reason in total.reasons:

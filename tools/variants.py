@@ -31,6 +31,9 @@ VARIANTS = {
     # For its warnings only, which do not depend on how much it optimizes.
     'clang':   {'dir': 'build-clang', 'env': CLANG,
                 'options': {'buildtype': 'release', 'b_ndebug': 'true', 'optimization': '0'}},
+    # Not optimized, so that a branch is one of the source; an assertion is none that a test takes.
+    'coverage': {'dir': 'build-coverage', 'env': GCC,
+                 'options': {'b_coverage': 'true', 'b_ndebug': 'true', 'optimization': '0'}},
     'release': {'dir': 'build-release', 'env': GCC,
                 'options': {'buildtype': 'release', 'b_ndebug': 'true', 'b_lto': 'true',
                             'tests': 'false'}},

@@ -14,8 +14,13 @@
 #define LIKELY(condition)       __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition)     __builtin_expect(!!(condition), 0)
 #define RARE                    __attribute__((noinline, cold)) /* keep it out of the fast path */
-/* Copied into its callers, and there made for the constants it is called with. */
-#define SPECIALIZED             static inline __attribute__((always_inline))
+/* Copied into its callers, and there made for the constants it is called with. Copies that nobody
+ * optimizes would only be more to look at, for debuggers and make coverage. */
+#ifdef __OPTIMIZE__
+#define SPECIALIZED static inline __attribute__((always_inline))
+#else
+#define SPECIALIZED static inline __attribute__((unused))
+#endif
 /* Code for processors that have such registers; who calls it asks first. */
 #ifdef __x86_64__
 #define WIDE_REGISTERS       __attribute__((target("avx2")))

@@ -102,8 +102,13 @@ def test_a_variant_runs_its_suites(_):
     for name, suites, variants in (('a', ['api'], 'plain asan'), ('b', ['api', 'threads'], 'plain asan tsan'),
                                    ('c', ['habits'], 'plain'), ('d', ['abi', 'once'], 'plain'),
                                    ('e', ['api', 'threads', 'soak'], '')):
+        assert chosen('coverage', name, suites) == chosen('asan', name, suites)
         runs = [variant for variant in ('plain', 'asan', 'tsan') if chosen(variant, name, suites)]
         assert runs == variants.split(), (name, runs)
+
+
+def test_coverage_runs_when_it_is_named(_):
+    assert 'coverage' in run_tests.RUNS and 'coverage' not in run_tests.DEFAULT
 
 
 def test_a_suite_that_is_asked_for_runs_alone(_):
