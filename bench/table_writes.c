@@ -134,8 +134,7 @@ int main(int argc, char **argv)
 	struct gpuva_plan plan;
 	lock_acquire(&tables.lock);
 	must_succeed(gpuva_plan_map(&tables.space, &request, &plan));
-	must_succeed(page_tables_make_locked(&tables, plan.first_page, page_count,
-					     &plan.steps[0].state));
+	must_succeed(page_tables_make_steps_locked(&tables, plan.steps, 1, TABLES_NOW, NULL));
 	uint64_t first_page = plan.first_page;
 	gpuva_plan_apply(&plan);
 	gpuva_plan_finish(&plan);

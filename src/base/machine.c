@@ -438,16 +438,6 @@ uint64_t machine_alloc_some_pages(uint64_t count, uint64_t lowest, uint64_t high
 	return got;
 }
 
-NTSTATUS machine_alloc_pages(uint64_t count, uint64_t pfns[])
-{
-	uint64_t got = machine_alloc_some_pages(count, 0, UINT64_MAX - 1, pfns);
-
-	if (got == count)
-		return STATUS_SUCCESS;
-	machine_free_pages(got, pfns);
-	return STATUS_NO_MEMORY;
-}
-
 /* Taking back. */
 
 /* Gives the bytes of a long run to the host; they read as zero from then on. */

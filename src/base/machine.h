@@ -49,10 +49,8 @@ MUST_CHECK NTSTATUS machine_alloc_contiguous(uint64_t size_bytes, uint64_t align
 					     uint64_t lowest, uint64_t highest,
 					     uint64_t boundary_bytes, uint64_t *address_out);
 
-/* `count` pages, wherever they are, neighbours where possible. All or none. */
-MUST_CHECK NTSTATUS machine_alloc_pages(uint64_t count, uint64_t pfns[]);
-
-/* As many as there are within [lowest, highest], at most `count`; returns how many. */
+/* As many pages as there are within [lowest, highest], at most `count`, neighbours where possible;
+ * returns how many. */
 MUST_CHECK uint64_t machine_alloc_some_pages(uint64_t count, uint64_t lowest, uint64_t highest,
 					     uint64_t pfns[]);
 

@@ -124,7 +124,7 @@ static void thread_end_client(void *unused)
 	thread_leave_kernel();
 }
 
-/* Runs on the ending thread, also when thread_exit() cut run() short. */
+/* Runs on the ending thread, also when pthread_exit() cut run() short. */
 static void thread_finish(void *context)
 {
 	struct thread *thread = context;
@@ -217,12 +217,6 @@ void thread_detach(struct thread *thread)
 {
 	pthread_detach(thread->native);
 	thread_disown(thread);
-}
-
-void thread_exit(void)
-{
-	assert(self);
-	pthread_exit(NULL); /* thread_finish() runs as a cleanup handler */
 }
 
 struct thread *thread_self(void)

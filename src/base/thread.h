@@ -49,9 +49,6 @@ void thread_join(struct thread *thread);
 /* For threads nobody joins: frees itself at its end. */
 void thread_detach(struct thread *thread);
 
-/* Ends the calling thread, which thread_create() made. */
-NORETURN void thread_exit(void);
-
 /* The calling thread; NULL when it is a client's own. */
 struct thread *thread_self(void);
 

@@ -132,21 +132,6 @@ static const char *name_of(const struct value_name *names, size_t count, uint64_
 	return NULL;
 }
 
-const char *ddi_paging_operation_name(uint32_t operation)
-{
-	return name_of(paging_operations, ARRAY_SIZE(paging_operations), operation);
-}
-
-const char *ddi_query_type_name(uint32_t type)
-{
-	return name_of(query_types, ARRAY_SIZE(query_types), type);
-}
-
-const char *ddi_interrupt_type_name(uint32_t type)
-{
-	return name_of(interrupt_types, ARRAY_SIZE(interrupt_types), type);
-}
-
 /* ---- tables ---- */
 
 struct argument_part;
@@ -333,20 +318,6 @@ void ddi_describe_arguments(const struct ddi_crossing *crossing, char *bytes, si
 	put_number(&text, (uintptr_t)crossing->handle, true);
 	if (crossing->arguments)
 		put_fields(&text, crossing->arguments, table->fields, table->count, false);
-}
-
-bool ddi_describe_current(char *bytes, size_t size)
-{
-	struct text text = { .bytes = bytes, .size = size };
-
-	if (!ddi_innermost)
-		return false;
-	put(&text, ddi_infos[ddi_innermost->ddi].name);
-	put(&text, "(");
-	ddi_describe_arguments(ddi_innermost, bytes + text.used, size - text.used);
-	text.used += strlen(bytes + text.used);
-	put(&text, ")");
-	return true;
 }
 
 void ddi_describe_interrupt(const void *interrupt_data, char *bytes, size_t size)

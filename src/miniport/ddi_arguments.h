@@ -21,15 +21,7 @@ enum { DDI_ARGUMENTS_TEXT = 512 };
 /* Of a crossing that is under way, or has just come back. Empty when there are none to speak of. */
 void ddi_describe_arguments(const struct ddi_crossing *crossing, char *text, size_t size);
 
-/* "DxgkDdiCreateContext(hDevice 0x5581c0, …)": what this thread is inside of. False: nothing. */
-bool ddi_describe_current(char *text, size_t size);
-
 /* Of a DXGKARGCB_NOTIFY_INTERRUPT_DATA: its type, and what belongs to that. */
 void ddi_describe_interrupt(const void *interrupt_data, char *text, size_t size);
-
-/* As the headers call them ("DXGK_OPERATION_TRANSFER"); NULL: they have no name for it. */
-const char *ddi_paging_operation_name(uint32_t operation);
-const char *ddi_query_type_name(uint32_t type);
-const char *ddi_interrupt_type_name(uint32_t type);
 
 #endif

@@ -100,8 +100,3 @@ void *miniport_system_process(const struct miniport *miniport)
 {
 	return miniport->system_process;
 }
-
-void *miniport_system_device(const struct miniport *miniport)
-{
-	return miniport->system_device;
-}

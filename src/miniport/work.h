@@ -51,17 +51,6 @@ struct miniport_pte {
 	bool is_table_64k : 1; /* level 1: the table below has 64 KiB pages */
 };
 
-/* Entry `i` of an update that may have one for all. */
-static inline struct miniport_pte miniport_update_entry(const struct miniport_pte *entries,
-							bool is_repeated, bool is_run, uint32_t i)
-{
-	struct miniport_pte entry = entries[is_repeated || is_run ? 0 : i];
-
-	if (is_run)
-		entry.page += i;
-	return entry;
-}
-
 /* ---- paging operations: what DxgkDdiBuildPagingBuffer is asked for ---- */
 
 enum miniport_paging_kind {
@@ -495,7 +484,6 @@ void miniport_unmap_host_aperture(struct miniport *miniport, uint32_t segment, u
 
 void *miniport_system_context(const struct miniport *miniport);
 void *miniport_system_process(const struct miniport *miniport);
-void *miniport_system_device(const struct miniport *miniport);
 
 /* ---- hardware queues (WDDM 2.2) ---- */
 

@@ -25,7 +25,6 @@ struct block {
 static struct {
 	struct lock lock;
 	struct list blocks; /* block.link */
-	uint64_t pages;
 } drivers = {
 	.lock = LOCK_INITIALIZER(LOCK_RANK_NT_OBJECTS, "memory of drivers"),
 	.blocks = { &drivers.blocks, &drivers.blocks },
@@ -47,7 +46,6 @@ bool driver_memory_add(const void *name, bool is_run, const uint64_t pfns[], uin
 	memcpy(block->pfns, pfns, kept * sizeof(pfns[0]));
 	lock_acquire(&drivers.lock);
 	list_push_back(&drivers.blocks, &block->link);
-	drivers.pages += count;
 	lock_release(&drivers.lock);
 	return true;
 }
@@ -56,7 +54,6 @@ static void block_take_locked(struct block *block)
 {
 	lock_assert_held(&drivers.lock);
 	list_remove(&block->link);
-	drivers.pages -= block->count;
 }
 
 static void block_free(struct block *block)
@@ -89,14 +86,6 @@ bool driver_memory_free(const void *name, bool is_run)
 	if (found)
 		block_free(found);
 	return found != NULL;
-}
-
-uint64_t driver_memory_pages(void)
-{
-	lock_acquire(&drivers.lock);
-	uint64_t pages = drivers.pages;
-	lock_release(&drivers.lock);
-	return pages;
 }
 
 static struct block *take_next_of_image(const void *begin, const void *end)

@@ -24,9 +24,6 @@ MUST_CHECK bool driver_memory_add(const void *name, bool is_run, const uint64_t 
 /* Frees what is entered under the name; false when nothing is. */
 MUST_CHECK bool driver_memory_free(const void *name, bool is_run);
 
-/* Pages entered now, by all drivers. */
-uint64_t driver_memory_pages(void);
-
 /* The image [begin, end) is being unloaded: reports what it left, per place, and frees it. */
 void nt_driver_memory_report_left(const void *begin, const void *end);
 

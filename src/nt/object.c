@@ -48,7 +48,6 @@ static struct {
 	struct lock lock;
 	struct handle_slot *slots;
 	uint32_t capacity;
-	uint32_t open;
 	uint32_t first_free; /* taken here, given back at last_free; HANDLE_END: none */
 	uint32_t last_free;
 } table = {
@@ -66,11 +65,6 @@ void nt_object_init(struct nt_object *object, const struct nt_object_type *type,
 	object->destroy = destroy;
 	refcount_init(&object->refs);
 	object->magic = OBJECT_MAGIC;
-}
-
-void nt_object_abandon(struct nt_object *object)
-{
-	object->magic = OBJECT_DEAD;
 }
 
 struct nt_object *nt_object_from_body(const void *body)
@@ -147,7 +141,6 @@ NTSTATUS nt_handle_open(struct nt_object *object, void **handle_out)
 		table.last_free = HANDLE_END;
 	nt_object_get(object);
 	table.slots[index].object = object;
-	table.open++;
 	lock_release(&table.lock);
 
 	*handle_out = (void *)(HANDLE_BASE + ((uintptr_t)index + 1) * 4);
@@ -190,7 +183,6 @@ NTSTATUS nt_handle_close(void *handle)
 		else
 			table.slots[table.last_free].next_free = index;
 		table.last_free = index;
-		table.open--;
 	}
 	lock_release(&table.lock);
 
@@ -198,14 +190,6 @@ NTSTATUS nt_handle_close(void *handle)
 		return STATUS_INVALID_HANDLE;
 	nt_object_put(object);
 	return STATUS_SUCCESS;
-}
-
-uint32_t nt_handle_count(void)
-{
-	lock_acquire(&table.lock);
-	uint32_t open = table.open;
-	lock_release(&table.lock);
-	return open;
 }
 
 void nt_handle_finish(void)
@@ -218,7 +202,6 @@ void nt_handle_finish(void)
 	capacity = table.capacity;
 	table.slots = NULL;
 	table.capacity = 0;
-	table.open = 0;
 	table.first_free = HANDLE_END;
 	table.last_free = HANDLE_END;
 	lock_release(&table.lock);

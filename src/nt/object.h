@@ -53,9 +53,6 @@ struct nt_object {
 void nt_object_init(struct nt_object *object, const struct nt_object_type *type,
 		    void (*destroy)(struct nt_object *object));
 
-/* For objects that never went public: no destroy call, the caller frees. */
-void nt_object_abandon(struct nt_object *object);
-
 static inline void *nt_object_body(struct nt_object *object)
 {
 	return object + 1;
@@ -82,9 +79,6 @@ MUST_CHECK NTSTATUS nt_handle_get(void *handle, const struct nt_object_type *typ
 
 /* STATUS_INVALID_HANDLE when it names nothing. */
 NTSTATUS nt_handle_close(void *handle);
-
-/* How many handles are open: what a driver left behind shows here after its unload. */
-uint32_t nt_handle_count(void);
 
 /* Closes what is still open and gives the table back. For the end, and for tests. */
 void nt_handle_finish(void);

@@ -554,11 +554,6 @@ NTSTATUS nt_registry_set_dword(const char *path, const char *name, uint32_t valu
 	return host_set(path, name, NT_REG_DWORD, &value, sizeof(value));
 }
 
-NTSTATUS nt_registry_set_qword(const char *path, const char *name, uint64_t value)
-{
-	return host_set(path, name, NT_REG_QWORD, &value, sizeof(value));
-}
-
 NTSTATUS nt_registry_set_binary(const char *path, const char *name, const void *data,
 				size_t size_bytes)
 {

@@ -28,13 +28,11 @@ enum nt_registry_type {
 	NT_REG_BINARY = 3,
 	NT_REG_DWORD = 4,
 	NT_REG_MULTI_SZ = 7,
-	NT_REG_QWORD = 11,
 };
 
 /* Keys on the way are created. A value that was there is replaced, whatever its type. */
 MUST_CHECK NTSTATUS nt_registry_create_key(const char *path);
 MUST_CHECK NTSTATUS nt_registry_set_dword(const char *path, const char *name, uint32_t value);
-MUST_CHECK NTSTATUS nt_registry_set_qword(const char *path, const char *name, uint64_t value);
 MUST_CHECK NTSTATUS nt_registry_set_string(const char *path, const char *name, const char *text);
 MUST_CHECK NTSTATUS nt_registry_set_strings(const char *path, const char *name,
 					    const char *const texts[], size_t count);
@@ -51,24 +49,6 @@ void nt_registry_delete_tree(const char *path);
  */
 MUST_CHECK NTSTATUS nt_registry_query(const char *path, const char *name, uint32_t *type_out,
 				      void *data, size_t capacity, size_t *needed_out);
-
-/*
- * A text file of keys and values:
- *
- *	; a comment
- *	[\Registry\Machine\System\CurrentControlSet\Services\soft]
- *	LocalMemoryMiB = dword:00000100
- *	AddressModel   = "gpummu"
- *	"Two words"    = hex:00,ff,10
- *	Large          = qword:0000000100000000
- *	Names          = multi:"one","two"
- *
- * All or nothing. On a mistake STATUS_INVALID_PARAMETER and in `error` a sentence that begins with
- * file:line:column.
- */
-MUST_CHECK NTSTATUS nt_registry_load_file(const char *file, char *error, size_t error_bytes);
-MUST_CHECK NTSTATUS nt_registry_load_text(const char *file, const char *text, size_t length,
-					  char *error, size_t error_bytes);
 
 /* Forgets everything. For the end, and for tests. */
 void nt_registry_finish(void);

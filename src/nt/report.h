@@ -67,7 +67,8 @@ void nt_report_explain_values(char *sentence, size_t size_bytes);
 /* How often the rule was broken since the process began, or since nt_report_reset(). */
 uint64_t nt_report_count(enum rule rule);
 
-/* Told of every report, also of repeated ones, on the reporting thread. NULL: nobody. */
+/* Told of every report, also of repeated ones, on the reporting thread. NULL: nobody. For tests: a
+ * report that is an answer to what they did is no surprise. */
 void nt_report_listen(void (*listener)(void *context, enum rule rule, const char *sentence),
 		      void *context);
 

@@ -488,15 +488,6 @@ NTSTATUS page_tables_make_steps_locked(struct page_tables *tables, const struct 
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS page_tables_make_locked(struct page_tables *tables, uint64_t first_page,
-				 uint64_t page_count, const struct gpuva_state *state)
-{
-	const struct gpuva_step step = { first_page, page_count, *state };
-
-	lock_assert_held(&tables->lock);
-	return page_tables_make_steps_locked(tables, &step, 1, TABLES_NOW, NULL);
-}
-
 /* ---- life ---- */
 
 static NTSTATUS init_tables(struct page_tables *tables, const struct page_tables_config *config,

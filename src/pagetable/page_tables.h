@@ -256,10 +256,6 @@ MUST_CHECK NTSTATUS page_tables_count_steps_locked(struct page_tables *tables,
 						   const struct gpuva_step *steps, size_t count,
 						   enum table_time time, struct table_rooms *rooms);
 
-/* The same for one range, with the room there is. */
-MUST_CHECK NTSTATUS page_tables_make_locked(struct page_tables *tables, uint64_t first_page,
-					    uint64_t page_count, const struct gpuva_state *state);
-
 /*
  * Returns when there is room for everything that was needed, and whatever the process has in place
  * is; refused when nothing more can go. No lock held, not on the pager's thread.

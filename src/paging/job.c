@@ -25,7 +25,6 @@ void paging_job_init(struct paging_job *job, struct pager *pager)
 	list_init(&job->queued_link);
 	list_init(&job->change_link);
 	list_init(&job->yield_link);
-	list_init(&job->followers);
 	atomic_init(&job->pending, 1);
 	atomic_init(&job->state, JOB_NEW);
 }
@@ -54,32 +53,8 @@ static void dependency_begin(struct paging_job *job, struct paging_dependency *d
 {
 	assert(atomic_load(&job->state) == JOB_NEW);
 	*dependency = (struct paging_dependency){ .job = job, .wait = { .over = dependency_over } };
-	list_init(&dependency->link);
 	list_init(&dependency->wait.link);
 	atomic_fetch_add(&job->pending, 1);
-}
-
-void paging_job_after(struct paging_job *job, struct paging_job *first,
-		      struct paging_dependency *dependency)
-{
-	struct pager *pager = first->pager;
-	bool is_over;
-
-	dependency_begin(job, dependency);
-	lock_acquire(&pager->lock);
-	is_over = atomic_load(&first->state) == JOB_DONE;
-	if (!is_over)
-		list_push_back(&first->followers, &dependency->link);
-	lock_release(&pager->lock);
-	if (is_over)
-		job_release(job);
-}
-
-void paging_job_after_owner(struct paging_job *job, struct sched_owner *owner,
-			    struct paging_dependency *dependency)
-{
-	dependency_begin(job, dependency);
-	sched_after_owner(owner, &dependency->wait);
 }
 
 void paging_job_after_submitted(struct paging_job *job, struct sched_owner *owner,
@@ -126,11 +101,6 @@ void paging_job_queue(struct paging_job *job)
 	trace_paging_job_queued(pager->own.node, job->ticket);
 	lock_release(&pager->lock);
 	job_release(job);
-}
-
-bool paging_job_is_done(const struct paging_job *job)
-{
-	return atomic_load(&job->state) == JOB_DONE;
 }
 
 bool paging_job_is_stale(const struct paging_job *job)
@@ -327,11 +297,10 @@ NTSTATUS pager_job_built(struct pager *pager, struct paging_job *job, NTSTATUS s
 	return status;
 }
 
-static struct paging_job *take_finished(struct pager *pager, struct list *followers_out)
+static struct paging_job *take_finished(struct pager *pager)
 {
 	struct paging_job *job = NULL;
 
-	list_init(followers_out);
 	lock_acquire(&pager->lock);
 	if (!list_is_empty(&pager->built)) {
 		job = container_of(pager->built.next, struct paging_job, link);
@@ -341,7 +310,6 @@ static struct paging_job *take_finished(struct pager *pager, struct list *follow
 	if (job) {
 		list_remove(&job->link);
 		list_remove(&job->queued_link);
-		list_splice_back(followers_out, &job->followers);
 		pager->finishing_ticket = job->ticket;
 		atomic_store(&job->state, JOB_DONE);
 	}
@@ -376,18 +344,13 @@ static void tell_waits(struct pager *pager)
 
 bool pager_finish_job(struct pager *pager)
 {
-	struct list followers;
-	struct paging_job *job = take_finished(pager, &followers);
-	struct list *link;
+	struct paging_job *job = take_finished(pager);
 
 	if (!job)
 		return false;
 	pager_quiet_end(pager, job);
 	trace_paging_job_done(pager->own.node, job->ticket, job->status);
 	job->done(job, job->status);
-	/* After it: what done() changed is what they begin with. */
-	while ((link = list_pop_front(&followers)) != NULL)
-		job_release(container_of(link, struct paging_dependency, link)->job);
 	tell_waits(pager);
 	return true;
 }

@@ -8,7 +8,7 @@
  *
  * One thread per adapter builds (DxgkDdiBuildPagingBuffer is long, and one at a time); buffers of
  * several jobs are with the hardware at once, and jobs that are ready are built in the order in
- * which they became so. What a job needs to come first it says (paging_job_after); nothing else is
+ * which they became so. What a job needs to come first it says (paging_job_after_wait); nothing else is
  * promised between jobs, except that what is built first takes effect first (stream.h).
  *
  * Within a job operations take effect in order. Some drivers act at once when they are asked to map
@@ -180,7 +180,6 @@ struct paging_job {
 	struct list link;         /* pager.ready, stalled or built */
 	struct list queued_link;  /* pager.queued: by ticket, until done */
 	_Atomic uint32_t pending; /* things that have to be over first, one more until queued */
-	struct list followers;    /* paging_dependency.link */
 	struct list change_link;  /* pager.changes: by ticket, until built */
 	struct list yield_link;   /* pager.yielded: others came between, until built */
 	uint64_t ticket;
@@ -201,19 +200,13 @@ struct paging_job {
 void paging_job_init(struct paging_job *job, struct pager *pager);
 
 /*
- * `job` begins after `first` is done, whatever became of it; after what `first_owner` has queued,
- * or has with the hardware, is over. Before paging_job_queue() of `job`. The dependency's storage
- * lives until `job` begins.
+ * `job` begins after what `owner` has with the hardware is over. Before paging_job_queue() of `job`.
+ * The dependency's storage lives until `job` begins.
  */
 struct paging_dependency {
-	struct list link;
 	struct paging_job *job;
 	struct sched_wait wait;
 };
-void paging_job_after(struct paging_job *job, struct paging_job *first,
-		      struct paging_dependency *dependency);
-void paging_job_after_owner(struct paging_job *job, struct sched_owner *owner,
-			    struct paging_dependency *dependency);
 void paging_job_after_submitted(struct paging_job *job, struct sched_owner *owner,
 				struct paging_dependency *dependency);
 
@@ -230,9 +223,6 @@ void paging_job_behind(struct paging_job *job, uint64_t packet);
 
 /* Cannot fail. `done` may run before it returns, on another thread. */
 void paging_job_queue(struct paging_job *job);
-
-/* True when `done` was called. */
-bool paging_job_is_done(const struct paging_job *job);
 
 /* In done(): a reset began after it was queued. What it brought into local memory is lost. */
 bool paging_job_is_stale(const struct paging_job *job);

@@ -7,18 +7,12 @@
 #include "sched/priority.h"
 #include "sched/sched.h"
 
-uint32_t priority_level(bool is_system, uint32_t process_class, int32_t priority)
-{
-	if (is_system)
-		return PRIORITY_SYSTEM;
-	assert(process_class < PRIORITY_CLASSES);
-	assert(priority >= PRIORITY_LOWEST && priority <= PRIORITY_HIGHEST);
-	return process_class * PRIORITY_STEPS + (uint32_t)(priority - PRIORITY_LOWEST);
-}
-
 uint32_t priority_level_of(const struct sched_queue *queue)
 {
-	return priority_level(queue->owner->is_system, queue->process_class, queue->priority);
+	if (queue->owner->is_system)
+		return PRIORITY_SYSTEM;
+	assert(queue->priority >= PRIORITY_LOWEST && queue->priority <= PRIORITY_HIGHEST);
+	return (uint32_t)(queue->priority - PRIORITY_LOWEST);
 }
 
 void ready_set_init(struct ready_set *set)

@@ -5,7 +5,7 @@
  * Levels, higher first:
  *
  *	the kernel's own work
- *	by process class, and in a class by the priority of the context
+ *	by the priority of the context
  *
  * Within a level queues take turns, one packet each, so that nobody waits for ever. A queue with
  * in-process priority takes the turn of another queue of its process and level, never that of
@@ -22,11 +22,10 @@
 struct sched_queue;
 
 enum {
-	PRIORITY_CLASSES = 6,
 	PRIORITY_LOWEST = -7,
 	PRIORITY_HIGHEST = 7,
 	PRIORITY_STEPS = PRIORITY_HIGHEST - PRIORITY_LOWEST + 1,
-	PRIORITY_SYSTEM = PRIORITY_CLASSES * PRIORITY_STEPS,
+	PRIORITY_SYSTEM = PRIORITY_STEPS,
 	PRIORITY_LEVELS = PRIORITY_SYSTEM + 1,
 };
 
@@ -36,7 +35,6 @@ struct ready_set {
 	struct list levels[PRIORITY_LEVELS];
 };
 
-uint32_t priority_level(bool is_system, uint32_t process_class, int32_t priority);
 uint32_t priority_level_of(const struct sched_queue *queue);
 
 void ready_set_init(struct ready_set *set);

@@ -288,9 +288,7 @@ void sched_queue_init(struct sched_queue *queue, struct sched_owner *owner, uint
 	struct sched *sched = owner->sched;
 
 	assert(node < sched->config.node_count);
-	*queue = (struct sched_queue){
-		.sched = sched, .owner = owner, .node = node, .process_class = 2
-	};
+	*queue = (struct sched_queue){ .sched = sched, .owner = owner, .node = node };
 	list_init(&queue->packets);
 	list_init(&queue->ready_link);
 	list_init(&queue->retire_link);
@@ -580,14 +578,6 @@ void sched_queue_set_in_process_priority(struct sched_queue *queue, int32_t prio
 	sched_lock(queue->sched);
 	queue->in_process_priority = priority;
 	sched_unlock(queue->sched);
-}
-
-void sched_queue_set_process_class(struct sched_queue *queue, uint32_t process_class)
-{
-	assert(process_class < PRIORITY_CLASSES);
-	sched_lock(queue->sched);
-	queue->process_class = process_class;
-	queue_placed_anew_unlock(queue);
 }
 
 void sched_queue_suspend(struct sched_queue *queue)

@@ -399,7 +399,6 @@ struct sched_queue {
 	/* Guarded by the scheduler's lock. */
 	int32_t priority;            /* -7 … 7 */
 	int32_t in_process_priority; /* 0 or 1 */
-	uint32_t process_class;      /* 0 … 5; 2 is normal */
 	struct list owner_link;
 	struct list packets;     /* sched_packet.link */
 	struct list *next;       /* the first of them that was not submitted, or the end */
@@ -484,7 +483,6 @@ void sched_queue_set_priority(struct sched_queue *queue, int32_t priority);
 int32_t sched_queue_priority(struct sched_queue *queue);
 int32_t sched_queue_in_process_priority(struct sched_queue *queue);
 void sched_queue_set_in_process_priority(struct sched_queue *queue, int32_t priority);
-void sched_queue_set_process_class(struct sched_queue *queue, uint32_t process_class);
 void sched_queue_suspend(struct sched_queue *queue);
 void sched_queue_resume(struct sched_queue *queue);
 uint32_t sched_queue_length(struct sched_queue *queue);

@@ -445,13 +445,3 @@ bool allocation_discard_locked(struct vidmm_allocation *allocation)
 			     (enum vidmm_offer_priority)allocation->offer_priority);
 	return true;
 }
-
-bool vidmm_decommit(struct vidmm_allocation *allocation)
-{
-	bool may;
-
-	lock_acquire(&allocation->lock);
-	may = allocation_decommit_locked(allocation);
-	lock_release(&allocation->lock);
-	return may;
-}

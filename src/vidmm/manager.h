@@ -336,7 +336,7 @@ void vidmm_process_listen(struct vidmm_process *process, int32_t trim_listeners,
 
 /*
  * Tells every process that listens (NULL) or one: PERIODIC or RESTART_PERIODIC, and TO_BUDGET where
- * it is over.
+ * it is over. For tests: the kernel tells by the clock, and when a process goes on.
  */
 void vidmm_trim(struct vidmm *manager, struct vidmm_process *process, uint32_t flags);
 
@@ -723,7 +723,8 @@ MUST_CHECK bool vidmm_allocation_depart(struct vidmm_allocation *allocation,
 /* The same, and returns when it is done. Not on the pager's thread. */
 void vidmm_allocation_leave(struct vidmm_allocation *allocation);
 
-/* Moves everything that may move out of one segment (0: of all). For tests and controls. */
+/* Begins to move everything that may move out of one segment (0: of all), and waits for nobody. For
+ * tests, whose GPU moves when they say so; vidmm_evict_selected() is the control's. */
 void vidmm_evict_segment(struct vidmm *manager, uint32_t segment_id);
 
 /* Recounts segments, lists, budgets and every place. Nothing is under way. */

@@ -235,9 +235,6 @@ MUST_CHECK NTSTATUS vidmm_invalidate_cache(const struct vidmm_allocation *alloca
 MUST_CHECK NTSTATUS vidmm_offer(struct vidmm_allocation *allocation,
 				enum vidmm_offer_priority priority, bool may_decommit);
 
-/* Gives the memory of an offered allocation away, with what is in it. False when it may not. */
-MUST_CHECK bool vidmm_decommit(struct vidmm_allocation *allocation);
-
 /* Does any of it belong to a CPU view? Such memory moves, and cannot be lent to us. */
 bool vidmm_is_view(const void *pointer, uint64_t size_bytes);
 

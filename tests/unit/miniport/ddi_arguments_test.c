@@ -66,20 +66,6 @@ TEST(arguments, that_do_not_fit_are_cut)
 	EXPECT_STR(little, "");
 }
 
-TEST(current, is_what_the_thread_is_inside_of)
-{
-	DXGKARG_QUERYADAPTERINFO args = { .Type = DXGKQAITYPE_GPUMMUCAPS, .OutputDataSize = 24 };
-	struct ddi_crossing crossing = { .ddi = DDI_QUERY_ADAPTER_INFO };
-
-	EXPECT(!ddi_describe_current(text, sizeof(text)));
-	ddi_note(&crossing, (void *)0xabc, &args);
-	ddi_innermost = &crossing;
-	EXPECT(ddi_describe_current(text, sizeof(text)));
-	ddi_innermost = NULL;
-	EXPECT_STR(text, "DxgkDdiQueryAdapterInfo(hAdapter 0xabc, Type DXGKQAITYPE_GPUMMUCAPS, "
-			 "InputDataSize 0, OutputDataSize 24)");
-}
-
 TEST(interrupt, is_its_type_and_what_belongs_to_that)
 {
 	DXGKARGCB_NOTIFY_INTERRUPT_DATA data = { .InterruptType = DXGK_INTERRUPT_DMA_COMPLETED };

@@ -2,6 +2,7 @@
 /*
  * paging_test.c - DxgkDdiBuildPagingBuffer: what arrives, and what its answers mean.
  */
+#include "miniport/internal.h"
 #include "paging_world.h"
 
 /* ---- the buffer ---- */
@@ -87,7 +88,7 @@ TEST(buffer, a_driver_without_contexts_gets_its_system_device)
 
 	begin(&pager, TEXT("Model", "physical"), NUMBER("SchedulingCaps", 0));
 	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
-	EXPECT(seen(&pager, NULL, 0).hSystemContext == miniport_system_device(pager.host.miniport));
+	EXPECT(seen(&pager, NULL, 0).hSystemContext == pager.host.miniport->system_device);
 	end(&pager);
 }
 

@@ -233,9 +233,9 @@ TEST(dma, a_common_buffer_is_memory_of_the_machine)
 	EXPECT(buffer);
 	EXPECT_EQ(MmGetPhysicalAddress(buffer).QuadPart, address.QuadPart);
 	EXPECT(address.QuadPart + 3 * PAGE_SIZE <= (LONGLONG)1 << 32);
-	EXPECT_EQ(driver_memory_pages(), 3);
+	EXPECT_EQ(machine_usage().taken_pages, 3);
 	adapter->DmaOperations->FreeCommonBuffer(adapter, 3 * PAGE_SIZE, address, buffer, TRUE);
-	EXPECT_EQ(driver_memory_pages(), 0);
+	EXPECT_EQ(machine_usage().taken_pages, 0);
 	EXPECT(!adapter->DmaOperations->AllocateCommonBuffer(adapter, 0, &address, TRUE));
 	EXPECT_NO_REPORT();
 

@@ -26,7 +26,7 @@ TEST(mm, contiguous_memory_has_one_physical_address_after_the_other)
 	uint64_t address = (uint64_t)MmGetPhysicalAddress(memory).QuadPart;
 	EXPECT(address != 0 && address + (128 << 20) <= UINT64_C(1) << 32);
 	EXPECT_EQ(MmGetPhysicalAddress(memory + 12345678).QuadPart, address + 12345678);
-	EXPECT_EQ(driver_memory_pages(), 32768);
+	EXPECT_EQ(machine_usage().taken_pages, 32768);
 	memory[5000] = 'k';
 
 	char *mapped = MmMapIoSpace(at(address + 5000), 100, MmNonCached);
@@ -35,7 +35,7 @@ TEST(mm, contiguous_memory_has_one_physical_address_after_the_other)
 	EXPECT(MmMapIoSpaceEx(at(address), 4096, PAGE_READWRITE) == memory);
 	EXPECT(MmIsAddressValid(memory));
 	MmFreeContiguousMemory(memory);
-	EXPECT_EQ(driver_memory_pages(), 0);
+	EXPECT_EQ(machine_usage().taken_pages, 0);
 
 	memory = MmAllocateContiguousMemorySpecifyCache(8192, at(0x2000000), at(0x2ffffff), at(0),
 							MmWriteCombined);
@@ -72,7 +72,7 @@ TEST(mm, freeing_what_is_not_contiguous_memory_is_reported)
 	MmFreeContiguousMemorySpecifyCache(memory, 4096,
 					   MmCached); /* freed, but the size is wrong */
 	EXPECT_REPORTS(RULE_NT_CONTIGUOUS_FREE, 5);
-	EXPECT_EQ(driver_memory_pages(), 0);
+	EXPECT_EQ(machine_usage().taken_pages, 0);
 	MmFreeContiguousMemory(memory);
 	EXPECT_REPORTS(RULE_NT_CONTIGUOUS_FREE, 6);
 	nt_test_finish();
@@ -86,11 +86,10 @@ TEST(mm, what_an_image_leaves_behind_is_reported_and_freed)
 	EXPECT(memory && mdl);
 	nt_driver_memory_report_left((void *)1, (void *)2); /* another image */
 	EXPECT_NO_REPORT();
-	EXPECT_EQ(driver_memory_pages(), 5);
+	EXPECT_EQ(machine_usage().taken_pages, 5);
 	nt_driver_memory_report_left(NULL, (void *)UINTPTR_MAX);
 	EXPECT_REPORTS(RULE_NT_MEMORY_LEFT, 2);
 	EXPECT_CONTAINS(nt_test_log, "left 3 pages of physical memory, contiguous, allocated at");
-	EXPECT_EQ(driver_memory_pages(), 0);
 	EXPECT_EQ(machine_usage().taken_pages, 0);
 	ExFreePool(mdl);
 	nt_test_finish();
@@ -212,7 +211,7 @@ TEST(mdl, pages_for_an_mdl_are_zeroed_locked_and_mappable_in_one_piece)
 	nt_test_begin();
 	PMDL first = MmAllocatePagesForMdl(at(0), at(anywhere), at(0), 3 * PAGE_SIZE);
 	PMDL hole = MmAllocatePagesForMdl(at(0), at(anywhere), at(0), PAGE_SIZE);
-	EXPECT_EQ(driver_memory_pages(), 4);
+	EXPECT_EQ(machine_usage().taken_pages, 4);
 	EXPECT_EQ(first->ByteCount, 3 * PAGE_SIZE);
 	EXPECT(first->MdlFlags & MDL_PAGES_LOCKED);
 
@@ -240,7 +239,7 @@ TEST(mdl, pages_for_an_mdl_are_zeroed_locked_and_mappable_in_one_piece)
 	ExFreePool(first);
 	MmFreePagesFromMdlEx(hole, 0);
 	ExFreePool(hole);
-	EXPECT_EQ(driver_memory_pages(), 0);
+	EXPECT_EQ(machine_usage().taken_pages, 0);
 	EXPECT_NO_REPORT();
 	nt_test_finish();
 }
@@ -354,7 +353,7 @@ TEST(mdl, steps_out_of_order_are_reported_and_left_out)
 	MmFreePagesFromMdl(mdl); /* again */
 	EXPECT_REPORTS(RULE_NT_MDL_STATE, 10);
 	ExFreePool(mdl);
-	EXPECT_EQ(driver_memory_pages(), 0);
+	EXPECT_EQ(machine_usage().taken_pages, 0);
 	nt_test_finish();
 }
 

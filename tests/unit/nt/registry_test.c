@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * registry_test.c - the host's side of the registry, and the text file.
+ * registry_test.c - the host's side of the registry.
  */
 #include "nt_harness.h"
-
-#include <unistd.h>
 
 #define SOFT NT_REGISTRY_SERVICES "\\soft0"
 
@@ -25,7 +23,6 @@ TEST(registry, what_the_host_sets_it_finds_without_case)
 
 	nt_test_begin();
 	EXPECT_EQ(nt_registry_set_dword(SOFT, "LocalMemoryMiB", 256), STATUS_SUCCESS);
-	EXPECT_EQ(nt_registry_set_qword(SOFT, "Large", UINT64_C(1) << 40), STATUS_SUCCESS);
 	EXPECT_EQ(nt_registry_set_string(SOFT, "Name", "Grafik\xc3\xbc"), STATUS_SUCCESS);
 	EXPECT_EQ(nt_registry_set_strings(SOFT, "List", list, 2), STATUS_SUCCESS);
 	EXPECT_EQ(nt_registry_set_binary(SOFT, "Blob", bytes, 3), STATUS_SUCCESS);
@@ -35,8 +32,6 @@ TEST(registry, what_the_host_sets_it_finds_without_case)
 			"LOCALMEMORYMIB"),
 		  STATUS_SUCCESS);
 	EXPECT(type == NT_REG_DWORD && needed == 4 && *(uint32_t *)(void *)data == 256);
-	EXPECT_EQ(query(SOFT, "large"), STATUS_SUCCESS);
-	EXPECT(type == NT_REG_QWORD && needed == 8);
 	EXPECT_EQ(query(SOFT, "name"), STATUS_SUCCESS);
 	EXPECT(type == NT_REG_SZ && needed == 9);
 	EXPECT_STR(data, "Grafik\xc3\xbc");
@@ -113,116 +108,6 @@ TEST(registry, every_allocation_failure_is_a_status_and_leaks_nothing)
 		EXPECT_EQ(mem_usage().blocks, before.blocks);
 	} while (has_failed);
 	EXPECT(n > 8);
-	nt_test_finish();
-}
-
-static char error[256];
-
-static NTSTATUS load(const char *text)
-{
-	error[0] = '\0';
-	return nt_registry_load_text("reg.txt", text, strlen(text), error, sizeof(error));
-}
-
-TEST(registry_file, reads_every_kind_of_value)
-{
-	nt_test_begin();
-	EXPECT_EQ(load("; a comment\n"
-		       "\n"
-		       "[" SOFT "]\r\n"
-		       "LocalMemoryMiB = dword:00000100 ; trailing\n"
-		       "AddressModel=\"gpu\\\\mmu \\\"x\\\"\"\n"
-		       "  \"Two words\" = hex:00,ff, 1\n"
-		       "Large = qword:0000000100000000\n"
-		       "Names = multi:\"one\",\"two\"\n"
-		       "@ = \"default\"\n"
-		       "Empty = hex:\n"
-		       "[" SOFT "\\Device]\n"
-		       "Last = dword:1"),
-		  STATUS_SUCCESS);
-	EXPECT_EQ(query(SOFT, "LocalMemoryMiB"), STATUS_SUCCESS);
-	EXPECT_EQ(*(uint32_t *)(void *)data, 256);
-	EXPECT_EQ(query(SOFT, "AddressModel"), STATUS_SUCCESS);
-	EXPECT_STR(data, "gpu\\mmu \"x\"");
-	EXPECT_EQ(query(SOFT, "Two words"), STATUS_SUCCESS);
-	EXPECT(needed == 3 && memcmp(data, "\x00\xff\x01", 3) == 0);
-	EXPECT_EQ(query(SOFT, "Large"), STATUS_SUCCESS);
-	EXPECT_EQ(*(uint64_t *)(void *)data, UINT64_C(1) << 32);
-	EXPECT_EQ(query(SOFT, "Names"), STATUS_SUCCESS);
-	EXPECT(memcmp(data, "one\0two\0", 9) == 0);
-	EXPECT_EQ(query(SOFT, ""), STATUS_SUCCESS);
-	EXPECT_STR(data, "default");
-	EXPECT_EQ(query(SOFT, "Empty"), STATUS_SUCCESS);
-	EXPECT_EQ(needed, 0);
-	EXPECT_EQ(query(SOFT "\\Device", "Last"), STATUS_SUCCESS);
-	EXPECT_EQ(load(""), STATUS_SUCCESS);
-	nt_test_finish();
-}
-
-TEST(registry_file, a_mistake_has_a_place_and_changes_nothing)
-{
-	static const struct {
-		const char *text;
-		const char *error;
-	} cases[] = {
-		{ "x = dword:1", "reg.txt:1:1: expected a [key]" },
-		{ "[\\Registry\\a]\nGood = dword:1\n\n  x dword:1\n", "reg.txt:4:12: expected =" },
-		{ "[\\Registry\\a]\nx = 5", "reg.txt:2:5: expected \"text\", dword:" },
-		{ "[\\Registry\\a]\nx = dword:", "reg.txt:2:11: expected a hexadecimal digit" },
-		{ "[\\Registry\\a]\nx = dword:123456789", "reg.txt:2:19: expected at most 8" },
-		{ "[\\Registry\\a]\nx = dword:1g", "reg.txt:2:12: expected the end of the line" },
-		{ "[\\Registry\\a]\nx = \"abc\n", "reg.txt:2:9: expected \" before the end" },
-		{ "[\\Registry\\a]\nx = \"a\\q\"\n", "reg.txt:2:8: expected \\, \", n or t" },
-		{ "[\\Registry\\a]\nx = hex:1,zz", "reg.txt:2:11: expected a hexadecimal digit" },
-		{ "[\\Registry\\a]\nx = multi:\"a\",b", "reg.txt:2:15: expected \" here" },
-		{ "[\\Registry\\a", "reg.txt:1:13: expected ]" },
-		{ "[Machine\\a]", "reg.txt:1:2: expected a key that begins with" },
-		{ "[\\Registry\\]", "reg.txt:1:2: expected a key that begins with" },
-		{ "[\\Registry\\a\\\\b]", "reg.txt:1:14: expected a name of 1 to 255" },
-		{ "[\\Registry\\a]\n= dword:1", "reg.txt:2:1: expected a name" },
-		{ "[\\Registry\\a] x", "reg.txt:1:15: expected the end of the line" },
-	};
-
-	nt_test_begin();
-	for (size_t i = 0; i < ARRAYSIZE(cases); i++) {
-		EXPECT_EQ(load(cases[i].text), STATUS_INVALID_PARAMETER);
-		EXPECT_CONTAINS(error, cases[i].error);
-		EXPECT_EQ(query("\\Registry\\a", "Good"), STATUS_OBJECT_NAME_NOT_FOUND);
-	}
-	nt_test_finish();
-}
-
-TEST(registry_file, cut_anywhere_it_neither_crashes_nor_leaks)
-{
-	static const char text[] = "[\\Registry\\a]\nx = \"a\\n\"\ny = multi:\"a\",\"b\"\n"
-				   "z = hex:00,11\n\"q\" = qword:1\n";
-
-	nt_test_begin();
-	for (size_t length = 0; length < sizeof(text); length++) {
-		char *copy = mem_alloc(length + 1); /* no terminator within reach */
-		memcpy(copy, text, length);
-		(void)!nt_registry_load_text("reg.txt", copy, length, error, sizeof(error));
-		mem_free(copy);
-	}
-	nt_test_finish();
-}
-
-TEST(registry_file, comes_from_a_file_that_may_not_be_there)
-{
-	char name[] = "/tmp/dxgk-registry-XXXXXX";
-	int fd = mkstemp(name);
-	static const char text[] = "[" SOFT "]\nFromFile = dword:2a\n";
-
-	nt_test_begin();
-	EXPECT_EQ(write(fd, text, sizeof(text) - 1), (ssize_t)sizeof(text) - 1);
-	close(fd);
-	EXPECT_EQ(nt_registry_load_file(name, error, sizeof(error)), STATUS_SUCCESS);
-	EXPECT_EQ(query(SOFT, "FromFile"), STATUS_SUCCESS);
-	EXPECT_EQ(*(uint32_t *)(void *)data, 42);
-	unlink(name);
-	EXPECT_EQ(nt_registry_load_file(name, error, sizeof(error)), STATUS_OBJECT_NAME_NOT_FOUND);
-	EXPECT_CONTAINS(error, name);
-	EXPECT(nt_registry_load_file("/tmp", error, sizeof(error)) != STATUS_NO_MEMORY);
 	nt_test_finish();
 }
 

@@ -48,7 +48,6 @@ static HANDLE begin(void)
 static void finish(HANDLE key)
 {
 	EXPECT_EQ(ZwClose(key), STATUS_SUCCESS);
-	EXPECT_EQ(nt_handle_count(), 0);
 	nt_test_finish();
 }
 
@@ -278,7 +277,6 @@ TEST(registry_zw, a_deleted_key_says_so)
 	EXPECT_EQ(ZwFlushKey(key), STATUS_SUCCESS);
 	ZwClose(sub);
 	EXPECT_EQ(ZwClose(key), STATUS_SUCCESS);
-	EXPECT_EQ(nt_handle_count(), 1); /* the first handle of begin() */
 	nt_test_finish();
 }
 

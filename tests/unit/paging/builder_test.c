@@ -53,7 +53,7 @@ TEST(builder, operations_of_several_jobs_share_a_buffer)
 		fake_job_init(&jobs[i], fake);
 		add_fill(&jobs[i], i);
 		add_fill(&jobs[i], i + 10);
-		paging_job_after(&jobs[i].job, &blocker.job, &jobs[i].dependencies[0]);
+		fake_job_after(&jobs[i], &blocker, 0);
 		paging_job_queue(&jobs[i].job);
 	}
 	paging_job_queue(&blocker.job);
@@ -124,7 +124,7 @@ TEST(builder, a_job_over_several_packets_is_done_with_the_last)
 	paging_job_queue(&job.job);
 	fake_wait_submitted(fake, 2);
 	fake_complete_one(fake);
-	EXPECT(!paging_job_is_done(&job.job));
+	EXPECT_EQ(atomic_load(&job.done_count), 0);
 	EXPECT(pager_validate(fake->pager) == NULL);
 	fake_job_complete(&job);
 	fake_destroy(fake);
@@ -183,7 +183,7 @@ TEST(builder, a_job_whose_last_operation_writes_nothing_waits_for_those_before)
 	paging_job_queue(&job.job);
 	fake_wait_submitted(fake, 1);
 	EXPECT_EQ(atomic_load(&fake->log_count), 2);
-	EXPECT(!paging_job_is_done(&job.job));
+	EXPECT_EQ(atomic_load(&job.done_count), 0);
 	fake_job_complete(&job);
 	fake_destroy(fake);
 }

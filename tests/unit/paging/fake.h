@@ -185,11 +185,17 @@ struct fake_job {
 	NTSTATUS status;
 	bool was_on_thread;
 	struct paging_dependency dependencies[4];
+	struct list followers; /* sched_wait.link; guarded by sched.lock */
+	bool is_over;          /* they were told */
 };
 
 void fake_job_init(struct fake_job *job, struct fake *fake);
 struct paging_op *fake_job_add(struct fake_job *job, enum paging_op_kind kind);
 void fake_job_wait(struct fake_job *job);
+
+/* `job` begins after `first` is done, or what the owner has queued is over. Before it is queued. */
+void fake_job_after(struct fake_job *job, struct fake_job *first, uint32_t dependency);
+void fake_job_after_owner(struct fake_job *job, uint32_t dependency);
 void fake_job_complete(struct fake_job *job); /* completes packets until it is done */
 
 /* A place of one run; and its bytes. */

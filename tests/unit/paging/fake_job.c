@@ -9,6 +9,24 @@
 
 static _Atomic uint32_t last_order;
 
+static void tell_followers(struct fake_job *job)
+{
+	struct sched *sched = &job->fake->sched;
+	struct list over;
+	struct list *link;
+
+	list_init(&over);
+	lock_acquire(&sched->lock);
+	job->is_over = true;
+	list_splice_back(&over, &job->followers);
+	lock_release(&sched->lock);
+	while ((link = list_pop_front(&over)) != NULL) {
+		struct sched_wait *wait = container_of(link, struct sched_wait, link);
+
+		wait->over(wait);
+	}
+}
+
 static void job_done(struct paging_job *job, NTSTATUS status)
 {
 	struct fake_job *fake_job = container_of(job, struct fake_job, job);
@@ -18,6 +36,7 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 	fake_job->status = status;
 	fake_job->was_on_thread = pager_is_current_thread(fake->pager);
 	atomic_store(&fake_job->order, atomic_fetch_add(&last_order, 1) + 1);
+	tell_followers(fake_job);
 	atomic_fetch_add(&fake_job->done_count, 1);
 	notice_give(&fake->sched.changed);
 }
@@ -45,6 +64,7 @@ void fake_job_init(struct fake_job *job, struct fake *fake)
 {
 	memset(job, 0, sizeof(*job));
 	job->fake = fake;
+	list_init(&job->followers);
 	paging_job_init(&job->job, fake->pager);
 	job->job.done = job_done;
 	job->job.next = job_next;
@@ -56,6 +76,26 @@ struct paging_op *fake_job_add(struct fake_job *job, enum paging_op_kind kind)
 	CHECK(job->op_count < FAKE_OPS);
 	job->ops[job->op_count].kind = kind;
 	return &job->ops[job->op_count++];
+}
+
+void fake_job_after(struct fake_job *job, struct fake_job *first, uint32_t dependency)
+{
+	struct sched_wait *wait = paging_job_after_wait(&job->job, &job->dependencies[dependency]);
+	bool is_over;
+
+	lock_acquire(&first->fake->sched.lock);
+	is_over = first->is_over;
+	if (!is_over)
+		list_push_back(&first->followers, &wait->link);
+	lock_release(&first->fake->sched.lock);
+	if (is_over)
+		wait->over(wait);
+}
+
+void fake_job_after_owner(struct fake_job *job, uint32_t dependency)
+{
+	sched_after_owner(&job->fake->owner,
+			  paging_job_after_wait(&job->job, &job->dependencies[dependency]));
 }
 
 void fake_job_wait(struct fake_job *job)

@@ -88,7 +88,7 @@ static void block_init(struct model *model, struct block *block, uint32_t number
 static void after(struct fake_job *job, struct fake_job **last, uint32_t *dependency)
 {
 	if (*last && *last != job)
-		paging_job_after(&job->job, &(*last)->job, &job->dependencies[(*dependency)++]);
+		fake_job_after(job, *last, (*dependency)++);
 	*last = job;
 }
 

@@ -41,11 +41,11 @@ TEST(order, a_job_is_done_when_its_packet_is_retired_and_not_before)
 
 	queue_fill(&job, fake, 1);
 	fake_wait_submitted(fake, 1);
-	EXPECT(!paging_job_is_done(&job.job));
+	EXPECT_EQ(atomic_load(&job.done_count), 0);
 	EXPECT(pager_validate(fake->pager) == NULL);
 	fake_complete_one(fake);
 	fake_job_wait(&job);
-	EXPECT(paging_job_is_done(&job.job));
+	EXPECT_EQ(atomic_load(&job.done_count), 1);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
 	fake_destroy(fake);
 }
@@ -75,7 +75,7 @@ TEST(order, a_follower_is_not_built_before_the_first_is_done)
 	fake_wait_submitted(fake, 1);
 	fake_job_init(&follower, fake);
 	add_fill(&follower, 2);
-	paging_job_after(&follower.job, &first.job, &follower.dependencies[0]);
+	fake_job_after(&follower, &first, 0);
 	paging_job_queue(&follower.job);
 	queue_fill(&other, fake, 3);
 	fake_wait_submitted(fake, 2); /* the other overtook it */
@@ -86,7 +86,7 @@ TEST(order, a_follower_is_not_built_before_the_first_is_done)
 	fake_complete_one(fake);
 	fake_wait_submitted(fake, 3);
 	EXPECT_EQ(fake->log[2].op.fill.pattern, 2);
-	EXPECT(paging_job_is_done(&first.job));
+	EXPECT_EQ(atomic_load(&first.done_count), 1);
 	fake_job_complete(&follower);
 	EXPECT(first.order < follower.order);
 	fake_destroy(fake);
@@ -102,7 +102,7 @@ TEST(order, a_follower_of_something_done_begins_at_once)
 	fake_job_complete(&first);
 	fake_job_init(&follower, fake);
 	add_fill(&follower, 2);
-	paging_job_after(&follower.job, &first.job, &follower.dependencies[0]);
+	fake_job_after(&follower, &first, 0);
 	paging_job_queue(&follower.job);
 	fake_job_complete(&follower);
 	fake_destroy(fake);
@@ -122,9 +122,9 @@ TEST(order, a_job_waits_for_all_that_it_named)
 	fake->sched.is_owner_busy = true;
 	fake_job_init(&follower, fake);
 	add_fill(&follower, 3);
-	paging_job_after(&follower.job, &first.job, &follower.dependencies[0]);
-	paging_job_after(&follower.job, &second.job, &follower.dependencies[1]);
-	paging_job_after_owner(&follower.job, &fake->owner, &follower.dependencies[2]);
+	fake_job_after(&follower, &first, 0);
+	fake_job_after(&follower, &second, 1);
+	fake_job_after_owner(&follower, 2);
 	paging_job_after_submitted(&follower.job, &fake->owner, &follower.dependencies[3]);
 	paging_job_queue(&follower.job);
 	fake_complete_one(fake);
@@ -145,7 +145,7 @@ TEST(order, an_idle_owner_is_no_reason_to_wait)
 
 	fake_job_init(&job, fake);
 	add_fill(&job, 1);
-	paging_job_after_owner(&job.job, &fake->owner, &job.dependencies[0]);
+	fake_job_after_owner(&job, 0);
 	paging_job_queue(&job.job);
 	fake_job_complete(&job);
 	fake_destroy(fake);
@@ -161,7 +161,7 @@ TEST(order, a_follower_begins_after_a_failure_too)
 	fake_wait_submitted(fake, 1);
 	fake_job_init(&follower, fake);
 	add_fill(&follower, 2);
-	paging_job_after(&follower.job, &first.job, &follower.dependencies[0]);
+	fake_job_after(&follower, &first, 0);
 	paging_job_queue(&follower.job);
 	fake_retire_one(fake, SCHED_ABORTED);
 	fake_job_complete(&follower);
@@ -362,7 +362,7 @@ TEST(order, waiting_for_all_waits_for_those_that_are_not_ready)
 	fake->sched.is_owner_busy = true;
 	fake_job_init(&blocked, fake);
 	add_fill(&blocked, 1);
-	paging_job_after_owner(&blocked.job, &fake->owner, &blocked.dependencies[0]);
+	fake_job_after_owner(&blocked, 0);
 	paging_job_queue(&blocked.job);
 	queue_fill(&other, fake, 2);
 	pager_after_all(fake->pager, &told.wait);

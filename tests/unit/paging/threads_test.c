@@ -33,7 +33,7 @@ static void client_round(struct client *client, uint32_t round)
 		op->copy.destination = fake_place(FAKE_LOCAL, &client->other);
 		op->copy.size_bytes = 8 * 4096;
 		if (i > 0)
-			paging_job_after(&jobs[i].job, &jobs[i - 1].job, &jobs[i].dependencies[0]);
+			fake_job_after(&jobs[i], &jobs[i - 1], 0);
 		paging_job_queue(&jobs[i].job);
 	}
 	if (round % 4 == 0)

@@ -113,14 +113,13 @@ TEST(node, a_more_important_queue_goes_first)
 	world_start_with(&config);
 	struct sched_queue *low = world_queue(0, 0);
 	struct sched_queue *high = world_queue(1, 0);
-	struct sched_queue *realtime = world_queue(2, 0);
-	sched_queue_set_priority(high, 7);
-	sched_queue_set_process_class(realtime, 5);
-	sched_queue_set_priority(realtime, -7);
+	struct sched_queue *highest = world_queue(2, 0);
+	sched_queue_set_priority(high, 6);
+	sched_queue_set_priority(highest, 7);
 	work(low, 'a');
 	work(low, 'b');
 	work(high, 'c');
-	work(realtime, 'd');
+	work(highest, 'd');
 	paging('p');
 	for (int i = 0; i < 4; i++) {
 		fake_gpu_complete(&world.gpu, 0, 1);

@@ -17,8 +17,7 @@ static void prepare(void)
 	for (size_t i = 0; i < ARRAY_SIZE(owners); i++)
 		owners[i] = (struct sched_owner){ .process = &processes[i] };
 	for (size_t i = 0; i < ARRAY_SIZE(queues); i++) {
-		queues[i] = (struct sched_queue){ .owner = &owners[i % ARRAY_SIZE(owners)],
-						  .process_class = 2 };
+		queues[i] = (struct sched_queue){ .owner = &owners[i % ARRAY_SIZE(owners)] };
 		list_init(&queues[i].ready_link);
 	}
 }
@@ -42,21 +41,25 @@ TEST(priority, nobody_is_next_when_nobody_could_go)
 	EXPECT(ready_set_best(&set) == NULL);
 }
 
-TEST(priority, the_class_of_the_process_counts_before_the_priority_of_the_context)
+static uint32_t level_at(struct sched_queue *queue, int32_t priority)
 {
-	EXPECT(priority_level(false, 3, -7) > priority_level(false, 2, 7));
-	EXPECT(priority_level(false, 5, -7) > priority_level(false, 4, 7));
-	for (uint32_t process_class = 0; process_class < PRIORITY_CLASSES; process_class++) {
-		for (int32_t priority = -7; priority < 7; priority++)
-			EXPECT(priority_level(false, process_class, priority + 1) >
-			       priority_level(false, process_class, priority));
-	}
+	queue->priority = priority;
+	return priority_level_of(queue);
+}
+
+TEST(priority, each_priority_of_a_context_is_a_level_above_the_one_below_it)
+{
+	prepare();
+	for (int32_t priority = -7; priority < 7; priority++)
+		EXPECT(level_at(&queues[0], priority + 1) > level_at(&queues[0], priority));
 }
 
 TEST(priority, the_kernels_own_work_is_before_everybody)
 {
-	EXPECT(priority_level(true, 0, -7) > priority_level(false, 5, 7));
-	EXPECT(priority_level(true, 0, 0) < PRIORITY_LEVELS);
+	prepare();
+	owners[1].is_system = true;
+	EXPECT(level_at(&queues[1], -7) > level_at(&queues[0], 7));
+	EXPECT(level_at(&queues[1], 7) < PRIORITY_LEVELS);
 }
 
 TEST(priority, a_higher_level_goes_first_whenever_it_came)
@@ -66,8 +69,7 @@ TEST(priority, a_higher_level_goes_first_whenever_it_came)
 	queues[1].priority = 1;
 	ready_set_add(&set, &queues[1]);
 	EXPECT(ready_set_best(&set) == &queues[1]);
-	queues[2].process_class = 5;
-	queues[2].priority = -7;
+	queues[2].priority = 7;
 	ready_set_add(&set, &queues[2]);
 	EXPECT(ready_set_best(&set) == &queues[2]);
 	ready_set_remove(&set, &queues[2]);

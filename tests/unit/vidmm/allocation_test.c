@@ -609,18 +609,18 @@ TEST(decommit, only_what_was_offered_for_it_loses_its_memory)
 	struct vidmm_allocation *allocation = world_new(&world, 64 * KIB);
 	char *bytes = world_lock(&world, allocation);
 	memset(bytes, 'd', 64 * KIB);
-	EXPECT(!vidmm_decommit(allocation));
+	EXPECT(!world_decommit(allocation));
 	EXPECT(world_unlock(allocation));
-	EXPECT(!vidmm_decommit(allocation));
+	EXPECT(!world_decommit(allocation));
 	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_LOW, false), STATUS_SUCCESS);
-	EXPECT(!vidmm_decommit(allocation));
+	EXPECT(!world_decommit(allocation));
 	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_LOW, true), STATUS_SUCCESS);
-	EXPECT(vidmm_decommit(allocation));
+	EXPECT(world_decommit(allocation));
 	world_check(&world);
 	EXPECT_EQ(machine_usage().taken_pages, 0);
 	EXPECT_EQ(world.process.committed_bytes, 0);
 	EXPECT(!probe_is_readable(bytes, 1));
-	EXPECT(!vidmm_decommit(allocation));
+	EXPECT(!world_decommit(allocation));
 	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_HIGH, false), STATUS_SUCCESS);
 	EXPECT_EQ(allocation->offer, VIDMM_DECOMMITTED);
 
@@ -642,7 +642,7 @@ TEST(decommit, what_cannot_be_committed_again_stays_offered)
 	world_lock(&world, allocation);
 	EXPECT(world_unlock(allocation));
 	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_LOW, true), STATUS_SUCCESS);
-	EXPECT(vidmm_decommit(allocation));
+	EXPECT(world_decommit(allocation));
 	struct vidmm_allocation *other = world_new(&world, 12 * MIB);
 	world_lock(&world, other);
 	EXPECT_EQ(world_reclaim(allocation), VIDMM_RECLAIM_NOT_COMMITTED);
@@ -704,7 +704,7 @@ static void model_step(struct world *world, struct model *models, struct random 
 		status = vidmm_offer(allocation, VIDMM_OFFER_NORMAL, random_below(random, 2) == 0);
 		EXPECT_EQ(NT_SUCCESS(status), model->locks == 0);
 		model->is_offered |= model->locks == 0;
-		if (vidmm_decommit(allocation)) {
+		if (world_decommit(allocation)) {
 			EXPECT(model->is_offered);
 			model->value = 0;
 		}

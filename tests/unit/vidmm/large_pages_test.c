@@ -60,7 +60,7 @@ static void map_only(struct world *world, uint64_t page, struct memory *memory, 
 
 	lock_acquire(&world->tables.lock);
 	EXPECT_EQ(gpuva_plan_map(&world->tables.space, &request, &plan), STATUS_SUCCESS);
-	EXPECT_EQ(page_tables_make_locked(&world->tables, page, 1, &plan.steps[0].state),
+	EXPECT_EQ(page_tables_make_steps_locked(&world->tables, plan.steps, 1, TABLES_NOW, NULL),
 		  STATUS_SUCCESS);
 	gpuva_plan_apply(&plan);
 	gpuva_plan_finish(&plan);

@@ -153,7 +153,7 @@ static void map(struct mapped_gpu *mapped, struct mapped_thing *thing, int space
 					     .protection = GPUVA_WRITE };
 	lock_acquire(&tables->lock);
 	EXPECT_EQ(gpuva_plan_map(&tables->space, &request, &plan), STATUS_SUCCESS);
-	EXPECT_EQ(page_tables_make_locked(tables, page, THING_PAGES, &plan.steps[0].state),
+	EXPECT_EQ(page_tables_make_steps_locked(tables, plan.steps, 1, TABLES_NOW, NULL),
 		  STATUS_SUCCESS);
 	gpuva_plan_apply(&plan);
 	gpuva_plan_finish(&plan);

@@ -7,9 +7,11 @@
 
 static inline uint64_t op_entry(const struct paging_op *op, uint32_t i)
 {
-	struct miniport_pte entry = miniport_update_entry(
-		op->update_table.entries, op->update_table.is_repeated, op->update_table.is_run, i);
+	bool is_one_for_all = op->update_table.is_repeated || op->update_table.is_run;
+	struct miniport_pte entry = op->update_table.entries[is_one_for_all ? 0 : i];
 
+	if (op->update_table.is_run)
+		entry.page += i;
 	return pte_pack(&entry);
 }
 

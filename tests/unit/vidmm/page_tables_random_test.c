@@ -102,8 +102,7 @@ static NTSTATUS carry_out(struct model *model, struct gpuva_plan *plan, NTSTATUS
 		status = world_reach_plan_locked(model->world, plan);
 	for (size_t i = 0; NT_SUCCESS(status) && i < step_count; i++) {
 		steps[i] = plan->steps[i];
-		status = page_tables_make_locked(tables, steps[i].first_page, steps[i].page_count,
-						 &steps[i].state);
+		status = page_tables_make_steps_locked(tables, &steps[i], 1, TABLES_NOW, NULL);
 	}
 	EXPECT(status != STATUS_NO_MEMORY);
 	if (NT_SUCCESS(status))

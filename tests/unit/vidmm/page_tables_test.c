@@ -373,8 +373,8 @@ TEST(tables, what_a_failed_job_left_is_written_anew)
 		lock_acquire(&world->tables.lock);
 		EXPECT_EQ(gpuva_plan_map(&world->tables.space, &request, &plan), STATUS_SUCCESS);
 		EXPECT_EQ(world_reach_plan_locked(world, &plan), STATUS_SUCCESS);
-		EXPECT_EQ(page_tables_make_locked(&world->tables, plan.first_page, 40,
-						  &plan.steps[0].state),
+		EXPECT_EQ(page_tables_make_steps_locked(&world->tables, plan.steps, 1, TABLES_NOW,
+							NULL),
 			  STATUS_SUCCESS);
 		gpuva_plan_apply(&plan);
 		gpuva_plan_finish(&plan);
@@ -459,8 +459,10 @@ TEST(tables, no_memory_for_a_table_leaves_none_of_them)
 			uint64_t taken = machine_usage().taken_pages + world->local_taken;
 
 			mem_fail_nth(++fail_at);
-			NTSTATUS status = page_tables_make_locked(&world->tables, world->windows[1],
-								  pages, &wanted);
+			NTSTATUS status = page_tables_make_steps_locked(
+				&world->tables,
+				&(struct gpuva_step){ world->windows[1], pages, wanted }, 1,
+				TABLES_NOW, NULL);
 			fired = mem_fail_stop();
 			EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 			if (fired)
@@ -481,7 +483,9 @@ TEST(tables, no_room_in_a_segment_leaves_none_of_them)
 
 	world->is_local_full = true;
 	lock_acquire(&world->tables.lock);
-	EXPECT_EQ(page_tables_make_locked(&world->tables, 64, 4, &wanted),
+	EXPECT_EQ(page_tables_make_steps_locked(&world->tables,
+						&(struct gpuva_step){ 64, 4, wanted }, 1,
+						TABLES_NOW, NULL),
 		  STATUS_GRAPHICS_NO_VIDEO_MEMORY);
 	lock_release(&world->tables.lock);
 	EXPECT_EQ(world->tables.table_count, count);

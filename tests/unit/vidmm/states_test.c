@@ -55,7 +55,7 @@ TEST(states, each_step_is_one_event)
 	world_lock(&world, allocation);
 	EXPECT(world_unlock(allocation));
 	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_LOW, true), STATUS_SUCCESS);
-	EXPECT(vidmm_decommit(allocation));
+	EXPECT(world_decommit(allocation));
 	vidmm_allocation_retire(allocation);
 	world_drop(&world, allocation);
 	trace_finish();

@@ -655,8 +655,8 @@ static inline NTSTATUS world_carry_out(struct world *world, struct gpuva_plan *p
 	if (NT_SUCCESS(status))
 		status = world_reach_plan_locked(world, plan);
 	for (size_t i = 0; NT_SUCCESS(status) && i < plan->step_count; i++)
-		status = page_tables_make_locked(&world->tables, plan->steps[i].first_page,
-						 plan->steps[i].page_count, &plan->steps[i].state);
+		status = page_tables_make_steps_locked(&world->tables, &plan->steps[i], 1,
+						       TABLES_NOW, NULL);
 	if (NT_SUCCESS(status))
 		gpuva_plan_apply(plan);
 	lock_release(&world->tables.lock);

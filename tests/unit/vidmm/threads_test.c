@@ -111,7 +111,7 @@ static void offer_or_lock(void *argument)
 
 		if (is_offerer) {
 			if (NT_SUCCESS(vidmm_offer(&shared->allocation, VIDMM_OFFER_LOW, true))) {
-				(void)!vidmm_decommit(&shared->allocation);
+				(void)!world_decommit(&shared->allocation);
 				EXPECT(world_reclaim(&shared->allocation) !=
 				       VIDMM_RECLAIM_NOT_COMMITTED);
 			}

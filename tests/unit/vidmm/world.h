@@ -128,6 +128,14 @@ static inline enum vidmm_reclaim_result world_reclaim(struct vidmm_allocation *a
 }
 
 /* Nothing is left: no page, no address, no memory. */
+static inline bool world_decommit(struct vidmm_allocation *allocation)
+{
+	lock_acquire(&allocation->lock);
+	bool has_gone = allocation_decommit_locked(allocation);
+	lock_release(&allocation->lock);
+	return has_gone;
+}
+
 static inline void world_finish(struct world *world)
 {
 	while (world->count > 0)
