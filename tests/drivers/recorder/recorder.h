@@ -7,6 +7,22 @@
  *
  *	CreateContext irql=0 node=2 flags=1
  *
+ * The legend:
+ *
+ *	CreateContext    DxgkDdiCreateContext; names of callbacks are those of DxgkCb…
+ *	irql=0           the level it was called at: 0 PASSIVE, 1 APC, 2 DISPATCH, above that the
+ *	                 device's own
+ *	node=2 flags=1   what of the arguments tells one call from another, under the members' names;
+ *	                 handles are only said to be there (device=1)
+ *	status=…         what a callback answered, as a number without a sign
+ *	operation=…      of BuildPagingBuffer, as DXGK_OPERATION_…: 0 transfer, 1 fill, 2 discard,
+ *	                 5 map and 6 unmap an aperture, 8 transfer and 9 fill by address,
+ *	                 10 init a context's allocation, 11 write page tables, 12 flush the TLB,
+ *	                 13 update a context's allocation, 14 copy entries of page tables,
+ *	                 15 notify residency, 16 signal a fence
+ *	left=0           of StopDevice: what the driver has that nobody closed
+ *	WRONG: …         the driver complains: it was called in a way that the contract rules out
+ *
  * What it answers comes from its registry; see recorder.c. What it does besides answering it is
  * told by DxgkDdiEscape with one of these.
  *

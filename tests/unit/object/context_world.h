@@ -5,19 +5,14 @@
  */
 #ifndef TESTS_OBJECT_CONTEXT_WORLD_H
 #define TESTS_OBJECT_CONTEXT_WORLD_H
+#include "scene.h"
 
 #include <sched.h>
 
-#include "support/test.h"
-
-#include "base/mem.h"
 #include "base/refusal.h"
-#include "base/thread.h"
-#include "drivers/recorder/recorder.h"
 #include "nt/report.h"
 #include "object/context_switch.h"
 #include "object/gpu_addresses.h"
-#include "object/kernel.h"
 #include "object/submission.h"
 #include "object/validate.h"
 #include "sched/internal.h"
@@ -29,35 +24,6 @@ enum { OPERATION_INIT = 10, OPERATION_UPDATE = 13 };
 
 /* ---- the driver's notes ---- */
 
-static struct lock notes_lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "notes");
-static char notes[1 << 18];
-static size_t notes_used;
-
-EXPORTED void recorder_note(const char *line)
-{
-	size_t length = strlen(line);
-
-	lock_acquire(&notes_lock);
-	if (notes_used + length + 2 < sizeof(notes)) {
-		memcpy(notes + notes_used, line, length);
-		notes_used += length;
-		notes[notes_used++] = '\n';
-		notes[notes_used] = '\0';
-	}
-	lock_release(&notes_lock);
-}
-
-static unsigned notes_of(const char *text)
-{
-	unsigned count = 0;
-
-	lock_acquire(&notes_lock);
-	for (const char *at = notes; (at = strstr(at, text)) != NULL; at++)
-		count++;
-	lock_release(&notes_lock);
-	return count;
-}
-
 static unsigned operations(unsigned operation)
 {
 	char text[64];
@@ -68,30 +34,7 @@ static unsigned operations(unsigned operation)
 
 /* ---- the world ---- */
 
-struct client {
-	struct dxg_process *process;
-	struct dxg_device *device;
-};
-
-static struct mem_usage before;
-static struct dxg_kernel kernel;
-static struct dxg_adapter *adapter;
-static struct client app;   /* the one under test */
 static struct client other; /* turns the crank */
-
-static void client_begin(struct client *client, unsigned id)
-{
-	EXPECT_EQ(process_create(id, &kernel.shares, &client->process), STATUS_SUCCESS);
-	EXPECT_EQ(device_create(client->process, adapter, &(struct device_options){ 0 },
-				&client->device),
-		  STATUS_SUCCESS);
-}
-
-static void client_end(struct client *client)
-{
-	object_put(&client->device->object);
-	process_destroy(client->process);
-}
 
 /* Processes begin and end with paging of their own, which is not what is looked at here. */
 static struct thread *turner;
@@ -138,20 +81,9 @@ static void begin_with(const char *keep, uint32_t kinds, bool is_by_hand, bool l
 		{ "ReserveMiB", NULL, reserved_mib },
 		{ "Levels", "many processes", 0 }, /* of which a driver sees only one */
 	};
-	const struct miniport_config config = { .driver = RECORDER_PATH,
-						.name = "recorder",
-						.adapter_id = 1,
-						.luid = 0x10000,
-						.settings = settings,
-						.setting_count = ARRAY_SIZE(settings) };
 
-	notes_used = 0;
-	notes[0] = '\0';
-	before = mem_usage();
 	nt_report_reset();
-	EXPECT_EQ(kernel_start(&kernel, &config, 1), STATUS_SUCCESS);
-	EXPECT_EQ(kernel.adapter_count, 1);
-	adapter = kernel.adapters[0];
+	scene_begin_with(settings, ARRAY_SIZE(settings));
 	turner_start();
 	client_begin(&app, 1);
 	client_begin(&other, 2);
@@ -169,24 +101,13 @@ static void finish(void)
 	client_end(&app);
 	client_end(&other);
 	turner_stop();
-	kernel_end(&kernel);
-	EXPECT_EQ(notes_of("WRONG"), 0);
-	EXPECT_EQ(mem_usage().blocks, before.blocks);
+	scene_end();
 }
 
 static NTSTATUS escape(struct client *client, struct dxg_context *context,
 		       struct recorder_escape *escape)
 {
-	struct miniport_escape_desc desc = {
-		.driver_device = client->device->driver_device,
-		.driver_context = context ? context->info.driver_context : NULL,
-		.private_data = escape,
-		.private_bytes = sizeof(*escape),
-	};
-
-	NTSTATUS status =
-		miniport_escape(adapter->miniport, client->device->process_adapter->client, &desc);
-	return NT_SUCCESS(status) ? (NTSTATUS)escape->result : status;
+	return escape_to_driver(client->device, context, escape);
 }
 
 /* ---- the crank ---- */

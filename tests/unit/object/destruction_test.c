@@ -5,41 +5,11 @@
  * The fake work source remembers who waits for what; nothing is over until the test says so. What
  * the driver was asked is read from the recorder driver's notes.
  */
-#include "support/test.h"
+#include "scene.h"
 
-#include "base/mem.h"
 #include "base/probe.h"
-#include "base/thread.h"
-#include "drivers/recorder/recorder.h"
 #include "object/destruction.h"
 #include "object/ending.h"
-#include "object/kernel.h"
-
-/* ---- the driver's notes ---- */
-
-static struct lock notes_lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "notes");
-static char notes[65536];
-
-EXPORTED void recorder_note(const char *line)
-{
-	lock_acquire(&notes_lock);
-	if (strlen(notes) + strlen(line) + 2 < sizeof(notes)) {
-		strcat(notes, line);
-		strcat(notes, "\n");
-	}
-	lock_release(&notes_lock);
-}
-
-static unsigned notes_of(const char *entry)
-{
-	unsigned count = 0;
-
-	lock_acquire(&notes_lock);
-	for (const char *at = notes; (at = strstr(at, entry)) != NULL; at++)
-		count++;
-	lock_release(&notes_lock);
-	return count;
-}
 
 /* ---- the fake ---- */
 
@@ -77,12 +47,12 @@ static void fake_after_device(struct work_source *source, struct dxg_device *dev
 	fake->device_count++;
 }
 
-static void fake_after_paging(struct work_source *source, struct dxg_adapter *adapter,
+static void fake_after_paging(struct work_source *source, struct dxg_adapter *whose,
 			      struct sched_wait *wait)
 {
 	struct fake *fake = container_of(source, struct fake, source);
 
-	(void)adapter;
+	(void)whose;
 	EXPECT(fake->paging_count < WAITS_MAX);
 	fake->paging_waits[fake->paging_count] = wait;
 	fake->paging_count++;
@@ -100,43 +70,30 @@ static void over(struct sched_wait **wait)
 /* ---- the world ---- */
 
 struct world {
-	struct mem_usage before;
 	struct fake fake;
-	struct dxg_kernel kernel;
-	struct dxg_process *process;
 	struct dxg_device *device;
 };
 
 static void world_init(struct world *world)
 {
-	const struct miniport_config config = {
-		.driver = RECORDER_PATH, .name = "recorder", .adapter_id = 1, .luid = 0x10000
-	};
-
-	notes[0] = '\0';
-	*world = (struct world){ .before = mem_usage() };
+	*world = (struct world){ 0 };
 	world->fake.source.is_idle = fake_is_idle;
 	world->fake.source.is_paged = fake_is_paged;
 	world->fake.source.after_device = fake_after_device;
 	world->fake.source.after_paging = fake_after_paging;
-	EXPECT_EQ(kernel_start(&world->kernel, &config, 1), STATUS_SUCCESS);
-	EXPECT_EQ(world->kernel.adapter_count, 1);
-	struct dxg_adapter *adapter = world->kernel.adapters[0];
+	scene_begin_with(NULL, 0);
 	adapter->work_source = &world->fake.source;
-	EXPECT_EQ(process_create(1, &world->kernel.shares, &world->process), STATUS_SUCCESS);
-	EXPECT_EQ(device_create(world->process, adapter, &(struct device_options){ 0 },
-				&world->device),
-		  STATUS_SUCCESS);
+	client_begin(&app, 1);
+	world->device = app.device;
 }
 
 /* Nothing is left that was deferred, and no memory either. */
 static void world_finish(struct world *world)
 {
-	object_put(&world->device->object);
-	process_destroy(world->process);
-	kernel_end(&world->kernel);
+	(void)world;
+	client_end(&app);
+	scene_end();
 	EXPECT_EQ(notes_of("CreateAllocation"), notes_of("DestroyAllocation"));
-	EXPECT_EQ(mem_usage().blocks, world->before.blocks);
 }
 
 static void make(struct world *world, uint32_t count, bool is_resource,
@@ -152,14 +109,14 @@ static void make(struct world *world, uint32_t count, bool is_resource,
 
 	EXPECT_EQ(allocation_create(&request), STATUS_SUCCESS);
 	for (uint32_t i = 0; i < count; i++) {
-		EXPECT(handle_find(&world->process->handles, items[i].handle, &allocation_class,
+		EXPECT(handle_find(&app.process->handles, items[i].handle, &allocation_class,
 				   &object, &found) == HANDLE_FOUND);
 		allocations[i] = container_of(object, struct dxg_allocation, object);
 	}
 	if (!is_resource)
 		return;
-	EXPECT(handle_find(&world->process->handles, request.resource_handle, &resource_class,
-			   &object, &found) == HANDLE_FOUND);
+	EXPECT(handle_find(&app.process->handles, request.resource_handle, &resource_class, &object,
+			   &found) == HANDLE_FOUND);
 	*resource_out = container_of(object, struct dxg_resource, object);
 }
 

@@ -3,31 +3,11 @@
  * fence_place_test.c - fences that come and go: which places are used again, and that an end that
  * meets somebody else is no shorter than it has to be.
  */
-#include "support/test.h"
+#include "scene.h"
 
-#include "base/mem.h"
 #include "base/random.h"
-#include "base/thread.h"
-#include "drivers/recorder/recorder.h"
-#include "object/kernel.h"
 #include "object/sync_object.h"
 #include "object/sync_wait.h"
-
-EXPORTED void recorder_note(const char *line)
-{
-	(void)line;
-}
-
-/* ---- the world ---- */
-
-struct world {
-	struct mem_usage before;
-	struct dxg_kernel kernel;
-	struct dxg_process *process;
-	struct dxg_device *device;
-};
-
-static struct world world;
 
 static const struct sync_options usual = { .kind = SYNC_MONITORED_FENCE,
 					   .access = { true, true, true, true },
@@ -36,31 +16,21 @@ static const struct sync_options usual = { .kind = SYNC_MONITORED_FENCE,
 
 static void begin(void)
 {
-	const struct miniport_config config = {
-		.driver = RECORDER_PATH, .name = "recorder", .adapter_id = 1, .luid = 0x10000
-	};
-
-	world = (struct world){ .before = mem_usage() };
-	EXPECT_EQ(kernel_start(&world.kernel, &config, 1), STATUS_SUCCESS);
-	EXPECT_EQ(process_create(1, &world.kernel.shares, &world.process), STATUS_SUCCESS);
-	EXPECT_EQ(device_create(world.process, world.kernel.adapters[0],
-				&(struct device_options){ 0 }, &world.device),
-		  STATUS_SUCCESS);
+	scene_begin_with(NULL, 0);
+	client_begin(&app, 1);
 }
 
 static void finish(void)
 {
-	object_put(&world.device->object);
-	process_destroy(world.process);
-	kernel_end(&world.kernel);
-	EXPECT_EQ(mem_usage().blocks, world.before.blocks);
+	client_end(&app);
+	scene_end();
 }
 
 static struct sync_names make(const struct sync_options *options)
 {
 	struct sync_names names = { 0 };
 
-	EXPECT_EQ(sync_object_create_named(world.device, options, &names), STATUS_SUCCESS);
+	EXPECT_EQ(sync_object_create_named(app.device, options, &names), STATUS_SUCCESS);
 	return names;
 }
 
@@ -70,7 +40,7 @@ static struct dxg_sync_object *find(uint32_t handle)
 	const struct object_class *found = NULL;
 	struct object *object = NULL;
 
-	if (handle_find(&world.process->handles, handle, &sync_object_class, &object, &found) !=
+	if (handle_find(&app.process->handles, handle, &sync_object_class, &object, &found) !=
 	    HANDLE_FOUND)
 		return NULL;
 	return container_of(object, struct dxg_sync_object, object);
@@ -87,7 +57,7 @@ static void end(uint32_t handle)
 
 static uint32_t slots_taken(void)
 {
-	return fence_pages_usage(world.process->fence_pages).slots;
+	return fence_pages_usage(app.process->fence_pages).slots;
 }
 
 /* ---- names ---- */
@@ -182,7 +152,7 @@ TEST(place, is_kept_of_so_many_the_last_ones_and_goes_with_the_device)
 	for (unsigned i = 0; i < KEPT_FENCES; i++)
 		EXPECT(make(&usual).view == all[COUNT - 1 - i].view);
 	EXPECT_EQ(slots_taken(), KEPT_FENCES);
-	EXPECT(device_destroy(world.device));
+	EXPECT(device_destroy(app.device));
 	EXPECT_EQ(slots_taken(), 0);
 	finish();
 }
@@ -222,11 +192,11 @@ TEST(place, that_cannot_be_had_makes_no_fence)
 	begin();
 	for (unsigned n = 1; status == STATUS_NO_MEMORY; n++) {
 		mem_fail_nth(n);
-		status = sync_object_create_named(world.device, &usual, &names);
+		status = sync_object_create_named(app.device, &usual, &names);
 		(void)mem_fail_stop();
 		if (status == STATUS_NO_MEMORY) {
 			failures++;
-			EXPECT_EQ(world.device->sync_object_count, 0);
+			EXPECT_EQ(app.device->sync_object_count, 0);
 			EXPECT_EQ(slots_taken(), 0);
 		}
 	}
@@ -244,10 +214,10 @@ TEST(end, of_an_opening_that_another_call_has_leaves_it_to_that_call)
 	struct sync_names names = make(&usual);
 	struct dxg_sync_object *other = find(names.handle);
 	end(names.handle);
-	EXPECT_EQ(world.device->sync_object_count, 1);
+	EXPECT_EQ(app.device->sync_object_count, 1);
 	EXPECT(*names.view == 7 && make(&usual).view != names.view);
 	object_put(&other->object);
-	EXPECT_EQ(world.device->sync_object_count, 1);
+	EXPECT_EQ(app.device->sync_object_count, 1);
 	finish();
 }
 
@@ -260,7 +230,7 @@ TEST(end, that_comes_second_is_told_so_and_keeps_its_reference)
 	EXPECT(!sync_object_destroy_and_put(late));
 	EXPECT_EQ(late->object.handle, names.handle);
 	object_put(&late->object);
-	EXPECT_EQ(world.device->sync_object_count, 0);
+	EXPECT_EQ(app.device->sync_object_count, 0);
 	finish();
 }
 
@@ -293,11 +263,11 @@ TEST(end, of_a_fence_that_was_waited_for_takes_it_off_the_list)
 	struct sync_names names = make(&usual);
 	struct dxg_sync_object *sync = find(names.handle);
 	EXPECT(sync_body_watch(sync->body, 8, &watch));
-	EXPECT(!list_is_empty(&world.device->process_adapter->watched));
+	EXPECT(!list_is_empty(&app.device->process_adapter->watched));
 	EXPECT(sync_body_signal(sync->body, 8, false));
 	EXPECT(sync_object_destroy_and_put(sync));
-	EXPECT(list_is_empty(&world.device->process_adapter->watched));
-	sync_object_look_at_fences(world.device);
+	EXPECT(list_is_empty(&app.device->process_adapter->watched));
+	sync_object_look_at_fences(app.device);
 	finish();
 }
 
@@ -307,16 +277,15 @@ TEST(end, of_the_last_sync_object_lets_go_of_its_device)
 	begin();
 	struct sync_names names = make(&usual);
 	struct dxg_sync_object *last = find(names.handle);
-	uint32_t handle = world.device->object.handle;
-	EXPECT(device_destroy(world.device));
-	object_put(&world.device->object);
-	EXPECT_EQ(atomic_load(&world.process->driver_devices), 1);
+	uint32_t handle = app.device->object.handle;
+	EXPECT(device_destroy(app.device));
+	object_put(&app.device->object);
+	EXPECT_EQ(atomic_load(&app.process->driver_devices), 1);
 	object_put(&last->object);
-	EXPECT_EQ(atomic_load(&world.process->driver_devices), 0);
-	EXPECT_EQ(device_create(world.process, world.kernel.adapters[0],
-				&(struct device_options){ 0 }, &world.device),
+	EXPECT_EQ(atomic_load(&app.process->driver_devices), 0);
+	EXPECT_EQ(device_create(app.process, adapter, &(struct device_options){ 0 }, &app.device),
 		  STATUS_SUCCESS);
-	EXPECT(world.device->object.handle != handle);
+	EXPECT(app.device->object.handle != handle);
 	finish();
 }
 
@@ -355,8 +324,8 @@ static void racer_run(void *argument)
 
 		if (sync)
 			use(sync, (uint32_t)random_below(&random, 4));
-		sync_object_look_at_fences(world.device);
-		if (!NT_SUCCESS(sync_object_create_named(world.device, &usual, &names)))
+		sync_object_look_at_fences(app.device);
+		if (!NT_SUCCESS(sync_object_create_named(app.device, &usual, &names)))
 			abort();
 		sync = find(atomic_exchange(place, names.handle));
 		if (sync)
@@ -380,7 +349,7 @@ TEST(end, of_the_same_fences_by_several_threads_happens_once)
 		if (sync)
 			use(sync, 2);
 	}
-	EXPECT_EQ(world.device->sync_object_count, 0);
+	EXPECT_EQ(app.device->sync_object_count, 0);
 	EXPECT(slots_taken() <= KEPT_FENCES);
 	finish();
 }

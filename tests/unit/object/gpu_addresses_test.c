@@ -3,16 +3,12 @@
  * gpu_addresses_test.c - GPU addresses of an allocation that is being destroyed: whoever found it
  * before does not map it after. In a whole host with the recorder as its driver.
  */
-#include "support/test.h"
+#include "scene.h"
 
-#include "base/mem.h"
 #include "base/refusal.h"
-#include "base/thread.h"
-#include "drivers/recorder/recorder.h"
 #include "object/destruction.h"
 #include "object/ending.h"
 #include "object/gpu_request.h"
-#include "object/kernel.h"
 #include "object/residency.h"
 #include "pagetable/table_tree.h"
 
@@ -22,7 +18,7 @@ static _Atomic(struct page_tables *) watched_tables; /* NULL: nobody looks */
 static _Atomic uint64_t watched_page;
 static _Atomic unsigned destroyed_while_mapped;
 
-EXPORTED void recorder_note(const char *line)
+static void look_at_tables(const char *line)
 {
 	struct page_tables *tables = watched_tables;
 
@@ -37,27 +33,15 @@ EXPORTED void recorder_note(const char *line)
 
 /* ---- the world ---- */
 
-static struct mem_usage before;
-static struct dxg_kernel kernel;
-static struct dxg_process *process;
-static struct dxg_device *device;
 static struct dxg_paging_queue *queue;
 static struct refusal_scope scope;
 
 static void begin(void)
 {
-	const struct miniport_config config = {
-		.driver = RECORDER_PATH, .name = "recorder", .adapter_id = 1, .luid = 0x10000
-	};
-
-	before = mem_usage();
-	EXPECT_EQ(kernel_start(&kernel, &config, 1), STATUS_SUCCESS);
-	EXPECT_EQ(kernel.adapter_count, 1);
-	EXPECT_EQ(process_create(1, &kernel.shares, &process), STATUS_SUCCESS);
-	EXPECT_EQ(
-		device_create(process, kernel.adapters[0], &(struct device_options){ 0 }, &device),
-		STATUS_SUCCESS);
-	EXPECT_EQ(paging_queue_create(device, 0, &queue), STATUS_SUCCESS);
+	note_hook = look_at_tables;
+	scene_begin_with(NULL, 0);
+	client_begin(&app, 1);
+	EXPECT_EQ(paging_queue_create(app.device, 0, &queue), STATUS_SUCCESS);
 	refusal_begin(&scope, "test");
 }
 
@@ -65,23 +49,21 @@ static void finish(void)
 {
 	(void)refusal_end(&scope);
 	object_put(&queue->object);
-	object_put(&device->object);
-	process_destroy(process);
-	kernel_end(&kernel);
-	EXPECT_EQ(mem_usage().blocks, before.blocks);
+	client_end(&app);
+	scene_end();
 }
 
 /* With a reference, as a call that found it. */
 static struct dxg_allocation *make(void)
 {
 	struct allocation_item item = { 0 };
-	struct allocation_request request = { .device = device, .count = 1, .items = &item };
+	struct allocation_request request = { .device = app.device, .count = 1, .items = &item };
 	const struct object_class *found;
 	struct object *object = NULL;
 
 	EXPECT_EQ(allocation_create(&request), STATUS_SUCCESS);
-	EXPECT(handle_find(&process->handles, item.handle, &allocation_class, &object, &found) ==
-	       HANDLE_FOUND);
+	EXPECT(handle_find(&app.process->handles, item.handle, &allocation_class, &object,
+			   &found) == HANDLE_FOUND);
 	return container_of(object, struct dxg_allocation, object);
 }
 
@@ -91,7 +73,7 @@ static void destroy(struct dxg_allocation *allocation)
 	const struct destruction_options options = { .is_synchronous = true };
 
 	object_get(&allocation->object);
-	EXPECT_EQ(destruction_of_list(device, 1, &allocation, &options), STATUS_SUCCESS);
+	EXPECT_EQ(destruction_of_list(app.device, 1, &allocation, &options), STATUS_SUCCESS);
 }
 
 static NTSTATUS map_at(struct dxg_allocation *allocation, uint64_t *address_out)
@@ -156,7 +138,7 @@ static void free_address(void *context)
 	struct refusal_scope own;
 
 	refusal_begin(&own, "free");
-	(void)!gpu_addresses_free_now(device->process_adapter->addresses, *address, 4096);
+	(void)!gpu_addresses_free_now(app.device->process_adapter->addresses, *address, 4096);
 	(void)refusal_end(&own);
 }
 
@@ -173,12 +155,13 @@ TEST(gpu_addresses, that_are_freed_are_out_of_the_tables_before_their_memory_is_
 
 		bring_in(allocation);
 		EXPECT_EQ(map_at(allocation, &address), STATUS_PENDING);
-		pager_flush(kernel.adapters[0]->pager);
+		pager_flush(adapter->pager);
 		watched_page = address >> GPUVA_PAGE_SHIFT;
-		watched_tables = &device->process_adapter->addresses->tables;
+		watched_tables = &app.device->process_adapter->addresses->tables;
 		EXPECT_EQ(thread_create("free", free_address, &address, &thread), STATUS_SUCCESS);
-		EXPECT_EQ(destruction_of_list(device, 1, &allocation, &not_in_use), STATUS_SUCCESS);
-		endings_wait(device);
+		EXPECT_EQ(destruction_of_list(app.device, 1, &allocation, &not_in_use),
+			  STATUS_SUCCESS);
+		endings_wait(app.device);
 		thread_join(thread);
 		watched_tables = NULL;
 	}

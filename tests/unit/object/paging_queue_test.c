@@ -3,20 +3,12 @@
  * paging_queue_test.c - the end of a paging queue and its device while an operation is just over,
  * in a whole host with the recorder as its driver.
  */
-#include "support/test.h"
+#include "scene.h"
 
 #include "base/clock.h"
-#include "base/mem.h"
-#include "base/thread.h"
-#include "drivers/recorder/recorder.h"
-#include "object/kernel.h"
 #include "object/paging_queue.h"
 #include "paging/pager.h"
 
-static struct mem_usage before;
-static struct dxg_kernel kernel;
-static struct dxg_process *process;
-static struct dxg_device *device;
 static struct dxg_paging_queue *queue;
 
 /* ---- on which thread the driver hears that the device is gone ---- */
@@ -25,7 +17,7 @@ static _Atomic(struct pager *) pager; /* NULL: nobody looks */
 static _Atomic unsigned destroyed;
 static _Atomic unsigned destroyed_by_pager;
 
-EXPORTED void recorder_note(const char *line)
+static void note_destroyed(const char *line)
 {
 	struct pager *watched = pager;
 
@@ -39,27 +31,18 @@ EXPORTED void recorder_note(const char *line)
 
 static void begin(void)
 {
-	const struct miniport_config config = {
-		.driver = RECORDER_PATH, .name = "recorder", .adapter_id = 1, .luid = 0x10000
-	};
-
-	before = mem_usage();
-	EXPECT_EQ(kernel_start(&kernel, &config, 1), STATUS_SUCCESS);
-	EXPECT_EQ(kernel.adapter_count, 1);
-	EXPECT_EQ(process_create(1, &kernel.shares, &process), STATUS_SUCCESS);
-	EXPECT_EQ(
-		device_create(process, kernel.adapters[0], &(struct device_options){ 0 }, &device),
-		STATUS_SUCCESS);
-	EXPECT_EQ(paging_queue_create(device, 0, &queue), STATUS_SUCCESS);
-	pager = kernel.adapters[0]->pager;
+	note_hook = note_destroyed;
+	scene_begin_with(NULL, 0);
+	client_begin(&app, 1);
+	EXPECT_EQ(paging_queue_create(app.device, 0, &queue), STATUS_SUCCESS);
+	pager = adapter->pager;
 }
 
 static void finish(void)
 {
-	process_destroy(process);
+	process_destroy(app.process);
 	pager = NULL;
-	kernel_end(&kernel);
-	EXPECT_EQ(mem_usage().blocks, before.blocks);
+	scene_end();
 }
 
 /* ---- an operation whose end takes a while, on the pager's thread ---- */
@@ -110,9 +93,9 @@ TEST(paging_queue, the_last_of_a_device_is_never_an_operation)
 	paging_job_queue(&slow.job);
 	while (!atomic_load(&slow.is_ending))
 		thread_point();
-	EXPECT(device_destroy(device));
+	EXPECT(device_destroy(app.device));
 	object_put(&queue->object);
-	object_put(&device->object);
+	object_put(&app.device->object);
 	atomic_store(&slow.may_end, true);
 	finish();
 	EXPECT_EQ(destroyed, 1);

@@ -2,60 +2,29 @@
 /*
  * sync_object_test.c - what queues do with sync objects, and what a lost device does to them.
  */
-#include "support/test.h"
+#include "scene.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "base/refusal.h"
-#include "base/thread.h"
-#include "drivers/recorder/recorder.h"
 #include "object/fence_watch.h"
 #include "object/gpu_addresses.h"
-#include "object/kernel.h"
 #include "object/sync_object.h"
 #include "object/sync_wait.h"
-
-EXPORTED void recorder_note(const char *line)
-{
-	(void)line;
-}
-
-/* ---- the world ---- */
-
-struct world {
-	struct mem_usage before;
-	struct dxg_kernel kernel;
-	struct dxg_process *process;
-	struct dxg_device *device;
-};
-
-static struct world world;
 
 static const struct sync_access full_access = { true, true, true, true };
 
 static void begin(void)
 {
-	const struct miniport_config config = {
-		.driver = RECORDER_PATH, .name = "recorder", .adapter_id = 1, .luid = 0x10000
-	};
-
-	world = (struct world){ .before = mem_usage() };
-	EXPECT_EQ(kernel_start(&world.kernel, &config, 1), STATUS_SUCCESS);
-	EXPECT_EQ(world.kernel.adapter_count, 1);
-	EXPECT_EQ(process_create(1, &world.kernel.shares, &world.process), STATUS_SUCCESS);
-	EXPECT_EQ(device_create(world.process, world.kernel.adapters[0],
-				&(struct device_options){ 0 }, &world.device),
-		  STATUS_SUCCESS);
+	scene_begin_with(NULL, 0);
+	client_begin(&app, 1);
 }
 
 static void finish(void)
 {
-	object_put(&world.device->object);
-	process_destroy(world.process);
-	kernel_end(&world.kernel);
-	EXPECT_EQ(mem_usage().blocks, world.before.blocks);
+	client_end(&app);
+	scene_end();
 }
 
 static struct dxg_sync_object *make(const struct sync_options *wanted)
@@ -65,7 +34,7 @@ static struct dxg_sync_object *make(const struct sync_options *wanted)
 
 	if (options.kind != SYNC_CPU_NOTIFICATION)
 		options.event = EVENT_NONE;
-	EXPECT_EQ(sync_object_create(world.device, &options, &sync), STATUS_SUCCESS);
+	EXPECT_EQ(sync_object_create(app.device, &options, &sync), STATUS_SUCCESS);
 	return sync;
 }
 
@@ -241,27 +210,27 @@ TEST(written, fences_are_looked_at_while_somebody_waits_for_them)
 							 .access = full_access });
 		waits[i].watch.try_again = count;
 	}
-	EXPECT_EQ(watched_count(world.device), 0);
+	EXPECT_EQ(watched_count(app.device), 0);
 	for (unsigned i = 0; i < FENCES; i += 2)
 		EXPECT(sync_body_watch(fences[i]->body, 5, &waits[i].watch));
-	EXPECT_EQ(watched_count(world.device), FENCES / 2);
+	EXPECT_EQ(watched_count(app.device), FENCES / 2);
 	for (unsigned i = 0; i < FENCES; i++)
 		write_value(fences[i]->body, i == 0 ? 4 : 5);
-	sync_object_look_at_fences(world.device);
+	sync_object_look_at_fences(app.device);
 	for (unsigned i = 0; i < FENCES; i++)
 		EXPECT_EQ(waits[i].told, i > 0 && i % 2 == 0);
-	sync_object_look_at_fences(world.device);
-	EXPECT_EQ(watched_count(world.device), 1);
+	sync_object_look_at_fences(app.device);
+	EXPECT_EQ(watched_count(app.device), 1);
 	/* And once more. */
 	EXPECT(sync_body_watch(fences[2]->body, 6, &waits[2].watch));
-	EXPECT_EQ(watched_count(world.device), 2);
+	EXPECT_EQ(watched_count(app.device), 2);
 	write_value(fences[2]->body, 6);
-	sync_object_look_at_fences(world.device);
+	sync_object_look_at_fences(app.device);
 	EXPECT_EQ(waits[2].told, 2);
 	EXPECT(sync_body_watch_cancel(fences[0]->body, &waits[0].watch));
 	for (unsigned i = 0; i < FENCES; i++)
 		end(fences[i]);
-	EXPECT_EQ(watched_count(world.device), 0);
+	EXPECT_EQ(watched_count(app.device), 0);
 	finish();
 }
 
@@ -288,13 +257,12 @@ TEST(written, on_a_device_that_opened_it_while_another_waits)
 	struct dxg_sync_object *opened;
 
 	begin();
-	EXPECT_EQ(device_create(world.process, world.kernel.adapters[0],
-				&(struct device_options){ 0 }, &other),
+	EXPECT_EQ(device_create(app.process, adapter, &(struct device_options){ 0 }, &other),
 		  STATUS_SUCCESS);
 	struct dxg_sync_object *sync = make(&(struct sync_options){
 		.kind = SYNC_MONITORED_FENCE, .scheme = SHARE_NT, .access = full_access });
 	EXPECT(sync_body_watch(sync->body, 5, &wait.watch));
-	EXPECT_EQ(sync_object_open(world.process, other, &sync->body->share, &full_access, &opened),
+	EXPECT_EQ(sync_object_open(app.process, other, &sync->body->share, &full_access, &opened),
 		  STATUS_SUCCESS);
 	EXPECT_EQ(watched_count(other), 2); /* through either of them */
 	write_value(sync->body, 5);
@@ -347,8 +315,8 @@ TEST(event, whose_number_became_another_descriptor_is_left_alone)
 
 static void lose(void)
 {
-	atomic_store(&world.device->state, DEVICE_HUNG);
-	sync_object_device_lost(world.device);
+	atomic_store(&app.device->state, DEVICE_HUNG);
+	sync_object_device_lost(app.device);
 }
 
 TEST(lost_device, takes_the_fences_it_could_signal_to_their_maximum)
@@ -388,15 +356,15 @@ TEST(lost_device, makes_no_more_sync_objects)
 
 	begin();
 	lose();
-	EXPECT_EQ(sync_object_create(world.device, &options, &sync), STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(sync_object_create(app.device, &options, &sync), STATUS_DEVICE_REMOVED);
 	finish();
 }
 
 static NTSTATUS wait_for(struct dxg_sync_object *sync, uint64_t value)
 {
 	const struct sync_wait_request request = {
-		.process = world.process,
-		.device = world.device,
+		.process = app.process,
+		.device = app.device,
 		.count = 1,
 		.objects = &sync,
 		.values = &value,
@@ -459,7 +427,7 @@ TEST(lost_device, ends_waits_for_fences_that_jump_with_success)
 
 static struct gpuva_view look_at(uint64_t address)
 {
-	struct page_tables *tables = &world.device->process_adapter->addresses->tables;
+	struct page_tables *tables = &app.device->process_adapter->addresses->tables;
 	struct gpuva_view view;
 
 	lock_acquire(&tables->lock);
@@ -504,14 +472,14 @@ TEST(gpu_address, of_a_processs_own_fences_stays_for_the_next_one)
 	struct dxg_sync_object *first = make(&options);
 	struct dxg_sync_object *second = make(&options);
 	uint64_t address = first->gpu_address;
-	uint64_t changes = world.device->process_adapter->addresses->tables.space.change_count;
+	uint64_t changes = app.device->process_adapter->addresses->tables.space.change_count;
 	EXPECT_EQ(second->gpu_address - address,
 		  second->body->slot.physical_address - first->body->slot.physical_address);
 	end(first);
 	end(second);
 	EXPECT_EQ(look_at(address).state.kind, GPUVA_KIND_MAPPED);
 	first = make(&options);
-	EXPECT_EQ(world.device->process_adapter->addresses->tables.space.change_count, changes);
+	EXPECT_EQ(app.device->process_adapter->addresses->tables.space.change_count, changes);
 	end(first);
 	finish();
 }
@@ -532,7 +500,7 @@ TEST(gpu_address, of_many_fences_goes_with_their_pages)
 		end(all[i]);
 	EXPECT_EQ(look_at(first).state.kind, GPUVA_KIND_FREE);
 	EXPECT_EQ(look_at(last).state.kind, GPUVA_KIND_MAPPED);
-	EXPECT(fence_pages_usage(world.process->fence_pages).chunks <= 2);
+	EXPECT(fence_pages_usage(app.process->fence_pages).chunks <= 2);
 	finish();
 }
 
@@ -557,9 +525,9 @@ TEST(gpu_address, is_no_clients_to_free_or_map_over)
 		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = full_access });
 	uint64_t page = sync->gpu_address & ~UINT64_C(4095);
 	struct dxgk_refusal refusal = { .size_bytes = sizeof(refusal) };
-	EXPECT_EQ(address_space_free(world.device->process_adapter->addresses, page, 4096, false,
-				     NULL),
-		  STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(
+		address_space_free(app.device->process_adapter->addresses, page, 4096, false, NULL),
+		STATUS_INVALID_PARAMETER);
 	EXPECT(refusal_last(&refusal));
 	EXPECT_STR(refusal.rule, "VA-DRIVER");
 	EXPECT_EQ(look_at(page).state.kind, GPUVA_KIND_MAPPED);
@@ -588,11 +556,11 @@ TEST(gpu_address, that_cannot_be_had_makes_no_fence)
 	begin();
 	for (unsigned n = 1; status == STATUS_NO_MEMORY; n++) {
 		mem_fail_nth(n);
-		status = sync_object_create(world.device, &options, &sync);
+		status = sync_object_create(app.device, &options, &sync);
 		(void)mem_fail_stop();
 		if (status == STATUS_NO_MEMORY) {
 			failures++;
-			EXPECT(list_is_empty(&world.device->sync_objects));
+			EXPECT(list_is_empty(&app.device->sync_objects));
 		}
 	}
 	EXPECT_EQ(status, STATUS_SUCCESS);

@@ -5,16 +5,11 @@
  */
 #ifndef TESTS_UNIT_OBJECT_TABLE_WORLD_H
 #define TESTS_UNIT_OBJECT_TABLE_WORLD_H
+#include "scene.h"
 
-#include "support/test.h"
-
-#include "base/mem.h"
 #include "base/refusal.h"
-#include "base/thread.h"
-#include "drivers/recorder/recorder.h"
 #include "object/gpu_addresses.h"
 #include "object/hw_context.h"
-#include "object/kernel.h"
 #include "object/submission.h"
 #include "vidmm/control.h"
 #include "vidmm/place.h"
@@ -23,71 +18,9 @@
 
 enum { LOCAL = 1, GPU_PHYSICAL = 2, TABLE_BYTES = 16384 };
 
-/* ---- the driver's notes ---- */
-
-static struct lock notes_lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "notes");
-static char notes[1 << 18];
-static size_t notes_used;
-
-EXPORTED void recorder_note(const char *line)
-{
-	size_t length = strlen(line);
-
-	lock_acquire(&notes_lock);
-	if (notes_used + length + 2 < sizeof(notes)) {
-		memcpy(notes + notes_used, line, length);
-		notes_used += length;
-		notes[notes_used++] = '\n';
-		notes[notes_used] = '\0';
-	}
-	lock_release(&notes_lock);
-}
-
-static inline void notes_forget(void)
-{
-	lock_acquire(&notes_lock);
-	notes_used = 0;
-	notes[0] = '\0';
-	lock_release(&notes_lock);
-}
-
-static inline unsigned notes_of(const char *text)
-{
-	unsigned count = 0;
-
-	lock_acquire(&notes_lock);
-	for (const char *at = notes; (at = strstr(at, text)) != NULL; at++)
-		count++;
-	lock_release(&notes_lock);
-	return count;
-}
-
 /* ---- the world ---- */
 
-struct client {
-	struct dxg_process *process;
-	struct dxg_device *device;
-};
-
-static struct mem_usage before;
-static struct dxg_kernel kernel;
-static struct dxg_adapter *adapter;
-static struct client app;
 static struct client other;
-
-static inline void client_begin(struct client *client, unsigned id)
-{
-	EXPECT_EQ(process_create(id, &kernel.shares, &client->process), STATUS_SUCCESS);
-	EXPECT_EQ(device_create(client->process, adapter, &(struct device_options){ 0 },
-				&client->device),
-		  STATUS_SUCCESS);
-}
-
-static inline void client_end(struct client *client)
-{
-	object_put(&client->device->object);
-	process_destroy(client->process);
-}
 
 /* Of the next one that begins. */
 static uint32_t local_bytes = 64 << 20;
@@ -111,18 +44,8 @@ static inline void begin_with(uint32_t kinds)
 		{ "Level2.PageTableSegmentId", NULL, LOCAL },
 		{ "Levels", "many processes", 0 }, /* of which a driver sees only one */
 	};
-	const struct miniport_config config = { .driver = RECORDER_PATH,
-						.name = "recorder",
-						.adapter_id = 1,
-						.luid = 0x10000,
-						.settings = settings,
-						.setting_count = ARRAY_SIZE(settings) };
 
-	notes_forget();
-	before = mem_usage();
-	EXPECT_EQ(kernel_start(&kernel, &config, 1), STATUS_SUCCESS);
-	EXPECT_EQ(kernel.adapter_count, 1);
-	adapter = kernel.adapters[0];
+	scene_begin_with(settings, ARRAY_SIZE(settings));
 	client_begin(&app, 1);
 	client_begin(&other, 2);
 }
@@ -136,9 +59,7 @@ static inline void finish(void)
 {
 	client_end(&app);
 	client_end(&other);
-	kernel_end(&kernel);
-	EXPECT_EQ(notes_of("WRONG"), 0);
-	EXPECT_EQ(mem_usage().blocks, before.blocks);
+	scene_end();
 }
 
 static inline struct dxg_context *make_context(struct client *client)
