@@ -171,14 +171,19 @@ def data_files(path):
             for name in names if name.endswith('.gcda')]
 
 
+def is_of_src(name):
+    """Is this, below the build directory, of a source of ours? Some test programs compile one into themselves;
+    what they do with headers is not counted."""
+    return name.startswith(FOLDER) or '_src_' in os.path.basename(name)
+
+
 def read_counts(path):
     """What the programs of the build directory `path` wrote when they ended."""
     counts = Counts()
-    own = [file for file in data_files(path)
-           if os.path.relpath(file, path).startswith(FOLDER)]
-    for first in range(0, len(own), 50):
+    files = [file for file in data_files(path) if is_of_src(os.path.relpath(file, path))]
+    for first in range(0, len(files), 50):
         said = subprocess.run(['gcov', '--branch-probabilities', '--json-format', '--stdout',
-                               *own[first:first + 50]], cwd=path, check=True, text=True,
+                               *files[first:first + 50]], cwd=path, check=True, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
         for line in said.splitlines():
             if line.startswith('{'):

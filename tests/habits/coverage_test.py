@@ -52,6 +52,12 @@ def test_reports_of_gcov_are_read_and_only_src_counts(_):
     assert counts.branches == {('src/a/x.c', 1): [4, 0]}
 
 
+def test_sources_count_wherever_they_are_compiled_and_tests_nowhere(_):
+    assert coverage.is_of_src('src/object/libobject.a.p/share.c.gcda')
+    assert coverage.is_of_src('tests/unit/object/object_share_test.p/.._.._.._src_object_share.c.gcda')
+    assert not coverage.is_of_src('tests/unit/object/object_share_test.p/share_test.c.gcda')
+
+
 def test_an_exclusion_leaves_lines_out_and_has_a_reason(_):
     settings = coverage.Settings('exclude src/a/* /unreachable/ no test comes here\n')
     counts = counts_of(('src/a/x.c', 1, 1, []), ('src/a/x.c', 2, 0, []))
