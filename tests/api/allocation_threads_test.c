@@ -282,115 +282,6 @@ static void begin(void)
 	other = child_create_device(adapter);
 }
 
-CHILD(two_destroy_a_list)
-{
-	begin();
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		make_prize(3, false, 0);
-		run_two(destroy_prize_list, destroy_prize_list);
-		CHILD_EXPECT(winners == 1);
-		expect_nothing_left();
-	}
-	return 0;
-}
-
-CHILD(two_destroy_a_resource)
-{
-	begin();
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		make_prize(10, true, i % 3);
-		run_two(destroy_prize_resource, destroy_prize_resource);
-		CHILD_EXPECT(winners == 1);
-		expect_nothing_left();
-	}
-	return 0;
-}
-
-CHILD(a_list_and_its_resource)
-{
-	begin();
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		make_prize(3, true, SHARED_NOT);
-		run_two(destroy_prize_resource, destroy_prize_list);
-		CHILD_EXPECT(winners == 1 || winners == 2);
-		expect_nothing_left();
-	}
-	return 0;
-}
-
-CHILD(lock_and_destroy)
-{
-	begin();
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		make_prize(1, false, 0);
-		run_two(lock_prize, destroy_prize_list);
-		CHILD_EXPECT(winners == 1);
-		expect_nothing_left();
-	}
-	return 0;
-}
-
-CHILD(query_and_destroy)
-{
-	begin();
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		make_prize(2, true, i % 3);
-		run_two(query_prize, destroy_prize_resource);
-		CHILD_EXPECT(winners == 1);
-		expect_nothing_left();
-	}
-	return 0;
-}
-
-CHILD(add_and_destroy)
-{
-	begin();
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		make_prize(1, true, SHARED_NOT);
-		run_two(add_to_prize, destroy_prize_resource);
-		CHILD_EXPECT(winners == 1);
-		expect_nothing_left();
-	}
-	return 0;
-}
-
-CHILD(create_and_destroy_the_device)
-{
-	begin();
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		run_two(create_on_device, destroy_prize_device);
-		expect_nothing_left();
-		device = child_create_device(adapter);
-	}
-	return 0;
-}
-
-CHILD(open_and_destroy)
-{
-	begin();
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		make_prize(2, true, SHARED_GLOBAL);
-		run_two(open_prize, destroy_prize_resource);
-		CHILD_EXPECT(winners == 1);
-		expect_nothing_left();
-	}
-	return 0;
-}
-
-CHILD(open_and_destroy_the_device)
-{
-	begin();
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		make_prize(2, true, SHARED_GLOBAL);
-		run_two(open_prize, destroy_other_device);
-		destroy_prize_resource(NULL);
-		CHILD_EXPECT(winners == 1);
-		expect_nothing_left();
-		other = child_create_device(adapter);
-	}
-	return 0;
-}
-
 static void begin_addresses(void)
 {
 	D3DDDI_RESERVEGPUVIRTUALADDRESS reserve = { 0 };
@@ -421,40 +312,60 @@ static void end_addresses(void)
 	expect_nothing_left();
 }
 
-CHILD(map_and_destroy)
+/* Two threads, and what they fight over. */
+struct race {
+	unsigned count; /* allocations of the prize; 0: there is none */
+	bool is_resource;
+	int sharing;
+	void (*one)(void *context);
+	void (*two)(void *context);
+	unsigned most_winners; /* 0: one */
+	bool has_addresses;
+	void (*after)(void);
+};
+
+enum { ANY_SHARING = -1 }; /* another one each round */
+
+static void run_round(const struct race *race, unsigned round)
 {
-	begin_addresses();
+	unsigned most = race->most_winners ? race->most_winners : 1;
+
+	if (race->count > 0)
+		make_prize(race->count, race->is_resource,
+			   race->sharing == ANY_SHARING ? (int)(round % 3) : race->sharing);
+	run_two(race->one, race->two);
+	if (race->after)
+		race->after();
+	if (race->count > 0)
+		CHILD_EXPECT(winners >= 1 && winners <= most);
+}
+
+/* What has addresses may be deferred: it is over with the devices. */
+static int run_race(const struct race *race)
+{
+	if (race->has_addresses)
+		begin_addresses();
+	else
+		begin();
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		make_prize(1, false, 0);
-		run_two(map_prize, destroy_prize_list);
-		CHILD_EXPECT(winners == 1);
+		run_round(race, i);
+		if (!race->has_addresses)
+			expect_nothing_left();
 	}
-	end_addresses();
+	if (race->has_addresses)
+		end_addresses();
 	return 0;
 }
 
-CHILD(map_on_two_devices)
+static void make_device_anew(void)
 {
-	begin_addresses();
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		make_prize(2, true, SHARED_GLOBAL);
-		run_two(open_prize_and_map, map_prize_and_destroy);
-		CHILD_EXPECT(winners == 1);
-	}
-	end_addresses();
-	return 0;
+	device = child_create_device(adapter);
 }
 
-CHILD(update_and_destroy)
+static void end_prize_and_make_other_anew(void)
 {
-	begin_addresses();
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		make_prize(1, false, 0);
-		run_two(update_with_prize, destroy_prize_list);
-		CHILD_EXPECT(winners == 1);
-	}
-	end_addresses();
-	return 0;
+	destroy_prize_resource(NULL);
+	other = child_create_device(adapter);
 }
 
 static void play(const char *scene)
@@ -472,64 +383,52 @@ static void play(const char *scene)
 	}
 }
 
-TEST(threads, of_two_that_destroy_the_same_list_one_does)
-{
-	play("two_destroy_a_list");
-}
+#define RACE(claim, ...)                                                                           \
+	CHILD(claim)                                                                               \
+	{                                                                                          \
+		return run_race(&(const struct race){ __VA_ARGS__ });                              \
+	}                                                                                          \
+	TEST(threads, claim)                                                                       \
+	{                                                                                          \
+		play(#claim);                                                                      \
+	}
 
-TEST(threads, of_two_that_destroy_the_same_resource_one_does)
-{
-	play("two_destroy_a_resource");
-}
+RACE(of_two_that_destroy_the_same_list_one_does, .count = 3, .one = destroy_prize_list,
+     .two = destroy_prize_list)
 
-TEST(threads, a_resource_and_a_list_of_it_are_destroyed_at_once)
-{
-	play("a_list_and_its_resource");
-}
+RACE(of_two_that_destroy_the_same_resource_one_does, .count = 10, .is_resource = true,
+     .sharing = ANY_SHARING, .one = destroy_prize_resource, .two = destroy_prize_resource)
 
-TEST(threads, locking_what_is_destroyed_works_or_is_refused)
-{
-	play("lock_and_destroy");
-}
+RACE(a_resource_and_a_list_of_it_are_destroyed_at_once, .count = 3, .is_resource = true,
+     .one = destroy_prize_resource, .two = destroy_prize_list, .most_winners = 2)
 
-TEST(threads, asking_about_what_is_destroyed_works_or_is_refused)
-{
-	play("query_and_destroy");
-}
+RACE(locking_what_is_destroyed_works_or_is_refused, .count = 1, .one = lock_prize,
+     .two = destroy_prize_list)
 
-TEST(threads, adding_to_a_resource_that_is_destroyed_works_or_is_refused)
-{
-	play("add_and_destroy");
-}
+RACE(asking_about_what_is_destroyed_works_or_is_refused, .count = 2, .is_resource = true,
+     .sharing = ANY_SHARING, .one = query_prize, .two = destroy_prize_resource)
 
-TEST(threads, creating_on_a_device_that_is_destroyed_works_or_is_refused)
-{
-	play("create_and_destroy_the_device");
-}
+RACE(adding_to_a_resource_that_is_destroyed_works_or_is_refused, .count = 1, .is_resource = true,
+     .one = add_to_prize, .two = destroy_prize_resource)
 
-TEST(threads, opening_what_is_destroyed_works_or_is_refused)
-{
-	play("open_and_destroy");
-}
+RACE(creating_on_a_device_that_is_destroyed_works_or_is_refused, .one = create_on_device,
+     .two = destroy_prize_device, .after = make_device_anew)
 
-TEST(threads, opening_on_a_device_that_is_destroyed_works_or_is_refused)
-{
-	play("open_and_destroy_the_device");
-}
+RACE(opening_what_is_destroyed_works_or_is_refused, .count = 2, .is_resource = true,
+     .sharing = SHARED_GLOBAL, .one = open_prize, .two = destroy_prize_resource)
 
-TEST(threads, mapping_what_is_destroyed_works_or_is_refused)
-{
-	play("map_and_destroy");
-}
+RACE(opening_on_a_device_that_is_destroyed_works_or_is_refused, .count = 2, .is_resource = true,
+     .sharing = SHARED_GLOBAL, .one = open_prize, .two = destroy_other_device,
+     .after = end_prize_and_make_other_anew)
 
-TEST(threads, openings_of_one_allocation_are_mapped_and_destroyed_at_once)
-{
-	play("map_on_two_devices");
-}
+RACE(mapping_what_is_destroyed_works_or_is_refused, .count = 1, .one = map_prize,
+     .two = destroy_prize_list, .has_addresses = true)
 
-TEST(threads, an_update_with_what_is_destroyed_works_or_is_refused)
-{
-	play("update_and_destroy");
-}
+RACE(openings_of_one_allocation_are_mapped_and_destroyed_at_once, .count = 2, .is_resource = true,
+     .sharing = SHARED_GLOBAL, .one = open_prize_and_map, .two = map_prize_and_destroy,
+     .has_addresses = true)
+
+RACE(an_update_with_what_is_destroyed_works_or_is_refused, .count = 1, .one = update_with_prize,
+     .two = destroy_prize_list, .has_addresses = true)
 
 API_TEST_MAIN("api/allocation_threads")
