@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/sim.h"
+#include "support/counted.h"
 
 enum { CHILD_LIMIT_S = 60 }; /* a child that hangs is ended, and its test fails */
 
@@ -54,10 +55,11 @@ static inline void child_run(struct child_result *result, void (*run)(void *argu
 	if (child == 0) {
 		dup2(out, STDOUT_FILENO);
 		dup2(err, STDERR_FILENO);
-		signal(SIGABRT, SIG_DFL);
+		counts_write_at_abort();
 		alarm(CHILD_LIMIT_S);
 		run(argument);
 		fflush(NULL);
+		counts_write();
 		_exit(0);
 	}
 	waitpid(child, &status, 0);

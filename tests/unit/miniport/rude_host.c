@@ -19,6 +19,7 @@
 #include "drivers/rude/rude.h"
 #include "miniport/miniport.h"
 #include "nt/nt.h"
+#include "support/counted.h"
 
 static const char *const deed_names[] = {
 #define DEED(name) #name,
@@ -101,6 +102,7 @@ int main(int count, char **arguments)
 	struct miniport_setting setting = { 0 };
 	char *equals = count > 2 ? strchr(arguments[2], '=') : NULL;
 
+	counts_write_at_faults();
 	if (equals) {
 		*equals = '\0';
 		setting.name = arguments[2];

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/sim.h"
+#include "support/counted.h"
 
 enum { THREADS = 4, ROUNDS = 25, RECORD_MAX = 65536 };
 
@@ -115,6 +116,7 @@ static size_t record_of(uint64_t seed, char *record)
 		size_t sent = 0;
 		while (sent < run.length)
 			sent += (size_t)write(pipes[1], run.record + sent, run.length - sent);
+		counts_write();
 		_exit(0);
 	}
 	close(pipes[1]);

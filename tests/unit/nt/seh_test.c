@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "support/counted.h"
 
 /* A __try inside another one hides the outer one's variable. */
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -370,12 +371,13 @@ static int child_run(void (*body)(void), char *output, size_t size)
 	pid_t child = fork();
 	if (child == 0) {
 		signal(SIGSEGV, SIG_DFL);
-		signal(SIGABRT, SIG_DFL);
+		counts_write_at_abort();
 		dup2(pipes[1], STDERR_FILENO);
 		dup2(pipes[1], STDOUT_FILENO);
 		close(pipes[0]);
 		log_redirect(NULL, NULL);
 		body();
+		counts_write();
 		_exit(0);
 	}
 	close(pipes[1]);

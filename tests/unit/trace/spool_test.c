@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/thread.h"
+#include "support/counted.h"
 #include "support/test.h"
 #include "trace/spool.h"
 
@@ -166,8 +167,12 @@ TEST(spool, what_does_not_fit_on_the_disk_is_reported_and_the_rest_is_kept)
 
 	fflush(NULL);
 	pid_t child = fork();
-	if (child == 0)
-		_exit(run_out_of_disk());
+	if (child == 0) {
+		int outcome = run_out_of_disk();
+
+		counts_write();
+		_exit(outcome);
+	}
 	EXPECT_EQ(waitpid(child, &status, 0), child);
 	EXPECT(WIFEXITED(status));
 	EXPECT_EQ(WEXITSTATUS(status), 0);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * counted.h - for make coverage: what a process passed is written when it ends as it should. Tests of
+ * how it ends otherwise write it themselves, before that.
+ */
+#ifndef TESTS_SUPPORT_COUNTED_H
+#define TESTS_SUPPORT_COUNTED_H
+
+#include <signal.h>
+#include <stddef.h>
+
+#ifndef IS_COUNTED
+#define IS_COUNTED 0
+#endif
+
+#if IS_COUNTED
+void __gcov_dump(void);
+#endif
+
+/* In front of _exit(). */
+static inline void counts_write(void)
+{
+#if IS_COUNTED
+	__gcov_dump();
+#endif
+}
+
+static inline void counts_write_and_die(int number)
+{
+	counts_write();
+	signal(number, SIG_DFL); /* it comes again when this returns */
+}
+
+static inline void counts_write_at_abort(void)
+{
+	signal(SIGABRT, IS_COUNTED ? counts_write_and_die : SIG_DFL);
+}
+
+static inline void counts_write_at_faults(void)
+{
+	static const int numbers[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
+
+	for (size_t i = 0; IS_COUNTED && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		signal(numbers[i], counts_write_and_die);
+}
+
+#endif
