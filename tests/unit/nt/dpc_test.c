@@ -449,4 +449,20 @@ TEST(work, items_of_devices_carry_their_device_and_may_free_themselves)
 	nt_test_finish();
 }
 
+TEST(dpc, threaded_and_bound_to_a_processor_runs_as_any)
+{
+	struct call call;
+
+	nt_test_begin();
+	call_init(&call, note_call);
+	KeInitializeThreadedDpc(&call.dpc, note_call, &call);
+	KeSetTargetProcessorDpc(&call.dpc, 0);
+	EXPECT(KeInsertQueueDpc(&call.dpc, (PVOID)1, (PVOID)2));
+	KeFlushQueuedDpcs();
+	EXPECT_EQ(call.irql, DISPATCH_LEVEL);
+	EXPECT(call.first == (PVOID)1 && call.second == (PVOID)2);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
 TEST_MAIN("nt/dpc")

@@ -190,4 +190,42 @@ TEST(unhosted, what_is_not_there_fails_and_says_so)
 	nt_test_finish();
 }
 
+TEST(unhosted, requests_files_and_names_of_other_devices_fail_and_say_so)
+{
+	HANDLE handle = (HANDLE)1;
+	IO_STATUS_BLOCK io = { 0 };
+	UNICODE_STRING name = { .Length = 2 };
+	ULONG length = 0;
+
+	nt_test_begin();
+	EXPECT_EQ(ZwOpenFile(&handle, 0, NULL, &io, 0, 0), STATUS_NOT_SUPPORTED);
+	EXPECT(!handle && io.Status == STATUS_NOT_SUPPORTED);
+	EXPECT_EQ(ZwWriteFile(NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL),
+		  STATUS_NOT_SUPPORTED);
+	io.Status = STATUS_SUCCESS;
+	EXPECT_EQ(ZwQueryInformationFile(NULL, &io, NULL, 0, FileStandardInformation),
+		  STATUS_NOT_SUPPORTED);
+	EXPECT(io.Status == STATUS_NOT_SUPPORTED && io.Information == 0);
+	IoFreeIrp(NULL);
+	EXPECT(!IoBuildSynchronousFsdRequest(0, NULL, NULL, 0, NULL, NULL, NULL));
+	IoCompleteRequest(NULL, IO_NO_INCREMENT);
+	EXPECT(!IoGetRelatedDeviceObject(NULL));
+	EXPECT_EQ(IoRegisterDeviceInterface(NULL, NULL, NULL, &name), STATUS_NOT_SUPPORTED);
+	EXPECT(name.Length == 0 && !name.Buffer);
+	EXPECT_EQ(IoSetDeviceInterfaceState(&name, TRUE), STATUS_OBJECT_NAME_NOT_FOUND);
+	handle = (HANDLE)1;
+	EXPECT_EQ(IoOpenDeviceInterfaceRegistryKey(&name, 0, &handle),
+		  STATUS_OBJECT_NAME_NOT_FOUND);
+	EXPECT(!handle);
+	IoInvalidateDeviceState(NULL);
+	IoWriteErrorLogEntry(NULL);
+	IoFreeErrorLogEntry(NULL);
+	EXPECT_REPORTS(RULE_NT_NOT_HOSTED, 13);
+	/* Asking is how a driver finds out: that is no mistake. */
+	EXPECT_EQ(ExGetFirmwareEnvironmentVariable(&name, NULL, NULL, &length, NULL),
+		  STATUS_NOT_IMPLEMENTED);
+	EXPECT_REPORTS(RULE_NT_NOT_HOSTED, 13);
+	nt_test_finish();
+}
+
 TEST_MAIN("nt/io")

@@ -259,4 +259,74 @@ TEST(irql, a_reader_writer_spin_lock_keeps_writers_apart_from_everybody)
 	nt_test_finish();
 }
 
+TEST(irql, every_kind_of_spin_lock_gives_the_old_level_back)
+{
+	KSPIN_LOCK lock;
+	KLOCK_QUEUE_HANDLE queued;
+
+	nt_test_begin();
+	KeInitializeSpinLock(&lock);
+	KIRQL before = KeRaiseIrqlToSynchLevel();
+	EXPECT(before == PASSIVE_LEVEL && KeGetCurrentIrql() == DISPATCH_LEVEL);
+	KeAcquireInStackQueuedSpinLockAtDpcLevel(&lock, &queued);
+	EXPECT(!KeTestSpinLock(&lock));
+	KeReleaseInStackQueuedSpinLockFromDpcLevel(&queued);
+	EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+	EXPECT_EQ(KeAcquireSpinLockForDpc(&lock), DISPATCH_LEVEL);
+	KeReleaseSpinLockForDpc(&lock, DISPATCH_LEVEL);
+	KeLowerIrql(before);
+	before = KeAcquireSpinLockForDpc(&lock);
+	EXPECT(before == PASSIVE_LEVEL && KeGetCurrentIrql() == DISPATCH_LEVEL);
+	KeReleaseSpinLockForDpc(&lock, before);
+	EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(irql, a_queued_lock_at_dpc_level_is_reported_below_it)
+{
+	KSPIN_LOCK lock;
+	KLOCK_QUEUE_HANDLE queued;
+
+	nt_test_begin();
+	KeInitializeSpinLock(&lock);
+	KeAcquireInStackQueuedSpinLockAtDpcLevel(&lock, &queued);
+	KeReleaseInStackQueuedSpinLockFromDpcLevel(&queued);
+	EXPECT_REPORTS(RULE_NT_IRQL_LOW, 2);
+	nt_test_finish();
+}
+
+TEST(irql, releasing_a_spin_lock_to_a_higher_level_is_reported)
+{
+	KSPIN_LOCK lock;
+	KIRQL before;
+
+	nt_test_begin();
+	KeInitializeSpinLock(&lock);
+	KeAcquireSpinLock(&lock, &before);
+	KeReleaseSpinLock(&lock, HIGH_LEVEL);
+	EXPECT_REPORTS(RULE_NT_IRQL_ORDER, 1);
+	EXPECT_CONTAINS(nt_test_log, "HIGH_LEVEL");
+	KeLowerIrql(before);
+	nt_test_finish();
+}
+
+static BOOLEAN NTAPI never_called(PVOID context)
+{
+	*(bool *)context = true;
+	return TRUE;
+}
+
+TEST(irql, there_is_no_interrupt_object_to_synchronize_with)
+{
+	bool was_called = false;
+
+	nt_test_begin();
+	EXPECT(!KeSynchronizeExecution(NULL, never_called, &was_called));
+	EXPECT(!was_called);
+	EXPECT_REPORTS(RULE_NT_NOT_HOSTED, 1);
+	EXPECT_CONTAINS(nt_test_log, "DxgkCbSynchronizeExecution");
+	nt_test_finish();
+}
+
 TEST_MAIN("nt/irql")

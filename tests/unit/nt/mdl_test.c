@@ -385,4 +385,43 @@ TEST(mdl, impossible_host_requests_are_refused)
 	EXPECT(mem_fail_stop());
 }
 
+TEST(mm, drivers_find_the_routines_of_the_kernel_and_no_others)
+{
+	UNICODE_STRING name;
+
+	nt_test_begin();
+	RtlInitUnicodeString(&name, L"malloc");
+	EXPECT(!MmGetSystemRoutineAddress(&name));
+	RtlInitUnicodeString(&name, L"NoSuchRoutine");
+	EXPECT(!MmGetSystemRoutineAddress(&name));
+	mem_fail_nth(1);
+	EXPECT(!MmGetSystemRoutineAddress(&name));
+	EXPECT(mem_fail_stop());
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(mm, images_are_never_paged_out)
+{
+	static int in_a_section;
+
+	EXPECT(MmLockPagableDataSection(&in_a_section) == &in_a_section);
+	MmUnlockPagableImageSection(&in_a_section);
+	EXPECT(MmPageEntireDriver(&in_a_section) == &in_a_section);
+	MmResetDriverPaging(&in_a_section);
+}
+
+TEST(mdl, the_rights_of_a_mapping_stay_as_they_are)
+{
+	nt_test_begin();
+	PMDL mdl = MmAllocatePagesForMdl(at(0), at(anywhere), at(0), PAGE_SIZE);
+	EXPECT(MmMapLockedPages(mdl, KernelMode));
+	EXPECT_EQ(MmProtectMdlSystemAddress(mdl, PAGE_READONLY), STATUS_NOT_SUPPORTED);
+	EXPECT_REPORTS(RULE_NT_NOT_HOSTED, 1);
+	MmUnmapLockedPages(MmGetSystemAddressForMdlSafe(mdl, NormalPagePriority), mdl);
+	MmFreePagesFromMdl(mdl);
+	ExFreePool(mdl);
+	nt_test_finish();
+}
+
 TEST_MAIN("nt/mdl")

@@ -267,4 +267,89 @@ TEST(object, threads_open_and_close_at_once)
 	nt_test_finish();
 }
 
+TEST(object, references_with_a_tag_are_references)
+{
+	HANDLE handle;
+	PVOID body;
+
+	nt_test_begin();
+	PKEVENT event = IoCreateSynchronizationEvent(NULL, &handle);
+	EXPECT(event && KeReadStateEvent(event) != 0);
+	EXPECT_EQ(ObReferenceObjectByHandleWithTag(handle, 0, *ExEventObjectType, KernelMode,
+						   0x74736574, &body, NULL),
+		  STATUS_SUCCESS);
+	EXPECT(body == event);
+	EXPECT_EQ(ObReferenceObjectWithTag(event, 0x74736574), 3);
+	EXPECT_EQ(ObDereferenceObjectWithTag(event, 0x74736574), 2);
+	ObDereferenceObjectDeferDelete(event);
+	EXPECT_EQ(ObReferenceObjectByPointer(event, 0, *PsThreadType, KernelMode),
+		  STATUS_OBJECT_TYPE_MISMATCH);
+	EXPECT_EQ(ObReferenceObjectByPointer(event, 0, *ExEventObjectType, KernelMode),
+		  STATUS_SUCCESS);
+	ObDereferenceObject(event);
+	/* It resets itself: the second wait finds it so. */
+	EXPECT_EQ(nt_test_poll(event), STATUS_SUCCESS);
+	EXPECT_EQ(nt_test_poll(event), STATUS_TIMEOUT);
+	EXPECT_EQ(ZwClose(handle), STATUS_SUCCESS);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(object, what_is_no_live_object_is_refused_a_handle)
+{
+	uint64_t nothing[16] = { 0 };
+	HANDLE handle = (HANDLE)1;
+	HANDLE event_handle;
+
+	nt_test_begin();
+	PKEVENT event = IoCreateNotificationEvent(NULL, &event_handle);
+	EXPECT_EQ(ObOpenObjectByPointer(&nothing[8], 0, NULL, 0, NULL, KernelMode, &handle),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT(!handle);
+	EXPECT_REPORTS(RULE_NT_OBJECT, 1);
+	EXPECT_EQ(ObOpenObjectByPointer(event, 0, NULL, 0, *PsThreadType, KernelMode, &handle),
+		  STATUS_OBJECT_TYPE_MISMATCH);
+	EXPECT(!handle);
+	EXPECT_EQ(ZwClose(event_handle), STATUS_SUCCESS);
+	nt_test_finish();
+}
+
+TEST(object, an_event_has_one_of_two_types_and_no_name)
+{
+	UNICODE_STRING name = { 0 };
+	OBJECT_ATTRIBUTES attributes = { .ObjectName = &name };
+	HANDLE handle = (HANDLE)1;
+
+	nt_test_begin();
+	EXPECT_EQ(ZwCreateEvent(&handle, 0, NULL, (EVENT_TYPE)2, FALSE), STATUS_INVALID_PARAMETER);
+	EXPECT(!handle);
+	EXPECT_EQ(ZwCreateEvent(&handle, 0, &attributes, NotificationEvent, FALSE),
+		  STATUS_NOT_SUPPORTED);
+	EXPECT(!handle);
+	EXPECT_REPORTS(RULE_NT_NOT_HOSTED, 1);
+	mem_fail_nth(1);
+	EXPECT_EQ(ZwCreateEvent(&handle, 0, NULL, NotificationEvent, FALSE),
+		  STATUS_INSUFFICIENT_RESOURCES);
+	EXPECT(mem_fail_stop());
+	mem_fail_nth(1);
+	EXPECT(!IoCreateNotificationEvent(NULL, &handle));
+	EXPECT(mem_fail_stop());
+	nt_test_finish();
+}
+
+TEST(object, what_cannot_be_waited_for_is_a_mismatch)
+{
+	void *handle;
+
+	nt_test_begin();
+	struct thing *thing = thing_create(&nt_type_file);
+	EXPECT_EQ(nt_handle_open(&thing->object, &handle), STATUS_SUCCESS);
+	EXPECT_EQ(ZwWaitForSingleObject(handle, FALSE, NULL), STATUS_OBJECT_TYPE_MISMATCH);
+	EXPECT_EQ(ZwClose(NtCurrentProcess()), STATUS_SUCCESS);
+	EXPECT_EQ(ZwClose(handle), STATUS_SUCCESS);
+	nt_object_put(&thing->object);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
 TEST_MAIN("nt/object")

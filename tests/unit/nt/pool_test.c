@@ -364,4 +364,51 @@ TEST(lookaside, extended_lists_call_the_drivers_routines)
 	nt_test_finish();
 }
 
+TEST(pool, every_older_door_leads_to_the_same_pool)
+{
+	nt_test_begin();
+	PVOID blocks[] = {
+		ExAllocatePool(NonPagedPoolNx, 100),
+		ExAllocatePoolWithTagPriority(NonPagedPoolNx, 100, TAG, NormalPoolPriority),
+		ExAllocatePoolWithQuotaTag(NonPagedPoolNx, 100, TAG),
+	};
+	for (size_t i = 0; i < ARRAYSIZE(blocks); i++)
+		EXPECT(blocks[i]);
+	EXPECT_EQ(nt_pool_usage().blocks, ARRAYSIZE(blocks));
+	for (size_t i = 0; i < ARRAYSIZE(blocks); i++)
+		ExFreePool(blocks[i]);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(pool, asked_for_quota_without_raising_no_memory_is_null)
+{
+	const ULONG type = (ULONG)NonPagedPoolNx | POOL_QUOTA_FAIL_INSTEAD_OF_RAISE;
+
+	nt_test_begin();
+	mem_fail_nth(1);
+	EXPECT(!ExAllocatePoolWithQuotaTag((POOL_TYPE)type, 3 * PAGE_SIZE, TAG));
+	EXPECT(mem_fail_stop());
+	nt_test_finish();
+}
+
+TEST(pool, a_secure_pool_is_refused_unless_it_is_optional)
+{
+	POOL_EXTENDED_PARAMETER secure = { .Type = PoolExtendedParameterSecurePool };
+	POOL_EXTENDED_PARAMETER optional = { .Type = PoolExtendedParameterSecurePool,
+					     .Optional = 1 };
+	POOL_EXTENDED_PARAMETER priority = { .Type = PoolExtendedParameterPriority };
+
+	nt_test_begin();
+	EXPECT(!ExAllocatePool3(POOL_FLAG_NON_PAGED, 100, TAG, &secure, 1));
+	PVOID block = ExAllocatePool3(POOL_FLAG_NON_PAGED, 100, TAG, &optional, 1);
+	EXPECT(block);
+	ExFreePool2(block, TAG, NULL, 0);
+	block = ExAllocatePool3(POOL_FLAG_NON_PAGED, 100, TAG, &priority, 1);
+	EXPECT(block);
+	ExFreePool2(block, TAG, &priority, 1);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
 TEST_MAIN("nt/pool")

@@ -192,4 +192,70 @@ TEST(strings, guids_become_text_and_back)
 	nt_test_finish();
 }
 
+TEST(strings, narrow_copies_stay_inside_the_buffer)
+{
+	char room[4] = "zzz";
+	STRING narrow = { .MaximumLength = 2, .Buffer = room };
+	STRING source;
+
+	RtlInitAnsiString(&source, "abc");
+	RtlCopyString(&narrow, &source);
+	EXPECT(narrow.Length == 2 && memcmp(room, "abz", 3) == 0);
+	source.Length = 1;
+	RtlCopyString(&narrow, &source);
+	EXPECT_EQ(narrow.Length, 1);
+	RtlCopyString(&narrow, NULL);
+	EXPECT_EQ(narrow.Length, 0);
+}
+
+TEST(strings, appending_nothing_changes_nothing)
+{
+	WCHAR room[4] = L"ab";
+	UNICODE_STRING string = { .Length = 4, .MaximumLength = 4, .Buffer = room };
+	UNICODE_STRING empty = { 0 };
+
+	EXPECT_EQ(RtlAppendUnicodeStringToString(&string, &empty), STATUS_SUCCESS);
+	EXPECT_EQ(RtlAppendUnicodeToString(&string, NULL), STATUS_SUCCESS);
+	EXPECT_EQ(RtlAppendUnicodeToString(&string, L"c"), STATUS_BUFFER_TOO_SMALL);
+	EXPECT(is_text(&string, L"ab"));
+}
+
+TEST(strings, of_two_narrow_strings_with_one_beginning_the_longer_is_greater)
+{
+	STRING shorter;
+	STRING longer;
+
+	RtlInitAnsiString(&shorter, "Abc");
+	RtlInitAnsiString(&longer, "abcd");
+	EXPECT(RtlCompareString(&shorter, &longer, TRUE) < 0);
+	EXPECT(RtlCompareString(&longer, &shorter, TRUE) > 0);
+	EXPECT(RtlCompareString(&shorter, &longer, FALSE) < 0);
+}
+
+TEST(strings, upper_case_goes_into_room_of_the_caller_or_fresh_pool)
+{
+	WCHAR room[3];
+	UNICODE_STRING source;
+	UNICODE_STRING upper = { .MaximumLength = sizeof(room), .Buffer = room };
+	UNICODE_STRING empty = { 0 };
+
+	nt_test_begin();
+	EXPECT_EQ(RtlDowncaseUnicodeChar(L'Q'), L'q');
+	RtlInitUnicodeString(&source, L"aBc");
+	EXPECT_EQ(RtlUpcaseUnicodeString(&upper, &source, FALSE), STATUS_SUCCESS);
+	EXPECT(is_text(&upper, L"ABC"));
+	upper.MaximumLength = 4;
+	EXPECT_EQ(RtlUpcaseUnicodeString(&upper, &source, FALSE), STATUS_BUFFER_OVERFLOW);
+	EXPECT_EQ(RtlUpcaseUnicodeString(&upper, &empty, FALSE), STATUS_SUCCESS);
+	EXPECT_EQ(upper.Length, 0);
+	EXPECT_EQ(RtlUpcaseUnicodeString(&upper, &source, TRUE), STATUS_SUCCESS);
+	EXPECT(is_text(&upper, L"ABC") && upper.Buffer[3] == 0);
+	RtlFreeUnicodeString(&upper);
+	mem_fail_nth(1);
+	EXPECT_EQ(RtlUpcaseUnicodeString(&upper, &source, TRUE), STATUS_NO_MEMORY);
+	EXPECT(mem_fail_stop());
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
 TEST_MAIN("nt/strings")

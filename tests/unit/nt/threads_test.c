@@ -228,4 +228,61 @@ TEST(threads, a_driver_sees_one_processor)
 	nt_test_finish();
 }
 
+TEST(threads, a_base_priority_is_an_increment_to_the_one_it_began_with)
+{
+	nt_test_begin();
+	EXPECT_EQ(KeSetBasePriorityThread(KeGetCurrentThread(), 2), 0);
+	EXPECT_EQ(KeSetBasePriorityThread(KeGetCurrentThread(), 0), 2);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(threads, every_way_to_count_processors_finds_one)
+{
+	PROCESSOR_NUMBER number = { .Number = 7 };
+
+	EXPECT_EQ(KeQueryMaximumProcessorCountEx(ALL_PROCESSOR_GROUPS), 1);
+	EXPECT_EQ(KeQueryMaximumProcessorCountEx(3), 0);
+	EXPECT_EQ(KeQueryActiveProcessors(), 1);
+	KeSetSystemAffinityThread(1);
+	KeRevertToUserAffinityThread();
+	EXPECT_EQ(KeGetProcessorNumberFromIndex(0, &number), STATUS_SUCCESS);
+	EXPECT_EQ(number.Number, 0);
+	EXPECT_EQ(KeGetProcessorNumberFromIndex(1, &number), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(ExGetPreviousMode(), KernelMode);
+}
+
+#if defined(__x86_64__)
+TEST(threads, processor_features_are_those_of_the_processor)
+{
+	static const ULONG always[] = { 3, 6, 8, 10 }; /* MMX, SSE, RDTSC, SSE2 */
+
+	for (size_t i = 0; i < ARRAYSIZE(always); i++)
+		EXPECT(ExIsProcessorFeaturePresent(always[i]));
+	EXPECT_EQ(ExIsProcessorFeaturePresent(13), __builtin_cpu_supports("sse3") != 0);
+	EXPECT_EQ(ExIsProcessorFeaturePresent(36), __builtin_cpu_supports("ssse3") != 0);
+	EXPECT_EQ(ExIsProcessorFeaturePresent(37), __builtin_cpu_supports("sse4.1") != 0);
+	EXPECT_EQ(ExIsProcessorFeaturePresent(38), __builtin_cpu_supports("sse4.2") != 0);
+	EXPECT_EQ(ExIsProcessorFeaturePresent(39), __builtin_cpu_supports("avx") != 0);
+	EXPECT_EQ(ExIsProcessorFeaturePresent(40), __builtin_cpu_supports("avx2") != 0);
+	EXPECT(!ExIsProcessorFeaturePresent(1000));
+}
+#endif
+
+TEST(threads, registers_are_saved_up_to_dispatch_level)
+{
+	XSTATE_SAVE saved;
+	KIRQL before;
+
+	nt_test_begin();
+	EXPECT_EQ(KeSaveExtendedProcessorState(7, &saved), STATUS_SUCCESS);
+	KeRestoreExtendedProcessorState(&saved);
+	KeRaiseIrql(DISPATCH_LEVEL, &before);
+	EXPECT_EQ(KeSaveExtendedProcessorState(7, &saved), STATUS_SUCCESS);
+	KeRestoreExtendedProcessorState(&saved);
+	EXPECT_NO_REPORT();
+	KeLowerIrql(before);
+	nt_test_finish();
+}
+
 TEST_MAIN("nt/threads")
