@@ -681,4 +681,77 @@ TEST(gpuva, a_process_may_end_while_a_call_waits_for_updates_to_be_fewer)
 	dxgk_test_thread_join(thread);
 }
 
+TEST(gpuva, a_reservation_has_no_access_or_reads_zeroes)
+{
+	D3DDDI_RESERVEGPUVIRTUALADDRESS args = {
+		.Size = K64, .ReservationType = (D3DDDIGPUVIRTUALADDRESS_RESERVATION_TYPE)2
+	};
+
+	begin();
+	args.hAdapter = adapter;
+	EXPECT_REFUSED(D3DKMTReserveGpuVirtualAddress(&args), INVALID, "API-VALUE",
+		       "ReservationType");
+}
+
+TEST(gpuva, freeing_where_nothing_was_ever_reserved_is_refused)
+{
+	D3DKMTCloseDxCoreDevice();
+	adapter = open_first_adapter(); /* without a device */
+	EXPECT_EQ(release(SOME, K64), INVALID);
+	EXPECT(last_refusal().reason[0] != '\0');
+}
+
+TEST(gpuva, an_update_has_reserved_members_and_an_end_of_values)
+{
+	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION operation = {
+		.OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_MAP
+	};
+	D3DKMT_UPDATEGPUVIRTUALADDRESS args = { .NumOperations = 1, .Operations = &operation };
+
+	begin_queue();
+	args.hDevice = device;
+	args.hContext = create_virtual_context();
+	args.hFenceObject = create_fence(NULL);
+	args.Reserved0 = 1;
+	EXPECT_REFUSED(D3DKMTUpdateGpuVirtualAddress(&args), INVALID, "API-RESERVED", "Reserved0");
+	args.Reserved0 = 0;
+	args.Reserved1 = 1;
+	EXPECT_REFUSED(D3DKMTUpdateGpuVirtualAddress(&args), INVALID, "API-RESERVED", "Reserved1");
+	args.Reserved1 = 0;
+	args.FenceValue = UINT64_MAX;
+	EXPECT_REFUSED(D3DKMTUpdateGpuVirtualAddress(&args), INVALID, "API-VALUE", "FenceValue");
+	args.FenceValue = 0;
+	args.NumOperations = 0;
+	EXPECT_REFUSED(D3DKMTUpdateGpuVirtualAddress(&args), INVALID, "API-COUNT", "NumOperations");
+	args.NumOperations = 1;
+	args.hDevice = create_device(adapter);
+	EXPECT_REFUSED(D3DKMTUpdateGpuVirtualAddress(&args), INVALID, "API-HANDLE", "hContext");
+}
+
+TEST(gpuva, an_update_may_say_how_memory_is_protected)
+{
+	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION operation = {
+		.OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_MAP_PROTECT,
+		.MapProtect = { .BaseAddress = SOME, .SizeInBytes = PAGE }
+	};
+	D3DKMT_UPDATEGPUVIRTUALADDRESS args = { .NumOperations = 1, .Operations = &operation };
+	const volatile UINT64 *view;
+	UINT64 address;
+	UINT64 value;
+
+	begin_queue();
+	args.hDevice = device;
+	args.hContext = create_virtual_context();
+	args.hFenceObject = create_fence(&view);
+	operation.MapProtect.hAllocation = create_one(device);
+	EXPECT_OK(reserve(adapter, SOME, K64, &address, &value));
+	operation.MapProtect.Protection.Zero = 1;
+	EXPECT_EQ(D3DKMTUpdateGpuVirtualAddress(&args), INVALID);
+	EXPECT_STR(last_refusal().rule, "VA-PROTECTION");
+	operation.MapProtect.Protection.Zero = 0;
+	EXPECT_OK(D3DKMTUpdateGpuVirtualAddress(&args));
+	while (*view != 1)
+		usleep(100);
+}
+
 TEST_MAIN("api/gpuva")

@@ -438,13 +438,6 @@ TEST(sim, a_client_with_one_thread_is_repeatable)
 
 enum { STEPS = 3, POINTS = 3 * STEPS }; /* a step takes the lock, lets it go and wakes somebody */
 
-#ifdef NDEBUG
-enum { HAS_PARK_POINTS = false };
-#else
-enum { HAS_PARK_POINTS = true };
-#endif
-#define NO_PARK_POINTS "letting a lock go is no point to park at without assertions"
-
 static void step_on(void *argument)
 {
 	const char *mark = argument;
@@ -481,7 +474,7 @@ static void park_one(void)
 
 TEST(park, stops_a_thread_at_each_of_its_points_while_the_others_go_on)
 {
-	SKIP_UNLESS(HAS_PARK_POINTS, NO_PARK_POINTS);
+	SKIP_UNLESS(LOCK_IS_WATCHED, "letting a lock go is no point to park at");
 
 	static const char *const wanted[POINTS + 1] = {
 		"bbbaaa", "abbbaa", "abbbaa", "abbbaa", "aabbba",
@@ -514,7 +507,7 @@ static void park_and_count(void)
 
 TEST(park, says_when_there_was_no_such_point)
 {
-	SKIP_UNLESS(HAS_PARK_POINTS, NO_PARK_POINTS);
+	SKIP_UNLESS(LOCK_IS_WATCHED, "letting a lock go is no point to park at");
 
 	struct child_result result;
 
@@ -621,7 +614,7 @@ static void pay_twice(void)
 
 TEST(park, finds_a_lock_that_is_dropped_between_choosing_and_acting)
 {
-	SKIP_UNLESS(HAS_PARK_POINTS, NO_PARK_POINTS);
+	SKIP_UNLESS(LOCK_IS_WATCHED, "letting a lock go is no point to park at");
 
 	static const char *const wanted[] = { "0", "-1", "-1", "0", "0" };
 	struct child_result result;
