@@ -178,13 +178,13 @@ static NTSTATUS decode_reclaim(struct call *call, struct dxg_device *device,
 	return STATUS_SUCCESS;
 }
 
-/* A resource is as well off as the worst of its allocations. */
+/* A resource is as well off as the worst of its allocations, and well off without any. */
 static void hand_back_results(void *client, uint32_t elements, const struct target_list *targets,
 			      const enum vidmm_reclaim_result *results)
 {
 	if (!client)
 		return;
-	if (!targets->element_of) {
+	if (targets->parts == &targets->whole) {
 		for (uint32_t i = 0; i < targets->count; i++)
 			client_write_u32(client, i, (uint32_t)results[i]);
 		return;

@@ -397,4 +397,37 @@ TEST(commitment, refuses_what_is_wrong)
 		       "hProcess");
 }
 
+/* What was in it was destroyed: there is nothing to offer, and nothing wrong. */
+TEST(resources, without_memory_are_offered_and_reclaimed_as_nothing)
+{
+	struct client client = begin();
+	struct creation creation;
+	D3DDDI_RECLAIM_RESULT result = (D3DDDI_RECLAIM_RESULT)GARBAGE;
+	BOOL is_discarded = TRUE;
+
+	creation_init_resource(&creation, client.device, 1, SHARED_NOT);
+	EXPECT_OK(create(&creation));
+	EXPECT_OK(destroy_one(client.device, creation.elements[0].hAllocation));
+	D3DKMT_HANDLE resource = creation.args.hResource;
+	D3DKMT_OFFERALLOCATIONS given = { .hDevice = client.device,
+					  .pResources = &resource,
+					  .NumAllocations = 1,
+					  .Priority = D3DKMT_OFFER_PRIORITY_LOW };
+	D3DKMT_RECLAIMALLOCATIONS back = { .hDevice = client.device,
+					   .pResources = &resource,
+					   .pDiscarded = &is_discarded,
+					   .NumAllocations = 1 };
+	D3DKMT_RECLAIMALLOCATIONS2 back2 = { .hPagingQueue = client.queue,
+					     .pResources = &resource,
+					     .NumAllocations = 1,
+					     .pResults = &result };
+
+	EXPECT_OK(D3DKMTOfferAllocations(&given));
+	EXPECT_OK(D3DKMTReclaimAllocations(&back));
+	EXPECT(!is_discarded);
+	EXPECT_OK(D3DKMTReclaimAllocations2(&back2));
+	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_OK);
+	expect_valid();
+}
+
 API_TEST_MAIN("api/offer")

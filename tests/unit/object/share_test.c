@@ -606,4 +606,32 @@ TEST(threads, share_at_the_same_time)
 	share_space_finish(&space);
 }
 
+TEST(global, handles_that_there_is_no_memory_for_are_refused)
+{
+	struct body body = { .is_gone = false };
+	bool has_fired = true;
+
+	space_begin();
+	for (unsigned nth = 1; has_fired; nth++) {
+		mem_fail_nth(nth);
+		NTSTATUS status = share_init(&body.share, &space, SHARE_RESOURCE, SHARE_GLOBAL,
+					     NULL, body_destroy);
+		has_fired = mem_fail_stop();
+		if (NT_SUCCESS(status)) {
+			share_abandon(&body.share);
+		} else {
+			EXPECT(has_fired);
+			EXPECT_RULE(status, STATUS_NO_MEMORY, "API-NO-MEMORY");
+		}
+		EXPECT(has_fired || NT_SUCCESS(status));
+	}
+	share_space_finish(&space);
+	EXPECT(!body.is_gone);
+}
+
+TEST(share, of_nothing_is_let_go_of_at_no_cost)
+{
+	share_put(NULL);
+}
+
 TEST_MAIN("object/share")
