@@ -229,7 +229,8 @@ def run_variant(name, suite, patterns):
     path = variants.directory(name)
 
     print(f'\n== {name}: building in {os.path.basename(path)}', flush=True)
-    built = variants.configure(name, {'tests': 'true'})
+    # Which tests there are may have changed since.
+    built = variants.configure(name, {'tests': 'true'}) and build.ninja(path, ['build.ninja'])
     plan = RUNS[name]
     tests = [test for test in introspect(path, '--tests')
              if is_chosen(test, plan, suite, patterns)] if built and plan else []

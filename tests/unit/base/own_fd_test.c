@@ -118,8 +118,10 @@ static void keep_under_a_low_limit(void *argument)
 	while (count < 16 && own_fd_keep(make(), &all[count]))
 		count++;
 	CHILD_EXPECT(count == 16 || errno == EMFILE);
-	for (unsigned i = 0; i < count; i++)
-		CHILD_EXPECT(all[i].number >= 3);
+	while (count > 0) {
+		CHILD_EXPECT(all[--count].number >= 3);
+		own_fd_close(&all[count]);
+	}
 }
 
 TEST(own_fd, is_kept_under_any_limit)

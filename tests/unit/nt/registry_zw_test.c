@@ -430,4 +430,140 @@ TEST(registry_rtl, values_and_keys_are_written_checked_and_deleted)
 	finish(key);
 }
 
+TEST(registry_rtl, defaults_stand_in_for_text_whose_length_they_do_not_say)
+{
+	HANDLE key = begin();
+	UNICODE_STRING text = { 0 };
+	UNICODE_STRING none = { 0 };
+	struct query_seen list = { 0 };
+	RTL_QUERY_REGISTRY_TABLE table[] = {
+		{ NULL, RTL_QUERY_REGISTRY_DIRECT | RTL_QUERY_REGISTRY_TYPECHECK, (PWSTR)L"Absent",
+		  &text, (REG_SZ << RTL_QUERY_REGISTRY_TYPECHECK_SHIFT) | REG_SZ, (PVOID)L"dd", 0 },
+		{ see, 0, (PWSTR)L"Absent", &list, REG_MULTI_SZ, (PVOID)L"one\0two\0", 0 },
+		{ NULL, RTL_QUERY_REGISTRY_DIRECT, (PWSTR)L"Absent", &none, REG_NONE, NULL, 0 },
+		{ 0 },
+	};
+
+	EXPECT_EQ(RtlQueryRegistryValues(RTL_REGISTRY_HANDLE, key, table, (PVOID)0x77, NULL),
+		  STATUS_SUCCESS);
+	EXPECT(text.Length == 4 && !DxgkRt_wcscmp(text.Buffer, L"dd"));
+	RtlFreeUnicodeString(&text);
+	EXPECT(list.calls == 2 && !DxgkRt_wcscmp(list.text, L"two"));
+	EXPECT(!none.Buffer);
+	finish(key);
+}
+
+TEST(registry_rtl, what_does_not_fit_straight_into_memory_is_refused)
+{
+	HANDLE key = begin();
+	static const UCHAR bytes[] = { 1, 2, 3, 4, 5, 6 };
+	static WCHAR longest[32760];
+	LONG data_only[2] = { -4 };
+	LONG with_header[2] = { sizeof(with_header) };
+	UNICODE_STRING text = { 0 };
+	RTL_QUERY_REGISTRY_TABLE table[] = {
+		{ NULL, RTL_QUERY_REGISTRY_DIRECT, (PWSTR)L"Blob", data_only, REG_NONE, NULL, 0 },
+		{ 0 },
+	};
+
+	EXPECT_EQ(nt_registry_set_binary(NT_REGISTRY_SERVICES "\\zw", "Blob", bytes, 6),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(RtlQueryRegistryValues(RTL_REGISTRY_HANDLE, key, table, NULL, NULL),
+		  STATUS_BUFFER_TOO_SMALL);
+	table[0].EntryContext = with_header;
+	EXPECT_EQ(RtlQueryRegistryValues(RTL_REGISTRY_HANDLE, key, table, NULL, NULL),
+		  STATUS_BUFFER_TOO_SMALL);
+	for (size_t i = 0; i < ARRAYSIZE(longest); i++)
+		longest[i] = L'x';
+	table[0].Name = (PWSTR)L"Absent";
+	table[0].EntryContext = &text;
+	table[0].DefaultType = REG_SZ;
+	table[0].DefaultData = longest;
+	table[0].DefaultLength = sizeof(longest) + 20; /* more than a string counts */
+	EXPECT_EQ(RtlQueryRegistryValues(RTL_REGISTRY_HANDLE, key, table, NULL, NULL),
+		  STATUS_BUFFER_TOO_SMALL);
+	EXPECT(!text.Buffer);
+	finish(key);
+}
+
+TEST(registry_rtl, all_values_may_be_required_and_deleted_as_they_are_read)
+{
+	HANDLE key = begin();
+	struct query_seen all = { 0 };
+	RTL_QUERY_REGISTRY_TABLE table[] = {
+		{ see, RTL_QUERY_REGISTRY_DELETE, NULL, &all, REG_NONE, NULL, 0 },
+		{ 0 },
+	};
+	RTL_QUERY_REGISTRY_TABLE required[] = {
+		{ see, RTL_QUERY_REGISTRY_REQUIRED, NULL, &all, REG_NONE, NULL, 0 },
+		{ 0 },
+	};
+
+	EXPECT_EQ(nt_registry_set_dword(NT_REGISTRY_SERVICES "\\zw", "A", 1), STATUS_SUCCESS);
+	EXPECT_EQ(nt_registry_set_dword(NT_REGISTRY_SERVICES "\\zw", "B", 2), STATUS_SUCCESS);
+	EXPECT_EQ(RtlQueryRegistryValues(RTL_REGISTRY_HANDLE, key, table, (PVOID)0x77, NULL),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(all.calls, 2);
+	EXPECT_EQ(RtlQueryRegistryValues(RTL_REGISTRY_HANDLE, key, table, (PVOID)0x77, NULL),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(all.calls, 2);
+	EXPECT_EQ(RtlQueryRegistryValues(RTL_REGISTRY_HANDLE, key, required, (PVOID)0x77, NULL),
+		  STATUS_OBJECT_NAME_NOT_FOUND);
+	finish(key);
+}
+
+TEST(registry_rtl, a_table_that_makes_no_sense_is_refused)
+{
+	HANDLE key = begin();
+	struct query_seen seen = { 0 };
+	RTL_QUERY_REGISTRY_TABLE table[] = {
+		{ NULL, RTL_QUERY_REGISTRY_SUBKEY, NULL, NULL, REG_NONE, NULL, 0 },
+		{ 0 },
+	};
+
+	EXPECT_EQ(RtlQueryRegistryValues(RTL_REGISTRY_HANDLE, key, table, NULL, NULL),
+		  STATUS_INVALID_PARAMETER);
+	table[0].Name = (PWSTR)L"NoSuchKey";
+	EXPECT_EQ(RtlQueryRegistryValues(RTL_REGISTRY_HANDLE, key, table, NULL, NULL),
+		  STATUS_OBJECT_NAME_NOT_FOUND);
+	table[0].Flags = RTL_QUERY_REGISTRY_NOVALUE;
+	EXPECT_EQ(RtlQueryRegistryValues(RTL_REGISTRY_HANDLE, key, table, NULL, NULL),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(RtlQueryRegistryValues(99, L"zw", table, NULL, NULL), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(RtlQueryRegistryValues(RTL_REGISTRY_SERVICES | RTL_REGISTRY_OPTIONAL, L"nobody",
+					 table, NULL, NULL),
+		  STATUS_SUCCESS);
+	/* A subkey is entered, and its values read by the same entry. */
+	EXPECT_EQ(nt_registry_set_dword(NT_REGISTRY_SERVICES "\\zw\\Sub", "In", 1), STATUS_SUCCESS);
+	table[0] = (RTL_QUERY_REGISTRY_TABLE){
+		see, RTL_QUERY_REGISTRY_SUBKEY, (PWSTR)L"Sub", &seen, REG_NONE, NULL, 0
+	};
+	EXPECT_EQ(RtlQueryRegistryValues(RTL_REGISTRY_SERVICES, L"zw\\", table, (PVOID)0x77, NULL),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(seen.calls, 1);
+	EXPECT_NO_REPORT();
+	finish(key);
+}
+
+TEST(registry_rtl, writing_and_deleting_need_a_name_and_the_data)
+{
+	HANDLE key = begin();
+
+	EXPECT_EQ(RtlWriteRegistryValue(RTL_REGISTRY_SERVICES, L"zw", NULL, REG_DWORD, NULL, 0),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(RtlWriteRegistryValue(RTL_REGISTRY_SERVICES, L"zw", L"V", REG_DWORD, NULL, 4),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(RtlWriteRegistryValue(99, L"zw", L"V", REG_DWORD, NULL, 0),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(RtlDeleteRegistryValue(RTL_REGISTRY_SERVICES, L"zw", NULL),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(RtlDeleteRegistryValue(RTL_REGISTRY_SERVICES, L"nobody", L"V"),
+		  STATUS_OBJECT_NAME_NOT_FOUND);
+	mem_fail_nth(1);
+	EXPECT_EQ(RtlDeleteRegistryValue(RTL_REGISTRY_SERVICES, L"zw", L"V"),
+		  STATUS_INSUFFICIENT_RESOURCES);
+	EXPECT(mem_fail_stop());
+	finish(key);
+}
+
 TEST_MAIN("nt/registry_zw")
