@@ -221,7 +221,7 @@ def in_code(pages, find, facts):
 def check_variables(pages, facts):
     """What pages name is read by somebody. What headers define is no variable of the environment."""
     defined = set(VARIABLE.findall(' '.join(facts.sources('include').values())))
-    code = ' '.join(facts.sources('src', 'daemon', 'cli', 'drivers', 'tests').values())
+    code = ' '.join(facts.sources('src', 'embed', 'cli', 'drivers', 'tests').values())
     read = set(re.findall(r'["\'{$](' + VARIABLE.pattern + ')', code))
     return [f'{page.path}:{number}: nobody reads {name}' for page in pages
             for number, line in enumerate(page.text.splitlines(), 1)
@@ -231,7 +231,7 @@ def check_variables(pages, facts):
 def check_documented(facts):
     """What the kernel reads, and settings of the software GPU, have their places."""
     page = facts.read('docs/man/opendxgk.7.scd')
-    for path, text in sorted(facts.sources('src', 'daemon', 'cli').items()):
+    for path, text in sorted(facts.sources('src', 'embed', 'cli').items()):
         for name in re.findall(r'getenv\("(DXGK_\w+)"\)', text):
             if f'\n*{name}*\n' not in page:
                 yield f'{path}: reads {name}, which is not in docs/man/opendxgk.7.scd'
@@ -248,13 +248,13 @@ def check_documented(facts):
 def check_members(facts):
     """Members of the profile, both ways."""
     page = facts.read('docs/profile.md')
-    code = ' '.join(facts.sources('daemon').values())
+    code = ' '.join(facts.sources('embed').values())
     for name in re.findall(r'\{ "(\w+)", (?:config_)?read_', code):
         if not re.search(rf'[`"]{name}[`"]', page):
-            yield f'daemon/: reads the member {name}, which docs/profile.md does not have'
+            yield f'embed/: reads the member {name}, which docs/profile.md does not have'
     for name in re.findall(r'^\| `([a-z]\w*)` \|', page, re.MULTILINE):
         if f'"{name}"' not in code:
-            yield f'docs/profile.md: has {name}, which daemon/ does not read'
+            yield f'docs/profile.md: has {name}, which embed/ does not read'
 
 
 def registry_values(text):

@@ -4,7 +4,7 @@
 
 usage: check_layers.py [root]
 
-Looks at src/, drivers/, daemon/, cli/ and include/. Comments and string literals do not count.
+Looks at src/, drivers/, embed/, cli/ and include/. Comments and string literals do not count.
 """
 
 import fnmatch
@@ -15,7 +15,7 @@ import sys
 import tap
 import tree
 
-FOLDERS = ('src', 'drivers', 'daemon', 'cli', 'include')
+FOLDERS = ('src', 'drivers', 'embed', 'cli', 'include')
 PUBLIC = ('dxg', 'ddk', 'opendxgk')
 SYSTEM = 'libc'
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
@@ -89,7 +89,7 @@ def folder_name(layer):
     """The layer the way a reader finds it in the tree."""
     if layer in PUBLIC:
         return 'include/' + layer
-    return layer if layer in ('drivers', 'daemon', 'cli', 'src', 'include') else 'src/' + layer
+    return layer if layer in ('drivers', 'embed', 'cli', 'src', 'include') else 'src/' + layer
 
 
 class Checker:

@@ -21,7 +21,7 @@ import tree
 
 RANKS = 'src/base/lock_ranks.h'
 PAGE = 'docs/locking.md'
-FOLDERS = ('src', 'daemon')
+FOLDERS = ('src', 'embed')
 FUNCTION = re.compile(r'^(?:[A-Za-z_][\w \t*]*[ \t*])([a-z_]\w*_(?:locked|relock|unlock))\(([^;{}]*)\)\n'
                       r'\{(.*?)^\}', re.MULTILINE | re.DOTALL)
 STEP = re.compile(r'\b(\w+)\(')

@@ -4,7 +4,7 @@
 
 usage: check_rules.py [root]
 
-src/base/rules.def lists them, docs/rules.md documents them, src/ and daemon/ use them:
+src/base/rules.def lists them, docs/rules.md documents them, src/ and embed/ use them:
 
     RULE(API_NULL_ARGUMENT, "API-NULL-ARGUMENT")         used as RULE_API_NULL_ARGUMENT
 
@@ -21,7 +21,7 @@ import tree
 
 RULES = 'src/base/rules.def'
 PAGE = 'docs/rules.md'
-FOLDERS = ('src', 'daemon')
+FOLDERS = ('src', 'embed')
 ID = r'[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)+'
 ENTRY = re.compile(r'\bRULE\s*\(\s*(\w+)\s*,\s*"([^"]*)"')
 HEADING = re.compile(rf'(#+)\s+`?({ID})`?(?![\w-])')

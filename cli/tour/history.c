@@ -183,11 +183,11 @@ static bool move(struct reader *reader, struct life *life, const char *place, ui
 	}
 	if (before == id)
 		return true;
-	uint64_t room_bytes = life->size_bytes - life->lent_bytes;
+	uint64_t table_block_bytes = life->size_bytes - life->lent_bytes;
 	life->lent_bytes = 0;
 	return set_level(segment, now_ns,
-			 id != 0 ? segment->now_bytes + room_bytes
-				 : segment->now_bytes - room_bytes);
+			 id != 0 ? segment->now_bytes + table_block_bytes
+				 : segment->now_bytes - table_block_bytes);
 }
 
 /* Who is about to enter there has it from now on. */

@@ -33,7 +33,7 @@ unsigned long long dxgk_test_report_count(const char *rule);
 int dxgk_test_validate(char *problem, size_t size_bytes);
 
 /*
- * Where the kernel has its adapters and its only process (object/kernel.h; NULL: it does not run). For
+ * Where the kernel has its adapters and its only process (object/owner/kernel.h; NULL: it does not run). For
  * tests that are built with it and make one of its numbers wrong, to see that the recount finds it.
  */
 struct dxgk_test_inside {

@@ -7,7 +7,7 @@
  * program seldom comes to, remembers which file it is, and is asked for by own_fd_use() each time
  * before it is written to, mapped or accepted from: a stranger's file is left alone.
  *
- * Not for eventfds and epolls: all of them are one inode (see object/event.c, object/share.c).
+ * Not for eventfds and epolls: all of them are one inode (see object/fence/event.c, object/memory/share.c).
  */
 #ifndef BASE_OWN_FD_H
 #define BASE_OWN_FD_H

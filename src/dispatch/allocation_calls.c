@@ -8,7 +8,7 @@
 #include "base/refusal.h"
 #include "dispatch/allocation_list.h"
 #include "dispatch/dispatch.h"
-#include "object/destruction.h"
+#include "object/ending/destruction.h"
 
 /* ---- destroy ---- */
 

@@ -4,7 +4,7 @@
  */
 #include "base/refusal.h"
 #include "dispatch/allocation_list.h"
-#include "object/residency.h"
+#include "object/memory/residency.h"
 
 void allocation_list_put(struct allocation_list *list)
 {

@@ -11,8 +11,8 @@
 #include "base/refusal.h"
 #include "dispatch/control_request.h"
 #include "dispatch/dispatch.h"
-#include "object/control.h"
-#include "object/kernel.h"
+#include "object/owner/control.h"
+#include "object/owner/kernel.h"
 
 static void reply_init(struct control_reply *reply, NTSTATUS status)
 {

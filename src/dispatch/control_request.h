@@ -6,7 +6,7 @@
 #ifndef DISPATCH_CONTROL_REQUEST_H
 #define DISPATCH_CONTROL_REQUEST_H
 
-#include "object/kernel.h"
+#include "object/owner/kernel.h"
 #include "wire/control.h"
 
 /*

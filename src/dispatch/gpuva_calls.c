@@ -7,8 +7,8 @@
  */
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
-#include "object/gpu_request.h"
-#include "object/gpu_update.h"
+#include "object/memory/gpu_request.h"
+#include "object/memory/gpu_update.h"
 
 /* ---- D3DKMTReserveGpuVirtualAddress ---- */
 

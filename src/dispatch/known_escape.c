@@ -11,7 +11,7 @@
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/escapes.h"
-#include "object/cpu_event.h"
+#include "object/fence/cpu_event.h"
 
 /* With a reference. */
 static NTSTATUS find(const struct escape *escape, const char *name, D3DKMT_HANDLE handle,

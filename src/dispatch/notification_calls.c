@@ -4,7 +4,7 @@
  */
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
-#include "object/notification.h"
+#include "object/owner/notification.h"
 
 /* ---- what a client is told ---- */
 

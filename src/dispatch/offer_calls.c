@@ -5,7 +5,7 @@
 #include "base/refusal.h"
 #include "dispatch/allocation_list.h"
 #include "dispatch/dispatch.h"
-#include "object/residency.h"
+#include "object/memory/residency.h"
 
 /*
  * What a call names: allocations, or resources with all of theirs. element_of[i] says to which

@@ -9,7 +9,7 @@
 
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
-#include "object/resource_open.h"
+#include "object/memory/resource_open.h"
 
 /* ---- query ---- */
 

@@ -15,7 +15,7 @@
 #include "dispatch/dispatch.h"
 #include "dispatch/query.h"
 #include "dispatch/text.h"
-#include "object/memory_sizes.h"
+#include "object/memory/memory_sizes.h"
 
 /* As INTERFACE_TYPE counts them. */
 enum { BUS_TYPE_INTERNAL = 0, BUS_TYPE_PCI = 5 };

@@ -10,8 +10,8 @@
 
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
-#include "object/hw_queue.h"
-#include "object/queue_sync.h"
+#include "object/owner/hw_queue.h"
+#include "object/work/queue_sync.h"
 
 enum purpose { TO_SIGNAL, TO_WAIT };
 

@@ -5,7 +5,7 @@
 #include "base/refusal.h"
 #include "dispatch/allocation_list.h"
 #include "dispatch/dispatch.h"
-#include "object/residency.h"
+#include "object/memory/residency.h"
 
 /* A list of handles, and its allocations as the memory manager knows them. */
 struct binding_list {

@@ -10,7 +10,7 @@
 
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
-#include "object/control.h"
+#include "object/owner/control.h"
 
 /* What GetCurrentProcess() answers. */
 #define CURRENT_PROCESS ((HANDLE)(intptr_t)-1)

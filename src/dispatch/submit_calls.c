@@ -7,7 +7,7 @@
 #include "base/refusal.h"
 #include "dispatch/allocation_list.h"
 #include "dispatch/dispatch.h"
-#include "object/submission.h"
+#include "object/work/submission.h"
 
 /* ---- D3DKMTSubmitCommand ---- */
 

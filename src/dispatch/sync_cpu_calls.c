@@ -6,7 +6,7 @@
 
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
-#include "object/sync_wait.h"
+#include "object/fence/sync_wait.h"
 #include "trace/trace.h"
 
 enum purpose { TO_SIGNAL, TO_WAIT };

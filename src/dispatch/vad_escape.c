@@ -5,8 +5,8 @@
  */
 #include "base/refusal.h"
 #include "dispatch/escapes.h"
-#include "object/control.h"
-#include "object/gpu_addresses.h"
+#include "object/owner/control.h"
+#include "object/memory/gpu_addresses.h"
 
 enum { PAGE_BYTES = 4096, PAGE_BYTES_64K = 65536 };
 

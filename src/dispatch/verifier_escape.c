@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/refusal.h"
 #include "dispatch/escapes.h"
-#include "object/control.h"
+#include "object/owner/control.h"
 
 /* A client's bit and ours. */
 struct option {

@@ -9,8 +9,8 @@
 #include "base/refusal.h"
 #include "dispatch/allocation_list.h"
 #include "dispatch/escapes.h"
-#include "object/control.h"
-#include "object/resource.h"
+#include "object/owner/control.h"
+#include "object/memory/resource.h"
 
 static NTSTATUS not_built(const char *field, const char *why)
 {

@@ -27,7 +27,7 @@ struct object_class {
 	void (*destroy)(struct object *object);
 
 	/*
-	 * What it opened, and which rights to that (object/share.h) the opening has not and cannot
+	 * What it opened, and which rights to that (object/memory/share.h) the opening has not and cannot
 	 * share. NULL: cannot be shared.
 	 */
 	struct share *(*share)(struct object *object, uint32_t *withheld_out);

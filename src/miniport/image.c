@@ -82,7 +82,7 @@ static bool find_beside_us(const char *name, char *path, size_t size_bytes)
 	if (path_join(path, size_bytes, library, strlen(library), "/opendxgk/drivers", name))
 		return true;
 
-	/* <build>/daemon/libdxgk.so and <build>/drivers/<name>/<name>.so */
+	/* <build>/embed/libdxgk.so and <build>/drivers/<name>/<name>.so */
 	char *folder = strrchr(library, '/');
 
 	if (!folder)

@@ -293,7 +293,7 @@ MDL *mdl_of(struct miniport_mdl *mdl);
 uint64_t segment_address(const struct miniport *miniport, uint32_t segment, uint64_t offset_bytes);
 
 /* False when a driver moved its pointer backwards, or further than there was room. */
-MUST_CHECK bool pointer_moved(const void *start, const void *moved, uint64_t room_bytes,
+MUST_CHECK bool pointer_moved(const void *start, const void *moved, uint64_t table_block_bytes,
 			      uint32_t *bytes_out);
 
 /* submission.c: hContext, or hDevice, of a submission; NULL where the node has to do. */

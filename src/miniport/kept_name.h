@@ -6,7 +6,7 @@
  *	operations ──▶ enter ─▶ the driver is called with the name ─▶ leave
  *	the driver destroys it ──▶ end: whoever is inside leaves first, and nobody enters any more
  *
- * The memory may be there for a while after that (object/context_allocation.h). The driver may have
+ * The memory may be there for a while after that (object/memory/context_allocation.h). The driver may have
  * given the name to something else by then, so nothing of it is told but what the hardware has to
  * know, about nothing in particular.
  */

@@ -421,11 +421,12 @@ static void fill_buffer(const struct miniport *miniport,
 	args->DmaBufferWriteOffset = buffer->used_bytes;
 }
 
-bool pointer_moved(const void *start, const void *moved, uint64_t room_bytes, uint32_t *bytes_out)
+bool pointer_moved(const void *start, const void *moved, uint64_t table_block_bytes,
+		   uint32_t *bytes_out)
 {
 	uintptr_t distance = (uintptr_t)moved - (uintptr_t)start;
 
-	if ((uintptr_t)moved < (uintptr_t)start || distance > room_bytes)
+	if ((uintptr_t)moved < (uintptr_t)start || distance > table_block_bytes)
 		return false;
 	*bytes_out = (uint32_t)distance;
 	return true;

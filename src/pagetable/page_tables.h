@@ -104,7 +104,7 @@ struct page_tables_root {
 };
 
 /* Room for one table. */
-struct table_room {
+struct table_block_want {
 	uint32_t level;
 	uint32_t segment;
 	uint64_t size_bytes;
@@ -122,7 +122,7 @@ struct table_need {
 
 /* Room that a call waited for, because there was none. Zeroed at its start. */
 struct table_rooms {
-	struct table_room *rooms;
+	struct table_block_want *rooms;
 	uint32_t count;
 	struct table_need need; /* when there is none again */
 };
@@ -152,14 +152,15 @@ struct page_tables_config {
 			      bool is_ever);
 
 	/*
-	 * Where room that tables are in comes and goes (table_room.h); else NULL, all of them:
+	 * Where room that tables are in comes and goes (table_block_want.h); else NULL, all of them:
 	 * where it is now, it stays where it is meanwhile, and waiting for some, which lets go of one
 	 * hold until then.
 	 */
 	void (*find_room)(void *memory, struct pager_table *table);
 	void (*hold)(struct vidmm_process *process);
 	void (*release)(struct vidmm_process *process);
-	NTSTATUS (*await)(struct vidmm_process *process, struct table_room rooms[], uint32_t count);
+	NTSTATUS(*await)
+	(struct vidmm_process *process, struct table_block_want rooms[], uint32_t count);
 
 	/* Two levels only: bytes for a root of at least so many entries; says how many fit. */
 	uint64_t (*root_bytes)(void *driver, uint32_t *entry_count);

@@ -32,7 +32,7 @@ static bool take_waited_for(struct table_rooms *rooms, uint32_t level, uint64_t 
 			    struct pager_table *place_out)
 {
 	for (uint32_t i = 0; rooms && i < rooms->count; i++) {
-		struct table_room *room = &rooms->rooms[i];
+		struct table_block_want *room = &rooms->rooms[i];
 
 		if (!room->is_taken || room->level != level || room->size_bytes != size_bytes)
 			continue;
@@ -94,7 +94,7 @@ NTSTATUS table_rooms_refuse(void)
 static void give_rooms(struct table_rooms *rooms, const struct page_tables_config *config)
 {
 	for (uint32_t i = 0; i < rooms->count; i++) {
-		const struct table_room *room = &rooms->rooms[i];
+		const struct table_block_want *room = &rooms->rooms[i];
 
 		if (room->is_taken)
 			config->give_room(config->memory, &room->place, room->size_bytes);
@@ -138,7 +138,7 @@ static void describe_some(struct table_rooms *rooms, const struct page_tables_co
 	if (table_is_in_system_memory(config, segment))
 		return;
 	for (uint64_t i = 0; i < count; i++)
-		rooms->rooms[rooms->count++] = (struct table_room){
+		rooms->rooms[rooms->count++] = (struct table_block_want){
 			.level = level,
 			.segment = segment,
 			.size_bytes = size_bytes,

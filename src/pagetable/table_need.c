@@ -194,7 +194,7 @@ static uint64_t waited_for_bytes(const struct table_rooms *rooms,
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; rooms && i < rooms->count; i++) {
-		const struct table_room *room = &rooms->rooms[i];
+		const struct table_block_want *room = &rooms->rooms[i];
 
 		if (room->is_taken && room->segment == segment)
 			bytes += taken_bytes(config, segment, room->size_bytes);

@@ -31,7 +31,7 @@ void vidmm_set_options(struct vidmm *manager, uint32_t options)
 
 	lock_acquire(&manager->lock);
 	atomic_store_explicit(&manager->options, options, memory_order_relaxed);
-	manager->epoch++;
+	manager->retry_generation++;
 	list_for_each_safe (link, following, &manager->places)
 		place_settle_locked(container_of(link, struct vidmm_place, all_link));
 	decide_unlock(manager);
@@ -105,7 +105,7 @@ uint64_t vidmm_process_bytes_to_trim(struct vidmm_process *process)
 void vidmm_wake(struct vidmm *manager)
 {
 	lock_acquire(&manager->lock);
-	manager->epoch++;
+	manager->retry_generation++;
 	decide_unlock(manager);
 }
 
@@ -161,7 +161,7 @@ void manager_settle(struct vidmm *manager, bool with_entering)
 static bool are_tables_selected(struct vidmm_process *process,
 				const struct vidmm_selection *selection)
 {
-	uint32_t segments = rooms_segments(&process->tables.rooms);
+	uint32_t segments = table_blocks_segments(&process->tables.rooms);
 
 	if (selection->allocation || selection->least_bytes != 0 || selection->most_bytes != 0 ||
 	    (selection->process && selection->process != process))

@@ -305,7 +305,7 @@ bool vidmm_unlock_anywhere(struct vidmm *manager, struct vidmm_allocation *alloc
 		return was_locked;
 	}
 	lock_acquire(&manager->lock);
-	manager->epoch++;
+	manager->retry_generation++;
 	place = place_now(allocation);
 	/* Where the host cannot hide what is seen through a window, that stays open. */
 	if (place && (!place->window.is_open || cpu_view_hide(&allocation->view)))

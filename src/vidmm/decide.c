@@ -34,7 +34,7 @@
  *	place_enter_locked()     the next look finds the room: ENTERING, prepared and started likewise,
  *	                         behind the way out
  *	job_done()               the bytes are there: IN; the request is in the plan
- *	vidmm_request.done()     answered: the paging queue signals its fence (object/paging_queue.c)
+ *	vidmm_request.done()     answered: the paging queue signals its fence (object/memory/paging_queue.c)
  */
 #include <string.h>
 
@@ -87,7 +87,7 @@ static void move_over_locked(struct vidmm_place *place, bool is_done)
 {
 	lock_assert_held(&place->manager->lock);
 	if (place->state == PLACE_SHIFTING)
-		place_settle_down_locked(place, false);
+		place_shift_over_locked(place, false);
 	else if (place->state == PLACE_LEAVING && is_done)
 		place_out_locked(place);
 	else if (place->state == PLACE_LEAVING)

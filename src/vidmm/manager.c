@@ -66,7 +66,7 @@ bool vidmm_tick(struct vidmm *manager)
 	if (atomic_exchange(&manager->tick_at_ns, CLOCK_FOREVER) == CLOCK_FOREVER)
 		return false;
 	lock_acquire(&manager->lock);
-	manager->epoch++;
+	manager->retry_generation++;
 	decide_unlock(manager);
 	return true;
 }
@@ -104,7 +104,7 @@ NTSTATUS vidmm_create(const struct vidmm_config *config, struct vidmm **manager_
 	manager->config.segments = NULL;
 	if (manager->config.slice_ns == 0)
 		manager->config.slice_ns = SLICE_NS;
-	manager->epoch = 1;
+	manager->retry_generation = 1;
 	for (int group = 0; group < VIDMM_GROUPS; group++)
 		manager->budget_limit_bytes[group] = VIDMM_NO_LIMIT;
 	manager->trim_intervals = trim_intervals;
@@ -224,8 +224,8 @@ void vidmm_device_init(struct vidmm_device *device, struct vidmm_process *proces
 	};
 	list_init(&device->link);
 	list_init(&device->listed);
-	list_init(&device->missing);
-	list_init(&device->coming);
+	list_init(&device->absent);
+	list_init(&device->moving);
 	list_init(&device->waiter.link);
 	list_init(&device->plan_link);
 	list_init(&device->leave_link);
@@ -244,8 +244,8 @@ void vidmm_device_finish(struct vidmm_device *device)
 		return;
 	manager = device->process->manager;
 	lock_acquire(&manager->lock);
-	assert(list_is_empty(&device->listed) && list_is_empty(&device->missing) &&
-	       list_is_empty(&device->coming));
+	assert(list_is_empty(&device->listed) && list_is_empty(&device->absent) &&
+	       list_is_empty(&device->moving));
 	list_remove(&device->link);
 	list_remove(&device->waiter.link); /* it waited for its process's page tables */
 	wait_for_none_relock(manager, &device->plan_count);
@@ -275,9 +275,9 @@ void vidmm_device_lose(struct vidmm_device *device)
 
 	lock_acquire(&manager->lock);
 	device->is_lost = true;
-	manager->epoch++;
-	bindings_lose_locked(&device->missing);
-	bindings_lose_locked(&device->coming);
+	manager->retry_generation++;
+	bindings_lose_locked(&device->absent);
+	bindings_lose_locked(&device->moving);
 	decide_later_unlock(manager);
 }
 
@@ -328,7 +328,7 @@ void vidmm_binding_finish(struct vidmm_binding *binding)
 		binding->waiting = state_step(STATES_BINDING_WAIT, binding->waiting, BINDING_WAITS);
 	if (was_retired) {
 		binding_place(binding)->retired--;
-		manager->epoch++;
+		manager->retry_generation++;
 	}
 	decide_unlock(manager);
 
@@ -381,7 +381,7 @@ bool vidmm_allocation_depart(struct vidmm_allocation *allocation, struct vidmm_d
 	place->offer = state_step(STATES_PLACE_OFFER, place->offer, PLACE_NOT_OFFERED);
 	place->is_locked = window_end_locked(place);
 	place->departure = departure;
-	manager->epoch++;
+	manager->retry_generation++;
 	place_settle_locked(place);
 	lock_release(&allocation->lock); /* first: with the manager's lock it may go */
 	decide_unlock(manager);

@@ -140,7 +140,7 @@ struct vidmm_config {
 	uint32_t segment_count;
 	const struct vidmm_segment_config *segments;
 	bool has_gpu_mmu;           /* false: everything is contiguous */
-	bool is_residency_by_lists; /* WDDM 1.x: vidmm_list_prepare() instead of make-resident */
+	bool is_residency_by_lists; /* WDDM 1.x: vidmm_allocation_list_prepare() instead of make-resident */
 	/* What applications can have of each group, less what page tables take of it. */
 	uint64_t group_bytes[VIDMM_GROUPS];
 	uint64_t aperture_commit_limit_bytes; /* of all apertures together; 0: none */
@@ -269,10 +269,10 @@ struct vidmm_tables {
 	/* Guarded by the manager's lock. */
 	const struct vidmm_tables_ops *ops; /* NULL: they stay */
 	void *context;
-	struct list rooms;      /* vidmm_room.tables_link */
+	struct list rooms;      /* vidmm_table_block.tables_link */
 	struct list dependents; /* vidmm_device.leave_link: whose work the way out waits for */
 	struct list plan_link;  /* plan: about to enter or leave */
-	uint64_t given_up_at;   /* vidmm.epoch: they could not enter, or leave */
+	uint64_t given_up_at;   /* vidmm.retry_generation: they could not enter, or leave */
 };
 
 struct vidmm_process {
@@ -386,8 +386,8 @@ uint64_t vidmm_process_decommit(struct vidmm_process *process, uint64_t wanted_b
 /* Whoever has to have everything at once waits for its turn in a row (room.c). */
 enum vidmm_waiter_kind {
 	VIDMM_WAITER_DEVICE,
-	VIDMM_WAITER_LIST,  /* a vidmm_list */
-	VIDMM_WAITER_ROOMS, /* room_request: a call that makes page tables */
+	VIDMM_WAITER_LIST,   /* a vidmm_allocation_list */
+	VIDMM_WAITER_TABLES, /* table_request: a call that makes page tables */
 };
 struct vidmm_waiter {
 	struct list link; /* vidmm.waiters */
@@ -402,9 +402,9 @@ struct vidmm_device {
 
 	/* Guarded by the manager's lock. */
 	struct list link;
-	struct list listed;  /* vidmm_binding.device_link: counts above 0, in place or offered */
-	struct list missing; /* the same: has to be brought in */
-	struct list coming;  /* the same: on its way, or on the way out first */
+	struct list listed; /* vidmm_binding.device_link: counts above 0, in place or offered */
+	struct list absent; /* the same: has to be brought in */
+	struct list moving; /* the same: on its way, or on the way out first */
 	struct vidmm_waiter waiter;
 	struct list plan_link;
 	uint32_t needed_count; /* missing or coming, and queued work may use it */
@@ -581,27 +581,32 @@ enum vidmm_residency vidmm_where(struct vidmm *manager, struct vidmm_allocation 
 
 /* ---- residency by lists: the physical model ---- */
 
-struct vidmm_list_entry {
+struct vidmm_allocation_list_entry {
 	struct vidmm_binding *binding;
 	uint32_t segment;      /* filled in when it is ready */
 	uint64_t offset_bytes; /* in the segment */
 };
 
-enum vidmm_list_state { VIDMM_LIST_NEW, VIDMM_LIST_WAITING, VIDMM_LIST_READY, VIDMM_LIST_FAILED };
+enum vidmm_allocation_list_state {
+	VIDMM_LIST_NEW,
+	VIDMM_LIST_WAITING,
+	VIDMM_LIST_READY,
+	VIDMM_LIST_FAILED
+};
 
 /* What one submission refers to. Zeroed, then device, entries and count set. */
-struct vidmm_list {
+struct vidmm_allocation_list {
 	struct vidmm_device *device;
-	struct vidmm_list_entry *entries;
+	struct vidmm_allocation_list_entry *entries;
 	uint32_t count;
 	struct vidmm_request request; /* `done`: prepare again */
 
 	/* The manager's own. */
 	struct vidmm_waiter waiter;
 	struct list ready_link; /* vidmm.ready_lists */
-	enum vidmm_list_state state;
+	enum vidmm_allocation_list_state state;
 	bool is_pinned;
-	uint64_t compacted_at; /* vidmm.epoch */
+	uint64_t compacted_at; /* vidmm.retry_generation */
 };
 
 /*
@@ -610,28 +615,30 @@ struct vidmm_list {
  * request.done() comes, then ask again, and not before. STATUS_NO_MEMORY: it can never be in place
  * together; the first `*fits_out` entries can. Offered memory is refused.
  */
-MUST_CHECK NTSTATUS vidmm_list_prepare(struct vidmm_list *list, uint32_t *fits_out);
+MUST_CHECK NTSTATUS vidmm_allocation_list_prepare(struct vidmm_allocation_list *list,
+						  uint32_t *fits_out);
 
 /*
  * The submission is over, or will never be. True when it still waited: request.done() does not come
  * then. Must not block.
  */
-bool vidmm_list_release(struct vidmm_list *list);
+bool vidmm_allocation_list_release(struct vidmm_allocation_list *list);
 
 /*
  * A look, before it is queued: refused when something on it is offered. `*fits_out` is how many of
  * the first could be in place together, were there nobody else. Afterwards nothing about the list
  * takes memory.
  */
-MUST_CHECK NTSTATUS vidmm_list_check(struct vidmm_list *list, uint32_t *fits_out);
+MUST_CHECK NTSTATUS vidmm_allocation_list_check(struct vidmm_allocation_list *list,
+						uint32_t *fits_out);
 /* The same number, for entries that were checked. */
-uint32_t vidmm_list_fits(struct vidmm_list *list);
+uint32_t vidmm_allocation_list_fits(struct vidmm_allocation_list *list);
 
 /*
  * For devices that say by make-resident what has to be in place: fills in where it is now. False
  * when something is not there. Inside a packet's submit(), so that nothing moves before its end.
  */
-MUST_CHECK bool vidmm_list_locate(struct vidmm_list *list);
+MUST_CHECK bool vidmm_allocation_list_locate(struct vidmm_allocation_list *list);
 
 /* ---- offers ---- */
 

@@ -298,7 +298,8 @@ static uint32_t count_ready_lists(const struct vidmm_device *device)
 	uint32_t count = 0;
 
 	list_for_each (link, &device->process->manager->ready_lists) {
-		const struct vidmm_list *list = container_of(link, struct vidmm_list, ready_link);
+		const struct vidmm_allocation_list *list =
+			container_of(link, struct vidmm_allocation_list, ready_link);
 
 		count += list->device == device;
 	}
@@ -311,12 +312,12 @@ static const char *check_device(const struct vidmm_device *device,
 	const char *wrong = check_bindings(device, &device->listed, true, usage_bytes);
 	bool has_tables = device->is_lost || vidmm_tables_are_in(device->process);
 	bool is_whole =
-		list_is_empty(&device->missing) && list_is_empty(&device->coming) && has_tables;
+		list_is_empty(&device->absent) && list_is_empty(&device->moving) && has_tables;
 
 	if (!wrong)
-		wrong = check_bindings(device, &device->missing, false, usage_bytes);
+		wrong = check_bindings(device, &device->absent, false, usage_bytes);
 	if (!wrong)
-		wrong = check_bindings(device, &device->coming, false, usage_bytes);
+		wrong = check_bindings(device, &device->moving, false, usage_bytes);
 	if (!wrong)
 		wrong = check_keeps(device);
 	if (!wrong && count_ready_lists(device) != device->ready_list_count)
@@ -324,7 +325,7 @@ static const char *check_device(const struct vidmm_device *device,
 	if (!wrong && is_whole == list_is_linked(&device->waiter.link))
 		wrong = "waits for its turn and misses nothing, or the other way round";
 	if (!wrong &&
-	    count_needed(&device->missing) + count_needed(&device->coming) != device->needed_count)
+	    count_needed(&device->absent) + count_needed(&device->moving) != device->needed_count)
 		wrong = "has miscounted what it needs";
 	if (!wrong && device->needed_count == 0 && has_tables && device->is_suspended)
 		wrong = "is suspended and misses nothing that it needs";
@@ -374,7 +375,7 @@ static const char *check_groups(const struct vidmm *manager)
 
 			if (segment->config.is_budgeted && !segment->is_system &&
 			    (int)segment->config.group == group)
-				bytes -= rooms_count_bytes(manager, segment);
+				bytes -= table_blocks_count_bytes(manager, segment);
 		}
 		if (manager->group_bytes[group] != bytes)
 			return "what applications can have was miscounted";
@@ -441,15 +442,16 @@ static bool validate_locked(struct vidmm *manager, bool is_at_work, char *wrong,
 			return false;
 	}
 	list_for_each (link, &manager->rooms) {
-		const struct vidmm_room *room = container_of(link, struct vidmm_room, link);
+		const struct vidmm_table_block *room =
+			container_of(link, struct vidmm_table_block, link);
 
 		if (room->window)
 			recount.window_count[room->segment->id - 1] += room->window->count;
 	}
 	if (!report(wrong, wrong_size, "page tables", manager->process_count,
-		    rooms_recount(manager, recount.resident_bytes, recount.page_count,
-				  recount.range_count, recount.leaving_bytes,
-				  recount.entering_bytes)))
+		    table_blocks_recount(manager, recount.resident_bytes, recount.page_count,
+					 recount.range_count, recount.leaving_bytes,
+					 recount.entering_bytes)))
 		return false;
 	for (uint32_t i = 0; i < manager->segment_count; i++) {
 		if (!report(wrong, wrong_size, "segment", i + 1,

@@ -237,12 +237,12 @@ static void in_failed_locked(struct vidmm_place *place, NTSTATUS status)
 
 	lock_assert_held(&place->manager->lock);
 	if (is_final || !place_is_needed(place)) {
-		place->given_up_at = place->manager->epoch;
+		place->given_up_at = place->manager->retry_generation;
 		/* Not for want of memory: who waits for it is lost, and has nothing to trim. */
 		place_answer_locked(place, STATUS_DEVICE_REMOVED);
 	}
 	if (is_final)
-		place_starve_locked(place);
+		place_fail_waiters_locked(place);
 	place_out_locked(place);
 }
 
@@ -319,7 +319,7 @@ static void shift_done_locked(struct vidmm_place *place, NTSTATUS status)
 			.allocation_id = place->allocation->id,
 			.offset_bytes = move->wrong_at_bytes,
 		};
-	place_settle_down_locked(place, has_moved);
+	place_shift_over_locked(place, has_moved);
 }
 
 /* Nothing is in what it leaves, unless others have the room already; and from now on nobody gets it. */

@@ -78,7 +78,7 @@ static void offer_place_locked(struct vidmm_binding *binding, bool is_immediate,
 	struct vidmm_allocation *allocation = binding->allocation;
 	struct vidmm_place *place = binding_place(binding);
 	/* Offered before, and away: nobody brings it back for work that may not use it. */
-	bool is_away = place_is_given(place) && place->state != PLACE_IN;
+	bool is_away = place_offer_is_due(place) && place->state != PLACE_IN;
 
 	lock_assert_held(&binding->device->process->manager->lock);
 	place->offer_priority = allocation->offer_priority;
@@ -224,7 +224,7 @@ static bool is_out(const struct vidmm_binding *binding)
 		return true;
 	lock_acquire(&manager->lock);
 	place = binding_place(binding);
-	is_out = !place || (place->state == PLACE_OUT && place_is_given(place));
+	is_out = !place || (place->state == PLACE_OUT && place_offer_is_due(place));
 	lock_release(&manager->lock);
 	return is_out;
 }
@@ -291,7 +291,7 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding,
 	if (place->state == PLACE_LEAVING && place->is_doomed)
 		result = VIDMM_RECLAIM_DISCARDED;
 	/* Of the device's work only what comes behind the reclaim may use it again. */
-	if (request && place_is_given(place))
+	if (request && place_offer_is_due(place))
 		binding_promise_locked(binding, binding->count > 0);
 	if (place_is_offered(place)) /* not of what dies */
 		place->offer =
@@ -459,7 +459,7 @@ static NTSTATUS claim(struct vidmm_binding *binding)
 		lock_acquire(&process->manager->lock);
 		struct vidmm_place *place = binding_place(binding);
 		if (place) {
-			place->claims++;
+			place->reclaims++;
 			place->is_recommitted |= is_decommitted;
 		}
 		lock_release(&process->manager->lock);
@@ -478,7 +478,7 @@ static void unclaim(struct vidmm_binding *binding)
 	lock_acquire(&allocation->lock);
 	lock_acquire(&manager->lock);
 	struct vidmm_place *place = binding_place(binding);
-	if (place && --place->claims == 0) {
+	if (place && --place->reclaims == 0) {
 		must_decommit = place->is_recommitted;
 		place->is_recommitted = false;
 	}
@@ -548,7 +548,7 @@ static uint64_t decommittable_bytes(const struct vidmm_place *place)
 	const struct vidmm_allocation *allocation = place->allocation;
 
 	/* In GPU memory it has no commitment; in system memory it may be in use by work. */
-	if (!place_is_given(place) || place->claims > 0 || place->pins > 0 ||
+	if (!place_offer_is_due(place) || place->reclaims > 0 || place->pins > 0 ||
 	    allocation_content(allocation) != VIDMM_CONTENT_BACKED ||
 	    allocation->backing.is_clients)
 		return 0;
@@ -584,7 +584,7 @@ static enum decommit_step decommit_step_locked(struct vidmm_place *place, uint32
 		return DECOMMIT_NOW;
 	if (place->state != PLACE_IN)
 		return flags & VIDMM_DECOMMIT_LAZILY ? DECOMMIT_NOT : DECOMMIT_LATER;
-	if (place->given_up_at == place->manager->epoch)
+	if (place->given_up_at == place->manager->retry_generation)
 		return DECOMMIT_NOT; /* it could not leave */
 	place_leave_locked(place);
 	return DECOMMIT_LATER;

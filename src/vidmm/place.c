@@ -93,7 +93,7 @@ NTSTATUS place_ensure(struct vidmm_binding *binding)
 
 bool place_is_wanted(const struct vidmm_place *place)
 {
-	return !place_is_given(place) && place->end != PLACE_DYING &&
+	return !place_offer_is_due(place) && place->end != PLACE_DYING &&
 	       (place->listed > 0 || place->pins > 0);
 }
 
@@ -133,7 +133,7 @@ bool place_is_dropped(const struct vidmm_place *place)
 	if (place->end != PLACE_LIVES || atomic_load(&place->manager->is_gone) ||
 	    place_is_lost(place))
 		return true;
-	return place_is_given(place) &&
+	return place_offer_is_due(place) &&
 	       !(vidmm_options(place->manager) & VIDMM_NEVER_DISCARD_OFFERS);
 }
 
@@ -148,7 +148,7 @@ static enum evict_class class_of(const struct vidmm_place *place)
 {
 	if (place->end != PLACE_LIVES)
 		return EVICT_DESTROYED;
-	if (place_is_given(place))
+	if (place_offer_is_due(place))
 		return (enum evict_class)(EVICT_OFFERED_LOW + place->offer_priority -
 					  VIDMM_OFFER_LOW);
 	return place->listed > 0 || place->manager->config.is_residency_by_lists ? EVICT_LISTED
@@ -208,12 +208,12 @@ static bool place_goes_now(const struct vidmm_place *place)
 		return true;
 	if (place_is_lost(place))
 		return !place->is_locked;
-	if (place_is_given(place) && !place->segment->is_system &&
-	    place->given_up_at != place->manager->epoch &&
+	if (place_offer_is_due(place) && !place->segment->is_system &&
+	    place->given_up_at != place->manager->retry_generation &&
 	    (vidmm_options(place->manager) & VIDMM_ALWAYS_DISCARD_OFFERS))
 		return true;
 	return ((place->listed == 0 && place->may_leave_soon) ||
-		(place->is_misplaced && place->given_up_at != place->manager->epoch)) &&
+		(place->is_misplaced && place->given_up_at != place->manager->retry_generation)) &&
 	       !place->allocation->traits.is_pinned && !roles_hold(place);
 }
 
@@ -382,7 +382,7 @@ static void devices_suspend_locked(struct vidmm_place *place)
 	struct list *link;
 
 	lock_assert_held(&place->manager->lock);
-	if (place_is_given(place))
+	if (place_offer_is_due(place))
 		return;
 	list_for_each (link, &place->listings)
 		device_suspend_locked(container_of(link, struct vidmm_binding, place_link)->device);
@@ -472,7 +472,7 @@ static void place_back_in_locked(struct vidmm_place *place, NTSTATUS status)
 	place_settle_locked(place);
 }
 
-void place_settle_down_locked(struct vidmm_place *place, bool has_moved)
+void place_shift_over_locked(struct vidmm_place *place, bool has_moved)
 {
 	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_SHIFTING);
@@ -492,7 +492,7 @@ void place_stay_locked(struct vidmm_place *place)
 	place->segment->leaving_bytes -= place_bytes(place);
 	place->may_leave_soon = false;
 	place->must_be_system = false;
-	place->given_up_at = place->manager->epoch;
+	place->given_up_at = place->manager->retry_generation;
 	/* In place is no answer where it may not be. */
 	place_back_in_locked(place, place->is_misplaced ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 }
@@ -556,7 +556,7 @@ static void place_count_left_locked(struct vidmm_place *place)
 void place_turn_back_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
-	place->given_up_at = place->manager->epoch;
+	place->given_up_at = place->manager->retry_generation;
 	room_look_again(place->manager, clock_deadline(RETRY_NS));
 	place_answer_locked(place, STATUS_NO_MEMORY);
 	place_out_locked(place);
@@ -588,7 +588,7 @@ void place_out_locked(struct vidmm_place *place)
 	place->is_misplaced = false;
 	/* Who gave up tries again for room that is free for good, not for what its owner wants back. */
 	if (!place_is_wanted(place))
-		place->manager->epoch++;
+		place->manager->retry_generation++;
 	place_copy_open_locked(place);
 	dependents_release_locked(place);
 	place_set_state(place, PLACE_OUT);

@@ -35,7 +35,7 @@
 #include "vidmm/plan.h"
 #include "vidmm/roles.h"
 #include "vidmm/segment.h"
-#include "vidmm/window.h"
+#include "vidmm/host_aperture.h"
 
 /* Rows of a job, in the order in which they are made; which are skipped depends (move.c). */
 enum move_step {
@@ -141,8 +141,8 @@ struct vidmm_place {
 	uint8_t offer;          /* enum place_offer */
 	uint8_t offer_priority;
 	uint8_t end;         /* enum place_end */
-	bool is_recommitted; /* for the first of `claims`, after it was decommitted */
-	uint32_t claims;     /* reclaims that cannot do without its memory: it is not decommitted */
+	bool is_recommitted; /* for the first of `reclaims`, after it was decommitted */
+	uint32_t reclaims;   /* reclaims that cannot do without its memory: it is not decommitted */
 	struct cpu_window window;
 	bool is_locked;      /* by the CPU */
 	bool must_be_system; /* moved for a lock */
@@ -152,7 +152,8 @@ struct vidmm_place {
 	uint32_t moved_at;   /* epoch of the pager in which its way in or out was decided */
 	uint32_t told_at;    /* epoch of the reset that told the driver of its end; 0: none did */
 	struct place_debt debt;
-	uint64_t given_up_at; /* vidmm.epoch: it could not enter, or leave, as things were then */
+	uint64_t
+		given_up_at; /* vidmm.retry_generation: it could not enter, or leave, as things were then */
 	struct vidmm_departure *departure;
 
 	struct list all_link;      /* vidmm.places; with a debt only, vidmm.ghosts */
@@ -180,16 +181,17 @@ struct vidmm {
 
 	/* Guarded by lock. */
 	struct vidmm_segment segments[VIDMM_MAX_SEGMENTS];
-	struct list places;      /* vidmm_place.all_link */
-	struct list ghosts;      /* likewise: nobody's any more, but the driver does not know it */
-	struct list processes;   /* vidmm_process.link */
-	struct list rooms;       /* vidmm_room.link: what page tables have, or had */
-	struct list waiters;     /* vidmm_waiter.link: whose turn it is, first in front */
-	struct list ready_lists; /* vidmm_list.ready_link: in place until their packets are over */
+	struct list places;    /* vidmm_place.all_link */
+	struct list ghosts;    /* likewise: nobody's any more, but the driver does not know it */
+	struct list processes; /* vidmm_process.link */
+	struct list rooms;     /* vidmm_table_block.link: what page tables have, or had */
+	struct list waiters;   /* vidmm_waiter.link: whose turn it is, first in front */
+	struct list
+		ready_lists; /* vidmm_allocation_list.ready_link: in place until their packets are over */
 	uint64_t use_clock;
 	uint64_t defragments; /* how often something was put in order; above 0 then */
 	struct vidmm_wrong_transfers wrong_transfers;
-	uint64_t epoch; /* counts what makes those try again who gave up; above 0 */
+	uint64_t retry_generation; /* counts what makes those try again who gave up; above 0 */
 	uint64_t aperture_committed_bytes;
 	uint32_t process_count;
 	uint64_t claimed_bytes[VIDMM_GROUPS]; /* budget.c */
@@ -260,7 +262,7 @@ void place_stay_locked(struct vidmm_place *place);
 /* Other pages of its segment were taken for it: SHIFTING; as above for devices. */
 void place_shift_locked(struct vidmm_place *place, const struct page_set *pages);
 /* IN; `has_moved`: there, else where it was. The other pages are given back. */
-void place_settle_down_locked(struct vidmm_place *place, bool has_moved);
+void place_shift_over_locked(struct vidmm_place *place, bool has_moved);
 /* LEAVING, and all of that is built: its room may be another's. */
 void place_part_from_room_locked(struct vidmm_place *place);
 /* `wish` of the room of somebody who parts from it; false: there is none. */
@@ -335,7 +337,7 @@ static inline bool place_is_offered(const struct vidmm_place *place)
 }
 
 /* … and the work in front of the offer is over: nobody needs it. */
-static inline bool place_is_given(const struct vidmm_place *place)
+static inline bool place_offer_is_due(const struct vidmm_place *place)
 {
 	return place->offer >= PLACE_OFFER_DUE;
 }
@@ -394,7 +396,7 @@ void decide_locked(struct vidmm *manager);
 /* Looks at those who wait, in their order: room that is there, or room to be made. */
 void room_look_locked(struct vidmm *manager);
 /* It cannot be brought in: whoever needs it has no more use for anything. */
-void place_starve_locked(struct vidmm_place *place);
+void place_fail_waiters_locked(struct vidmm_place *place);
 /* Let the ticker look, not later than that. */
 void room_look_again(struct vidmm *manager, uint64_t at_ns);
 
@@ -480,12 +482,12 @@ MUST_CHECK NTSTATUS defragment_step(struct defragment *order, enum defragment_ro
 /* Returns when nothing is on its way out any more, or in; or after a long while. */
 void manager_settle(struct vidmm *manager, bool with_entering);
 
-/* ---- page tables: table_room.c, table_states.c, table_request.c ---- */
+/* ---- page tables: table_block_want.c, table_states.c, table_request.c ---- */
 
 /* Memory of a segment that no allocation has. */
-struct vidmm_room {
+struct vidmm_table_block {
 	struct list link;            /* vidmm.rooms */
-	struct list tables_link;     /* vidmm_tables.rooms, or room_request.rooms */
+	struct list tables_link;     /* vidmm_tables.rooms, or table_request.rooms */
 	struct vidmm_tables *tables; /* NULL: the kernel's own */
 	struct vidmm_segment *segment;
 	struct segment_wish wish;
@@ -497,10 +499,10 @@ struct vidmm_room {
 };
 
 /* A call that waits for its turn; on its stack. */
-struct room_request {
+struct table_request {
 	struct vidmm_waiter waiter;
 	struct vidmm_process *process;
-	struct list rooms; /* vidmm_room.tables_link: to be placed all at once */
+	struct list rooms; /* vidmm_table_block.tables_link: to be placed all at once */
 	NTSTATUS status;
 	_Atomic bool is_answered;
 };
@@ -518,31 +520,32 @@ static inline struct vidmm_process *tables_process(struct vidmm_tables *tables)
 	return container_of(tables, struct vidmm_process, tables);
 }
 
-static inline struct vidmm_room *room_of(const struct list *tables_link)
+static inline struct vidmm_table_block *table_block_of(const struct list *tables_link)
 {
-	return container_of(tables_link, struct vidmm_room, tables_link);
+	return container_of(tables_link, struct vidmm_table_block, tables_link);
 }
 
-static inline uint64_t room_bytes(const struct vidmm_room *room)
+static inline uint64_t table_block_bytes(const struct vidmm_table_block *room)
 {
 	return segment_bytes(room->segment, &room->wish);
 }
 
 /* NULL, refused: there is no memory for it. Not placed. */
-struct vidmm_room *room_create(struct vidmm *manager, struct vidmm_process *process,
-			       uint32_t segment_id, uint64_t size_bytes, uint64_t align_bytes);
+struct vidmm_table_block *table_block_create(struct vidmm *manager, struct vidmm_process *process,
+					     uint32_t segment_id, uint64_t size_bytes,
+					     uint64_t align_bytes);
 /* Where it is. It is placed, and stays so meanwhile. */
-struct pager_table room_place(struct vidmm_room *room);
-void room_displace_locked(struct vidmm *manager, struct vidmm_room *room);
+struct pager_table table_block_where(struct vidmm_table_block *room);
+void table_block_displace_locked(struct vidmm *manager, struct vidmm_table_block *room);
 
 /* Nothing of it runs: it has no work queued, or only such as waits for its device's turn. */
 bool device_is_idle_locked(const struct vidmm_device *device);
 bool process_is_idle_locked(const struct vidmm_process *process);
 /* All of them, or none. */
-MUST_CHECK bool rooms_place_locked(struct vidmm *manager, struct list *rooms);
+MUST_CHECK bool table_blocks_place_locked(struct vidmm *manager, struct list *rooms);
 /* What they take up, or would, in one segment. */
-uint64_t rooms_bytes(const struct list *rooms, const struct vidmm_segment *segment);
-uint32_t rooms_segments(const struct list *rooms);
+uint64_t table_blocks_bytes(const struct list *rooms, const struct vidmm_segment *segment);
+uint32_t table_blocks_segments(const struct list *rooms);
 /* LEAVING, with the process's devices suspended. False: somebody holds them. */
 bool tables_leave_locked(struct vidmm_tables *tables);
 /* Their rooms were placed: ENTERING. */
@@ -551,13 +554,13 @@ void tables_enter_locked(struct vidmm_tables *tables);
 void tables_lost_room_locked(struct vidmm_tables *tables);
 /* After the lock: what was decided is begun. */
 void tables_move(struct list *moving);
-void room_request_answer_locked(struct room_request *request, NTSTATUS status);
+void table_request_answer_locked(struct table_request *request, NTSTATUS status);
 
 /* Adds what page tables have, by segment. NULL, or what does not add up. */
-const char *rooms_recount(const struct vidmm *manager, uint64_t resident_bytes[],
-			  uint64_t page_count[], uint64_t range_count[], uint64_t leaving_bytes[],
-			  uint64_t entering_bytes[]);
-uint64_t rooms_count_bytes(const struct vidmm *manager, const struct vidmm_segment *segment);
+const char *table_blocks_recount(const struct vidmm *manager, uint64_t resident_bytes[],
+				 uint64_t page_count[], uint64_t range_count[],
+				 uint64_t leaving_bytes[], uint64_t entering_bytes[]);
+uint64_t table_blocks_count_bytes(const struct vidmm *manager, const struct vidmm_segment *segment);
 
 /* ---- list.c ---- */
 
@@ -565,9 +568,9 @@ uint64_t rooms_count_bytes(const struct vidmm *manager, const struct vidmm_segme
 bool device_list_fits_locked(const struct vidmm_device *device);
 
 /* True when all of it is in place, and kept there from now on. */
-bool list_look_locked(struct vidmm_list *list, bool is_head);
-void list_fail_locked(struct vidmm_list *list);
+bool list_look_locked(struct vidmm_allocation_list *list, bool is_head);
+void list_fail_locked(struct vidmm_allocation_list *list);
 /* Lets go of what it holds so far, to be put together anew. */
-void list_loosen_locked(struct vidmm_list *list);
+void list_loosen_locked(struct vidmm_allocation_list *list);
 
 #endif

@@ -238,7 +238,7 @@ void vidmm_reset(struct vidmm *manager)
 {
 	lock_acquire(&manager->lock);
 	manager->resets++;
-	manager->epoch++;
+	manager->retry_generation++;
 	lock_release(&manager->lock);
 	places_lose(manager);
 }
@@ -248,7 +248,7 @@ void vidmm_give_up(struct vidmm *manager)
 	lock_acquire(&manager->lock);
 	bool is_first = !atomic_exchange(&manager->is_gone, true);
 	manager->resets++;
-	manager->epoch++;
+	manager->retry_generation++;
 	lock_release(&manager->lock);
 	places_lose(manager);
 	if (is_first)

@@ -34,7 +34,7 @@ static bool device_must_wait(const struct vidmm_device *device)
 void device_settle_locked(struct vidmm_device *device)
 {
 	struct vidmm *manager = device->process->manager;
-	bool is_whole = list_is_empty(&device->missing) && list_is_empty(&device->coming) &&
+	bool is_whole = list_is_empty(&device->absent) && list_is_empty(&device->moving) &&
 			vidmm_tables_are_in(device->process);
 
 	lock_assert_held(&device->process->manager->lock);
@@ -88,8 +88,8 @@ void device_charge_locked(struct vidmm_device *device)
 {
 	lock_assert_held(&device->process->manager->lock);
 	bindings_charge_locked(&device->listed);
-	bindings_charge_locked(&device->missing);
-	bindings_charge_locked(&device->coming);
+	bindings_charge_locked(&device->absent);
+	bindings_charge_locked(&device->moving);
 }
 
 void binding_promise_locked(struct vidmm_binding *binding, bool is_promised)
@@ -109,7 +109,7 @@ void binding_sort_locked(struct vidmm_binding *binding)
 	lock_assert_held(&binding->device->process->manager->lock);
 	list_remove(&binding->device_link);
 	if (is_out)
-		list = place->state == PLACE_OUT ? &device->missing : &device->coming;
+		list = place->state == PLACE_OUT ? &device->absent : &device->moving;
 	device->needed_count -= binding->need == BINDING_NEEDED;
 	if (binding->count == 0 || place->state == PLACE_IN)
 		binding->need = state_step(STATES_BINDING_NEED, binding->need, BINDING_NOT_MISSED);
@@ -701,7 +701,7 @@ static void binding_wait_over(struct sched_wait *wait)
 		return;
 	}
 	place = binding_place(binding);
-	manager->epoch++;
+	manager->retry_generation++;
 	place_wait_over_locked(place);
 	kept_release_locked(binding);
 	content_end_locked(binding);

@@ -26,7 +26,7 @@
 #include "base/clock.h"
 #include "base/machine.h"
 #include "vidmm/control.h"
-#include "vidmm/list_turns.h"
+#include "vidmm/allocation_list_turns.h"
 #include "vidmm/place.h"
 #include "vidmm/room_parts.h"
 
@@ -78,9 +78,9 @@ static bool place_gives(const struct room_search *search, const struct vidmm_pla
 {
 	struct list *link;
 
-	if (place->given_up_at == search->manager->epoch)
+	if (place->given_up_at == search->manager->retry_generation)
 		return false;
-	if (place_is_given(place))
+	if (place_offer_is_due(place))
 		return true;
 	list_for_each (link, &place->listings) {
 		const struct vidmm_binding *binding =
@@ -154,7 +154,7 @@ static bool segment_make_room(const struct room_search *search, const struct pla
 			      struct retry_hint *hint)
 {
 	struct vidmm_segment *segment = where->segment;
-	uint64_t need = segment_bytes(segment, &where->wish) + segment->claimed_bytes;
+	uint64_t need = segment_bytes(segment, &where->wish) + segment->awaited_bytes;
 	uint64_t free_soon =
 		segment_free_bytes(segment, where->wish.form) + segment_soon_free_bytes(segment);
 	/* Enough in pieces is not enough: more has to go. */
@@ -180,7 +180,7 @@ static bool segment_make_room(const struct room_search *search, const struct pla
 		(void)tables_give(search, segment, 1, true, hint);
 	if (segment_soon_free_bytes(segment) == 0)
 		return false;
-	segment->claimed_bytes += segment_bytes(segment, &where->wish);
+	segment->awaited_bytes += segment_bytes(segment, &where->wish);
 	return true;
 }
 
@@ -227,7 +227,7 @@ static bool device_compact(const struct room_search *search, const struct placem
 	if (!is_in_one_piece(where->wish.form) || !search->device ||
 	    search->device->was_compacted ||
 	    segment_free_bytes(segment, where->wish.form) <
-		    segment_bytes(segment, &where->wish) + segment->claimed_bytes)
+		    segment_bytes(segment, &where->wish) + segment->awaited_bytes)
 		return false;
 	search->device->was_compacted = true;
 	segment->is_emptying = true;
@@ -363,7 +363,8 @@ static void place_regroup_locked(struct vidmm_place *place, enum vidmm_group gro
 /* Nothing can be done about it as things are. */
 static bool place_is_passed_over(const struct vidmm_place *place)
 {
-	return place->state != PLACE_OUT || place->given_up_at == place->manager->epoch ||
+	return place->state != PLACE_OUT ||
+	       place->given_up_at == place->manager->retry_generation ||
 	       !(place->allocation->supported_segments &
 		 roles_allowed_segments(place, place->is_locked));
 }
@@ -391,7 +392,7 @@ static enum room room_find(struct room_search *search, struct vidmm_place *place
 static void place_give_up_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
-	place->given_up_at = place->manager->epoch;
+	place->given_up_at = place->manager->retry_generation;
 	place->has_changed_group = false;
 	place->move.turned_back = STATUS_SUCCESS;
 	place_answer_locked(place, STATUS_NO_MEMORY);
@@ -406,7 +407,7 @@ void device_starve_locked(struct vidmm_device *device)
 	device_act_locked(device);
 }
 
-static bool list_names(const struct vidmm_list *list, const struct vidmm_place *place)
+static bool list_names(const struct vidmm_allocation_list *list, const struct vidmm_place *place)
 {
 	for (uint32_t i = 0; i < list->count; i++) {
 		if (binding_place(list->entries[i].binding) == place)
@@ -415,7 +416,7 @@ static bool list_names(const struct vidmm_list *list, const struct vidmm_place *
 	return false;
 }
 
-void place_starve_locked(struct vidmm_place *place)
+void place_fail_waiters_locked(struct vidmm_place *place)
 {
 	struct list *link;
 	struct list *following;
@@ -430,7 +431,8 @@ void place_starve_locked(struct vidmm_place *place)
 	}
 	list_for_each_safe (link, following, &place->manager->waiters) {
 		struct vidmm_waiter *waiter = container_of(link, struct vidmm_waiter, link);
-		struct vidmm_list *list = container_of(waiter, struct vidmm_list, waiter);
+		struct vidmm_allocation_list *list =
+			container_of(waiter, struct vidmm_allocation_list, waiter);
 
 		if (waiter->kind == VIDMM_WAITER_LIST && list_names(list, place))
 			list_fail_locked(list);
@@ -448,9 +450,10 @@ static bool device_is_eager(const struct vidmm_device *device, bool *is_stuck_ou
 	const struct list *link;
 	bool has_wants = false;
 
-	*is_stuck_out = tables_state(&device->process->tables) == VIDMM_TABLES_OUT &&
-			device->process->tables.given_up_at == device->process->manager->epoch;
-	list_for_each (link, &device->missing) {
+	*is_stuck_out =
+		tables_state(&device->process->tables) == VIDMM_TABLES_OUT &&
+		device->process->tables.given_up_at == device->process->manager->retry_generation;
+	list_for_each (link, &device->absent) {
 		const struct vidmm_place *place =
 			binding_place(container_of(link, struct vidmm_binding, device_link));
 
@@ -500,7 +503,7 @@ static bool device_look_locked(struct room_search *search, struct vidmm_device *
 	list_init(&passed_over);
 	is_soon = device_look_for_tables_locked(search, device, was_first && !is_stuck);
 	/* One that was found leaves the list by itself, and takes its twins along. */
-	while (!is_soon && (link = device->missing.next) != &device->missing) {
+	while (!is_soon && (link = device->absent.next) != &device->absent) {
 		struct vidmm_binding *binding =
 			container_of(link, struct vidmm_binding, device_link);
 		struct vidmm_place *place = binding_place(binding);
@@ -527,11 +530,11 @@ static bool device_look_locked(struct room_search *search, struct vidmm_device *
 			list_push_back(&passed_over, link);
 		}
 	}
-	list_splice_back(&passed_over, &device->missing);
-	list_splice_back(&device->missing, &passed_over);
+	list_splice_back(&passed_over, &device->absent);
+	list_splice_back(&device->absent, &passed_over);
 	search->is_first = was_first;
 	search->is_asking = false;
-	return is_soon || !list_is_empty(&device->coming) ||
+	return is_soon || !list_is_empty(&device->moving) ||
 	       tables_are_on_their_way(device->process);
 }
 
@@ -539,13 +542,13 @@ static bool device_look_locked(struct room_search *search, struct vidmm_device *
  * As device_compact(): what it holds already stands in the way of the rest. Again only when others
  * have let go of something since: what they had stood in the way, too.
  */
-static bool submission_compact(const struct room_search *search, struct vidmm_list *list)
+static bool submission_compact(const struct room_search *search, struct vidmm_allocation_list *list)
 {
 	bool has_any = false;
 
-	if (list->compacted_at == search->manager->epoch)
+	if (list->compacted_at == search->manager->retry_generation)
 		return false;
-	list->compacted_at = search->manager->epoch;
+	list->compacted_at = search->manager->retry_generation;
 	list_loosen_locked(list);
 	for (uint32_t i = 0; i < list->count; i++) {
 		struct vidmm_place *place = binding_place(list->entries[i].binding);
@@ -562,7 +565,7 @@ static bool submission_compact(const struct room_search *search, struct vidmm_li
 	return has_any;
 }
 
-static bool submission_look_locked(struct room_search *search, struct vidmm_list *list)
+static bool submission_look_locked(struct room_search *search, struct vidmm_allocation_list *list)
 {
 	lock_assert_held(&search->manager->lock);
 	search->device = NULL;
@@ -598,10 +601,10 @@ static bool waiter_is_held(const struct vidmm_waiter *waiter)
 {
 	const struct vidmm_device *device;
 
-	if (waiter->kind == VIDMM_WAITER_ROOMS)
+	if (waiter->kind == VIDMM_WAITER_TABLES)
 		return false;
 	device = waiter->kind == VIDMM_WAITER_LIST
-			 ? container_of(waiter, struct vidmm_list, waiter)->device
+			 ? container_of(waiter, struct vidmm_allocation_list, waiter)->device
 			 : container_of(waiter, struct vidmm_device, waiter);
 	return device->stage == DEVICE_HELD;
 }
@@ -621,10 +624,10 @@ static void waiters_look_locked(struct room_search *search, bool are_eager)
 			continue;
 		if (waiter->kind == VIDMM_WAITER_LIST)
 			is_its_turn = submission_look_locked(
-				search, container_of(waiter, struct vidmm_list, waiter));
-		else if (waiter->kind == VIDMM_WAITER_ROOMS)
+				search, container_of(waiter, struct vidmm_allocation_list, waiter));
+		else if (waiter->kind == VIDMM_WAITER_TABLES)
 			is_its_turn = request_look_locked(
-				search, container_of(waiter, struct room_request, waiter));
+				search, container_of(waiter, struct table_request, waiter));
 		else
 			is_its_turn = device_look_locked(
 				search, container_of(waiter, struct vidmm_device, waiter));
@@ -646,7 +649,7 @@ void room_look_locked(struct vidmm *manager)
 		return;
 	search.now_ns = clock_now_ns();
 	for (uint32_t i = 0; i < manager->segment_count; i++)
-		manager->segments[i].claimed_bytes = 0;
+		manager->segments[i].awaited_bytes = 0;
 	waiters_look_locked(&search, true);
 	search.is_first = false;
 	waiters_look_locked(&search, false);

@@ -92,6 +92,6 @@ bool device_look_for_tables_locked(struct room_search *search, struct vidmm_devi
 				   bool is_first);
 
 /* A call that makes page tables: those there are have to be in, and room for the others. */
-bool request_look_locked(struct room_search *search, struct room_request *request);
+bool request_look_locked(struct room_search *search, struct table_request *request);
 
 #endif

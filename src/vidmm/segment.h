@@ -46,7 +46,7 @@ struct vidmm_segment {
 	bool is_emptying;            /* nobody enters before all that leaves is out */
 	uint64_t entering_bytes;     /* on their way in */
 	uint64_t shifting_bytes;     /* resident twice: where they were and where they go */
-	uint64_t claimed_bytes;      /* during one look at who waits: promised to those in front */
+	uint64_t awaited_bytes;      /* during one look at who waits: promised to those in front */
 
 	struct vidmm_traffic traffic;
 };

@@ -39,7 +39,7 @@ bool vidmm_segment_usage(struct vidmm *manager, uint32_t id, struct vidmm_segmen
 		.size_bytes = segment->config.size_bytes,
 		.commit_limit_bytes = segment->config.commit_limit_bytes,
 		.resident_bytes = segment->resident_bytes,
-		.table_bytes = rooms_count_bytes(manager, segment),
+		.table_bytes = table_blocks_count_bytes(manager, segment),
 		.listed_bytes = class_bytes[EVICT_LISTED],
 		.evicted_bytes = traffic->evicted.bytes,
 		.discarded_bytes = traffic->discarded.bytes,

@@ -16,7 +16,7 @@
  */
 #include "base/refusal.h"
 #include "vidmm/control.h"
-#include "vidmm/list_turns.h"
+#include "vidmm/allocation_list_turns.h"
 #include "vidmm/place.h"
 
 /* ---- devices ---- */
@@ -64,7 +64,7 @@ void vidmm_device_end(struct vidmm_device *device)
 	lock_acquire(&manager->lock);
 	device_let_go_locked(device, DEVICE_ENDING);
 	device_charge_locked(device);
-	manager->epoch++;
+	manager->retry_generation++;
 	decide_unlock(manager);
 }
 
@@ -93,7 +93,8 @@ static void lists_loosen_locked(struct vidmm *manager)
 	lock_assert_held(&manager->lock);
 	list_for_each (link, &manager->waiters) {
 		struct vidmm_waiter *waiter = container_of(link, struct vidmm_waiter, link);
-		struct vidmm_list *list = container_of(waiter, struct vidmm_list, waiter);
+		struct vidmm_allocation_list *list =
+			container_of(waiter, struct vidmm_allocation_list, waiter);
 
 		if (waiter->kind == VIDMM_WAITER_LIST && list->device->stage == DEVICE_HELD)
 			list_loosen_locked(list);
@@ -134,7 +135,7 @@ NTSTATUS vidmm_process_suspend(struct vidmm_process *process, bool wakes_on_work
 	budget_recount_locked(manager);
 	lists_loosen_locked(manager);
 	places_leave_locked(process);
-	manager->epoch++;
+	manager->retry_generation++;
 	decide_unlock(manager);
 	manager_settle(manager, false);
 	return STATUS_SUCCESS;
@@ -156,7 +157,7 @@ static bool process_go_on(struct vidmm_process *process)
 		budget_recount_locked(manager);
 		/* What it used before it stood still counts as used. */
 		trim_now_locked(process, VIDMM_TRIM_RESTART_PERIODIC);
-		manager->epoch++;
+		manager->retry_generation++;
 	}
 	decide_unlock(manager);
 	return was_suspended;

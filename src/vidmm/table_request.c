@@ -17,21 +17,21 @@
 #include "vidmm/place.h"
 #include "vidmm/table_states.h"
 
-static void requested_free(struct room_request *request)
+static void requested_free(struct table_request *request)
 {
 	struct list *link;
 
 	while ((link = list_pop_front(&request->rooms)))
-		mem_free(room_of(link));
+		mem_free(table_block_of(link));
 }
 
-static NTSTATUS requested_create(struct room_request *request, struct table_room rooms[],
+static NTSTATUS requested_create(struct table_request *request, struct table_block_want rooms[],
 				 uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		struct vidmm_room *room =
-			room_create(request->process->manager, request->process, rooms[i].segment,
-				    rooms[i].size_bytes, rooms[i].align_bytes);
+		struct vidmm_table_block *room = table_block_create(
+			request->process->manager, request->process, rooms[i].segment,
+			rooms[i].size_bytes, rooms[i].align_bytes);
 
 		if (!room) {
 			requested_free(request);
@@ -44,14 +44,14 @@ static NTSTATUS requested_create(struct room_request *request, struct table_room
 }
 
 /* With success its rooms were placed, and are its process's. */
-void room_request_answer_locked(struct room_request *request, NTSTATUS status)
+void table_request_answer_locked(struct table_request *request, NTSTATUS status)
 {
 	struct vidmm_process *process = request->process;
 	struct list *link;
 
 	list_remove(&request->waiter.link);
 	while (NT_SUCCESS(status) && (link = list_pop_front(&request->rooms))) {
-		list_push_back(&process->manager->rooms, &room_of(link)->link);
+		list_push_back(&process->manager->rooms, &table_block_of(link)->link);
 		list_push_back(&process->tables.rooms, link);
 	}
 	request->status = status;
@@ -60,7 +60,7 @@ void room_request_answer_locked(struct room_request *request, NTSTATUS status)
 	atomic_store(&request->is_answered, true); /* the last look at it */
 }
 
-static NTSTATUS request_wait(struct room_request *request)
+static NTSTATUS request_wait(struct table_request *request)
 {
 	struct vidmm *manager = request->process->manager;
 
@@ -72,10 +72,10 @@ static NTSTATUS request_wait(struct room_request *request)
 	return request->status;
 }
 
-NTSTATUS vidmm_tables_await(struct vidmm_process *process, struct table_room rooms[],
+NTSTATUS vidmm_tables_await(struct vidmm_process *process, struct table_block_want rooms[],
 			    uint32_t count)
 {
-	struct room_request request = { .waiter.kind = VIDMM_WAITER_ROOMS, .process = process };
+	struct table_request request = { .waiter.kind = VIDMM_WAITER_TABLES, .process = process };
 	NTSTATUS status;
 
 	if (LIKELY(count == 0 && vidmm_tables_are_in(process)))
@@ -92,7 +92,7 @@ NTSTATUS vidmm_tables_await(struct vidmm_process *process, struct table_room roo
 			      "more can be evicted for them");
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		rooms[i].place = room_place(rooms[i].place.room);
+		rooms[i].place = table_block_where(rooms[i].place.room);
 		rooms[i].is_taken = true;
 	}
 	return STATUS_SUCCESS;

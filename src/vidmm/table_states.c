@@ -75,7 +75,7 @@ static void trace_state(struct vidmm_tables *tables, enum vidmm_tables_state sta
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < process->manager->segment_count; i++)
-		bytes += rooms_bytes(&tables->rooms, &process->manager->segments[i]);
+		bytes += table_blocks_bytes(&tables->rooms, &process->manager->segments[i]);
 	trace_page_tables_place(process->id, names[state], bytes);
 }
 
@@ -140,7 +140,8 @@ bool tables_leave_locked(struct vidmm_tables *tables)
 	if (!begin_to_leave_locked(tables))
 		return false;
 	list_for_each (link, &tables->rooms)
-		room_of(link)->segment->leaving_bytes += room_bytes(room_of(link));
+		table_block_of(link)->segment->leaving_bytes +=
+			table_block_bytes(table_block_of(link));
 	devices_suspend_locked(tables);
 	devices_settle_locked(tables);
 	plan_add(&tables_process(tables)->manager->plan, PLAN_TABLES, &tables->plan_link);
@@ -153,7 +154,8 @@ void tables_enter_locked(struct vidmm_tables *tables)
 
 	assert(tables_state(tables) == VIDMM_TABLES_OUT && tables->ops);
 	list_for_each (link, &tables->rooms)
-		room_of(link)->segment->entering_bytes += room_bytes(room_of(link));
+		table_block_of(link)->segment->entering_bytes +=
+			table_block_bytes(table_block_of(link));
 	set_state_locked(tables, VIDMM_TABLES_ENTERING);
 	plan_add(&tables_process(tables)->manager->plan, PLAN_TABLES, &tables->plan_link);
 }
@@ -208,11 +210,11 @@ void vidmm_tables_left(struct vidmm_process *process)
 
 	end_way(process, VIDMM_TABLES_LEAVING);
 	list_for_each (link, &tables->rooms) {
-		struct vidmm_room *room = room_of(link);
+		struct vidmm_table_block *room = table_block_of(link);
 
-		room->segment->leaving_bytes -= room_bytes(room);
-		vidmm_count(&room->segment->traffic.tables_left, room_bytes(room));
-		room_displace_locked(process->manager, room);
+		room->segment->leaving_bytes -= table_block_bytes(room);
+		vidmm_count(&room->segment->traffic.tables_left, table_block_bytes(room));
+		table_block_displace_locked(process->manager, room);
 	}
 	dependents_release_locked(tables);
 	arrive_unlock(process, VIDMM_TABLES_OUT);
@@ -225,10 +227,11 @@ void vidmm_tables_stayed(struct vidmm_process *process, bool has_failed)
 
 	end_way(process, VIDMM_TABLES_LEAVING);
 	list_for_each (link, &tables->rooms)
-		room_of(link)->segment->leaving_bytes -= room_bytes(room_of(link));
+		table_block_of(link)->segment->leaving_bytes -=
+			table_block_bytes(table_block_of(link));
 	dependents_release_locked(tables);
 	if (has_failed)
-		tables->given_up_at = process->manager->epoch;
+		tables->given_up_at = process->manager->retry_generation;
 	arrive_unlock(process, VIDMM_TABLES_IN);
 }
 
@@ -238,10 +241,10 @@ void vidmm_tables_entered(struct vidmm_process *process)
 
 	end_way(process, VIDMM_TABLES_ENTERING);
 	list_for_each (link, &process->tables.rooms) {
-		struct vidmm_room *room = room_of(link);
+		struct vidmm_table_block *room = table_block_of(link);
 
-		room->segment->entering_bytes -= room_bytes(room);
-		vidmm_count(&room->segment->traffic.tables_back, room_bytes(room));
+		room->segment->entering_bytes -= table_block_bytes(room);
+		vidmm_count(&room->segment->traffic.tables_back, table_block_bytes(room));
 	}
 	arrive_unlock(process, VIDMM_TABLES_IN);
 }

@@ -174,7 +174,7 @@ static NTSTATUS bring_in(struct vidmm_binding *binding)
 static void unpin(struct vidmm_place *place)
 {
 	lock_acquire(&place->manager->lock);
-	place->manager->epoch++;
+	place->manager->retry_generation++;
 	place_unpin_locked(place);
 	decide_unlock(place->manager);
 }

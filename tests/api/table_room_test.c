@@ -55,7 +55,7 @@ static void expect_use(struct gpu *gpu, D3DKMT_HANDLE memory, unsigned count)
 		EXPECT_WORDS(gpu, memory, (UINT64)i * PAGE, PAGE, 0xF00 + i);
 }
 
-TEST(table_room, leftovers_go_for_tables)
+TEST(table_block_want, leftovers_go_for_tables)
 {
 	static struct filling filling;
 	struct gpu gpu = gpu_begin();
@@ -69,7 +69,7 @@ TEST(table_room, leftovers_go_for_tables)
 	expect_valid();
 }
 
-TEST(table_room, a_client_that_lists_everything_is_refused_until_it_lets_go)
+TEST(table_block_want, a_client_that_lists_everything_is_refused_until_it_lets_go)
 {
 	static struct filling filling;
 	struct gpu gpu = gpu_begin();
@@ -98,7 +98,7 @@ static void force_out(const struct gpu *gpu)
 }
 
 /* Two devices of the process, each with a context: both find the tables where they are. */
-TEST(table_room, work_of_all_devices_finds_tables_that_were_out)
+TEST(table_block_want, work_of_all_devices_finds_tables_that_were_out)
 {
 	struct gpu gpus[2];
 	D3DKMT_HANDLE adapter;
@@ -124,7 +124,7 @@ TEST(table_room, work_of_all_devices_finds_tables_that_were_out)
 }
 
 /* Objects that are made while tables are out have them when they run. */
-TEST(table_room, contexts_that_are_made_meanwhile_run)
+TEST(table_block_want, contexts_that_are_made_meanwhile_run)
 {
 	struct gpu gpu = gpu_begin();
 	D3DKMT_HANDLE memory = create_resident(&gpu, PAGE, SOFTGPU_LOCAL_ONLY);
@@ -148,7 +148,7 @@ TEST(table_room, contexts_that_are_made_meanwhile_run)
 }
 
 /* Whichever allocation of ours fails: it is refused, and works the next time. */
-TEST(table_room, memory_that_runs_out_while_room_is_made_refuses)
+TEST(table_block_want, memory_that_runs_out_while_room_is_made_refuses)
 {
 	static struct filling filling;
 	struct gpu gpu = gpu_begin();

@@ -21,7 +21,7 @@ PROJECT = {
     'drivers/soft/settings.c': '\t{ L"CopyEngines", "CopyEngines" },\n',
     'src/miniport/tdr_settings.c': 'number_of(miniport, "TdrLevel", 0, 3, 3);\n'
                                    'number_in(miniport, SCHEDULER, "QuantumMs", 1);\n',
-    'daemon/config.c': '\t{ "driver", read_driver },\n',
+    'embed/config.c': '\t{ "driver", read_driver },\n',
     'include/ddk/a.h': 'DXGK_OPERATION_FILL\n',
     'examples/a.dxgk': '',
     'docs/softgpu.md': '| `CopyEngines` | 2 |\n| `NOP` | |\n',
@@ -123,7 +123,7 @@ def test_what_is_read_is_documented(root):
             ('docs/softgpu.md', PROJECT['docs/softgpu.md'] + '| `Odd` | 1 |\n', 'Odd'),
             ('docs/profile.md', '| `driver` | x |\n| `TdrLevel` | 3 |\n', 'QuantumMs'),
             ('docs/profile.md', PROJECT['docs/profile.md'] + '| `odd` | x |\n', 'has odd'),
-            ('daemon/config.c', PROJECT['daemon/config.c'] + '{ "pci", config_read_pci }', 'pci')):
+            ('embed/config.c', PROJECT['embed/config.c'] + '{ "pci", config_read_pci }', 'pci')):
         found = problems(root, **{path: text})
         assert len(found) == 1 and expected in found[0], (path, found)
         tap.write_tree(root, {path: PROJECT.get(path, '')})

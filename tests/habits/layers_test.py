@@ -57,7 +57,7 @@ def test_the_memory_manager_may_not_reach_the_driver(root):
 
 
 def test_a_lower_folder_may_not_look_up(root):
-    refused(root, 'src/handle/table.c', '#include "object/device.h"\n', 'src/handle', 'object/')
+    refused(root, 'src/handle/table.c', '#include "object/owner/device.h"\n', 'src/handle', 'object/')
 
 
 def test_base_knows_nobody(root):
@@ -82,7 +82,7 @@ def test_a_space_inside_the_directive_hides_nothing(root):
 
 
 def test_a_public_header_is_refused_between_the_borders(root):
-    refused(root, 'src/object/device.c', '#include <dxg/d3dkmthk.h>\n', 'dxg/d3dkmthk.h')
+    refused(root, 'src/object/owner/device.c', '#include <dxg/d3dkmthk.h>\n', 'dxg/d3dkmthk.h')
 
 
 def test_a_driver_may_not_see_the_kernel(root):
@@ -119,7 +119,7 @@ def test_the_thread_header_belongs_to_base(root):
 
 
 def test_clocks_belong_to_base(root):
-    refused(root, 'daemon/main.c', 'int x = clock_gettime(0, 0);\n', 'clock_gettime')
+    refused(root, 'embed/main.c', 'int x = clock_gettime(0, 0);\n', 'clock_gettime')
 
 
 def test_sleeping_belongs_to_base(root):
@@ -150,7 +150,7 @@ def test_code_after_a_string_still_counts(root):
 
 
 def test_client_structs_stop_at_dispatch(root):
-    refused(root, 'src/object/device.c', 'void f(const D3DKMT_CREATEDEVICE *a);\n',
+    refused(root, 'src/object/owner/device.c', 'void f(const D3DKMT_CREATEDEVICE *a);\n',
             'src/object may not say D3DKMT_CREATEDEVICE (only: thunk wire dispatch')
 
 

@@ -16,7 +16,7 @@ CODE = 'int a = RULE_API_A;\nint b = RULE_MM_B_2;\n'
 
 
 def problems(root, rules=LIST, page=PAGE, code=CODE):
-    tap.write_tree(root, {'src/base/rules.def': rules, 'docs/rules.md': page, 'daemon/a.c': code})
+    tap.write_tree(root, {'src/base/rules.def': rules, 'docs/rules.md': page, 'embed/a.c': code})
     return [p for _, found in check_rules.check(root) for p in found]
 
 

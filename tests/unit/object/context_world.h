@@ -11,10 +11,10 @@
 
 #include "base/refusal.h"
 #include "nt/report.h"
-#include "object/context_switch.h"
-#include "object/gpu_addresses.h"
-#include "object/submission.h"
-#include "object/validate.h"
+#include "object/work/context_switch.h"
+#include "object/memory/gpu_addresses.h"
+#include "object/work/submission.h"
+#include "object/check/validate.h"
 #include "sched/internal.h"
 #include "vidmm/place.h"
 

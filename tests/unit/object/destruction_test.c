@@ -8,8 +8,8 @@
 #include "scene.h"
 
 #include "base/probe.h"
-#include "object/destruction.h"
-#include "object/ending.h"
+#include "object/ending/destruction.h"
+#include "object/ending/ending.h"
 
 /* ---- the fake ---- */
 

@@ -7,8 +7,8 @@
 
 #include <sched.h>
 
-#include "object/submission.h"
-#include "object/sync_object.h"
+#include "object/work/submission.h"
+#include "object/fence/sync_object.h"
 
 enum { PATIENCE = 4000000 };
 

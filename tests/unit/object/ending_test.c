@@ -7,10 +7,10 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "drivers/recorder/recorder.h"
-#include "object/device.h"
-#include "object/endings.h"
-#include "object/kernel.h"
-#include "object/validate.h"
+#include "object/owner/device.h"
+#include "object/ending/endings.h"
+#include "object/owner/kernel.h"
+#include "object/check/validate.h"
 
 EXPORTED void recorder_note(const char *line)
 {

@@ -6,8 +6,8 @@
 #include "scene.h"
 
 #include "base/random.h"
-#include "object/sync_object.h"
-#include "object/sync_wait.h"
+#include "object/fence/sync_object.h"
+#include "object/fence/sync_wait.h"
 
 static const struct sync_options usual = { .kind = SYNC_MONITORED_FENCE,
 					   .access = { true, true, true, true },

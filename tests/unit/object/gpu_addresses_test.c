@@ -6,10 +6,10 @@
 #include "scene.h"
 
 #include "base/refusal.h"
-#include "object/destruction.h"
-#include "object/ending.h"
-#include "object/gpu_request.h"
-#include "object/residency.h"
+#include "object/ending/destruction.h"
+#include "object/ending/ending.h"
+#include "object/memory/gpu_request.h"
+#include "object/memory/residency.h"
 #include "pagetable/table_tree.h"
 
 /* ---- what the GPU would find when the driver hears that an allocation is gone ---- */

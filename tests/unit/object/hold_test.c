@@ -6,7 +6,7 @@
 #include "support/test.h"
 
 #include "base/mem.h"
-#include "object/hold.h"
+#include "object/ending/hold.h"
 
 enum { MANY = 1000 };
 

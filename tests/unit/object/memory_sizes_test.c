@@ -4,7 +4,7 @@
  */
 #include "support/test.h"
 
-#include "object/memory_sizes.h"
+#include "object/memory/memory_sizes.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)

@@ -6,7 +6,7 @@
 #include "scene.h"
 
 #include "base/clock.h"
-#include "object/paging_queue.h"
+#include "object/memory/paging_queue.h"
 #include "paging/pager.h"
 
 static struct dxg_paging_queue *queue;

@@ -13,9 +13,9 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "drivers/recorder/recorder.h"
-#include "object/context.h"
-#include "object/device.h"
-#include "object/kernel.h"
+#include "object/owner/context.h"
+#include "object/owner/device.h"
+#include "object/owner/kernel.h"
 
 /* ---- the driver's notes ---- */
 

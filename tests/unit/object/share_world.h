@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "base/thread.h"
-#include "object/share.h"
+#include "object/memory/share.h"
 
 struct body {
 	struct share share;

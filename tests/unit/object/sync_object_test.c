@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/refusal.h"
-#include "object/fence_watch.h"
-#include "object/gpu_addresses.h"
-#include "object/sync_object.h"
-#include "object/sync_wait.h"
+#include "object/fence/fence_watch.h"
+#include "object/memory/gpu_addresses.h"
+#include "object/fence/sync_object.h"
+#include "object/fence/sync_wait.h"
 
 static const struct sync_access full_access = { true, true, true, true };
 

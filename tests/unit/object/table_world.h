@@ -8,12 +8,12 @@
 #include "scene.h"
 
 #include "base/refusal.h"
-#include "object/gpu_addresses.h"
-#include "object/hw_context.h"
-#include "object/submission.h"
+#include "object/memory/gpu_addresses.h"
+#include "object/owner/hw_context.h"
+#include "object/work/submission.h"
 #include "vidmm/control.h"
 #include "vidmm/place.h"
-#include "vidmm/table_room.h"
+#include "vidmm/table_block.h"
 #include "vidmm/table_states.h"
 
 enum { LOCAL = 1, GPU_PHYSICAL = 2, TABLE_BYTES = 16384 };

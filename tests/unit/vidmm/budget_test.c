@@ -3,7 +3,7 @@
  * budget_test.c - budgets, reservations, and who is told what.
  */
 #include "scene.h"
-#include "vidmm/table_room.h"
+#include "vidmm/table_block.h"
 
 static struct vidmm_memory_info info_of(struct vidmm_process *process)
 {

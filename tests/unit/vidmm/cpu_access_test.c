@@ -306,8 +306,8 @@ TEST(lock, of_what_a_submission_keeps_in_place_goes_on_when_that_is_over)
 {
 	struct scene scene;
 	struct locker locker = { .scene = &scene };
-	struct vidmm_list_entry entry;
-	struct vidmm_list list = { .entries = &entry, .count = 1 };
+	struct vidmm_allocation_list_entry entry;
+	struct vidmm_allocation_list list = { .entries = &entry, .count = 1 };
 	struct thread *thread;
 	uint32_t fits;
 
@@ -319,12 +319,12 @@ TEST(lock, of_what_a_submission_keeps_in_place_goes_on_when_that_is_over)
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
 	entry.binding = &scene.thing.binding;
 	list.device = &scene.client.device;
-	EXPECT_EQ(vidmm_list_prepare(&list, &fits), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_allocation_list_prepare(&list, &fits), STATUS_SUCCESS);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
 	EXPECT_EQ(thread_create("locker", run_lock, &locker, &thread), STATUS_SUCCESS);
 	clock_sleep_until(clock_deadline(20 * NS_PER_MS)); /* it waits by then */
 	EXPECT(!atomic_load(&locker.is_over));
-	EXPECT(!vidmm_list_release(&list));
+	EXPECT(!vidmm_allocation_list_release(&list));
 	uint64_t deadline_ns = clock_deadline(20 * NS_PER_S);
 	while (!atomic_load(&locker.is_over) && clock_now_ns() < deadline_ns) {
 		if (gpu_run(&scene.gpu, 1) == 0)

@@ -17,7 +17,7 @@
 #include "vidmm/allocation.h"
 #include "vidmm/control.h"
 #include "vidmm/place.h"
-#include "vidmm/table_room.h"
+#include "vidmm/table_block.h"
 #include "vidmm/table_states.h"
 #include "pagetable/table_tree.h"
 
@@ -105,7 +105,7 @@ static inline void find_room(void *memory, struct pager_table *table)
 	memset(table->pointer, 0xA5, MACHINE_PAGE_BYTES);
 }
 
-static inline NTSTATUS await(struct vidmm_process *process, struct table_room rooms[],
+static inline NTSTATUS await(struct vidmm_process *process, struct table_block_want rooms[],
 			     uint32_t count)
 {
 	struct world *world = container_of(process->account.parent, struct world, account);
@@ -644,8 +644,8 @@ static inline void crowd_out(struct world *world, struct thing *thing)
 	EXPECT_EQ(map(idle, 300000, &world->memories[1], PAGES), STATUS_PENDING);
 	flush(world);
 	EXPECT(vidmm_segment_usage(world->manager, FAKE_LOCAL, &usage));
-	uint64_t others = usage.table_bytes -
-			  rooms_bytes(&idle->process.tables.rooms, &world->manager->segments[0]);
+	uint64_t others = usage.table_bytes - table_blocks_bytes(&idle->process.tables.rooms,
+								 &world->manager->segments[0]);
 	EXPECT(usage.table_bytes > others);
 	thing_init(thing, world, &world->parties[1], LOCAL_PAGES - others / MACHINE_PAGE_BYTES);
 	EXPECT_EQ(thing_bring_in(thing), STATUS_SUCCESS);

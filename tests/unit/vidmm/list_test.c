@@ -10,8 +10,8 @@ enum { THINGS = 4 };
 static struct thing things[THINGS];
 
 struct work {
-	struct vidmm_list list;
-	struct vidmm_list_entry entries[4];
+	struct vidmm_allocation_list list;
+	struct vidmm_allocation_list_entry entries[4];
 	uint32_t done;
 };
 
@@ -52,7 +52,7 @@ static NTSTATUS prepare(struct work *work)
 {
 	uint32_t fits;
 
-	return vidmm_list_prepare(&work->list, &fits);
+	return vidmm_allocation_list_prepare(&work->list, &fits);
 }
 
 TEST(list, everything_on_it_is_in_place_when_it_is_ready)
@@ -73,7 +73,7 @@ TEST(list, everything_on_it_is_in_place_when_it_is_ready)
 		EXPECT(scene.gpu.local + work.entries[i].offset_bytes == thing_byte(&things[i], 0));
 	}
 	EXPECT(thing_holds(&things[1], 'x'));
-	vidmm_list_release(&work.list);
+	vidmm_allocation_list_release(&work.list);
 	end(&scene);
 }
 
@@ -89,8 +89,8 @@ TEST(list, what_is_in_place_is_ready_at_once)
 	EXPECT_EQ(prepare(&first), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(prepare(&second), STATUS_SUCCESS);
-	vidmm_list_release(&first.list);
-	vidmm_list_release(&second.list);
+	vidmm_allocation_list_release(&first.list);
+	vidmm_allocation_list_release(&second.list);
 	end(&scene);
 }
 
@@ -111,11 +111,11 @@ TEST(list, pins_until_it_is_released)
 	vidmm_evict_segment(scene.gpu.manager, 0);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
 	EXPECT_EQ(second.done, 0);
-	vidmm_list_release(&first.list);
+	vidmm_allocation_list_release(&first.list);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(second.done, 1);
 	EXPECT_EQ(prepare(&second), STATUS_SUCCESS);
-	vidmm_list_release(&second.list);
+	vidmm_allocation_list_release(&second.list);
 	EXPECT(thing_holds(&things[0], '0'));
 	end(&scene);
 }
@@ -128,7 +128,7 @@ TEST(list, says_how_much_of_it_fits)
 
 	begin(&scene, 3 * MIB, SET_LOCAL);
 	work_init(&work, &scene, 0, 4);
-	EXPECT_EQ(vidmm_list_prepare(&work.list, &fits), STATUS_NO_MEMORY);
+	EXPECT_EQ(vidmm_allocation_list_prepare(&work.list, &fits), STATUS_NO_MEMORY);
 	EXPECT_RULE("MM-LIST-FITS");
 	EXPECT_EQ(fits, 2);
 	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
@@ -136,7 +136,7 @@ TEST(list, says_how_much_of_it_fits)
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
-	vidmm_list_release(&work.list);
+	vidmm_allocation_list_release(&work.list);
 	end(&scene);
 }
 
@@ -154,7 +154,7 @@ TEST(list, what_does_not_fit_locally_goes_to_the_aperture_where_it_may)
 	for (int i = 0; i < 4; i++)
 		in_aperture += work.entries[i].segment == SEGMENT_APERTURE;
 	EXPECT_EQ(in_aperture, 2);
-	vidmm_list_release(&work.list);
+	vidmm_allocation_list_release(&work.list);
 	end(&scene);
 }
 
@@ -184,9 +184,9 @@ TEST(list, one_that_waits_can_be_given_up)
 	EXPECT_EQ(prepare(&first), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(prepare(&second), STATUS_PENDING);
-	vidmm_list_release(&second.list);
+	vidmm_allocation_list_release(&second.list);
 	EXPECT_EQ(second.done, 0);
-	vidmm_list_release(&first.list);
+	vidmm_allocation_list_release(&first.list);
 	gpu_check(&scene.gpu);
 	end(&scene);
 }
@@ -202,18 +202,18 @@ TEST(list, the_longest_unused_goes_first)
 		work_init(&work, &scene, i, 1);
 		EXPECT_EQ(prepare(&work), STATUS_PENDING);
 		gpu_run(&scene.gpu, 9);
-		vidmm_list_release(&work.list);
+		vidmm_allocation_list_release(&work.list);
 	}
 	work_init(&work, &scene, 0, 1);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
-	vidmm_list_release(&work.list);
+	vidmm_allocation_list_release(&work.list);
 	thing_init(&last, &scene.client, 2 * MIB, SET_LOCAL);
 	work_init(&work, &scene, 0, 1);
 	work.entries[0].binding = &last.binding;
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
-	vidmm_list_release(&work.list);
+	vidmm_allocation_list_release(&work.list);
 	EXPECT(thing_is_in(&things[0]));
 	EXPECT(!thing_is_in(&things[1]));
 	thing_finish(&last);
@@ -233,7 +233,7 @@ TEST(list, what_stands_in_its_own_way_is_put_together_anew)
 		work_init(&work, &scene, i, 1);
 		EXPECT_EQ(prepare(&work), STATUS_PENDING);
 		gpu_run(&scene.gpu, 9);
-		vidmm_list_release(&work.list);
+		vidmm_allocation_list_release(&work.list);
 	}
 	thing_render(&things[1], '1');
 	thing_render(&things[3], '3');
@@ -249,7 +249,7 @@ TEST(list, what_stands_in_its_own_way_is_put_together_anew)
 	EXPECT(thing_is_in(&large));
 	EXPECT(thing_holds(&things[1], '1'));
 	EXPECT(thing_holds(&things[3], '3'));
-	vidmm_list_release(&work.list);
+	vidmm_allocation_list_release(&work.list);
 	gpu_check(&scene.gpu);
 	thing_finish(&large);
 	end(&scene);
@@ -263,13 +263,13 @@ TEST(list, a_look_says_how_much_of_it_fits_and_starts_nothing)
 
 	begin(&scene, 3 * MIB, SET_LOCAL);
 	work_init(&work, &scene, 0, 4);
-	EXPECT_EQ(vidmm_list_check(&work.list, &fits), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_allocation_list_check(&work.list, &fits), STATUS_SUCCESS);
 	EXPECT_EQ(fits, 2);
-	EXPECT_EQ(vidmm_list_fits(&work.list), 2);
+	EXPECT_EQ(vidmm_allocation_list_fits(&work.list), 2);
 	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
 	EXPECT_EQ(vidmm_binding_offer(&things[3].binding, VIDMM_OFFER_LOW, false, false),
 		  STATUS_SUCCESS);
-	EXPECT_EQ(vidmm_list_check(&work.list, &fits), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(vidmm_allocation_list_check(&work.list, &fits), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("MM-USE-OFFERED");
 	end(&scene);
 }
@@ -283,16 +283,16 @@ TEST(list, is_located_where_it_is_and_only_there)
 	begin(&scene, 2 * MIB, SET_LOCAL);
 	work_init(&first, &scene, 0, 1);
 	work_init(&both, &scene, 0, 2);
-	EXPECT(!vidmm_list_locate(&first.list));
+	EXPECT(!vidmm_allocation_list_locate(&first.list));
 	EXPECT_EQ(prepare(&first), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
-	EXPECT(!vidmm_list_locate(&both.list));
+	EXPECT(!vidmm_allocation_list_locate(&both.list));
 	both.list.count = 1;
-	EXPECT(vidmm_list_locate(&both.list));
+	EXPECT(vidmm_allocation_list_locate(&both.list));
 	EXPECT_EQ(prepare(&first), STATUS_SUCCESS);
 	EXPECT_EQ(both.entries[0].segment, SEGMENT_LOCAL);
 	EXPECT_EQ(both.entries[0].offset_bytes, first.entries[0].offset_bytes);
-	vidmm_list_release(&first.list);
+	vidmm_allocation_list_release(&first.list);
 	end(&scene);
 }
 
@@ -304,14 +304,14 @@ TEST(list, a_release_says_whether_it_still_waited)
 	begin(&scene, 2 * MIB, SET_LOCAL);
 	work_init(&work, &scene, 0, 1);
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
-	EXPECT(vidmm_list_release(&work.list));
+	EXPECT(vidmm_allocation_list_release(&work.list));
 	EXPECT_EQ(work.done, 0);
 	gpu_run(&scene.gpu, 9);
 	work_init(&work, &scene, 1, 1);
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(work.done, 1);
-	EXPECT(!vidmm_list_release(&work.list));
+	EXPECT(!vidmm_allocation_list_release(&work.list));
 	end(&scene);
 }
 
@@ -331,7 +331,7 @@ TEST(list, of_a_suspended_process_waits_until_it_goes_on)
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 3);
 	EXPECT_EQ(work.done, 1);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
-	vidmm_list_release(&work.list);
+	vidmm_allocation_list_release(&work.list);
 	end(&scene);
 }
 
@@ -347,7 +347,7 @@ TEST(list, does_not_fit_beyond_what_all_apertures_may_hold)
 	for (int i = 0; i < THINGS; i++)
 		thing_init(&things[i], &scene.client, 2 * MIB, SET_APERTURE);
 	work_init(&work, &scene, 0, 4);
-	EXPECT_EQ(vidmm_list_check(&work.list, &fits), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_allocation_list_check(&work.list, &fits), STATUS_SUCCESS);
 	EXPECT_EQ(fits, 2);
 	EXPECT_EQ(prepare(&work), STATUS_NO_MEMORY);
 	EXPECT_RULE("MM-LIST-FITS");
@@ -355,13 +355,13 @@ TEST(list, does_not_fit_beyond_what_all_apertures_may_hold)
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
-	vidmm_list_release(&work.list);
+	vidmm_allocation_list_release(&work.list);
 	/* What was used before makes room. */
 	work_init(&work, &scene, 2, 2);
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
-	vidmm_list_release(&work.list);
+	vidmm_allocation_list_release(&work.list);
 	end(&scene);
 }
 

@@ -8,7 +8,7 @@
 #include "gpuva/plan.h"
 #include "op_entry.h"
 #include "address_space/mappings.h"
-#include "vidmm/table_room.h"
+#include "vidmm/table_block.h"
 #include "pagetable/table_tree.h"
 
 enum { SPACES = 2, FIRST_PAGE = 512, THING_PAGES = 64, STRIDE = 128 };

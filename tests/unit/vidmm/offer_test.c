@@ -135,9 +135,9 @@ TEST(offer, before_the_way_in_work_queued_in_between_finds_it)
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 2);
 	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
 	EXPECT(thing_is_in(&scene.thing));
-	EXPECT(!place_is_given(binding_place(&scene.thing.binding)));
+	EXPECT(!place_offer_is_due(binding_place(&scene.thing.binding)));
 	gpu_retire(&scene.client);
-	EXPECT(place_is_given(binding_place(&scene.thing.binding)));
+	EXPECT(place_offer_is_due(binding_place(&scene.thing.binding)));
 	gpu_check(&scene.gpu);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
@@ -174,7 +174,7 @@ TEST(offer, taken_away_by_others_it_comes_back_for_the_work_in_front)
 	EXPECT(thing_is_in(&scene.thing));
 	EXPECT_EQ(scene.client.owner.suspensions, 0);
 	gpu_retire(&scene.client);
-	EXPECT(place_is_given(binding_place(&scene.thing.binding)));
+	EXPECT(place_offer_is_due(binding_place(&scene.thing.binding)));
 	scene_finish(&scene);
 }
 
@@ -187,7 +187,7 @@ TEST(offer, immediately_does_not_wait_for_work)
 	gpu_work(&scene.client);
 	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_LOW, false, true),
 		  STATUS_SUCCESS);
-	EXPECT(place_is_given(binding_place(&scene.thing.binding)));
+	EXPECT(place_offer_is_due(binding_place(&scene.thing.binding)));
 	gpu_retire(&scene.client);
 	scene_finish(&scene);
 }
@@ -204,7 +204,7 @@ TEST(offer, reclaimed_before_the_work_is_over_it_never_counted)
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
 	gpu_retire(&scene.client);
-	EXPECT(!place_is_given(binding_place(&scene.thing.binding)));
+	EXPECT(!place_offer_is_due(binding_place(&scene.thing.binding)));
 	gpu_check(&scene.gpu);
 	scene_finish(&scene);
 }
@@ -222,9 +222,9 @@ TEST(offer, offered_again_it_waits_for_the_work_in_between)
 	gpu_work(&scene.client);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	gpu_retire(&scene.client);
-	EXPECT(!place_is_given(binding_place(&scene.thing.binding)));
+	EXPECT(!place_offer_is_due(binding_place(&scene.thing.binding)));
 	gpu_retire(&scene.client);
-	EXPECT(place_is_given(binding_place(&scene.thing.binding)));
+	EXPECT(place_offer_is_due(binding_place(&scene.thing.binding)));
 	scene_finish(&scene);
 }
 
@@ -242,7 +242,7 @@ TEST(offer, offered_again_it_does_not_wait_for_the_work_behind_it)
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	gpu_work(&scene.client);
 	gpu_retire(&scene.client);
-	EXPECT(place_is_given(binding_place(&scene.thing.binding)));
+	EXPECT(place_offer_is_due(binding_place(&scene.thing.binding)));
 	gpu_retire(&scene.client);
 	scene_finish(&scene);
 }
@@ -558,7 +558,7 @@ TEST(reclaim_now, of_the_same_twice_takes_it_back_once)
 	EXPECT_EQ(reclaim_now(&scene, twice, 2, results), STATUS_SUCCESS);
 	EXPECT_EQ(results[0], VIDMM_RECLAIM_DISCARDED);
 	EXPECT_EQ(results[1], VIDMM_RECLAIM_OK);
-	EXPECT_EQ(binding_place(&scene.thing.binding)->claims, 0);
+	EXPECT_EQ(binding_place(&scene.thing.binding)->reclaims, 0);
 	scene_finish(&scene);
 }
 

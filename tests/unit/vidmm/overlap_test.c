@@ -7,7 +7,7 @@
 #include "vidmm/allocation.h"
 #include "address_space/mappings.h"
 #include "vidmm/states.h"
-#include "vidmm/table_room.h"
+#include "vidmm/table_block.h"
 #include "vidmm/work_set.h"
 
 static const struct gpu_config small = { .local_bytes = 2 * MIB, .is_physical = true };

@@ -126,7 +126,7 @@ static void start_crowded(struct world *world, const struct shape *shape, struct
 
 	start_as(world, shape);
 	others = table_bytes(world) -
-		 rooms_bytes(&idle->process.tables.rooms, &world->manager->segments[0]);
+		 table_blocks_bytes(&idle->process.tables.rooms, &world->manager->segments[0]);
 	EXPECT_EQ(reserve_zeroes(idle, BASE, 512), STATUS_PENDING);
 	update_now(world, idle, BASE, &world->memories[0]);
 	EXPECT(idle->space->pools);
@@ -186,7 +186,8 @@ TEST(pools_eviction, the_driver_hears_of_each_table_that_leaves_before_the_tlb_f
 
 		start_crowded(&world, &gpu_shapes[i], &thing);
 		EXPECT_EQ(__builtin_popcountll(asked.evicted),
-			  rooms_bytes(&idle->process.tables.rooms, &world.manager->segments[0]) /
+			  table_blocks_bytes(&idle->process.tables.rooms,
+					     &world.manager->segments[0]) /
 				  MACHINE_PAGE_BYTES);
 		EXPECT_EQ(asked.after_flush, 0);
 		EXPECT(asked.flushes >= 2); /* of either root */

@@ -344,19 +344,21 @@ TEST(pinned, memory_goes_when_the_list_lets_go_of_it)
 {
 	struct scene scene;
 	struct thing thing;
-	struct vidmm_list_entry entry = { .binding = &thing.binding };
-	struct vidmm_list list = { .entries = &entry, .count = 1, .request.done = on_ready };
+	struct vidmm_allocation_list_entry entry = { .binding = &thing.binding };
+	struct vidmm_allocation_list list = { .entries = &entry,
+					      .count = 1,
+					      .request.done = on_ready };
 	uint32_t fits;
 
 	scene_init(&scene, &(struct gpu_config){ .is_physical = true, .is_by_lists = true });
 	list.device = &scene.client.device;
 	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	EXPECT_EQ(vidmm_list_prepare(&list, &fits), STATUS_PENDING);
+	EXPECT_EQ(vidmm_allocation_list_prepare(&list, &fits), STATUS_PENDING);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
 	begin_reset(&scene);
 	lose_memory(&scene);
 	EXPECT(thing_is_in(&thing));
-	vidmm_list_release(&list);
+	vidmm_allocation_list_release(&list);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&thing));
 	EXPECT_EQ(allocation_content(thing.memory), VIDMM_CONTENT_NONE);

@@ -271,7 +271,7 @@ static void give_up_while_suspended(bool is_offer)
 	gpu_retire(&scene.client);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&given));
-	EXPECT_EQ(place_is_given(binding_place(&given.binding)), is_offer);
+	EXPECT_EQ(place_offer_is_due(binding_place(&given.binding)), is_offer);
 	thing_finish(&large);
 	thing_finish(&small);
 	thing_finish(&given);

@@ -160,7 +160,8 @@ static void take_all(struct world *world, struct thing *thing)
 {
 	struct party *idle = &world->parties[0];
 	struct vidmm_segment_usage usage;
-	uint64_t own = rooms_bytes(&idle->process.tables.rooms, &world->manager->segments[0]);
+	uint64_t own =
+		table_blocks_bytes(&idle->process.tables.rooms, &world->manager->segments[0]);
 
 	EXPECT(vidmm_segment_usage(world->manager, FAKE_LOCAL, &usage));
 	thing_init(thing, world, &world->parties[1],

@@ -7,7 +7,7 @@
  */
 #include "base/thread.h"
 #include "scene.h"
-#include "vidmm/table_room.h"
+#include "vidmm/table_block.h"
 
 static const struct gpu_config windowed = { .is_hidden = true, .window_pages = 2048 };
 

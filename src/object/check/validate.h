@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * validate.h - walks everything the kernel has and recounts it.
+ */
+#ifndef OBJECT_CHECK_VALIDATE_H
+#define OBJECT_CHECK_VALIDATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "object/owner/kernel.h"
+
+/*
+ * Whether what `process` (the only one there is; NULL: none) and the shared objects hold fits
+ * together: owners and lists, handles and what they find, references and those who have them, the
+ * memory manager's books. Writes what is wrong to `wrong`. No call is under way meanwhile.
+ */
+MUST_CHECK bool kernel_validate(struct dxg_kernel *kernel, struct dxg_process *process, char *wrong,
+				size_t wrong_size);
+
+#endif

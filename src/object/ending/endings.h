@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * endings.h - THE order in which things end, kind by kind.
+ *
+ *	STAGE(what has to be over before it, what is done then, the same in words)
+ *
+ * The functions are in the file that is named with the kind; ending.h says who goes through them.
+ */
+#ifndef OBJECT_ENDING_ENDINGS_H
+#define OBJECT_ENDING_ENDINGS_H
+
+#include "object/ending/ending.h"
+
+#define NOTHING NULL
+
+/* clang-format off */
+
+/*
+ * Allocations of a device that end together, alone or of a resource, which may go with them; the memory of a shared
+ * resource that no device has open any more (destruction.c). The handles are retired before.
+ * Thread: the caller's when nothing has to be waited for, else the reaper.
+ */
+#define ENDING_OF_ALLOCATIONS(STAGE) \
+	STAGE(await_use,         batch_enter,        "work queued before and paging are over; the gate, one destruction at a time on a device") \
+	STAGE(NOTHING,           batch_end_use,      "CPU views, GPU addresses, TLB, residency and the place in a segment") \
+	STAGE(NOTHING,           batch_close,        "DxgkDdiCloseAllocation, once for all bindings") \
+	STAGE(NOTHING,           batch_destroy,      "DxgkDdiDestroyAllocation, once for the memory whose last binding went") \
+	STAGE(NOTHING,           batch_give_back,    "backing store, budget, private data; references")
+
+/* The same for one alone that no other thread can reach (destruction.c). Thread: the caller's, inside the gate. */
+#define ENDING_OF_UNREACHABLE_ALLOCATION(STAGE) \
+	STAGE(NOTHING, end_unreachable_use,           "CPU view, GPU addresses, TLB, residency and the place in a segment") \
+	STAGE(NOTHING, close_and_destroy_unreachable, "DxgkDdiCloseAllocation, DxgkDdiDestroyAllocation, on one visit") \
+	STAGE(NOTHING, give_unreachable_back,         "backing store, budget, private data; references")
+
+/*
+ * An opening of a sync object, whose handle is retired and through which nobody waits (sync_object.c).
+ * Thread: the caller's when no queued work can write it, else the reaper.
+ */
+#define ENDING_OF_SYNC_OBJECT(STAGE) \
+	STAGE(await_queued_work, give_back,          "work queued before is over; GPU address, TLB; with the last reference the value's slot")
+
+/*
+ * Memory that a driver keeps for a context (context_allocation.c).
+ * Thread: that which destroys it, or the reaper where that may not wait, or who ends the owner when it was leaked.
+ */
+#define ENDING_OF_CONTEXT_ALLOCATION(STAGE) \
+	STAGE(await_submitted,   NOTHING,            "the owner stands still, and the hardware has none of its work") \
+	STAGE(await_unloaded,    NOTHING,            "no context that uses it is loaded") \
+	STAGE(await_unmapped,    NOTHING,            "GPU addresses, TLB") \
+	STAGE(await_departed,    give_back,          "its place in a segment; the owner goes on; backing store, budget")
+
+/* A submission that never ran; holds its device's line (cancelled.c). Thread: the reaper, or who ends its context. */
+#define ENDING_OF_CANCELLED(STAGE) \
+	STAGE(NOTHING,           tell_driver,        "DxgkDdiCancelCommand, with its lists") \
+	STAGE(NOTHING,           forget,             "what it listed is in use no more; the context may go")
+
+/* Contexts whose handle is retired (context.c, hw_context.c). Thread: who gives the last reference back. */
+#define ENDING_OF_CONTEXT(STAGE) \
+	STAGE(NOTHING,           end_work,           "its queue is over, the driver knows of what was cancelled; DMA buffers") \
+	STAGE(NOTHING,           end_addresses,      "DxgkDdiDestroyContext of its companion; no root is told to it any more") \
+	STAGE(NOTHING,           tell_driver_of_end, "DxgkDdiDestroyContext") \
+	STAGE(NOTHING,           give_back,          "what the driver kept for it; the reference on its device")
+#define ENDING_OF_HW_CONTEXT(STAGE) \
+	STAGE(NOTHING,           end_addresses,      "no root is told to it any more") \
+	STAGE(NOTHING,           tell_driver_of_end, "DxgkDdiDestroyHwContext") \
+	STAGE(NOTHING,           give_back,          "what the driver kept for it; the reference on its device")
+
+/*
+ * What a device has, when its handle is retired (device.c). Thread: that which destroys it. The device itself goes with
+ * its last reference: DxgkDdiDestroyDevice, then what the driver kept for it.
+ */
+#define ENDING_OF_DEVICE(STAGE) \
+	STAGE(NOTHING,           context_destroy_all,      "contexts") \
+	STAGE(NOTHING,           hw_context_destroy_all,   "hardware contexts, with their queues") \
+	STAGE(NOTHING,           gpu_update_cancel_device, "updates of GPU addresses that wait for a fence") \
+	STAGE(NOTHING,           destruction_of_device,    "its work and its line are over; resources, allocations") \
+	STAGE(NOTHING,           paging_queue_destroy_all, "paging queues") \
+	STAGE(NOTHING,           sync_object_destroy_all,  "sync objects") \
+	STAGE(NOTHING,           await_own_threads,        "the kernel's threads let go of it")
+
+/* A process of which no call is under way (teardown.c). Thread: that which ends it. */
+#define ENDING_OF_PROCESS(STAGE) \
+	STAGE(NOTHING,           destroy_devices,          "devices, newest first") \
+	STAGE(NOTHING,           await_devices,            "DxgkDdiDestroyDevice for each") \
+	STAGE(NOTHING,           destroy_keyed_mutexes,    "keyed mutexes, of which one that is held is abandoned") \
+	STAGE(NOTHING,           destroy_sync_objects,     "sync objects of no device") \
+	STAGE(NOTHING,           leave_adapters,           "GPU addresses; DxgkDdiDestroyProcess on every adapter") \
+	STAGE(NOTHING,           notifier_finish,          "what it wanted to be told") \
+	STAGE(NOTHING,           close_adapters,           "adapter handles") \
+	STAGE(NOTHING,           give_back,                "fence pages; the handle table, which asserts that nothing is left")
+
+/* clang-format on */
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * teardown.c - the end of a process, in the order of endings.h.
+ *
+ * A process ends in four ways (a normal exit, D3DKMTCloseDxCoreDevice, later a hang-up of its
+ * connection, and the end of the kernel); all of them come through here, with no call of the
+ * process under way.
+ */
+#include "base/clock.h"
+#include "base/machine_bank.h"
+#include "base/mem.h"
+#include "object/owner/device.h"
+#include "object/ending/endings.h"
+#include "object/fence/fence_address.h"
+#include "object/memory/gpu_update.h"
+#include "object/fence/keyed_mutex.h"
+#include "object/owner/notification.h"
+#include "object/owner/process.h"
+#include "object/fence/sync_object.h"
+#include "trace/trace.h"
+
+static void destroy_devices(struct dxg_process *process)
+{
+	lock_acquire(&process->lock);
+	while (!list_is_empty(&process->devices)) {
+		struct dxg_device *device =
+			container_of(process->devices.prev, struct dxg_device, process_link);
+		object_get(&device->object);
+		lock_release(&process->lock);
+		(void)!device_destroy(device);
+		object_put(&device->object);
+		lock_acquire(&process->lock);
+	}
+	lock_release(&process->lock);
+}
+
+static void destroy_keyed_mutexes(struct dxg_process *process)
+{
+	while (!list_is_empty(&process->keyed_mutexes)) {
+		struct dxg_keyed_mutex *mutex = container_of(process->keyed_mutexes.next,
+							     struct dxg_keyed_mutex, process_link);
+		(void)!keyed_mutex_destroy(mutex);
+	}
+}
+
+static void destroy_sync_objects(struct dxg_process *process)
+{
+	while (!list_is_empty(&process->sync_objects)) {
+		struct dxg_sync_object *sync = container_of(process->sync_objects.next,
+							    struct dxg_sync_object, owned.link);
+		(void)!sync_object_destroy(sync);
+	}
+}
+
+/* Out of the list with their handles, out of the driver with the last references to them. */
+static void await_devices(struct dxg_process *process)
+{
+	for (;;) {
+		uint32_t seen = notice_read(&process->changed);
+		if (atomic_load(&process->driver_devices) == 0)
+			return;
+		notice_wait(&process->changed, seen, CLOCK_FOREVER);
+	}
+}
+
+static void leave_adapters(struct dxg_process *process)
+{
+	struct list *link;
+
+	while ((link = list_pop_front(&process->adapters)) != NULL) {
+		struct process_adapter *process_adapter =
+			container_of(link, struct process_adapter, link);
+		struct dxg_adapter *adapter = process_adapter->adapter;
+		if (process_adapter->driver_knows == PROCESS_KNOWN) {
+			gpu_update_cancel_all(process_adapter);
+			fence_addresses_end(process_adapter);
+			gpu_addresses_destroy(process_adapter);
+			adapter_enter_to_release(adapter);
+			miniport_destroy_process(adapter->miniport, process_adapter->client,
+						 process_adapter->driver_process);
+			adapter_leave(adapter);
+		}
+		vidmm_process_finish(&process_adapter->memory);
+		lock_finish(&process_adapter->updates_lock);
+		lock_finish(&process_adapter->fence_lock);
+		lock_finish(&process_adapter->watched_lock);
+		miniport_client_destroy(process_adapter->client);
+		mem_free(process_adapter);
+	}
+}
+
+static void close_adapters(struct dxg_process *process)
+{
+	while (!list_is_empty(&process->opens)) {
+		struct adapter_open *open =
+			container_of(process->opens.next, struct adapter_open, process_link);
+		(void)!adapter_open_close(open);
+	}
+}
+
+static void give_back(struct dxg_process *process)
+{
+	miniport_tell_process(false);
+	share_sweep(process->shares);
+	trace_process_destroy(process->id);
+	fence_pages_close(process->fence_pages);
+	machine_bank_destroy(process->bank);
+	handle_table_finish(&process->handles);
+	lock_finish(&process->lock);
+	mem_free(process);
+}
+
+void process_destroy(struct dxg_process *subject)
+{
+	if (!subject)
+		return;
+	ENDING_OF_PROCESS(ENDING_CALL)
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fence_place.h - where the value of a monitored fence is: a slot for the CPU, an address for the
+ * GPU.
+ *
+ * Places are made with no lock held, for the pager may be waited for; they go with the fence.
+ */
+#ifndef OBJECT_FENCE_FENCE_PLACE_H
+#define OBJECT_FENCE_FENCE_PLACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "sched/fence_page.h"
+
+struct dxg_device;
+struct fence_address;
+
+struct fence_place {
+	struct fence_slot slot;
+	struct fence_address *address; /* NULL: the GPU does not see it, and … */
+	uint64_t gpu_address;          /* … this is 0 */
+};
+
+struct fence_place_wish {
+	bool is_shared;  /* other processes may open the fence */
+	bool is_for_gpu; /* it has an address there, if the device has GPU addresses */
+	bool is_writable;
+};
+
+MUST_CHECK NTSTATUS fence_place_make(struct dxg_device *device, const struct fence_place_wish *wish,
+				     struct fence_place *place_out);
+
+#endif

@@ -1,0 +1,738 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * allocation.c - making allocations. How they end is in destruction.c.
+ *
+ *   in:   a request that was decoded and checked (allocation.h)
+ *   out:  handles that a client can use, or nothing at all
+ *
+ * The order: build the objects (their numbers come now, the resource's first) -> the driver creates
+ * -> the handles resolve for the driver -> the driver opens -> the lists and the clients find them.
+ * What fails undoes what succeeded before it.
+ */
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "base/probe.h"
+#include "base/refusal.h"
+#include "base/section.h"
+#include "miniport/allocations.h"
+#include "object/memory/allocation.h"
+#include "object/memory/resource.h"
+
+enum { FEW = 4 };
+
+struct group {
+	struct allocation_request *request;
+	struct dxg_device *device;
+	struct miniport *miniport;
+	struct miniport_client *client;
+
+	struct resource_body *new_body; /* of a new resource */
+	struct dxg_resource *resource;  /* new or given; NULL: alone */
+	uint32_t built;                 /* bodies that exist */
+	struct allocation_body **bodies;
+	struct miniport_allocation *answers;
+	struct miniport_binding *bindings;
+	void **room;
+	struct miniport_opening opening;
+
+	struct allocation_body *few_bodies[FEW];
+	struct miniport_allocation few_answers[FEW];
+	struct miniport_binding few_bindings[FEW];
+	void *few_room[FEW];
+};
+
+static size_t body_bytes(uint32_t private_bytes)
+{
+	return sizeof(struct allocation_body) + private_bytes;
+}
+
+SPECIALIZED void body_end(struct allocation_body *body)
+{
+	vidmm_allocation_finish(&body->memory);
+	if (UNLIKELY(body->section))
+		section_unmap(body->section);
+	mem_give(body, body_bytes(body->private_bytes));
+}
+
+void allocation_body_put(struct allocation_body *body)
+{
+	if (refcount_put_quickly(&body->lookers))
+		body_end(body);
+}
+
+/* In the place of a binding that nobody needed before the end. */
+static struct vidmm_binding ended_binding;
+
+static void allocation_finish(struct object *object)
+{
+	struct dxg_allocation *allocation =
+		object_cast(object, &allocation_class, struct dxg_allocation, object);
+	struct vidmm_binding *binding =
+		atomic_load_explicit(&allocation->binding, memory_order_relaxed);
+	struct dxg_resource *resource = allocation->resource;
+	struct dxg_device *device = allocation->device;
+	struct allocation_body *body = allocation->body;
+
+	if (binding != &ended_binding)
+		mem_free(binding);
+	if (allocation != &body->maker)
+		mem_free(allocation);
+	allocation_body_put(body);
+	if (resource)
+		object_put(&resource->object);
+	if (device)
+		object_put(&device->object);
+}
+
+const struct object_class allocation_class = { "an allocation", allocation_finish };
+
+void allocation_end_alone(struct dxg_allocation *allocation)
+{
+	struct allocation_body *body = allocation->body;
+	struct vidmm_binding *binding =
+		atomic_load_explicit(&allocation->binding, memory_order_relaxed);
+
+	assert(allocation == &body->maker && !allocation->resource);
+	if (UNLIKELY(binding && binding != &ended_binding))
+		mem_free(binding);
+	object_abandon(&allocation->object);
+	if (LIKELY(refcount_put_both(&body->lookers)))
+		body_end(body);
+}
+
+static NTSTATUS no_memory(void)
+{
+	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for an allocation");
+}
+
+/* ---- residency ---- */
+
+NTSTATUS allocation_binding(struct dxg_allocation *allocation, struct vidmm_binding **binding_out)
+{
+	struct vidmm_binding *binding = atomic_load(&allocation->binding);
+
+	if (!binding) {
+		struct vidmm_binding *fresh = mem_zalloc(sizeof(*fresh));
+		if (!fresh)
+			return no_memory();
+		vidmm_binding_init(fresh, &allocation->device->memory, &allocation->body->memory,
+				   allocation->body->driver_allocation);
+		if (atomic_compare_exchange_strong(&allocation->binding, &binding, fresh)) {
+			binding = fresh;
+		} else {
+			vidmm_binding_finish(fresh);
+			mem_free(fresh);
+		}
+	}
+	if (binding == &ended_binding)
+		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, NULL,
+			      "Allocation 0x%08x was destroyed during the call",
+			      allocation->object.handle);
+	*binding_out = binding;
+	return STATUS_SUCCESS;
+}
+
+void allocation_retire_binding(struct dxg_allocation *allocation, bool is_in_use)
+{
+	struct resource_body *resource = allocation->body->resource;
+	struct vidmm_binding *binding = NULL;
+
+	if (!atomic_compare_exchange_strong(&allocation->binding, &binding, &ended_binding))
+		vidmm_binding_retire(binding, is_in_use, !resource || !resource->is_shared);
+}
+
+bool allocation_end_binding(struct dxg_allocation *allocation)
+{
+	struct vidmm_binding *binding = NULL;
+
+	if (LIKELY(atomic_compare_exchange_strong(&allocation->binding, &binding, &ended_binding)))
+		return false;
+	vidmm_binding_finish(binding);
+	return true;
+}
+
+/* ---- the objects ---- */
+
+static NTSTATUS group_make_room(struct group *group)
+{
+	uint32_t count = group->request->count;
+
+	if (count <= FEW) {
+		group->bodies = group->few_bodies;
+		group->answers = group->few_answers;
+		group->bindings = group->few_bindings;
+		group->room = group->few_room;
+		return STATUS_SUCCESS;
+	}
+	group->bodies = mem_zalloc_array(count, sizeof(struct allocation_body *));
+	group->answers = mem_zalloc_array(count, sizeof(*group->answers));
+	group->bindings = mem_zalloc_array(count, sizeof(*group->bindings));
+	group->room = mem_zalloc_array(count, sizeof(*group->room));
+	return group->bodies && group->answers && group->bindings && group->room ? STATUS_SUCCESS
+										 : no_memory();
+}
+
+static void group_free_room(struct group *group)
+{
+	if (group->bodies == group->few_bodies)
+		return;
+	mem_free(group->bodies);
+	mem_free(group->answers);
+	mem_free(group->bindings);
+	mem_free(group->room);
+}
+
+/*
+ * A body with one reference, and its maker's binding with another. It has the caller's reference to
+ * the device from now on, unless this fails.
+ */
+SPECIALIZED NTSTATUS body_build(struct dxg_device *device, struct dxg_resource *resource,
+				const struct allocation_item *item,
+				struct allocation_body **body_out)
+{
+	struct allocation_body *body = mem_take(body_bytes(item->private_bytes));
+
+	if (UNLIKELY(!body))
+		return no_memory();
+	struct dxg_allocation *allocation = &body->maker;
+	/* By pieces: to wipe it all takes the processor longer. The object is object_init()'s, and
+	   whoever puts it into a list sets the links. */
+	allocation->device = device;
+	allocation->resource = resource;
+	allocation->body = body;
+	bytes_wipe_from(allocation, driver_binding);
+	if (UNLIKELY(!NT_SUCCESS(object_init(&allocation->object, &allocation_class,
+					     &device->process->handles)))) {
+		mem_give(body, body_bytes(item->private_bytes));
+		return no_memory();
+	}
+	if (UNLIKELY(resource))
+		object_get(&resource->object);
+
+	refcount_init(&body->refs);
+	refcount_init_to(&body->lookers, 2);
+	body->resource = NULL;
+	body->section = NULL;
+	body->private_bytes = item->private_bytes;
+	body->holds = (struct hold_count){ 0 };
+	if (LIKELY(item->private_bytes))
+		bytes_copy(body + 1, item->private_data, item->private_bytes);
+	vidmm_allocation_init_empty(&body->memory);
+	*body_out = body;
+	return STATUS_SUCCESS;
+}
+
+static void body_free(struct allocation_body *body)
+{
+	object_put(&body->maker.object);
+	allocation_body_put(body);
+}
+
+static enum share_scheme scheme_of(const struct allocation_request *request)
+{
+	if (!request->is_shared)
+		return SHARE_PRIVATE;
+	return request->is_nt_shared ? SHARE_NT : SHARE_GLOBAL;
+}
+
+static void group_free_objects(struct group *group)
+{
+	while (group->built > 0)
+		body_free(group->bodies[--group->built]);
+	if (group->new_body) {
+		/* Never published, so this is the last reference. */
+		if (group->resource)
+			object_put(&group->resource->object);
+		resource_body_abandon(group->new_body);
+	}
+}
+
+static NTSTATUS group_build_objects(struct group *group)
+{
+	uint32_t count = group->request->count;
+	struct allocation_request *request = group->request;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (request->is_new_resource) {
+		status = resource_body_create(
+			group->device->process->shares, group->device->adapter, scheme_of(request),
+			request->runtime_data, request->runtime_bytes, request->private_data,
+			request->private_bytes, &group->new_body);
+		if (NT_SUCCESS(status)) {
+			group->new_body->is_read_only = request->is_read_only;
+			group->new_body->creator_id = group->device->process->id;
+			status = resource_create(group->device, group->new_body, &group->resource);
+		}
+	} else {
+		group->resource = request->resource;
+	}
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++) {
+		status = body_build(group->device, group->resource, &request->items[i],
+				    &group->bodies[i]);
+		if (NT_SUCCESS(status)) {
+			object_get(&group->device->object);
+			group->built++;
+		}
+	}
+	if (NT_SUCCESS(status) && request->items[0].has_section)
+		status = section_map(request->items[0].section, request->existing_heap_bytes,
+				     request->is_read_only, "hSection", &group->bodies[0]->section);
+	if (!NT_SUCCESS(status))
+		group_free_objects(group);
+	return status;
+}
+
+/* ---- the driver ---- */
+
+static void **group_driver_resource(const struct group *group)
+{
+	return group->resource ? &group->resource->body->driver_resource : NULL;
+}
+
+static NTSTATUS group_create_in_driver(struct group *group)
+{
+	uint32_t count = group->request->count;
+	const struct allocation_request *request = group->request;
+
+	for (uint32_t i = 0; i < count; i++) {
+		group->answers[i].private_data = allocation_private_data(group->bodies[i]);
+		group->answers[i].private_bytes = group->bodies[i]->private_bytes;
+	}
+	struct miniport_creation creation = {
+		.private_data = request->private_data,
+		.private_bytes = request->private_bytes,
+		.driver_resource = group_driver_resource(group),
+		.is_new_resource = request->is_new_resource,
+		.heap_bytes = request->is_standard ? request->existing_heap_bytes : 0,
+		.count = count,
+		.allocations = group->answers,
+	};
+	return miniport_create_allocations(group->miniport, group->client, &creation);
+}
+
+/* One at a time: undoing must not need memory. */
+static void group_destroy_in_driver(struct group *group)
+{
+	for (uint32_t i = 0; i < group->request->count; i++) {
+		bool is_last = i + 1 == group->request->count;
+		void *driver_allocation = group->answers[i].driver_allocation;
+		hold_end(&group->bodies[i]->holds, "allocation", driver_allocation);
+		miniport_destroy_allocations(group->miniport, group->client, 1, &driver_allocation,
+					     group_driver_resource(group),
+					     group->new_body && is_last);
+	}
+}
+
+/* What others may open stays when its maker goes. */
+static struct vidmm_account *account_of(const struct dxg_allocation *allocation)
+{
+	if (UNLIKELY(allocation->resource && allocation->resource->body->is_shared))
+		return &allocation->device->adapter->account;
+	return &allocation->device->process_adapter->memory.account;
+}
+
+SPECIALIZED void body_take_answer(struct allocation_body *body,
+				  const struct miniport_allocation *answer,
+				  const struct allocation_item *item, void *existing_memory)
+{
+	const struct vidmm_wishes wishes = {
+		.id = body->maker.object.handle,
+		.size_bytes = answer->size_bytes,
+		.alignment_bytes = answer->alignment_bytes,
+		.supported_segments = answer->supported_segments,
+		.preferred_segments = answer->preferred_segments,
+		.eviction_segments = answer->eviction_segments,
+		.priority = UNLIKELY(item->has_priority) ? item->priority : answer->priority,
+		.account = account_of(&body->maker),
+		.hinted_banks = answer->hinted_banks,
+		.traits.bits = answer->traits.bits,
+		.existing_memory = existing_memory,
+	};
+
+	body->driver_allocation = answer->driver_allocation;
+	vidmm_allocation_init(&body->memory, &wishes);
+}
+
+static void group_take_answers(struct group *group)
+{
+	for (uint32_t i = 0; i < group->request->count; i++) {
+		const struct allocation_item *item = &group->request->items[i];
+		struct allocation_body *body = group->bodies[i];
+		body_take_answer(body, &group->answers[i], item,
+				 body->section ? body->section->pointer : item->existing_memory);
+	}
+}
+
+/*
+ * What a lock handed out may move to the GPU: it cannot be the memory of another allocation. What
+ * cannot be read or written now cannot be lent to a GPU either; the status is the one for which
+ * clients make a copy instead.
+ */
+static NTSTATUS check_existing_memory(void *memory, uint64_t size_bytes, bool is_read_only,
+				      uint32_t index)
+{
+	if (vidmm_is_view(memory, size_bytes))
+		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "pAllocationInfo",
+				   index, "has a pSystemMem that belongs to another allocation");
+	if (!(is_read_only ? probe_is_readable(memory, size_bytes)
+			   : probe_is_writable(memory, size_bytes)))
+		return refuse_item(
+			STATUS_GRAPHICS_NO_VIDEO_MEMORY, RULE_API_VALUE, "pAllocationInfo", index,
+			"has a pSystemMem of which not all %llu bytes can be %s",
+			(unsigned long long)size_bytes, is_read_only ? "read" : "written");
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS group_check_existing_memory(const struct group *group)
+{
+	uint32_t count = group->request->count;
+	const struct allocation_request *request = group->request;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++) {
+		const struct section *section = group->bodies[i]->section;
+		if (section && group->answers[i].size_bytes > section->size_bytes)
+			status = refuse_item(STATUS_GRAPHICS_INVALID_DRIVER_MODEL,
+					     RULE_DDI_ALLOCATION, "pAllocationInfo", i,
+					     "has a Size beyond the section behind it");
+		if (request->items[i].existing_memory)
+			status = check_existing_memory(request->items[i].existing_memory,
+						       group->answers[i].size_bytes,
+						       request->is_read_only, i);
+	}
+	return status;
+}
+
+static NTSTATUS group_open_in_driver(struct group *group)
+{
+	uint32_t count = group->request->count;
+	const struct allocation_request *request = group->request;
+
+	for (uint32_t i = 0; i < count; i++) {
+		group->bindings[i].handle = group->bodies[i]->maker.object.handle;
+		group->bindings[i].private_data = allocation_private_data(group->bodies[i]);
+		group->bindings[i].private_bytes = group->bodies[i]->private_bytes;
+	}
+	group->opening = (struct miniport_opening){
+		.driver_device = group->device->driver_device,
+		.private_data = (void *)request->private_data,
+		.private_bytes = request->private_bytes,
+		.is_create = true,
+		.is_read_only = request->is_read_only,
+		.count = count,
+		.bindings = group->bindings,
+		.room = group->room,
+	};
+	NTSTATUS status =
+		miniport_open_allocations(group->miniport, group->client, &group->opening);
+
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
+		group->bodies[i]->maker.driver_binding = group->bindings[i].driver_binding;
+	return status;
+}
+
+static void group_close_in_driver(struct group *group)
+{
+	for (uint32_t i = 0; i < group->request->count; i++) {
+		struct dxg_allocation *allocation = &group->bodies[i]->maker;
+
+		hold_end(&allocation->holds, "opening", allocation->driver_binding);
+	}
+	miniport_close_opening(group->miniport, group->client, &group->opening);
+}
+
+/* ---- the handles ---- */
+
+/* From now on the driver can ask about them; clients cannot, because they are not ready. */
+static void group_publish(struct group *group)
+{
+	uint32_t count = group->request->count;
+	for (uint32_t i = 0; i < count; i++)
+		object_publish(&group->bodies[i]->maker.object);
+}
+
+static void group_retire(struct group *group)
+{
+	for (uint32_t i = 0; i < group->request->count; i++)
+		(void)!object_retire(&group->bodies[i]->maker.object);
+}
+
+static NTSTATUS group_join(struct group *group)
+{
+	uint32_t count = group->request->count;
+	struct dxg_device *device = group->device;
+	struct dxg_resource *resource = group->resource;
+
+	lock_acquire(&device->lock);
+	if (device->is_dying) {
+		lock_release(&device->lock);
+		return device_refuse_dying(device);
+	}
+	/* Listed and findable in one step: whoever finds it in the list can end it. */
+	if (group->new_body) {
+		list_push_back(&device->resources, &resource->device_link);
+		object_publish(&resource->object);
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		struct dxg_allocation *allocation = &group->bodies[i]->maker;
+		list_push_back(resource ? &resource->allocations : &device->allocations,
+			       &allocation->owner_link);
+		atomic_store_explicit(&allocation->is_ready, true, memory_order_release);
+	}
+	if (resource) {
+		resource->allocation_count += count;
+		lock_acquire(&resource->body->lock);
+		for (uint32_t i = 0; i < count; i++) {
+			struct allocation_body *body = group->bodies[i];
+			body->resource = resource->body;
+			if (resource->body->is_shared)
+				refcount_get(&body->refs);
+			list_push_back(&resource->body->bodies, &body->resource_link);
+		}
+		resource->body->body_count += count;
+		lock_release(&resource->body->lock);
+	}
+	/* Whoever opens it finds everything in it. */
+	if (group->new_body)
+		share_publish(&group->new_body->share);
+	lock_release(&device->lock);
+	return STATUS_SUCCESS;
+}
+
+/* Before the joining: once they are listed another thread can end them at any time. */
+static void group_hand_out(struct group *group)
+{
+	uint32_t count = group->request->count;
+	struct allocation_request *request = group->request;
+
+	request->resource_handle = group->new_body ? group->resource->object.handle : 0;
+	request->global_handle = group->new_body ? share_global_handle(&group->new_body->share) : 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct allocation_body *body = group->bodies[i];
+		struct allocation_item *item = &request->items[i];
+		item->handle = body->maker.object.handle;
+		if (item->private_bytes)
+			bytes_copy(item->private_data, allocation_private_data(body),
+				   item->private_bytes);
+	}
+}
+
+/*
+ * A resource that is added to must not be destroyed between the driver's answer and the joining:
+ * the driver would be told that it goes while it holds what we just added.
+ */
+static NTSTATUS group_hold_resource(struct group *group)
+{
+	struct dxg_device *device = group->device;
+
+	if (!group->resource || group->new_body)
+		return STATUS_SUCCESS;
+	lock_acquire(&device->destroying);
+	lock_acquire(&device->lock);
+	bool is_there = list_is_linked(&group->resource->device_link);
+	lock_release(&device->lock);
+	if (is_there)
+		return STATUS_SUCCESS;
+	lock_release(&device->destroying);
+	return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hResource",
+		      "was destroyed during the call");
+}
+
+static void group_let_go_of_resource(struct group *group)
+{
+	if (group->resource && !group->new_body)
+		lock_release(&group->device->destroying);
+}
+
+static NTSTATUS group_make(struct group *group)
+{
+	NTSTATUS status = group_build_objects(group);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = adapter_enter(group->device->adapter);
+	if (!NT_SUCCESS(status))
+		goto free_objects;
+	status = group_hold_resource(group);
+	if (!NT_SUCCESS(status))
+		goto leave_adapter;
+	status = group_create_in_driver(group);
+	if (!NT_SUCCESS(status))
+		goto let_go_of_resource;
+	group_take_answers(group);
+	group_publish(group);
+	status = group_check_existing_memory(group);
+	if (NT_SUCCESS(status))
+		status = group_open_in_driver(group);
+	if (!NT_SUCCESS(status))
+		goto destroy_in_driver;
+	group_hand_out(group);
+	status = group_join(group);
+	if (!NT_SUCCESS(status))
+		goto close_in_driver;
+	group_let_go_of_resource(group);
+	adapter_leave(group->device->adapter);
+	return STATUS_SUCCESS;
+
+close_in_driver:
+	group_retire(group);
+	group_close_in_driver(group);
+destroy_in_driver:
+	group_retire(group);
+	group_destroy_in_driver(group);
+let_go_of_resource:
+	group_let_go_of_resource(group);
+leave_adapter:
+	adapter_leave(group->device->adapter);
+free_objects:
+	group_free_objects(group);
+	return status;
+}
+
+/* A heap of the client's own: the driver says which private data it wants to see for it. */
+static NTSTATUS describe_existing_heap(struct group *group, struct miniport_standard_data *data)
+{
+	struct allocation_request *request = group->request;
+	NTSTATUS status = adapter_enter(group->device->adapter);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	status = miniport_describe_existing_heap(group->miniport, group->client,
+						 request->existing_heap_bytes, data);
+	adapter_leave(group->device->adapter);
+	if (!NT_SUCCESS(status))
+		return status;
+	request->private_data = data->resource_data;
+	request->private_bytes = data->resource_bytes;
+	request->items[0].private_data = data->allocation_data;
+	request->items[0].private_bytes = data->allocation_bytes;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS allocation_create(struct allocation_request *request)
+{
+	struct miniport_standard_data standard = { 0 };
+	struct group group = {
+		.request = request,
+		.device = request->device,
+		.miniport = request->device->adapter->miniport,
+		.client = request->device->process_adapter->client,
+	};
+	NTSTATUS status = device_check_alive(request->device);
+
+	if (NT_SUCCESS(status) && request->is_standard)
+		status = describe_existing_heap(&group, &standard);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = group_make_room(&group);
+	if (NT_SUCCESS(status))
+		status = group_make(&group);
+	group_free_room(&group);
+	mem_free(standard.allocation_data);
+	mem_free(standard.resource_data);
+	return status;
+}
+
+/* ---- one alone: the same order, in one visit to the driver ---- */
+
+/* How far it came: made in the driver, and open there. */
+RARE static void single_undo(struct allocation_body *body, bool is_made, bool is_open)
+{
+	struct dxg_allocation *allocation = &body->maker;
+	struct dxg_device *device = allocation->device;
+	struct miniport *miniport = device->adapter->miniport;
+
+	if (is_made)
+		(void)!object_retire(&allocation->object);
+	if (is_open) {
+		hold_end(&allocation->holds, "opening", allocation->driver_binding);
+		miniport_close_allocations(miniport, device->process_adapter->client,
+					   device->driver_device, 1, &allocation->driver_binding);
+	}
+	if (is_made) {
+		hold_end(&body->holds, "allocation", body->driver_allocation);
+		miniport_destroy_allocations(miniport, device->process_adapter->client, 1,
+					     &body->driver_allocation, NULL, false);
+	}
+	adapter_leave(device->adapter);
+	body_free(body);
+}
+
+static NTSTATUS single_join(struct dxg_device *device, struct dxg_allocation *allocation)
+{
+	lock_acquire(&device->lock);
+	if (UNLIKELY(device->is_dying)) {
+		lock_release(&device->lock);
+		return device_refuse_dying(device);
+	}
+	list_push_back(&device->allocations, &allocation->owner_link);
+	atomic_store_explicit(&allocation->is_ready, true, memory_order_release);
+	lock_release(&device->lock);
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS single_make(struct dxg_device *device, struct allocation_item *item,
+			    const void *private_data, uint32_t private_bytes,
+			    struct allocation_body *body)
+{
+	struct miniport_allocation answer; /* the rest is the driver's */
+	answer.private_data = allocation_private_data(body);
+	answer.private_bytes = body->private_bytes;
+	struct miniport_binding binding = {
+		.handle = body->maker.object.handle,
+		.private_data = allocation_private_data(body),
+		.private_bytes = body->private_bytes,
+	};
+	struct dxg_adapter *adapter = device->adapter;
+	struct miniport_visit visit;
+	NTSTATUS status =
+		miniport_visit_create(&visit, adapter->miniport, device->process_adapter->client,
+				      private_data, private_bytes, &answer);
+
+	if (UNLIKELY(!NT_SUCCESS(status))) {
+		single_undo(body, false, false);
+		return status;
+	}
+	body_take_answer(body, &answer, item, NULL);
+	object_publish_new(&body->maker.object, false);
+	status = miniport_visit_open(&visit, device->driver_device, private_data, private_bytes,
+				     body->driver_allocation, &binding);
+	if (UNLIKELY(!NT_SUCCESS(status))) {
+		single_undo(body, true, false);
+		return status;
+	}
+	body->maker.driver_binding = binding.driver_binding;
+	/* Before the joining: once it is listed another thread can end it at any time, and the
+	   device with it. What a call that fails leaves in private data means nothing. */
+	item->handle = binding.handle;
+	if (LIKELY(item->private_bytes))
+		bytes_copy(item->private_data, allocation_private_data(body), item->private_bytes);
+	status = single_join(device, &body->maker);
+	if (UNLIKELY(!NT_SUCCESS(status))) {
+		single_undo(body, true, true);
+		return status;
+	}
+	adapter_leave(adapter);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS allocation_create_single(struct dxg_device *device, struct allocation_item *item,
+				  const void *private_data, uint32_t private_bytes)
+{
+	struct allocation_body *body = NULL;
+	NTSTATUS status = device_check_alive(device);
+
+	if (LIKELY(NT_SUCCESS(status)))
+		status = body_build(device, NULL, item, &body);
+	if (UNLIKELY(!NT_SUCCESS(status))) {
+		object_put(&device->object);
+		return status;
+	}
+	status = adapter_enter(device->adapter);
+	if (UNLIKELY(!NT_SUCCESS(status))) {
+		body_free(body);
+		return status;
+	}
+	return single_make(device, item, private_data, private_bytes, body);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * paging_queue.c - see paging_queue.h.
+ */
+#include <assert.h>
+
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "object/memory/paging_queue.h"
+#include "trace/trace.h"
+
+static struct dxg_paging_queue *queue_of_object(struct object *object)
+{
+	return object_cast(object, &paging_queue_class, struct dxg_paging_queue, object);
+}
+
+/* No call and no operation has it any more. */
+static void paging_queue_finish(struct object *object)
+{
+	struct dxg_paging_queue *queue = queue_of_object(object);
+	struct dxg_device *device = queue->device;
+
+	assert(list_is_empty(&queue->operations));
+	trace_paging_queue_destroy(device->process->id, object->handle);
+	share_put(&queue->body->share);
+	lock_finish(&queue->lock);
+	mem_free(queue);
+	object_put(&device->object);
+}
+
+const struct object_class paging_queue_class = { "a paging queue", paging_queue_finish };
+
+/* ---- create ---- */
+
+NTSTATUS paging_queue_create(struct dxg_device *device, int32_t priority,
+			     struct dxg_paging_queue **queue_out)
+{
+	struct dxg_paging_queue *queue = mem_zalloc(sizeof(*queue));
+
+	if (!queue)
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			      "no memory for a paging queue");
+	NTSTATUS status =
+		object_init(&queue->object, &paging_queue_class, &device->process->handles);
+	if (!NT_SUCCESS(status)) {
+		refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for a paging queue handle");
+		goto free_queue;
+	}
+	queue->device = device;
+	queue->priority = priority;
+	owned_init(&queue->owned, &queue->object);
+	list_init(&queue->operations);
+	lock_init(&queue->lock, LOCK_RANK_PACKET, "paging queue");
+	status = sync_object_create_of_queue(device, false, &queue->fence, &queue->body);
+	if (!NT_SUCCESS(status))
+		goto give_back_number;
+	object_get(&device->object);
+	trace_paging_queue_create(device->process->id, queue->object.handle, device->object.handle,
+				  queue->fence->object.handle);
+	status = device_join(device, &device->paging_queues, &queue->owned);
+	if (!NT_SUCCESS(status)) {
+		(void)!sync_object_destroy(queue->fence);
+		object_put(&queue->object);
+		return status;
+	}
+	*queue_out = queue;
+	return STATUS_SUCCESS;
+
+give_back_number:
+	lock_finish(&queue->lock);
+	object_abandon(&queue->object);
+free_queue:
+	mem_free(queue);
+	return status;
+}
+
+/* ---- destroy ---- */
+
+static void wait_until_empty(struct dxg_paging_queue *queue)
+{
+	lock_acquire(&queue->lock);
+	while (queue->held > 0)
+		notice_wait_relock(&queue->emptied, &queue->lock);
+	lock_release(&queue->lock);
+}
+
+bool paging_queue_destroy(struct dxg_paging_queue *queue)
+{
+	if (!object_retire(&queue->object))
+		return false;
+	owned_leave(&queue->device->lock, &queue->owned);
+	atomic_store(&queue->is_ending, true);
+	notice_give(&queue->ending);
+	wait_until_empty(queue);
+	(void)!sync_object_destroy(queue->fence);
+	object_put(&queue->object);
+	return true;
+}
+
+static bool destroy_owned(struct object *object)
+{
+	return paging_queue_destroy(
+		object_cast(object, &paging_queue_class, struct dxg_paging_queue, object));
+}
+
+void paging_queue_destroy_all(struct dxg_device *device)
+{
+	owned_end_all(&device->lock, &device->paging_queues, destroy_owned);
+}
+
+/* ---- operations ---- */
+
+void paging_operation_init(struct paging_operation *operation, struct dxg_paging_queue *queue,
+			   void (*free)(struct paging_operation *operation))
+{
+	*operation = (struct paging_operation){ .free = free, .queue = queue };
+	list_init(&operation->link);
+	lock_acquire(&queue->lock);
+	queue->held++;
+	lock_release(&queue->lock);
+}
+
+/* Nobody touches the queue behind the last one, who is told under the lock. */
+static void let_go_of_queue(struct dxg_paging_queue *queue, uint32_t count)
+{
+	lock_acquire(&queue->lock);
+	assert(queue->held >= count);
+	queue->held -= count;
+	if (queue->held == 0)
+		notice_give(&queue->emptied);
+	lock_release(&queue->lock);
+}
+
+void paging_operation_abandon(struct paging_operation *operation)
+{
+	assert(operation->value == 0);
+	let_go_of_queue(operation->queue, 1);
+}
+
+/* The oldest ones, as far as they are over; the value that is reached with them, or 0. */
+static uint64_t take_over_locked(struct dxg_paging_queue *queue, struct list *over)
+{
+	uint64_t value = 0;
+
+	lock_assert_held(&queue->lock);
+	while (!list_is_empty(&queue->operations)) {
+		struct paging_operation *oldest =
+			container_of(queue->operations.next, struct paging_operation, link);
+		if (!oldest->is_over)
+			break;
+		list_remove(&oldest->link);
+		list_push_back(over, &oldest->link);
+		value = oldest->value;
+	}
+	return value;
+}
+
+static uint32_t free_over(struct list *over)
+{
+	struct list *link;
+	uint32_t count = 0;
+
+	while ((link = list_pop_front(over)) != NULL) {
+		struct paging_operation *operation =
+			container_of(link, struct paging_operation, link);
+
+		operation->free(operation);
+		count++;
+	}
+	return count;
+}
+
+/*
+ * Shows what is reached. Signalled out of order by two threads, the fence keeps the larger value.
+ * Whoever destroys the queue waits for the last value to be shown.
+ */
+static void show_unlock(struct dxg_paging_queue *queue)
+{
+	struct list over;
+
+	lock_assert_held(&queue->lock);
+	list_init(&over);
+	uint64_t value = take_over_locked(queue, &over);
+	if (value == 0) {
+		lock_release(&queue->lock);
+		return;
+	}
+	lock_release(&queue->lock);
+	trace_paging_queue_reached(queue->device->process->id, queue->object.handle, value);
+	(void)sync_body_signal(queue->body, value, false);
+	let_go_of_queue(queue, free_over(&over));
+}
+
+uint64_t paging_queue_add(struct paging_operation *operation)
+{
+	struct dxg_paging_queue *queue = operation->queue;
+
+	lock_acquire(&queue->lock);
+	uint64_t value = ++queue->last_value;
+	operation->value = value;
+	list_push_back(&queue->operations, &operation->link);
+	show_unlock(queue);
+	return value;
+}
+
+void paging_operation_over(struct paging_operation *operation)
+{
+	struct dxg_paging_queue *queue = operation->queue;
+
+	lock_acquire(&queue->lock);
+	operation->is_over = true;
+	show_unlock(queue);
+}

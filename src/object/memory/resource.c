@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resource.c - see resource.h. How a resource ends is in destruction.c.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "object/ending/destruction.h"
+#include "object/memory/resource.h"
+
+static void resource_body_free(struct resource_body *body)
+{
+	mem_free(body->runtime_data);
+	mem_free(body->private_data);
+	mem_free(body);
+}
+
+/* The last reference is gone. A private resource has left the driver with its only opening. */
+static void resource_body_finish(struct share *share)
+{
+	struct resource_body *body = container_of(share, struct resource_body, share);
+
+	if (body->is_shared)
+		destruction_of_shared_body(body);
+	lock_finish(&body->lock);
+	resource_body_free(body);
+}
+
+static bool copy_data(void **copy_out, const void *data, uint32_t size_bytes)
+{
+	if (size_bytes == 0)
+		return true;
+	*copy_out = mem_alloc(size_bytes);
+	if (!*copy_out)
+		return false;
+	memcpy(*copy_out, data, size_bytes);
+	return true;
+}
+
+NTSTATUS resource_body_create(struct share_space *shares, struct dxg_adapter *adapter,
+			      enum share_scheme scheme, const void *runtime_data,
+			      uint32_t runtime_bytes, const void *private_data,
+			      uint32_t private_bytes, struct resource_body **body_out)
+{
+	struct resource_body *body = mem_zalloc(sizeof(*body));
+
+	if (!body)
+		goto no_memory;
+	body->adapter = adapter;
+	body->is_shared = scheme != SHARE_PRIVATE;
+	body->runtime_bytes = runtime_bytes;
+	body->private_bytes = private_bytes;
+	lock_init(&body->lock, LOCK_RANK_ALLOCATION, "resource");
+	list_init(&body->bodies);
+	if (!copy_data(&body->runtime_data, runtime_data, runtime_bytes) ||
+	    !copy_data(&body->private_data, private_data, private_bytes))
+		goto free_body;
+	if (!NT_SUCCESS(share_init(&body->share, shares, SHARE_RESOURCE, scheme, adapter,
+				   resource_body_finish)))
+		goto free_body;
+	*body_out = body;
+	return STATUS_SUCCESS;
+
+free_body:
+	resource_body_free(body);
+no_memory:
+	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a resource");
+}
+
+void resource_body_abandon(struct resource_body *body)
+{
+	if (!body)
+		return;
+	share_abandon(&body->share);
+	resource_body_free(body);
+}
+
+static void resource_finish(struct object *object)
+{
+	struct dxg_resource *resource =
+		object_cast(object, &resource_class, struct dxg_resource, object);
+
+	share_put(&resource->body->share);
+	object_put(&resource->device->object);
+	mem_free(resource);
+}
+
+static struct share *resource_share(struct object *object, uint32_t *withheld_out)
+{
+	struct dxg_resource *resource =
+		object_cast(object, &resource_class, struct dxg_resource, object);
+
+	*withheld_out = resource->is_read_only ? SHARE_RIGHT_WRITE : 0;
+	return &resource->body->share;
+}
+
+const struct object_class resource_class = { "a resource", resource_finish, resource_share };
+
+NTSTATUS resource_create(struct dxg_device *device, struct resource_body *body,
+			 struct dxg_resource **resource_out)
+{
+	struct dxg_resource *resource = mem_zalloc(sizeof(*resource));
+
+	if (!resource || !NT_SUCCESS(object_init(&resource->object, &resource_class,
+						 &device->process->handles))) {
+		mem_free(resource);
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			      "no memory for a resource handle");
+	}
+	resource->device = device;
+	resource->body = body;
+	list_init(&resource->device_link);
+	list_init(&resource->allocations);
+	object_get(&device->object);
+	share_get(&body->share);
+	*resource_out = resource;
+	return STATUS_SUCCESS;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * adapter.c - see adapter.h.
+ */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "object/owner/adapter.h"
+#include "object/memory/adapter_memory.h"
+#include "object/work/adapter_work.h"
+#include "object/memory/context_allocation.h"
+#include "object/owner/process.h"
+
+static void adapter_open_destroy(struct object *object)
+{
+	mem_free(object_cast(object, &adapter_open_class, struct adapter_open, object));
+}
+
+const struct object_class adapter_open_class = { "an adapter", adapter_open_destroy };
+
+/*
+ * Who destroys needs memory that works, the pager needs the scheduler, and the scheduler's thread,
+ * when it resets, tells the memory: so threads end first, in this order, and storage goes last.
+ */
+static void adapter_stop_work_and_memory(struct dxg_adapter *adapter)
+{
+	worker_finish(&adapter->reaper);
+	adapter_memory_stop(adapter);
+	adapter_work_stop(adapter);
+	adapter_memory_finish(adapter);
+}
+
+NTSTATUS adapter_create(const struct miniport_config *config, struct dxg_adapter **adapter_out)
+{
+	struct dxg_adapter *adapter = mem_zalloc_apart(sizeof(*adapter));
+
+	if (!adapter)
+		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+			      "no memory for an adapter");
+	adapter->id = config->adapter_id;
+	adapter->luid = config->luid;
+	gate_init(&adapter->gate, LOCK_RANK_ADAPTER, "adapter gate");
+	context_books_init(&adapter->books);
+
+	NTSTATUS status = miniport_start(config, &adapter_work_events, adapter, &adapter->miniport);
+	if (!NT_SUCCESS(status))
+		goto free_adapter;
+	adapter->info = miniport_info(adapter->miniport);
+	status = adapter_work_start(adapter);
+	if (!NT_SUCCESS(status))
+		goto stop_miniport;
+	status = adapter_memory_start(adapter);
+	if (!NT_SUCCESS(status))
+		goto stop_memory;
+	*adapter_out = adapter;
+	return STATUS_SUCCESS;
+
+stop_memory:
+	adapter_stop_work_and_memory(adapter);
+stop_miniport:
+	miniport_stop(adapter->miniport);
+free_adapter:
+	context_books_finish(&adapter->books);
+	mem_free(adapter);
+	return status;
+}
+
+void adapter_destroy(struct dxg_adapter *adapter)
+{
+	if (!adapter)
+		return;
+	/* From here on calls are turned away; the driver is stopped with the gate open, because its
+	   callbacks may need it. */
+	gate_close(&adapter->gate);
+	adapter->is_stopped = true;
+	gate_open(&adapter->gate);
+	adapter_stop_work_and_memory(adapter);
+	miniport_stop(adapter->miniport);
+	context_books_finish(&adapter->books);
+	mem_free(adapter);
+}
+
+NTSTATUS adapter_refuse_gone(struct dxg_adapter *adapter)
+{
+	bool is_stopped = adapter->is_stopped;
+
+	gate_leave(&adapter->gate);
+	if (is_stopped)
+		return refuse(STATUS_DEVICE_REMOVED, RULE_API_ADAPTER_GONE, NULL,
+			      "adapter %u was stopped", adapter->id);
+
+	uint64_t ago_ms = (clock_now_ns() - atomic_load(&adapter->lost_at_ns)) / NS_PER_MS;
+	return refuse(STATUS_DEVICE_REMOVED, RULE_API_ADAPTER_GONE, NULL,
+		      "adapter %u is lost: %s, %llu.%03llu s ago", adapter->id,
+		      atomic_load(&adapter->lost_why), (unsigned long long)(ago_ms / 1000),
+		      (unsigned long long)(ago_ms % 1000));
+}
+
+NTSTATUS adapter_check_present(struct dxg_adapter *adapter)
+{
+	NTSTATUS status = adapter_enter(adapter);
+
+	if (NT_SUCCESS(status))
+		adapter_leave(adapter);
+	return status;
+}
+
+NTSTATUS adapter_open_create(struct dxg_process *process, struct dxg_adapter *adapter,
+			     struct adapter_open **open_out)
+{
+	struct adapter_open *open = mem_zalloc(sizeof(*open));
+
+	if (!open)
+		goto no_memory;
+	if (!NT_SUCCESS(object_init(&open->object, &adapter_open_class, &process->handles)))
+		goto free_open;
+	open->adapter = adapter;
+	open->process = process;
+
+	lock_acquire(&process->lock);
+	list_push_back(&process->opens, &open->process_link);
+	lock_release(&process->lock);
+	object_publish(&open->object);
+	*open_out = open;
+	return STATUS_SUCCESS;
+
+free_open:
+	mem_free(open);
+no_memory:
+	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+		      "no memory for an adapter handle");
+}
+
+bool adapter_open_close(struct adapter_open *open)
+{
+	if (!object_retire(&open->object))
+		return false;
+	lock_acquire(&open->process->lock);
+	list_remove(&open->process_link);
+	lock_release(&open->process->lock);
+	object_put(&open->object);
+	return true;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dma_buffer.c - see dma_buffer.h.
+ *
+ * Private data is zeroed each time: drivers take what they find there for their own.
+ */
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/clock.h"
+#include "base/machine.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "base/thread.h"
+#include "object/work/dma_buffer.h"
+
+/* More than a node is given at once. */
+enum { SPARE_MAX = 16 };
+
+void dma_pool_init(struct dma_pool *pool, const struct dma_pool_options *options)
+{
+	pool->options = *options;
+	atomic_init(&pool->placed, 0);
+	lock_init(&pool->lock, LOCK_RANK_PACKET, "DMA buffers");
+	list_init(&pool->all);
+	list_init(&pool->spare);
+	pool->spare_count = 0;
+}
+
+/* ---- in segments ---- */
+
+/* Its memory is the allocation's from here on, whatever is returned. */
+static NTSTATUS buffer_place(struct dma_buffer *buffer, uint64_t whole_bytes)
+{
+	struct dma_pool *pool = buffer->pool;
+	struct vidmm_device *device = pool->options.device;
+	const struct vidmm_wishes wishes = {
+		.size_bytes = whole_bytes,
+		.alignment_bytes = MACHINE_PAGE_BYTES,
+		.supported_segments = pool->options.segments,
+		.priority = VIDMM_PRIORITY_NORMAL,
+		.account = &device->process->account,
+		.traits = { .is_accessed_physically = true, .supports_aperture = true },
+	};
+	struct vidmm_allocation_list_entry entry = { .binding = &buffer->binding };
+	struct vidmm_allocation_list alone = { .device = device, .entries = &entry, .count = 1 };
+	uint32_t fits = 0;
+
+	vidmm_allocation_init(&buffer->allocation, &wishes);
+	vidmm_allocation_take_run(&buffer->allocation, buffer->physical_address);
+	/* The driver has no name for it. */
+	vidmm_binding_init(&buffer->binding, device, &buffer->allocation, NULL);
+	refcount_init(&buffer->holds);
+	buffer->is_placed = true;
+	atomic_fetch_add(&pool->placed, 1);
+	lock_acquire(&pool->lock);
+	list_push_back(&pool->all, &buffer->all_link);
+	lock_release(&pool->lock);
+	NTSTATUS status = vidmm_allocation_list_check(&alone, &fits);
+	if (NT_SUCCESS(status) && fits == 0)
+		status = refuse(STATUS_NO_MEMORY, RULE_MM_LIST_FITS, "DmaBufferSegmentSet",
+				"has no segment that could hold a DMA buffer of %llu bytes",
+				(unsigned long long)whole_bytes);
+	return status;
+}
+
+void dma_buffer_release(struct dma_buffer *buffer)
+{
+	struct dma_pool *pool = buffer->pool;
+
+	if (!refcount_put(&buffer->holds))
+		return;
+	vidmm_allocation_finish(&buffer->allocation); /* the memory, too */
+	mem_free(buffer->patches);
+	mem_free(buffer);
+	/* The pool may go with the last one: nothing is touched behind the count. */
+	if (atomic_fetch_sub(&pool->placed, 1) == 1)
+		thread_wake_all(&pool->placed);
+}
+
+static void buffer_departed(struct vidmm_departure *departure)
+{
+	struct dma_buffer *buffer = container_of(departure, struct dma_buffer, departure);
+
+	lock_acquire(&buffer->pool->lock);
+	list_remove(&buffer->all_link);
+	lock_release(&buffer->pool->lock);
+	dma_buffer_release(buffer);
+}
+
+/* No work uses it any more, so it may leave whenever the pager comes to it. */
+static void buffer_depart(struct dma_buffer *buffer)
+{
+	buffer->departure.done = buffer_departed;
+	vidmm_binding_finish(&buffer->binding);
+	vidmm_allocation_retire(&buffer->allocation);
+	if (vidmm_allocation_depart(&buffer->allocation, &buffer->departure))
+		buffer_departed(&buffer->departure);
+}
+
+void dma_pool_for_each(struct dma_pool *pool,
+		       void (*visit)(void *context, struct dma_buffer *buffer), void *context)
+{
+	struct list *link;
+
+	lock_acquire(&pool->lock);
+	list_for_each (link, &pool->all)
+		visit(context, container_of(link, struct dma_buffer, all_link));
+	lock_release(&pool->lock);
+}
+
+/* ---- one buffer ---- */
+
+static void buffer_free(struct dma_buffer *buffer)
+{
+	if (buffer->is_placed) {
+		buffer_depart(buffer);
+		return;
+	}
+	if (buffer->memory)
+		(void)!machine_free_contiguous(buffer->physical_address);
+	mem_free(buffer->patches);
+	mem_free(buffer);
+}
+
+void dma_pool_finish(struct dma_pool *pool)
+{
+	struct list *link;
+	uint32_t placed;
+
+	while ((link = list_pop_front(&pool->spare)))
+		buffer_free(container_of(link, struct dma_buffer, link));
+	while ((placed = atomic_load(&pool->placed)) > 0)
+		thread_wait(&pool->placed, placed, CLOCK_FOREVER);
+	lock_finish(&pool->lock);
+}
+
+static struct dma_buffer *pool_pop(struct dma_pool *pool)
+{
+	lock_acquire(&pool->lock);
+	struct list *link = list_pop_front(&pool->spare);
+	if (link)
+		pool->spare_count--;
+	lock_release(&pool->lock);
+	return link ? container_of(link, struct dma_buffer, link) : NULL;
+}
+
+static NTSTATUS no_memory(uint32_t size_bytes)
+{
+	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+		      "no memory for a DMA buffer of %u bytes", size_bytes);
+}
+
+static NTSTATUS buffer_fill_in(struct dma_buffer *buffer, uint32_t size_bytes, uint32_t patch_room)
+{
+	uint64_t whole_bytes =
+		(size_bytes + MACHINE_PAGE_BYTES - 1) / MACHINE_PAGE_BYTES * MACHINE_PAGE_BYTES;
+
+	if (patch_room > 0) {
+		buffer->patches = mem_zalloc_array(patch_room, sizeof(*buffer->patches));
+		if (!buffer->patches)
+			return no_memory(size_bytes);
+	}
+	if (!NT_SUCCESS(machine_alloc_contiguous(whole_bytes, 0, 0,
+						 buffer->pool->options.highest_address, 0,
+						 &buffer->physical_address)))
+		return no_memory(size_bytes);
+	buffer->memory = machine_to_pointer(buffer->physical_address);
+	buffer->size_bytes = size_bytes;
+	buffer->patch_room = patch_room;
+	return buffer->pool->options.segments == 0 ? STATUS_SUCCESS
+						   : buffer_place(buffer, whole_bytes);
+}
+
+static struct dma_buffer *buffer_make(struct dma_pool *pool, uint32_t size_bytes,
+				      uint32_t patch_room)
+{
+	struct dma_buffer *buffer = mem_zalloc(sizeof(*buffer) + pool->options.private_bytes);
+
+	if (!buffer) {
+		no_memory(size_bytes);
+		return NULL;
+	}
+	buffer->pool = pool;
+	list_init(&buffer->link);
+	list_init(&buffer->all_link);
+	if (NT_SUCCESS(buffer_fill_in(buffer, size_bytes, patch_room)))
+		return buffer;
+	buffer_free(buffer);
+	return NULL;
+}
+
+struct dma_buffer *dma_buffer_take(struct dma_pool *pool, uint32_t size_bytes, uint32_t patch_room)
+{
+	struct dma_buffer *buffer;
+
+	/* What was made for smaller command buffers has had its time. */
+	while ((buffer = pool_pop(pool)) &&
+	       (buffer->size_bytes < size_bytes || buffer->patch_room < patch_room))
+		buffer_free(buffer);
+	if (buffer)
+		memset(buffer->private_data, 0, pool->options.private_bytes);
+	else
+		buffer = buffer_make(pool, size_bytes, patch_room);
+	if (!buffer)
+		return NULL;
+	refcount_init(&buffer->refs);
+	buffer->used_bytes = 0;
+	buffer->private_used_bytes = 0;
+	buffer->patch_count = 0;
+	return buffer;
+}
+
+void dma_buffer_put(struct dma_buffer *buffer)
+{
+	struct dma_pool *pool = buffer->pool;
+
+	if (!refcount_put(&buffer->refs))
+		return;
+	lock_acquire(&pool->lock);
+	bool is_kept = pool->spare_count < SPARE_MAX;
+	if (is_kept) {
+		list_push_front(&pool->spare, &buffer->link);
+		pool->spare_count++;
+	}
+	lock_release(&pool->lock);
+	if (!is_kept)
+		buffer_free(buffer);
+}

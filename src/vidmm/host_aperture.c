@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host_aperture.c - see host_aperture.h.
+ */
+#include <assert.h>
+
+#include "base/machine.h"
+#include "base/machine_alias.h"
+#include "base/log.h"
+#include "vidmm/place.h"
+#include "vidmm/host_aperture.h"
+
+enum { PAGES_AT_ONCE = 256 }; /* in one call of the driver: no memory is needed to undo it */
+
+/* What is seen through one: pages of a segment, in granules as the driver counts them. */
+struct window_view {
+	const struct vidmm *manager;
+	const struct vidmm_segment *segment;
+	const struct range *range;   /* of the aperture */
+	const struct page_run *runs; /* of the segment */
+	uint64_t count;
+	void *driver_allocation; /* NULL: the kernel's own */
+};
+
+static uint64_t granules_of(const struct vidmm_segment *segment, uint64_t size_bytes)
+{
+	uint64_t granule_bytes = segment->granule_pages * MACHINE_PAGE_BYTES;
+
+	return (size_bytes + granule_bytes - 1) / granule_bytes;
+}
+
+static struct window_view view_of(const struct vidmm_place *place)
+{
+	return (struct window_view){
+		.manager = place->manager,
+		.segment = place->segment,
+		.range = place->window.range,
+		.runs = page_set_runs(&place->pages),
+		.count = granules_of(place->segment, place->allocation->size_bytes),
+		.driver_allocation = place->subject.driver_allocation,
+	};
+}
+
+static struct window_view view_of_room(const struct vidmm *manager,
+				       const struct vidmm_table_block *room)
+{
+	return (struct window_view){
+		.manager = manager,
+		.segment = room->segment,
+		.range = room->window,
+		.runs = page_set_runs(&room->pages),
+		.count = granules_of(room->segment, room->wish.size_bytes),
+	};
+}
+
+/* The first page of the machine that shows it. */
+static uint64_t first_pfn(const struct vidmm_segment *segment, const struct range *range)
+{
+	return (segment->config.window_address >> MACHINE_PAGE_SHIFT) +
+	       range->first * segment->granule_pages;
+}
+
+static bool take(struct vidmm *manager, struct vidmm_segment *segment, uint64_t size_bytes,
+		 struct range **range_out)
+{
+	return segment->config.window_pages > 0 && !atomic_load(&manager->is_gone) &&
+	       NT_SUCCESS(ranges_take(&segment->windows, granules_of(segment, size_bytes), 1,
+				      range_out));
+}
+
+bool window_take_locked(struct vidmm_place *place)
+{
+	lock_assert_held(&place->manager->lock);
+	return place->window.range || take(place->manager, place->segment,
+					   place->allocation->size_bytes, &place->window.range);
+}
+
+void window_give_locked(struct vidmm_place *place)
+{
+	lock_assert_held(&place->manager->lock);
+	assert(!place->window.is_open);
+	ranges_give(&place->segment->windows, place->window.range);
+	place->window.range = NULL;
+}
+
+struct vidmm_backing window_pages(const struct vidmm_place *place)
+{
+	return (struct vidmm_backing){
+		.run_count = 1,
+		.one = { (uint32_t)first_pfn(place->segment, place->window.range),
+			 (uint32_t)(place->allocation->size_bytes >> MACHINE_PAGE_SHIFT) },
+	};
+}
+
+void window_change_locked(struct vidmm_place *place)
+{
+	lock_assert_held(&place->manager->lock);
+	assert(place->window.range && !place->window.is_changing);
+	place->window.is_changing = true;
+	place->window.opened_at = place->manager->resets;
+	place->is_locked = true;
+	place->waits++;
+}
+
+/* ---- in the driver ---- */
+
+static uint32_t next_part(uint64_t done, uint64_t count)
+{
+	return (uint32_t)(count - done < PAGES_AT_ONCE ? count - done : PAGES_AT_ONCE);
+}
+
+static void fill_aperture_pages(const struct window_view *view, uint64_t done, uint32_t count,
+				uint32_t *pages)
+{
+	for (uint32_t i = 0; i < count; i++)
+		pages[i] = (uint32_t)(view->range->first + done + i);
+}
+
+/* The granules from `done` on. Those of a run follow each other. */
+static void fill_segment_pages(const struct window_view *view, uint64_t done, uint32_t count,
+			       uint64_t *pages)
+{
+	uint64_t granule_pages = view->segment->granule_pages;
+	const struct page_run *run = view->runs;
+
+	for (uint32_t i = 0; i < count; i++, done++) {
+		while (done >= run->count / granule_pages) {
+			done -= run->count / granule_pages;
+			run++;
+		}
+		pages[i] = run->first_page / granule_pages + done;
+	}
+}
+
+static void unmap(const struct window_view *view, uint64_t count)
+{
+	const struct vidmm_config *config = &view->manager->config;
+	uint32_t pages[PAGES_AT_ONCE];
+
+	for (uint64_t done = 0; done < count; done += PAGES_AT_ONCE) {
+		uint32_t part = next_part(done, count);
+
+		fill_aperture_pages(view, done, part, pages);
+		config->windows->close(config->windows_context, view->segment->id, part, pages);
+	}
+}
+
+static NTSTATUS map(const struct window_view *view)
+{
+	const struct vidmm_config *config = &view->manager->config;
+	uint32_t aperture_pages[PAGES_AT_ONCE];
+	uint64_t segment_pages[PAGES_AT_ONCE];
+
+	for (uint64_t done = 0; done < view->count; done += PAGES_AT_ONCE) {
+		uint32_t part = next_part(done, view->count);
+
+		fill_aperture_pages(view, done, part, aperture_pages);
+		fill_segment_pages(view, done, part, segment_pages);
+		NTSTATUS status = config->windows->open(config->windows_context,
+							view->driver_allocation, view->segment->id,
+							part, aperture_pages, segment_pages);
+		if (!NT_SUCCESS(status)) {
+			unmap(view, done);
+			return status;
+		}
+	}
+	return STATUS_SUCCESS;
+}
+
+static bool map_place(const struct vidmm_place *place)
+{
+	struct window_view view = view_of(place);
+
+	return NT_SUCCESS(map(&view));
+}
+
+/* ---- opening and closing ---- */
+
+static void change_over_locked(struct vidmm_place *place)
+{
+	lock_assert_held(&place->manager->lock);
+	place->window.is_changing = false;
+	place->window.is_unwanted = false;
+	place->waits--;
+}
+
+/* False: a reset came in between, and it is to be done once more. */
+static bool is_up_to_date_locked(struct vidmm_place *place)
+{
+	uint64_t opened_at = place->window.opened_at;
+
+	lock_assert_held(&place->manager->lock);
+	place->window.opened_at = place->manager->resets;
+	return opened_at == place->manager->resets || atomic_load(&place->manager->is_gone);
+}
+
+bool window_open(struct vidmm_place *place)
+{
+	struct vidmm *manager = place->manager;
+	bool is_open = map_place(place);
+
+	lock_acquire(&manager->lock);
+	while (is_open && !is_up_to_date_locked(place)) {
+		lock_release(&manager->lock);
+		is_open = map_place(place);
+		lock_acquire(&manager->lock);
+	}
+	place->window.is_open = is_open;
+	change_over_locked(place);
+	if (!is_open) {
+		window_give_locked(place);
+		place->is_locked = false;
+	}
+	lock_release(&manager->lock);
+	notice_give(&manager->changed);
+	return is_open;
+}
+
+bool window_end_locked(struct vidmm_place *place)
+{
+	lock_assert_held(&place->manager->lock);
+	if (place->window.is_changing)
+		place->window.is_unwanted = true;
+	if (!place->window.is_open || place->window.is_changing)
+		return place->window.is_changing;
+	window_change_locked(place);
+	plan_add(&place->manager->plan, PLAN_WINDOWS, &place->plan_link);
+	return true;
+}
+
+static void window_close(struct vidmm_place *place)
+{
+	struct vidmm *manager = place->manager;
+	struct window_view view = view_of(place);
+
+	if (!atomic_load(&manager->is_gone))
+		unmap(&view, view.count);
+	lock_acquire(&manager->lock);
+	place->window.is_open = false;
+	change_over_locked(place);
+	window_give_locked(place);
+	place->is_locked = false;
+	manager->plan.has_changes = true;
+	manager->retry_generation++; /* there is room in the aperture, and this one may move */
+	place_settle_locked(place);
+	lock_release(&manager->lock);
+}
+
+void windows_close(struct list *places)
+{
+	struct list *link;
+
+	while ((link = list_pop_front(places)))
+		window_close(container_of(link, struct vidmm_place, plan_link));
+}
+
+/* ---- the kernel's own page tables ---- */
+
+/* As the CPU reaches it without a view: in one piece behind the window, or not at all. */
+static void *pointer_of(const struct vidmm_table_block *room)
+{
+	uint64_t count = room->wish.size_bytes >> MACHINE_PAGE_SHIFT;
+	uint64_t first;
+
+	if (machine_behind(first_pfn(room->segment, room->window), count, &first) != count)
+		return NULL;
+	return machine_to_pointer(first << MACHINE_PAGE_SHIFT);
+}
+
+NTSTATUS window_open_table(struct vidmm *manager, struct vidmm_table_block *room)
+{
+	struct range *range = NULL;
+
+	if (room->segment->config.window_pages == 0)
+		return STATUS_SUCCESS;
+	lock_acquire(&manager->lock);
+	bool is_taken = take(manager, room->segment, room->wish.size_bytes, &range);
+	room->window = range;
+	room->opened_at = manager->resets;
+	lock_release(&manager->lock);
+	if (!is_taken)
+		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+	struct window_view view = view_of_room(manager, room);
+	NTSTATUS status = map(&view);
+	if (NT_SUCCESS(status)) {
+		room->pointer = pointer_of(room);
+		return STATUS_SUCCESS;
+	}
+	lock_acquire(&manager->lock);
+	room->window = NULL;
+	ranges_give(&room->segment->windows, range);
+	lock_release(&manager->lock);
+	return status;
+}
+
+void window_close_table(struct vidmm *manager, struct vidmm_table_block *room)
+{
+	if (!room->window)
+		return;
+	struct window_view view = view_of_room(manager, room);
+	if (!atomic_load(&manager->is_gone))
+		unmap(&view, view.count);
+	lock_acquire(&manager->lock);
+	ranges_give(&room->segment->windows, room->window);
+	lock_release(&manager->lock);
+	room->window = NULL;
+	room->pointer = NULL;
+}
+
+/* ---- after a reset ---- */
+
+/* One of the kernel's own tables, which stays: the pager that has it is suspended. */
+static struct vidmm_table_block *next_room_locked(struct vidmm *manager)
+{
+	struct list *link;
+
+	lock_assert_held(&manager->lock);
+	list_for_each (link, &manager->rooms) {
+		struct vidmm_table_block *room = container_of(link, struct vidmm_table_block, link);
+
+		if (!room->window || room->opened_at == manager->resets)
+			continue;
+		room->opened_at = manager->resets;
+		return room;
+	}
+	return NULL;
+}
+
+static void reopen_tables(struct vidmm *manager)
+{
+	for (;;) {
+		lock_acquire(&manager->lock);
+		const struct vidmm_table_block *room = next_room_locked(manager);
+		lock_release(&manager->lock);
+		if (!room)
+			return;
+		struct window_view view = view_of_room(manager, room);
+		if (!NT_SUCCESS(map(&view)))
+			log_warn("the driver does not map the kernel's page tables again after a "
+				 "reset");
+	}
+}
+
+static struct vidmm_place *next_open_locked(struct vidmm *manager)
+{
+	struct list *link;
+
+	lock_assert_held(&manager->lock);
+	list_for_each (link, &manager->places) {
+		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
+
+		if (place->window.is_open && !place->window.is_changing &&
+		    place->window.opened_at != manager->resets)
+			return place;
+	}
+	return NULL;
+}
+
+static void reopened(struct vidmm_place *place)
+{
+	struct vidmm *manager = place->manager;
+
+	lock_acquire(&manager->lock);
+	bool is_unwanted = place->window.is_unwanted;
+	change_over_locked(place);
+	if (is_unwanted)
+		(void)window_end_locked(place);
+	manager->plan.has_changes = true;
+	decide_unlock(manager);
+}
+
+void vidmm_windows_reopen(struct vidmm *manager)
+{
+	reopen_tables(manager);
+	for (;;) {
+		lock_acquire(&manager->lock);
+		struct vidmm_place *place = next_open_locked(manager);
+		if (place)
+			window_change_locked(place);
+		lock_release(&manager->lock);
+		if (!place)
+			return;
+		/* Its pointer is good in any case; what is seen there is anything since the reset. */
+		if (!map_place(place))
+			log_warn("the driver does not map locked memory again after a reset");
+		reopened(place);
+	}
+}

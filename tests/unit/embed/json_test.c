@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json_test.c - what is read, and that every mistake is named with its place.
+ */
+#include "support/test.h"
+
+#include <stdio.h>
+#include <unistd.h>
+#include <sys/mman.h>
+
+#include "base/mem.h"
+#include "embed/json.h"
+
+/* The text as a file that can be opened by path. */
+struct text_file {
+	int descriptor;
+	char path[64];
+};
+
+static struct text_file file_with(const char *text)
+{
+	struct text_file file = { .descriptor = memfd_create("profile", MFD_CLOEXEC) };
+
+	EXPECT(file.descriptor >= 0);
+	EXPECT(write(file.descriptor, text, strlen(text)) == (ssize_t)strlen(text));
+	snprintf(file.path, sizeof(file.path), "/proc/self/fd/%d", file.descriptor);
+	return file;
+}
+
+static NTSTATUS read_text(const char *text, struct json_document *document)
+{
+	struct text_file file = file_with(text);
+	NTSTATUS status = json_read(file.path, document);
+
+	close(file.descriptor);
+	return status;
+}
+
+TEST(json, values_of_every_kind_are_read_with_their_place)
+{
+	struct json_document document;
+
+	EXPECT_EQ(read_text("{\"a\": [1, -2.5e1, true, false, null],\n  \"b\": \"x\\n\\u00e9\\ud83d"
+			    "\\ude00\", \"c\": {}}",
+			    &document),
+		  STATUS_SUCCESS);
+	struct json *root = document.root;
+	EXPECT_EQ(root->type, JSON_OBJECT);
+	EXPECT_EQ(root->count, 3);
+	struct json *a = root->first;
+	EXPECT_STR(a->name, "a");
+	EXPECT_EQ(a->type, JSON_ARRAY);
+	EXPECT_EQ(a->count, 5);
+	EXPECT(a->first->number == 1);
+	EXPECT(a->first->next->number == -25);
+	EXPECT(a->first->next->next->boolean);
+	EXPECT(!a->first->next->next->next->boolean);
+	EXPECT_EQ(a->first->next->next->next->next->type, JSON_NULL);
+	struct json *b = a->next;
+	EXPECT_EQ(b->line, 2);
+	EXPECT_EQ(b->column, 8);
+	EXPECT_STR(b->string, "x\n\xc3\xa9\xf0\x9f\x98\x80");
+	EXPECT_EQ(b->next->type, JSON_OBJECT);
+	EXPECT_EQ(b->next->count, 0);
+	json_finish(&document);
+}
+
+TEST(json, every_mistake_is_named_with_line_and_column)
+{
+	static const struct {
+		const char *text;
+		const char *problem;
+	} cases[] = {
+		{ "", ":1:1: expected a value, found the end of the file" },
+		{ "{", ":1:2: expected a member name in quotes, found the end of the file" },
+		{ "{a:1}", ":1:2: expected a member name in quotes, found 'a'" },
+		{ "{\"a\" 1}", ":1:6: expected ':' after the member name, found '1'" },
+		{ "{\"a\":1,}", ":1:8: expected a member name in quotes, found '}'" },
+		{ "{\"a\":1 \"b\":2}", ":1:8: expected ',' or '}', found '\"'" },
+		{ "[1 2]", ":1:4: expected ',' or ']', found '2'" },
+		{ "[1,\n 2,\n x]", ":3:2: expected a value, found 'x'" },
+		{ "\"abc", ":1:5: expected the end of the string (\"), found the end of the file" },
+		{ "\"a\tb\"", ":1:3: expected the end of the string (\"), found byte 0x09" },
+		{ "\"\\q\"",
+		  ":1:3: expected one of \" \\ / b f n r t u after a backslash, found 'q'" },
+		{ "\"\\u12g4\"", "expected four hexadecimal digits" },
+		{ "\"\\ud800x\"", "expected the second half of a surrogate pair" },
+		{ "\"\\udc00\"", "expected the first half of a surrogate pair" },
+		{ "\"\\u0000\"", "expected a character other than" },
+		{ "-", ":1:2: expected a digit, found the end of the file" },
+		{ "1.", "expected a digit after the point" },
+		{ "1e+", "expected a digit of the exponent" },
+		{ "01", ":1:2: expected the end of the file, found '1'" },
+		{ "nul", ":1:1: expected a value, found 'n'" },
+		{ "{} x", ":1:4: expected the end of the file, found 'x'" },
+		{ "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "expected at most 32 levels of nesting" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct json_document document;
+		EXPECT_EQ(read_text(cases[i].text, &document), STATUS_OBJECT_PATH_SYNTAX_BAD);
+		EXPECT_CONTAINS(document.problem, cases[i].problem);
+		EXPECT(document.root == NULL);
+		json_finish(&document);
+	}
+}
+
+TEST(json, a_file_that_cannot_be_opened_says_why)
+{
+	struct json_document document;
+
+	EXPECT_EQ(json_read("/nonexistent/profile.json", &document), STATUS_OBJECT_NAME_NOT_FOUND);
+	EXPECT_CONTAINS(document.problem, "/nonexistent/profile.json: No such file");
+	json_finish(&document);
+	EXPECT_EQ(json_read("/", &document), STATUS_UNSUCCESSFUL);
+	EXPECT_CONTAINS(document.problem, "Is a directory");
+	json_finish(&document);
+}
+
+TEST(json, a_file_larger_than_the_bound_is_refused)
+{
+	struct json_document document;
+
+	EXPECT_EQ(json_read("/dev/zero", &document), STATUS_OBJECT_PATH_SYNTAX_BAD);
+	EXPECT_CONTAINS(document.problem, "larger than 1 MiB");
+	json_finish(&document);
+}
+
+TEST(json, every_allocation_may_fail_and_nothing_is_left)
+{
+	struct mem_usage before = mem_usage();
+	uint64_t n = 0;
+	bool fired;
+
+	do {
+		struct json_document document;
+		mem_fail_nth(++n);
+		NTSTATUS status = read_text("{\"a\":[1,{\"b\":\"c\"}],\"d\":null}", &document);
+		fired = mem_fail_stop();
+		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+		json_finish(&document);
+		EXPECT_EQ(mem_usage().blocks, before.blocks);
+	} while (fired);
+	EXPECT(n > 8);
+}
+
+TEST_MAIN("embed/json")
