@@ -248,7 +248,7 @@ TEST(machine, pages_are_as_many_as_there_are)
 	machine_free_pages(1, more);
 	machine_free_pages(COUNT - 1, pfns);
 	EXPECT_EQ(machine_usage().taken_pages, 0);
-	EXPECT_EQ(machine_alloc_some_pages(0, 0, ANYWHERE, NULL), 0);
+	EXPECT_EQ(machine_alloc_some_pages(0, 0, ANYWHERE, more), 0);
 	uint64_t all = contiguous(16 * MIB, 0, 0, ANYWHERE, 0);
 	EXPECT_EQ(all, MACHINE_FIRST);
 	EXPECT(machine_free_contiguous(all));

@@ -457,7 +457,7 @@ TEST(registry_rtl, what_does_not_fit_straight_into_memory_is_refused)
 {
 	HANDLE key = begin();
 	static const UCHAR bytes[] = { 1, 2, 3, 4, 5, 6 };
-	static WCHAR longest[32760];
+	static WCHAR longest[32780]; /* more than a string counts */
 	LONG data_only[2] = { -4 };
 	LONG with_header[2] = { sizeof(with_header) };
 	UNICODE_STRING text = { 0 };
@@ -479,7 +479,7 @@ TEST(registry_rtl, what_does_not_fit_straight_into_memory_is_refused)
 	table[0].EntryContext = &text;
 	table[0].DefaultType = REG_SZ;
 	table[0].DefaultData = longest;
-	table[0].DefaultLength = sizeof(longest) + 20; /* more than a string counts */
+	table[0].DefaultLength = sizeof(longest);
 	EXPECT_EQ(RtlQueryRegistryValues(RTL_REGISTRY_HANDLE, key, table, NULL, NULL),
 		  STATUS_BUFFER_TOO_SMALL);
 	EXPECT(!text.Buffer);
