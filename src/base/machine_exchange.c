@@ -47,13 +47,14 @@ static struct {
 static uint64_t host_mappings(void)
 {
 	FILE *file = fopen("/proc/sys/vm/max_map_count", "re");
-	unsigned long long count = DEFAULT_MAX_MAP_COUNT;
+	uint64_t count = 0;
+	char text[32];
 
-	if (file && fscanf(file, "%llu", &count) != 1)
-		count = DEFAULT_MAX_MAP_COUNT;
+	if (file && fgets(text, sizeof(text), file))
+		count = strtoull(text, NULL, 10);
 	if (file)
 		fclose(file);
-	return count;
+	return count > 0 ? count : DEFAULT_MAX_MAP_COUNT;
 }
 
 static uint64_t wanted_mappings(void)

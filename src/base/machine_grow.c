@@ -211,7 +211,16 @@ bool machine_banks_shrink(const struct machine_bank *only)
 
 struct machine_bank *machine_bank_create(void)
 {
-	return mem_zalloc(sizeof(struct machine_bank));
+	struct machine_bank *bank = mem_zalloc(sizeof(*bank));
+
+	if (!bank)
+		return NULL;
+	/* Now, where there is a machine to have a bank of: else at its first page. */
+	lock_acquire(&machine.lock);
+	if (machine.pages > 0)
+		(void)id_find_locked(bank);
+	lock_release(&machine.lock);
+	return bank;
 }
 
 void machine_bank_destroy(struct machine_bank *bank)

@@ -129,7 +129,8 @@ static enum dxgk_embed_news news_of(uint32_t type)
 	}
 }
 
-static HRESULT begin(struct registration *registration)
+/* The kernel has `*count_out` references when it listens, and the caller when it does not. */
+static HRESULT begin(struct registration *registration, uint32_t *count_out)
 {
 	struct dxcore_adapter *const *adapters = &registration->adapter;
 	uint64_t luids[DXCORE_MAX_ADAPTERS];
@@ -148,18 +149,16 @@ static HRESULT begin(struct registration *registration)
 	registration->listener.tell = tell;
 	registration->listener.release = released;
 	atomic_fetch_add(&registration->references, count);
-	HRESULT result = dxcore_result(connection_listen(&registration->listener, luids, count));
-	if (result != S_OK)
-		drop(registration, count);
-	return result;
+	*count_out = count;
+	return dxcore_result(connection_listen(&registration->listener, luids, count));
 }
 
-/* The table's reference goes; its list may be released now. */
-static void forget(struct registration *registration)
+/* The table's reference goes, and perhaps others; its list may be released now. */
+static void forget(struct registration *registration, uint32_t references)
 {
 	if (registration->list)
 		atomic_fetch_sub(&registration->list->registrations, 1);
-	drop(registration, 1);
+	drop(registration, references);
 }
 
 static HRESULT register_object(struct registration *registration, void *object,
@@ -175,15 +174,18 @@ static HRESULT register_object(struct registration *registration, void *object,
 	uint32_t cookie = table_add(registration);
 	*cookie_out = cookie;
 	if (cookie == 0) {
-		forget(registration);
+		forget(registration, 1);
 		return E_OUTOFMEMORY;
 	}
-	HRESULT result = begin(registration);
-	if (result != S_OK) {
-		*cookie_out = 0;
-		if (table_take(cookie))
-			forget(registration);
-	}
+	uint32_t count;
+	HRESULT result = begin(registration, &count);
+	if (result == S_OK)
+		return S_OK;
+	*cookie_out = 0;
+	if (table_take(cookie))
+		forget(registration, 1 + count);
+	else
+		drop(registration, count); /* somebody has guessed the cookie and ended it */
 	return result;
 }
 
@@ -217,6 +219,6 @@ HRESULT dxcore_unregister(uint32_t cookie)
 	if (!registration)
 		return E_INVALIDARG;
 	connection_unlisten(&registration->listener);
-	forget(registration);
+	forget(registration, 1);
 	return S_OK;
 }

@@ -11,6 +11,7 @@
 #include "vidmm/control.h"
 #include "vidmm/keep.h"
 #include "vidmm/place.h"
+#include "vidmm/roles.h"
 #include "vidmm/states.h"
 #include "vidmm/table_states.h"
 
@@ -209,6 +210,7 @@ void vidmm_process_finish(struct vidmm_process *process)
 	}
 	budget_leave_locked(process);
 	wait_for_none_relock(manager, &process->plan_count);
+	roles_settle_free_locked(manager);
 	decide_unlock(manager);
 }
 

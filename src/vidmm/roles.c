@@ -72,6 +72,27 @@ void roles_settle(const struct vidmm_place *place)
 			       place->move.local[i].count);
 }
 
+static void settle_free_locked(const struct vidmm_segment *segment)
+{
+	for (const struct range *range = segment->ranges.lowest; range; range = range->upper) {
+		if (range->is_free)
+			machine_settle(segment->config.cpu_address +
+					       (range->first << MACHINE_PAGE_SHIFT),
+				       range->count);
+	}
+}
+
+void roles_settle_free_locked(struct vidmm *manager)
+{
+	lock_assert_held(&manager->lock);
+	if (machine_exchange_usage().displaced_pages == 0)
+		return;
+	for (uint32_t i = 0; i < manager->segment_count; i++) {
+		if (manager->segments[i].is_visible_memory)
+			settle_free_locked(&manager->segments[i]);
+	}
+}
+
 /* A walk along the pages of both sides, a stretch at a time. */
 struct walk {
 	const struct miniport_page_run *run;

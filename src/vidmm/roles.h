@@ -35,6 +35,7 @@
 
 #include "base/attributes.h"
 
+struct vidmm;
 struct vidmm_allocation;
 struct vidmm_place;
 struct vidmm_segment;
@@ -55,6 +56,12 @@ void roles_release(struct vidmm_place *place);
 
 /* Of a move whose pages of the segment are nobody's and nothing reads: they are their own again. */
 void roles_settle(const struct vidmm_place *place);
+
+/*
+ * The same for all that nobody has: a process is about to end, and where it was lost or destroyed in
+ * the middle of a move, pages of its bank may have stayed in a segment.
+ */
+void roles_settle_free_locked(struct vidmm *manager);
 
 /* The pages are where the move goes to, or back. False: the host does not let us; as before. */
 MUST_CHECK bool roles_change(struct vidmm_place *place, bool is_moved);
