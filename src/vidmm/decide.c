@@ -24,7 +24,7 @@
  *
  * MakeResident of what has no room, from the call to the fence:
  *
- *	vidmm_make_resident()    lists it, judges the budget; it is missing, its device a waiter
+ *	vidmm_make_resident()    lists it, judges the budget; it is absent, its device a waiter
  *	decide_unlock()          that is posted
  *	room_look_locked()       the device's turn: no segment has room for it (room.c)
  *	room_victim()            the policy's choice (evict.h) among those who may go
