@@ -39,7 +39,7 @@ static void print_places(struct text *text, const struct list *places, const cha
 	list_for_each (link, places) {
 		const struct vidmm_place *place = container_of(link, struct vidmm_place, plan_link);
 
-		text_add(text, "%s %llu, segment %u, %llu bytes\n", what,
+		text_add(text, "%s 0x%llx, segment %u, %llu bytes\n", what,
 			 (unsigned long long)place->allocation->id, place->segment->id,
 			 (unsigned long long)place->allocation->size_bytes);
 	}

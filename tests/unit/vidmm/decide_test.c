@@ -35,7 +35,7 @@ static void expect_plan(struct vidmm *manager, const char *what, const struct th
 	char expected[256];
 	char text[256];
 
-	snprintf(expected, sizeof(expected), "%s %llu, segment 1, 5242880 bytes\n%s", what,
+	snprintf(expected, sizeof(expected), "%s 0x%llx, segment 1, 5242880 bytes\n%s", what,
 		 (unsigned long long)thing->memory->id, besides);
 	plan_print(&manager->plan, text, sizeof(text));
 	EXPECT_STR(text, expected);
