@@ -33,7 +33,7 @@
 #include "dispatch/control_request.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/path.h"
-#include "object/work/adapter_work.h"
+#include "object/submit/adapter_work.h"
 #include "object/owner/kernel.h"
 #include "object/owner/notification.h"
 #include "object/check/validate.h"

@@ -6,7 +6,7 @@
 
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
-#include "object/work/render.h"
+#include "object/submit/render.h"
 
 NTSTATUS dispatch_create_device(struct call *call, D3DKMT_CREATEDEVICE *args)
 {

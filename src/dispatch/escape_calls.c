@@ -8,7 +8,7 @@
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/escapes.h"
-#include "object/work/adapter_work.h"
+#include "object/submit/adapter_work.h"
 
 static NTSTATUS force_recovery(const struct escape *escape);
 

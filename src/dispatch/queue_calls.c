@@ -11,7 +11,7 @@
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
 #include "object/owner/hw_queue.h"
-#include "object/work/queue_sync.h"
+#include "object/submit/queue_sync.h"
 
 enum purpose { TO_SIGNAL, TO_WAIT };
 

@@ -7,7 +7,7 @@
  */
 #include "base/refusal.h"
 #include "dispatch/dispatch.h"
-#include "object/work/render.h"
+#include "object/submit/render.h"
 
 _Static_assert(sizeof(D3DDDI_ALLOCATIONLIST) == RENDER_LIST_ENTRY_BYTES &&
 		       sizeof(D3DDDI_PATCHLOCATIONLIST) == RENDER_PATCH_ENTRY_BYTES,

@@ -7,7 +7,7 @@
 #include "base/refusal.h"
 #include "dispatch/allocation_list.h"
 #include "dispatch/dispatch.h"
-#include "object/work/submission.h"
+#include "object/submit/submission.h"
 
 /* ---- D3DKMTSubmitCommand ---- */
 

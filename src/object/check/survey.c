@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "object/work/dma_buffer.h"
+#include "object/submit/dma_buffer.h"
 #include "object/check/survey.h"
 
 void survey_wrong(struct survey *survey, const char *format, ...)

@@ -17,7 +17,7 @@
 #include "object/owner/hw_context.h"
 #include "object/fence/keyed_mutex.h"
 #include "object/memory/paging_queue.h"
-#include "object/work/render.h"
+#include "object/submit/render.h"
 #include "object/fence/sync_object.h"
 #include "object/check/survey.h"
 #include "object/check/validate.h"

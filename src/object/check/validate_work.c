@@ -8,8 +8,8 @@
 #include "object/ending/destruction.h"
 #include "object/ending/ending.h"
 #include "object/memory/gpu_update.h"
-#include "object/work/queue_sync.h"
-#include "object/work/render_packet.h"
+#include "object/submit/queue_sync.h"
+#include "object/submit/render_packet.h"
 #include "object/check/survey.h"
 
 /* ---- packets: under the scheduler's lock ---- */

@@ -13,7 +13,7 @@
 #include "base/refusal.h"
 #include "object/memory/context_allocation.h"
 #include "object/fence/cpu_event.h"
-#include "object/work/context_switch.h"
+#include "object/submit/context_switch.h"
 #include "object/owner/device.h"
 #include "object/ending/endings.h"
 #include "object/memory/gpu_addresses.h"

@@ -7,7 +7,7 @@
 #include "base/refusal.h"
 #include "object/owner/adapter.h"
 #include "object/memory/adapter_memory.h"
-#include "object/work/adapter_work.h"
+#include "object/submit/adapter_work.h"
 #include "object/memory/context_allocation.h"
 #include "object/owner/process.h"
 

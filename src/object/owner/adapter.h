@@ -20,7 +20,7 @@
 #include "base/worker.h"
 #include "handle/object.h"
 #include "miniport/miniport.h"
-#include "object/work/hw_suspend.h"
+#include "object/submit/hw_suspend.h"
 #include "sched/sched.h"
 #include "vidmm/account.h"
 

@@ -11,8 +11,8 @@
 #include "object/ending/endings.h"
 #include "object/memory/gpu_addresses.h"
 #include "object/memory/gpu_update.h"
-#include "object/work/hw_gate.h"
-#include "object/work/render.h"
+#include "object/submit/hw_gate.h"
+#include "object/submit/render.h"
 #include "trace/trace.h"
 
 static_assert(offsetof(struct dxg_context, object) == 0, "the driver's name for it");

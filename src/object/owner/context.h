@@ -11,7 +11,7 @@
 #include "object/memory/context_allocation.h"
 #include "object/owner/device.h"
 #include "object/owner/hw_queue.h"
-#include "object/work/work_target.h"
+#include "object/submit/work_target.h"
 #include "sched/sched.h"
 #include "address_space/address_space.h"
 

@@ -11,7 +11,7 @@
 #include "object/ending/endings.h"
 #include "object/memory/gpu_addresses.h"
 #include "object/owner/hw_context.h"
-#include "object/work/hw_gate.h"
+#include "object/submit/hw_gate.h"
 #include "trace/trace.h"
 
 static_assert(offsetof(struct dxg_hw_context, object) == 0, "the driver's name for it");

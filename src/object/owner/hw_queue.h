@@ -25,9 +25,9 @@
 #include "base/list.h"
 #include "handle/object.h"
 #include "object/owner/device.h"
-#include "object/work/hw_suspend.h"
+#include "object/submit/hw_suspend.h"
 #include "object/fence/sync_object.h"
-#include "object/work/work_target.h"
+#include "object/submit/work_target.h"
 
 /* Part of what has hardware queues. */
 struct hw_queue_parent {

@@ -11,9 +11,9 @@
 
 #include "base/refusal.h"
 #include "nt/report.h"
-#include "object/work/context_switch.h"
+#include "object/submit/context_switch.h"
 #include "object/memory/gpu_addresses.h"
-#include "object/work/submission.h"
+#include "object/submit/submission.h"
 #include "object/check/validate.h"
 #include "sched/internal.h"
 #include "vidmm/place.h"

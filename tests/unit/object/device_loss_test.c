@@ -7,7 +7,7 @@
 
 #include <sched.h>
 
-#include "object/work/submission.h"
+#include "object/submit/submission.h"
 #include "object/fence/sync_object.h"
 
 enum { PATIENCE = 4000000 };

@@ -10,7 +10,7 @@
 #include "base/refusal.h"
 #include "object/memory/gpu_addresses.h"
 #include "object/owner/hw_context.h"
-#include "object/work/submission.h"
+#include "object/submit/submission.h"
 #include "vidmm/control.h"
 #include "vidmm/place.h"
 #include "vidmm/table_block.h"

@@ -15,8 +15,8 @@
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/refusal.h"
-#include "object/work/render.h"
-#include "object/work/render_split.h"
+#include "object/submit/render.h"
+#include "object/submit/render_split.h"
 
 /* ---- the client's buffers: whole pages that a client can be shown ---- */
 

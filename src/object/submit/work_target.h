@@ -2,8 +2,8 @@
 /*
  * work_target.h - where work is queued: a context, or a hardware queue.
  */
-#ifndef OBJECT_WORK_WORK_TARGET_H
-#define OBJECT_WORK_WORK_TARGET_H
+#ifndef OBJECT_SUBMIT_WORK_TARGET_H
+#define OBJECT_SUBMIT_WORK_TARGET_H
 
 #include "base/attributes.h"
 #include "object/memory/context_allocation.h"

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "base/thread.h"
-#include "object/work/dma_buffer.h"
+#include "object/submit/dma_buffer.h"
 
 /* More than a node is given at once. */
 enum { SPARE_MAX = 16 };

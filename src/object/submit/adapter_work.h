@@ -5,8 +5,8 @@
  *	driver ──DPC──▶ miniport events ──▶ scheduler ──▶ who waits: packets, fences, destructions
  *	                                       └──▶ a device is lost (hang, fault, reset, stop)
  */
-#ifndef OBJECT_WORK_ADAPTER_WORK_H
-#define OBJECT_WORK_ADAPTER_WORK_H
+#ifndef OBJECT_SUBMIT_ADAPTER_WORK_H
+#define OBJECT_SUBMIT_ADAPTER_WORK_H
 
 #include "base/attributes.h"
 #include "miniport/events.h"

@@ -5,8 +5,8 @@
  * The context that ran last stays loaded, and what the driver keeps for it in use: memory that has
  * to go waits for an empty packet of the kernel's own on that node, which switches away.
  */
-#ifndef OBJECT_WORK_CONTEXT_SWITCH_H
-#define OBJECT_WORK_CONTEXT_SWITCH_H
+#ifndef OBJECT_SUBMIT_CONTEXT_SWITCH_H
+#define OBJECT_SUBMIT_CONTEXT_SWITCH_H
 
 #include "object/owner/adapter.h"
 

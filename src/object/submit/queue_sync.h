@@ -8,8 +8,8 @@
  *
  * Queued ones hold the bodies, not the handles: destroying a handle changes nothing for them.
  */
-#ifndef OBJECT_WORK_QUEUE_SYNC_H
-#define OBJECT_WORK_QUEUE_SYNC_H
+#ifndef OBJECT_SUBMIT_QUEUE_SYNC_H
+#define OBJECT_SUBMIT_QUEUE_SYNC_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 #include "base/attributes.h"
 #include "object/fence/event.h"
 #include "object/fence/sync_object.h"
-#include "object/work/work_target.h"
+#include "object/submit/work_target.h"
 
 struct queue_sync_item {
 	struct dxg_sync_object *object;

@@ -9,8 +9,8 @@
  * allocation, too, of which that memory is the content: a packet has it brought into one of them,
  * as it has what its list names, and the address is known then and not before.
  */
-#ifndef OBJECT_WORK_DMA_BUFFER_H
-#define OBJECT_WORK_DMA_BUFFER_H
+#ifndef OBJECT_SUBMIT_DMA_BUFFER_H
+#define OBJECT_SUBMIT_DMA_BUFFER_H
 
 #include <stdint.h>
 

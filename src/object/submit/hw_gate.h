@@ -9,8 +9,8 @@
  * queues. So each of them, before it takes anything more, gets a packet that waits for the waits
  * the context has by then.
  */
-#ifndef OBJECT_WORK_HW_GATE_H
-#define OBJECT_WORK_HW_GATE_H
+#ifndef OBJECT_SUBMIT_HW_GATE_H
+#define OBJECT_SUBMIT_HW_GATE_H
 
 #include "object/owner/hw_queue.h"
 

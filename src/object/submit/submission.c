@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "miniport/work.h"
-#include "object/work/submission.h"
+#include "object/submit/submission.h"
 
 struct submission {
 	struct sched_packet packet;

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "miniport/work.h"
-#include "object/work/context_switch.h"
+#include "object/submit/context_switch.h"
 
 struct context_switch {
 	/* Set at start. */

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/refcount.h"
 #include "base/refusal.h"
-#include "object/work/hw_gate.h"
-#include "object/work/queue_sync.h"
+#include "object/submit/hw_gate.h"
+#include "object/submit/queue_sync.h"
 
 static NTSTATUS no_memory(const char *what)
 {

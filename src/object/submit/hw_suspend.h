@@ -10,8 +10,8 @@
  *
  * Drivers that have no DxgkDdiSuspendContext do not schedule that way, and nothing happens here.
  */
-#ifndef OBJECT_WORK_HW_SUSPEND_H
-#define OBJECT_WORK_HW_SUSPEND_H
+#ifndef OBJECT_SUBMIT_HW_SUSPEND_H
+#define OBJECT_SUBMIT_HW_SUSPEND_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

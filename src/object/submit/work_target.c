@@ -5,8 +5,8 @@
 #include <assert.h>
 
 #include "base/refusal.h"
-#include "object/work/hw_gate.h"
-#include "object/work/work_target.h"
+#include "object/submit/hw_gate.h"
+#include "object/submit/work_target.h"
 
 NTSTATUS work_validate(struct dxg_device *device, const struct miniport_validation *validation)
 {

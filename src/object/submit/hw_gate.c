@@ -10,7 +10,7 @@
  */
 #include "base/mem.h"
 #include "base/refusal.h"
-#include "object/work/hw_gate.h"
+#include "object/submit/hw_gate.h"
 
 struct gate_packet {
 	struct sched_packet packet;

@@ -11,7 +11,7 @@
  */
 #include "base/mem.h"
 #include "base/refusal.h"
-#include "object/work/render_packet.h"
+#include "object/submit/render_packet.h"
 
 /* ---- what a call listed ---- */
 

@@ -12,8 +12,8 @@
  * What has to be in place says, before WDDM 2.0, the list of the submission; since then it is the
  * client's make-resident, and a list that names something else loses the device.
  */
-#ifndef OBJECT_WORK_RENDER_H
-#define OBJECT_WORK_RENDER_H
+#ifndef OBJECT_SUBMIT_RENDER_H
+#define OBJECT_SUBMIT_RENDER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@
 #include "base/attributes.h"
 #include "object/memory/allocation.h"
 #include "object/owner/context.h"
-#include "object/work/dma_buffer.h"
+#include "object/submit/dma_buffer.h"
 
 enum {
 	RENDER_LIST_ENTRY_BYTES = 8,   /* D3DDDI_ALLOCATIONLIST */

@@ -2,10 +2,10 @@
 /*
  * render_packet.h - a piece of a DMA buffer on its way to the hardware, with all it refers to.
  */
-#ifndef OBJECT_WORK_RENDER_PACKET_H
-#define OBJECT_WORK_RENDER_PACKET_H
+#ifndef OBJECT_SUBMIT_RENDER_PACKET_H
+#define OBJECT_SUBMIT_RENDER_PACKET_H
 
-#include "object/work/render.h"
+#include "object/submit/render.h"
 
 /* What a call listed, for all packets it became; the numbers of the client's list. */
 struct render_list {

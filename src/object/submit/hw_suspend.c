@@ -9,7 +9,7 @@
 #include "object/memory/context_allocation.h"
 #include "object/owner/device.h"
 #include "object/owner/hw_queue.h"
-#include "object/work/hw_suspend.h"
+#include "object/submit/hw_suspend.h"
 
 void hw_suspensions_init(struct hw_suspensions *all)
 {

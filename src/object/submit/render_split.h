@@ -8,10 +8,10 @@
  * of patches begins, and is, where nothing is needed on both sides: what stays bound across a cut
  * would have to stay where it is meanwhile.
  */
-#ifndef OBJECT_WORK_RENDER_SPLIT_H
-#define OBJECT_WORK_RENDER_SPLIT_H
+#ifndef OBJECT_SUBMIT_RENDER_SPLIT_H
+#define OBJECT_SUBMIT_RENDER_SPLIT_H
 
-#include "object/work/render_packet.h"
+#include "object/submit/render_packet.h"
 
 /* How many of the first entries could be in memory together. */
 typedef uint32_t render_fits(void *context, const uint32_t entries[], uint32_t count);

@@ -2,8 +2,8 @@
 /*
  * submission.h - commands that a client wrote itself, at an address of its GPU space.
  */
-#ifndef OBJECT_WORK_SUBMISSION_H
-#define OBJECT_WORK_SUBMISSION_H
+#ifndef OBJECT_SUBMIT_SUBMISSION_H
+#define OBJECT_SUBMIT_SUBMISSION_H
 
 #include <stdbool.h>
 #include <stdint.h>

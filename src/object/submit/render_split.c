@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/refusal.h"
-#include "object/work/render_split.h"
+#include "object/submit/render_split.h"
 
 /* ---- where it can be cut ---- */
 
