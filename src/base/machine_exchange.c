@@ -282,22 +282,49 @@ static bool try_to_go_home(struct way_home way, uint64_t first, uint64_t end)
 	return is_done;
 }
 
-/*
- * From the first address on that is not at home; false: there is none. The pages first: one after the
- * other goes home then, and another comes, until it is the address's own.
- */
-static bool find_ways(uint64_t *at, uint64_t end, struct way_home ways[2])
+/* Is there a way at all? Before its length is counted: of a long stretch nothing may be free. */
+static bool is_in_reach(uint64_t other, uint64_t first, uint64_t end)
+{
+	if (other >= first && other < end)
+		return true;
+	bool is_free = machine_borrow(other, 1) > 0;
+	if (is_free)
+		machine_return(other, 1);
+	return is_free;
+}
+
+/* From the first address on that is not at home: where its page and its own one are. */
+static bool find_displaced(uint64_t *at, uint64_t end, uint64_t others[2])
 {
 	lock_acquire(&exchange.lock);
 	while (*at < end && exchange.shown[*at] == 0)
 		(*at)++;
 	bool is_found = *at < end;
 	if (is_found) {
-		ways[0] = way_of_pages_locked(*at, end);
-		ways[1] = way_to_addresses_locked(*at, end);
+		others[0] = page_at_locked(*at);
+		others[1] = place_of_locked(*at);
 	}
 	lock_release(&exchange.lock);
 	return is_found;
+}
+
+/*
+ * The pages that are there first: one after the other goes home then, and another comes, until it is
+ * the address's own.
+ */
+static bool settle_at(uint64_t at, const uint64_t others[2], uint64_t first, uint64_t end)
+{
+	for (int i = 0; i < 2; i++) {
+		if (!is_in_reach(others[i], first, end))
+			continue;
+		lock_acquire(&exchange.lock);
+		struct way_home way =
+			i == 0 ? way_of_pages_locked(at, end) : way_to_addresses_locked(at, end);
+		lock_release(&exchange.lock);
+		if (try_to_go_home(way, first, end))
+			return true;
+	}
+	return false;
 }
 
 void machine_settle(uint64_t address, uint64_t page_count)
@@ -305,12 +332,12 @@ void machine_settle(uint64_t address, uint64_t page_count)
 	uint64_t at = (address - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT;
 	uint64_t first = at;
 	uint64_t end = at + page_count;
-	struct way_home ways[2];
+	uint64_t others[2];
 
 	if (atomic_load_explicit(&exchange.displaced_pages, memory_order_acquire) == 0)
 		return;
-	while (find_ways(&at, end, ways)) {
-		if (!try_to_go_home(ways[0], first, end) && !try_to_go_home(ways[1], first, end))
+	while (find_displaced(&at, end, others)) {
+		if (!settle_at(at, others, first, end))
 			at++;
 	}
 }
