@@ -13,7 +13,7 @@
  *	                                         segment in which its pages cannot change their role
  *	memory segment that the CPU sees         shows it there; it comes and goes with its pages.
  *	                                         Cached memory only if the segment is coherent
- *	memory segment that it does not see      shows it through a window (window.h); without one,
+ *	memory segment that it does not see      shows it through a window (host_aperture.h); else,
  *	                                         has it moved to system memory first, if it may be
  *	on its way                               waits until it has arrived
  *

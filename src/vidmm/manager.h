@@ -420,7 +420,7 @@ struct vidmm_device {
 	struct list leave_link; /* vidmm_tables.dependents */
 	struct list keeps;      /* vidmm_keep.link */
 
-	/* Of its lists, see list_turns.c. */
+	/* Of its lists, see allocation_list_turns.c. */
 	uint32_t ready_list_count; /* in vidmm.ready_lists */
 	uint64_t lists_end_ns;     /* when they are to let go; 0: nobody waits for their room */
 	uint8_t lists;             /* enum device_lists; it is suspended while it yields */

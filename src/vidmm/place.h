@@ -493,7 +493,7 @@ struct vidmm_table_block {
 	struct segment_wish wish;
 	struct page_set pages;
 	bool is_placed;
-	struct range *window; /* window.h, for the kernel's own; NULL: none */
+	struct range *window; /* host_aperture.h, for the kernel's own; NULL: none */
 	void *pointer;        /* what is seen through it */
 	uint64_t opened_at;   /* as cpu_window.opened_at */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * room_parts.h - what room.c, room_limit.c and room_tables.c have in common. For them alone.
+ * room_parts.h - what room.c, room_limit.c and room_for_tables.c have in common. For them alone.
  */
 #ifndef VIDMM_ROOM_PARTS_H
 #define VIDMM_ROOM_PARTS_H
@@ -79,7 +79,7 @@ bool limit_is_busy(const struct vidmm *manager);
 /* Who waits for room in one of them may wait for room in any of these. */
 uint32_t limit_segments(const struct vidmm *manager, uint32_t segments);
 
-/* ---- room_tables.c ---- */
+/* ---- room_for_tables.c ---- */
 
 /* How many bytes page tables of others could give; with `is_meant` so many of them leave. */
 uint64_t tables_give(const struct room_search *search, const struct vidmm_segment *segment,

@@ -35,7 +35,7 @@ struct vidmm_segment {
 
 	/* Guarded by the manager's lock. */
 	struct ranges ranges;        /* memory and apertures */
-	struct ranges windows;       /* its CPU host aperture, in granules (window.h) */
+	struct ranges windows;       /* its CPU host aperture, in granules (host_aperture.h) */
 	struct evict_set candidates; /* vidmm_place.eviction, of those that may have to go */
 	struct list held;            /* vidmm_place.held_link, of those that may not */
 	uint64_t committed_bytes;    /* apertures and system memory */

@@ -80,7 +80,7 @@ enum device_supply {
 	DEVICE_STARVES_TOLD, /* … and was told */
 };
 
-/* Its allocation lists that are in place (list_turns.c). */
+/* Its allocation lists that are in place (allocation_list_turns.c). */
 enum device_lists {
 	DEVICE_KEEPS_LISTS,
 	DEVICE_MUST_YIELD, /* the scheduler is to say when the hardware has nothing of it … */
